@@ -1,11 +1,11 @@
 //! [`Engine`] and [`QueryEngine`]: what both engines have in common.
 
-#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-use crate::{BroadPhase, Tree};
 use crate::{
     Aabb, Answers, Attribute, Batch, Cast, Error, EventPiece, Events, Filters, Hit, Lists, Near, NearestQuery, Options,
     Overlaps, Pair, Report, Shape, Step, StepReport, TreeReport, cpu,
 };
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+use crate::{BroadPhase, Tree};
 
 /// Declares a trait, and implements it for a type on the GPU and one on the CPU by their methods of the same names.
 macro_rules! by_methods {

@@ -228,7 +228,7 @@ twins! {
         pub capacity: u32,
         pub naming: u32,
         pub vertices_per_pair: u32,
-        pub unused: u32,
+        pub is_join: u32,
     }
 
     /// What is known of a step, and of the last one that counted.
@@ -332,6 +332,7 @@ twins! {
         pub round_count: u32,
         pub part_count: u32,
         pub kept: u32,
+        pub vertices_per_pair: u32,
     }
 
     /// What a dispatch of queries leaves to the next.

@@ -1,6 +1,7 @@
 // events_find: where each pair of a step was in the list of the last step, and which pairs of that list were found.
 //
-// Reads   step_counts       pair_count, last_count, generation_count
+// Reads   step_params
+//         step_counts       pair_count, last_count, generation_count
 //         pairs             [pair_count] of the step, in canonical order
 //         last_pairs        [last_count] of the last step, in canonical order
 //         event_ends        of events_ends
@@ -24,6 +25,7 @@ override HAS_GENERATIONS: bool = false;
 @group(0) @binding(5) var<storage, read> event_ends: array<u32>;
 @group(0) @binding(6) var<storage, read_write> before: array<u32>;
 @group(0) @binding(7) var<storage, read_write> found: array<atomic<u32>>;
+@group(0) @binding(8) var<uniform> step_params: StepParams;
 
 // Returns the index that a box had in the last step, or EVENT_CREATED where it is new.
 fn name_of(i: u32) -> u32 {
@@ -39,9 +41,13 @@ fn name_of(i: u32) -> u32 {
     return name;
 }
 
-// Returns a pair by the indices that its boxes had in the last step; EVENT_CREATED is the second where one is new.
+// Returns a pair by the indices that its boxes had in the last step; EVENT_CREATED is the second where one is new. In a join, the second
+// box is of a set that stays.
 fn named(pair: vec2<u32>) -> vec2<u32> {
     let a = name_of(pair.x);
+    if step_params.is_join != 0u {
+        return select(vec2<u32>(a, pair.y), vec2<u32>(0u, EVENT_CREATED), a == EVENT_CREATED);
+    }
     let b = name_of(pair.y);
     return vec2<u32>(min(a, b), max(a, b));
 }

@@ -159,7 +159,7 @@ struct StepParams {
     capacity: u32,            // pairs that each list of events holds
     naming: u32,              // NAMING_*: what `names` says
     vertices_per_pair: u32,
-    unused: u32,
+    is_join: u32,             // 1 where the second box of a pair is of a set that stays
 }
 
 // What is known of a step, and of the last one that counted.
@@ -251,6 +251,7 @@ struct QueryParams {
     round_count: u32,         // how many there are; of lists, as many count, and as many write
     part_count: u32,          // half-spaces
     kept: u32,                // answers of each list that counting keeps: KEPT_ANSWERS or 0
+    vertices_per_pair: u32,   // of the draw arguments of lists
 }
 
 // What a dispatch leaves to the next.

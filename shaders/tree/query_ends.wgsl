@@ -7,7 +7,7 @@
 // Writes  ends       where QUERY_LISTS [2 * query_count + 2] the same: low and high, query by query; where QUERY_ANY [query_count]
 //                    the same: 1 or 0
 //         header     how many answers there are, and how many are written
-//         dispatches where QUERY_LISTS: of order, the workgroups of 256 that cover these answers
+//         arguments  where QUERY_LISTS: of a dispatch and of draws of the answers that are written
 // An invocation for each word of ends; the first alone where nothing is listed.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
@@ -16,7 +16,7 @@
 @group(0) @binding(3) var<storage, read> offsets: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> ends: array<u32>;
 @group(0) @binding(5) var<storage, read_write> header: QueryHeader;
-@group(0) @binding(6) var<storage, read_write> dispatches: Dispatches;
+@group(0) @binding(6) var<storage, read_write> arguments: PairArguments;
 
 @compute @workgroup_size(256)
 fn query_ends(
@@ -55,7 +55,7 @@ fn describe() {
             written = 0u;
             overflow = OVERFLOW_UNFINISHED;
         }
-        dispatches.order = dispatch_size(div_ceil(written, 256u));
+        arguments = arguments_of(written, query.vertices_per_pair);
     }
     header.count = count.x;
     header.count_high = count.y;

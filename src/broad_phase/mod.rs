@@ -33,7 +33,6 @@ use std::sync::Arc;
 use self::arrived::Arrived;
 use self::arriving::Arriving;
 use self::core::Core;
-use self::record_steps::RecordedSteps;
 use crate::events::OwnSaid;
 use crate::events::steps::Steps;
 use crate::events::stream::Streamed;
@@ -49,6 +48,7 @@ use crate::gpu::{Gpu, SortVariant};
 use crate::grid::sort_variant;
 use crate::memory::{Call, MOST_IN_FLIGHT, MemoryPlan, Workspace};
 use crate::pairs::events::EventKernels;
+use crate::pairs::recorded::RecordedSteps;
 use crate::pairs::{Needs, Pipeline};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::{Aabb, KernelTime, gpu::timing::Timer};

@@ -1,29 +1,24 @@
 //! Events that stay on the GPU: the pairs of a recorded step are compared there with those of the last one.
 
 use std::mem::{replace, swap};
-use std::sync::Arc;
 
 use super::BroadPhase;
 use super::arrived::Timed;
 use super::record::{GpuCount, GpuPairs};
+use crate::Error;
 use crate::constants::EVENT_CREATED;
 use crate::filters::lists::Switches;
-use crate::gpu::Gpu;
-use crate::gpu::buffers::Buffer;
-use crate::gpu::given::{bind, bytes, check};
-use crate::gpu::kernel::Pass;
 use crate::gpu::timing::Timer;
-use crate::layout::{PairArguments, PairHeader};
 use crate::memory::Call;
 use crate::pairs::Pipeline;
-use crate::pairs::events::{EventBuffers, EventKernels, EventRoom, Naming};
-use crate::{Error, Pair};
+use crate::pairs::events::{Compared, EventBuffers, EventRoom, Naming};
+use crate::pairs::recorded::checked_naming;
 
 /// Events that were left on the GPU by [`BroadPhase::record_events`]. The buffers are handles: they are cloned in no time, and
 /// stay the same until the engine allocates others. All lists are in canonical order.
 ///
 /// A step that could not be compared does not count: the next one is compared with the step before. The lists of its
-/// events are empty then, and [`PairHeader::overflow`] of each says why.
+/// events are empty then, and [`PairHeader::overflow`](crate::PairHeader::overflow) of each says why.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GpuEvents {
@@ -66,66 +61,6 @@ pub enum GpuIdentity<'a> {
 
 /// Room for events that is always there, however small the budget.
 const LEAST_EVENTS: u64 = 1024;
-
-/// What recorded steps have to themselves.
-#[derive(Debug, Default)]
-pub(super) struct RecordedSteps {
-    /// For the filters in use.
-    kernels: Option<EventKernels>,
-    buffers: Option<EventBuffers>,
-    /// Held by the commands of each recorded step, until they are dropped or have run.
-    on_the_way: Arc<()>,
-}
-
-impl RecordedSteps {
-    /// Forgets the kernels, which depend on the filters.
-    pub fn forget_kernels(&mut self) {
-        self.kernels = None;
-    }
-
-    /// Returns whether the buffers have this much room.
-    fn has_room(&self, room: &EventRoom) -> bool {
-        let has = |has: &EventRoom| has.pairs >= room.pairs && has.generations >= room.generations;
-        self.buffers.as_ref().is_some_and(|buffers| has(&buffers.room))
-    }
-
-    /// Counts the bytes of GPU memory that the buffers take.
-    fn bytes(&self) -> u64 {
-        self.buffers.as_ref().map_or(0, |buffers| EventBuffers::bytes(&buffers.room))
-    }
-
-    /// Returns whether there are steps.
-    pub fn is_in_use(&self) -> bool {
-        self.buffers.is_some()
-    }
-
-    /// Gives the buffers up where they take more than this.
-    pub fn keep_within(&mut self, bytes: u64) {
-        if self.bytes() > bytes {
-            self.buffers = None;
-        }
-    }
-
-    /// Lists the buffers with the bytes that the device gave them.
-    pub fn made(&self) -> Vec<(&'static str, u64)> {
-        self.buffers.iter().flat_map(EventBuffers::made).collect()
-    }
-
-    /// Waits until the commands of all steps that were recorded have run or are dropped.
-    ///
-    /// # Errors
-    /// [`Error::Busy`] where some were not submitted; in a browser also where they have not run; [`Error::DeviceLost`].
-    fn settle(&self, gpu: &Gpu) -> Result<(), Error> {
-        if Arc::strong_count(&self.on_the_way) > 1 {
-            #[cfg(not(target_arch = "wasm32"))]
-            let polled = gpu.device().poll(wgpu::PollType::wait_indefinitely());
-            #[cfg(target_arch = "wasm32")]
-            let polled = gpu.device().poll(wgpu::PollType::Poll);
-            polled.map_err(|error| gpu.lost(&error.to_string()))?;
-        }
-        if Arc::strong_count(&self.on_the_way) > 1 { Err(Error::Busy) } else { Ok(()) }
-    }
-}
 
 impl BroadPhase {
     /// Records into `encoder` what [`record`](Self::record) records, and the comparison of its pairs with those of the last
@@ -182,15 +117,7 @@ impl BroadPhase {
         let box_count = given.at_most();
         self.check_canonical("PairOrder::Canonical where events are recorded")?;
         self.core.flight.check_idle()?;
-        let (buffer, numbers, naming) = match identity {
-            GpuIdentity::Index => ("", None, Naming::Index),
-            GpuIdentity::Generations(numbers) => ("generations", Some(numbers), Naming::Generations(())),
-            GpuIdentity::Was(numbers) => ("was", Some(numbers), Naming::Was(())),
-        };
-        if let Some(numbers) = numbers {
-            let content = || format!("the numbers of {box_count} boxes");
-            check(&self.core.gpu, numbers, bytes::<u32>(box_count), buffer, content)?;
-        }
+        let naming = checked_naming(&self.core.gpu, identity, box_count)?;
         self.check_given(boxes, given)?;
         let call = self.make_room_for_events(box_count, naming)?;
         let lent = self.arrived.lend_timer(&self.core.gpu, Timed::Search)?;
@@ -206,7 +133,7 @@ impl BroadPhase {
             results.has_windows = false;
         }
         self.arrived.record_times(encoder, Timed::Search, lent);
-        let left = self.gpu_events()?;
+        let left = self.recorded.events(self.gpu_pairs()?)?;
         self.arrived.record_header(&self.core.gpu, encoder, &left.pairs.header, Some(&left.created.header));
         self.arrived.record_report(&self.core, encoder)?;
         Ok(left)
@@ -221,29 +148,14 @@ impl BroadPhase {
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
         let Self { core, filters, recorded, .. } = self;
-        let (Some(kernels), Some(buffers)) = (&recorded.kernels, &recorded.buffers) else {
-            return Err(Error::NothingRecorded);
-        };
-        // Without boxes there is nothing to bind, and nothing is read of what stands for it.
-        let bind = |numbers| bind(numbers, bytes::<u32>(box_count)).unwrap_or_else(|| buffers.lists.event_tiles.all());
-        let naming = match identity {
-            GpuIdentity::Index => Naming::Index,
-            GpuIdentity::Generations(numbers) => Naming::Generations(bind(numbers)),
-            GpuIdentity::Was(numbers) => Naming::Was(bind(numbers)),
-        };
         let made = core.workspace.made()?;
         let call = &made.results.as_ref().ok_or(Error::NothingRecorded)?.call;
         let params = &core.params_of_results(call)?;
-        let scopes = core.gpu.open_scopes();
-        buffers.record_clear(encoder);
-        let mut pass = Pass::begin_timed(&core.gpu, encoder, timer);
+        let list = &made.pairs.list.list;
+        let step = Compared { pairs: &list.pairs, header: list.header.all(), is_join: false };
         let vertices_per_pair = core.options.vertices_per_pair;
-        kernels.record(&mut pass, params, vertices_per_pair, &made.pairs.list, &filters.lists, naming, buffers)?;
-        pass.finish()?;
-        drop(pass);
-        let on_the_way = Arc::clone(&recorded.on_the_way);
-        encoder.on_submitted_work_done(move || drop(on_the_way));
-        scopes.close("events")
+        let identity = (identity, box_count);
+        recorded.record(&core.gpu, encoder, timer, params, vertices_per_pair, step, &filters.lists, identity)
     }
 
     /// Makes room for a search and its events, compiles the kernels of both, and returns what the search does.
@@ -269,19 +181,17 @@ impl BroadPhase {
     /// Makes room for the events of as many pairs and boxes as there is room for, or as many as half of the budget has room for.
     fn make_event_buffers(&mut self, naming: Naming<()>) -> Result<(), Error> {
         let Self { core, filters, recorded, .. } = self;
-        let switches = || Switches::of(filters.filters());
-        recorded.kernels.get_or_insert_with(|| EventKernels::new(&core.gpu, &switches())).compile(&naming)?;
+        recorded.compile(&core.gpu, &Switches::of(filters.filters()), &naming)?;
         let plan = &core.workspace.made()?.plan;
         let wanted = EventRoom { pairs: plan.pair_capacity.into(), generations: plan.box_count.into() };
-        if recorded.has_room(&wanted) {
-            return Ok(());
-        }
-        let now = recorded.buffers.as_ref().map(|buffers| buffers.room).unwrap_or_default();
+        let now = recorded.room();
         let mut room =
             EventRoom { pairs: wanted.pairs.max(now.pairs), generations: wanted.generations.max(now.generations) };
-        if let Some(budget) = self.options.memory_budget {
+        if let Some(budget) = self.options.memory_budget
+            && !recorded.has_room(&wanted)
+        {
             // The last step is in both until it has been moved.
-            let moved = recorded.buffers.as_ref().map_or(0, |buffers| buffers.room.last_bytes());
+            let moved = if recorded.is_in_use() { now.last_bytes() } else { 0 };
             let left = (budget / 2).saturating_sub(moved);
             while EventBuffers::bytes(&room) > left && room.pairs > now.pairs.max(LEAST_EVENTS) {
                 room.pairs = (room.pairs - room.pairs / 8).max(now.pairs.max(LEAST_EVENTS));
@@ -295,29 +205,7 @@ impl BroadPhase {
                 return Err(Error::OverBudget { box_count: wanted.generations, required, budget });
             }
         }
-        recorded.settle(&core.gpu)?;
-        let Some(smaller) = recorded.buffers.take() else {
-            recorded.buffers = Some(EventBuffers::new(&core.gpu, room)?);
-            return Ok(());
-        };
-        let EventBuffers { room: now, lists, last } = smaller;
-        // What the next step does not read goes first: old and new at once might not fit.
-        drop(lists);
-        let larger = match EventBuffers::new(&core.gpu, room) {
-            Ok(larger) => larger,
-            Err(error) => {
-                // The last step stays, if it can.
-                recorded.buffers = EventBuffers::with_last(&core.gpu, now, last).ok();
-                return Err(error);
-            }
-        };
-        // At once: the encoder may never be submitted, and the last step would be forgotten.
-        let scopes = core.gpu.open_scopes();
-        let mut encoder = core.encoder();
-        larger.record_move(&mut encoder, &last);
-        core.gpu.queue().submit([encoder.finish()]);
-        recorded.buffers = Some(larger);
-        scopes.close("events")
+        recorded.ensure(&core.gpu, room)
     }
 
     /// Leaves to searches the budget, or half of it where steps are recorded. The memory is given back where it is another one.
@@ -354,24 +242,5 @@ impl BroadPhase {
         let mut awake = Awake(self);
         awake.swap();
         search(awake.0)
-    }
-
-    fn gpu_events(&self) -> Result<GpuEvents, Error> {
-        let Some(EventBuffers { lists, room, .. }) = &self.recorded.buffers else {
-            return Err(Error::NothingRecorded);
-        };
-        let list = |pairs: &Buffer<Pair>, header: &Buffer<PairHeader>, arguments: &Buffer<PairArguments>| GpuPairs {
-            pairs: pairs.raw().clone(),
-            header: header.raw().clone(),
-            arguments: arguments.raw().clone(),
-            capacity: room.pairs as u32,
-        };
-        Ok(GpuEvents {
-            pairs: self.gpu_pairs()?,
-            before: lists.before.raw().clone(),
-            created: list(&lists.created, &lists.created_header, &lists.created_arguments),
-            lost: list(&lists.lost, &lists.lost_header, &lists.lost_arguments),
-            persisting: list(&lists.persisting, &lists.persisting_header, &lists.persisting_arguments),
-        })
     }
 }

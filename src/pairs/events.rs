@@ -4,7 +4,6 @@ use std::mem::offset_of;
 
 use bytemuck::Zeroable;
 
-use super::list::{List, PairList};
 use crate::constants::{EVENT_BLOCK, EVENT_SPAN, NAMING_GENERATIONS, NAMING_INDEX, NAMING_WAS};
 use crate::filters::lists::{FilterLists, Switches};
 use crate::filters::rows;
@@ -78,6 +77,17 @@ impl<T> Naming<T> {
             Self::Was(_) => NAMING_WAS,
         }
     }
+}
+
+/// The pairs of a step.
+#[derive(Debug)]
+pub struct Compared<'a> {
+    /// The pairs, in canonical order.
+    pub pairs: &'a Buffer<Pair>,
+    /// Their [`PairHeader`], or a [`QueryHeader`](crate::QueryHeader), which begins with the same fields.
+    pub header: wgpu::BindingResource<'a>,
+    /// Whether the second box of a pair is of another set, which stays from step to step.
+    pub is_join: bool,
 }
 
 /// How much there is room for.
@@ -246,8 +256,7 @@ impl EventKernels {
         kernels
     }
 
-    /// Records the comparison of the pairs of a step, in canonical order and with their header, with those of the last one,
-    /// whose place they take. `params` are those of the search. `found` was [cleared](EventBuffers::record_clear). There is
+    /// Records the comparison of the pairs of a step, in canonical order, with those of the last one, whose place they take. `params` are those of the search. `found` was [cleared](EventBuffers::record_clear). There is
     /// room for all pairs that the list has room for, and for
     /// the generations.
     ///
@@ -259,12 +268,12 @@ impl EventKernels {
         pass: &mut Pass,
         params: &Buffer<Params>,
         vertices_per_pair: u32,
-        list: &PairList,
+        step: Compared,
         filters: &FilterLists,
         naming: Naming<wgpu::BindingResource<'_>>,
         buffers: &EventBuffers,
     ) -> Result<(), Error> {
-        let List { pairs, header, .. } = &list.list;
+        let Compared { pairs, header, is_join } = step;
         let EventBuffers { room, lists, last } = buffers;
         let LastStep { last_pairs, last_generations, step_counts, step_sizes } = last;
         let code = naming.code();
@@ -274,16 +283,17 @@ impl EventKernels {
             Naming::Generations(names) | Naming::Was(names) => names,
         };
         let capacity = room.pairs as u32;
-        let own = StepParams { capacity, naming: code, vertices_per_pair, unused: 0 };
+        let own = StepParams { capacity, naming: code, vertices_per_pair, is_join: is_join.into() };
         let step_params = &self.params.get(&self.gpu, own)?;
         let begin = [
             ("step_params", step_params.all()),
-            ("header", header.all()),
+            ("header", header),
             ("step_counts", step_counts.all()),
             ("step_sizes", step_sizes.all()),
         ];
         self.begin.dispatch(pass, 1, &begin);
         let find = [
+            ("step_params", step_params.all()),
             ("step_counts", step_counts.all()),
             ("pairs", pairs.all()),
             ("last_pairs", last_pairs.all()),

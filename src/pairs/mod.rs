@@ -10,6 +10,7 @@ pub mod neighbours;
 pub mod order;
 mod pipeline;
 pub mod rank;
+pub mod recorded;
 pub mod small;
 pub mod sweep;
 

@@ -15,6 +15,7 @@
 mod ahead;
 mod ask;
 pub mod build;
+mod events;
 mod make;
 mod on_device;
 mod pack;
@@ -26,6 +27,7 @@ use std::collections::HashMap;
 
 use self::ask::Memory;
 use self::build::{Build, TreeBuffers, TreeRoom};
+use self::events::Steps;
 pub use self::on_device::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape};
 pub use self::plan::QueryLoad;
 use self::query::Query;
@@ -89,6 +91,8 @@ pub struct Tree {
     memory: Memory,
     /// The memory of queries that are recorded, which those of the host leave alone.
     recorded: Memory,
+    /// The steps that are recorded, once there are some.
+    steps: Option<Steps>,
     /// What is asked where there are no boxes.
     empty: Option<TreeBuffers>,
     /// The numbers of worlds on the device, once they were asked for.
@@ -145,6 +149,7 @@ impl Tree {
             built: None,
             memory: Memory::default(),
             recorded: Memory::default(),
+            steps: None,
             empty: None,
             world_ids: None,
             report: TreeReport::default(),
@@ -281,7 +286,8 @@ impl Tree {
         let filters: u64 = self.filters.made().iter().map(|(_, bytes)| bytes).sum();
         let of_none: u64 = self.empty.iter().flat_map(TreeBuffers::made).map(|(_, bytes)| bytes).sum();
         let worlds = self.world_ids.as_ref().map_or(0, |ids| ids.raw().size());
-        tree + boxes + filters + of_none + worlds + self.memory.bytes() + self.recorded.bytes()
+        let steps = self.steps.as_ref().map_or(0, Steps::bytes);
+        tree + boxes + filters + of_none + worlds + steps + self.memory.bytes() + self.recorded.bytes()
     }
 
     fn room(&self, box_count: usize) -> TreeRoom {

@@ -1,15 +1,12 @@
 //! Queries in buffers of the caller's, and answers that stay on the device.
 
-use std::marker::PhantomData;
-use std::mem::offset_of;
-
 use bytemuck::{Pod, Zeroable};
+use std::marker::PhantomData;
 
 use super::query::{Listed, Made};
 use crate::constants::{STATUS_ANSWERED, STATUS_INVALID, STATUS_UNFINISHED};
 use crate::gpu::given::bytes;
-use crate::layout::Dispatches;
-use crate::{Aabb, BoxCast, Capsule, CapsuleCast, NearestQuery, OrientedBox, Ray, Sphere, SphereCast};
+use crate::{Aabb, BoxCast, Capsule, CapsuleCast, GpuPairs, NearestQuery, OrientedBox, Ray, Sphere, SphereCast};
 
 /// A query that lies in a buffer of the device as it does in host memory: [`Ray`], [`BoxCast`], [`SphereCast`], [`CapsuleCast`],
 /// `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] and [`NearestQuery`]; and [`GpuConvex`]. What is round and
@@ -90,6 +87,7 @@ pub struct GpuBatch<'a, Q> {
     pub(super) is_in_order: bool,
     pub(super) rounds: Option<u32>,
     pub(super) half_space_count: u32,
+    pub(super) vertices_per_pair: u32,
     kind: PhantomData<Q>,
 }
 
@@ -104,6 +102,7 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
             is_in_order: false,
             rounds: None,
             half_space_count: 0,
+            vertices_per_pair: 24,
             kind: PhantomData,
         }
     }
@@ -142,6 +141,14 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
     /// from host memory.
     pub fn with_rounds(self, rounds: u32) -> Self {
         Self { rounds: Some(rounds), ..self }
+    }
+}
+
+impl<S: GpuShape> GpuBatch<'_, S> {
+    /// Sets `vertex_count` of the draw arguments of a list of overlaps, as
+    /// [`Options::vertices_per_pair`](crate::Options::vertices_per_pair). Default: 24.
+    pub fn with_vertices_per_pair(self, vertices_per_pair: u32) -> Self {
+        Self { vertices_per_pair, ..self }
     }
 }
 
@@ -193,15 +200,18 @@ pub struct GpuLists {
     pub status: wgpu::Buffer,
     /// A [`QueryHeader`](crate::QueryHeader).
     pub header: wgpu::Buffer,
-    /// Holds, [`DISPATCH_OFFSET`](Self::DISPATCH_OFFSET) bytes from its start, the arguments of an indirect dispatch. The buffer
-    /// can be used for indirect calls.
+    /// The arguments of an indirect dispatch and of indirect draws of the answers that are written, as
+    /// [`GpuPairs::arguments`](crate::GpuPairs::arguments).
     pub arguments: wgpu::Buffer,
     /// The answers that fit.
     pub capacity: u32,
 }
 
 impl GpuLists {
-    /// The offset of the arguments of an indirect dispatch in [`arguments`](Self::arguments): workgroups of 256 invocations that
-    /// cover the answers that are written.
-    pub const DISPATCH_OFFSET: u64 = offset_of!(Dispatches, order) as u64;
+    /// Returns a list of overlaps as pairs of query and box, in canonical order. The header of a list is that of pairs, with two
+    /// counts more.
+    pub fn pairs(&self) -> GpuPairs {
+        let Self { answers, header, arguments, capacity, .. } = self.clone();
+        GpuPairs { pairs: answers, header, arguments, capacity }
+    }
 }

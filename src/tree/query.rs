@@ -11,7 +11,7 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{CONSTANT, SIZES, STORAGE, buffer_table};
 use crate::grid::sort::{Sort, SortBuffers, histogram_words};
-use crate::layout::{Counts, Cube, Dispatches, QueryHeader, QueryParams, Round, TreeShape, Window};
+use crate::layout::{Counts, Cube, Dispatches, PairArguments, QueryHeader, QueryParams, Round, TreeShape, Window};
 use crate::pairs::order::Order;
 use crate::{BoxCast, Error, Pair};
 
@@ -313,6 +313,8 @@ buffer_table! {
         ends as "answer_ends": [[u32; 2]; room.stays + 1], STORAGE;
         /// What accompanies the answers.
         header as "answer_header": [QueryHeader; 1], STORAGE;
+        /// The arguments of a dispatch and of draws of the answers.
+        arguments as "answer_arguments": [PairArguments; 1], SIZES;
         /// What the sort of queries is told.
         query_counts: [Counts; 1], CONSTANT;
         /// The sizes of its dispatches.
@@ -683,7 +685,7 @@ impl Query {
             ("offsets", buffers.offsets.all()),
             ("ends", buffers.ends.all()),
             ("header", buffers.header.all()),
-            ("dispatches", buffers.answer_dispatches.all()),
+            ("arguments", buffers.arguments.all()),
         ];
         let words = match batch.flags & (QUERY_ANY | QUERY_LISTS) {
             0 => 1,

@@ -315,16 +315,20 @@ impl Tree {
         first: u64,
         capacity: u32,
     ) -> Result<GpuLists, Error> {
+        Ok(lists(&self.record_listed(encoder, batch, listed, first, capacity)?, capacity))
+    }
+
+    /// Records lists, and returns the buffers of the batch.
+    pub(super) fn record_listed<Q: GpuQuery>(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        batch: GpuBatch<'_, Q>,
+        listed: Listed,
+        first: u64,
+        capacity: u32,
+    ) -> Result<QueryBuffers, Error> {
         let window = Window { first_low: first as u32, first_high: (first >> 32) as u32, capacity, unused: 0 };
-        let buffers = self.record_batch(encoder, batch, Wanted::Lists(listed, window))?;
-        Ok(GpuLists {
-            offsets: buffers.ends.raw().clone(),
-            answers: buffers.pairs.raw().clone(),
-            status: buffers.status.raw().clone(),
-            header: buffers.header.raw().clone(),
-            arguments: buffers.answer_dispatches.raw().clone(),
-            capacity,
-        })
+        self.record_batch(encoder, batch, Wanted::Lists(listed, window))
     }
 
     fn record_batch<Q: GpuQuery>(
@@ -416,6 +420,7 @@ impl Tree {
             part_count: Q::MADE.map_or(batch.half_space_count, |made| count * made.parts()),
             rule: self.filters.filters().rule.code(),
             round_count: rounds + 1,
+            vertices_per_pair: batch.vertices_per_pair,
             ..QueryParams::zeroed()
         }
     }
@@ -488,6 +493,18 @@ impl Tree {
         let mut ids: Vec<[u32; 2]> = self.worlds.iter().map(|(&id, &number)| [id, number]).collect();
         ids.sort_unstable();
         Ok(self.world_ids.insert(Buffer::of(&self.gpu, "world_ids", &ids, CONSTANT)?).clone())
+    }
+}
+
+/// Returns the handles of lists.
+pub(super) fn lists(buffers: &QueryBuffers, capacity: u32) -> GpuLists {
+    GpuLists {
+        offsets: buffers.ends.raw().clone(),
+        answers: buffers.pairs.raw().clone(),
+        status: buffers.status.raw().clone(),
+        header: buffers.header.raw().clone(),
+        arguments: buffers.arguments.raw().clone(),
+        capacity,
     }
 }
 

@@ -11,4 +11,5 @@ mod recorded;
 mod rounded;
 mod shapes;
 mod shared;
+mod static_worlds;
 mod trees;

@@ -2,8 +2,8 @@
 
 use broadsweep::{
     Aabb, Asker, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Error, Filters, Gpu, GpuAnswers, GpuBatch,
-    GpuConvex, GpuLists, GpuQuery, GpuShape, Hit, Lists, Near, NearestQuery, OrientedBox, QueryFilters, QueryHeader,
-    QueryReport, Ray, Shape, Sphere, SphereCast, Tree, wgpu,
+    GpuConvex, GpuLists, GpuPairs, GpuQuery, GpuShape, Hit, Lists, Near, NearestQuery, OrientedBox, QueryFilters,
+    QueryHeader, QueryReport, Ray, Shape, Sphere, SphereCast, Tree, wgpu,
 };
 use bytemuck::Pod;
 use laboratory::scenes::Kind;
@@ -14,7 +14,7 @@ use super::cases::sphere_of;
 use super::numbers::{Like, Numbers};
 
 /// Returns a buffer of these values.
-fn upload<T: Pod>(values: &[T]) -> wgpu::Buffer {
+pub fn upload<T: Pod>(values: &[T]) -> wgpu::Buffer {
     let bytes: &[u8] = bytemuck::cast_slice(values);
     let buffer = GPU.device().create_buffer(&wgpu::BufferDescriptor {
         label: None,
@@ -27,15 +27,15 @@ fn upload<T: Pod>(values: &[T]) -> wgpu::Buffer {
     buffer
 }
 
-fn encoder() -> wgpu::CommandEncoder {
+pub fn encoder() -> wgpu::CommandEncoder {
     GPU.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
 }
 
 /// A copy of the first values of a buffer, as they are at this place among the commands.
-struct Copied(wgpu::Buffer, u64);
+pub struct Copied(wgpu::Buffer, u64);
 
 impl Copied {
-    fn of<T>(encoder: &mut wgpu::CommandEncoder, buffer: &wgpu::Buffer, count: usize) -> Self {
+    pub fn of<T>(encoder: &mut wgpu::CommandEncoder, buffer: &wgpu::Buffer, count: usize) -> Self {
         let bytes = (count * size_of::<T>()) as u64;
         let copy = GPU.device().create_buffer(&wgpu::BufferDescriptor {
             label: None,
@@ -49,7 +49,7 @@ impl Copied {
         Self(copy, bytes)
     }
 
-    fn read<T: Pod>(&self) -> Vec<T> {
+    pub fn read<T: Pod>(&self) -> Vec<T> {
         self.0.slice(..).map_async(wgpu::MapMode::Read, Result::unwrap);
         GPU.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
         let bytes = self.0.slice(..self.1.max(4)).get_mapped_range().unwrap().to_vec();
@@ -90,7 +90,7 @@ struct Listed {
 
 impl Listed {
     fn of(encoder: &mut wgpu::CommandEncoder, left: &GpuLists, queries: usize) -> Self {
-        let words = GpuLists::DISPATCH_OFFSET as usize / 4 + 3;
+        let words = GpuPairs::DISPATCH_OFFSET as usize / 4 + 3;
         Self {
             offsets: Copied::of::<u64>(encoder, &left.offsets, queries + 1),
             answers: Copied::of::<[u32; 2]>(encoder, &left.answers, left.capacity as usize),

@@ -137,8 +137,35 @@ fn spans_of_a_step_begin_in_the_last_list_where_they_do_in_the_mirror() {
     }
 }
 
+/// The same lists as pairs of two sets: the first box may have the larger index, or the same.
+fn joins() -> Vec<Lists> {
+    let turned = |pairs: &[Pair]| {
+        let mut turned: Vec<Pair> = pairs
+            .iter()
+            .map(|pair| match pair.b % 3 {
+                0 => Pair { a: pair.b, b: pair.a },
+                1 => *pair,
+                _ => Pair { a: pair.a, b: pair.a },
+            })
+            .collect();
+        turned.sort_unstable();
+        turned.dedup();
+        turned
+    };
+    lists().iter().map(|Lists { pairs, last }| Lists { pairs: turned(pairs), last: turned(last) }).collect()
+}
+
 #[test]
 fn pairs_are_found_in_the_last_list_by_any_names_as_by_the_mirror() {
+    check_find(false, &lists());
+}
+
+#[test]
+fn in_a_join_the_first_box_alone_is_named() {
+    check_find(true, &joins());
+}
+
+fn check_find(is_join: bool, lists: &[Lists]) {
     for (naming, names, then) in names() {
         let switches: &[&str] = match naming {
             NAMING_GENERATIONS => &["HAS_GENERATIONS"],
@@ -147,8 +174,9 @@ fn pairs_are_found_in_the_last_list_by_any_names_as_by_the_mirror() {
         };
         let kernel = Kernel::specialised(gpu(), &events::FIND, switches);
         let (names_now, generations) = (upload(&names), upload(&then));
-        for (number, Lists { pairs, last }) in lists().iter().enumerate() {
-            let expected = mirror::events::find(pairs, last, |i| name(naming, &names, &then, i));
+        let params = uniform(StepParams { naming, is_join: is_join.into(), ..StepParams::zeroed() });
+        for (number, Lists { pairs, last }) in lists.iter().enumerate() {
+            let expected = mirror::events::find(pairs, last, is_join, |i| name(naming, &names, &then, i));
             let counts = StepCounts {
                 pair_count: pairs.len() as u32,
                 last_count: last.len() as u32,
@@ -161,6 +189,7 @@ fn pairs_are_found_in_the_last_list_by_any_names_as_by_the_mirror() {
             let (counts, list, last_list) = (upload(&[counts]), upload(pairs), upload(last));
             let ends = upload(&mirror::events::ends(pairs, last));
             let buffers = [
+                ("step_params", params.all()),
                 ("step_counts", counts.all()),
                 ("pairs", list.all()),
                 ("last_pairs", last_list.all()),
@@ -214,7 +243,7 @@ fn events_are_counted_summed_and_listed_as_by_the_mirror() {
         let count = Kernel::specialised(gpu(), &events::COUNT, &rest);
         let [list, lost] = [&events::LIST, &events::LOST].map(|source| Kernel::new(gpu(), source));
         for (number, Lists { pairs, last }) in lists().iter().enumerate() {
-            let (before, found) = mirror::events::find(pairs, last, Some);
+            let (before, found) = mirror::events::find(pairs, last, false, Some);
             let (pair_count, last_count) = (pairs.len() as u32, last.len() as u32);
             let counts_in = StepCounts { pair_count, last_count, ..StepCounts::zeroed() };
             let length = pairs.len().max(last.len());

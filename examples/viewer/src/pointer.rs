@@ -1,6 +1,6 @@
 //! What the pointer points at, and what a sphere around that touches: queries to a tree of the same boxes, on the device.
 
-use broadsweep::{Asker, Error, Filters, Gpu, GpuBatch, GpuLists, Hit, Ray, Sphere, Tree, wgpu};
+use broadsweep::{Asker, Error, Filters, Gpu, GpuBatch, GpuLists, GpuPairs, Hit, Ray, Sphere, Tree, wgpu};
 
 use crate::globals::NONE;
 use crate::kernel::{Kernel, Size, module, storage};
@@ -104,7 +104,7 @@ impl Pointer {
             let spheres = GpuBatch::<Sphere>::new(self.sphere.slice(..), 1).with_askers(self.sphere_asker.slice(..));
             let touched = self.tree.record_overlaps(encoder, spheres, 0, MOST_MARKED)?;
             let marked = [(0, &touched.header), (1, &touched.answers), (2, &simulation.contacts)];
-            let size = Size::Indirect(&touched.arguments, GpuLists::DISPATCH_OFFSET);
+            let size = Size::Indirect(&touched.arguments, GpuPairs::DISPATCH_OFFSET);
             self.mark.dispatch(&mut begin_pass(encoder, "mark"), &marked, size);
         }
         // Not before: after an error nothing of it is submitted.

@@ -10,11 +10,17 @@ pub fn ends(pairs: &[Pair], last_pairs: &[Pair]) -> Vec<u32> {
 }
 
 /// Finds the place of each pair in the list of the last step, or `EVENT_CREATED`, and which pairs of that list were found, as
-/// bits. `name` returns the index that a box had, if it was there.
-pub fn find(pairs: &[Pair], last_pairs: &[Pair], name: impl Fn(u32) -> Option<u32>) -> (Vec<u32>, Vec<u32>) {
+/// bits. `name` returns the index that a box had, if it was there. In a join, the second box of a pair is of a set that stays.
+pub fn find(
+    pairs: &[Pair],
+    last_pairs: &[Pair],
+    is_join: bool,
+    name: impl Fn(u32) -> Option<u32>,
+) -> (Vec<u32>, Vec<u32>) {
     let mut found = vec![0; last_pairs.len().div_ceil(32)];
     let mut place_of = |pair: &Pair| {
-        let named = Pair::new(name(pair.a)?, name(pair.b)?);
+        let a = name(pair.a)?;
+        let named = if is_join { Pair { a, b: pair.b } } else { Pair::new(a, name(pair.b)?) };
         let place = last_pairs.binary_search(&named).ok()?;
         found[place / 32] |= 1 << (place % 32);
         Some(place as u32)

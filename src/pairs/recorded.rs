@@ -1,0 +1,195 @@
+//! Recorded steps: the buffers in which a list is compared with the last one, which grow and keep that list.
+
+use std::sync::Arc;
+
+use super::events::{Compared, EventBuffers, EventKernels, EventRoom, Naming};
+use crate::filters::lists::{FilterLists, Switches};
+use crate::gpu::Gpu;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::given::{bind, bytes, check};
+use crate::gpu::kernel::Pass;
+use crate::gpu::timing::Timer;
+use crate::layout::{PairArguments, PairHeader, Params};
+use crate::{Error, GpuEvents, GpuIdentity, GpuPairs, Pair};
+
+/// What recorded steps have to themselves.
+#[derive(Debug, Default)]
+pub(crate) struct RecordedSteps {
+    /// For the filters in use.
+    kernels: Option<EventKernels>,
+    buffers: Option<EventBuffers>,
+    /// Held by the commands of each recorded step, until they are dropped or have run.
+    on_the_way: Arc<()>,
+}
+
+impl RecordedSteps {
+    /// Forgets the kernels, which depend on the filters.
+    pub fn forget_kernels(&mut self) {
+        self.kernels = None;
+    }
+
+    /// Returns whether the buffers have this much room.
+    pub fn has_room(&self, room: &EventRoom) -> bool {
+        let has = |has: &EventRoom| has.pairs >= room.pairs && has.generations >= room.generations;
+        self.buffers.as_ref().is_some_and(|buffers| has(&buffers.room))
+    }
+
+    /// Counts the bytes of GPU memory that the buffers take.
+    fn bytes(&self) -> u64 {
+        self.buffers.as_ref().map_or(0, |buffers| EventBuffers::bytes(&buffers.room))
+    }
+
+    /// Returns whether there are steps.
+    pub fn is_in_use(&self) -> bool {
+        self.buffers.is_some()
+    }
+
+    /// Gives the buffers up where they take more than this.
+    pub fn keep_within(&mut self, bytes: u64) {
+        if self.bytes() > bytes {
+            self.buffers = None;
+        }
+    }
+
+    /// Lists the buffers with the bytes that the device gave them.
+    pub fn made(&self) -> Vec<(&'static str, u64)> {
+        self.buffers.iter().flat_map(EventBuffers::made).collect()
+    }
+
+    /// Waits until the commands of all steps that were recorded have run or are dropped.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] where some were not submitted; in a browser also where they have not run; [`Error::DeviceLost`].
+    fn settle(&self, gpu: &Gpu) -> Result<(), Error> {
+        if Arc::strong_count(&self.on_the_way) > 1 {
+            #[cfg(not(target_arch = "wasm32"))]
+            let polled = gpu.device().poll(wgpu::PollType::wait_indefinitely());
+            #[cfg(target_arch = "wasm32")]
+            let polled = gpu.device().poll(wgpu::PollType::Poll);
+            polled.map_err(|error| gpu.lost(&error.to_string()))?;
+        }
+        if Arc::strong_count(&self.on_the_way) > 1 { Err(Error::Busy) } else { Ok(()) }
+    }
+
+    /// Compiles the kernels for steps whose boxes are named so, as far as they are not yet.
+    ///
+    /// # Errors
+    /// As [`EventKernels::compile`].
+    pub fn compile(&mut self, gpu: &Gpu, switches: &Switches, naming: &Naming<()>) -> Result<(), Error> {
+        self.kernels.get_or_insert_with(|| EventKernels::new(gpu, switches)).compile(naming)
+    }
+
+    /// Returns the capacity.
+    pub fn room(&self) -> EventRoom {
+        self.buffers.as_ref().map(|buffers| buffers.room).unwrap_or_default()
+    }
+
+    /// Ensures this capacity. The last step stays; waits for what was submitted where buffers have to grow.
+    ///
+    /// # Errors
+    /// As [`BroadPhase::record_events`](crate::BroadPhase::record_events) for larger buffers.
+    pub fn ensure(&mut self, gpu: &Gpu, room: EventRoom) -> Result<(), Error> {
+        if self.has_room(&room) {
+            return Ok(());
+        }
+        self.settle(gpu)?;
+        let Some(smaller) = self.buffers.take() else {
+            self.buffers = Some(EventBuffers::new(gpu, room)?);
+            return Ok(());
+        };
+        let EventBuffers { room: now, lists, last } = smaller;
+        // What the next step does not read goes first: old and new at once might not fit.
+        drop(lists);
+        let larger = match EventBuffers::new(gpu, room) {
+            Ok(larger) => larger,
+            Err(error) => {
+                // The last step stays, if it can.
+                self.buffers = EventBuffers::with_last(gpu, now, last).ok();
+                return Err(error);
+            }
+        };
+        // At once: the encoder may never be submitted, and the last step would be forgotten.
+        let scopes = gpu.open_scopes();
+        let mut encoder =
+            gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(gpu.label()) });
+        larger.record_move(&mut encoder, &last);
+        gpu.queue().submit([encoder.finish()]);
+        self.buffers = Some(larger);
+        scopes.close("events")
+    }
+
+    /// Records the comparison of a list with the one before. `params` has the number of boxes, of which the identity names
+    /// at most `box_count`.
+    ///
+    /// # Errors
+    /// [`Error::NothingRecorded`] before [`ensure`](Self::ensure); [`Error::OutOfMemory`].
+    #[allow(clippy::too_many_arguments)] // what it reads
+    pub fn record(
+        &self,
+        gpu: &Gpu,
+        encoder: &mut wgpu::CommandEncoder,
+        timer: Option<&Timer>,
+        params: &Buffer<Params>,
+        vertices_per_pair: u32,
+        step: Compared,
+        filters: &FilterLists,
+        (identity, box_count): (GpuIdentity<'_>, u32),
+    ) -> Result<(), Error> {
+        let (Some(kernels), Some(buffers)) = (&self.kernels, &self.buffers) else {
+            return Err(Error::NothingRecorded);
+        };
+        // Without boxes there is nothing to bind, and nothing is read of what stands for it.
+        let bind = |numbers| bind(numbers, bytes::<u32>(box_count)).unwrap_or_else(|| buffers.lists.event_tiles.all());
+        let naming = match identity {
+            GpuIdentity::Index => Naming::Index,
+            GpuIdentity::Generations(numbers) => Naming::Generations(bind(numbers)),
+            GpuIdentity::Was(numbers) => Naming::Was(bind(numbers)),
+        };
+        let scopes = gpu.open_scopes();
+        buffers.record_clear(encoder);
+        let mut pass = Pass::begin_timed(gpu, encoder, timer);
+        kernels.record(&mut pass, params, vertices_per_pair, step, filters, naming, buffers)?;
+        pass.finish()?;
+        drop(pass);
+        let on_the_way = Arc::clone(&self.on_the_way);
+        encoder.on_submitted_work_done(move || drop(on_the_way));
+        scopes.close("events")
+    }
+
+    /// Returns the handles of the events of these pairs.
+    ///
+    /// # Errors
+    /// [`Error::NothingRecorded`].
+    pub fn events(&self, pairs: GpuPairs) -> Result<GpuEvents, Error> {
+        let Some(EventBuffers { lists, room, .. }) = &self.buffers else {
+            return Err(Error::NothingRecorded);
+        };
+        let list = |pairs: &Buffer<Pair>, header: &Buffer<PairHeader>, arguments: &Buffer<PairArguments>| GpuPairs {
+            pairs: pairs.raw().clone(),
+            header: header.raw().clone(),
+            arguments: arguments.raw().clone(),
+            capacity: room.pairs as u32,
+        };
+        Ok(GpuEvents {
+            pairs,
+            before: lists.before.raw().clone(),
+            created: list(&lists.created, &lists.created_header, &lists.created_arguments),
+            lost: list(&lists.lost, &lists.lost_header, &lists.lost_arguments),
+            persisting: list(&lists.persisting, &lists.persisting_header, &lists.persisting_arguments),
+        })
+    }
+}
+
+/// Checks the numbers of an identity, and returns how it names boxes.
+///
+/// # Errors
+/// [`Error::BadBuffer`].
+pub fn checked_naming(gpu: &Gpu, identity: GpuIdentity<'_>, box_count: u32) -> Result<Naming<()>, Error> {
+    let (buffer, numbers, naming) = match identity {
+        GpuIdentity::Index => return Ok(Naming::Index),
+        GpuIdentity::Generations(numbers) => ("generations", numbers, Naming::Generations(())),
+        GpuIdentity::Was(numbers) => ("was", numbers, Naming::Was(())),
+    };
+    check(gpu, numbers, bytes::<u32>(box_count), buffer, || format!("the numbers of {box_count} boxes"))?;
+    Ok(naming)
+}

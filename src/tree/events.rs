@@ -1,0 +1,93 @@
+//! Static worlds: the pairs of moving shapes and the boxes of a tree, from step to step.
+
+use bytemuck::Zeroable;
+
+use super::record::lists;
+use super::{GpuBatch, GpuShape, Tree};
+use crate::filters::lists::{FilterLists, Switches};
+use crate::layout::Params;
+use crate::pairs::events::{Compared, EventRoom};
+use crate::pairs::recorded::{RecordedSteps, checked_naming};
+use crate::{Error, GpuEvents, GpuIdentity};
+
+/// The recorded steps of a tree, with filters that no pair is at rest by.
+#[derive(Debug)]
+pub(super) struct Steps {
+    recorded: RecordedSteps,
+    filters: FilterLists,
+}
+
+impl Steps {
+    /// Counts the bytes of GPU memory.
+    pub fn bytes(&self) -> u64 {
+        self.recorded.made().iter().map(|(_, bytes)| bytes).sum()
+    }
+}
+
+impl Tree {
+    /// Records what [`record_overlaps`](Self::record_overlaps) records, and the comparison of its pairs with those of the last
+    /// step. A pair is a shape of the batch and a box of the tree, which is the same box from step to step: this is for boxes that
+    /// stay, and shapes that move among them. `identity` says which shape of the last step each shape is.
+    ///
+    /// The last step is the last one that was submitted and counted. A step with more pairs than `capacity`, or with a query that is
+    /// [unfinished](crate::QueryHeader::unfinished), does not count: its events are empty, their headers say so, and the next step
+    /// is compared with the one before. All lists are in canonical order. `persisting` has all pairs of both steps, since no filter
+    /// here says who is at rest.
+    ///
+    /// Events take 37 bytes of GPU memory for each pair of `capacity`; [`forget_steps`](Self::forget_steps) frees them. Where
+    /// a step needs larger buffers than the one before, this waits until what was submitted has run, once.
+    ///
+    /// ```no_run
+    /// use broadsweep::{Aabb, BroadPhase, Error, GpuBatch, GpuIdentity, Tree, wgpu};
+    ///
+    /// /// Records the pairs of moving boxes, among themselves and with the boxes of a tree that stay.
+    /// fn step(
+    ///     (broad_phase, tree): (&mut BroadPhase, &mut Tree),
+    ///     encoder: &mut wgpu::CommandEncoder,
+    ///     (movers, count): (&wgpu::Buffer, u32),
+    /// ) -> Result<(), Error> {
+    ///     let among = broad_phase.record_events(encoder, movers.slice(..), count, GpuIdentity::Index)?;
+    ///     let batch = GpuBatch::<Aabb>::new(movers.slice(..), count);
+    ///     let with = tree.record_overlap_events(encoder, batch, 8 * count, GpuIdentity::Index)?;
+    ///     // among.created.pairs: (mover, mover); with.created.pairs: (mover, box of the tree)
+    /// #   let _ = (among, with);
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`record_overlaps`](Self::record_overlaps); [`Error::BadBuffer`] for numbers of `identity` too; [`Error::Busy`] where
+    /// larger buffers are needed while a step that was recorded is not submitted (in a browser, has not run).
+    pub fn record_overlap_events<S: GpuShape>(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        batch: GpuBatch<'_, S>,
+        capacity: u32,
+        identity: GpuIdentity<'_>,
+    ) -> Result<GpuEvents, Error> {
+        let (count, vertices_per_pair) = (batch.query_count, batch.vertices_per_pair);
+        let naming = checked_naming(&self.gpu, identity, count)?;
+        let steps = match &mut self.steps {
+            Some(steps) => steps,
+            steps => {
+                let filters = FilterLists::none(&self.gpu)?;
+                steps.insert(Steps { recorded: RecordedSteps::default(), filters })
+            }
+        };
+        steps.recorded.compile(&self.gpu, &Switches::default(), &naming)?;
+        let now = steps.recorded.room();
+        let (pairs, generations) = (u64::from(capacity).max(now.pairs), u64::from(count).max(now.generations));
+        steps.recorded.ensure(&self.gpu, EventRoom { pairs, generations })?;
+        let list = self.record_listed(encoder, batch, S::LISTED, 0, capacity)?;
+        let params = self.prepare_params.get(&self.gpu, Params { box_count: count, ..Params::zeroed() })?;
+        let Some(Steps { recorded, filters }) = &self.steps else { return Err(Error::NothingRecorded) };
+        let step = Compared { pairs: &list.pairs, header: list.header.all(), is_join: true };
+        recorded.record(&self.gpu, encoder, None, &params, vertices_per_pair, step, filters, (identity, count))?;
+        recorded.events(lists(&list, capacity).pairs())
+    }
+
+    /// Forgets the last step, and frees the memory of events: the next step is a first one.
+    pub fn forget_steps(&mut self) {
+        self.steps = None;
+    }
+}
