@@ -137,7 +137,7 @@ fn counts(ui: &mut egui::Ui, viewer: &Viewer, pace: Pace) {
     if let Some(error) = viewer.refused() {
         ui.colored_label(egui::Color32::LIGHT_RED, format!("refused: {error}"));
     }
-    if let (Some(report), false) = (&told.report, viewer.settings.finds_events()) {
+    if let Some(report) = &told.report {
         row(ui, "candidates", grouped(report.candidate_count));
         row(ui, "entries in cells", grouped(report.entry_count.into()));
         row(ui, "giants", grouped(report.giant_count.into()));
@@ -164,7 +164,7 @@ fn counts(ui: &mut egui::Ui, viewer: &Viewer, pace: Pace) {
 fn search(ui: &mut egui::Ui, viewer: &mut Viewer) {
     let edge = viewer.told().report.as_ref().map_or(1.0, |report| report.cell_size);
     let Settings { has_events, axis, cell_size, is_timed, .. } = &mut viewer.settings;
-    ui.checkbox(has_events, "events: follow what moves");
+    ui.checkbox(has_events, "events");
     ui.checkbox(is_timed, "time each kernel");
     ui.horizontal(|ui| {
         for (name, other) in AXES {

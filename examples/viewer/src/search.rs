@@ -40,7 +40,7 @@ impl Told {
 pub struct Search {
     broad_phase: BroadPhase,
     box_count: u32,
-    finds_events: bool,
+    has_events: bool,
     /// Kernels that are not compiled yet.
     compilation: Option<Compilation>,
 }
@@ -53,17 +53,17 @@ impl Search {
     pub fn new(gpu: &Gpu, scene: &Scene, settings: &Settings) -> Result<Self, Error> {
         let mut broad_phase = BroadPhase::new(gpu, settings.options())?;
         broad_phase.set_filters(scene.filters.clone())?;
-        let (box_count, finds_events) = (scene.box_count(), settings.finds_events());
-        let mut search = Self { broad_phase, box_count, finds_events, compilation: None };
+        let (box_count, has_events) = (scene.box_count(), settings.has_events);
+        let mut search = Self { broad_phase, box_count, has_events, compilation: None };
         search.compile();
         Ok(search)
     }
 
     /// Starts to compile what the frames need.
     fn compile(&mut self) {
-        let Self { broad_phase, finds_events, .. } = self;
+        let Self { broad_phase, has_events, .. } = self;
         let box_count = self.box_count as usize;
-        self.compilation = Some(match finds_events {
+        self.compilation = Some(match has_events {
             true => broad_phase.compile_events_ahead(box_count),
             false => broad_phase.compile_ahead(box_count),
         });
@@ -86,11 +86,11 @@ impl Search {
     /// # Errors
     /// Those of the library.
     pub fn change_options(&mut self, settings: &Settings) -> Result<(), Error> {
-        if !settings.finds_events() {
+        if !settings.has_events {
             self.broad_phase.forget_steps();
         }
         self.broad_phase.set_options(settings.options())?;
-        self.finds_events = settings.finds_events();
+        self.has_events = settings.has_events;
         self.compile();
         Ok(())
     }
@@ -135,7 +135,7 @@ impl Search {
         settings: &Settings,
     ) -> Result<Found, Error> {
         self.broad_phase.time_recordings(settings.is_timed);
-        if settings.finds_events() {
+        if settings.has_events {
             let events =
                 self.broad_phase.record_events(encoder, boxes.slice(..), self.box_count, GpuIdentity::Index)?;
             Ok(Found { pairs: events.pairs.clone(), events: Some(events) })

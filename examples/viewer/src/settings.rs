@@ -25,7 +25,7 @@ pub struct Settings {
     pub kind: Kind,
     /// About how many boxes.
     pub box_count: u32,
-    /// Whether what begins and ends is found too, from what was known of the last frame; else each frame is searched alone.
+    /// Whether what begins and ends since the last frame is found too.
     pub has_events: bool,
     /// The axis of the sweep.
     pub axis: SweepAxis,
@@ -64,17 +64,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Returns whether events are found: not where the search of each frame is to be seen.
-    pub fn finds_events(&self) -> bool {
-        self.has_events && !self.has_grid
-    }
-
     /// Returns the options of the broad phase.
     pub fn options(&self) -> Options {
         Options {
             axis: self.axis,
             cell_size: self.cell_size,
-            order: if self.finds_events() { PairOrder::Canonical } else { PairOrder::Sweep },
+            order: if self.has_events { PairOrder::Canonical } else { PairOrder::Sweep },
             // A line for each pair.
             vertices_per_pair: 2,
             ..Options::default()

@@ -228,7 +228,7 @@ impl Viewer {
         self.applied = now;
         if last.options() != now.options() {
             self.search.change_options(&now)?;
-            self.stage.has_last &= now.finds_events();
+            self.stage.has_last &= now.has_events;
         }
         if (last.kind, last.box_count) != (now.kind, now.box_count) {
             self.restart()?;
@@ -302,7 +302,7 @@ impl Viewer {
             }
             found = Some(left);
             stage.frame += 1;
-            stage.has_last = settings.finds_events();
+            stage.has_last = settings.has_events;
         }
         let has_sphere = settings.sphere.is_some() && self.pointer_at.is_some();
         if can_pick && (has_sphere || std::mem::take(&mut self.is_picking)) {
@@ -365,8 +365,8 @@ impl Viewer {
             extent: stage.scene.extent,
             kick,
             opacity: (FULL / pair_count.max(1) as f32).clamp(0.04, 0.8),
-            has_ages: settings.finds_events().into(),
-            draws_old: (settings.lines == Lines::All || !settings.finds_events()).into(),
+            has_ages: settings.has_events.into(),
+            draws_old: (settings.lines == Lines::All || !settings.has_events).into(),
             world_count: stage.scene.world_count(),
             is_first: (!stage.has_last).into(),
         };
