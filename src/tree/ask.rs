@@ -206,23 +206,17 @@ struct Part {
     built: Built,
     buffers: QueryBuffers,
     said: QueryParams,
-    /// The flags of the first dispatch.
-    flags: u32,
-    /// Whether the first dispatch decides what `f32` leaves in doubt.
-    decides: bool,
     params: Buffer<QueryParams>,
     order: Buffer<u32>,
     count: u32,
-    /// How many queries the last dispatch has left, if any.
-    rest: Option<u32>,
     sort: Sort,
 }
 
 impl Part {
     /// Says that the next dispatch begins with all queries, with one more flag or 0.
     fn begin(&mut self, tree: &Tree, flag: u32) -> Result<(), Error> {
-        self.rest = None;
-        self.said.flags = self.flags | flag;
+        self.said.flags &= !(QUERY_RESUMED | QUERY_NEXT_ROW | QUERY_EMITS);
+        self.said.flags |= flag;
         self.said.query_count = self.count;
         self.params = tree.params.get(&tree.gpu, self.said)?;
         Ok(())
@@ -239,7 +233,6 @@ impl Part {
         let scopes = tree.gpu.open_scopes();
         self.buffers.rest.write(&tree.gpu, &rest);
         scopes.close("queries")?;
-        self.rest = Some(rest.len() as u32);
         self.said.flags |= QUERY_RESUMED;
         self.said.query_count = rest.len() as u32;
         self.params = tree.params.get(&tree.gpu, self.said)?;
@@ -248,19 +241,14 @@ impl Part {
 
     fn input<'a>(&'a self, tree: &'a build::TreeBuffers, filters: &'a FilterSet) -> BatchInput<'a> {
         BatchInput {
-            query_count: self.rest.unwrap_or(self.count),
             shape: &self.built.shape,
             tree,
             filters: &filters.lists,
+            said: self.said,
             params: &self.params,
             queries: self.buffers.queries.all(),
             askers: self.buffers.askers.all(),
-            flags: self.said.flags,
-            most: self.said.most,
-            // What comes behind the last row has to be compared with its last box.
-            decides: self.decides || self.said.flags & (QUERY_RESUMED | QUERY_NEXT_ROW) != 0,
-            order: if self.rest.is_some() { &self.buffers.rest } else { &self.order },
-            after: None,
+            order: if self.said.flags & QUERY_RESUMED != 0 { &self.buffers.rest } else { &self.order },
         }
     }
 }
@@ -351,8 +339,6 @@ impl Tree {
         let of_boxes = self.filters.filters();
         let has_groups = !filters.keeps_all() || of_boxes.has_groups();
         let flags = flags_of(count as u32, most, has_askers, has_groups);
-        // Half-spaces are decided in integers anyway.
-        let decides = packed.parts < packed.words.len() as u32;
         let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
         let (room, buffers) = self.memory.make_room(&self.gpu, room)?;
         self.filters.upload(&self.gpu, built.room.boxes as usize, false)?;
@@ -394,7 +380,7 @@ impl Tree {
         pass.finish()?;
         drop(pass);
         recording.submit(&self.gpu)?;
-        Ok(Part { built, buffers, said, flags, decides, params, order, count: count as u32, rest: None, sort })
+        Ok(Part { built, buffers, said, params, order, count: count as u32, sort })
     }
 
     /// Finds the first answers of each query, and hands over, part by part, a row for each; behind the answers it has entries

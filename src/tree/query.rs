@@ -2,7 +2,7 @@
 
 use crate::constants::{
     CAPSULE_PARTS, KEPT_ANSWERS, PLACE_BITS, QUERY_ANY, QUERY_EMITS, QUERY_FILTERS, QUERY_GROUPS, QUERY_LISTS,
-    QUERY_SHARED, REGION_WORDS, SHARERS, SORTERS, TURNED_PARTS, WALKERS,
+    QUERY_NEXT_ROW, QUERY_RESUMED, QUERY_SHARED, REGION_WORDS, SHARERS, SORTERS, TURNED_PARTS, WALKERS,
 };
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
@@ -383,8 +383,6 @@ impl QueryBuffers {
 /// What all kernels of a batch read.
 #[derive(Clone, Debug)]
 pub struct BatchInput<'a> {
-    /// The number of queries.
-    pub query_count: u32,
     /// The shape of the tree.
     pub shape: &'a Buffer<TreeShape>,
     /// The tree.
@@ -392,21 +390,15 @@ pub struct BatchInput<'a> {
     /// What the boxes say.
     pub filters: &'a FilterLists,
     /// The parameters.
+    pub said: QueryParams,
+    /// The same on the device.
     pub params: &'a Buffer<QueryParams>,
     /// The queries, in bits.
     pub queries: wgpu::BindingResource<'a>,
     /// What they say beside their shapes.
     pub askers: wgpu::BindingResource<'a>,
-    /// What they are told of the batch: `QUERY_*`.
-    pub flags: u32,
-    /// How many answers of each query are looked for.
-    pub most: u32,
-    /// Whether what `f32` leaves in doubt is decided at once, and not in another dispatch; of paths it always is.
-    pub decides: bool,
     /// The queries in the order in which they are asked.
     pub order: &'a Buffer<u32>,
-    /// The round of which what is left is walked, where rounds are recorded one after the other.
-    pub after: Option<u32>,
 }
 
 impl BatchInput<'_> {
@@ -424,16 +416,25 @@ impl BatchInput<'_> {
         ]
     }
 
-    /// Dispatches a kernel that walks.
+    /// Returns whether the parameters have one of these flags.
+    fn has(&self, flags: u32) -> bool {
+        self.said.flags & flags != 0
+    }
+
+    /// Returns whether what `f32` leaves in doubt is decided at once, and not in another dispatch. Half-spaces are decided in integers
+    /// anyway, and what comes behind the last row has to be compared with its last box.
+    fn decides(&self) -> bool {
+        self.said.part_count > 0 || self.has(QUERY_RESUMED | QUERY_NEXT_ROW)
+    }
+
+    /// Dispatches a kernel that walks: for what the round before has left, where rounds are recorded one after the other.
     fn walk(&self, pass: &mut Pass, kernel: &Kernel, buffers: &QueryBuffers, bound: &[(&str, wgpu::BindingResource)]) {
-        match self.after {
-            None => {
-                let of_group = if self.flags & QUERY_SHARED != 0 { WALKERS / SHARERS } else { WALKERS };
-                kernel.dispatch(pass, self.query_count.div_ceil(of_group), bound);
-            }
-            Some(round) => {
-                kernel.dispatch_indirect(pass, buffers.rounds.raw(), round as usize * size_of::<Round>(), bound);
-            }
+        let QueryParams { query_count, round, round_count, .. } = self.said;
+        if round_count > 0 && self.has(QUERY_RESUMED) {
+            kernel.dispatch_indirect(pass, buffers.rounds.raw(), (round as usize - 1) * size_of::<Round>(), bound);
+        } else {
+            let of_group = if self.has(QUERY_SHARED) { WALKERS / SHARERS } else { WALKERS };
+            kernel.dispatch(pass, query_count.div_ceil(of_group), bound);
         }
     }
 }
@@ -547,7 +548,7 @@ impl Query {
         let mut bound = batch.walk_buffers();
         bound.push(("rows", buffers.rows.all()));
         bound.push(("states", buffers.states.all()));
-        batch.walk(pass, &self.ranker(ranked, batch.decides, batch.most == 1), buffers, &bound);
+        batch.walk(pass, &self.ranker(ranked, batch.decides(), batch.said.most == 1), buffers, &bound);
     }
 
     /// Records the answers in rows that are complete.
@@ -563,12 +564,12 @@ impl Query {
             ("answers", buffers.answers.all()),
         ];
         let kernel = if ranked == Ranked::Hits { &self.hits } else { &self.squares };
-        kernel.dispatch(pass, (batch.query_count * batch.most).div_ceil(256), &bound);
+        kernel.dispatch(pass, (batch.said.query_count * batch.said.most).div_ceil(256), &bound);
     }
 
     /// Records the sums of what was counted.
     pub fn record_offsets(&self, pass: &mut Pass, batch: &BatchInput, window: &Buffer<Window>, buffers: &QueryBuffers) {
-        let blocks = batch.query_count.div_ceil(256);
+        let blocks = batch.said.query_count.div_ceil(256);
         let bound = [
             ("query", batch.params.all()),
             ("window", window.all()),
@@ -591,7 +592,7 @@ impl Query {
             ("kept", buffers.kept.all()),
             ("pairs", buffers.pairs.all()),
         ];
-        self.short.dispatch(pass, (batch.query_count * SORTERS).div_ceil(256), &bound);
+        self.short.dispatch(pass, (batch.said.query_count * SORTERS).div_ceil(256), &bound);
     }
 
     /// Records the canonical order of the answers that were written, unless there is no `sort`, and when paths touch them.
@@ -607,7 +608,7 @@ impl Query {
         box_count: u32,
         buffers: &QueryBuffers,
     ) {
-        let most = box_count.max(batch.query_count);
+        let most = box_count.max(batch.said.query_count);
         let (counts, dispatches) = (&buffers.answer_counts, &buffers.answer_dispatches);
         if let Some(sort) = sort {
             self.canonical.record(pass, sort, most, counts, dispatches, &buffers.answer_lists(), &buffers.pairs);
@@ -641,9 +642,9 @@ impl Query {
         let mut bound = batch.walk_buffers();
         bound.push(("window", window.all()));
         bound.push(("offsets", buffers.offsets.all()));
-        let emits = batch.flags & QUERY_EMITS != 0;
+        let emits = batch.has(QUERY_EMITS);
         bound.push(("pairs", if emits { buffers.pairs.all() } else { buffers.kept.all() }));
-        batch.walk(pass, &self.lister(listed, batch.decides), buffers, &bound);
+        batch.walk(pass, &self.lister(listed, batch.decides()), buffers, &bound);
     }
 
     /// Records what queries that the caller has in a buffer say beside their shapes, with the numbers of their worlds.
@@ -662,7 +663,7 @@ impl Query {
             ("worlds", worlds.all()),
             ("askers", buffers.askers.all()),
         ];
-        self.askers.dispatch(pass, batch.query_count.div_ceil(256), &bound);
+        self.askers.dispatch(pass, batch.said.query_count.div_ceil(256), &bound);
     }
 
     /// Records how many queries the last dispatch has left, of those that rank or of those that list.
@@ -673,7 +674,7 @@ impl Query {
             ("status", buffers.status.all()),
             ("rounds", buffers.rounds.all()),
         ];
-        Kernel::new(&self.gpu, &LEFT).dispatch(pass, batch.query_count.div_ceil(256), &bound);
+        Kernel::new(&self.gpu, &LEFT).dispatch(pass, batch.said.query_count.div_ceil(256), &bound);
     }
 
     /// Records what accompanies answers that stay on the device.
@@ -687,10 +688,10 @@ impl Query {
             ("header", buffers.header.all()),
             ("arguments", buffers.arguments.all()),
         ];
-        let words = match batch.flags & (QUERY_ANY | QUERY_LISTS) {
+        let words = match batch.said.flags & (QUERY_ANY | QUERY_LISTS) {
             0 => 1,
-            QUERY_ANY => batch.query_count,
-            _ => 2 * (batch.query_count + 1),
+            QUERY_ANY => batch.said.query_count,
+            _ => 2 * (batch.said.query_count + 1),
         };
         Kernel::new(&self.gpu, &ENDS).dispatch(pass, words.div_ceil(256).max(1), &bound);
     }

@@ -75,11 +75,9 @@ struct Prepared<'a> {
     query_count: u32,
     round_count: u32,
     asked: Asked,
-    /// Whether the first round decides what `f32` leaves in doubt.
-    decides: bool,
     buffers: QueryBuffers,
-    /// Of each round: what its kernels are told, and their flags.
-    params: Vec<(Buffer<QueryParams>, u32)>,
+    /// Of each round.
+    params: Vec<(QueryParams, Buffer<QueryParams>)>,
     window: Buffer<Window>,
     sort: Sort,
     is_sorted: bool,
@@ -121,21 +119,16 @@ impl Prepared<'_> {
     /// Returns what the kernels of a round read.
     fn input<'a>(&'a self, filters: &'a FilterLists, order: &'a Buffer<u32>, round: u32) -> BatchInput<'a> {
         let own = || self.buffers.askers.all();
-        let after = (!round.is_multiple_of(self.round_count)).then(|| round - 1);
-        let (params, flags) = &self.params[round as usize];
+        let (said, params) = &self.params[round as usize];
         BatchInput {
-            query_count: self.query_count,
             shape: &self.asked.shape,
             tree: &self.asked.tree,
             filters,
+            said: *said,
             params,
             queries: self.bound_queries(),
             askers: if self.worlds.is_some() { own() } else { self.given.clone().unwrap_or_else(own) },
-            flags: *flags,
-            most: self.wanted.most(),
-            decides: after.is_some() || self.decides,
             order,
-            after,
         }
     }
 
@@ -149,7 +142,7 @@ impl Prepared<'_> {
             pass,
             self.is_sorted.then_some(sort),
             self.query_count,
-            &self.params[0].0,
+            &self.params[0].1,
             &self.asked.tree.cube,
             self.bound_queries(),
             buffers,
@@ -381,8 +374,8 @@ impl Tree {
         let params = (0..wanted.phases() * said.round_count).map(|round| {
             let resumed = if round % said.round_count > 0 { QUERY_RESUMED } else { 0 };
             let emits = if round >= said.round_count { QUERY_EMITS } else { 0 };
-            let flags = flags | resumed | emits;
-            Ok((self.round_params.get(&self.gpu, QueryParams { round, flags, ..said })?, flags))
+            let said = QueryParams { round, flags: flags | resumed | emits, ..said };
+            Ok((said, self.round_params.get(&self.gpu, said)?))
         });
         let of_given = QueryParams { words: words_of::<Q>(), ..said };
         let made = match Q::MADE {
@@ -401,8 +394,6 @@ impl Tree {
             queries: bind(batch.queries, batch.bytes()),
             given: batch.askers.and_then(|askers| bind(askers, bytes::<Asker>(count))),
             asked,
-            // Half-spaces are decided in integers anyway.
-            decides: batch.half_space_count > 0 || Q::MADE.is_some_and(|made| made.parts() > 0),
             buffers,
             worlds,
         })
