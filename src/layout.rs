@@ -173,9 +173,7 @@ twins! {
     #[allow(missing_docs)]
     pub struct Dispatches {
         pub bin_scatter: [[u32; 3]; 2],
-        pub sort_passes: [[u32; 3]; SORT_STEPS as usize],
         pub entries: [u32; 3],
-        pub entry_strides: [u32; 3],
         pub sweep_test: [u32; 3],
         pub giants_test: [u32; 3],
         pub giants_rows: [u32; 3],

@@ -105,22 +105,16 @@ fn place_block(block: u32, end: u32, before: vec4<u32>, own: vec4<u32>) -> vec4<
     return before + own;
 }
 
-// Sets how often bin_scatter, the sort, and kernels over all entries are dispatched.
+// Sets how often bin_scatter and rank_ends are dispatched.
 fn write_dispatches(block_count: u32, entry_count: u32, steps: u32) {
     let blocks = dispatch_size(block_count);
-    let tiles = dispatch_size(div_ceil(entry_count, SORT_TILE));
     for (var k = 0u; k < 3u; k += 1u) {
         // Entries are written to where the sort has to start for its result always to lie in the same buffer.
         for (var i = 0u; i < 2u; i += 1u) {
             dispatches.bin_scatter[i][k] = select(0u, blocks[k], i == steps % 2u);
         }
-        // Steps beyond the key are left out at the beginning.
-        for (var i = 0u; i < SORT_STEPS; i += 1u) {
-            dispatches.sort_passes[i][k] = select(0u, tiles[k], i + steps >= SORT_STEPS);
-        }
     }
     dispatches.entries = dispatch_size(div_ceil(entry_count, 256u));
-    dispatches.entry_strides = dispatch_size(div_ceil(entry_count, 256u * ENTRY_STRIDE));
 }
 
 @compute @workgroup_size(256)

@@ -16,7 +16,7 @@ fn sort_shift() -> u32 {
     return sort_pass.shift - select(laid_out_bits() - counts.key_bits, 0u, sort_pass.of_pairs == 1u);
 }
 
-// Returns the number of tiles whose counts are scanned: none if the pass is left out, since then nobody has counted.
+// Returns the number of tiles: none if the pass is left out. There may be more workgroups.
 fn scanned_tiles() -> u32 {
     let is_left_out = sort_pass.of_pairs == 0u && sort_pass.shift + counts.key_bits < laid_out_bits();
     return select(div_ceil(sort_length(), SORT_TILE), 0u, is_left_out);

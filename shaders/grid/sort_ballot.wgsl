@@ -270,6 +270,9 @@ fn sort_ballot(
     @builtin(num_subgroups) subgroups: u32,
 ) {
     let tile = group_index(group, groups);
+    if tile >= scanned_tiles() {
+        return;
+    }
     let n = sort_length();
     let lane = lane_of(index, width, subgroup);
     let first = tile * SORT_TILE + subgroup * SORT_RUN * width + index;

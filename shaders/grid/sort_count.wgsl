@@ -22,6 +22,9 @@ fn sort_count(
     @builtin(local_invocation_index) local: u32,
 ) {
     let tile = group_index(group, groups);
+    if tile >= scanned_tiles() {
+        return;
+    }
     let n = sort_length();
     let tile_count = div_ceil(n, SORT_TILE);
     let shift = sort_shift();

@@ -44,6 +44,9 @@ fn sort_scatter(
     @builtin(local_invocation_index) local: u32,
 ) {
     let tile = group_index(group, groups);
+    if tile >= scanned_tiles() {
+        return;
+    }
     let n = sort_length();
     let shift = sort_shift();
     let tile_count = div_ceil(n, SORT_TILE);

@@ -121,9 +121,7 @@ struct Counts {
 // Indirect dispatch sizes.
 struct Dispatches {
     bin_scatter: array<array<u32, 3>, 2>, // for an even and for an odd number of steps of the sort
-    sort_passes: array<array<u32, 3>, SORT_STEPS>,
     entries: array<u32, 3>,   // an invocation for each entry
-    entry_strides: array<u32, 3>, // an invocation for each ENTRY_STRIDE entries
     sweep_test: array<u32, 3>,
     giants_test: array<u32, 3>,
     giants_rows: array<u32, 3>,

@@ -66,9 +66,22 @@ impl Core {
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
         let params = &self.params(call)?;
-        let Call { box_count, tests_all_pairs, .. } = *call;
-        let search = SearchInput { box_count, block_sizes: None, tests_all_pairs, params, boxes, filters };
+        let search = self.search(call, params, None, boxes, filters)?;
         self.record_with(encoder, call, &search, submission, timer)
+    }
+
+    /// Returns the input of the search of this call.
+    fn search<'a>(
+        &self,
+        call: &Call,
+        params: &'a Buffer<Params>,
+        block_sizes: Option<&'a Buffer<[u32; 3]>>,
+        boxes: wgpu::BindingResource<'a>,
+        filters: &'a FilterSet,
+    ) -> Result<SearchInput<'a>, Error> {
+        let Call { box_count, tests_all_pairs, .. } = *call;
+        let entry_capacity = call.params(&self.workspace.made()?.plan).entry_capacity;
+        Ok(SearchInput { box_count, block_sizes, entry_capacity, tests_all_pairs, params, boxes, filters })
     }
 
     /// Returns what a search reads whose number of boxes lies in a buffer.
@@ -97,9 +110,7 @@ impl Core {
         let Counted { params, block_sizes, none_refused } = self.counted()?;
         let refused = filters.refused().unwrap_or(&none_refused);
         self.pipeline.record_count(encoder, &given, count, refused, &params, &block_sizes)?;
-        let Call { box_count, tests_all_pairs, .. } = *call;
-        let block_sizes = Some(&block_sizes);
-        let search = SearchInput { box_count, block_sizes, tests_all_pairs, params: &params, boxes, filters };
+        let search = self.search(call, &params, Some(&block_sizes), boxes, filters)?;
         self.record_with(encoder, call, &search, None, timer)?;
         if let Some(results) = &mut self.workspace.made_mut()?.results {
             results.params = Some(params);
@@ -137,8 +148,7 @@ impl Core {
         filters.check_uploaded(call.box_count as usize)?;
         let made = self.workspace.made()?;
         let params = &self.params_of_results(call)?;
-        let Call { box_count, tests_all_pairs, .. } = *call;
-        let search = SearchInput { box_count, block_sizes: None, tests_all_pairs, params, boxes, filters };
+        let search = self.search(call, params, None, boxes, filters)?;
         let mut pass = Pass::begin_timed(&self.gpu, encoder, timer);
         self.pipeline.record_emit(&mut pass, &search, &made.grid, &made.pairs, first)?;
         pass.finish()

@@ -130,7 +130,7 @@ impl Grid {
     }
 
     /// Records the building of the grid of `box_count` boxes, as they are searched. Where their number lies in a buffer, `block_sizes` has
-    /// the sizes of dispatches for so many blocks of boxes. The build that the grid held before
+    /// the sizes of dispatches for so many blocks of boxes. `entry_capacity` is the one in `params`. The build that the grid held before
     /// is gone.
     ///
     /// # Errors
@@ -142,6 +142,7 @@ impl Grid {
         kernels: &GridKernels,
         box_count: u32,
         block_sizes: Option<&Buffer<[u32; 3]>>,
+        entry_capacity: u32,
         params: &Buffer<Params>,
         boxes: wgpu::BindingResource,
         filters: &FilterSet,
@@ -162,7 +163,7 @@ impl Grid {
         bin.record_scan(pass, params, frame, bins, sort, counts, dispatches);
         let (starts, giants) = (sort.starts(sorted), &self.entries.giants);
         bin.record_scatter(pass, params, frame, bins, counts, dispatches, starts, giants);
-        sort.record_entries(pass, counts, dispatches, sorted);
+        sort.record_entries(pass, counts, entry_capacity, sorted);
         let build = Build(BUILDS.fetch_add(1, Ordering::Relaxed));
         self.build = Some(build);
         Ok(build)

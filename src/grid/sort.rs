@@ -5,9 +5,9 @@ use std::mem::offset_of;
 use std::num::NonZeroU64;
 
 use crate::Error;
-use crate::constants::{BALLOT_BITS, BALLOT_LANES, RADIX_BITS, SCAN_DIGITS, SORT_STEPS, STEP_BITS};
+use crate::constants::{BALLOT_BITS, BALLOT_LANES, RADIX_BITS, SCAN_DIGITS, SORT_STEPS, SORT_TILE, STEP_BITS};
 use crate::gpu::buffers::Buffer;
-use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::gpu::kernel::{Groups, Kernel, Pass, Source, source};
 use crate::gpu::{Gpu, SortVariant};
 pub use crate::layout::histogram_words;
 use crate::layout::{Counts, Dispatches, SortPass};
@@ -187,20 +187,15 @@ impl Sort {
         if self.variant == SortVariant::Portable { [even, even] } else { [even, odd] }
     }
 
-    /// Records the sort of entries by as many key bits as `bin_scan` found to be needed.
-    pub fn record_entries(
-        &self,
-        pass: &mut Pass,
-        counts: &Buffer<Counts>,
-        dispatches: &Buffer<Dispatches>,
-        lists: &SortBuffers,
-    ) {
+    /// Records the sort of at most `capacity` entries by as many key bits as `bin_scan` found to be needed. Workgroups without
+    /// keys, and all of a pass that the key does not need, end at once.
+    pub fn record_entries(&self, pass: &mut Pass, counts: &Buffer<Counts>, capacity: u32, lists: &SortBuffers) {
         let turned = &lists.turned();
         let passes = passes_of(self.digit_bits) as usize;
         for i in 0..passes {
-            let offset = offset_of!(Dispatches, sort_passes) + i * SORT_STEPS as usize / passes * size_of::<[u32; 3]>();
             let is_back = (passes - i) % 2 == 1;
-            self.record_pass(pass, counts, dispatches, offset, if is_back { turned } else { lists }, i);
+            let tiles = Groups::Known(capacity.div_ceil(SORT_TILE));
+            self.record_pass(pass, counts, tiles, if is_back { turned } else { lists }, i);
         }
     }
 
@@ -217,22 +212,15 @@ impl Sort {
         let mut lists = lists.clone();
         for i in 0..bits.div_ceil(self.digit_bits) {
             let index = (passes_of(self.digit_bits) + i) as usize;
-            self.record_pass(pass, counts, dispatches, offset_of!(Dispatches, sort_pairs), &lists, index);
+            let tiles = Groups::Stored(dispatches.raw(), offset_of!(Dispatches, sort_pairs));
+            self.record_pass(pass, counts, tiles, &lists, index);
             lists = lists.turned();
         }
         lists
     }
 
     /// Records one pass, from the lists to the scratch.
-    fn record_pass(
-        &self,
-        pass: &mut Pass,
-        counts: &Buffer<Counts>,
-        dispatches: &Buffer<Dispatches>,
-        offset: usize,
-        lists: &SortBuffers,
-        index: usize,
-    ) {
+    fn record_pass(&self, pass: &mut Pass, counts: &Buffer<Counts>, tiles: Groups, lists: &SortBuffers, index: usize) {
         let buffers = [
             ("sort_pass", self.pass_at(index)),
             ("counts", counts.all()),
@@ -242,8 +230,8 @@ impl Sort {
             ("keys_out", lists.other_keys.all()),
             ("values_out", lists.other_values.all()),
         ];
-        self.count.dispatch_indirect(pass, dispatches.raw(), offset, &buffers);
+        self.count.dispatch_sized(pass, tiles, &buffers);
         self.scan.dispatch(pass, (1 << self.digit_bits) / SCAN_DIGITS, &buffers);
-        self.scatter.dispatch_indirect(pass, dispatches.raw(), offset, &buffers);
+        self.scatter.dispatch_sized(pass, tiles, &buffers);
     }
 }

@@ -46,6 +46,8 @@ pub struct SearchInput<'a> {
     pub box_count: u32,
     /// Where that is the most that there may be: the sizes of dispatches for as many blocks of boxes as there are.
     pub block_sizes: Option<&'a Buffer<[u32; 3]>>,
+    /// The most entries that there may be.
+    pub entry_capacity: u32,
     /// Whether every box is tested against every other, in place of the sweep.
     pub tests_all_pairs: bool,
     /// The parameters of the kernels.
@@ -235,13 +237,15 @@ impl Pipeline {
         let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
 
         let boxes = self.record_prepare(pass, search);
-        let build = grid.record_build(pass, &self.grid, n, search.block_sizes, params, boxes.clone(), filters)?;
+        let SearchInput { block_sizes, entry_capacity, .. } = *search;
+        let build =
+            grid.record_build(pass, &self.grid, n, block_sizes, entry_capacity, params, boxes.clone(), filters)?;
         let (summary, bins, sorted) = (&grid.summary, &grid.bins, &grid.entries);
         let (frame, counts, dispatches) = (&summary.frame, &summary.counts, &summary.dispatches);
         let (keys, entries) = (&sorted.keys, &sorted.entries);
 
         self.rank.record(pass, frame, counts, dispatches, keys, entries, &bins.box_ends, path);
-        self.sweep.record_count(pass, counts, dispatches, path);
+        self.sweep.record_count(pass, counts, entry_capacity, path);
         self.sweep.record_scan(pass, params, counts, dispatches, path);
         self.sweep.record_test(pass, params, boxes.clone(), lists, counts, dispatches, entries, path, hits);
         self.emit.record_place(pass, params, counts, dispatches, hits);

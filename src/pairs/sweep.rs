@@ -102,15 +102,15 @@ impl Sweep {
         [&self.count, &self.scan, &self.test]
     }
 
-    /// Records the finding of the places that entries have on the path.
-    pub fn record_count(&self, pass: &mut Pass, counts: &Buffer<Counts>, dispatches: &Buffer<Dispatches>, path: &Path) {
+    /// Records the finding of the places that at most `capacity` entries have on the path.
+    pub fn record_count(&self, pass: &mut Pass, counts: &Buffer<Counts>, capacity: u32, path: &Path) {
         let buffers = [
             ("counts", counts.all()),
             ("stretches", path.stretches.all()),
             ("path_sums", path.path_sums.all()),
             ("path_bases", path.path_bases.all()),
         ];
-        self.count.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, entry_strides), &buffers);
+        self.count.dispatch(pass, capacity.div_ceil(PATH_SECTION), &buffers);
     }
 
     /// Records the counting of the candidates, and the division of their tests and of the tests of giants among

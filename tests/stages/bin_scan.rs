@@ -67,13 +67,10 @@ fn check_before(sort: &Sort, box_count: u32, blocks: &[Block], entry_capacity: u
     }
     assert_eq!(written(&bins.bin_offsets), offsets);
 
-    let tiles = dispatch_size(entry_count.div_ceil(SORT_TILE));
     let scatter = dispatch_size(box_count.div_ceil(BIN_BLOCK));
     let expected = Dispatches {
         bin_scatter: std::array::from_fn(|odd| if steps % 2 == odd { scatter } else { [0; 3] }),
-        sort_passes: std::array::from_fn(|step| if step + steps >= SORT_STEPS as usize { tiles } else { [0; 3] }),
         entries: dispatch_size(entry_count.div_ceil(256)),
-        entry_strides: dispatch_size(entry_count.div_ceil(256 * ENTRY_STRIDE)),
         ..poison()
     };
     assert_eq!(written::<Dispatches>(&dispatches), [expected]);

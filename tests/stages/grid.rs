@@ -20,7 +20,8 @@ fn build(grid: &mut Grid, kernels: &GridKernels, boxes: &[Aabb]) -> Build {
     let mut encoder = gpu().device().create_command_encoder(&CommandEncoderDescriptor::default());
     grid.record_clear(&mut encoder, &filters);
     let mut pass = Pass::begin(gpu(), &mut encoder);
-    let build = grid.record_build(&mut pass, kernels, n, None, &params, input.all(), &filters).unwrap();
+    let capacity = grid.entries.keys.len() as u32;
+    let build = grid.record_build(&mut pass, kernels, n, None, capacity, &params, input.all(), &filters).unwrap();
     pass.finish().unwrap();
     drop(pass);
     gpu().queue().submit([encoder.finish()]);

@@ -72,26 +72,28 @@ fn check(keys: &[u32], key_bits: u32) {
         let steps = key_bits.div_ceil(step_bits);
         let context = format!("{n} keys, {key_bits} bits, {:?}", sort.variant());
         let expected = sorted_by(keys, &values, steps * step_bits);
-        for tiles in [dispatch_size(groups), in_columns(groups)] {
+        // More workgroups than there are tiles do nothing.
+        for capacity in [n, 2 * n + 10_000] {
             // The number of the other kind is wrong on purpose.
             let key_bits = steps * step_bits;
             let counts = upload(&[Counts { entry_count: n, written: n / 2 + 7, key_bits, ..Counts::zeroed() }]);
-            let sizes = dispatches(|sizes| sizes.sort_passes[(SORT_STEPS - steps) as usize..].fill(tiles));
             let entries = poisoned_lists(keys.len());
             let (keys_in, values_in) = sort.starts(&entries)[steps as usize % 2];
             keys_in.write(gpu(), keys);
             values_in.write(gpu(), &values);
-            run(|pass| sort.record_entries(pass, &counts, &sizes, &entries));
+            run(|pass| sort.record_entries(pass, &counts, capacity, &entries));
             assert_eq!(sorted(&entries), expected, "as entries: {context}");
         }
         // Any number of bits, also one that is no multiple of a digit's: the digit they end in counts whole.
         let counts = upload(&[Counts { entry_count: n / 2 + 7, written: n, ..Counts::zeroed() }]);
-        let sizes = dispatches(|sizes| sizes.sort_pairs = dispatch_size(groups));
-        let pairs = lists(keys, &values);
-        let mut result = pairs.clone();
-        run(|pass| result = sort.record_pairs(pass, &counts, &sizes, &pairs, key_bits));
-        let expected = sorted_by(keys, &values, key_bits.next_multiple_of(sort.digit_bits()));
-        assert_eq!(sorted(&result), expected, "as pairs: {context}");
+        for size in [dispatch_size(groups), in_columns(groups)] {
+            let sizes = dispatches(|sizes| sizes.sort_pairs = size);
+            let pairs = lists(keys, &values);
+            let mut result = pairs.clone();
+            run(|pass| result = sort.record_pairs(pass, &counts, &sizes, &pairs, key_bits));
+            let expected = sorted_by(keys, &values, key_bits.next_multiple_of(sort.digit_bits()));
+            assert_eq!(sorted(&result), expected, "as pairs: {context}");
+        }
     }
 }
 
@@ -169,7 +171,7 @@ fn nothing_is_sorted_where_no_pass_is_needed() {
     for sort in &*SORTS {
         let lists = lists(&[3, 2, 1], &[4, 5, 6]);
         let counts = upload(&[Counts { entry_count: 3, ..Counts::zeroed() }]);
-        run(|pass| sort.record_entries(pass, &counts, &dispatches(|_| {}), &lists));
+        run(|pass| sort.record_entries(pass, &counts, 3, &lists));
         assert_eq!(sorted(&lists), (vec![3, 2, 1], vec![4, 5, 6]));
     }
 }
