@@ -109,8 +109,8 @@ fn accesses_stay_within_their_buffer() {
 fn all_invocations_reach_a_barrier() {
     check_fault(
         Fault::Divergence,
-        "if local < 8u { workgroupBarrier(); } words[local] = flag;",
-        "workgroupBarrier(); if local < 8u { words[local] = flag; }",
+        "if local < 8u { workgroupBarrier(); } words[local] = local;",
+        "workgroupBarrier(); if local < 8u { words[local] = local; }",
         1,
     );
 }
