@@ -16,7 +16,6 @@ fn faults(body: &str, groups: u32) -> BTreeSet<Fault> {
         "@group(0) @binding(0) var<storage, read_write> words: array<u32>;
         @group(0) @binding(1) var<storage, read_write> counters: array<atomic<u32>>;
         var<workgroup> shared_words: array<u32, 16>;
-        var<workgroup> flag: u32;
         @compute @workgroup_size(16)
         fn main(@builtin(local_invocation_index) local: u32, @builtin(workgroup_id) group: vec3<u32>) {{ {body} }}"
     );
