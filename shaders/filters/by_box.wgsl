@@ -2,8 +2,7 @@
 //
 // Reads   filter_layout  where each list begins in `filters`, or ABSENT
 //         filters        lists by box and lists of pairs, one after the other
-// The structure FilterLayout and the switches of lists by box (`override HAS_...`) follow from src/filters/rows.rs, which
-// documents them, and stand behind the constants.
+// The structure FilterLayout follows from src/filters/rows.rs, which documents it, and stands behind the constants.
 
 @group(0) @binding(10) var<uniform> filter_layout: FilterLayout;
 @group(0) @binding(11) var<storage, read> filters: array<u32>;
@@ -23,8 +22,5 @@ fn bit_of(list: u32, i: u32) -> u32 {
 
 // Returns the number of a box's world, from zero, or WORLD_GLOBAL.
 fn world_of(i: u32) -> u32 {
-    if HAS_WORLDS {
-        return filters[filter_layout.world + i];
-    }
-    return 0u;
+    return of_box(filter_layout.world, i, 0u);
 }

@@ -1,27 +1,24 @@
-// Which pairs of boxes that overlap are wanted: shared by the kernels that test boxes or bin them, which bind boxes. What is
-// not used is switched off when the pipeline is made, and neither compiled nor read. by_box.wgsl binds the lists.
+// Which pairs of boxes that overlap are wanted: shared by the kernels that test boxes, which bind boxes. by_box.wgsl binds the
+// lists. A list that is not used begins at ABSENT: all invocations take the same side of the branch, and nothing is read.
 //
 // The rule is the twin of src/filters/predicate.rs.
 // Kernels ask for pairs that passed the exact test, since most candidates do not.
 // Sources of the rules: MuJoCo's contype and conaffinity, and ODE's bits (RULE_ANY); Bullet's and rapier's groups
 // (RULE_BOTH); MuJoCo's bodies and parents.
 
-// Whether any of the others is on.
+// Whether there is any list: without filters nothing of this is compiled.
 override IS_FILTERED: bool = false;
-override HAS_LISTS: bool = false;
-override HAS_HALF_SPACES: bool = false;
-override HAS_OWNER: bool = false;
 
-// Tells whether the pair of two boxes that overlap is reported. Without short circuits: each is a branch, which software
-// adapters run through in any case.
+// Tells whether the pair of two boxes that overlap is reported. Without short circuits, which are branches that invocations take
+// apart.
 fn keeps(a: u32, b: u32) -> bool {
     var kept = true;
-    if HAS_GROUPS {
+    if (filter_layout.group & filter_layout.mask) != ABSENT {
         let a_meets = (of_box(filter_layout.mask, a, 0xffffffffu) & of_box(filter_layout.group, b, 0xffffffffu)) != 0u;
         let b_meets = (of_box(filter_layout.mask, b, 0xffffffffu) & of_box(filter_layout.group, a, 0xffffffffu)) != 0u;
         kept = select(a_meets | b_meets, a_meets & b_meets, filter_layout.rule == RULE_BOTH);
     }
-    if HAS_BODIES {
+    if (filter_layout.body & filter_layout.parent) != ABSENT {
         let body_a = of_box(filter_layout.body, a, a);
         let body_b = of_box(filter_layout.body, b, b);
         let parent_a = of_box(filter_layout.parent, a, NO_PARENT);
@@ -29,27 +26,27 @@ fn keeps(a: u32, b: u32) -> bool {
         let is_child = ((parent_a == body_b) & (parent_a != NO_PARENT)) | ((parent_b == body_a) & (parent_b != NO_PARENT));
         kept &= (body_a != body_b) & !is_child;
     }
-    if HAS_FIXED {
+    if filter_layout.fixed != ABSENT {
         kept &= (bit_of(filter_layout.fixed, a) & bit_of(filter_layout.fixed, b)) == 0u;
     }
-    if HAS_SLEEPING {
+    if filter_layout.sleeping != ABSENT {
         kept &= (bit_of(filter_layout.sleeping, a) & bit_of(filter_layout.sleeping, b)) == 0u;
     }
-    if HAS_SETS {
+    if filter_layout.second != ABSENT {
         kept &= bit_of(filter_layout.second, a) != bit_of(filter_layout.second, b);
     }
-    if HAS_WORLDS {
-        let world_a = world_of(a);
-        let world_b = world_of(b);
+    if filter_layout.world != ABSENT {
+        let world_a = filters[filter_layout.world + a];
+        let world_b = filters[filter_layout.world + b];
         kept &= (world_a == world_b) | (world_a == WORLD_GLOBAL) | (world_b == WORLD_GLOBAL);
     }
-    if HAS_LISTS {
+    if filter_layout.listed_row_count != 0u {
         kept &= !is_listed(min(a, b), max(a, b));
     }
-    if HAS_HALF_SPACES {
+    if filter_layout.half_space_count != 0u {
         kept &= half_spaces_meet(a, b);
     }
-    if HAS_OWNER {
+    if filter_layout.owner != ABSENT {
         kept &= is_owned(a, b);
     }
     return kept;
@@ -82,9 +79,6 @@ fn is_listed(a: u32, b: u32) -> bool {
 
 // Tells whether two boxes meet where one of them stands for a half-space. Its own box is the whole space.
 fn half_spaces_meet(a: u32, b: u32) -> bool {
-    if filter_layout.half_space_count == 0u {
-        return true;
-    }
     let a_is_half = bit_of(filter_layout.half_space_bits, a);
     let b_is_half = bit_of(filter_layout.half_space_bits, b);
     var meet = (a_is_half & b_is_half) == 0u;

@@ -169,7 +169,12 @@ struct Binned {
 // Puts box i, of these bounds, into the grid.
 fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>, known: Known) -> Binned {
     var own = Binned(select(CELLS_OF_UNBOUNDED, CELLS_OF_INVALID, kind == KIND_INVALID), 0u, 0u, 0u);
-    let world = world_of(i);
+    var world = 0u;
+    var has_worlds = false;
+    if IS_FILTERED {
+        world = world_of(i);
+        has_worlds = filter_layout.world != ABSENT;
+    }
     if world == WORLD_GLOBAL {
         // It meets boxes in the cells of every world.
     } else if kind == KIND_FINITE && is_within(min_bits, max_bits, frame.limit) {
@@ -181,7 +186,7 @@ fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>, known:
         let end = position(along.high.x + frame.sweep_slop);
         let last = (1u << frame.position_bits) - 1u;
         var tile = 0u;
-        if HAS_WORLDS {
+        if has_worlds {
             tile = tile_of(world);
         }
         own.cells = place.cells;
@@ -191,7 +196,7 @@ fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>, known:
         if is_plain(own, min_bits, max_bits, known) {
             own.footprint |= FOOTPRINT_PLAIN;
         }
-    } else if HAS_WORLDS && kind != KIND_INVALID && world < arrayLength(&world_cells) {
+    } else if has_worlds && kind != KIND_INVALID && world < arrayLength(&world_cells) {
         // A world that the host did not know as the search was recorded has no cells, and its boxes without an end are giants.
         // In all cells that boxes of its world are in, so that it need not be tested against other worlds.
         own.cells = cells_of_world(world_cells[world]);
@@ -199,8 +204,10 @@ fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>, known:
         own.end = (1u << frame.position_bits) - 1u;
         own.footprint = footprint_of(vec4<u32>(0u, 0u, FRACTION_LAST, FRACTION_LAST));
     }
-    if HAS_SETS {
-        own.footprint |= select(0u, FOOTPRINT_SECOND, bit_of(filter_layout.second, i) == 1u);
+    if IS_FILTERED {
+        if filter_layout.second != ABSENT {
+            own.footprint |= select(0u, FOOTPRINT_SECOND, bit_of(filter_layout.second, i) == 1u);
+        }
     }
     return own;
 }

@@ -19,10 +19,10 @@
 // Tells whether a box sleeps or is fixed.
 fn rests(i: u32) -> bool {
     var bit = 0u;
-    if HAS_FIXED {
+    if filter_layout.fixed != ABSENT {
         bit |= bit_of(filter_layout.fixed, i);
     }
-    if HAS_SLEEPING {
+    if filter_layout.sleeping != ABSENT {
         bit |= bit_of(filter_layout.sleeping, i);
     }
     return bit != 0u;
@@ -31,7 +31,7 @@ fn rests(i: u32) -> bool {
 // Returns, of the bits of 32 pairs from this one on, those of pairs that are not at rest.
 fn awake(bits: u32, first: u32) -> u32 {
     var all = bits;
-    if HAS_FIXED || HAS_SLEEPING {
+    if (filter_layout.fixed & filter_layout.sleeping) != ABSENT {
         var left = bits;
         while left != 0u {
             let pair = pairs[first + firstTrailingBit(left)];

@@ -138,8 +138,10 @@ fn look_at(own: u32, others: vec4<u32>) -> Look {
     let passes = room & (others | vec4<u32>(flags)) & eighth;
     let is_enough = (room - vec4<u32>(slop)) & (others | vec4<u32>(0x80808080u & ~FOOTPRINT_PLAIN)) & eighth;
     var survives = bits_of(passes == eighth);
-    if HAS_SETS {
-        survives &= bits_of((vec4<u32>(own) ^ others) >= vec4<u32>(FOOTPRINT_SECOND));
+    if IS_FILTERED {
+        if filter_layout.second != ABSENT {
+            survives &= bits_of((vec4<u32>(own) ^ others) >= vec4<u32>(FOOTPRINT_SECOND));
+        }
     }
     return Look(survives, bits_of(is_enough == eighth));
 }

@@ -5,11 +5,11 @@
 //! and copied from there. If the GPU has gone on to another search by then, the search is run once more for the boxes
 //! of the submission, which it has to itself.
 
-use std::mem::swap;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use super::core::Core;
-use super::flight::{Collection, Mapping, OwnFilters, Piece, Submission};
+use super::flight::{Collection, Mapping, Piece, Submission};
 use crate::constants::INVALID_LISTED;
 use crate::filters::device::FilterSet;
 use crate::layout::{Counts, Frame, wide};
@@ -98,7 +98,7 @@ impl Core {
     fn begin_collection(&mut self, filters: &mut FilterSet, longest: u64) -> Result<Collection, Error> {
         let submission = self.flight.queue.pop_front().ok_or(Error::NothingSubmitted)?;
         let (report, written) = self.found(&submission)?;
-        let Submission { number, call, boxes, summary, filters: filters_then, is_step, copied } = submission;
+        let Submission { number, call, boxes, summary, filters: filters_then, copied } = submission;
         let count = report.pair_count;
         self.flight.last = Some((count, call.box_count));
         let copied = copied.min(written).into();
@@ -114,7 +114,6 @@ impl Core {
             call,
             boxes,
             filters: filters_then,
-            is_step,
             own: None,
             report,
             window: 0..written,
@@ -134,7 +133,7 @@ impl Core {
                 collection.start_again();
                 collection.window = 0..0;
                 let mut own = self.own_filters(&mut collection, filters)?;
-                let filters = own.as_mut().map_or(&mut *filters, |own| &mut own.filters);
+                let filters = own.as_deref_mut().unwrap_or(&mut *filters);
                 // The submission is still in flight, though `Flight` no longer lists it: its filters must stay.
                 self.workspace.ensure(&collection.call, &self.options, filters, true)?;
                 filters.upload(&self.gpu, collection.call.box_count as usize, true)?;
@@ -168,30 +167,21 @@ impl Core {
         Ok((report, counts.written))
     }
 
-    /// Takes the filters that the collection has to itself, made where those of all have changed since it was submitted.
+    /// Takes the filters that the collection has to itself, uploaded where those of all have changed since it was submitted.
     fn own_filters(
         &mut self,
         collection: &mut Collection,
         filters: &FilterSet,
-    ) -> Result<Option<Box<OwnFilters>>, Error> {
+    ) -> Result<Option<Box<FilterSet>>, Error> {
         let own = collection.own.take();
-        if own.is_some() {
+        if own.is_some() || filters.are_those(&collection.filters) {
             return Ok(own);
         }
-        let Collection { filters: then, call, is_step, .. } = collection;
-        let own = OwnFilters::where_changed(&self.gpu, filters, then, call.box_count, *is_step)?;
-        if own.is_some() {
-            // What lies there rests on buffers of the filters that are gone.
-            self.workspace.forget_results();
-        }
-        Ok(own)
-    }
-
-    /// Swaps the kernels with those of filters of a submission alone, if it has some.
-    fn swap_pipeline(&mut self, own: &mut Option<Box<OwnFilters>>) {
-        if let Some(own) = own {
-            swap(&mut self.pipeline, &mut own.pipeline);
-        }
+        let mut own = FilterSet::of(&self.gpu, Arc::clone(&collection.filters))?;
+        own.upload(&self.gpu, collection.call.box_count as usize, true)?;
+        // What lies there rests on buffers of the filters that are gone.
+        self.workspace.forget_results();
+        Ok(Some(Box::new(own)))
     }
 
     /// Makes the list hold what the collection collects, but not more than `longest` pairs, if that can be had.
@@ -245,14 +235,10 @@ impl Core {
         let first = collection.asked;
         let mut encoder = self.encoder();
         let is_there = self.workspace.holds(collection.number) && collection.window.contains(&first);
-        let mut own = if is_there { None } else { self.own_filters(collection, filters)? };
+        let own = if is_there { None } else { self.own_filters(collection, filters)? };
         let scopes = self.gpu.open_scopes();
         if !is_there {
-            self.swap_pipeline(&mut own);
-            let filters = own.as_ref().map_or(filters, |own| &own.filters);
-            let recorded = self.record_again(&mut encoder, collection, filters);
-            self.swap_pipeline(&mut own);
-            recorded?;
+            self.record_again(&mut encoder, collection, own.as_deref().unwrap_or(filters))?;
             collection.own = own;
         }
         let window = &collection.window;

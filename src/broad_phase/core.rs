@@ -35,9 +35,9 @@ pub(super) struct Counted {
 }
 
 impl Core {
-    /// Decides what a call for this many boxes does.
-    pub fn decide(&self, box_count: usize, filters: &FilterSet) -> Result<Call, Error> {
-        Call::decide(box_count, &self.options, &self.gpu, self.workspace.limits(), filters)
+    /// Decides what a call for this many boxes does, which are those of a step or are not.
+    pub fn decide(&self, box_count: usize, filters: &FilterSet, is_step: bool) -> Result<Call, Error> {
+        Call::decide(box_count, &self.options, &self.gpu, self.workspace.limits(), filters, is_step)
     }
 
     pub fn encoder(&self) -> wgpu::CommandEncoder {
@@ -79,9 +79,9 @@ impl Core {
         boxes: wgpu::BindingResource<'a>,
         filters: &'a FilterSet,
     ) -> Result<SearchInput<'a>, Error> {
-        let Call { box_count, tests_all_pairs, .. } = *call;
+        let Call { box_count, tests_all_pairs, is_step, .. } = *call;
         let entry_capacity = call.params(&self.workspace.made()?.plan).entry_capacity;
-        Ok(SearchInput { box_count, block_sizes, entry_capacity, tests_all_pairs, params, boxes, filters })
+        Ok(SearchInput { box_count, block_sizes, entry_capacity, tests_all_pairs, is_step, params, boxes, filters })
     }
 
     /// Returns what a search reads whose number of boxes lies in a buffer.

@@ -40,13 +40,13 @@ impl BroadPhase {
     /// Finds the pairs of boxes, which are those of a step or are not.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn find(&mut self, boxes: &[Aabb], is_step: bool) -> Result<(), Error> {
-        let passes = self.begin(boxes)?;
+        let passes = self.begin(boxes, is_step)?;
         let Self { core, filters, found, arriving, .. } = self;
         arriving.begin(found);
         let result = match passes {
             Passes::Slabs(scene) => core.search_slabs(&scene, filters, &mut |piece| arriving.append_slab(piece)),
             Passes::One(call) => core
-                .submit(boxes, call, filters, is_step)
+                .submit(boxes, call, filters)
                 .and_then(|()| core.wait_for_pieces(filters, u64::MAX, |report, piece| arriving.append(report, piece))),
         };
         self.finish(result)
@@ -142,12 +142,23 @@ impl BroadPhase {
         boxes: &[Aabb],
         each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
-        let passes = self.begin(boxes)?;
+        self.stream(boxes, false, each)
+    }
+
+    /// Streams the pairs of boxes, which are those of a step or are not.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn stream<E: From<Error>>(
+        &mut self,
+        boxes: &[Aabb],
+        is_step: bool,
+        each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
+    ) -> Result<Report, E> {
+        let passes = self.begin(boxes, is_step)?;
         let Self { core, filters, .. } = self;
         match passes {
             Passes::Slabs(scene) => core.stream_slabs(&scene, filters, each),
             Passes::One(call) => {
-                core.submit(boxes, call, filters, false)?;
+                core.submit(boxes, call, filters)?;
                 core.wait_for_pieces(filters, STREAMED_PIECE, each)
             }
         }
@@ -192,8 +203,8 @@ impl BroadPhase {
         self.check_room_in_flight()?;
         let Self { core, filters, .. } = self;
         filters.fit(boxes.len())?;
-        let call = core.decide(boxes.len(), filters)?;
-        core.submit(boxes, call, filters, is_step)
+        let call = core.decide(boxes.len(), filters, is_step)?;
+        core.submit(boxes, call, filters)
     }
 
     /// Takes the result of the oldest [`submit`](Self::submit) that was not taken if it is there; returns `None` if not
@@ -281,11 +292,11 @@ impl BroadPhase {
 
     /// Begins a call that blocks: from here on there is no answer but its own. Decides how often the boxes are searched.
     #[cfg(not(target_arch = "wasm32"))]
-    fn begin<'a>(&mut self, boxes: &'a [Aabb]) -> Result<Passes<'a>, Error> {
+    fn begin<'a>(&mut self, boxes: &'a [Aabb], is_step: bool) -> Result<Passes<'a>, Error> {
         self.core.flight.check_idle()?;
         self.found.clear();
         self.filters.fit(boxes.len())?;
-        self.core.passes(boxes, &self.filters)
+        self.core.passes(boxes, &self.filters, is_step)
     }
 
     /// Makes what has arrived the answer. After an error there is none.

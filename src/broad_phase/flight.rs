@@ -6,11 +6,9 @@ use std::sync::Arc;
 
 use crate::filters::CheckedFilters;
 use crate::filters::device::FilterSet;
-use crate::filters::lists::Switches;
 use crate::gpu::Gpu;
 use crate::gpu::readback::Readback;
 use crate::memory::{BoxSlot, Call, Lease, Staging};
-use crate::pairs::Pipeline;
 use crate::{Error, Report};
 
 /// Most pairs that the first submission copies before it is known whether there are as many: 8 MiB.
@@ -42,9 +40,8 @@ pub(super) struct Submission {
     pub call: Call,
     pub boxes: Lease<BoxSlot>,
     pub summary: Mapping,
-    /// The filters as they were; of a step as if nobody slept.
+    /// The filters as they were.
     pub filters: Arc<CheckedFilters>,
-    pub is_step: bool,
     /// Pairs that were copied behind the summary.
     pub copied: u32,
 }
@@ -57,8 +54,7 @@ pub(super) struct Collection {
     pub boxes: Lease<BoxSlot>,
     /// Those of the submission; and with buffers of their own, where they have changed since and it is searched again.
     pub filters: Arc<CheckedFilters>,
-    pub is_step: bool,
-    pub own: Option<Box<OwnFilters>>,
+    pub own: Option<Box<FilterSet>>,
     pub report: Report,
     /// The numbers of the pairs that lie in the list on the GPU.
     pub window: Range<u64>,
@@ -68,37 +64,6 @@ pub(super) struct Collection {
     /// In the order of the list.
     pub pieces: VecDeque<Piece>,
     pub free: Vec<Lease<Staging>>,
-}
-
-/// Filters of a submission alone, and kernels for them.
-#[derive(Debug)]
-pub(super) struct OwnFilters {
-    pub filters: FilterSet,
-    pub pipeline: Pipeline,
-}
-
-impl OwnFilters {
-    /// Uploads the filters that a submission of so many boxes was made with, and makes the kernels for them; of a step as if nobody
-    /// slept. Returns `None` where they are those that there are `now`.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub fn where_changed(
-        gpu: &Gpu,
-        now: &FilterSet,
-        checked: &Arc<CheckedFilters>,
-        box_count: u32,
-        is_step: bool,
-    ) -> Result<Option<Box<Self>>, Error> {
-        if now.are_those(checked) {
-            return Ok(None);
-        }
-        let mut filters = FilterSet::of(gpu, Arc::clone(checked))?;
-        filters.upload(gpu, box_count as usize, true)?;
-        let checked = checked.filters();
-        let switches = if is_step { Switches::as_if_awake(checked) } else { Switches::of(checked) };
-        Ok(Some(Box::new(Self { filters, pipeline: Pipeline::new(gpu, &switches) })))
-    }
 }
 
 /// A part of a list, on its way.

@@ -38,7 +38,6 @@ use crate::events::steps::Steps;
 use crate::events::stream::Streamed;
 use crate::filters::CheckedFilters;
 use crate::filters::device::FilterSet;
-use crate::filters::lists::Switches;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::filters::sets::TwoSets;
 use crate::gpu::compilation::Compilation;
@@ -82,8 +81,6 @@ pub struct BroadPhase {
     core: Core,
     options: Options,
     filters: FilterSet,
-    /// The kernels that take no notice of who sleeps, where some may.
-    awake: Option<Pipeline>,
     recorded: RecordedSteps,
     arrived: Arrived,
     /// The last answer.
@@ -113,13 +110,12 @@ impl BroadPhase {
     /// [`Error::BadOption`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn new(gpu: &Gpu, options: Options) -> Result<Self, Error> {
         let options = options.checked(gpu.all_pairs_up_to())?;
-        let pipeline = Pipeline::new(gpu, &Switches::default());
+        let pipeline = Pipeline::new(gpu);
         let (workspace, flight) = (Workspace::new(gpu), Default::default());
         Ok(Self {
             core: Core { gpu: gpu.clone(), options, pipeline, workspace, flight, counted: None },
             options,
             filters: FilterSet::new(gpu, Filters::default())?,
-            awake: None,
             recorded: RecordedSteps::default(),
             arrived: Arrived::default(),
             found: Overlaps::default(),
@@ -178,9 +174,8 @@ impl BroadPhase {
     /// Sets which pairs are not wanted, or always are, from the next call on, until they are replaced;
     /// `Filters::default()` wants every pair of boxes that overlap.
     ///
-    /// The filters are uploaded once, by the next call. Kernels are compiled for the lists there are, by the first call
-    /// on the device that needs these kernels: that takes a moment, or seconds on a software adapter, and does not
-    /// happen again.
+    /// The filters are uploaded once, by the next call. Kernels that test pairs have a second form that reads filters, which the first
+    /// call on the device with any filters compiles.
     ///
     /// # Errors
     /// [`Error::BadFilter`] for what has no meaning with any boxes; [`Error::Busy`] while a result is to be taken, with a
@@ -198,9 +193,6 @@ impl BroadPhase {
 
     /// Takes other filters into use.
     fn take_filters(&mut self) {
-        self.core.pipeline = Pipeline::new(&self.core.gpu, &Switches::of(self.filters.filters()));
-        self.awake = None;
-        self.recorded.forget_kernels();
         if self.core.flight.is_empty() {
             // What is in flight knows its filters.
             self.core.workspace.forget_results();
@@ -254,7 +246,7 @@ impl BroadPhase {
         check_rows(box_count as u64, &gpu.device().limits(), &self.filters.rows(box_count))?;
         if self.options.memory_budget.is_some() && self.filters.check_uploaded(box_count).is_err() {
             // As for a change that is recorded: a budget has room for them beside the buffers of a search alone.
-            self.make_room(box_count, 0)?;
+            self.make_room(box_count, 0, false)?;
         }
         self.filters.upload(gpu, box_count, !self.core.flight.is_empty())?;
         self.filters.share(gpu, box_count)
@@ -313,7 +305,7 @@ impl BroadPhase {
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`], [`Error::OutOfMemory`], [`Error::Busy`], [`Error::Gpu`],
     /// [`Error::DeviceLost`].
     pub fn reserve(&mut self, box_count: usize, pair_capacity: u32) -> Result<(), Error> {
-        self.make_room(box_count, pair_capacity)?;
+        self.make_room(box_count, pair_capacity, false)?;
         if self.core.gpu.is_lost_on_trial() {
             // Buffers of a device that is gone are made without a complaint.
             return Err(self.core.gpu.lost("nothing can be allocated"));
@@ -321,13 +313,13 @@ impl BroadPhase {
         Ok(())
     }
 
-    /// Makes room and compiles kernels, and returns what a call for this many boxes does.
-    fn make_room(&mut self, box_count: usize, pair_capacity: u32) -> Result<Call, Error> {
+    /// Makes room and compiles kernels, and returns what a call for this many boxes does, which are those of a step or are not.
+    fn make_room(&mut self, box_count: usize, pair_capacity: u32, is_step: bool) -> Result<Call, Error> {
         self.core.flight.check_idle()?;
-        let call = self.core.decide(box_count, &self.filters)?;
+        let call = self.core.decide(box_count, &self.filters, is_step)?;
         self.core.workspace.wish_for_pairs(pair_capacity.into());
         self.core.ensure(&call, &mut self.filters)?;
-        let needs = Needs::of(call.tests_all_pairs, &self.filters, self.core.options.order);
+        let needs = Needs::of(call.tests_all_pairs, is_step, &self.filters, self.core.options.order);
         self.core.pipeline.compile(needs)?;
         Ok(call)
     }
@@ -339,7 +331,7 @@ impl BroadPhase {
     /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`] where there is no
     /// room for the trial of the sort.
     pub fn compile(&self, box_count: usize) -> Result<(), Error> {
-        self.core.pipeline.compile(self.needs(box_count))
+        self.core.pipeline.compile(self.needs(box_count, false))
     }
 
     /// Starts to compile the same kernels as [`compile`](Self::compile), and returns at once: other threads compile, or the
@@ -357,33 +349,29 @@ impl BroadPhase {
     /// # }
     /// ```
     pub fn compile_ahead(&self, box_count: usize) -> Compilation {
-        let switches = Switches::of(self.filters.filters());
-        self.compile_with(box_count, &switches, Vec::new())
+        self.compile_with(self.needs(box_count, false), Vec::new())
     }
 
     /// Starts to compile what [steps](Self::record_events) of `box_count` boxes need, in the way of
     /// [`compile_ahead`](Self::compile_ahead): the search, and the comparison with the last step.
     pub fn compile_events_ahead(&self, box_count: usize) -> Compilation {
-        let (gpu, filters) = (&self.core.gpu, self.filters.filters());
-        let switches = Switches::of(filters);
-        let others = EventKernels::new(gpu, &switches).kernels().into_iter().cloned().collect();
-        let searches = if filters.sleeping.is_empty() { switches } else { Switches::as_if_awake(filters) };
-        self.compile_with(box_count, &searches, others)
+        let others = EventKernels::new(&self.core.gpu).kernels().into_iter().cloned().collect();
+        self.compile_with(self.needs(box_count, true), others)
     }
 
-    /// Starts to compile the kernels of a search for filters with these switches, and others behind them.
-    fn compile_with(&self, box_count: usize, switches: &Switches, others: Vec<Kernel>) -> Compilation {
-        let needs = self.needs(box_count);
+    /// Starts to compile the kernels that a search needs, and others behind them.
+    fn compile_with(&self, needs: Needs, others: Vec<Kernel>) -> Compilation {
         // Another pipeline of the same kernels: those belong to the device.
-        let pipeline = Pipeline::new(&self.core.gpu, switches);
+        let pipeline = Pipeline::new(&self.core.gpu);
         Compilation::start(&self.core.gpu, move || {
             Ok(pipeline.kernels(needs)?.into_iter().cloned().chain(others).collect())
         })
     }
 
-    fn needs(&self, box_count: usize) -> Needs {
-        let tests_all_pairs = self.core.decide(box_count, &self.filters).is_ok_and(|call| call.tests_all_pairs);
-        Needs::of(tests_all_pairs, &self.filters, self.core.options.order)
+    fn needs(&self, box_count: usize, is_step: bool) -> Needs {
+        let call = self.core.decide(box_count, &self.filters, is_step);
+        let tests_all_pairs = call.is_ok_and(|call| call.tests_all_pairs);
+        Needs::of(tests_all_pairs, is_step, &self.filters, self.core.options.order)
     }
 
     // ---- time ----
@@ -405,7 +393,7 @@ impl BroadPhase {
             return Ok(None);
         };
         filters.fit(boxes.len())?;
-        let call = core.decide(boxes.len(), filters)?;
+        let call = core.decide(boxes.len(), filters, false)?;
         core.workspace.forget_results();
         core.ensure(&call, filters)?;
         filters.upload(&core.gpu, boxes.len(), false)?;

@@ -120,7 +120,7 @@ impl BroadPhase {
     ) -> Result<GpuPairs, Error> {
         let box_count = box_count.into();
         self.check_given(boxes, box_count)?;
-        let call = self.make_room(box_count.at_most() as usize, 0)?;
+        let call = self.make_room(box_count.at_most() as usize, 0, false)?;
         let timer = self.arrived.lend_timer(&self.core.gpu, Timed::Search)?;
         self.record_search(encoder, &call, boxes, box_count, timer.as_ref().map(|lent| &lent.arrival))?;
         self.arrived.record_times(encoder, Timed::Search, timer);

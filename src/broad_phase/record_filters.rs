@@ -150,7 +150,7 @@ impl BroadPhase {
     /// Makes room for a change of filters of this many boxes.
     fn begin_change(&mut self, box_count: usize) -> Result<(), Error> {
         // The filters take their part of a budget only beside the buffers of a search.
-        self.make_room(box_count, 0)?;
+        self.make_room(box_count, 0, false)?;
         self.core.workspace.forget_results();
         Ok(())
     }

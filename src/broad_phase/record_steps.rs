@@ -1,16 +1,14 @@
 //! Events that stay on the GPU: the pairs of a recorded step are compared there with those of the last one.
 
-use std::mem::{replace, swap};
+use std::mem::replace;
 
 use super::BroadPhase;
 use super::arrived::Timed;
 use super::record::{GpuCount, GpuPairs};
 use crate::Error;
 use crate::constants::EVENT_CREATED;
-use crate::filters::lists::Switches;
 use crate::gpu::timing::Timer;
 use crate::memory::Call;
-use crate::pairs::Pipeline;
 use crate::pairs::events::{Compared, EventBuffers, EventRoom, Naming};
 use crate::pairs::recorded::checked_naming;
 
@@ -122,14 +120,14 @@ impl BroadPhase {
         let call = self.make_room_for_events(box_count, naming)?;
         let lent = self.arrived.lend_timer(&self.core.gpu, Timed::Search)?;
         let timer = lent.as_ref().map(|lent| &lent.arrival);
-        let recorded = self.as_if_awake(|broad_phase| broad_phase.record_search(encoder, &call, boxes, given, timer));
+        let recorded = self.record_search(encoder, &call, boxes, given, timer);
         let compared = recorded.and_then(|()| self.record_comparison(encoder, box_count, identity, timer));
         if let Err(error) = compared {
             self.core.workspace.forget_results();
             return Err(error);
         }
         if let Some(results) = &mut self.core.workspace.made_mut()?.results {
-            // They would be written by kernels that know who sleeps.
+            // They are those of a step.
             results.has_windows = false;
         }
         self.arrived.record_times(encoder, Timed::Search, lent);
@@ -163,7 +161,7 @@ impl BroadPhase {
         if !self.recorded.is_in_use() {
             self.apply_budget(true);
         }
-        let made = self.as_if_awake(|broad_phase| broad_phase.make_room(box_count as usize, 0));
+        let made = self.make_room(box_count as usize, 0, true);
         let made = made.map_err(|error| match (error, self.options.memory_budget) {
             // The search has half of the budget.
             (Error::OverBudget { box_count, required, .. }, Some(budget)) => {
@@ -180,8 +178,8 @@ impl BroadPhase {
 
     /// Makes room for the events of as many pairs and boxes as there is room for, or as many as half of the budget has room for.
     fn make_event_buffers(&mut self, naming: Naming<()>) -> Result<(), Error> {
-        let Self { core, filters, recorded, .. } = self;
-        recorded.compile(&core.gpu, &Switches::of(filters.filters()), &naming)?;
+        let Self { core, recorded, .. } = self;
+        recorded.compile(&core.gpu, &naming)?;
         let plan = &core.workspace.made()?.plan;
         let wanted = EventRoom { pairs: plan.pair_capacity.into(), generations: plan.box_count.into() };
         let now = recorded.room();
@@ -214,33 +212,5 @@ impl BroadPhase {
         if replace(&mut self.core.options.memory_budget, budget) != budget {
             self.core.workspace.release();
         }
-    }
-
-    /// Lets `search` run with kernels that take no notice of who sleeps.
-    pub(super) fn as_if_awake<T>(&mut self, search: impl FnOnce(&mut Self) -> T) -> T {
-        /// Swaps the kernels back, even where the search panics.
-        struct Awake<'a>(&'a mut BroadPhase);
-        impl Awake<'_> {
-            fn swap(&mut self) {
-                if let Some(awake) = &mut self.0.awake {
-                    swap(&mut self.0.core.pipeline, awake);
-                }
-            }
-        }
-        impl Drop for Awake<'_> {
-            fn drop(&mut self) {
-                self.swap();
-            }
-        }
-        let filters = self.filters.filters();
-        if filters.sleeping.is_empty() {
-            return search(self);
-        }
-        if self.awake.is_none() {
-            self.awake = Some(Pipeline::new(&self.core.gpu, &Switches::as_if_awake(filters)));
-        }
-        let mut awake = Awake(self);
-        awake.swap();
-        search(awake.0)
     }
 }

@@ -15,6 +15,7 @@ use crate::{Aabb, Error, Pair, Report, SweepAxis};
 pub(super) struct CutScene<'a> {
     boxes: Cow<'a, [Aabb]>,
     slabs: Slabs,
+    is_step: bool,
 }
 
 /// How often boxes are searched.
@@ -27,9 +28,15 @@ pub(super) enum Passes<'a> {
 }
 
 impl Core {
-    /// Decides whether one pass has room for the boxes, and cuts those that it has no room for.
-    pub(super) fn passes<'a>(&self, boxes: &'a [Aabb], filters: &FilterSet) -> Result<Passes<'a>, Error> {
-        let refused = match self.decide(boxes.len(), filters) {
+    /// Decides whether one pass has room for the boxes, which are those of a step or are not, and cuts those that it has no room
+    /// for.
+    pub(super) fn passes<'a>(
+        &self,
+        boxes: &'a [Aabb],
+        filters: &FilterSet,
+        is_step: bool,
+    ) -> Result<Passes<'a>, Error> {
+        let refused = match self.decide(boxes.len(), filters, is_step) {
             Ok(call) => return Ok(Passes::One(call)),
             Err(refused) => refused,
         };
@@ -43,7 +50,7 @@ impl Core {
             filters.filters().prepare(boxes.to_mut());
         }
         let slabs = Slabs::new(&boxes, self.most_boxes(filters)).ok_or(refused)?;
-        Ok(Passes::Slabs(CutScene { boxes, slabs }))
+        Ok(Passes::Slabs(CutScene { boxes, slabs, is_step }))
     }
 
     /// Returns the most boxes that limits and budget allow in one pass.
@@ -84,13 +91,13 @@ impl Core {
         filters: &mut FilterSet,
         each: &mut impl FnMut(&[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
-        let CutScene { boxes, slabs } = scene;
+        let &CutScene { ref boxes, ref slabs, is_step } = scene;
         // What was recorded goes with the filters: each slab uploads filters of its own.
         self.workspace.forget_results();
         filters.unload(&self.gpu)?;
         // The memory is allocated once for all slabs.
         let largest = slabs.counts.iter().max().copied().unwrap_or(0);
-        self.ensure(&self.decide(largest as usize, filters)?, filters)?;
+        self.ensure(&self.decide(largest as usize, filters, is_step)?, filters)?;
         let mut whole: Option<Report> = None;
         let mut pair_count = 0;
         for slab in 0..slabs.counts.len() {
@@ -99,8 +106,8 @@ impl Core {
             let mut part = FilterSet::new(&self.gpu, filters.checked().part(&indices))?;
             part.fit(inside.len())?;
             let mut kept = Vec::new();
-            let call = self.decide(inside.len(), &part)?;
-            self.submit(&inside, call, &mut part, false)?;
+            let call = self.decide(inside.len(), &part, is_step)?;
+            self.submit(&inside, call, &mut part)?;
             let report = self.wait_for_pieces(&mut part, STREAMED_PIECE, |_, piece| {
                 kept.clear();
                 kept.extend(piece.iter().filter_map(|pair| {

@@ -30,7 +30,7 @@ impl BroadPhase {
         self.filters.fit(step.boxes.len())?;
         self.steps.check(&step.said())?;
         step.check_moved()?;
-        let found = self.as_if_awake(|broad_phase| broad_phase.find(step.boxes, true));
+        let found = self.find(step.boxes, true);
         let filters = Arc::clone(self.filters.checked());
         self.compare(found, &step.said(), &filters)?;
         Ok(&self.steps.events)
@@ -55,7 +55,7 @@ impl BroadPhase {
         let last = self.stepping.back().map_or(self.steps.box_count(), |(step, _)| step.said().box_count as u32);
         self.steps.check_after(&step.said(), last)?;
         step.check_moved()?;
-        self.as_if_awake(|broad_phase| broad_phase.submit_boxes(step.boxes, true))?;
+        self.submit_boxes(step.boxes, true)?;
         self.stepping.push_back((step.said().into(), Arc::clone(self.filters.checked())));
         Ok(())
     }
@@ -87,7 +87,7 @@ impl BroadPhase {
         if self.stepping.is_empty() {
             return Poll::Ready(Err(Error::NothingSubmitted));
         }
-        let found = ready!(self.as_if_awake(|broad_phase| broad_phase.poll_take(context)));
+        let found = ready!(self.poll_take(context));
         let Some((step, filters)) = self.stepping.pop_front() else {
             return Poll::Ready(Err(Error::NothingSubmitted));
         };

@@ -76,7 +76,7 @@ impl Source for BroadPhase {
         let own = replace(&mut self.core.options, Options { order, memory_budget, ..*options });
         let mut swapped = Others(self, own, None);
         let Some(others) = others else {
-            return swapped.0.as_if_awake(|broad_phase| broad_phase.stream_pairs(boxes, each));
+            return swapped.0.stream(boxes, true, each);
         };
         let engine = &mut *swapped.0;
         let others = FilterSet::of(&engine.core.gpu, Arc::clone(others))?;
@@ -86,6 +86,6 @@ impl Source for BroadPhase {
         }
         swapped.2 = Some(replace(&mut engine.filters, others));
         swapped.0.take_filters();
-        swapped.0.stream_pairs(boxes, each)
+        swapped.0.stream(boxes, true, each)
     }
 }

@@ -12,9 +12,8 @@ use crate::memory::{Call, FRAME_OFFSET, Lease, SUMMARY_BYTES, Staging};
 use crate::{Aabb, Error, Pair};
 
 impl Core {
-    /// Uploads the boxes, which must fit the filters, and starts the search that was decided. `is_step` says whether they are those of a
-    /// step.
-    pub fn submit(&mut self, boxes: &[Aabb], call: Call, filters: &mut FilterSet, is_step: bool) -> Result<(), Error> {
+    /// Uploads the boxes, which must fit the filters, and starts the search that was decided.
+    pub fn submit(&mut self, boxes: &[Aabb], call: Call, filters: &mut FilterSet) -> Result<(), Error> {
         if filters.check_uploaded(boxes.len()).is_err() {
             // Even if this call fails, it may have replaced the filters that the last results rest on.
             self.workspace.forget_results();
@@ -32,7 +31,7 @@ impl Core {
         self.record_flow(&mut encoder, &call, own.boxes.all(), filters, Some(number), None)?;
         let (summary, copied) = self.send(scopes, encoder, &call, staging)?;
         let filters = Arc::clone(filters.checked());
-        self.flight.queue.push_back(Submission { number, call, boxes: own, summary, filters, is_step, copied });
+        self.flight.queue.push_back(Submission { number, call, boxes: own, summary, filters, copied });
         Ok(())
     }
 

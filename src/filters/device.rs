@@ -23,6 +23,8 @@ pub struct FilterSet {
     pub(super) uploaded: Option<usize>,
     /// The lists that tests read.
     pub lists: FilterLists,
+    /// The same for a step, which is searched as if nobody slept.
+    step_lists: FilterLists,
     pub(super) buffers: FilterBuffers,
     /// What pairs to exclude are taken with that lie in a buffer of the caller's, where some may.
     pub(super) excluding: Option<ExcludeBuffers>,
@@ -115,6 +117,7 @@ impl FilterSet {
         Ok(Self {
             checked,
             uploaded: None,
+            step_lists: lists.clone(),
             lists,
             buffers,
             excluding: None,
@@ -169,6 +172,11 @@ impl FilterSet {
             Arc::make_mut(&mut self.checked).fit(box_count)?;
         }
         Ok(())
+    }
+
+    /// Returns the lists that the tests of a search read, or those of a step.
+    pub fn lists_of(&self, is_of_step: bool) -> &FilterLists {
+        if is_of_step { &self.step_lists } else { &self.lists }
     }
 
     /// Returns the range of cells of each world, `[world_count]`.
@@ -276,6 +284,7 @@ impl FilterSet {
             self.taken = self.taken.take().map(Taken::without_lists);
             self.lists_held = Arc::default();
             self.lists = FilterLists::none(gpu)?;
+            self.step_lists = self.lists.clone();
             self.buffers = FilterBuffers::new(gpu, &FilterRoom::default())?;
             (self.excluding, self.world_ids) = (None, None);
         }
@@ -301,6 +310,7 @@ impl FilterSet {
             self.unload(gpu)?;
         }
         let lists = FilterLists::new(gpu, &self.checked, box_count)?;
+        let step_lists = lists.of_step(gpu, &self.checked)?;
         let buffers = FilterBuffers::new(gpu, &self.room(box_count))?;
         let excluding = self.exclude_room().map(|room| ExcludeBuffers::new(gpu, &room)).transpose()?;
         let FilterBuffers { included, margins, half_space_bits, .. } = &buffers;
@@ -313,7 +323,8 @@ impl FilterSet {
         }
         scopes.close("filters")?;
         // All of them or none: a submission in flight may be searched again with the old ones.
-        (self.lists, self.buffers, self.excluding, self.uploaded) = (lists, buffers, excluding, Some(box_count));
+        (self.lists, self.step_lists) = (lists, step_lists);
+        (self.buffers, self.excluding, self.uploaded) = (buffers, excluding, Some(box_count));
         self.lists_held = Arc::default();
         Ok(())
     }

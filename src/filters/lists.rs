@@ -1,12 +1,14 @@
-//! What the exact tests are told of the [`Filters`]: which lists there are, and where each lies.
+//! What the exact tests are told of the [`Filters`]: where each list lies, and which pipeline reads them.
 
 use super::owner::ordered_bounds;
 use super::rows::FilterLayout;
+use super::table::Tested;
 use super::{Attribute, CheckedFilters, Filters, GroupRule};
 use crate::Error;
 use crate::constants::*;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
+use crate::gpu::kernel::{Kernel, Source};
 
 impl GroupRule {
     /// Returns the number of the rule in kernels.
@@ -18,77 +20,35 @@ impl GroupRule {
     }
 }
 
-/// The switch of the list of boxes that are fixed.
-const FIXED: &str = "HAS_FIXED";
-/// The switch of the list of boxes that sleep.
-const SLEEPING: &str = "HAS_SLEEPING";
-
-/// The switches of `filters.wgsl` that are on: what kernels that read filters are compiled for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Switches {
-    all: Vec<&'static str>,
-    of_bins: Vec<&'static str>,
-}
-
-impl Switches {
-    /// Returns the switches that these filters need.
-    pub fn of(filters: &Filters) -> Self {
-        Self::of_lists(filters, |_| true)
-    }
-
-    /// Returns the switches that these filters need if nobody slept.
-    pub fn as_if_awake(filters: &Filters) -> Self {
-        Self::of_lists(filters, |switch| switch != SLEEPING)
-    }
-
-    fn of_lists(filters: &Filters, counts: impl Fn(&str) -> bool) -> Self {
-        let tested = filters.tested();
-        let by_box =
-            tested.iter().filter(|list| !list.values.is_empty() && counts(list.switch)).map(|list| list.switch);
-        let others = [
-            (filters.has_lists(), "HAS_LISTS"),
-            (!filters.half_spaces.is_empty(), "HAS_HALF_SPACES"),
-            (filters.owner.is_some(), "HAS_OWNER"),
-        ];
-        let others = others.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name);
-        let mut names: Vec<_> = by_box.chain(others).collect();
-        names.dedup();
-        if !names.is_empty() {
-            names.push("IS_FILTERED");
-        }
-        let of_bins = names.iter().copied().filter(|name| ["HAS_SETS", "HAS_WORLDS"].contains(name)).collect();
-        Self { all: names, of_bins }
-    }
-
-    /// Returns the names of the switches, for kernels that ask `keeps`.
-    pub fn names(&self) -> &[&'static str] {
-        &self.all
-    }
-
-    /// Returns the names of the switches for kernels that only ask `world_of`.
-    pub fn world_names(&self) -> &[&'static str] {
-        const WORLDS: &[&str] = &["HAS_WORLDS"];
-        if self.all.contains(&WORLDS[0]) { WORLDS } else { &[] }
-    }
-
-    /// Returns the names of the switches for kernels that only ask about half-spaces.
-    pub fn half_space_names(&self) -> &[&'static str] {
-        const HALF_SPACES: &[&str] = &["HAS_HALF_SPACES"];
-        if self.all.contains(&HALF_SPACES[0]) { HALF_SPACES } else { &[] }
-    }
-
-    /// Returns the names of the switches for kernels that ask which boxes rest.
-    pub fn rest_names(&self) -> Vec<&'static str> {
-        self.all.iter().copied().filter(|name| [FIXED, SLEEPING].contains(name)).collect()
-    }
-
-    /// Returns the names of the switches for kernels that ask for the worlds and sets of boxes.
-    pub fn bin_names(&self) -> &[&'static str] {
-        &self.of_bins
+impl Filters {
+    /// Returns whether kernels that test pairs read any list; of a step, as if nobody slept.
+    pub(crate) fn are_tested(&self, is_of_step: bool) -> bool {
+        let is_read = |list: &Tested| !list.values.is_empty() && !(is_of_step && list.list == "sleeping");
+        self.tested().iter().any(is_read) || self.has_lists() || !self.half_spaces.is_empty() || self.owner.is_some()
     }
 }
 
-/// Makes the [`Source`](crate::gpu::kernel::Source) of a kernel that asks `keeps` or `world_of`: `source!` with
+/// A kernel that tests pairs, in two pipelines: one that reads filters and one without.
+#[derive(Debug)]
+pub struct FilteredKernel {
+    with_filters: Kernel,
+    without: Kernel,
+}
+
+impl FilteredKernel {
+    /// Looks up both.
+    pub fn new(gpu: &Gpu, source: &Source) -> Self {
+        let with_filters = Kernel::specialised(gpu, source, &["IS_FILTERED"]);
+        Self { with_filters, without: Kernel::new(gpu, source) }
+    }
+
+    /// Returns the kernel for searches whose tests read filters, or read none.
+    pub fn of(&self, are_tested: bool) -> &Kernel {
+        if are_tested { &self.with_filters } else { &self.without }
+    }
+}
+
+/// Makes the [`Source`] of a kernel that asks `keeps` or `world_of`: `source!` with
 /// `filters.wgsl`, what that calls, and what follows from the table of filters. A kernel that asks for one list by box takes
 /// `by_box.wgsl` alone.
 macro_rules! filtered {
@@ -109,6 +69,8 @@ pub struct FilterLists {
     pub layout: Buffer<FilterLayout>,
     /// All lists, one after the other.
     pub words: Buffer<u32>,
+    /// Whether kernels read any.
+    pub are_tested: bool,
     places: FilterLayout,
 }
 
@@ -142,7 +104,18 @@ impl FilterLists {
         let scopes = gpu.open_scopes();
         words.write(gpu, &all);
         scopes.close("filters")?;
-        Ok(Self { layout: Buffer::uniform(gpu, "filter_layout", &[places])?, words, places })
+        let layout = Buffer::uniform(gpu, "filter_layout", &[places])?;
+        Ok(Self { layout, words, are_tested: filters.filters().are_tested(false), places })
+    }
+
+    /// Returns the same lists of these filters for a step, which is searched as if nobody slept.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn of_step(&self, gpu: &Gpu, filters: &CheckedFilters) -> Result<Self, Error> {
+        let places = FilterLayout { sleeping: ABSENT, ..self.places };
+        let layout = Buffer::uniform(gpu, "filter_layout", &[places])?;
+        Ok(Self { layout, words: self.words.clone(), are_tested: filters.filters().are_tested(true), places })
     }
 
     /// Uploads the values of this many boxes from box `first` on that were changed. Numbers of worlds may have changed

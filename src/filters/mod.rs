@@ -6,8 +6,8 @@
 //! | [`CheckedFilters`] | the same, checked, with what engines look up: listed pairs by box, worlds by number |
 //! | [`FilterSet`](device::FilterSet) | checked filters and their buffers on the GPU |
 //! | [`FilterLists`](lists::FilterLists) | of these buffers, the lists that kernels test pairs with |
-//! | [`FilterLayout`](rows::FilterLayout) | where each of these lists begins |
-//! | [`Switches`](lists::Switches) | which of these lists there are: what kernels are compiled for |
+//! | [`FilterLayout`](rows::FilterLayout) | where each of these lists begins, or that there is none |
+//! | [`FilteredKernel`](lists::FilteredKernel) | a kernel that tests pairs: a pipeline that reads filters, and one without |
 
 // The CPU engine alone needs nothing of what the lists on the GPU are made from.
 #![cfg_attr(not(feature = "gpu"), allow(dead_code))]

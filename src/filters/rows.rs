@@ -9,8 +9,7 @@
 //!   (read by `bit_of`).
 //! - `Variant` is the variant of [`Attribute`] that changes the list.
 //!
-//! Rows stand in the block of the `switch` that they share: an `override NAME: bool` of the kernels that test pairs, which
-//! is on where one of these lists is given. Lists with `no switch` are not read by tests and not laid out for them.
+//! Lists that are `untested` are not read by tests and not laid out for them.
 
 use super::table::filter_table;
 use super::{GroupRule, HalfSpace};
@@ -33,40 +32,30 @@ filter_table! {
     /// # Ok::<(), broadsweep::Error>(())
     /// ```
     pub struct Filters {
-        switch HAS_GROUPS {
+        tested {
             /// Holds the groups that each box is in, a bit each. Where only `mask` is given, every box is in all groups.
             group: u32, Group;
             /// Holds the groups that each box meets, a bit each. Where only `group` is given, every box meets all groups.
             mask: u32, Mask;
-        }
-        switch HAS_BODIES {
             /// Holds the body that each box belongs to, any number. Boxes of one body never pair. Where only `parent` is
             /// given, every box is a body of its own, with the box's index as its number.
             body: u32, Body;
             /// Holds the parent of the body that each box belongs to, or [`NO_PARENT`](Self::NO_PARENT). A box never pairs
             /// with boxes of its body's parent. The list is read box by box: boxes of one body may have different parents.
             parent: u32, Parent;
-        }
-        switch HAS_FIXED {
             /// Holds whether each box is fixed in place. Two fixed boxes never pair.
             fixed: bool, Fixed;
-        }
-        switch HAS_SLEEPING {
             /// Holds whether each box sleeps. Two sleeping boxes never pair.
             sleeping: bool, Sleeping;
-        }
-        switch HAS_SETS {
             /// Holds whether each box is in the second of two sets. Boxes of one set never pair: what is found is the join of
             /// the two. Where the boxes are swept, those of one set are told apart before they are looked up, by a bit of
             /// their footprints. Queries do not look at this list.
             second: bool, Second;
-        }
-        switch HAS_WORLDS {
             /// Holds the world that each box is in, or [`GLOBAL`](Self::GLOBAL). Boxes of different worlds never pair; a
             /// global box meets the boxes of all worlds, and other global ones.
             world: u32, World;
         }
-        no switch {
+        untested {
             /// Holds the length that each box is grown by on every side, in the units of the input, finite and not
             /// negative. Bounds are rounded outward: the largest `f32` that is at most `min - margin`, the smallest that is
             /// at least `max + margin`. Margins come before anything else: a box is invalid where the grown box is.

@@ -5,13 +5,13 @@ use std::ops::Range;
 
 use crate::Error;
 
-/// Declares the filters; `src/filters/rows.rs` explains a row. A list is *tested* where it has a switch.
+/// Declares the filters; `src/filters/rows.rs` explains a row. Kernels that test pairs read the lists that are `tested`.
 macro_rules! filter_table {
     (
         $(#[$filters_meta:meta])*
         pub struct Filters {
-            $(switch $switch:ident { $($(#[$doc:meta])* $list:ident: $element:ty, $variant:ident;)* })*
-            no switch { $($(#[$untested_doc:meta])* $untested:ident: $untested_type:ty, $untested_variant:ident;)* }
+            tested { $($(#[$doc:meta])* $list:ident: $element:ty, $variant:ident;)* }
+            untested { $($(#[$untested_doc:meta])* $untested:ident: $untested_type:ty, $untested_variant:ident;)* }
             beside { $($(#[$beside_doc:meta])* $beside:ident: $beside_type:ty;)* }
         }
 
@@ -21,7 +21,7 @@ macro_rules! filter_table {
         $(#[$filters_meta])*
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Filters {
-            $($($(#[$doc])* pub $list: Vec<$element>,)*)*
+            $($(#[$doc])* pub $list: Vec<$element>,)*
             $($(#[$untested_doc])* pub $untested: Vec<$untested_type>,)*
             $($(#[$beside_doc])* pub $beside: $beside_type,)*
         }
@@ -30,10 +30,10 @@ macro_rules! filter_table {
         #[derive(Clone, Copy, Debug, PartialEq)]
         #[non_exhaustive]
         pub enum Attribute<'a> {
-            $($(
+            $(
                 #[doc = concat!("Changes [`Filters::", stringify!($list), "`].")]
                 $variant(&'a [$element]),
-            )*)*
+            )*
             $(
                 #[doc = concat!("Changes [`Filters::", stringify!($untested), "`].")]
                 $untested_variant(&'a [$untested_type]),
@@ -46,10 +46,10 @@ macro_rules! filter_table {
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
         pub enum GpuAttribute<'a> {
-            $($(
+            $(
                 #[doc = concat!("Changes [`Filters::", stringify!($list), "`].")]
                 $variant($crate::wgpu::BufferSlice<'a>),
-            )*)*
+            )*
             $(
                 #[doc = concat!("Changes [`Filters::", stringify!($untested), "`].")]
                 $untested_variant($crate::wgpu::BufferSlice<'a>),
@@ -62,7 +62,7 @@ macro_rules! filter_table {
             pub(crate) fn list(self) -> (&'static str, $crate::filters::Kept, $crate::wgpu::BufferSlice<'a>) {
                 use $crate::filters::table::Element;
                 match self {
-                    $($(Self::$variant(values) => (stringify!($list), <$element>::KEPT, values),)*)*
+                    $(Self::$variant(values) => (stringify!($list), <$element>::KEPT, values),)*
                     $(Self::$untested_variant(values) => {
                         (stringify!($untested), <$untested_type>::KEPT, values)
                     })*
@@ -73,24 +73,23 @@ macro_rules! filter_table {
         /// The number of lists by box.
         const LISTS: usize = TESTED_LISTS + [$(stringify!($untested)),*].len();
         /// The number of lists by box that tests read.
-        pub(crate) const TESTED_LISTS: usize = [$($(stringify!($list)),*),*].len();
+        pub(crate) const TESTED_LISTS: usize = [$(stringify!($list)),*].len();
 
         impl Filters {
             /// Lists the names and the lengths of all lists by box.
             pub(super) fn lengths(&self) -> [(&'static str, usize); LISTS] {
                 [
-                    $($((stringify!($list), self.$list.len()),)*)*
+                    $((stringify!($list), self.$list.len()),)*
                     $((stringify!($untested), self.$untested.len()),)*
                 ]
             }
 
             /// Lists the lists by box that tests read, with the values that the caller gave.
             pub(super) fn tested(&self) -> [$crate::filters::table::Tested<'_>; TESTED_LISTS] {
-                [$($($crate::filters::table::Tested {
+                [$($crate::filters::table::Tested {
                     list: stringify!($list),
-                    switch: stringify!($switch),
                     values: (&self.$list[..]).into(),
-                },)*)*]
+                },)*]
             }
 
             /// Puts `values` in place of those from box `first` on, whatever they are.
@@ -100,9 +99,9 @@ macro_rules! filter_table {
             pub(super) fn replace(&mut self, first: usize, values: Attribute<'_>) -> Result<(), $crate::Error> {
                 use $crate::filters::table::replace;
                 match values {
-                    $($(
+                    $(
                         Attribute::$variant(values) => replace(stringify!($list), &mut self.$list, first, values),
-                    )*)*
+                    )*
                     $(
                         Attribute::$untested_variant(values) => {
                             replace(stringify!($untested), &mut self.$untested, first, values)
@@ -115,7 +114,7 @@ macro_rules! filter_table {
             #[cfg(not(target_arch = "wasm32"))]
             pub(super) fn picked(&self, indices: &[u32]) -> Self {
                 Self {
-                    $($($list: $crate::filters::table::picked(&self.$list, indices),)*)*
+                    $($list: $crate::filters::table::picked(&self.$list, indices),)*
                     ..Self::default()
                 }
             }
@@ -125,7 +124,7 @@ macro_rules! filter_table {
             /// Returns the name of the list, and the number of new values.
             pub(crate) fn list(&self) -> (&'static str, usize) {
                 match self {
-                    $($(Attribute::$variant(values) => (stringify!($list), values.len()),)*)*
+                    $(Attribute::$variant(values) => (stringify!($list), values.len()),)*
                     $(Attribute::$untested_variant(values) => (stringify!($untested), values.len()),)*
                 }
             }
@@ -136,10 +135,10 @@ macro_rules! filter_table {
         #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
         pub struct FilterLayout {
             $($(#[$place_doc])* pub $place: u32,)*
-            $($(
+            $(
                 #[doc = concat!("Where [`Filters::", stringify!($list), "`] begins.")]
                 pub $list: u32,
-            )*)*
+            )*
         }
 
         impl FilterLayout {
@@ -149,28 +148,26 @@ macro_rules! filter_table {
                 size: size_of::<FilterLayout>().next_multiple_of(16),
                 fields: &[
                     $((stringify!($place), std::mem::offset_of!(FilterLayout, $place)),)*
-                    $($((stringify!($list), std::mem::offset_of!(FilterLayout, $list)),)*)*
+                    $((stringify!($list), std::mem::offset_of!(FilterLayout, $list)),)*
                 ],
             };
 
             /// Returns the same layout with the lists by box at these places, in the order of the rows.
-            pub(super) fn with_tested(self, [$($($list,)*)*]: [u32; TESTED_LISTS]) -> Self {
-                Self { $($($list,)*)* ..self }
+            pub(super) fn with_tested(self, [$($list,)*]: [u32; TESTED_LISTS]) -> Self {
+                Self { $($list,)* ..self }
             }
 
             /// Returns where the lists by box begin that tests read, in the order of the rows.
             pub(super) fn tested(&self) -> [u32; TESTED_LISTS] {
-                [$($(self.$list,)*)*]
+                [$(self.$list,)*]
             }
         }
 
-        /// Declares the switches of the rows and the structure of `filter_layout`, in WGSL. A structure of constants is
-        /// as long as whole vectors.
+        /// Declares the structure of `filter_layout`, in WGSL. A structure of constants is as long as whole vectors.
         pub const WGSL: &str = concat!(
-            $("override ", stringify!($switch), ": bool = false;\n",)*
             "struct FilterLayout {\n@align(16)\n",
             $(stringify!($place), ": u32,\n",)*
-            $($(stringify!($list), ": u32,\n",)*)*
+            $(stringify!($list), ": u32,\n",)*
             "}\n",
         );
     };
@@ -182,8 +179,6 @@ pub(crate) use filter_table;
 pub struct Tested<'a> {
     /// The name of the field of [`Filters`](crate::Filters).
     pub list: &'static str,
-    /// The switch of the kernels that read it.
-    pub switch: &'static str,
     /// A value for each box, or none.
     pub values: Values<'a>,
 }

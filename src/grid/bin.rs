@@ -5,7 +5,7 @@ use std::mem::offset_of;
 use super::GridRoom;
 use super::sort::Sort;
 use crate::constants::{BIN_BLOCK, BIN_COUNTS};
-use crate::filters::lists::{FilterLists, Switches, filtered};
+use crate::filters::lists::{FilterLists, FilteredKernel, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
@@ -27,7 +27,7 @@ pub const KERNELS: &[Source] = &[WORLDS, COUNT, SCAN, SCATTER];
 #[derive(Debug)]
 pub struct Bin {
     worlds: Kernel,
-    count: Kernel,
+    count: FilteredKernel,
     scan: Kernel,
     scatter: Kernel,
 }
@@ -48,19 +48,20 @@ buffer_table! {
 }
 
 impl Bin {
-    /// Looks up the kernels of the stage for filters with these switches.
-    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
+    /// Looks up the kernels of the stage.
+    pub fn new(gpu: &Gpu) -> Self {
         Self {
-            worlds: Kernel::specialised(gpu, &WORLDS, switches.world_names()),
-            count: Kernel::specialised(gpu, &COUNT, switches.bin_names()),
+            worlds: Kernel::new(gpu, &WORLDS),
+            count: FilteredKernel::new(gpu, &COUNT),
             scan: Kernel::new(gpu, &SCAN),
             scatter: Kernel::new(gpu, &SCATTER),
         }
     }
 
-    /// Returns the kernels that the stage always dispatches, and the one that it dispatches where there are worlds.
-    pub fn kernels(&self) -> ([&Kernel; 3], &Kernel) {
-        ([&self.count, &self.scan, &self.scatter], &self.worlds)
+    /// Returns the kernels that the stage always dispatches, where filters are tested or not, and the one that it dispatches where there
+    /// are worlds.
+    pub fn kernels(&self, are_tested: bool) -> ([&Kernel; 3], &Kernel) {
+        ([self.count.of(are_tested), &self.scan, &self.scatter], &self.worlds)
     }
 
     /// Records the search for the cells that the boxes of each world are in. `world_cells` has zeros before.
@@ -114,9 +115,10 @@ impl Bin {
             ("box_ends", bins.box_ends.all()),
             ("block_counts", bins.block_counts.all()),
         ];
+        let count = self.count.of(filters.are_tested);
         match block_sizes {
-            Some(sizes) => self.count.dispatch_indirect(pass, sizes.raw(), 0, &buffers),
-            None => self.count.dispatch(pass, box_count.div_ceil(BIN_BLOCK), &buffers),
+            Some(sizes) => count.dispatch_indirect(pass, sizes.raw(), 0, &buffers),
+            None => count.dispatch(pass, box_count.div_ceil(BIN_BLOCK), &buffers),
         }
     }
 

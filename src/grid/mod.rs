@@ -16,7 +16,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::constants::*;
 use crate::filters::device::FilterSet;
-use crate::filters::lists::Switches;
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{Kernel, Pass};
 use crate::gpu::table::{CONSTANT, Row, SIZES, STORAGE, buffer_table};
@@ -200,9 +199,9 @@ pub struct GridKernels {
 }
 
 impl GridKernels {
-    /// Looks up the kernels, for filters with these switches.
-    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
-        let (pca, frame, bin) = (Pca::new(gpu), FrameStage::new(gpu), Bin::new(gpu, switches));
+    /// Looks up the kernels.
+    pub fn new(gpu: &Gpu) -> Self {
+        let (pca, frame, bin) = (Pca::new(gpu), FrameStage::new(gpu), Bin::new(gpu));
         Self { gpu: gpu.clone(), pca, frame, bin, sort: OnceLock::new() }
     }
 
@@ -219,12 +218,12 @@ impl GridKernels {
         Ok(self.sort.get_or_init(|| sort))
     }
 
-    /// Returns the kernels that building a grid dispatches, with or without worlds.
+    /// Returns the kernels that building a grid dispatches, where filters are tested or not, with or without worlds.
     ///
     /// # Errors
     /// The errors of [`sort`](Self::sort).
-    pub fn kernels(&self, has_worlds: bool) -> Result<Vec<&Kernel>, Error> {
-        let (bin, worlds) = self.bin.kernels();
+    pub fn kernels(&self, are_tested: bool, has_worlds: bool) -> Result<Vec<&Kernel>, Error> {
+        let (bin, worlds) = self.bin.kernels(are_tested);
         let mut kernels = [&self.pca.kernels()[..], &self.frame.kernels(), &bin, &self.sort()?.kernels()].concat();
         kernels.extend(has_worlds.then_some(worlds));
         Ok(kernels)

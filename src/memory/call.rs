@@ -16,6 +16,8 @@ pub(crate) struct Call {
     pub tests_all_pairs: bool,
     /// The number of boxes up to which that is so.
     pub all_pairs_up_to: u32,
+    /// Whether the boxes are those of a step, which is searched as if nobody slept.
+    pub is_step: bool,
     pub candidate_limit: u64,
     params: Params,
     /// The plan that there would be if these boxes were the first.
@@ -23,7 +25,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Decides for this many boxes, which must fit the filters.
+    /// Decides for this many boxes, which must fit the filters, of a step or not.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`].
@@ -33,6 +35,7 @@ impl Call {
         gpu: &Gpu,
         limits: &wgpu::Limits,
         filters: &FilterSet,
+        is_step: bool,
     ) -> Result<Self, Error> {
         let plan = MemoryPlan::with_filters(box_count, options, limits, filters.rows(box_count))?;
         let candidate_limit = options.effective_candidate_limit();
@@ -58,6 +61,7 @@ impl Call {
         Ok(Self {
             box_count: plan.box_count,
             tests_all_pairs: plan.all_pairs,
+            is_step,
             all_pairs_up_to: options.most_in_all_pairs(),
             candidate_limit,
             params,

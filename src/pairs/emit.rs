@@ -4,7 +4,7 @@ use std::mem::offset_of;
 
 use super::sweep::{Hits, Path};
 use crate::Pair;
-use crate::filters::lists::{FilterLists, Switches, filtered};
+use crate::filters::lists::{FilterLists, FilteredKernel, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
@@ -53,30 +53,31 @@ pub struct Emit {
     place: Kernel,
     scan: Kernel,
     sweep: Kernel,
-    again: Kernel,
-    giants: Kernel,
-    joined: Kernel,
+    again: FilteredKernel,
+    giants: FilteredKernel,
+    joined: FilteredKernel,
     include: Kernel,
 }
 
 impl Emit {
-    /// Looks up the kernels of the stage for filters with these switches.
-    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
-        let switches = switches.names();
+    /// Looks up the kernels of the stage.
+    pub fn new(gpu: &Gpu) -> Self {
         Self {
             place: Kernel::new(gpu, &PLACE),
             scan: Kernel::new(gpu, &SCAN),
             sweep: Kernel::new(gpu, &SWEEP),
-            again: Kernel::specialised(gpu, &AGAIN, switches),
-            giants: Kernel::specialised(gpu, &GIANTS, switches),
-            joined: Kernel::specialised(gpu, &JOINED, switches),
+            again: FilteredKernel::new(gpu, &AGAIN),
+            giants: FilteredKernel::new(gpu, &GIANTS),
+            joined: FilteredKernel::new(gpu, &JOINED),
             include: Kernel::new(gpu, &INCLUDE),
         }
     }
 
-    /// Returns the kernels that the stage always dispatches, and the one that it dispatches where there are included pairs.
-    pub fn kernels(&self) -> ([&Kernel; 6], &Kernel) {
-        ([&self.place, &self.scan, &self.sweep, &self.again, &self.giants, &self.joined], &self.include)
+    /// Returns the kernels that the stage always dispatches, where filters are tested or not, and the one that it dispatches where
+    /// there are included pairs.
+    pub fn kernels(&self, are_tested: bool) -> ([&Kernel; 6], &Kernel) {
+        let [again, giants, joined] = [&self.again, &self.giants, &self.joined].map(|kernel| kernel.of(are_tested));
+        ([&self.place, &self.scan, &self.sweep, again, giants, joined], &self.include)
     }
 
     /// Records the counting of the pairs before each tile within its block, and of the pairs of each block.
@@ -185,8 +186,12 @@ impl Emit {
             ("pairs", pairs.all()),
         ];
         self.sweep.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_sweep), &buffers);
-        self.again.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_again), &buffers);
-        self.giants.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_test), &buffers);
-        self.joined.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_join), &buffers);
+        for (kernel, size) in [
+            (&self.again, offset_of!(Dispatches, emit_again)),
+            (&self.giants, offset_of!(Dispatches, giants_test)),
+            (&self.joined, offset_of!(Dispatches, giants_join)),
+        ] {
+            kernel.of(filters.are_tested).dispatch_indirect(pass, dispatches.raw(), size, &buffers);
+        }
     }
 }

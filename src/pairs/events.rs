@@ -5,7 +5,7 @@ use std::mem::offset_of;
 use bytemuck::Zeroable;
 
 use crate::constants::{EVENT_BLOCK, EVENT_SPAN, NAMING_GENERATIONS, NAMING_INDEX, NAMING_WAS};
-use crate::filters::lists::{FilterLists, Switches};
+use crate::filters::lists::FilterLists;
 use crate::filters::rows;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
@@ -216,15 +216,14 @@ impl EventRoom {
 }
 
 impl EventKernels {
-    /// Looks up the kernels of the stage for filters with these switches.
-    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
-        let rest = &switches.rest_names();
+    /// Looks up the kernels of the stage.
+    pub fn new(gpu: &Gpu) -> Self {
         Self {
             gpu: gpu.clone(),
             begin: Kernel::new(gpu, &BEGIN),
             ends: Kernel::new(gpu, &ENDS),
             finds: FIND_SWITCHES.map(|switches| Kernel::specialised(gpu, &FIND, switches)),
-            count: Kernel::specialised(gpu, &COUNT, rest),
+            count: Kernel::new(gpu, &COUNT),
             scan: Kernel::new(gpu, &SCAN),
             headers: Kernel::new(gpu, &HEADERS),
             list: Kernel::new(gpu, &LIST),

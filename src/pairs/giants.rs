@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 
 use super::sweep::Hits;
-use crate::filters::lists::{FilterLists, Switches, filtered};
+use crate::filters::lists::{FilterLists, FilteredKernel, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source};
@@ -32,22 +32,21 @@ pub const KERNELS: &[Source] = &[TEST, ROWS, JOIN];
 /// The kernels of the stage `giants`.
 #[derive(Debug)]
 pub struct Giants {
-    test: Kernel,
-    rows: Kernel,
-    join: Kernel,
+    test: FilteredKernel,
+    rows: FilteredKernel,
+    join: FilteredKernel,
 }
 
 impl Giants {
-    /// Looks up the kernels of the stage for filters with these switches.
-    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
-        let filtered = |source| Kernel::specialised(gpu, source, switches.names());
-        let rows = Kernel::specialised(gpu, &ROWS, switches.half_space_names());
-        Self { test: filtered(&TEST), rows, join: filtered(&JOIN) }
+    /// Looks up the kernels of the stage.
+    pub fn new(gpu: &Gpu) -> Self {
+        let [test, rows, join] = [&TEST, &ROWS, &JOIN].map(|source| FilteredKernel::new(gpu, source));
+        Self { test, rows, join }
     }
 
-    /// Returns the kernels that the stage dispatches.
-    pub fn kernels(&self) -> [&Kernel; 3] {
-        [&self.test, &self.rows, &self.join]
+    /// Returns the kernels that the stage dispatches, where filters are tested or not.
+    pub fn kernels(&self, are_tested: bool) -> [&Kernel; 3] {
+        [&self.test, &self.rows, &self.join].map(|kernel| kernel.of(are_tested))
     }
 
     /// Records the exact tests of all giants among the entries, by one way or another.
@@ -79,8 +78,12 @@ impl Giants {
             ("hit_words", hits.hit_words.all()),
             ("block_hits", hits.block_hits.all()),
         ];
-        self.test.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_test), &buffers);
-        self.rows.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_rows), &buffers);
-        self.join.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, giants_join), &buffers);
+        for (kernel, size) in [
+            (&self.test, offset_of!(Dispatches, giants_test)),
+            (&self.rows, offset_of!(Dispatches, giants_rows)),
+            (&self.join, offset_of!(Dispatches, giants_join)),
+        ] {
+            kernel.of(filters.are_tested).dispatch_indirect(pass, dispatches.raw(), size, &buffers);
+        }
     }
 }

@@ -11,7 +11,7 @@ use super::rank::Rank;
 use super::small::Small;
 use super::sweep::Sweep;
 use crate::filters::device::{FilterBuffers, FilterSet};
-use crate::filters::lists::Switches;
+use crate::filters::lists::FilterLists;
 use crate::filters::prepare::Prepare;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
@@ -50,6 +50,8 @@ pub struct SearchInput<'a> {
     pub entry_capacity: u32,
     /// Whether every box is tested against every other, in place of the sweep.
     pub tests_all_pairs: bool,
+    /// Whether the boxes are those of a step, which is searched as if nobody slept.
+    pub is_step: bool,
     /// The parameters of the kernels.
     pub params: &'a Buffer<Params>,
     /// The boxes as they come.
@@ -59,6 +61,11 @@ pub struct SearchInput<'a> {
 }
 
 impl SearchInput<'_> {
+    /// Returns the lists that the tests read.
+    fn lists(&self) -> &FilterLists {
+        self.filters.lists_of(self.is_step)
+    }
+
     /// Returns where the boxes lie as they are searched, once they are prepared.
     fn searched_boxes(&self) -> wgpu::BindingResource<'_> {
         self.filters.preparation().map_or(self.boxes.clone(), |buffers| buffers.prepared_boxes.all())
@@ -69,6 +76,7 @@ impl SearchInput<'_> {
 #[derive(Clone, Copy, Debug)]
 pub struct Needs {
     tests_all_pairs: bool,
+    tests_filters: bool,
     prepares_boxes: bool,
     has_worlds: bool,
     includes_pairs: bool,
@@ -77,11 +85,12 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Says what a search needs with these filters and this order.
-    pub fn of(tests_all_pairs: bool, filters: &FilterSet, order: PairOrder) -> Self {
+    /// Says what a search, or that of a step, needs with these filters and this order.
+    pub fn of(tests_all_pairs: bool, is_step: bool, filters: &FilterSet, order: PairOrder) -> Self {
         let checked = filters.checked();
         Self {
             tests_all_pairs,
+            tests_filters: filters.filters().are_tested(is_step),
             prepares_boxes: !filters.filters().leaves_boxes(),
             has_worlds: checked.world_count() > 0,
             includes_pairs: !checked.include().is_empty(),
@@ -92,18 +101,18 @@ impl Needs {
 }
 
 impl Pipeline {
-    /// Looks up the kernels of all stages, for filters with these switches. Each is compiled when it is needed.
-    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
+    /// Looks up the kernels of all stages. Each is compiled when it is needed.
+    pub fn new(gpu: &Gpu) -> Self {
         Self {
             gpu: gpu.clone(),
             prepare: Prepare::new(gpu),
-            grid: GridKernels::new(gpu, switches),
+            grid: GridKernels::new(gpu),
             rank: Rank::new(gpu),
-            sweep: Sweep::new(gpu, switches),
-            giants: Giants::new(gpu, switches),
-            emit: Emit::new(gpu, switches),
+            sweep: Sweep::new(gpu),
+            giants: Giants::new(gpu),
+            emit: Emit::new(gpu),
             order: Order::new(gpu),
-            small: Small::new(gpu, switches),
+            small: Small::new(gpu),
             neighbours: Neighbours::new(gpu),
             exclude: Exclude::new(gpu),
             params: Constants::new("params"),
@@ -133,16 +142,16 @@ impl Pipeline {
             kernels.extend(self.prepare.count_kernels());
         }
         if needs.tests_all_pairs {
-            let (small, include) = self.small.kernels();
+            let (small, include) = self.small.kernels(needs.tests_filters);
             kernels.extend(small);
             kernels.extend(needs.includes_pairs.then_some(include));
             return Ok(kernels);
         }
-        let (emit, include) = self.emit.kernels();
-        kernels.extend(self.grid.kernels(needs.has_worlds)?);
+        let (emit, include) = self.emit.kernels(needs.tests_filters);
+        kernels.extend(self.grid.kernels(needs.tests_filters, needs.has_worlds)?);
         kernels.extend(self.rank.kernels());
-        kernels.extend(self.sweep.kernels());
-        kernels.extend(self.giants.kernels());
+        kernels.extend(self.sweep.kernels(needs.tests_filters));
+        kernels.extend(self.giants.kernels(needs.tests_filters));
         kernels.extend(emit);
         kernels.extend(needs.includes_pairs.then_some(include));
         kernels.extend(self.order.kernels().into_iter().filter(|_| needs.sorts_pairs));
@@ -217,9 +226,9 @@ impl Pipeline {
     ) -> Result<Option<Build>, Error> {
         let SearchInput { box_count: n, params, filters, .. } = *search;
         let PairBuffers { path, hits, .. } = pairs;
-        let lists = &filters.lists;
+        let lists = search.lists();
         // All that are missing at once, before the first is dispatched.
-        self.compile(Needs::of(search.tests_all_pairs, filters, pairs.list.order()))?;
+        self.compile(Needs::of(search.tests_all_pairs, search.is_step, filters, pairs.list.order()))?;
         if search.tests_all_pairs {
             // This search overwrites the counts of the grid.
             grid.forget();
@@ -280,7 +289,7 @@ impl Pipeline {
         let SearchInput { box_count: n, params, filters, .. } = *search;
         let (PairBuffers { path, hits, list }, summary) = (pairs, &grid.summary);
         let (counts, dispatches, boxes) = (&summary.counts, &summary.dispatches, search.searched_boxes());
-        let (lists, window) = (&filters.lists, &self.window(first, list.capacity)?);
+        let (lists, window) = (search.lists(), &self.window(first, list.capacity)?);
         let (pairs, header, arguments) = (&list.list.pairs, &list.list.header, &list.list.arguments);
         if search.tests_all_pairs {
             self.small.record_emit(pass, n, params, window, boxes, hits, counts, pairs, header, arguments);

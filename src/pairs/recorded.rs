@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::events::{Compared, EventBuffers, EventKernels, EventRoom, Naming};
-use crate::filters::lists::{FilterLists, Switches};
+use crate::filters::lists::FilterLists;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::given::{bind, bytes, check};
@@ -15,7 +15,6 @@ use crate::{Error, GpuEvents, GpuIdentity, GpuPairs, Pair};
 /// What recorded steps have to themselves.
 #[derive(Debug, Default)]
 pub(crate) struct RecordedSteps {
-    /// For the filters in use.
     kernels: Option<EventKernels>,
     buffers: Option<EventBuffers>,
     /// Held by the commands of each recorded step, until they are dropped or have run.
@@ -23,11 +22,6 @@ pub(crate) struct RecordedSteps {
 }
 
 impl RecordedSteps {
-    /// Forgets the kernels, which depend on the filters.
-    pub fn forget_kernels(&mut self) {
-        self.kernels = None;
-    }
-
     /// Returns whether the buffers have this much room.
     pub fn has_room(&self, room: &EventRoom) -> bool {
         let has = |has: &EventRoom| has.pairs >= room.pairs && has.generations >= room.generations;
@@ -75,8 +69,8 @@ impl RecordedSteps {
     ///
     /// # Errors
     /// As [`EventKernels::compile`].
-    pub fn compile(&mut self, gpu: &Gpu, switches: &Switches, naming: &Naming<()>) -> Result<(), Error> {
-        self.kernels.get_or_insert_with(|| EventKernels::new(gpu, switches)).compile(naming)
+    pub fn compile(&mut self, gpu: &Gpu, naming: &Naming<()>) -> Result<(), Error> {
+        self.kernels.get_or_insert_with(|| EventKernels::new(gpu)).compile(naming)
     }
 
     /// Returns the capacity.

@@ -3,7 +3,7 @@
 use super::sweep::Hits;
 use crate::Pair;
 use crate::constants::*;
-use crate::filters::lists::{FilterLists, Switches, filtered};
+use crate::filters::lists::{FilterLists, FilteredKernel, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
@@ -28,24 +28,25 @@ pub const KERNELS: &[Source] = &[TEST, INCLUDE, EMIT];
 /// The kernels of the stage `small`.
 #[derive(Debug)]
 pub struct Small {
-    test: Kernel,
+    test: FilteredKernel,
     include: Kernel,
     emit: Kernel,
 }
 
 impl Small {
-    /// Looks up the kernels of the stage for filters with these switches.
-    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
+    /// Looks up the kernels of the stage.
+    pub fn new(gpu: &Gpu) -> Self {
         Self {
-            test: Kernel::specialised(gpu, &TEST, switches.names()),
+            test: FilteredKernel::new(gpu, &TEST),
             include: Kernel::new(gpu, &INCLUDE),
             emit: Kernel::new(gpu, &EMIT),
         }
     }
 
-    /// Returns the kernels that the stage always dispatches, and the one that it dispatches where there are included pairs.
-    pub fn kernels(&self) -> ([&Kernel; 2], &Kernel) {
-        ([&self.test, &self.emit], &self.include)
+    /// Returns the kernels that the stage always dispatches, where filters are tested or not, and the one that it dispatches where
+    /// there are included pairs.
+    pub fn kernels(&self, are_tested: bool) -> ([&Kernel; 2], &Kernel) {
+        ([self.test.of(are_tested), &self.emit], &self.include)
     }
 
     /// Records the exact tests of the first `n` boxes, at most `SMALL_MOST`. `params` has the same number.
@@ -66,7 +67,7 @@ impl Small {
             ("hit_words", hits.hit_words.all()),
             ("block_hits", hits.block_hits.all()),
         ];
-        self.test.dispatch(pass, small_tiles(n), &buffers);
+        self.test.of(filters.are_tested).dispatch(pass, small_tiles(n), &buffers);
     }
 
     /// Records the adding of the included pairs to the pairs that were found. `params` has the number of included

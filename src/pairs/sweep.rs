@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 
 use crate::constants::{BLOCK_TILES, ENTRY_STRIDE, HIT_TILE, MOST_BLOCKS, PATH_SECTION, RUN_WORDS, TILE_QUADS};
-use crate::filters::lists::{FilterLists, Switches, filtered};
+use crate::filters::lists::{FilterLists, FilteredKernel, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
@@ -24,7 +24,7 @@ pub const KERNELS: &[Source] = &[COUNT, SCAN, TEST];
 pub struct Sweep {
     count: Kernel,
     scan: Kernel,
-    test: Kernel,
+    test: FilteredKernel,
 }
 
 /// The room that a search has.
@@ -88,18 +88,14 @@ buffer_table! {
 }
 
 impl Sweep {
-    /// Looks up the kernels of the stage for filters with these switches.
-    pub fn new(gpu: &Gpu, switches: &Switches) -> Self {
-        Self {
-            count: Kernel::new(gpu, &COUNT),
-            scan: Kernel::new(gpu, &SCAN),
-            test: Kernel::specialised(gpu, &TEST, switches.names()),
-        }
+    /// Looks up the kernels of the stage.
+    pub fn new(gpu: &Gpu) -> Self {
+        Self { count: Kernel::new(gpu, &COUNT), scan: Kernel::new(gpu, &SCAN), test: FilteredKernel::new(gpu, &TEST) }
     }
 
-    /// Returns the kernels that the stage dispatches.
-    pub fn kernels(&self) -> [&Kernel; 3] {
-        [&self.count, &self.scan, &self.test]
+    /// Returns the kernels that the stage dispatches, where filters are tested or not.
+    pub fn kernels(&self, are_tested: bool) -> [&Kernel; 3] {
+        [&self.count, &self.scan, self.test.of(are_tested)]
     }
 
     /// Records the finding of the places that at most `capacity` entries have on the path.
@@ -160,6 +156,7 @@ impl Sweep {
             ("runs", hits.runs.all()),
             ("block_hits", hits.block_hits.all()),
         ];
-        self.test.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_test), &buffers);
+        let test = self.test.of(filters.are_tested);
+        test.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_test), &buffers);
     }
 }

@@ -4,7 +4,7 @@ use bytemuck::Zeroable;
 
 use super::record::lists;
 use super::{GpuBatch, GpuShape, Tree};
-use crate::filters::lists::{FilterLists, Switches};
+use crate::filters::lists::FilterLists;
 use crate::layout::Params;
 use crate::pairs::events::{Compared, EventRoom};
 use crate::pairs::recorded::{RecordedSteps, checked_naming};
@@ -74,7 +74,7 @@ impl Tree {
                 steps.insert(Steps { recorded: RecordedSteps::default(), filters })
             }
         };
-        steps.recorded.compile(&self.gpu, &Switches::default(), &naming)?;
+        steps.recorded.compile(&self.gpu, &naming)?;
         let now = steps.recorded.room();
         let (pairs, generations) = (u64::from(capacity).max(now.pairs), u64::from(count).max(now.generations));
         steps.recorded.ensure(&self.gpu, EventRoom { pairs, generations })?;

@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use broadsweep::Aabb;
 use broadsweep::internals::constants::*;
-use broadsweep::internals::filters::lists::Switches;
 use broadsweep::internals::grid::bin::{Bin, Bins};
 use broadsweep::internals::layout::{Frame, Params, cells_from, packed_cells};
 use broadsweep::internals::mirror;
@@ -14,7 +13,7 @@ use proptest::prelude::*;
 use crate::inputs::{Random, any_box, lattice, mixed, ordinary};
 use crate::*;
 
-pub static BIN: LazyLock<Bin> = LazyLock::new(|| Bin::new(gpu(), &Switches::default()));
+pub static BIN: LazyLock<Bin> = LazyLock::new(|| Bin::new(gpu()));
 
 /// Returns the mirror's frame.
 pub fn frame_of(boxes: &[Aabb], axis: u32, cell: Option<f32>) -> Frame {

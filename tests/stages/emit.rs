@@ -3,7 +3,6 @@
 use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
-use broadsweep::internals::filters::lists::Switches;
 use broadsweep::internals::grid::Entries;
 use broadsweep::internals::layout::{
     Counts, Dispatches, PairArguments, PairHeader, Params, Run, Window, dispatch_size,
@@ -18,7 +17,7 @@ use crate::inputs::Random;
 use crate::sweep::{TILE_WORDS, hits_of_blocks, hits_of_runs, no_hits, words_of};
 use crate::*;
 
-static EMIT: LazyLock<Emit> = LazyLock::new(|| Emit::new(gpu(), &Switches::default()));
+static EMIT: LazyLock<Emit> = LazyLock::new(|| Emit::new(gpu()));
 pub fn window(first: u64, capacity: u32) -> Window {
     let [first_low, first_high] = halves(first);
     Window { first_low, first_high, capacity, unused: 0 }

@@ -5,7 +5,7 @@ use std::mem::offset_of;
 use broadsweep::internals::constants::{
     EVENT_BLOCK, EVENT_CREATED, EVENT_SPAN, EVENT_TILE, NAMING_GENERATIONS, NAMING_INDEX, NAMING_WAS,
 };
-use broadsweep::internals::filters::lists::{FilterLists, Switches};
+use broadsweep::internals::filters::lists::FilterLists;
 use broadsweep::internals::gpu::kernel::Kernel;
 use broadsweep::internals::layout::{
     PairArguments, PairHeader, Params, StepCounts, StepParams, StepSizes, dispatch_size,
@@ -238,10 +238,8 @@ fn check_totals(before: StepCounts, total: [u32; 4], found: StepCounts, sizes: S
 #[test]
 fn events_are_counted_summed_and_listed_as_by_the_mirror() {
     for (filters, lists_of_filters) in filters() {
-        let switches = Switches::of(&filters);
-        let rest = switches.rest_names();
-        let count = Kernel::specialised(gpu(), &events::COUNT, &rest);
-        let [list, lost] = [&events::LIST, &events::LOST].map(|source| Kernel::new(gpu(), source));
+        let kernels = [&events::COUNT, &events::LIST, &events::LOST];
+        let [count, list, lost] = kernels.map(|source| Kernel::new(gpu(), source));
         for (number, Lists { pairs, last }) in lists().iter().enumerate() {
             let (before, found) = mirror::events::find(pairs, last, false, Some);
             let (pair_count, last_count) = (pairs.len() as u32, last.len() as u32);

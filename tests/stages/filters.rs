@@ -1,11 +1,9 @@
 //! What stages do with filters: worlds in `bin_worlds` and `bin_count`, included pairs in `small_include` and
 //! `emit_include`. That every kernel keeps the right pairs is shown by whole calls (`tests/filters`).
 
-use std::sync::LazyLock;
-
 use broadsweep::internals::constants::*;
-use broadsweep::internals::filters::lists::{FilterLists, Switches};
-use broadsweep::internals::grid::bin::{Bin, Bins};
+use broadsweep::internals::filters::lists::FilterLists;
+use broadsweep::internals::grid::bin::Bins;
 use broadsweep::internals::layout::{Counts, Params, Window};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::emit::Emit;
@@ -13,17 +11,12 @@ use broadsweep::internals::pairs::small::Small;
 use broadsweep::internals::pairs::sweep::Hits;
 use broadsweep::{Aabb, Filters, Pair};
 
-use crate::bin_count::unpacked;
+use crate::bin_count::{BIN, unpacked};
 use crate::inputs::{Random, lattice, mixed};
 use crate::sweep::no_hits;
 use crate::*;
 
 // ---- worlds ----
-
-static BIN: LazyLock<Bin> = LazyLock::new(|| {
-    let filters = Filters { world: vec![0], ..Filters::default() };
-    Bin::new(gpu(), &Switches::of(&filters))
-});
 
 /// Worlds numbered from zero as their ids are, where the engines number them in another order.
 fn numbered(world_count: u32, n: usize, seed: u64) -> Vec<u32> {
@@ -145,7 +138,7 @@ fn some_pairs(n: u32, wanted: u32) -> Vec<Pair> {
 
 #[test]
 fn included_pairs_are_bits_among_those_of_all_tests() {
-    let small = Small::new(gpu(), &Switches::default());
+    let small = Small::new(gpu());
     for n in [2, 31, 33, 255, 256, 257, 1234] {
         let blocks = (n as usize).div_ceil(256);
         let included = some_pairs(n, 700);
@@ -175,7 +168,7 @@ fn included_pairs_are_bits_among_those_of_all_tests() {
 
 #[test]
 fn included_pairs_come_behind_those_that_were_found_in_any_window() {
-    let emit = Emit::new(gpu(), &Switches::default());
+    let emit = Emit::new(gpu());
     let included = some_pairs(1000, 700);
     let count = included.len() as u64;
     for found in [0, 5, (1 << 32) - 3, 1 << 40] {

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
-use broadsweep::internals::filters::lists::{FilterLists, Switches};
+use broadsweep::internals::filters::lists::FilterLists;
 use broadsweep::internals::grid::Entries;
 use broadsweep::internals::grid::bin::Bins;
 use broadsweep::internals::layout::{Counts, Frame, Params, dispatch_size};
@@ -19,7 +19,7 @@ use crate::inputs::{Random, lattice, ordinary};
 use crate::sweep::{TILE_WORDS, hits_of_blocks, no_hits};
 use crate::*;
 
-static GIANTS: LazyLock<Giants> = LazyLock::new(|| Giants::new(gpu(), &Switches::default()));
+static GIANTS: LazyLock<Giants> = LazyLock::new(|| Giants::new(gpu()));
 
 /// Boxes with cells, at a level of coarsening.
 #[derive(Clone)]
@@ -224,7 +224,6 @@ fn check_join(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile
     let kept = giant_tile_capacity.min(tiles) as usize;
     let filters = scene.filters();
     let lists = FilterLists::of(gpu(), &filters, scene.boxes.len()).unwrap();
-    let stage = Giants::new(gpu(), &Switches::of(&filters));
     for columns in [false, true] {
         let size = |groups: u32| if columns { in_columns(groups + 3) } else { dispatch_size(groups) };
         let sizes = dispatches(|sizes| {
@@ -237,7 +236,7 @@ fn check_join(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile
             block_hits: guarded(&vec![0; block_hits.len()]),
             ..no_hits()
         };
-        run(|pass| stage.record(pass, &params, boxes.all(), &lists, &counts, &sizes, &frame, &bins, &sorted, &hits));
+        run(|pass| GIANTS.record(pass, &params, boxes.all(), &lists, &counts, &sizes, &frame, &bins, &sorted, &hits));
         assert!(written(sorted.row_bounds()) == row_words(&rows), "bounds for {} giants differ", scene.giants.len());
         assert_eq!(written(&hits.block_hits), block_hits);
         let found = written(&hits.hit_words);

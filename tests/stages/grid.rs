@@ -1,7 +1,6 @@
 //! `Grid`: a consumer's view of a whole build, and which build it holds.
 
 use broadsweep::internals::filters::device::FilterSet;
-use broadsweep::internals::filters::lists::Switches;
 use broadsweep::internals::grid::{Build, Grid, GridKernels, GridRoom};
 use broadsweep::internals::layout::{Counts, Frame, Params};
 use broadsweep::internals::mirror;
@@ -46,7 +45,7 @@ fn assert_holds(grid: &Grid, boxes: &[Aabb]) {
 
 #[test]
 fn a_grid_can_be_built_and_read_without_pairs() {
-    let kernels = GridKernels::new(gpu(), &Switches::default());
+    let kernels = GridKernels::new(gpu());
     for kind in [Kind::Uniform, Kind::Clusters, Kind::Infinite] {
         let boxes = kind.generate(3000, 1);
         let mut grid = Grid::new(gpu(), &GridRoom { boxes: 3000, entries: 13_000 }).unwrap();
@@ -57,7 +56,7 @@ fn a_grid_can_be_built_and_read_without_pairs() {
 
 #[test]
 fn a_grid_holds_its_last_build_only() {
-    let kernels = GridKernels::new(gpu(), &Switches::default());
+    let kernels = GridKernels::new(gpu());
     let room = GridRoom { boxes: 1000, entries: 5000 };
     let boxes = Kind::Uniform.generate(1000, 1);
     let mut grid = Grid::new(gpu(), &room).unwrap();

@@ -1,7 +1,7 @@
 //! `emit_joined`: the list of giants that were joined with rows of boxes.
 
 use broadsweep::Pair;
-use broadsweep::internals::filters::lists::{FilterLists, Switches};
+use broadsweep::internals::filters::lists::FilterLists;
 use broadsweep::internals::grid::Entries;
 use broadsweep::internals::layout::{Counts, Params};
 use broadsweep::internals::mirror;
@@ -68,7 +68,7 @@ impl<'a> Found<'a> {
     /// Checks the pairs of each window, whose capacities repeat.
     fn check(&self, capacities: &[u32]) {
         let filters = &self.scene.filters();
-        let emit = Emit::new(gpu(), &Switches::of(filters));
+        let emit = Emit::new(gpu());
         let box_count = self.scene.boxes.len() as u32;
         let params = uniform(Params { box_count, giant_tile_capacity: self.room, ..Params::zeroed() });
         let blocks = in_columns(self.block_hits.len() as u32 + 2);

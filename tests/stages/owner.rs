@@ -36,7 +36,7 @@ static OWNS: LazyLock<Kernel> = LazyLock::new(|| {
         include_str!("../../shaders/shared/float_parts.wgsl"),
         rows::WGSL,
     ];
-    Kernel::specialised(gpu(), &Source { label: "owner_verdicts", own, shared }, &["HAS_OWNER"])
+    Kernel::new(gpu(), &Source { label: "owner_verdicts", own, shared })
 });
 
 /// Checks a region against the mirror, for two boxes in a row each.

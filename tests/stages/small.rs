@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use broadsweep::internals::brute_force;
 use broadsweep::internals::constants::*;
-use broadsweep::internals::filters::lists::Switches;
 use broadsweep::internals::layout::{Counts, PairArguments, PairHeader, Params, Window, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::mirror::small::Columns;
@@ -16,7 +15,7 @@ use proptest::prelude::*;
 use crate::inputs::{Random, SPECIAL, any_box, lattice, mixed};
 use crate::*;
 
-static SMALL: LazyLock<Small> = LazyLock::new(|| Small::new(gpu(), &Switches::default()));
+static SMALL: LazyLock<Small> = LazyLock::new(|| Small::new(gpu()));
 
 /// What the mirror finds, as the kernels lay it out.
 struct Found<'a> {

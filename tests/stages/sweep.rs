@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
-use broadsweep::internals::filters::lists::{FilterLists, Switches};
+use broadsweep::internals::filters::lists::FilterLists;
 use broadsweep::internals::layout::{Counts, Dispatches, Params, Run, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::sweep::{Hits, Path, Sweep};
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use crate::inputs::{Random, lattice};
 use crate::*;
 
-static SWEEP: LazyLock<Sweep> = LazyLock::new(|| Sweep::new(gpu(), &Switches::default()));
+static SWEEP: LazyLock<Sweep> = LazyLock::new(|| Sweep::new(gpu()));
 
 /// Invocations that look at a tile: runs, or words.
 pub const TILE_WORDS: usize = 256;
@@ -622,17 +622,10 @@ fn candidates_are_refused_from_one_above_the_limit() {
 // ---- sweep_test ----
 
 fn check_test(scene: &Scene, tiles_per_group: u32, tile_capacity: u32) {
-    check_filtered_test(&SWEEP, no_filters(), scene, &scene.runs(), tiles_per_group, tile_capacity);
+    check_filtered_test(no_filters(), scene, &scene.runs(), tiles_per_group, tile_capacity);
 }
 
-fn check_filtered_test(
-    sweep: &Sweep,
-    filters: &FilterLists,
-    scene: &Scene,
-    runs: &[Run],
-    tiles_per_group: u32,
-    tile_capacity: u32,
-) {
+fn check_filtered_test(filters: &FilterLists, scene: &Scene, runs: &[Run], tiles_per_group: u32, tile_capacity: u32) {
     let n = scene.entries.len() as u32;
     let tiles = scene.tiles();
     let groups = tiles.div_ceil(tiles_per_group);
@@ -655,7 +648,7 @@ fn check_filtered_test(
         let sizes = dispatches(|sizes| sizes.sweep_test = size);
         let block_hits = guarded(&vec![0; blocks as usize]);
         let hits = Hits { runs: poisoned(kept.len() * RUN_WORDS as usize), block_hits, ..no_hits() };
-        run(|pass| sweep.record_test(pass, &params, boxes.all(), filters, &counts, &sizes, &entries, &path, &hits));
+        run(|pass| SWEEP.record_test(pass, &params, boxes.all(), filters, &counts, &sizes, &entries, &path, &hits));
         assert_eq!(written(&hits.block_hits), hits_of_runs(&without, tiles_per_block));
         for (i, (found, expected)) in written(&hits.runs).iter().zip(words_of(kept)).enumerate() {
             assert!(*found == expected, "word {i} of {n} entries: {found:x} instead of {expected:x}");
@@ -686,7 +679,6 @@ fn entries_of_one_set_are_no_hits() {
         let second: Vec<bool> = scene.boxes.iter().map(|_| random.below(4) == 0).collect();
         let filters = Filters { second, ..Filters::default() };
         let lists = FilterLists::of(gpu(), &filters, scene.boxes.len()).unwrap();
-        let sweep = Sweep::new(gpu(), &Switches::of(&filters));
         let mut runs = scene.runs();
         let (mut before, mut after) = (0, 0);
         for run in &mut runs {
@@ -711,7 +703,7 @@ fn entries_of_one_set_are_no_hits() {
             }
         }
         assert!(n < 300 || 0 < after && after < before / 2, "{after} of {before}");
-        check_filtered_test(&sweep, &lists, &scene, &runs, 1, scene.tiles());
+        check_filtered_test(&lists, &scene, &runs, 1, scene.tiles());
     }
 }
 

@@ -19,9 +19,6 @@ use rayon::prelude::*;
 
 pub use targets::Target;
 
-/// The switch that is on wherever another one is: `Switches::of` in the library.
-const ANY_FILTER: &str = "IS_FILTERED";
-
 /// A kernel as naga reads it.
 pub struct Kernel {
     /// The name of its file and of its entry point.
@@ -71,14 +68,12 @@ impl Kernel {
     /// Lists the sets of switches that the library can ask for: all subsets of the switches that are read where the
     /// entry point leads to. First the empty set, last all switches.
     pub fn sets(&self) -> Vec<Set> {
-        let has_any_filter = self.switches.iter().any(|name| name == ANY_FILTER);
-        let others: Vec<_> = self.switches.iter().filter(|name| *name != ANY_FILTER).collect();
-        let subsets = 0..1_usize << others.len();
+        let subsets = 0..1_usize << self.switches.len();
         let set = |bits: usize| {
-            let on = others.iter().enumerate().filter(|(k, _)| bits >> k & 1 == 1).map(|(_, name)| (*name).clone());
-            let any_filter = (has_any_filter && bits != 0).then(|| ANY_FILTER.to_owned());
-            let is_all = bits != 0 && bits.count_ones() as usize == others.len();
-            Set { switches: any_filter.into_iter().chain(on).collect(), is_all }
+            let all = self.switches.iter().enumerate();
+            let switches: Vec<_> = all.filter(|(k, _)| bits >> k & 1 == 1).map(|(_, name)| name.clone()).collect();
+            let is_all = bits != 0 && switches.len() == self.switches.len();
+            Set { switches, is_all }
         };
         subsets.map(set).collect()
     }
@@ -120,8 +115,7 @@ impl Set {
         if self.is_all {
             return "all".to_owned();
         }
-        let names = self.switches.iter().filter(|name| *name != ANY_FILTER);
-        names.map(|name| name.trim_start_matches("HAS_").to_lowercase()).collect::<Vec<_>>().join("+")
+        self.switches.iter().map(|name| name.trim_start_matches("HAS_").to_lowercase()).collect::<Vec<_>>().join("+")
     }
 
     /// Returns the name of a kernel with these switches, as files have it.

@@ -1,10 +1,11 @@
 //! What each kernel costs, counted.
 //!
-//!     cargo run --release -p broadsweep-interpreter --example costs -- uniform 20000 32 [sites] [portable|queries]
+//!     cargo run --release -p broadsweep-interpreter --example costs -- uniform 20000 32 [sites] [portable|queries] [FILTER...]
 //!     cargo run --release -p broadsweep-interpreter --example costs -- table > benches/src/model/costs.csv
 //!
 //! A kind of scene, a number of boxes and a size of subgroups; with `sites`, also each load and store; with `portable` the
-//! sort that needs no subgroups, and with `queries` the kernels of a tree and what it is asked. Or the table that predictions are
+//! sort that needs no subgroups, and with `queries` the kernels of a tree and what it is asked. With names of filters (groups, bodies, fixed,
+//! sleeping, sets, worlds, lists, half-spaces, owner) the boxes have these. Or the table that predictions are
 //! made from, in two and a half minutes. The first call is not counted: it makes room for what the second needs.
 
 #[path = "costs/count.rs"]
@@ -15,7 +16,7 @@ use interpreter::counts::Cost;
 use interpreter::{KernelCost, Report};
 use laboratory::scenes::Kind;
 
-use count::{COLUMNS, Counted, TABLE, count, count_queries, rows};
+use count::{COLUMNS, Counted, FILTERS, TABLE, count_filtered, count_queries, rows};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -41,7 +42,8 @@ fn main() {
         }
         return;
     }
-    let Counted { report, found } = count(kind, n, subgroup, sort, false);
+    let filters: Vec<_> = FILTERS.iter().filter(|(name, _)| has(name)).map(|(_, set)| *set).collect();
+    let Counted { report, found } = count_filtered(kind, n, subgroup, sort, false, &filters);
 
     println!("{} boxes, {} pairs, subgroups of {subgroup}", found.box_count, found.pair_count);
     print(&report, has("sites"));

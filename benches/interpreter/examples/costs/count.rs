@@ -1,7 +1,7 @@
 //! Counted costs, for the example and for the test that compares the table with the kernels.
 
 use broadsweep::internals::kernels;
-use broadsweep::{BroadPhase, Gpu, Options, PairOrder, SortVariant, Tree, wgpu};
+use broadsweep::{Aabb, BroadPhase, Filters, Gpu, HalfSpace, Options, Pair, PairOrder, SortVariant, Tree, wgpu};
 use interpreter::counts::Cost;
 use interpreter::{Interpreter, KernelCost, Report};
 use laboratory::scenes::Kind;
@@ -62,13 +62,53 @@ pub fn count_queries(kind: Kind, n: u32, subgroup: usize) -> Vec<(String, Report
     counted
 }
 
+/// Sets filters for these boxes.
+type Set = fn(&mut Filters, &[Aabb]);
+
+/// The filters that costs are counted with, by name. Each keeps most pairs.
+#[allow(dead_code)] // for the example alone
+pub const FILTERS: [(&str, Set); 9] = [
+    ("groups", |filters, boxes| filters.mask = by_box(boxes, |i| !(1 << (i % 32)))),
+    ("bodies", |filters, boxes| filters.body = by_box(boxes, |i| i / 2)),
+    ("fixed", |filters, boxes| filters.fixed = by_box(boxes, |i| i.is_multiple_of(5))),
+    ("sleeping", |filters, boxes| filters.sleeping = by_box(boxes, |i| i.is_multiple_of(3))),
+    ("sets", |filters, boxes| filters.second = by_box(boxes, |i| !i.is_multiple_of(5))),
+    ("worlds", |filters, boxes| filters.world = by_box(boxes, |i| u32::from(i.is_multiple_of(5)))),
+    ("lists", |filters, boxes| filters.exclude = (1..boxes.len() as u32).map(|i| Pair::new(i - 1, i)).collect()),
+    ("half-spaces", |filters, _| {
+        filters.half_spaces.push(HalfSpace { index: 0, normal: [0.0, 0.0, 1.0], offset: -1e30 });
+    }),
+    ("owner", |filters, _| filters.owner = Some(Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]))),
+];
+
+/// Returns a value for each box.
+#[allow(dead_code)] // for the example alone
+fn by_box<T>(boxes: &[Aabb], value: impl Fn(u32) -> T) -> Vec<T> {
+    (0..boxes.len() as u32).map(value).collect()
+}
+
 /// Counts the costs of a call with subgroups of this size.
 pub fn count(kind: Kind, n: u32, subgroup: usize, sort: SortVariant, is_small: bool) -> Counted {
+    count_filtered(kind, n, subgroup, sort, is_small, &[])
+}
+
+/// Counts the costs of a call with these filters.
+pub fn count_filtered(
+    kind: Kind,
+    n: u32,
+    subgroup: usize,
+    sort: SortVariant,
+    is_small: bool,
+    filters: &[Set],
+) -> Counted {
     let (interpreter, gpu) = device(subgroup, sort);
     let all_pairs_up_to = Some(if is_small { n } else { 0 });
     let options = Options { order: PairOrder::Sweep, all_pairs_up_to, ..Options::default() };
     let boxes = kind.generate(n as usize, 1);
     let mut broad_phase = BroadPhase::new(&gpu, options).expect("an engine");
+    let mut all = Filters::default();
+    filters.iter().for_each(|set| set(&mut all, &boxes));
+    broad_phase.set_filters(all).expect("filters");
     broad_phase.find_pairs(&boxes).expect("pairs");
     drop(interpreter.report());
     interpreter.count(true);
