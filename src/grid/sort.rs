@@ -26,6 +26,16 @@ pub const KERNELS: &[Source] = &[COUNT, SCAN, SCATTER, BALLOT];
 /// Uniform buffers may be bound at multiples of this number of bytes.
 const UNIFORM_ALIGNMENT: usize = 256;
 
+/// Returns the workgroups that sort this number of elements.
+pub fn tiles_of(count: u32) -> Groups<'static> {
+    Groups::Known(count.div_ceil(SORT_TILE))
+}
+
+/// Returns the workgroups that sort the written pairs, whose number a kernel knows.
+pub fn written_tiles(dispatches: &Buffer<Dispatches>) -> Groups<'_> {
+    Groups::Stored(dispatches.raw(), offset_of!(Dispatches, sort_pairs))
+}
+
 impl SortVariant {
     /// Returns the bits of a pass on this device.
     fn digit_bits(self, gpu: &Gpu) -> u32 {
@@ -194,25 +204,23 @@ impl Sort {
         let passes = passes_of(self.digit_bits) as usize;
         for i in 0..passes {
             let is_back = (passes - i) % 2 == 1;
-            let tiles = Groups::Known(capacity.div_ceil(SORT_TILE));
-            self.record_pass(pass, counts, tiles, if is_back { turned } else { lists }, i);
+            self.record_pass(pass, counts, tiles_of(capacity), if is_back { turned } else { lists }, i);
         }
     }
 
-    /// Records the sort of as many elements as there are written pairs, by the lowest `bits` bits of their keys.
-    /// Returns the same buffers, with the result in front.
+    /// Records the sort of as many elements as there are written pairs, by the lowest `bits` bits of their keys, with a workgroup
+    /// for each tile ([`tiles_of`], [`written_tiles`]). Returns the same buffers, with the result in front.
     pub fn record_pairs(
         &self,
         pass: &mut Pass,
         counts: &Buffer<Counts>,
-        dispatches: &Buffer<Dispatches>,
+        tiles: Groups,
         lists: &SortBuffers,
         bits: u32,
     ) -> SortBuffers {
         let mut lists = lists.clone();
         for i in 0..bits.div_ceil(self.digit_bits) {
             let index = (passes_of(self.digit_bits) + i) as usize;
-            let tiles = Groups::Stored(dispatches.raw(), offset_of!(Dispatches, sort_pairs));
             self.record_pass(pass, counts, tiles, &lists, index);
             lists = lists.turned();
         }

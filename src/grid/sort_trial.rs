@@ -2,7 +2,7 @@
 
 use super::sort::BALLOT;
 #[cfg(not(target_arch = "wasm32"))]
-use super::sort::{Sort, SortBuffers};
+use super::sort::{Sort, SortBuffers, tiles_of};
 use crate::Error;
 use crate::gpu::kernel::Source;
 use crate::gpu::{Gpu, SortVariant};
@@ -12,7 +12,7 @@ use {
     crate::gpu::buffers::Buffer,
     crate::gpu::kernel::Pass,
     crate::gpu::readback::Readback,
-    crate::layout::{Counts, Dispatches, dispatch_size},
+    crate::layout::Counts,
     bytemuck::Zeroable,
 };
 
@@ -80,14 +80,10 @@ fn sorts_as_it_should(gpu: &Gpu, ballot: &Source) -> Result<bool, Error> {
     lists.values.write(gpu, &values);
     let counts = Buffer::storage(gpu, "trial", 1)?;
     counts.write(gpu, &[Counts { written: n, ..Counts::zeroed() }]);
-    let usage = wgpu::BufferUsages::INDIRECT | wgpu::BufferUsages::COPY_DST;
-    let dispatches = Buffer::new(gpu, "trial", 1, usage)?;
-    let tiles = dispatch_size(n.div_ceil(SORT_TILE));
-    dispatches.write(gpu, &[Dispatches { sort_pairs: tiles, ..Dispatches::zeroed() }]);
 
     let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     let mut pass = Pass::begin(gpu, &mut encoder);
-    let sorted = sort.record_pairs(&mut pass, &counts, &dispatches, &lists, bits);
+    let sorted = sort.record_pairs(&mut pass, &counts, tiles_of(n), &lists, bits);
     pass.finish()?;
     drop(pass);
     let bytes = u64::from(n) * size_of::<u32>() as u64;

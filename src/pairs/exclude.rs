@@ -7,7 +7,7 @@ use crate::filters::device::{ExcludeBuffers, FilterSet};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Constants;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::grid::sort::{Sort, SortBuffers};
+use crate::grid::sort::{Sort, SortBuffers, written_tiles};
 use crate::layout::{Dispatches, ExcludeChange};
 
 /// The source of `exclude_begin`.
@@ -85,8 +85,8 @@ impl Exclude {
         ];
         self.take.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, order), &take);
         let bits = u32::BITS - change.box_count.leading_zeros();
-        let by_b = sort.record_pairs(pass, counts, dispatches, &lists, bits);
-        let by_a = sort.record_pairs(pass, counts, dispatches, &by_b.swapped(), bits);
+        let by_b = sort.record_pairs(pass, counts, written_tiles(dispatches), &lists, bits);
+        let by_a = sort.record_pairs(pass, counts, written_tiles(dispatches), &by_b.swapped(), bits);
         let rows = [
             ("change", uniform.all()),
             ("counts", counts.all()),

@@ -8,7 +8,7 @@ use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{self, Kernel, Pass, Source, source};
 use crate::gpu::table::{CONSTANT, SIZES, STORAGE, buffer_table};
-use crate::grid::sort::Sort;
+use crate::grid::sort::{Sort, written_tiles};
 use crate::layout::{Counts, Dispatches, PairHeader};
 
 /// The source of `neighbours_begin`.
@@ -111,7 +111,8 @@ impl Neighbours {
         ];
         self.split.dispatch_indirect(pass, dispatches.raw(), of_pairs, &split);
         // Equal b keep their order, by a.
-        let by_b = sort.record_pairs(pass, counts, dispatches, &scratch, u32::BITS - box_count.leading_zeros());
+        let bits = u32::BITS - box_count.leading_zeros();
+        let by_b = sort.record_pairs(pass, counts, written_tiles(dispatches), &scratch, bits);
         let placed = [
             ("counts", counts.all()),
             ("pairs", pairs.all()),

@@ -6,7 +6,7 @@ use crate::Pair;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::grid::sort::{Sort, SortBuffers};
+use crate::grid::sort::{Sort, SortBuffers, written_tiles};
 use crate::layout::{Counts, Dispatches};
 
 /// The source of `order_split`.
@@ -55,8 +55,8 @@ impl Order {
             ("values", lists.values.all()),
         ];
         self.split.dispatch_indirect(pass, dispatches.raw(), offset, &taken_apart);
-        let by_b = sort.record_pairs(pass, counts, dispatches, lists, bits);
-        let by_a = sort.record_pairs(pass, counts, dispatches, &by_b.swapped(), bits);
+        let by_b = sort.record_pairs(pass, counts, written_tiles(dispatches), lists, bits);
+        let by_a = sort.record_pairs(pass, counts, written_tiles(dispatches), &by_b.swapped(), bits);
         let put_together = [
             ("counts", counts.all()),
             ("pairs", pairs.all()),

@@ -3,15 +3,15 @@
 use bytemuck::Zeroable;
 
 use crate::Error;
-use crate::constants::{BOTTOM_BOXES, BOTTOM_LEVELS, NO_BOX, PLACE_BITS, SORT_TILE, TOP_NODES, WAITING_LEVELS};
+use crate::constants::{BOTTOM_BOXES, BOTTOM_LEVELS, NO_BOX, PLACE_BITS, TOP_NODES, WAITING_LEVELS};
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::gpu::table::{CONSTANT, SIZES, STORAGE, buffer_table};
-use crate::grid::sort::{Sort, SortBuffers, histogram_words};
-use crate::layout::{Counts, Cube, Dispatches, LevelPass, TreeShape, TreeSummary, dispatch_size};
+use crate::gpu::table::{CONSTANT, STORAGE, buffer_table};
+use crate::grid::sort::{Sort, SortBuffers, histogram_words, tiles_of};
+use crate::layout::{Counts, Cube, LevelPass, TreeShape, TreeSummary};
 
 /// The source of `tree_cube`.
 pub const CUBE: Source = source!("tree/tree_cube", "tree/curve", "shared/boxes");
@@ -158,8 +158,6 @@ buffer_table! {
         summary as "tree_summary": [TreeSummary; 1], STORAGE;
         /// What the sort is told.
         counts as "tree_counts": [Counts; 1], CONSTANT;
-        /// The sizes of the sort's dispatches.
-        dispatches as "tree_dispatches": [Dispatches; 1], SIZES;
         /// `[box_count]` places along the curve, or worlds; then the bounds of every other level.
         keys as "tree_keys": [u32; room.scratch_words()], STORAGE;
         /// `[box_count]` boxes in the order of the keys.
@@ -193,23 +191,14 @@ impl TreeBuffers {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn record_sizes(&self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder, boxes: u32) -> Result<(), Error> {
-        let (counts, dispatches) = sort_sizes(boxes);
-        self.counts.record_write(gpu, encoder, &[counts])?;
-        self.dispatches.record_write(gpu, encoder, &[dispatches])
+    pub fn record_counts(&self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder, boxes: u32) -> Result<(), Error> {
+        self.counts.record_write(gpu, encoder, &[sort_counts(boxes)])
     }
 }
 
-/// Returns what [`Sort::record_pairs`] is told in order to sort this many elements, and `query_times` of as many answers.
-pub fn sort_sizes(n: u32) -> (Counts, Dispatches) {
-    let counts = Counts { written: n, ..Counts::zeroed() };
-    let sizes = Dispatches {
-        sort_pairs: dispatch_size(n.div_ceil(SORT_TILE)),
-        order: dispatch_size(n.div_ceil(256)),
-        query_times: dispatch_size(n.div_ceil(256)),
-        ..Dispatches::zeroed()
-    };
-    (counts, sizes)
+/// Returns what [`Sort::record_pairs`] is told in order to sort this many elements.
+pub fn sort_counts(n: u32) -> Counts {
+    Counts { written: n, ..Counts::zeroed() }
 }
 
 impl Build {
@@ -257,7 +246,7 @@ impl Build {
         ];
         self.cube.dispatch(pass, 1, &buffers);
         self.keys.dispatch(pass, groups, &buffers);
-        let mut sorted = sort.record_pairs(pass, &tree.counts, &tree.dispatches, &lists, PLACE_BITS);
+        let mut sorted = sort.record_pairs(pass, &tree.counts, tiles_of(room.boxes as u32), &lists, PLACE_BITS);
         if room.worlds > 0 {
             let buffers = [
                 ("tree", shape.all()),
@@ -268,7 +257,7 @@ impl Build {
             ];
             self.worlds.dispatch(pass, groups, &buffers);
             let bits = u64::BITS - room.worlds.leading_zeros();
-            sorted = sort.record_pairs(pass, &tree.counts, &tree.dispatches, &sorted, bits);
+            sorted = sort.record_pairs(pass, &tree.counts, tiles_of(room.boxes as u32), &sorted, bits);
             let buffers = [("tree", shape.all()), ("keys", sorted.keys.all()), ("ranges", tree.ranges.all())];
             self.ranges.dispatch(pass, (room.boxes as u32 + 1).div_ceil(256), &buffers);
         }

@@ -227,7 +227,7 @@ impl Tree {
     ) -> Result<(), Error> {
         let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
         let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
-        tree.record_sizes(&self.gpu, encoder, room.boxes as u32)?;
+        tree.record_counts(&self.gpu, encoder, room.boxes as u32)?;
         tree.record_no_invalid(encoder);
         let mut pass = Pass::begin(&self.gpu, encoder);
         let searched = self.record_prepared(&mut pass, boxes)?;

@@ -1,8 +1,10 @@
 //! The stage `query`: what a batch of queries meets in a tree.
 
+use bytemuck::Zeroable;
+
 use crate::constants::{
     CAPSULE_PARTS, KEPT_ANSWERS, PLACE_BITS, QUERY_ANY, QUERY_EMITS, QUERY_FILTERS, QUERY_GROUPS, QUERY_LISTS,
-    QUERY_NEXT_ROW, QUERY_RESUMED, QUERY_SHARED, REGION_WORDS, SHARERS, SORTERS, TURNED_PARTS, WALKERS,
+    QUERY_NEXT_ROW, QUERY_RESUMED, QUERY_SHARED, REGION_WORDS, SHARERS, SORT_TILE, SORTERS, TURNED_PARTS, WALKERS,
 };
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
@@ -10,8 +12,10 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{CONSTANT, SIZES, STORAGE, buffer_table};
-use crate::grid::sort::{Sort, SortBuffers, histogram_words};
-use crate::layout::{Counts, Cube, Dispatches, PairArguments, QueryHeader, QueryParams, Round, TreeShape, Window};
+use crate::grid::sort::{Sort, SortBuffers, histogram_words, tiles_of};
+use crate::layout::{
+    Counts, Cube, Dispatches, PairArguments, QueryHeader, QueryParams, Round, TreeShape, Window, dispatch_size,
+};
 use crate::pairs::order::Order;
 use crate::{BoxCast, Error, Pair};
 
@@ -284,6 +288,16 @@ impl QueryRoom {
     }
 }
 
+/// Returns the sizes of the dispatches over this many answers.
+pub fn answer_sizes(n: u32) -> Dispatches {
+    Dispatches {
+        sort_pairs: dispatch_size(n.div_ceil(SORT_TILE)),
+        order: dispatch_size(n.div_ceil(256)),
+        query_times: dispatch_size(n.div_ceil(256)),
+        ..Dispatches::zeroed()
+    }
+}
+
 buffer_table! {
     /// The buffers of a batch of queries.
     pub struct QueryBuffers(room: QueryRoom) {
@@ -317,8 +331,6 @@ buffer_table! {
         arguments as "answer_arguments": [PairArguments; 1], SIZES;
         /// What the sort of queries is told.
         query_counts: [Counts; 1], CONSTANT;
-        /// The sizes of its dispatches.
-        query_dispatches: [Dispatches; 1], SIZES;
         /// What the sort of answers is told.
         answer_counts: [Counts; 1], CONSTANT;
         /// The sizes of its dispatches.
@@ -537,7 +549,7 @@ impl Query {
         self.order.dispatch(pass, query_count.div_ceil(256), &bound);
         match sort {
             Some(sort) => {
-                sort.record_pairs(pass, &buffers.query_counts, &buffers.query_dispatches, &lists, PLACE_BITS).values
+                sort.record_pairs(pass, &buffers.query_counts, tiles_of(query_count), &lists, PLACE_BITS).values
             }
             None => lists.values,
         }

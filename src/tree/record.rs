@@ -6,8 +6,10 @@
 use bytemuck::Zeroable;
 
 use super::ask::{SORTED, budget};
-use super::build::{TreeBuffers, TreeRoom, sort_sizes};
-use super::query::{BatchInput, Listed, Made, Query, QueryBuffers, QueryRoom, Ranked, flags_of, words_of};
+use super::build::{TreeBuffers, TreeRoom, sort_counts};
+use super::query::{
+    BatchInput, Listed, Made, Query, QueryBuffers, QueryRoom, Ranked, answer_sizes, flags_of, words_of,
+};
 use super::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, GpuShape, Tree};
 use crate::constants::{QUERY_ANY, QUERY_EMITS, QUERY_RESUMED, ROW};
 use crate::filters::lists::FilterLists;
@@ -98,15 +100,12 @@ impl Prepared<'_> {
         let rounds = self.params.len() * size_of::<Round>();
         encoder.clear_buffer(buffers.rounds.raw(), 0, Some(rounds as u64));
         if self.is_sorted {
-            let (counts, dispatches) = sort_sizes(self.query_count);
-            buffers.query_counts.record_write(gpu, encoder, &[counts])?;
-            buffers.query_dispatches.record_write(gpu, encoder, &[dispatches])?;
+            buffers.query_counts.record_write(gpu, encoder, &[sort_counts(self.query_count)])?;
         }
         if self.wanted.is_listed() {
             // How many answers there are, the kernels find out.
-            let (counts, dispatches) = sort_sizes(0);
-            buffers.answer_counts.record_write(gpu, encoder, &[counts])?;
-            buffers.answer_dispatches.record_write(gpu, encoder, &[dispatches])?;
+            buffers.answer_counts.record_write(gpu, encoder, &[sort_counts(0)])?;
+            buffers.answer_dispatches.record_write(gpu, encoder, &[answer_sizes(0)])?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use broadsweep::SortVariant;
 use broadsweep::internals::constants::*;
 use broadsweep::internals::gpu::kernel::{Kernel, Source};
-use broadsweep::internals::grid::sort::{self, Sort, SortBuffers};
+use broadsweep::internals::grid::sort::{self, Sort, SortBuffers, written_tiles};
 use broadsweep::internals::grid::sort_variant;
 use broadsweep::internals::grid::{self};
 use broadsweep::internals::layout::{Counts, SortPass, dispatch_size};
@@ -90,7 +90,7 @@ fn check(keys: &[u32], key_bits: u32) {
             let sizes = dispatches(|sizes| sizes.sort_pairs = size);
             let pairs = lists(keys, &values);
             let mut result = pairs.clone();
-            run(|pass| result = sort.record_pairs(pass, &counts, &sizes, &pairs, key_bits));
+            run(|pass| result = sort.record_pairs(pass, &counts, written_tiles(&sizes), &pairs, key_bits));
             let expected = sorted_by(keys, &values, key_bits.next_multiple_of(sort.digit_bits()));
             assert_eq!(sorted(&result), expected, "as pairs: {context}");
         }
@@ -185,7 +185,7 @@ fn pairs_are_sorted_by_no_more_bits_than_are_asked_for() {
         for bits in [1, 4, 5, 9, 13, 20, 21, 32] {
             let pairs = lists(&keys, &values);
             let mut result = pairs.clone();
-            run(|pass| result = sort.record_pairs(pass, &counts, &sizes, &pairs, bits));
+            run(|pass| result = sort.record_pairs(pass, &counts, written_tiles(&sizes), &pairs, bits));
             let expected = sorted_by(&keys, &values, bits.next_multiple_of(sort.digit_bits()));
             assert_eq!(sorted(&result), expected, "{bits} bits, {:?}", sort.variant());
         }

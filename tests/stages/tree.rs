@@ -71,7 +71,7 @@ fn build(boxes: &[Aabb], world_of: &[u32]) -> Tree {
     let shape = uniform(room.shape());
     let own = upload(boxes);
     let mut encoder = gpu().device().create_command_encoder(&Default::default());
-    buffers.record_sizes(gpu(), &mut encoder, n).unwrap();
+    buffers.record_counts(gpu(), &mut encoder, n).unwrap();
     buffers.record_no_invalid(&mut encoder);
     gpu().queue().submit([encoder.finish()]);
     run(|pass| BUILD.record_order(pass, &SORT, room, &shape, own.all(), &lists, &buffers));
