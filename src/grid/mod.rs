@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::constants::*;
 use crate::filters::device::FilterSet;
+use crate::filters::lists::FilterLists;
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{Kernel, Pass};
 use crate::gpu::table::{CONSTANT, Row, SIZES, STORAGE, buffer_table};
@@ -129,8 +130,8 @@ impl Grid {
     }
 
     /// Records the building of the grid of `box_count` boxes, as they are searched. Where their number lies in a buffer, `block_sizes` has
-    /// the sizes of dispatches for so many blocks of boxes. `entry_capacity` is the one in `params`. The build that the grid held before
-    /// is gone.
+    /// the sizes of dispatches for so many blocks of boxes. `entry_capacity` is the one in `params`, and `lists` are those of `filters` that
+    /// the search reads. The build that the grid held before is gone.
     ///
     /// # Errors
     /// The errors of [`GridKernels::sort`].
@@ -145,12 +146,13 @@ impl Grid {
         params: &Buffer<Params>,
         boxes: wgpu::BindingResource,
         filters: &FilterSet,
+        lists: &FilterLists,
     ) -> Result<Build, Error> {
         self.forget();
         let GridKernels { pca, frame: choice, bin, .. } = kernels;
         let sort = kernels.sort()?;
         let GridSummary { bounds, moments, frame, counts, dispatches } = &self.summary;
-        let (bins, world_cells, lists) = (&self.bins, filters.world_cells(), &filters.lists);
+        let (bins, world_cells) = (&self.bins, filters.world_cells());
         let sorted = &self.entries.sort_buffers();
 
         pca.record(pass, box_count, params, boxes.clone(), bounds, moments);

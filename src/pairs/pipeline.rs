@@ -248,7 +248,7 @@ impl Pipeline {
         let boxes = self.record_prepare(pass, search);
         let SearchInput { block_sizes, entry_capacity, .. } = *search;
         let build =
-            grid.record_build(pass, &self.grid, n, block_sizes, entry_capacity, params, boxes.clone(), filters)?;
+            grid.record_build(pass, &self.grid, n, block_sizes, entry_capacity, params, boxes.clone(), filters, lists)?;
         let (summary, bins, sorted) = (&grid.summary, &grid.bins, &grid.entries);
         let (frame, counts, dispatches) = (&summary.frame, &summary.counts, &summary.dispatches);
         let (keys, entries) = (&sorted.keys, &sorted.entries);

@@ -20,7 +20,9 @@ fn build(grid: &mut Grid, kernels: &GridKernels, boxes: &[Aabb]) -> Build {
     grid.record_clear(&mut encoder, &filters);
     let mut pass = Pass::begin(gpu(), &mut encoder);
     let capacity = grid.entries.keys.len() as u32;
-    let build = grid.record_build(&mut pass, kernels, n, None, capacity, &params, input.all(), &filters).unwrap();
+    let build = grid
+        .record_build(&mut pass, kernels, n, None, capacity, &params, input.all(), &filters, &filters.lists)
+        .unwrap();
     pass.finish().unwrap();
     drop(pass);
     gpu().queue().submit([encoder.finish()]);
