@@ -251,7 +251,6 @@ twins! {
         pub find: [u32; 3],
         pub count: [u32; 3],
         pub list: [u32; 3],
-        pub lost: [u32; 3],
         pub keep: [u32; 3],
     }
 

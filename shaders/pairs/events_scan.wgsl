@@ -3,7 +3,7 @@
 // Reads   params, step_params
 // Changes event_tiles   [tiles] counts, to sums over the tiles before
 //         step_counts   of pair_count, last_count and refused, to all
-// Writes  step_sizes    of events_list, events_lost and events_keep
+// Writes  step_sizes    of events_list and events_keep
 // One workgroup.
 // Source: as that of emit_place.
 
@@ -43,8 +43,8 @@ fn events_scan(@builtin(local_invocation_index) local: u32) {
         step_counts.created = select(0u, scan.total.x, is_counted);
         step_counts.persisting = select(0u, scan.total.y, is_counted);
         step_counts.lost = select(0u, lost.total, is_counted);
-        step_sizes.list = dispatch_size(select(0u, div_ceil(pair_count, EVENT_TILE), is_counted));
-        step_sizes.lost = dispatch_size(select(0u, div_ceil(last_count, EVENT_TILE), is_counted && lost.total != 0u));
+        let listed = select(pair_count, max(pair_count, last_count), lost.total != 0u);
+        step_sizes.list = dispatch_size(select(0u, div_ceil(listed, EVENT_TILE), is_counted));
         // Where nothing changed, the last list is the list.
         let is_same = scan.total.x == 0u && lost.total == 0u && step_params.naming != NAMING_WAS;
         let kept_pairs = select(pair_count, 0u, is_same);

@@ -1,19 +1,24 @@
 // exclude_take: takes the pairs that are to be excluded apart for the sort, which sorts by the larger index and then, stably, by the smaller
 // one. Those that searches never report by themselves are listed together: the included ones come behind.
 //
-// Reads   change    how many boxes and included pairs there are
-//         counts    written
-//         given     [written - change.include_count] two boxes, in any order
+// Reads   change    how many boxes and included pairs there are, and the most pairs to exclude
+//         count     the number of pairs, first; only if change.is_stored
+//         given     pairs: two boxes, in any order
 //         included  [change.include_count] (a, b), a < b
-// Writes  keys      [written] b
+// Writes  counts    for the sort, of which written: those pairs, and the included ones
+//         refused   whether there are more pairs than there is room for: none is taken then, and no search is right
+//         keys      [written] b
 //         values    [written] a; change.box_count for both where there is no such pair of boxes
+// An invocation per pair that there may be.
 
 @group(0) @binding(0) var<uniform> change: ExcludeChange;
-@group(0) @binding(1) var<storage, read> counts: Counts;
+@group(0) @binding(1) var<storage, read> count: array<u32>;
 @group(0) @binding(2) var<storage, read> given: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read> included: array<vec2<u32>>;
-@group(0) @binding(4) var<storage, read_write> keys: array<u32>;
-@group(0) @binding(5) var<storage, read_write> values: array<u32>;
+@group(0) @binding(4) var<storage, read_write> counts: Counts;
+@group(0) @binding(5) var<storage, read_write> refused: array<u32>;
+@group(0) @binding(6) var<storage, read_write> keys: array<u32>;
+@group(0) @binding(7) var<storage, read_write> values: array<u32>;
 
 @compute @workgroup_size(256)
 fn exclude_take(
@@ -22,10 +27,23 @@ fn exclude_take(
     @builtin(local_invocation_index) local: u32,
 ) {
     let i = group_index(group, groups) * 256u + local;
-    if i >= counts.written {
+    var pairs = change.at_most;
+    if change.is_stored == 1u {
+        pairs = count[0];
+    }
+    let is_beyond = pairs > change.at_most;
+    let excluded = select(pairs, 0u, is_beyond);
+    let written = excluded + change.include_count;
+    if i == 0u {
+        // The sort looks at the numbers of entries too, and takes that of pairs.
+        counts.entry_count = 0u;
+        counts.key_bits = 0u;
+        counts.written = written;
+        refused[0] = select(0u, 1u, is_beyond);
+    }
+    if i >= written {
         return;
     }
-    let excluded = counts.written - change.include_count;
     var pair = vec2<u32>(0u);
     if i < excluded {
         pair = given[i];

@@ -17,7 +17,12 @@ fn neighbours_begin() {
     let is_whole = list_header.written == list_header.count && list_header.count_high == 0u;
     let overflow = select(OVERFLOW_PAIRS, list_header.overflow, is_whole || list_header.overflow != 0u);
     let written = select(0u, list_header.written, overflow == 0u);
-    begin_sort(written);
+    // The sort looks at the numbers of entries too, and takes that of pairs.
+    counts.entry_count = 0u;
+    counts.key_bits = 0u;
+    counts.written = written;
+    dispatches.sort_pairs = dispatch_size(div_ceil(written, SORT_TILE));
+    dispatches.order = dispatch_size(div_ceil(written, 256u));
     header.count = 2u * written;
     header.count_high = 0u;
     header.capacity = 2u * list_header.capacity;

@@ -178,7 +178,6 @@ struct StepSizes {
     find: array<u32, 3>,
     count: array<u32, 3>,
     list: array<u32, 3>,
-    lost: array<u32, 3>,
     keep: array<u32, 3>,
 }
 

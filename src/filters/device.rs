@@ -10,8 +10,8 @@ use super::lists::FilterLists;
 use super::{CheckedFilters, Filters};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
-use crate::gpu::table::{CONSTANT, Row, SIZES, STORAGE, buffer_table};
-use crate::layout::{Counts, Dispatches, histogram_words};
+use crate::gpu::table::{CONSTANT, Row, STORAGE, buffer_table};
+use crate::layout::{Counts, histogram_words};
 use crate::{Aabb, Attribute, Error, Pair};
 
 /// The filters of a search, checked, with their buffers on the GPU.
@@ -93,8 +93,6 @@ buffer_table! {
         refused as "exclude_refused": [u32; 1], STORAGE;
         /// For the sort: how many pairs there are.
         counts as "exclude_counts": [Counts; 1], CONSTANT;
-        /// For the sort.
-        dispatches as "exclude_dispatches": [Dispatches; 1], SIZES;
     }
 }
 

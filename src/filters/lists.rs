@@ -9,6 +9,7 @@ use crate::constants::*;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Source};
+use crate::gpu::table::Bound;
 
 impl GroupRule {
     /// Returns the number of the rule in kernels.
@@ -75,6 +76,11 @@ pub struct FilterLists {
 }
 
 impl FilterLists {
+    /// Lists the buffers for kernels.
+    pub fn bound(&self) -> Bound<'_> {
+        vec![("filter_layout", self.layout.all()), ("filters", self.words.all())]
+    }
+
     /// Uploads no lists.
     ///
     /// # Errors

@@ -4,6 +4,9 @@
 /// A buffer's name and its size in bytes.
 pub type Row = (&'static str, u64);
 
+/// Buffers by the names that kernels bind them by. The first one of a name counts.
+pub type Bound<'a> = Vec<(&'static str, wgpu::BindingResource<'a>)>;
+
 /// The usages of most buffers: kernels read and write them, and tests copy them.
 pub const STORAGE: wgpu::BufferUsages =
     wgpu::BufferUsages::STORAGE.union(wgpu::BufferUsages::COPY_DST).union(wgpu::BufferUsages::COPY_SRC);
@@ -52,6 +55,12 @@ macro_rules! buffer_table {
             #[allow(dead_code)] // not asked of every table
             pub fn bytes(room: &$room_type) -> u64 {
                 Self::rows(room).fold(0, |sum, (_, bytes)| sum.saturating_add(bytes))
+            }
+
+            /// Lists the buffers of the table for kernels, which bind them by the names of the fields.
+            #[allow(dead_code)] // not asked of every table
+            pub fn bound(&self) -> $crate::gpu::table::Bound<'_> {
+                vec![$((stringify!($field), self.$field.all())),*]
             }
 
             /// Lists the buffers of the table with the bytes that the device gave them.

@@ -103,18 +103,14 @@ impl Bin {
         world_cells: &Buffer<[u32; 4]>,
         bins: &Bins,
     ) {
-        let buffers = [
+        let own = [
             ("params", params.all()),
             ("boxes", boxes.clone()),
             ("box_quads", boxes),
-            ("filter_layout", filters.layout.all()),
-            ("filters", filters.words.all()),
             ("frame", frame.all()),
             ("world_cells", world_cells.all()),
-            ("cells", bins.cells.all()),
-            ("box_ends", bins.box_ends.all()),
-            ("block_counts", bins.block_counts.all()),
         ];
+        let buffers = [own.into(), filters.bound(), bins.bound()].concat();
         let count = self.count.of(filters.are_tested);
         match block_sizes {
             Some(sizes) => count.dispatch_indirect(pass, sizes.raw(), 0, &buffers),

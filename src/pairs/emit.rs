@@ -89,13 +89,7 @@ impl Emit {
         dispatches: &Buffer<Dispatches>,
         hits: &Hits,
     ) {
-        let buffers = [
-            ("params", params.all()),
-            ("counts", counts.all()),
-            ("runs", hits.runs.all()),
-            ("tile_offsets", hits.tile_offsets.all()),
-            ("block_hits", hits.block_hits.all()),
-        ];
+        let buffers = [vec![("params", params.all()), ("counts", counts.all())], hits.bound()].concat();
         self.place.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_place), &buffers);
     }
 
@@ -164,27 +158,17 @@ impl Emit {
         hits: &Hits,
         pairs: &Buffer<Pair>,
     ) {
-        let buffers = [
+        let own = [
             ("params", params.all()),
             ("window", window.all()),
             ("boxes", boxes),
-            ("filter_layout", filters.layout.all()),
-            ("filters", filters.words.all()),
             ("counts", counts.all()),
             ("frame", frame.all()),
-            ("cells", bins.cells.all()),
-            ("entries", sorted.entries.all()),
-            ("stretches", path.stretches.all()),
-            ("footprints", path.footprints.all()),
-            ("path_bases", path.path_bases.all()),
-            ("runs", hits.runs.all()),
-            ("tile_offsets", hits.tile_offsets.all()),
-            ("giants", sorted.giants.all()),
             ("row_bounds", sorted.row_bounds().all()),
-            ("hit_words", hits.hit_words.all()),
-            ("hit_offsets", hits.hit_offsets.all()),
             ("pairs", pairs.all()),
         ];
+        let tables = [filters.bound(), bins.bound(), sorted.bound(), path.bound(), hits.bound()];
+        let buffers = [own.into(), tables.concat()].concat();
         self.sweep.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_sweep), &buffers);
         for (kernel, size) in [
             (&self.again, offset_of!(Dispatches, emit_again)),

@@ -28,13 +28,11 @@ pub const SCAN: Source = source!("pairs/events_scan", "shared/scan");
 /// The source of `events_headers`.
 pub const HEADERS: Source = source!("pairs/events_headers");
 /// The source of `events_list`.
-pub const LIST: Source = source!("pairs/events_list", "pairs/events_run");
-/// The source of `events_lost`.
-pub const LOST: Source = source!("pairs/events_lost", "pairs/events_run");
+pub const LIST: Source = source!("pairs/events_list");
 /// The source of `events_keep`.
 pub const KEEP: Source = source!("pairs/events_keep");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[BEGIN, ENDS, FIND, COUNT, SCAN, HEADERS, LIST, LOST, KEEP];
+pub const KERNELS: &[Source] = &[BEGIN, ENDS, FIND, COUNT, SCAN, HEADERS, LIST, KEEP];
 
 /// The switches of `events_find` for each way of naming boxes, by `NAMING_*`.
 const FIND_SWITCHES: [&[&str]; 3] = [&[], &["HAS_GENERATIONS"], &["IS_RENAMED"]];
@@ -52,7 +50,6 @@ pub struct EventKernels {
     scan: Kernel,
     headers: Kernel,
     list: Kernel,
-    lost: Kernel,
     keep: Kernel,
     params: Constants<StepParams>,
 }
@@ -227,7 +224,6 @@ impl EventKernels {
             scan: Kernel::new(gpu, &SCAN),
             headers: Kernel::new(gpu, &HEADERS),
             list: Kernel::new(gpu, &LIST),
-            lost: Kernel::new(gpu, &LOST),
             keep: Kernel::new(gpu, &KEEP),
             params: Constants::new("step_params"),
         }
@@ -242,10 +238,10 @@ impl EventKernels {
     }
 
     /// Lists the kernels of the stage, for boxes that are named so.
-    fn kernels_for<T>(&self, naming: &Naming<T>) -> [&Kernel; 9] {
+    fn kernels_for<T>(&self, naming: &Naming<T>) -> [&Kernel; 8] {
         let find = &self.finds[naming.code() as usize];
-        let Self { begin, ends, count, scan, headers, list, lost, keep, .. } = self;
-        [begin, ends, find, count, scan, headers, list, lost, keep]
+        let Self { begin, ends, count, scan, headers, list, keep, .. } = self;
+        [begin, ends, find, count, scan, headers, list, keep]
     }
 
     /// Lists the kernels of the stage, for boxes that are named in any way.
@@ -274,7 +270,6 @@ impl EventKernels {
     ) -> Result<(), Error> {
         let Compared { pairs, header, is_join } = step;
         let EventBuffers { room, lists, last } = buffers;
-        let LastStep { last_pairs, last_generations, step_counts, step_sizes } = last;
         let code = naming.code();
         let names = match naming {
             // Nothing is read of it.
@@ -284,91 +279,23 @@ impl EventKernels {
         let capacity = room.pairs as u32;
         let own = StepParams { capacity, naming: code, vertices_per_pair, is_join: is_join.into() };
         let step_params = &self.params.get(&self.gpu, own)?;
-        let begin = [
+        let own = [
+            ("params", params.all()),
             ("step_params", step_params.all()),
+            ("pairs", pairs.all()),
             ("header", header),
-            ("step_counts", step_counts.all()),
-            ("step_sizes", step_sizes.all()),
+            ("names", names),
         ];
-        self.begin.dispatch(pass, 1, &begin);
-        let find = [
-            ("step_params", step_params.all()),
-            ("step_counts", step_counts.all()),
-            ("pairs", pairs.all()),
-            ("last_pairs", last_pairs.all()),
-            ("names", names.clone()),
-            ("last_generations", last_generations.all()),
-            ("before", lists.before.all()),
-            ("found", lists.found.all()),
-            ("event_ends", lists.event_ends.all()),
-        ];
-        let sizes = step_sizes.raw();
-        self.ends.dispatch_indirect(pass, sizes, offset_of!(StepSizes, ends), &find);
-        self.finds[code as usize].dispatch_indirect(pass, sizes, offset_of!(StepSizes, find), &find);
-        let events = [
-            ("step_counts", step_counts.all()),
-            ("pairs", pairs.all()),
-            ("last_pairs", last_pairs.all()),
-            ("before", lists.before.all()),
-            ("found", lists.found.all()),
-            ("filter_layout", filters.layout.all()),
-            ("filters", filters.words.all()),
-            ("event_words", lists.event_words.all()),
-            ("event_tiles", lists.event_tiles.all()),
-            ("created", lists.created.all()),
-            ("persisting", lists.persisting.all()),
-            ("lost", lists.lost.all()),
-        ];
-        self.count.dispatch_indirect(pass, sizes, offset_of!(StepSizes, count), &events);
-        let scan = [
-            ("params", params.all()),
-            ("step_params", step_params.all()),
-            ("event_tiles", lists.event_tiles.all()),
-            ("step_counts", step_counts.all()),
-            ("step_sizes", step_sizes.all()),
-        ];
-        self.scan.dispatch(pass, 1, &scan);
-        self.record_lists(pass, params, step_params, pairs, &names, &events, buffers);
+        let all = [own.into(), filters.bound(), lists.bound(), last.bound()].concat();
+        let sizes = last.step_sizes.raw();
+        self.begin.dispatch(pass, 1, &all);
+        self.ends.dispatch_indirect(pass, sizes, offset_of!(StepSizes, ends), &all);
+        self.finds[code as usize].dispatch_indirect(pass, sizes, offset_of!(StepSizes, find), &all);
+        self.count.dispatch_indirect(pass, sizes, offset_of!(StepSizes, count), &all);
+        self.scan.dispatch(pass, 1, &all);
+        self.headers.dispatch(pass, 1, &all);
+        self.list.dispatch_indirect(pass, sizes, offset_of!(StepSizes, list), &all);
+        self.keep.dispatch_indirect(pass, sizes, offset_of!(StepSizes, keep), &all);
         Ok(())
-    }
-
-    /// Records the writing of what was found: headers, lists, and what the next step is compared with.
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
-    fn record_lists(
-        &self,
-        pass: &mut Pass,
-        params: &Buffer<Params>,
-        step_params: &Buffer<StepParams>,
-        pairs: &Buffer<Pair>,
-        names: &wgpu::BindingResource<'_>,
-        events: &[(&str, wgpu::BindingResource<'_>)],
-        buffers: &EventBuffers,
-    ) {
-        let EventBuffers { lists, last, .. } = buffers;
-        let LastStep { last_pairs, last_generations, step_counts, step_sizes } = last;
-        let sizes = step_sizes.raw();
-        let headers = [
-            ("step_params", step_params.all()),
-            ("step_counts", step_counts.all()),
-            ("created_header", lists.created_header.all()),
-            ("lost_header", lists.lost_header.all()),
-            ("persisting_header", lists.persisting_header.all()),
-            ("created_arguments", lists.created_arguments.all()),
-            ("lost_arguments", lists.lost_arguments.all()),
-            ("persisting_arguments", lists.persisting_arguments.all()),
-        ];
-        self.headers.dispatch(pass, 1, &headers);
-        self.list.dispatch_indirect(pass, sizes, offset_of!(StepSizes, list), events);
-        self.lost.dispatch_indirect(pass, sizes, offset_of!(StepSizes, lost), events);
-        let keep = [
-            ("params", params.all()),
-            ("step_params", step_params.all()),
-            ("pairs", pairs.all()),
-            ("names", names.clone()),
-            ("step_counts", step_counts.all()),
-            ("last_pairs", last_pairs.all()),
-            ("last_generations", last_generations.all()),
-        ];
-        self.keep.dispatch_indirect(pass, sizes, offset_of!(StepSizes, keep), &keep);
     }
 }

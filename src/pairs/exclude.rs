@@ -1,28 +1,23 @@
 //! Pairs to exclude that lie in a buffer of the caller's: sorted, and listed by box as the tests of pairs look them up.
 
-use std::mem::offset_of;
-
 use crate::Error;
 use crate::filters::device::{ExcludeBuffers, FilterSet};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Constants;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::grid::sort::{Sort, SortBuffers, written_tiles};
-use crate::layout::{Dispatches, ExcludeChange};
+use crate::grid::sort::{Sort, SortBuffers, tiles_of};
+use crate::layout::ExcludeChange;
 
-/// The source of `exclude_begin`.
-pub const BEGIN: Source = source!("pairs/exclude_begin", "pairs/begin_sort");
 /// The source of `exclude_take`.
 pub const TAKE: Source = source!("pairs/exclude_take");
 /// The source of `exclude_rows`.
 pub const ROWS: Source = source!("pairs/exclude_rows");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[BEGIN, TAKE, ROWS];
+pub const KERNELS: &[Source] = &[TAKE, ROWS];
 
 /// The kernels of the stage `exclude`.
 #[derive(Debug)]
 pub struct Exclude {
-    begin: Kernel,
     take: Kernel,
     rows: Kernel,
     changes: Constants<ExcludeChange>,
@@ -31,13 +26,13 @@ pub struct Exclude {
 impl Exclude {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
-        let [begin, take, rows] = [BEGIN, TAKE, ROWS].map(|source| Kernel::new(gpu, &source));
-        Self { begin, take, rows, changes: Constants::new("exclude_change") }
+        let [take, rows] = [TAKE, ROWS].map(|source| Kernel::new(gpu, &source));
+        Self { take, rows, changes: Constants::new("exclude_change") }
     }
 
     /// Returns the kernels that the stage dispatches.
-    pub fn kernels(&self) -> [&Kernel; 3] {
-        [&self.begin, &self.take, &self.rows]
+    pub fn kernels(&self) -> [&Kernel; 2] {
+        [&self.take, &self.rows]
     }
 
     /// Records the putting of `given` pairs in place of those that `filters` exclude, which are uploaded and have room for them. `count`
@@ -59,15 +54,7 @@ impl Exclude {
         let (scratch, included) = filters.excluding()?;
         let ExcludeBuffers { refused, .. } = scratch;
         let uniform = self.changes.get(gpu, change)?;
-        let (counts, dispatches) = (&scratch.counts, &scratch.dispatches);
-        let begin = [
-            ("change", uniform.all()),
-            ("count", count.unwrap_or_else(|| included.all())),
-            ("counts", counts.all()),
-            ("dispatches", dispatches.all()),
-            ("refused", refused.all()),
-        ];
-        self.begin.dispatch(pass, 1, &begin);
+        let counts = &scratch.counts;
         let lists = SortBuffers {
             keys: scratch.keys.clone(),
             values: scratch.values.clone(),
@@ -77,16 +64,19 @@ impl Exclude {
         };
         let take = [
             ("change", uniform.all()),
+            ("count", count.unwrap_or_else(|| included.all())),
             ("counts", counts.all()),
+            ("refused", refused.all()),
             ("given", given.unwrap_or_else(|| included.all())),
             ("included", included.all()),
             ("keys", lists.keys.all()),
             ("values", lists.values.all()),
         ];
-        self.take.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, order), &take);
+        let most = change.at_most.saturating_add(change.include_count);
+        self.take.dispatch(pass, most.div_ceil(256).max(1), &take);
         let bits = u32::BITS - change.box_count.leading_zeros();
-        let by_b = sort.record_pairs(pass, counts, written_tiles(dispatches), &lists, bits);
-        let by_a = sort.record_pairs(pass, counts, written_tiles(dispatches), &by_b.swapped(), bits);
+        let by_b = sort.record_pairs(pass, counts, tiles_of(most), &lists, bits);
+        let by_a = sort.record_pairs(pass, counts, tiles_of(most), &by_b.swapped(), bits);
         let rows = [
             ("change", uniform.all()),
             ("counts", counts.all()),
@@ -94,8 +84,7 @@ impl Exclude {
             ("values", by_a.values.all()),
             ("words", filters.lists.words.all()),
         ];
-        let most = (change.box_count + 1).max(change.at_most.saturating_add(change.include_count));
-        self.rows.dispatch(pass, most.div_ceil(256), &rows);
+        self.rows.dispatch(pass, most.max(change.box_count + 1).div_ceil(256), &rows);
         Ok(())
     }
 }

@@ -64,20 +64,14 @@ impl Giants {
         sorted: &Entries,
         hits: &Hits,
     ) {
-        let buffers = [
+        let own = [
             ("params", params.all()),
             ("boxes", boxes),
-            ("filter_layout", filters.layout.all()),
-            ("filters", filters.words.all()),
             ("counts", counts.all()),
             ("frame", frame.all()),
-            ("cells", bins.cells.all()),
-            ("entries", sorted.entries.all()),
-            ("giants", sorted.giants.all()),
             ("row_bounds", sorted.row_bounds().all()),
-            ("hit_words", hits.hit_words.all()),
-            ("block_hits", hits.block_hits.all()),
         ];
+        let buffers = [own.into(), filters.bound(), bins.bound(), sorted.bound(), hits.bound()].concat();
         for (kernel, size) in [
             (&self.test, offset_of!(Dispatches, giants_test)),
             (&self.rows, offset_of!(Dispatches, giants_rows)),

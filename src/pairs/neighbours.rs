@@ -12,7 +12,7 @@ use crate::grid::sort::{Sort, written_tiles};
 use crate::layout::{Counts, Dispatches, PairHeader};
 
 /// The source of `neighbours_begin`.
-pub const BEGIN: Source = source!("pairs/neighbours_begin", "pairs/begin_sort");
+pub const BEGIN: Source = source!("pairs/neighbours_begin");
 /// The source of `neighbours_rows`.
 pub const ROWS: Source = source!("pairs/neighbours_rows");
 /// The source of `neighbours_place`.

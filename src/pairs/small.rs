@@ -59,26 +59,15 @@ impl Small {
         filters: &FilterLists,
         hits: &Hits,
     ) {
-        let buffers = [
-            ("params", params.all()),
-            ("boxes", boxes),
-            ("filter_layout", filters.layout.all()),
-            ("filters", filters.words.all()),
-            ("hit_words", hits.hit_words.all()),
-            ("block_hits", hits.block_hits.all()),
-        ];
+        let own = vec![("params", params.all()), ("boxes", boxes)];
+        let buffers = [own, filters.bound(), hits.bound()].concat();
         self.test.of(filters.are_tested).dispatch(pass, small_tiles(n), &buffers);
     }
 
     /// Records the adding of the included pairs to the pairs that were found. `params` has the number of included
     /// pairs.
     pub fn record_include(&self, pass: &mut Pass, params: &Buffer<Params>, included: &Buffer<Pair>, hits: &Hits) {
-        let buffers = [
-            ("params", params.all()),
-            ("included", included.all()),
-            ("hit_words", hits.hit_words.all()),
-            ("block_hits", hits.block_hits.all()),
-        ];
+        let buffers = [vec![("params", params.all()), ("included", included.all())], hits.bound()].concat();
         self.include.dispatch(pass, (included.len() as u32).div_ceil(256), &buffers);
     }
 

@@ -100,12 +100,7 @@ impl Sweep {
 
     /// Records the finding of the places that at most `capacity` entries have on the path.
     pub fn record_count(&self, pass: &mut Pass, counts: &Buffer<Counts>, capacity: u32, path: &Path) {
-        let buffers = [
-            ("counts", counts.all()),
-            ("stretches", path.stretches.all()),
-            ("path_sums", path.path_sums.all()),
-            ("path_bases", path.path_bases.all()),
-        ];
+        let buffers = [vec![("counts", counts.all())], path.bound()].concat();
         self.count.dispatch(pass, capacity.div_ceil(PATH_SECTION), &buffers);
     }
 
@@ -119,13 +114,8 @@ impl Sweep {
         dispatches: &Buffer<Dispatches>,
         path: &Path,
     ) {
-        let buffers = [
-            ("params", params.all()),
-            ("counts", counts.all()),
-            ("path_sums", path.path_sums.all()),
-            ("path_bases", path.path_bases.all()),
-            ("dispatches", dispatches.all()),
-        ];
+        let own = [("params", params.all()), ("counts", counts.all()), ("dispatches", dispatches.all())];
+        let buffers = [own.into(), path.bound()].concat();
         self.scan.dispatch(pass, 1, &buffers);
     }
 
@@ -143,19 +133,8 @@ impl Sweep {
         path: &Path,
         hits: &Hits,
     ) {
-        let buffers = [
-            ("params", params.all()),
-            ("boxes", boxes),
-            ("filter_layout", filters.layout.all()),
-            ("filters", filters.words.all()),
-            ("counts", counts.all()),
-            ("entries", entries.all()),
-            ("stretches", path.stretches.all()),
-            ("footprints", path.footprints.all()),
-            ("path_bases", path.path_bases.all()),
-            ("runs", hits.runs.all()),
-            ("block_hits", hits.block_hits.all()),
-        ];
+        let own = [("params", params.all()), ("boxes", boxes), ("counts", counts.all()), ("entries", entries.all())];
+        let buffers = [own.into(), filters.bound(), path.bound(), hits.bound()].concat();
         let test = self.test.of(filters.are_tested);
         test.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_test), &buffers);
     }

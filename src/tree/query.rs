@@ -597,13 +597,7 @@ impl Query {
 
     /// Records the writing of the lists that were kept, in order; of none, where none are.
     pub fn record_short(&self, pass: &mut Pass, batch: &BatchInput, window: &Buffer<Window>, buffers: &QueryBuffers) {
-        let bound = [
-            ("query", batch.params.all()),
-            ("window", window.all()),
-            ("offsets", buffers.offsets.all()),
-            ("kept", buffers.kept.all()),
-            ("pairs", buffers.pairs.all()),
-        ];
+        let bound = [vec![("query", batch.params.all()), ("window", window.all())], buffers.bound()].concat();
         self.short.dispatch(pass, (batch.said.query_count * SORTERS).div_ceil(256), &bound);
     }
 
@@ -691,15 +685,7 @@ impl Query {
 
     /// Records what accompanies answers that stay on the device.
     pub fn record_ends(&self, pass: &mut Pass, batch: &BatchInput, window: &Buffer<Window>, buffers: &QueryBuffers) {
-        let bound = [
-            ("query", batch.params.all()),
-            ("window", window.all()),
-            ("rounds", buffers.rounds.all()),
-            ("offsets", buffers.offsets.all()),
-            ("ends", buffers.ends.all()),
-            ("header", buffers.header.all()),
-            ("arguments", buffers.arguments.all()),
-        ];
+        let bound = [vec![("query", batch.params.all()), ("window", window.all())], buffers.bound()].concat();
         let words = match batch.said.flags & (QUERY_ANY | QUERY_LISTS) {
             0 => 1,
             QUERY_ANY => batch.said.query_count,
