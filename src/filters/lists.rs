@@ -24,7 +24,7 @@ impl GroupRule {
 impl Filters {
     /// Returns whether kernels that test pairs read any list; of a step, as if nobody slept.
     pub(crate) fn are_tested(&self, is_of_step: bool) -> bool {
-        let is_read = |list: &Tested| !list.values.is_empty() && !(is_of_step && list.list == "sleeping");
+        let is_read = |list: &Tested| !list.values.is_empty() && (!is_of_step || list.list != "sleeping");
         self.tested().iter().any(is_read) || self.has_lists() || !self.half_spaces.is_empty() || self.owner.is_some()
     }
 }

@@ -1,6 +1,6 @@
 //! What the pointer points at, and what a sphere around that touches: queries to a tree of the same boxes, on the device.
 
-use broadsweep::{Asker, Error, Filters, Gpu, GpuBatch, GpuLists, GpuPairs, Hit, Ray, Sphere, Tree, wgpu};
+use broadsweep::{Asker, Error, Filters, Gpu, GpuBatch, GpuPairs, Hit, Ray, Sphere, Tree, wgpu};
 
 use crate::globals::NONE;
 use crate::kernel::{Kernel, Size, module, storage};
