@@ -64,6 +64,7 @@ impl Plan {
         let boxes = scene.boxes(1)?;
         println!("{scene}: {} boxes", boxes.len());
         self.measure_pairs(&boxes)?;
+        self.measure_static(&boxes)?;
         self.measure_queries(&boxes)
     }
 
@@ -83,6 +84,23 @@ impl Plan {
             }
         }
         Ok(())
+    }
+
+    /// One box in a hundred moves; all stay in a tree.
+    fn measure_static(&self, boxes: &[Aabb]) -> Result<()> {
+        let movers: Vec<Aabb> = boxes.iter().step_by(100).copied().collect();
+        let (given, n) = (self.upload(&movers), movers.len() as u32);
+        let mut tree = Tree::new(&self.gpu)?;
+        tree.build(boxes)?;
+        let most = u32::try_from(tree.overlaps(&movers)?.answers.len())?;
+        let mut broad_phase =
+            BroadPhase::new(&self.gpu, Options { order: PairOrder::Canonical, ..Options::default() })?;
+        broad_phase.reserve(movers.len(), 8 * n + 1024)?;
+        self.row(&format!("events of {n} that move in a static world"), |encoder| {
+            broad_phase.record_events(encoder, given.slice(..), n, GpuIdentity::Index)?;
+            let with = tree.record_overlap_events(encoder, of::<Aabb>(&given, n as usize), most, GpuIdentity::Index)?;
+            Ok(Some(with.pairs.header))
+        })
     }
 
     fn measure_queries(&self, boxes: &[Aabb]) -> Result<()> {
