@@ -21,6 +21,8 @@ mod equal;
 mod filter_cases;
 #[path = "mutants/judge.rs"]
 mod judge;
+#[path = "../tests/kernels/levels.rs"]
+mod levels;
 #[path = "../tests/kernels/needless.rs"]
 mod needless;
 #[path = "../../../tests/common/numbers.rs"]

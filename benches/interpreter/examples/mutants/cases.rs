@@ -34,7 +34,7 @@ const IN_SWEEP_ORDER: Options = Options { order: PairOrder::Sweep, ..SWEEP };
 
 /// Lists the searches.
 pub fn searches() -> Vec<Search> {
-    const NAMES: [&str; 16] = [
+    const NAMES: [&str; 17] = [
         "uniform",
         "infinite",
         "few clusters",
@@ -47,6 +47,7 @@ pub fn searches() -> Vec<Search> {
         "steps of few that move",
         "steps whose filters come from the device",
         "steps whose half-spaces come from the device",
+        "levels of a tree",
         "a tree, asked on its device",
         "in pieces",
         "a tree of two workgroups",

@@ -121,6 +121,8 @@ impl Round {
 const ROW: usize = 3;
 /// Answers of a list that has more.
 const FEW: usize = 40;
+/// Dispatches that go on with what a query needs beside the first: enough where each takes few turns.
+const ROUNDS: u32 = 16;
 
 fn wide([low, high]: [u32; 2]) -> u64 {
     u64::from(high) << 32 | u64::from(low)
@@ -200,7 +202,8 @@ fn upload(gpu: &Gpu, bytes: &[u8]) -> wgpu::Buffer {
     buffer
 }
 
-fn encoder(gpu: &Gpu) -> wgpu::CommandEncoder {
+/// Begins what is submitted.
+pub fn encoder(gpu: &Gpu) -> wgpu::CommandEncoder {
     gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
 }
 
@@ -240,13 +243,12 @@ impl Recorder<'_> {
     fn record<Q: GpuQuery, T>(
         &mut self,
         queries: &[u8],
-        rounds: u32,
         record: impl FnOnce(&mut Tree, &mut wgpu::CommandEncoder, GpuBatch<'_, Q>) -> Result<T, Error>,
     ) -> Result<(wgpu::CommandEncoder, T), Error> {
         let queries = upload(&self.gpu, queries);
         let batch = GpuBatch::<Q>::new(queries.slice(..), self.n as u32);
         let mut encoder = encoder(&self.gpu);
-        let left = record(self.tree, &mut encoder, batch.with_askers(self.said.slice(..)).with_rounds(rounds))?;
+        let left = record(self.tree, &mut encoder, batch.with_askers(self.said.slice(..)).with_rounds(ROUNDS))?;
         Ok((encoder, left))
     }
 
@@ -258,7 +260,7 @@ impl Recorder<'_> {
     ) -> Result<(wgpu::CommandEncoder, T), Error> {
         let paths = upload(&self.gpu, bytemuck::cast_slice(rays));
         let mut encoder = encoder(&self.gpu);
-        let batch = GpuBatch::<Ray>::new(paths.slice(..), rays.len() as u32).with_rounds(2);
+        let batch = GpuBatch::<Ray>::new(paths.slice(..), rays.len() as u32).with_rounds(ROUNDS);
         let left = record(self.tree, &mut encoder, batch)?;
         Ok((encoder, left))
     }
@@ -290,14 +292,14 @@ impl Recorder<'_> {
     }
 
     fn first_hits<C: Cast + GpuQuery>(&mut self, casts: &[C]) -> Result<Vec<u64>, Error> {
-        let left = self.record::<C, _>(bytemuck::cast_slice(casts), 2, |tree, encoder, batch| {
+        let left = self.record::<C, _>(bytemuck::cast_slice(casts), |tree, encoder, batch| {
             tree.record_first_hits(encoder, batch, ROW as u32)
         })?;
         Ok(self.rows(left))
     }
 
     fn overlaps<S: GpuShape>(&mut self, shapes: &[S]) -> Result<Vec<u64>, Error> {
-        let left = self.record::<S, _>(bytemuck::cast_slice(shapes), 2, |tree, encoder, batch| {
+        let left = self.record::<S, _>(bytemuck::cast_slice(shapes), |tree, encoder, batch| {
             tree.record_overlaps(encoder, batch, 0, 4000)
         })?;
         Ok(self.lists(left))
@@ -320,24 +322,24 @@ impl Asked for Tree {
         let mut own = Recorder { tree: self, gpu, said, n };
         let round = Round::of(rays, spheres);
         let mut all = own.first_hits(rays)?;
-        let hits = own.record::<Ray, _>(bytemuck::cast_slice(rays), 2, |tree, encoder, batch| {
+        let hits = own.record::<Ray, _>(bytemuck::cast_slice(rays), |tree, encoder, batch| {
             tree.record_all_hits(encoder, batch, 0, 4000)
         })?;
         all.extend(own.lists(hits));
         all.extend(own.overlaps(spheres)?);
         let shapes = convex(n as u32);
-        let touching = own.record::<GpuConvex, _>(bytemuck::cast_slice(&shapes), 2, |tree, encoder, batch| {
+        let touching = own.record::<GpuConvex, _>(bytemuck::cast_slice(&shapes), |tree, encoder, batch| {
             tree.record_overlaps(encoder, batch.with_half_spaces(PARTS.len() as u32), 0, 24_000)
         })?;
         all.extend(own.lists(touching));
         all.extend(own.overlaps(&round.capsules)?);
         all.extend(own.overlaps(&round.turned)?);
-        let (encoder, left) = own.record::<Ray, _>(bytemuck::cast_slice(rays), 2, |tree, encoder, batch| {
+        let (encoder, left) = own.record::<Ray, _>(bytemuck::cast_slice(rays), |tree, encoder, batch| {
             tree.record_any_hits(encoder, batch)
         })?;
         all.extend(own.any(encoder, &left));
         let points = points_of(spheres);
-        let near = own.record::<NearestQuery, _>(bytemuck::cast_slice(&points), 8, |tree, encoder, batch| {
+        let near = own.record::<NearestQuery, _>(bytemuck::cast_slice(&points), |tree, encoder, batch| {
             tree.record_nearest(encoder, batch, ROW as u32)
         })?;
         all.extend(own.rows(near));
@@ -350,7 +352,7 @@ impl Asked for Tree {
         let gpu = self.gpu().clone();
         let paths = upload(&gpu, bytemuck::cast_slice(rays));
         let mut encoder = encoder(&gpu);
-        let batch = GpuBatch::<Ray>::new(paths.slice(..), rays.len() as u32).with_rounds(2);
+        let batch = GpuBatch::<Ray>::new(paths.slice(..), rays.len() as u32).with_rounds(ROUNDS);
         let left = self.record_nearest_hits(&mut encoder, batch)?;
         let n = rays.len();
         let words = read(&gpu, encoder, &[(&left.answers, 2 * n), (&left.status, n)]);

@@ -10,6 +10,7 @@ mod costs;
 mod doubles;
 mod faults;
 mod flow;
+mod levels;
 mod memory;
 mod needless;
 #[path = "../../../../tests/common/numbers.rs"]

@@ -1,6 +1,6 @@
 //! Searches in which kernels run, for the tests and for the mutants.
 
-use crate::{asks, steps};
+use crate::{asks, levels, steps};
 use broadsweep::internals::constants::{BOTTOM_BOXES, TOP_NODES};
 use broadsweep::internals::kernels;
 use broadsweep::{
@@ -22,7 +22,10 @@ pub const SWEEP: Options = Options {
     vertices_per_pair: 24,
 };
 
-/// A search in which kernels run, or a tree that is asked, or steps.
+/// Turns of loops that a query takes in one dispatch: so few that some are left to the next, in more than one workgroup.
+const TURNS: u32 = 60;
+
+/// A search in which kernels run, or a tree that is asked, or steps, or levels of a tree.
 pub struct Case {
     pub options: Options,
     pub boxes: Vec<Aabb>,
@@ -40,6 +43,8 @@ pub enum What {
     Ask(asks::AskedFrom),
     /// They move, and events are recorded.
     Steps(steps::Kind),
+    /// They bound the leaves of a tree, of which the levels above are made.
+    Levels,
 }
 
 impl Case {
@@ -55,8 +60,12 @@ impl Case {
                 }
                 Ok(pairs)
             }
-            What::Ask(from) => Ok(as_pairs(&from.ask(&mut Tree::new(gpu)?, &self.boxes, &self.filters)?)),
+            What::Ask(from) => {
+                let gpu = gpu.clone().with_turns(TURNS);
+                Ok(as_pairs(&from.ask(&mut Tree::new(&gpu)?, &self.boxes, &self.filters)?))
+            }
             What::Steps(kind) => steps::record(gpu, self.options, &self.boxes, &self.filters, kind),
+            What::Levels => levels::make(gpu, &self.boxes),
         }
     }
 
@@ -72,6 +81,7 @@ impl Case {
             }
             What::Ask(from) => as_pairs(&from.ask(&mut cpu::Tree::new(), &self.boxes, &self.filters).expect("answers")),
             What::Steps(kind) => steps::expected(&self.boxes, &self.filters, kind),
+            What::Levels => levels::expected(&self.boxes),
         }
     }
 }
@@ -186,6 +196,8 @@ pub fn cases() -> Vec<Case> {
         filtered(Kind::Clusters.generate(400, 1), Filters::default()),
         filtered(Kind::Uniform.generate(300, 1), filters(300)),
         filtered(cut, cut_filters),
+        // Levels of 74, 10, 2 and 1 nodes: more than one workgroup makes, with a last one of fewer children.
+        Case { what: What::Levels, ..case(SWEEP, asks::boxes(590), false, SortVariant::Portable) },
         tree(asks::boxes(150), asks::AskedFrom::Device),
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Portable),
         // More boxes than one workgroup makes the lowest nodes of, and all nodes.
