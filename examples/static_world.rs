@@ -32,8 +32,10 @@ fn main() -> Result<(), Error> {
     let (statics, movers): (u32, u32) = (counts.next().unwrap_or(1_000_000), counts.next().unwrap_or(10_000));
     // Stands for the device of a renderer: `Gpu::from_device(device, queue)`.
     let gpu = Gpu::headless()?;
-    let static_boxes = upload(&gpu, &cubes(statics, statics, 0.0));
-    let moving_boxes = upload(&gpu, &cubes(movers, statics, 0.5));
+    let static_boxes = upload(&gpu, &cubes(statics, statics, 1.0));
+    // A crowd: as dense as the boxes that stay.
+    let extent = (f64::from(movers) / f64::from(statics.max(1))).cbrt();
+    let moving_boxes = upload(&gpu, &cubes(movers, statics, extent));
     let simulation = Simulation::new(&gpu, &moving_boxes, movers);
 
     let mut tree = Tree::new(&gpu)?;
@@ -60,13 +62,13 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// Cubes in the unit cube, of an edge with which a mover meets some four of `of` boxes.
-fn cubes(count: u32, of: u32, shift: f64) -> Vec<Aabb> {
+/// Cubes in a cube of this extent, of an edge with which a box meets some four of `of` boxes in the unit cube.
+fn cubes(count: u32, of: u32, extent: f64) -> Vec<Aabb> {
     let edge = (0.5 / f64::from(of)).cbrt() as f32;
     let cube = |i: u32| {
         // Multiples of three irrational numbers fill the cube evenly.
         let at = [0.819_172_513_396, 0.671_043_606_703, 0.549_700_477_901]
-            .map(|step: f64| ((f64::from(i) + shift) * step).fract() as f32);
+            .map(|step: f64| (extent * (f64::from(i) * step).fract()) as f32);
         Aabb::new(at, at.map(|x| x + edge))
     };
     (0..count).map(cube).collect()
