@@ -140,7 +140,6 @@ const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("query_first", "path_limit = queries[next + 3u];", OWN),
     ("query_first", "*a = Term(", OWN),
     ("query_first", "row_count = min(row_count + 1u, query.most);", OWN),
-    ("query_first", "row_count = select(row_count, 0u, begins_again);", OWN),
     ("query_hits", "path_limit = queries[next + 3u];", OWN),
     ("query_hits", "*a = Term(", OWN),
     ("query_near", "radius = queries[at + 3u];", OWN),
