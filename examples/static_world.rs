@@ -82,7 +82,7 @@ fn upload(gpu: &Gpu, boxes: &[Aabb]) -> wgpu::Buffer {
     })
 }
 
-/// What moves the boxes.
+/// Moves the boxes on the device.
 struct Simulation {
     pipeline: wgpu::ComputePipeline,
     bound: wgpu::BindGroup,

@@ -1,4 +1,4 @@
-// Which pairs of boxes that overlap are wanted: shared by the kernels that test boxes, which bind boxes. by_box.wgsl binds the
+// Decides which overlapping pairs are reported: shared by the kernels that test boxes, which bind boxes. by_box.wgsl binds the
 // lists. A list that is not used begins at ABSENT: all invocations take the same side of the branch, and nothing is read.
 //
 // The rule is the twin of src/filters/predicate.rs.

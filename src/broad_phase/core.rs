@@ -35,7 +35,7 @@ pub(super) struct Counted {
 }
 
 impl Core {
-    /// Decides what a call for this many boxes does, which are those of a step or are not.
+    /// Decides for this many boxes. In a step, sleeping flags are ignored.
     pub fn decide(&self, box_count: usize, filters: &FilterSet, is_step: bool) -> Result<Call, Error> {
         Call::decide(box_count, &self.options, &self.gpu, self.workspace.limits(), filters, is_step)
     }

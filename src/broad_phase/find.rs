@@ -37,7 +37,7 @@ impl BroadPhase {
         Ok(&self.found)
     }
 
-    /// Finds the pairs of boxes, which are those of a step or are not.
+    /// Finds the pairs of boxes. In a step, sleeping flags are ignored.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn find(&mut self, boxes: &[Aabb], is_step: bool) -> Result<(), Error> {
         let passes = self.begin(boxes, is_step)?;
@@ -145,7 +145,7 @@ impl BroadPhase {
         self.stream(boxes, false, each)
     }
 
-    /// Streams the pairs of boxes, which are those of a step or are not.
+    /// Streams the pairs of boxes. In a step, sleeping flags are ignored.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn stream<E: From<Error>>(
         &mut self,
@@ -198,7 +198,7 @@ impl BroadPhase {
         if has_room { Ok(()) } else { Err(Error::Busy) }
     }
 
-    /// Submits boxes, which are those of a step or are not.
+    /// Submits boxes. In a step, sleeping flags are ignored.
     pub(super) fn submit_boxes(&mut self, boxes: &[Aabb], is_step: bool) -> Result<(), Error> {
         self.check_room_in_flight()?;
         let Self { core, filters, .. } = self;

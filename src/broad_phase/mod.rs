@@ -313,7 +313,8 @@ impl BroadPhase {
         Ok(())
     }
 
-    /// Makes room and compiles kernels, and returns what a call for this many boxes does, which are those of a step or are not.
+    /// Ensures capacity, compiles the kernels, and returns the decision for this many boxes. In a step, sleeping flags are
+    /// ignored.
     fn make_room(&mut self, box_count: usize, pair_capacity: u32, is_step: bool) -> Result<Call, Error> {
         self.core.flight.check_idle()?;
         let call = self.core.decide(box_count, &self.filters, is_step)?;

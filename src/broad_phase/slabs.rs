@@ -28,8 +28,7 @@ pub(super) enum Passes<'a> {
 }
 
 impl Core {
-    /// Decides whether one pass has room for the boxes, which are those of a step or are not, and cuts those that it has no room
-    /// for.
+    /// Decides whether the boxes fit one pass, and cuts those that do not. In a step, sleeping flags are ignored.
     pub(super) fn passes<'a>(
         &self,
         boxes: &'a [Aabb],

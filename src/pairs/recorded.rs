@@ -12,7 +12,7 @@ use crate::gpu::timing::Timer;
 use crate::layout::{PairArguments, PairHeader, Params};
 use crate::{Error, GpuEvents, GpuIdentity, GpuPairs, Pair};
 
-/// What recorded steps have to themselves.
+/// The kernels and buffers of recorded steps.
 #[derive(Debug, Default)]
 pub(crate) struct RecordedSteps {
     kernels: Option<EventKernels>,
