@@ -57,7 +57,7 @@ impl BroadPhase {
         Ok(GpuNeighbours {
             offsets: buffers.offsets.raw().clone(),
             neighbours: buffers.neighbours.raw().clone(),
-            header: buffers.neighbour_header.raw().clone(),
+            header: buffers.header.raw().clone(),
             capacity: 2 * list.capacity,
         })
     }

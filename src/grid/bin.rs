@@ -76,15 +76,13 @@ impl Bin {
         frame: &Buffer<Frame>,
         world_cells: &Buffer<[u32; 4]>,
     ) {
-        let buffers = [
+        let own = vec![
             ("params", params.all()),
             ("boxes", boxes),
-            ("filter_layout", filters.layout.all()),
-            ("filters", filters.words.all()),
             ("frame", frame.all()),
             ("world_cells", world_cells.all()),
         ];
-        self.worlds.dispatch(pass, box_count.div_ceil(256), &buffers);
+        self.worlds.dispatch(pass, box_count.div_ceil(256), &[own, filters.bound()].concat());
     }
 
     /// Records the finding of cells, intervals and counts of `box_count` boxes, or of as many blocks of them as `block_sizes` says. The
@@ -131,16 +129,14 @@ impl Bin {
         counts: &Buffer<Counts>,
         dispatches: &Buffer<Dispatches>,
     ) {
-        let buffers = [
+        let own = vec![
             ("params", params.all()),
             ("sort_pass", sort.a_pass()),
             ("frame", frame.all()),
-            ("block_counts", bins.block_counts.all()),
-            ("bin_offsets", bins.bin_offsets.all()),
             ("counts", counts.all()),
             ("dispatches", dispatches.all()),
         ];
-        self.scan.dispatch(pass, 1, &buffers);
+        self.scan.dispatch(pass, 1, &[own, bins.bound()].concat());
     }
 
     /// Records the writing of entries with their keys, of giants, and of the first invalid boxes. Keys and entries go
@@ -159,19 +155,16 @@ impl Bin {
         giants: &Buffer<u32>,
     ) {
         for (parity, (keys, entries)) in starts.into_iter().enumerate() {
-            let buffers = [
+            let own = vec![
                 ("params", params.all()),
                 ("frame", frame.all()),
                 ("counts", counts.all()),
-                ("cells", bins.cells.all()),
-                ("box_ends", bins.box_ends.all()),
-                ("bin_offsets", bins.bin_offsets.all()),
                 ("keys", keys.all()),
                 ("entries", entries.all()),
                 ("giants", giants.all()),
             ];
             let offset = offset_of!(Dispatches, bin_scatter) + parity * size_of::<[u32; 3]>();
-            self.scatter.dispatch_indirect(pass, dispatches.raw(), offset, &buffers);
+            self.scatter.dispatch_indirect(pass, dispatches.raw(), offset, &[own, bins.bound()].concat());
         }
     }
 }

@@ -172,7 +172,8 @@ impl Grid {
 }
 
 impl Entries {
-    /// Returns the memory for the bounds of rows of entries and giants, six words each: the sort needs it no more. There is room for all, since there are at most as many entries, and as many giants, as the buffer has words, or
+    /// Returns the memory for the bounds of rows of entries and giants, six words each: the sort needs it no more. There is
+    /// room for all, since there are at most as many entries, and as many giants, as the buffer has words, or
     /// LEAST_BOUND_WORDS.
     pub fn row_bounds(&self) -> &Buffer<u32> {
         &self.other_keys
@@ -180,13 +181,8 @@ impl Entries {
 
     /// Returns keys and entries as the sort takes them.
     fn sort_buffers(&self) -> SortBuffers {
-        SortBuffers {
-            keys: self.keys.clone(),
-            values: self.entries.clone(),
-            other_keys: self.other_keys.clone(),
-            other_values: self.other_entries.clone(),
-            histograms: self.histograms.clone(),
-        }
+        let Self { keys, entries, other_keys, other_entries, histograms, .. } = self;
+        SortBuffers::of([keys, entries, other_keys, other_entries, histograms])
     }
 }
 

@@ -8,6 +8,7 @@ use crate::Error;
 use crate::constants::{BALLOT_BITS, BALLOT_LANES, RADIX_BITS, SCAN_DIGITS, SORT_STEPS, SORT_TILE, STEP_BITS};
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Groups, Kernel, Pass, Source, source};
+use crate::gpu::table::Bound;
 use crate::gpu::{Gpu, SortVariant};
 pub use crate::layout::histogram_words;
 use crate::layout::{Counts, Dispatches, SortPass};
@@ -93,35 +94,30 @@ impl SortBuffers {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn new(gpu: &Gpu, label: &str, n: u64) -> Result<Self, Error> {
-        Ok(Self {
-            keys: Buffer::storage(gpu, label, n)?,
-            values: Buffer::storage(gpu, label, n)?,
-            other_keys: Buffer::storage(gpu, label, n)?,
-            other_values: Buffer::storage(gpu, label, n)?,
-            histograms: Buffer::storage(gpu, label, histogram_words(n))?,
-        })
+        let list = || Buffer::storage(gpu, label, n);
+        let histograms = Buffer::storage(gpu, label, histogram_words(n))?;
+        Ok(Self::of([&list()?, &list()?, &list()?, &list()?, &histograms]))
+    }
+
+    /// Collects buffers in the order of the fields.
+    pub fn of(buffers: [&Buffer<u32>; 5]) -> Self {
+        let [keys, values, other_keys, other_values, histograms] = buffers.map(Clone::clone);
+        Self { keys, values, other_keys, other_values, histograms }
+    }
+
+    /// Lists the keys and the values for kernels.
+    pub fn bound(&self) -> Bound<'_> {
+        vec![("keys", self.keys.all()), ("values", self.values.all())]
     }
 
     /// Returns the same buffers with keys as values and values as keys.
     pub fn swapped(&self) -> Self {
-        Self {
-            keys: self.values.clone(),
-            values: self.keys.clone(),
-            other_keys: self.other_values.clone(),
-            other_values: self.other_keys.clone(),
-            histograms: self.histograms.clone(),
-        }
+        Self::of([&self.values, &self.keys, &self.other_values, &self.other_keys, &self.histograms])
     }
 
     /// Returns the same buffers with scratch and lists exchanged.
     fn turned(&self) -> Self {
-        Self {
-            keys: self.other_keys.clone(),
-            values: self.other_values.clone(),
-            other_keys: self.keys.clone(),
-            other_values: self.values.clone(),
-            histograms: self.histograms.clone(),
-        }
+        Self::of([&self.other_keys, &self.other_values, &self.keys, &self.values, &self.histograms])
     }
 }
 

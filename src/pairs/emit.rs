@@ -106,17 +106,15 @@ impl Emit {
         header: &Buffer<PairHeader>,
         arguments: &Buffer<PairArguments>,
     ) {
-        let buffers = [
+        let own = vec![
             ("params", params.all()),
             ("window", window.all()),
-            ("block_hits", hits.block_hits.all()),
-            ("hit_offsets", hits.hit_offsets.all()),
             ("counts", counts.all()),
             ("header", header.all()),
             ("arguments", arguments.all()),
             ("dispatches", dispatches.all()),
         ];
-        self.scan.dispatch(pass, 1, &buffers);
+        self.scan.dispatch(pass, 1, &[own, hits.bound()].concat());
     }
 
     /// Records the writing of the included pairs that lie in the window, behind the pairs that were found. `params` has

@@ -52,39 +52,25 @@ impl Exclude {
         count: Option<wgpu::BindingResource>,
     ) -> Result<(), Error> {
         let (scratch, included) = filters.excluding()?;
-        let ExcludeBuffers { refused, .. } = scratch;
         let uniform = self.changes.get(gpu, change)?;
         let counts = &scratch.counts;
-        let lists = SortBuffers {
-            keys: scratch.keys.clone(),
-            values: scratch.values.clone(),
-            other_keys: scratch.other_keys.clone(),
-            other_values: scratch.other_values.clone(),
-            histograms: scratch.histograms.clone(),
-        };
-        let take = [
+        let ExcludeBuffers { keys, values, other_keys, other_values, histograms, .. } = scratch;
+        let lists = SortBuffers::of([keys, values, other_keys, other_values, histograms]);
+        let own = vec![
             ("change", uniform.all()),
             ("count", count.unwrap_or_else(|| included.all())),
-            ("counts", counts.all()),
-            ("refused", refused.all()),
             ("given", given.unwrap_or_else(|| included.all())),
             ("included", included.all()),
-            ("keys", lists.keys.all()),
-            ("values", lists.values.all()),
+            ("words", filters.lists.words.all()),
         ];
         let most = change.at_most.saturating_add(change.include_count);
-        self.take.dispatch(pass, most.div_ceil(256).max(1), &take);
+        let buffers = [own, scratch.bound()].concat();
+        self.take.dispatch(pass, most.div_ceil(256).max(1), &buffers);
         let bits = u32::BITS - change.box_count.leading_zeros();
         let by_b = sort.record_pairs(pass, counts, tiles_of(most), &lists, bits);
         let by_a = sort.record_pairs(pass, counts, tiles_of(most), &by_b.swapped(), bits);
-        let rows = [
-            ("change", uniform.all()),
-            ("counts", counts.all()),
-            ("keys", by_a.keys.all()),
-            ("values", by_a.values.all()),
-            ("words", filters.lists.words.all()),
-        ];
-        self.rows.dispatch(pass, most.max(change.box_count + 1).div_ceil(256), &rows);
+        let rows = most.max(change.box_count + 1).div_ceil(256);
+        self.rows.dispatch(pass, rows, &[by_a.bound(), buffers].concat());
         Ok(())
     }
 }

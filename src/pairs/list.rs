@@ -69,13 +69,7 @@ impl PairList {
     pub fn sort_buffers(&self) -> Option<SortBuffers> {
         let Scratch { pair_keys, pair_values, other_pair_keys, other_pair_values, pair_histograms } =
             self.scratch.as_ref()?;
-        Some(SortBuffers {
-            keys: pair_keys.clone(),
-            values: pair_values.clone(),
-            other_keys: other_pair_keys.clone(),
-            other_values: other_pair_values.clone(),
-            histograms: pair_histograms.clone(),
-        })
+        Some(SortBuffers::of([pair_keys, pair_values, other_pair_keys, other_pair_values, pair_histograms]))
     }
 
     /// Lists the buffers of a list with the bytes that they take for this many pairs.

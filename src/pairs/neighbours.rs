@@ -49,11 +49,11 @@ buffer_table! {
         /// `[2 * pairs]`.
         neighbours: [u32; 2 * room.pairs], STORAGE;
         /// How many neighbours there are.
-        neighbour_header: [PairHeader; 1], STORAGE;
+        header as "neighbour_header": [PairHeader; 1], STORAGE;
         /// For the sort: how many pairs there are.
-        neighbour_counts: [Counts; 1], CONSTANT;
+        counts as "neighbour_counts": [Counts; 1], CONSTANT;
         /// For the sort.
-        neighbour_dispatches: [Dispatches; 1], SIZES;
+        dispatches as "neighbour_dispatches": [Dispatches; 1], SIZES;
     }
 }
 
@@ -93,36 +93,17 @@ impl Neighbours {
         buffers: &NeighbourBuffers,
     ) -> Result<(), Error> {
         let scratch = list.sort_buffers().ok_or(Error::NothingRecorded)?;
-        let NeighbourBuffers { offsets, pairs_from, neighbours, neighbour_header, neighbour_counts, .. } = buffers;
-        let (counts, dispatches) = (neighbour_counts, &buffers.neighbour_dispatches);
-        let begin = [
-            ("list_header", list.list.header.all()),
-            ("counts", counts.all()),
-            ("dispatches", dispatches.all()),
-            ("header", neighbour_header.all()),
-        ];
-        self.begin.dispatch(pass, 1, &begin);
-        let (of_pairs, pairs) = (offset_of!(Dispatches, order), &list.list.pairs);
-        let split = [
-            ("counts", counts.all()),
-            ("pairs", pairs.all()),
-            ("keys", scratch.keys.all()),
-            ("values", scratch.values.all()),
-        ];
-        self.split.dispatch_indirect(pass, dispatches.raw(), of_pairs, &split);
+        let (counts, dispatches) = (&buffers.counts, &buffers.dispatches);
+        let own = [("list_header", list.list.header.all()), ("pairs", list.list.pairs.all())];
+        let all = [own.into(), buffers.bound()].concat();
+        self.begin.dispatch(pass, 1, &all);
+        let of_pairs = offset_of!(Dispatches, order);
+        self.split.dispatch_indirect(pass, dispatches.raw(), of_pairs, &[scratch.bound(), all.clone()].concat());
         // Equal b keep their order, by a.
         let bits = u32::BITS - box_count.leading_zeros();
         let by_b = sort.record_pairs(pass, counts, written_tiles(dispatches), &scratch, bits);
-        let placed = [
-            ("counts", counts.all()),
-            ("pairs", pairs.all()),
-            ("keys", by_b.keys.all()),
-            ("values", by_b.values.all()),
-            ("offsets", offsets.all()),
-            ("pairs_from", pairs_from.all()),
-            ("neighbours", neighbours.all()),
-        ];
-        let rows = (offsets.len() as u32).div_ceil(256);
+        let placed = [by_b.bound(), all].concat();
+        let rows = (buffers.offsets.len() as u32).div_ceil(256);
         self.rows.dispatch(pass, rows, &placed);
         self.place.dispatch_indirect(pass, dispatches.raw(), of_pairs, &placed);
         Ok(())

@@ -48,21 +48,10 @@ impl Order {
     ) {
         let bits = u32::BITS - box_count.leading_zeros();
         let offset = offset_of!(Dispatches, order);
-        let taken_apart = [
-            ("counts", counts.all()),
-            ("pairs", pairs.all()),
-            ("keys", lists.keys.all()),
-            ("values", lists.values.all()),
-        ];
-        self.split.dispatch_indirect(pass, dispatches.raw(), offset, &taken_apart);
+        let own = [("counts", counts.all()), ("pairs", pairs.all())];
+        self.split.dispatch_indirect(pass, dispatches.raw(), offset, &[lists.bound(), own.to_vec()].concat());
         let by_b = sort.record_pairs(pass, counts, written_tiles(dispatches), lists, bits);
         let by_a = sort.record_pairs(pass, counts, written_tiles(dispatches), &by_b.swapped(), bits);
-        let put_together = [
-            ("counts", counts.all()),
-            ("pairs", pairs.all()),
-            ("keys", by_a.keys.all()),
-            ("values", by_a.values.all()),
-        ];
-        self.join.dispatch_indirect(pass, dispatches.raw(), offset, &put_together);
+        self.join.dispatch_indirect(pass, dispatches.raw(), offset, &[by_a.bound(), own.to_vec()].concat());
     }
 }

@@ -86,17 +86,15 @@ impl Small {
         header: &Buffer<PairHeader>,
         arguments: &Buffer<PairArguments>,
     ) {
-        let buffers = [
+        let own = vec![
             ("params", params.all()),
             ("window", window.all()),
             ("boxes", boxes),
-            ("hit_words", hits.hit_words.all()),
-            ("block_hits", hits.block_hits.all()),
             ("pairs", pairs.all()),
             ("counts", counts.all()),
             ("header", header.all()),
             ("arguments", arguments.all()),
         ];
-        self.emit.dispatch(pass, 1 + n.div_ceil(SMALL_ROWS), &buffers);
+        self.emit.dispatch(pass, 1 + n.div_ceil(SMALL_ROWS), &[own, hits.bound()].concat());
     }
 }

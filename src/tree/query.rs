@@ -11,7 +11,7 @@ use crate::filters::rows;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::gpu::table::{CONSTANT, SIZES, STORAGE, buffer_table};
+use crate::gpu::table::{Bound, CONSTANT, SIZES, STORAGE, buffer_table};
 use crate::grid::sort::{Sort, SortBuffers, histogram_words, tiles_of};
 use crate::layout::{
     Counts, Cube, Dispatches, PairArguments, QueryHeader, QueryParams, Round, TreeShape, Window, dispatch_size,
@@ -229,15 +229,6 @@ impl Question {
 #[derive(Debug)]
 pub struct Query {
     gpu: Gpu,
-    order: Kernel,
-    askers: Kernel,
-    place: Kernel,
-    scan: Kernel,
-    offset: Kernel,
-    short: Kernel,
-    times: Kernel,
-    hits: Kernel,
-    squares: Kernel,
     canonical: Order,
 }
 
@@ -318,7 +309,7 @@ buffer_table! {
         /// `[query_count * KEPT_ANSWERS / 2]` the first answers of each list.
         kept as "kept_answers": [[u32; 2]; room.short * u64::from(KEPT_ANSWERS / 2)], STORAGE;
         /// `[capacity]` the answers in the window.
-        pairs as "answers": [Pair; room.pairs], STORAGE;
+        pairs as "answers": [Pair; room.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
         /// What each round leaves to the next.
         rounds as "query_rounds": [Round; room.rounds], SIZES;
         /// `[query_count]` whether each query is answered.
@@ -356,13 +347,8 @@ buffer_table! {
 
 impl QueryBuffers {
     fn query_lists(&self) -> SortBuffers {
-        SortBuffers {
-            keys: self.keys.clone(),
-            values: self.values.clone(),
-            other_keys: self.other_keys.clone(),
-            other_values: self.other_values.clone(),
-            histograms: self.histograms.clone(),
-        }
+        let Self { keys, values, other_keys, other_values, histograms, .. } = self;
+        SortBuffers::of([keys, values, other_keys, other_values, histograms])
     }
 
     /// Returns the same buffers with room for more answers.
@@ -384,11 +370,8 @@ impl QueryBuffers {
     }
 
     fn answer_lists(&self) -> SortBuffers {
-        SortBuffers {
-            values: self.answer_values.clone(),
-            other_values: self.other_answer_values.clone(),
-            ..self.query_lists()
-        }
+        let Self { keys, answer_values, other_keys, other_answer_values, histograms, .. } = self;
+        SortBuffers::of([keys, answer_values, other_keys, other_answer_values, histograms])
     }
 }
 
@@ -414,18 +397,19 @@ pub struct BatchInput<'a> {
 }
 
 impl BatchInput<'_> {
-    fn walk_buffers(&self) -> Vec<(&'static str, wgpu::BindingResource<'_>)> {
-        vec![
+    /// Lists what kernels of the batch bind: the input, then the buffers of the batch.
+    fn bound<'a>(&'a self, buffers: &'a QueryBuffers) -> Bound<'a> {
+        let own = vec![
             ("tree", self.shape.all()),
             ("query", self.params.all()),
             ("nodes", self.tree.nodes.all()),
-            ("queries", self.queries.clone()),
-            ("order", self.order.all()),
+            ("places", self.tree.places.all()),
             ("ranges", self.tree.ranges.all()),
+            ("queries", self.queries.clone()),
             ("askers", self.askers.clone()),
-            ("filter_layout", self.filters.layout.all()),
-            ("filters", self.filters.words.all()),
-        ]
+            ("order", self.order.all()),
+        ];
+        [own, self.filters.bound(), buffers.bound()].concat()
     }
 
     /// Returns whether the parameters have one of these flags.
@@ -454,39 +438,31 @@ impl BatchInput<'_> {
 impl Query {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
-        Self {
-            gpu: gpu.clone(),
-            order: Kernel::new(gpu, &ORDER),
-            askers: Kernel::new(gpu, &ASKERS),
-            place: Kernel::new(gpu, &PLACE),
-            scan: Kernel::new(gpu, &SCAN),
-            offset: Kernel::new(gpu, &OFFSET),
-            short: Kernel::new(gpu, &SHORT),
-            times: Kernel::new(gpu, &TIMES),
-            hits: Kernel::new(gpu, &HITS),
-            squares: Kernel::new(gpu, &SQUARES),
-            canonical: Order::new(gpu),
-        }
+        Self { gpu: gpu.clone(), canonical: Order::new(gpu) }
+    }
+
+    fn kernel(&self, source: &Source) -> Kernel {
+        Kernel::new(&self.gpu, source)
     }
 
     /// Lists the kernels that answer a question.
     pub fn kernels(&self, question: Question) -> Vec<Kernel> {
-        let Self { order, place, scan, offset, short, times, hits, squares, canonical, .. } = self;
         let lists = |listed| [false, true].map(|decides| self.lister(listed, decides)).to_vec();
         let (mut kernels, others) = match question {
-            Question::NearestHits | Question::FirstHits => (vec![self.ranker(Ranked::Hits, true, false)], Some(hits)),
+            Question::NearestHits | Question::FirstHits => (vec![self.ranker(Ranked::Hits, true, false)], Some(&HITS)),
             Question::AnyHits => (vec![self.lister(Listed::Cross, true)], None),
-            Question::AllHits => (vec![self.lister(Listed::Cross, true)], Some(times)),
+            Question::AllHits => (vec![self.lister(Listed::Cross, true)], Some(&TIMES)),
             Question::Overlaps => (lists(Listed::Touch), None),
             Question::SphereOverlaps => (lists(Listed::Sphere), None),
             Question::Nearest => {
                 let ranker = |decides, is_single| self.ranker(Ranked::Near, decides, is_single);
-                (vec![ranker(false, true), ranker(false, false), ranker(true, false)], Some(squares))
+                (vec![ranker(false, true), ranker(false, false), ranker(true, false)], Some(&SQUARES))
             }
         };
-        kernels.extend([order].into_iter().chain(others).cloned());
+        kernels.extend([&ORDER].into_iter().chain(others).map(|source| self.kernel(source)));
         if matches!(question, Question::AllHits | Question::Overlaps | Question::SphereOverlaps) {
-            kernels.extend([place, scan, offset, short].into_iter().chain(canonical.kernels()).cloned());
+            kernels.extend([PLACE, SCAN, OFFSET, SHORT].map(|source| self.kernel(&source)));
+            kernels.extend(self.canonical.kernels().map(Clone::clone));
         }
         kernels
     }
@@ -494,10 +470,10 @@ impl Query {
     /// Looks up a kernel that ranks. Paths are always decided at once.
     fn ranker(&self, ranked: Ranked, decides: bool, is_single: bool) -> Kernel {
         match ranked {
-            Ranked::Hits => Kernel::new(&self.gpu, &FIRST),
+            Ranked::Hits => self.kernel(&FIRST),
             Ranked::Near if decides => Kernel::specialised(&self.gpu, &NEAR, &["IS_EXACT"]),
             Ranked::Near if is_single => Kernel::specialised(&self.gpu, &NEAR, &["IS_SINGLE"]),
-            Ranked::Near => Kernel::new(&self.gpu, &NEAR),
+            Ranked::Near => self.kernel(&NEAR),
         }
     }
 
@@ -505,7 +481,7 @@ impl Query {
     fn lister(&self, listed: Listed, decides: bool) -> Kernel {
         let switches: &[_] = if decides { &["IS_EXACT"] } else { &[] };
         match listed {
-            Listed::Cross => Kernel::new(&self.gpu, &CROSS),
+            Listed::Cross => self.kernel(&CROSS),
             Listed::Touch => Kernel::specialised(&self.gpu, &TOUCH, switches),
             Listed::Sphere => Kernel::specialised(&self.gpu, &SPHERE, switches),
         }
@@ -522,7 +498,7 @@ impl Query {
         buffers: &QueryBuffers,
     ) {
         let bound = [("query", params.all()), ("given", given), ("queries", buffers.queries.all())];
-        Kernel::new(&self.gpu, made.source()).dispatch(pass, query_count.div_ceil(WALKERS), &bound);
+        self.kernel(made.source()).dispatch(pass, query_count.div_ceil(WALKERS), &bound);
     }
 
     /// Records the order in which queries are asked, and returns the buffer that it will lie in: along the curve where they
@@ -539,14 +515,8 @@ impl Query {
         buffers: &QueryBuffers,
     ) -> Buffer<u32> {
         let lists = buffers.query_lists();
-        let bound = [
-            ("query", params.all()),
-            ("cube", cube.all()),
-            ("queries", queries),
-            ("keys", lists.keys.all()),
-            ("values", lists.values.all()),
-        ];
-        self.order.dispatch(pass, query_count.div_ceil(256), &bound);
+        let own = vec![("query", params.all()), ("cube", cube.all()), ("queries", queries)];
+        self.kernel(&ORDER).dispatch(pass, query_count.div_ceil(256), &[own, lists.bound()].concat());
         match sort {
             Some(sort) => {
                 sort.record_pairs(pass, &buffers.query_counts, tiles_of(query_count), &lists, PLACE_BITS).values
@@ -557,48 +527,29 @@ impl Query {
 
     /// Records the ranking of the first answers, or of what the last dispatch left.
     pub fn record_rows(&self, pass: &mut Pass, ranked: Ranked, batch: &BatchInput, buffers: &QueryBuffers) {
-        let mut bound = batch.walk_buffers();
-        bound.push(("rows", buffers.rows.all()));
-        bound.push(("states", buffers.states.all()));
-        batch.walk(pass, &self.ranker(ranked, batch.decides(), batch.said.most == 1), buffers, &bound);
+        let kernel = self.ranker(ranked, batch.decides(), batch.said.most == 1);
+        batch.walk(pass, &kernel, buffers, &batch.bound(buffers));
     }
 
     /// Records the answers in rows that are complete.
     pub fn record_ranked(&self, pass: &mut Pass, ranked: Ranked, batch: &BatchInput, buffers: &QueryBuffers) {
-        let bound = [
-            ("tree", batch.shape.all()),
-            ("query", batch.params.all()),
-            ("nodes", batch.tree.nodes.all()),
-            ("queries", batch.queries.clone()),
-            ("order", batch.order.all()),
-            ("rows", buffers.rows.all()),
-            ("states", buffers.states.all()),
-            ("answers", buffers.answers.all()),
-        ];
-        let kernel = if ranked == Ranked::Hits { &self.hits } else { &self.squares };
-        kernel.dispatch(pass, (batch.said.query_count * batch.said.most).div_ceil(256), &bound);
+        let kernel = self.kernel(if ranked == Ranked::Hits { &HITS } else { &SQUARES });
+        kernel.dispatch(pass, (batch.said.query_count * batch.said.most).div_ceil(256), &batch.bound(buffers));
     }
 
     /// Records the sums of what was counted.
     pub fn record_offsets(&self, pass: &mut Pass, batch: &BatchInput, window: &Buffer<Window>, buffers: &QueryBuffers) {
         let blocks = batch.said.query_count.div_ceil(256);
-        let bound = [
-            ("query", batch.params.all()),
-            ("window", window.all()),
-            ("offsets", buffers.offsets.all()),
-            ("blocks", buffers.blocks.all()),
-            ("counts", buffers.answer_counts.all()),
-            ("dispatches", buffers.answer_dispatches.all()),
-        ];
-        self.place.dispatch(pass, blocks, &bound);
-        self.scan.dispatch(pass, 1, &bound);
-        self.offset.dispatch(pass, blocks, &bound);
+        let bound = [vec![("window", window.all())], batch.bound(buffers)].concat();
+        self.kernel(&PLACE).dispatch(pass, blocks, &bound);
+        self.kernel(&SCAN).dispatch(pass, 1, &bound);
+        self.kernel(&OFFSET).dispatch(pass, blocks, &bound);
     }
 
     /// Records the writing of the lists that were kept, in order; of none, where none are.
     pub fn record_short(&self, pass: &mut Pass, batch: &BatchInput, window: &Buffer<Window>, buffers: &QueryBuffers) {
-        let bound = [vec![("query", batch.params.all()), ("window", window.all())], buffers.bound()].concat();
-        self.short.dispatch(pass, (batch.said.query_count * SORTERS).div_ceil(256), &bound);
+        let bound = [vec![("window", window.all())], batch.bound(buffers)].concat();
+        self.kernel(&SHORT).dispatch(pass, (batch.said.query_count * SORTERS).div_ceil(256), &bound);
     }
 
     /// Records the canonical order of the answers that were written, unless there is no `sort`, and when paths touch them.
@@ -620,18 +571,9 @@ impl Query {
             self.canonical.record(pass, sort, most, counts, dispatches, &buffers.answer_lists(), &buffers.pairs);
         }
         if listed == Listed::Cross {
-            let bound = [
-                ("tree", batch.shape.all()),
-                ("query", batch.params.all()),
-                ("window", window.all()),
-                ("offsets", buffers.offsets.all()),
-                ("nodes", batch.tree.nodes.all()),
-                ("places", batch.tree.places.all()),
-                ("queries", batch.queries.clone()),
-                ("pairs", buffers.pairs.all()),
-            ];
+            let bound = [vec![("window", window.all())], batch.bound(buffers)].concat();
             let offset = std::mem::offset_of!(Dispatches, query_times);
-            self.times.dispatch_indirect(pass, dispatches.raw(), offset, &bound);
+            self.kernel(&TIMES).dispatch_indirect(pass, dispatches.raw(), offset, &bound);
         }
     }
 
@@ -645,11 +587,8 @@ impl Query {
         window: &Buffer<Window>,
         buffers: &QueryBuffers,
     ) {
-        let mut bound = batch.walk_buffers();
-        bound.push(("window", window.all()));
-        bound.push(("offsets", buffers.offsets.all()));
-        let emits = batch.has(QUERY_EMITS);
-        bound.push(("pairs", if emits { buffers.pairs.all() } else { buffers.kept.all() }));
+        let pairs = if batch.has(QUERY_EMITS) { buffers.pairs.all() } else { buffers.kept.all() };
+        let bound = [vec![("window", window.all()), ("pairs", pairs)], batch.bound(buffers)].concat();
         batch.walk(pass, &self.lister(listed, batch.decides()), buffers, &bound);
     }
 
@@ -662,35 +601,25 @@ impl Query {
         given: wgpu::BindingResource,
         buffers: &QueryBuffers,
     ) {
-        let bound = [
-            ("tree", batch.shape.all()),
-            ("query", batch.params.all()),
-            ("given", given),
-            ("worlds", worlds.all()),
-            ("askers", buffers.askers.all()),
-        ];
-        self.askers.dispatch(pass, batch.said.query_count.div_ceil(256), &bound);
+        let bound = [vec![("given", given), ("worlds", worlds.all())], batch.bound(buffers)].concat();
+        self.kernel(&ASKERS).dispatch(pass, batch.said.query_count.div_ceil(256), &bound);
     }
 
     /// Records how many queries the last dispatch has left, of those that rank or of those that list.
     pub fn record_left(&self, pass: &mut Pass, batch: &BatchInput, is_listed: bool, buffers: &QueryBuffers) {
-        let bound = [
-            ("query", batch.params.all()),
-            ("states", if is_listed { buffers.offsets.all() } else { buffers.states.all() }),
-            ("status", buffers.status.all()),
-            ("rounds", buffers.rounds.all()),
-        ];
-        Kernel::new(&self.gpu, &LEFT).dispatch(pass, batch.said.query_count.div_ceil(256), &bound);
+        let states = if is_listed { buffers.offsets.all() } else { buffers.states.all() };
+        let bound = [vec![("states", states)], batch.bound(buffers)].concat();
+        self.kernel(&LEFT).dispatch(pass, batch.said.query_count.div_ceil(256), &bound);
     }
 
     /// Records what accompanies answers that stay on the device.
     pub fn record_ends(&self, pass: &mut Pass, batch: &BatchInput, window: &Buffer<Window>, buffers: &QueryBuffers) {
-        let bound = [vec![("query", batch.params.all()), ("window", window.all())], buffers.bound()].concat();
+        let bound = [vec![("window", window.all())], batch.bound(buffers)].concat();
         let words = match batch.said.flags & (QUERY_ANY | QUERY_LISTS) {
             0 => 1,
             QUERY_ANY => batch.said.query_count,
             _ => 2 * (batch.said.query_count + 1),
         };
-        Kernel::new(&self.gpu, &ENDS).dispatch(pass, words.div_ceil(256).max(1), &bound);
+        self.kernel(&ENDS).dispatch(pass, words.div_ceil(256).max(1), &bound);
     }
 }

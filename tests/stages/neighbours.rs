@@ -49,7 +49,7 @@ fn listed(pairs: &[Pair], box_count: u32, header: PairHeader) -> (Vec<u32>, Vec<
         rows
     };
     let neighbours = written(&buffers.neighbours);
-    (rows(&buffers.offsets), rows(&buffers.pairs_from), neighbours, download(&buffers.neighbour_header)[0])
+    (rows(&buffers.offsets), rows(&buffers.pairs_from), neighbours, download(&buffers.header)[0])
 }
 
 #[test]
