@@ -169,8 +169,6 @@ shared_constants! {
     BOTTOM_LEVELS: u32 = 3;
     /// Boxes of a workgroup of `tree_bottom`: those under a node of the highest of these levels.
     BOTTOM_BOXES: u32 = 512;
-    /// The most nodes of a level that `tree_top` makes, in one workgroup with all levels above it.
-    TOP_NODES: u32 = 256;
     /// Bits of a place along the curve that boxes and queries are ordered by, and of the keys of boxes: as many as `sort_ballot` takes in
     /// three passes.
     PLACE_BITS: u32 = 27;

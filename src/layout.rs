@@ -289,15 +289,6 @@ twins! {
         pub is_stored: u32,
     }
 
-    /// What `tree_levels` or `tree_top` does in one dispatch.
-    #[allow(missing_docs)]
-    pub struct LevelPass {
-        pub level: u32,
-        pub unused_a: u32,
-        pub unused_b: u32,
-        pub unused_c: u32,
-    }
-
     /// The part of space that the curve of a tree goes through.
     #[allow(missing_docs)]
     pub struct Cube {

@@ -212,14 +212,6 @@ struct ExcludeChange {
     is_stored: u32,           // 1: how many there are to exclude lies in a buffer
 }
 
-// What tree_levels or tree_top does in one dispatch.
-struct LevelPass {
-    level: u32,
-    unused_a: u32,
-    unused_b: u32,
-    unused_c: u32,
-}
-
 // The part of space that the curve goes through (curve.wgsl).
 struct Cube {
     low: vec3<f32>,

@@ -9,7 +9,7 @@
 //                   whether any is
 // Writes  bounds    [nodes of the third level, or 1] what bounds each of them, and about the surface of it and of all nodes under it
 // A workgroup for each 64 leaves. Its boxes wait in its memory, so that what lies anywhere is loaded once and all else in a row.
-// Source: as that of tree_levels.
+// Source: as that of tree_top.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> cube: Cube;
@@ -24,7 +24,7 @@ const LEAVES: u32 = BOTTOM_BOXES / 8u;
 const LEAF_WORDS: u32 = 49u;
 
 var<workgroup> box_words: array<u32, LEAVES * LEAF_WORDS>;
-// What is known of the nodes of the level that was made last.
+// The nodes of the last level.
 var<workgroup> made: array<Child, LEAVES>;
 
 @compute @workgroup_size(256)
@@ -44,7 +44,15 @@ fn tree_bottom(
     for (var level = 0u; level < min(BOTTOM_LEVELS, tree.level_count); level += 1u) {
         let node = own * (LEAVES >> (3u * level)) + local;
         let is_there = local < (LEAVES >> (3u * level)) && node < node_count(level);
-        let found = make(level, node, local, is_there);
+        var found = Child(nothing(), 0.0);
+        if is_there {
+            found = write_node(level, node);
+        }
+        workgroupBarrier();
+        if is_there {
+            made[local] = found;
+        }
+        workgroupBarrier();
         if is_there && level + 1u == min(BOTTOM_LEVELS, tree.level_count) {
             keep(node, found);
         }
@@ -117,5 +125,8 @@ fn child_at(level: u32, child: u32) -> Child {
     if level == 0u {
         return Child(loaded_box(child % BOTTOM_BOXES), 0.0);
     }
-    return made_below(level, child, child % (LEAVES >> (3u * (level - 1u))));
+    if child >= node_count(level - 1u) {
+        return Child(nothing(), 0.0);
+    }
+    return made[child % (LEAVES >> (3u * (level - 1u)))];
 }

@@ -1,4 +1,8 @@
-// How a node is made of its children. Shared by the kernels that make nodes, which say what is known of each child: `child_at`.
+// How a node is built of its children. Shared by tree_bottom and tree_top, which have
+//
+//   child_at(level, child)   a child of a level by its number
+//   bounds                   [nodes of a level] two vec4 each: the children of the level above
+//
 // Bounds are compared as integers; -0 counts as 0.
 
 // 2^120 in bits. What is larger counts as infinite, so that no step overflows.
@@ -16,6 +20,12 @@ const SIGN_BIT: u32 = 0x80000000u;
 struct Child {
     own: BoxBits,
     surface: f32,
+}
+
+// Stores a child while the levels above it are built, two vec4 each.
+fn keep(node: u32, found: Child) {
+    bounds[2u * node] = vec4<u32>(found.own.low, found.own.high.x);
+    bounds[2u * node + 1u] = vec4<u32>(found.own.high.yz, bitcast<u32>(found.surface), 0u);
 }
 
 fn nothing() -> BoxBits {

@@ -1,13 +1,13 @@
 // tree_places: where each box lies among the leaves.
 //
 // Reads   tree
-//         ids      [box_count] the box of each place among the leaves
+//         values   [box_count] the box of each place among the leaves
 // Writes  nodes    behind all boxes their ids, filled up to an eight
 //         places   [box_count] the place of each box
 // An invocation for each place.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
-@group(0) @binding(1) var<storage, read> ids: array<u32>;
+@group(0) @binding(1) var<storage, read> values: array<u32>;
 @group(0) @binding(2) var<storage, read_write> nodes: array<u32>;
 @group(0) @binding(3) var<storage, read_write> places: array<u32>;
 
@@ -23,7 +23,7 @@ fn tree_places(
     }
     var id = NO_BOX;
     if place < tree.box_count {
-        id = ids[place];
+        id = values[place];
         places[id] = place;
     }
     nodes[4u * tree.first_id + place] = id;

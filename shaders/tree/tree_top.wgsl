@@ -1,33 +1,40 @@
-// tree_top: the nodes of the levels that have no more than TOP_NODES nodes, up to the topmost node, and what is said of the tree.
+// tree_top: the nodes of all levels above those of tree_bottom, up to the topmost node, and the summary of the tree.
 //
 // Reads   tree
-//         level      the lowest of these levels; level_count where there are none
 //         cube       for the unit of surfaces
 //         boxes      [box_count * 3] bits of f32, two at a time
-//         below      [nodes of the level below] what is known of each of them
 //         invalid    [box_count / 256, rounded up, and one] of tree_bottom
+// Changes bounds     [nodes of the third level, or 1] of tree_bottom: each level replaces the one below
 // Writes  nodes      the nodes of these levels
-//         summary    how many boxes are invalid, which are the first of them, and about how large all nodes are together
-// One workgroup, so that no level waits for a dispatch. An invocation for each node of a level.
-// A query takes about as long as the surface of all nodes is large.
-// Source: as that of tree_levels.
+//         summary    the number of invalid boxes, the first of them, and about the surface of all nodes
+// One workgroup, so that no level waits for a dispatch. An invocation for each node of a level, 256 at a time: their bounds are
+// stored in front of those of their children, after all children of the 256 are read.
+// The time of a query grows with the surface of all nodes.
+// Source: Binary Ostensibly-Implicit Trees, Chitalu, Dubach, Komura 2020, which lie without pointers in the same way.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
-@group(0) @binding(1) var<uniform> level: LevelPass;
-@group(0) @binding(2) var<uniform> cube: Cube;
-@group(0) @binding(3) var<storage, read> boxes: array<vec2<u32>>;
-@group(0) @binding(4) var<storage, read_write> nodes: array<vec4<u32>>;
-@group(0) @binding(5) var<storage, read> below: array<vec4<u32>>;
-@group(0) @binding(6) var<storage, read> invalid: array<u32>;
-@group(0) @binding(7) var<storage, read_write> summary: TreeSummary;
+@group(0) @binding(1) var<uniform> cube: Cube;
+@group(0) @binding(2) var<storage, read> boxes: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read_write> nodes: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read_write> bounds: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read> invalid: array<u32>;
+@group(0) @binding(6) var<storage, read_write> summary: TreeSummary;
 
-// What is known of the nodes of the level that was made last.
-var<workgroup> made: array<Child, TOP_NODES>;
-
-@compute @workgroup_size(TOP_NODES)
+@compute @workgroup_size(256)
 fn tree_top(@builtin(local_invocation_index) local: u32) {
-    for (var at = level.level; at < tree.level_count; at += 1u) {
-        _ = make(at, local, local, local < node_count(at));
+    for (var level = BOTTOM_LEVELS; level < tree.level_count; level += 1u) {
+        for (var first = 0u; first < node_count(level); first += 256u) {
+            let node = first + local;
+            var found = Child(nothing(), 0.0);
+            if node < node_count(level) {
+                found = write_node(level, node);
+            }
+            storageBarrier();
+            if node < node_count(level) {
+                keep(node, found);
+            }
+            storageBarrier();
+        }
     }
     // Most scenes have no invalid box, and are not scanned.
     let blocks = div_ceil(tree.box_count, 256u);
@@ -65,9 +72,11 @@ fn list_invalid(local: u32, blocks: u32) -> u32 {
 }
 
 // Returns a child by its number: a node of the level below.
-fn child_at(at: u32, child: u32) -> Child {
-    if at > level.level {
-        return made_below(at, child, child);
+fn child_at(level: u32, child: u32) -> Child {
+    if child >= node_count(level - 1u) {
+        return Child(nothing(), 0.0);
     }
-    return kept(at - 1u, child);
+    let a = bounds[2u * child];
+    let b = bounds[2u * child + 1u];
+    return Child(BoxBits(a.xyz, vec3<u32>(a.w, b.xy)), bitcast<f32>(b.z));
 }

@@ -2,7 +2,7 @@
 // kernels that answer queries.
 //
 // Reads   tree, query
-//         nodes      of tree_bottom, tree_levels and tree_top
+//         nodes      of tree_bottom and tree_top
 //         queries    [query_count * words] bits of f32
 //         order      [query_count] the queries in the order in which they are asked
 //         ranges, askers, filters    (asker.wgsl)

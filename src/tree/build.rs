@@ -3,15 +3,15 @@
 use bytemuck::Zeroable;
 
 use crate::Error;
-use crate::constants::{BOTTOM_BOXES, BOTTOM_LEVELS, NO_BOX, PLACE_BITS, TOP_NODES, WAITING_LEVELS};
+use crate::constants::{BOTTOM_BOXES, NO_BOX, PLACE_BITS};
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
 use crate::gpu::Gpu;
-use crate::gpu::buffers::{Buffer, Constants};
+use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{CONSTANT, STORAGE, buffer_table};
 use crate::grid::sort::{Sort, SortBuffers, histogram_words, tiles_of};
-use crate::layout::{Counts, Cube, LevelPass, TreeShape, TreeSummary};
+use crate::layout::{Counts, Cube, TreeShape, TreeSummary};
 
 /// The source of `tree_cube`.
 pub const CUBE: Source = source!("tree/tree_cube", "tree/curve", "shared/boxes");
@@ -26,45 +26,22 @@ pub const PLACES: Source = source!("tree/tree_places", "tree/tree");
 /// The source of `tree_bottom`.
 pub const BOTTOM: Source = source!(
     "tree/tree_bottom",
-    "tree/tree_made",
     "tree/tree_node",
-    "tree/tree_keep",
     "tree/tree",
     "tree/node",
     "tree/places",
     "tree/curve",
     "shared/boxes"
 );
-/// The source of `tree_levels`.
-pub const LEVELS: Source = source!(
-    "tree/tree_levels",
-    "tree/tree_node",
-    "tree/tree_keep",
-    "tree/tree_kept",
-    "tree/tree",
-    "tree/node",
-    "tree/curve"
-);
 /// The source of `tree_top`.
-pub const TOP: Source = source!(
-    "tree/tree_top",
-    "tree/tree_made",
-    "tree/tree_node",
-    "tree/tree_kept",
-    "tree/tree",
-    "tree/node",
-    "tree/curve",
-    "shared/boxes",
-    "shared/scan"
-);
+pub const TOP: Source =
+    source!("tree/tree_top", "tree/tree_node", "tree/tree", "tree/node", "tree/curve", "shared/boxes", "shared/scan");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[CUBE, KEYS, WORLDS, RANGES, PLACES, BOTTOM, LEVELS, TOP];
+pub const KERNELS: [Source; 7] = [CUBE, KEYS, WORLDS, RANGES, PLACES, BOTTOM, TOP];
 
 /// Children of a node, and boxes of a leaf.
 const WIDTH: u64 = 8;
-/// Nodes that a workgroup of `tree_levels` writes.
-const NODES_AT_ONCE: u32 = 64;
-/// Words that say what bounds a node while those above it are made.
+/// u32 count of the bounds of a node of the third level, which has up to 512 boxes.
 const BOUNDS_WORDS: u64 = 8;
 /// Vectors of a node.
 const NODE_VECTORS: u64 = 4;
@@ -75,15 +52,8 @@ const ID_VECTORS: u64 = WIDTH / 4;
 /// The kernels of the stage `tree`.
 #[derive(Debug)]
 pub struct Build {
-    cube: Kernel,
-    keys: Kernel,
-    worlds: Kernel,
-    ranges: Kernel,
-    places: Kernel,
-    bottom: Kernel,
-    levels: Kernel,
-    top: Kernel,
-    passes: Constants<LevelPass>,
+    /// Those of [`KERNELS`].
+    kernels: [Kernel; 7],
 }
 
 /// How many boxes and worlds a tree has.
@@ -100,11 +70,6 @@ impl TreeRoom {
     fn levels(self) -> impl Iterator<Item = u64> {
         let first = (self.boxes > 0).then(|| self.boxes.div_ceil(WIDTH));
         std::iter::successors(first, |&nodes| (nodes > 1).then(|| nodes.div_ceil(WIDTH)))
-    }
-
-    /// Returns the words of the scratch that holds keys, and then the bounds of the nodes of a level.
-    fn scratch_words(self) -> u64 {
-        self.boxes.max(self.boxes.div_ceil(WIDTH) * BOUNDS_WORDS)
     }
 
     /// Returns the vectors of all nodes.
@@ -158,12 +123,12 @@ buffer_table! {
         summary as "tree_summary": [TreeSummary; 1], STORAGE;
         /// What the sort is told.
         counts as "tree_counts": [Counts; 1], CONSTANT;
-        /// `[box_count]` places along the curve, or worlds; then the bounds of every other level.
-        keys as "tree_keys": [u32; room.scratch_words()], STORAGE;
+        /// `[box_count]` places along the curve, or worlds; then the bounds of the nodes of a level.
+        keys as "tree_keys": [u32; room.boxes.max(BOUNDS_WORDS)], STORAGE;
         /// `[box_count]` boxes in the order of the keys.
         values as "tree_values": [u32; room.boxes], STORAGE;
-        /// Scratch; then the bounds of the levels between them.
-        other_keys as "tree_other_keys": [u32; room.scratch_words()], STORAGE;
+        /// Scratch.
+        other_keys as "tree_other_keys": [u32; room.boxes], STORAGE;
         /// Scratch.
         other_values as "tree_other_values": [u32; room.boxes], STORAGE;
         /// Scratch.
@@ -173,13 +138,8 @@ buffer_table! {
 
 impl TreeBuffers {
     fn lists(&self) -> SortBuffers {
-        SortBuffers {
-            keys: self.keys.clone(),
-            values: self.values.clone(),
-            other_keys: self.other_keys.clone(),
-            other_values: self.other_values.clone(),
-            histograms: self.histograms.clone(),
-        }
+        let Self { keys, values, other_keys, other_values, histograms, .. } = self;
+        SortBuffers::of([keys, values, other_keys, other_values, histograms])
     }
 
     /// Records that no box is known to be invalid, before [`Build::record_bounds`].
@@ -204,23 +164,13 @@ pub fn sort_counts(n: u32) -> Counts {
 impl Build {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
-        Self {
-            cube: Kernel::new(gpu, &CUBE),
-            keys: Kernel::new(gpu, &KEYS),
-            worlds: Kernel::new(gpu, &WORLDS),
-            ranges: Kernel::new(gpu, &RANGES),
-            places: Kernel::new(gpu, &PLACES),
-            bottom: Kernel::new(gpu, &BOTTOM),
-            levels: Kernel::new(gpu, &LEVELS),
-            top: Kernel::new(gpu, &TOP),
-            passes: Constants::keeping("level", 1 + WAITING_LEVELS as usize),
-        }
+        Self { kernels: KERNELS.map(|source| Kernel::new(gpu, &source)) }
     }
 
     /// Lists the kernels of builds and refits without worlds.
     pub fn kernels(&self) -> Vec<&Kernel> {
-        let Self { cube, keys, places, bottom, levels, top, .. } = self;
-        vec![cube, keys, places, bottom, levels, top]
+        let [cube, keys, _, _, places, bottom, top] = &self.kernels;
+        vec![cube, keys, places, bottom, top]
     }
 
     /// Records the order of the leaves of a tree of this room, and where each box lies among them.
@@ -236,101 +186,46 @@ impl Build {
         tree: &TreeBuffers,
     ) {
         let groups = (room.boxes as u32).div_ceil(256);
-        let lists = tree.lists();
-        let buffers = [
-            ("tree", shape.all()),
-            ("boxes", boxes),
-            ("cube", tree.cube.all()),
-            ("keys", lists.keys.all()),
-            ("values", lists.values.all()),
-        ];
-        self.cube.dispatch(pass, 1, &buffers);
-        self.keys.dispatch(pass, groups, &buffers);
-        let mut sorted = sort.record_pairs(pass, &tree.counts, tiles_of(room.boxes as u32), &lists, PLACE_BITS);
+        let own = [("tree", shape.all()), ("boxes", boxes)];
+        let buffers = [own.into(), filters.bound(), tree.bound()].concat();
+        let [cube, keys, worlds, ranges, leaves, _, _] = &self.kernels;
+        cube.dispatch(pass, 1, &buffers);
+        keys.dispatch(pass, groups, &buffers);
+        let mut sorted = sort.record_pairs(pass, &tree.counts, tiles_of(room.boxes as u32), &tree.lists(), PLACE_BITS);
         if room.worlds > 0 {
-            let buffers = [
-                ("tree", shape.all()),
-                ("keys", sorted.keys.all()),
-                ("values", sorted.values.all()),
-                ("filter_layout", filters.layout.all()),
-                ("filters", filters.words.all()),
-            ];
-            self.worlds.dispatch(pass, groups, &buffers);
+            worlds.dispatch(pass, groups, &[sorted.bound(), buffers.clone()].concat());
             let bits = u64::BITS - room.worlds.leading_zeros();
             sorted = sort.record_pairs(pass, &tree.counts, tiles_of(room.boxes as u32), &sorted, bits);
-            let buffers = [("tree", shape.all()), ("keys", sorted.keys.all()), ("ranges", tree.ranges.all())];
-            self.ranges.dispatch(pass, (room.boxes as u32 + 1).div_ceil(256), &buffers);
+            let buffers = [sorted.bound(), buffers.clone()].concat();
+            ranges.dispatch(pass, (room.boxes as u32 + 1).div_ceil(256), &buffers);
         }
-        let buffers = [
-            ("tree", shape.all()),
-            ("ids", sorted.values.all()),
-            ("nodes", tree.nodes.all()),
-            ("places", tree.places.all()),
-        ];
         let places = (room.boxes.div_ceil(WIDTH) * WIDTH) as u32;
-        self.places.dispatch(pass, places.div_ceil(256), &buffers);
+        leaves.dispatch(pass, places.div_ceil(256), &[sorted.bound(), buffers].concat());
     }
 
     /// Records the bounds of all nodes of a tree whose leaves have an order, that of the last [`record_order`](Self::record_order),
     /// behind [`TreeBuffers::record_no_invalid`].
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn record_bounds(
         &self,
-        gpu: &Gpu,
         pass: &mut Pass,
         room: TreeRoom,
         shape: &Buffer<TreeShape>,
         boxes: wgpu::BindingResource,
         tree: &TreeBuffers,
-    ) -> Result<(), Error> {
+    ) {
         debug_assert!(room.boxes < u64::from(NO_BOX));
-        let (mut below, mut bounds) = (&tree.keys, &tree.other_keys);
-        let buffers = [
-            ("tree", shape.all()),
-            ("cube", tree.cube.all()),
-            ("boxes", boxes.clone()),
-            ("nodes", tree.nodes.all()),
-            ("invalid", tree.invalid.all()),
-            ("bounds", below.all()),
-        ];
-        self.bottom.dispatch(pass, (room.boxes as u32).div_ceil(BOTTOM_BOXES), &buffers);
-        let mut level = BOTTOM_LEVELS.min(room.levels().count() as u32);
-        let level_of = |level| self.passes.get(gpu, LevelPass { level, ..LevelPass::zeroed() });
-        for nodes in room.levels().skip(level as usize).take_while(|&nodes| nodes > u64::from(TOP_NODES)) {
-            let own = level_of(level)?;
-            let buffers = [
-                ("tree", shape.all()),
-                ("level", own.all()),
-                ("cube", tree.cube.all()),
-                ("nodes", tree.nodes.all()),
-                ("below", below.all()),
-                ("bounds", bounds.all()),
-            ];
-            self.levels.dispatch(pass, (nodes as u32).div_ceil(NODES_AT_ONCE), &buffers);
-            std::mem::swap(&mut below, &mut bounds);
-            level += 1;
-        }
-        let own = level_of(level)?;
-        let buffers = [
-            ("tree", shape.all()),
-            ("level", own.all()),
-            ("cube", tree.cube.all()),
-            ("boxes", boxes),
-            ("nodes", tree.nodes.all()),
-            ("below", below.all()),
-            ("invalid", tree.invalid.all()),
-            ("summary", tree.summary.all()),
-        ];
-        self.top.dispatch(pass, 1, &buffers);
-        Ok(())
+        let own = [("tree", shape.all()), ("boxes", boxes), ("bounds", tree.keys.all())];
+        let buffers = [own.into(), tree.bound()].concat();
+        let [.., bottom, top] = &self.kernels;
+        bottom.dispatch(pass, (room.boxes as u32).div_ceil(BOTTOM_BOXES), &buffers);
+        top.dispatch(pass, 1, &buffers);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::constants::WAITING_LEVELS;
     use crate::gpu::limits::MOST_BINDING;
 
     #[test]

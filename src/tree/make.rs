@@ -59,8 +59,8 @@ impl Tree {
     /// Fits the tree to boxes that have moved; as [`cpu::Tree::refit`](crate::cpu::Tree::refit). **Blocks**.
     ///
     /// # Errors
-    /// As there, [`Error::FiltersChanged`], after which the tree stays as it is, or is empty if they changed meanwhile, and [`Error::OutOfMemory`], [`Error::DeviceLost`],
-    /// [`Error::Gpu`], after which the tree is empty.
+    /// As there, [`Error::FiltersChanged`], after which the tree stays as it is, or is empty if they changed meanwhile, and
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`], after which the tree is empty.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn refit(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
         block_on(self.refit_waiting(Boxes::Host(boxes), Waiting::Blocking))?;
@@ -233,7 +233,7 @@ impl Tree {
         let searched = self.record_prepared(&mut pass, boxes)?;
         let filters = &self.filters.lists;
         self.build.record_order(&mut pass, &sort, room, shape, searched.clone(), filters, tree);
-        self.build.record_bounds(&self.gpu, &mut pass, room, shape, searched, tree)?;
+        self.build.record_bounds(&mut pass, room, shape, searched, tree);
         pass.finish()
     }
 
@@ -269,7 +269,7 @@ impl Tree {
         tree.record_no_invalid(encoder);
         let mut pass = Pass::begin(&self.gpu, encoder);
         let searched = self.record_prepared(&mut pass, boxes)?;
-        self.build.record_bounds(&self.gpu, &mut pass, built.room, &built.shape, searched, tree)?;
+        self.build.record_bounds(&mut pass, built.room, &built.shape, searched, tree);
         pass.finish()
     }
 

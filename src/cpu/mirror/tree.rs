@@ -139,19 +139,26 @@ const LARGEST: f32 = f32::from_bits((127 + 120) << 23);
 /// How many steps the bounds of a node have between them, at most.
 const STEPS: f64 = 250.0;
 
-/// Returns the nodes of all levels, the leaves first, over boxes that are filled up to eights.
+/// Returns the nodes of all levels, the lowest first, over the boxes of leaves.
 pub fn levels(leaves: &[Aabb]) -> Vec<Vec<Node>> {
-    let (mut levels, below) = bottom(leaves);
-    if levels.last().is_none_or(|nodes| nodes.len() > 1) {
-        levels.extend(top(below));
-    }
-    levels
+    let (levels, below) = bottom(leaves);
+    [levels, top(below)].concat()
 }
 
-/// Returns the nodes of the lowest levels, and what bounds those of the highest of these.
+/// Returns the nodes of the lowest levels, and the bounds of the nodes of the highest of these.
 pub fn bottom(leaves: &[Aabb]) -> (Vec<Vec<Node>>, Vec<Aabb>) {
-    let (mut levels, mut below) = (Vec::new(), leaves.to_vec());
-    while levels.len() < BOTTOM_LEVELS as usize && levels.last().is_none_or(|nodes: &Vec<Node>| nodes.len() > 1) {
+    above(leaves.to_vec(), BOTTOM_LEVELS as usize)
+}
+
+/// Returns the nodes of all levels above nodes with these bounds.
+pub fn top(below: Vec<Aabb>) -> Vec<Vec<Node>> {
+    above(below, usize::MAX).0
+}
+
+/// Returns the nodes of at most so many levels above these bounds, and the bounds of the nodes of the highest.
+fn above(mut below: Vec<Aabb>, most: usize) -> (Vec<Vec<Node>>, Vec<Aabb>) {
+    let mut levels = Vec::new();
+    while below.len() > 1 && levels.len() < most {
         let (nodes, bounds) = level(&below);
         levels.push(nodes);
         below = bounds;
@@ -159,25 +166,11 @@ pub fn bottom(leaves: &[Aabb]) -> (Vec<Vec<Node>>, Vec<Aabb>) {
     (levels, below)
 }
 
-/// Returns the nodes of the levels above what these bounds are of, up to the topmost node.
-pub fn top(mut below: Vec<Aabb>) -> Vec<Vec<Node>> {
-    let mut levels = Vec::new();
-    loop {
-        let (nodes, bounds) = level(&below);
-        let is_topmost = nodes.len() == 1;
-        levels.push(nodes);
-        if is_topmost {
-            return levels;
-        }
-        below = bounds;
-    }
-}
-
-/// Returns the nodes of one level, and what bounds them, filled up to an eight.
+/// Returns the nodes of one level, and their bounds.
 fn level(below: &[Aabb]) -> (Vec<Node>, Vec<Aabb>) {
-    let mut bounds: Vec<Aabb> = below.chunks(8).map(union).collect();
-    bounds.resize(bounds.len().next_multiple_of(8), NOTHING);
-    (below.chunks(8).map(node).collect(), bounds)
+    let mut children = below.to_vec();
+    children.resize(below.len().next_multiple_of(8), NOTHING);
+    children.chunks(8).map(|children| (node(children), union(children))).unzip()
 }
 
 fn is_nothing(aabb: &Aabb) -> bool {
@@ -274,17 +267,14 @@ pub fn children(node: &Node) -> [Aabb; 8] {
 pub fn surface(leaves: &[Aabb], cube: &Cube) -> f64 {
     let unit = if cube.scale > 0.0 { f64::from(cube.scale) / 64.0 } else { 1.0 };
     let (mut sum, mut below) = (0.0, leaves.to_vec());
-    loop {
-        let (nodes, bounds) = level(&below);
-        for aabb in bounds[..nodes.len()].iter().filter(|aabb| class(aabb) == 0) {
+    while below.len() > 1 {
+        below = level(&below).1;
+        for aabb in below.iter().filter(|aabb| class(aabb) == 0) {
             let [x, y, z] = [0, 1, 2].map(|k| (f64::from(aabb.max[k] - aabb.min[k]) * unit).min(1e15));
             sum += x * y + y * z + z * x;
         }
-        if nodes.len() == 1 {
-            return sum;
-        }
-        below = bounds;
     }
+    sum
 }
 
 /// Counts the invalid boxes of each 256 in a row.

@@ -1,21 +1,21 @@
-//! The levels of a tree above its lowest ones, alone: the library makes one by one only those of trees of more than a million boxes, and
-//! in trees of few boxes none at all.
+//! The levels of a tree above its lowest ones, alone: in the library, only trees of more than a million boxes have a level that `tree_top`
+//! builds in more than one round.
 
+use broadsweep::internals::constants::BOTTOM_BOXES;
 use broadsweep::internals::gpu::buffers::Buffer;
 use broadsweep::internals::gpu::kernel::{Kernel, Pass};
-use broadsweep::internals::layout::{LevelPass, TreeSummary};
+use broadsweep::internals::layout::TreeSummary;
 use broadsweep::internals::mirror::tree::{cube, leaves, top};
-use broadsweep::internals::tree::build::{LEVELS, TOP, TreeRoom};
+use broadsweep::internals::tree::build::{TOP, TreeRoom};
 use broadsweep::{Aabb, Error, Gpu, Pair};
-use bytemuck::Zeroable;
 
 use crate::asks::{encoder, read};
 
 /// Words of a node.
 const NODE_WORDS: usize = 16;
 
-/// Returns what bounds the leaves: a box each, or nothing where it is invalid.
-fn bounds_of_leaves(boxes: &[Aabb]) -> Vec<Aabb> {
+/// Returns the bounds of nodes: a box each, or nothing where it is invalid.
+fn bounds_of_nodes(boxes: &[Aabb]) -> Vec<Aabb> {
     let places: Vec<u32> = (0..boxes.len() as u32).collect();
     leaves(boxes, &places)
 }
@@ -25,47 +25,35 @@ fn as_pairs(words: &[u32]) -> Vec<Pair> {
     words.chunks(2).map(|two| Pair { a: two[0], b: two[1] }).collect()
 }
 
-/// Makes the nodes above leaves that boxes bound, those of the lowest level by `tree_levels`, and returns them.
+/// Builds the nodes above nodes of the third level with these bounds, and returns them.
 pub fn make(gpu: &Gpu, boxes: &[Aabb]) -> Result<Vec<Pair>, Error> {
-    let shape = TreeRoom { boxes: 8 * boxes.len() as u64, worlds: 0 }.shape();
-    let (leaf_count, count, all) = (boxes.len(), boxes.len().div_ceil(8), shape.first_box as usize / 4);
+    let box_count = u64::from(BOTTOM_BOXES) * boxes.len() as u64;
+    let shape = TreeRoom { boxes: box_count, worlds: 0 }.shape();
+    let (first, all) = (shape.first_nodes[0][3] as usize, shape.first_box as usize / 4);
     let known = |(i, aabb): (usize, &Aabb)| {
         let ([x, y, z], [a, b, c]) = (aabb.min, aabb.max);
         [x, y, z, a, b, c, i as f32, 0.0]
     };
-    let known: Vec<[f32; 8]> = bounds_of_leaves(boxes)[..leaf_count].iter().enumerate().map(known).collect();
-    let below = Buffer::storage(gpu, "below", leaf_count as u64)?;
-    below.write(gpu, &known);
+    let known: Vec<[f32; 8]> = bounds_of_nodes(boxes)[..boxes.len()].iter().enumerate().map(known).collect();
+    let bounds = Buffer::storage(gpu, "bounds", known.len() as u64)?;
+    bounds.write(gpu, &known);
     let nodes = Buffer::storage(gpu, "nodes", all as u64)?;
     nodes.write(gpu, &vec![[0u32; NODE_WORDS]; all]);
-    let bounds = Buffer::<[f32; 8]>::storage(gpu, "bounds", count as u64)?;
-    // No box is said to be invalid, so none is read.
+    // The count of invalid boxes is 0, so no box is read.
     let boxes_of_tree = Buffer::<Aabb>::storage(gpu, "boxes", 1)?;
-    let invalid = Buffer::storage(gpu, "invalid", 8 * leaf_count as u64)?;
-    invalid.write(gpu, &vec![0u32; 8 * leaf_count]);
+    let invalid = Buffer::storage(gpu, "invalid", box_count / 256 + 1)?;
+    invalid.write(gpu, &vec![0u32; invalid.len() as usize]);
     let summary = Buffer::<TreeSummary>::storage(gpu, "summary", 1)?;
-    let level = |level| Buffer::uniform(gpu, "level", &[LevelPass { level, ..LevelPass::zeroed() }]);
-    let (lowest, above) = (level(1)?, level(2)?);
     let shape = Buffer::uniform(gpu, "tree", &[shape])?;
     let cube = Buffer::uniform(gpu, "cube", &[cube(boxes)])?;
     let mut encoder = encoder(gpu);
     let mut pass = Pass::begin(gpu, &mut encoder);
     let buffers = [
         ("tree", shape.all()),
-        ("level", lowest.all()),
-        ("cube", cube.all()),
-        ("nodes", nodes.all()),
-        ("below", below.all()),
-        ("bounds", bounds.all()),
-    ];
-    Kernel::new(gpu, &LEVELS).dispatch(&mut pass, count.div_ceil(64) as u32, &buffers);
-    let buffers = [
-        ("tree", shape.all()),
-        ("level", above.all()),
         ("cube", cube.all()),
         ("boxes", boxes_of_tree.all()),
         ("nodes", nodes.all()),
-        ("below", bounds.all()),
+        ("bounds", bounds.all()),
         ("invalid", invalid.all()),
         ("summary", summary.all()),
     ];
@@ -73,10 +61,10 @@ pub fn make(gpu: &Gpu, boxes: &[Aabb]) -> Result<Vec<Pair>, Error> {
     pass.finish()?;
     drop(pass);
     let words = read(gpu, encoder, &[(nodes.raw(), NODE_WORDS * all)]);
-    Ok(as_pairs(&words[NODE_WORDS * leaf_count..]))
+    Ok(as_pairs(&words[NODE_WORDS * first..]))
 }
 
-/// Returns what is right.
+/// Returns the expected nodes.
 pub fn expected(boxes: &[Aabb]) -> Vec<Pair> {
-    as_pairs(top(bounds_of_leaves(boxes)).concat().as_flattened())
+    as_pairs(top(bounds_of_nodes(boxes)).concat().as_flattened())
 }

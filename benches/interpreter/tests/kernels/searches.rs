@@ -1,7 +1,7 @@
 //! Searches in which kernels run, for the tests and for the mutants.
 
 use crate::{asks, levels, steps};
-use broadsweep::internals::constants::{BOTTOM_BOXES, TOP_NODES};
+use broadsweep::internals::constants::BOTTOM_BOXES;
 use broadsweep::internals::kernels;
 use broadsweep::{
     Aabb, BroadPhase, CellSize, Error, Filters, Gpu, HalfSpace, Options, Pair, PairOrder, SortVariant, SweepAxis, Tree,
@@ -196,12 +196,12 @@ pub fn cases() -> Vec<Case> {
         filtered(Kind::Clusters.generate(400, 1), Filters::default()),
         filtered(Kind::Uniform.generate(300, 1), filters(300)),
         filtered(cut, cut_filters),
-        // Levels of 74, 10, 2 and 1 nodes: more than one workgroup makes, with a last one of fewer children.
-        Case { what: What::Levels, ..case(SWEEP, asks::boxes(590), false, SortVariant::Portable) },
+        // Levels of 263, 33, 5 and 1 nodes: the first takes two rounds of its workgroup, and its last node has two children.
+        Case { what: What::Levels, ..case(SWEEP, asks::boxes(2098), false, SortVariant::Portable) },
         tree(asks::boxes(150), asks::AskedFrom::Device),
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Portable),
-        // More boxes than one workgroup makes the lowest nodes of, and all nodes.
+        // More boxes than one workgroup builds the lowest nodes of.
         tree_of(asks::boxes(BOTTOM_BOXES as usize + 50), asks::AskedFrom::Host, SortVariant::Subgroup),
-        tree(asks::boxes(8 * TOP_NODES as usize + 50), asks::AskedFrom::Host),
+        tree(asks::boxes(4 * BOTTOM_BOXES as usize + 50), asks::AskedFrom::Host),
     ]
 }
