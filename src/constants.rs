@@ -322,6 +322,13 @@ shared_constants! {
 
     // ---- codes ----
 
+    /// `Kept::Words`.
+    KEPT_WORDS: u32 = 0;
+    /// `Kept::Flags`.
+    KEPT_FLAGS: u32 = 1;
+    /// `Kept::Margins`.
+    KEPT_MARGINS: u32 = 2;
+
     /// Boxes are those of the last step with the same index.
     NAMING_INDEX: u32 = 0;
     /// Of each box there is a number, which another box in its place does not have.

@@ -26,9 +26,9 @@ const STAGES: &[&[Source]] = &[
     emit::KERNELS,
     order::KERNELS,
     small::KERNELS,
-    events::KERNELS,
+    &events::KERNELS,
     neighbours::KERNELS,
-    build::KERNELS,
+    &build::KERNELS,
     query::KERNELS,
 ];
 

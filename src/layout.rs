@@ -277,6 +277,7 @@ twins! {
         pub count: u32,
         pub world_count: u32,
     }
+        pub kept: u32,
 
     /// What there is room for where pairs to exclude come from a buffer.
     #[allow(missing_docs)]

@@ -1,13 +1,11 @@
 // prepare_count: the parameters of a search whose number of boxes lies in a buffer, or whose filters may have been refused.
 //
 // Reads   given    the parameters with the most boxes that there may be
-//         count    the number of boxes, first; only if IS_STORED
+//         count    the number of boxes, first; that of `given` where it is known
 //         refused  whether there are more pairs to exclude than there is room for
 // Writes  params   the same with the number of boxes; or with none, and `is_beyond`, where there are more, or filters were refused
 //         block_sizes   of dispatches of a workgroup for each block of boxes
 // One invocation.
-
-override IS_STORED: bool = false;
 
 @group(0) @binding(0) var<uniform> given: Params;
 @group(0) @binding(1) var<storage, read> count: array<u32>;
@@ -17,10 +15,7 @@ override IS_STORED: bool = false;
 
 @compute @workgroup_size(1)
 fn prepare_count() {
-    var boxes = given.box_count;
-    if IS_STORED {
-        boxes = count[0];
-    }
+    let boxes = count[0];
     let beyond_boxes = select(0u, BEYOND_BOXES, boxes > given.box_count);
     let is_beyond = select(beyond_boxes, BEYOND_FILTERS, refused[0] != 0u);
     var own = given;

@@ -5,17 +5,14 @@
 //         pairs             [pair_count] of the step, in canonical order
 //         last_pairs        [last_count] of the last step, in canonical order
 //         event_ends        of events_ends
-//         names             [box_count] IS_RENAMED: the index that each box had; HAS_GENERATIONS: its generation; or nothing that is read
-//         last_generations  [generation_count] of the last step that had some; HAS_GENERATIONS alone
+//         names             [box_count] NAMING_WAS: the index that each box had; NAMING_GENERATIONS: its generation; or nothing that is read
+//         last_generations  [generation_count] of the last step that had some; NAMING_GENERATIONS only
 // Writes  before            [pair_count] places in the last list, or EVENT_CREATED, as up to the next multiple of EVENT_RUN
 // Changes found             [last_count] bits, zero at first
 // An invocation per EVENT_RUN pairs. Both lists ascend: unless boxes moved in the array, the pairs of a span lie between its ends. Where
 // little changed, each is as far behind the first end as behind the first pair. Pairs that are not are looked for one after the other,
 // by bisection behind the one before; where boxes moved, in the place behind it first, and then in the whole list.
 // Source: the binary searches of a merge path, Odeh, Green, Mwassi, Shmueli, Birk 2012, Merge path.
-
-override IS_RENAMED: bool = false;
-override HAS_GENERATIONS: bool = false;
 
 @group(0) @binding(0) var<storage, read> step_counts: StepCounts;
 @group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;
@@ -27,16 +24,19 @@ override HAS_GENERATIONS: bool = false;
 @group(0) @binding(7) var<storage, read_write> found: array<atomic<u32>>;
 @group(0) @binding(8) var<uniform> step_params: StepParams;
 
+// Returns whether boxes moved in the array.
+fn is_renamed() -> bool {
+    return step_params.naming == NAMING_WAS;
+}
+
 // Returns the index that a box had in the last step, or EVENT_CREATED where it is new.
 fn name_of(i: u32) -> u32 {
-    if IS_RENAMED {
+    if is_renamed() {
         return names[i];
     }
     var name = i;
-    if HAS_GENERATIONS {
-        if i < step_counts.generation_count {
-            name = select(EVENT_CREATED, i, last_generations[i] == names[i]);
-        }
+    if step_params.naming == NAMING_GENERATIONS && i < step_counts.generation_count {
+        name = select(EVENT_CREATED, i, last_generations[i] == names[i]);
     }
     return name;
 }
@@ -63,11 +63,11 @@ fn events_find(
         return;
     }
     var ends = vec2<u32>(0u, step_counts.last_count);
-    if !IS_RENAMED {
+    if !is_renamed() {
         ends = vec2<u32>(event_ends[first / EVENT_SPAN], event_ends[first / EVENT_SPAN + 1u]);
     }
     let count = min(EVENT_RUN, step_counts.pair_count - first);
-    let likely = select(ends.x + first % EVENT_SPAN, first, IS_RENAMED);
+    let likely = select(ends.x + first % EVENT_SPAN, first, is_renamed());
     var k = 0u;
     while k < min(count, ends.y - min(likely, ends.y)) && all(last_pairs[likely + k] == named(pairs[first + k])) {
         before[first + k] = likely + k;
@@ -103,7 +103,7 @@ fn look_for(first: u32, behind: u32, ends: vec2<u32>) {
         var place = EVENT_CREATED;
         if pair.y != EVENT_CREATED {
             var looked_up = LookedUp(next, false);
-            if IS_RENAMED && next < ends.y {
+            if is_renamed() && next < ends.y {
                 looked_up.is_there = all(last_pairs[next] == pair);
             }
             if !looked_up.is_there {
@@ -114,7 +114,7 @@ fn look_for(first: u32, behind: u32, ends: vec2<u32>) {
                 note_found(place / 32u, 1u << (place % 32u));
             }
             next = looked_up.place + u32(looked_up.is_there);
-            low = select(next, low, IS_RENAMED);
+            low = select(next, low, is_renamed());
         }
         before[i] = place;
     }

@@ -179,8 +179,8 @@ impl BroadPhase {
     ///
     /// # Errors
     /// [`Error::BadFilter`] for what has no meaning with any boxes; [`Error::Busy`] while a result is to be taken, with a
-    /// [memory budget](Options::memory_budget); [`Error::OutOfMemory`], [`Error::DeviceLost`]. The filters stay as they were. Each call checks whether the
-    /// filters fit its boxes: [`Filters::check`].
+    /// [memory budget](Options::memory_budget); [`Error::OutOfMemory`], [`Error::DeviceLost`]. The filters stay as they were.
+    /// Each call checks whether the filters fit its boxes: [`Filters::check`].
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.check_filters_may_change()?;
         let filters = FilterSet::new(&self.core.gpu, filters)?;
@@ -216,8 +216,8 @@ impl BroadPhase {
     /// # Errors
     /// [`Error::BadFilter`] where the list is shorter, or not in use, or was changed on the device
     /// ([`record_filters`](Self::record_filters)), or a margin is negative or not finite;
-    /// [`Error::Busy`] while a result is to be taken, with a [memory budget](Options::memory_budget): nothing is changed then. [`Error::OutOfMemory`], [`Error::DeviceLost`],
-    /// [`Error::Gpu`]: the list is changed, and the next call uploads it.
+    /// [`Error::Busy`] while a result is to be taken, with a [memory budget](Options::memory_budget): nothing is changed then.
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]: the list is changed, and the next call uploads it.
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.check_filters_may_change()?;
         let changed = self.filters.change(&self.core.gpu, first, values);
@@ -356,7 +356,7 @@ impl BroadPhase {
     /// Starts to compile what [steps](Self::record_events) of `box_count` boxes need, in the way of
     /// [`compile_ahead`](Self::compile_ahead): the search, and the comparison with the last step.
     pub fn compile_events_ahead(&self, box_count: usize) -> Compilation {
-        let others = EventKernels::new(&self.core.gpu).kernels().into_iter().cloned().collect();
+        let others = EventKernels::new(&self.core.gpu).kernels().to_vec();
         self.compile_with(self.needs(box_count, true), others)
     }
 

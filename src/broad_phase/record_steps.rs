@@ -9,10 +9,11 @@ use crate::Error;
 use crate::constants::EVENT_CREATED;
 use crate::gpu::timing::Timer;
 use crate::memory::Call;
-use crate::pairs::events::{Compared, EventBuffers, EventRoom, Naming};
-use crate::pairs::recorded::checked_naming;
+use crate::pairs::events::{Compared, EventBuffers, EventRoom};
+use crate::pairs::recorded::check_identity;
 
-/// Events that were left on the GPU by [`BroadPhase::record_events`]. The buffers are handles: they are cloned in no time, and
+/// Events that were left on the GPU by [`BroadPhase::record_events`] or
+/// [`Tree::record_overlap_events`](crate::Tree::record_overlap_events). The buffers are handles: they are cloned in no time, and
 /// stay the same until the engine allocates others. All lists are in canonical order.
 ///
 /// A step that could not be compared does not count: the next one is compared with the step before. The lists of its
@@ -115,9 +116,9 @@ impl BroadPhase {
         let box_count = given.at_most();
         self.check_canonical("PairOrder::Canonical where events are recorded")?;
         self.core.flight.check_idle()?;
-        let naming = checked_naming(&self.core.gpu, identity, box_count)?;
+        check_identity(&self.core.gpu, identity, box_count)?;
         self.check_given(boxes, given)?;
-        let call = self.make_room_for_events(box_count, naming)?;
+        let call = self.make_room_for_events(box_count)?;
         let lent = self.arrived.lend_timer(&self.core.gpu, Timed::Search)?;
         let timer = lent.as_ref().map(|lent| &lent.arrival);
         let recorded = self.record_search(encoder, &call, boxes, given, timer);
@@ -127,7 +128,7 @@ impl BroadPhase {
             return Err(error);
         }
         if let Some(results) = &mut self.core.workspace.made_mut()?.results {
-            // They are those of a step.
+            // A window would overwrite the pairs of the step.
             results.has_windows = false;
         }
         self.arrived.record_times(encoder, Timed::Search, lent);
@@ -157,7 +158,7 @@ impl BroadPhase {
     }
 
     /// Makes room for a search and its events, compiles the kernels of both, and returns what the search does.
-    fn make_room_for_events(&mut self, box_count: u32, naming: Naming<()>) -> Result<Call, Error> {
+    fn make_room_for_events(&mut self, box_count: u32) -> Result<Call, Error> {
         if !self.recorded.is_in_use() {
             self.apply_budget(true);
         }
@@ -169,7 +170,7 @@ impl BroadPhase {
             }
             (error, _) => error,
         });
-        let made = made.and_then(|call| self.make_event_buffers(naming).map(|()| call));
+        let made = made.and_then(|call| self.make_event_buffers().map(|()| call));
         if !self.recorded.is_in_use() {
             self.apply_budget(false);
         }
@@ -177,9 +178,9 @@ impl BroadPhase {
     }
 
     /// Makes room for the events of as many pairs and boxes as there is room for, or as many as half of the budget has room for.
-    fn make_event_buffers(&mut self, naming: Naming<()>) -> Result<(), Error> {
+    fn make_event_buffers(&mut self) -> Result<(), Error> {
         let Self { core, recorded, .. } = self;
-        recorded.compile(&core.gpu, &naming)?;
+        recorded.compile(&core.gpu)?;
         let plan = &core.workspace.made()?.plan;
         let wanted = EventRoom { pairs: plan.pair_capacity.into(), generations: plan.box_count.into() };
         let now = recorded.room();

@@ -24,11 +24,8 @@ pub const KERNELS: &[Source] = &[FILTER, WORLDS, PLANES, COUNT, BOXES];
 #[derive(Debug)]
 pub struct Prepare {
     count: Kernel,
-    stored_count: Kernel,
     boxes: Kernel,
-    words: Kernel,
-    flags: Kernel,
-    margins: Kernel,
+    filter: Kernel,
     worlds: Kernel,
     planes: Kernel,
     changes: Constants<FilterChange>,
@@ -39,11 +36,8 @@ impl Prepare {
     pub fn new(gpu: &Gpu) -> Self {
         Self {
             count: Kernel::new(gpu, &COUNT),
-            stored_count: Kernel::specialised(gpu, &COUNT, &["IS_STORED"]),
             boxes: Kernel::new(gpu, &BOXES),
-            words: Kernel::new(gpu, &FILTER),
-            flags: Kernel::specialised(gpu, &FILTER, &["IS_FLAGS"]),
-            margins: Kernel::specialised(gpu, &FILTER, &["IS_MARGINS"]),
+            filter: Kernel::new(gpu, &FILTER),
             worlds: Kernel::new(gpu, &WORLDS),
             planes: Kernel::new(gpu, &PLANES),
             changes: Constants::new("filter_change"),
@@ -61,15 +55,15 @@ impl Prepare {
         params: &Buffer<Params>,
         block_sizes: &Buffer<[u32; 3]>,
     ) {
-        let kernel = if count.is_some() { &self.stored_count } else { &self.count };
         let buffers = [
             ("given", given.all()),
-            ("count", count.unwrap_or_else(|| refused.all())),
+            // The number of boxes is the first of the parameters.
+            ("count", count.unwrap_or_else(|| given.all())),
             ("refused", refused.all()),
             ("params", params.all()),
             ("block_sizes", block_sizes.all()),
         ];
-        kernel.dispatch(pass, 1, &buffers);
+        self.count.dispatch(pass, 1, &buffers);
     }
 
     /// Records the putting of `given` values in a list by box, which lies in `words`. The kernel is compiled by the first call on
@@ -87,13 +81,10 @@ impl Prepare {
         words: &Buffer<T>,
     ) -> Result<(), Error> {
         let FilterChange { first, count, .. } = change;
-        let (kernel, words_changed) = match kept {
-            Kept::Words => (&self.words, count),
-            Kept::Margins => (&self.margins, count),
-            Kept::Flags => (&self.flags, (first + count).div_ceil(32) - first / 32),
-        };
+        let words_changed = if kept == Kept::Flags { (first + count).div_ceil(32) - first / 32 } else { count };
+        let change = FilterChange { kept: kept as u32, ..change };
         let buffers = [("given", given), ("words", words.all())];
-        self.record_change(gpu, pass, kernel, words_changed, change, &buffers)
+        self.record_change(gpu, pass, &self.filter, words_changed, change, &buffers)
     }
 
     /// Records the putting of the numbers of `given` worlds in their list, in the way of [`record_filter`](Self::record_filter).
@@ -150,9 +141,9 @@ impl Prepare {
         [&self.boxes]
     }
 
-    /// Returns the kernels that are dispatched where the number of boxes lies in a buffer, and where filters may be refused.
-    pub fn count_kernels(&self) -> [&Kernel; 2] {
-        [&self.stored_count, &self.count]
+    /// Returns the kernel that is dispatched where the number of boxes lies in a buffer, and where filters may be refused.
+    pub fn count_kernel(&self) -> &Kernel {
+        &self.count
     }
 
     /// Records the preparing of the first `n` boxes: they are grown by their `margins`, and the whole space stands in place

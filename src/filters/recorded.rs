@@ -77,7 +77,7 @@ impl FilterSet {
         let scopes = gpu.open_scopes();
         let world_ids = self.world_ids.as_ref().filter(|_| list == WORLD);
         let world_count = world_ids.map_or(0, |ids| ids.len() as u32);
-        let change = FilterChange { place, first, count, world_count };
+        let change = FilterChange { place, first, count, world_count, kept: 0 };
         let mut pass = Pass::begin(gpu, encoder);
         let words = &self.lists.words;
         if let Some(ids) = world_ids {
@@ -154,7 +154,7 @@ impl FilterSet {
         let Change { gpu, encoder, prepare } = to;
         self.upload(gpu, box_count as usize, false)?;
         let place = self.lists.place_of_half_spaces();
-        let change = FilterChange { place, first, count, world_count: 0 };
+        let change = FilterChange { place, first, count, world_count: 0, kept: 0 };
         let scopes = gpu.open_scopes();
         let mut pass = Pass::begin(gpu, encoder);
         prepare.record_planes(gpu, &mut pass, change, given, &self.lists.words)?;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::Error;
+use crate::constants::{KEPT_FLAGS, KEPT_MARGINS, KEPT_WORDS};
 
 /// Declares the filters; `src/filters/rows.rs` explains a row. Kernels that test pairs read the lists that are `tested`.
 macro_rules! filter_table {
@@ -185,13 +186,14 @@ pub struct Tested<'a> {
 
 /// Says how the values of a list by box are kept on the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Kept {
-    /// A word each.
-    Words,
-    /// A bit each, 32 to a word, the first one lowest.
-    Flags,
-    /// A word each, the bits of an `f32` that is finite and not negative.
-    Margins,
+    /// A `u32` each.
+    Words = KEPT_WORDS,
+    /// A bit each, 32 to a `u32`, the first one lowest.
+    Flags = KEPT_FLAGS,
+    /// A `u32` each, the bits of an `f32` that is finite and not negative.
+    Margins = KEPT_MARGINS,
 }
 
 /// A type of values of lists by box.

@@ -9,6 +9,7 @@ use bytemuck::Pod;
 use super::Gpu;
 use super::bind_groups::Owned;
 use super::host_copy;
+use super::table::CONSTANT;
 use crate::Error;
 
 /// A buffer of `len` elements of type `T` on the GPU, for kernels to read and write. A clone is the same buffer.
@@ -59,7 +60,7 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// [`Error::OutOfMemory`] where the device has no room for it.
     pub fn uniform(gpu: &Gpu, label: &str, values: &[T]) -> Result<Self, Error> {
-        Self::of(gpu, label, values, wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST)
+        Self::of(gpu, label, values, CONSTANT)
     }
 
     /// Makes a buffer of these values.

@@ -4,7 +4,7 @@ use std::mem::offset_of;
 
 use bytemuck::Zeroable;
 
-use crate::constants::{EVENT_BLOCK, EVENT_SPAN, NAMING_GENERATIONS, NAMING_INDEX, NAMING_WAS};
+use crate::constants::{EVENT_BLOCK, EVENT_SPAN};
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
 use crate::gpu::Gpu;
@@ -32,48 +32,15 @@ pub const LIST: Source = source!("pairs/events_list");
 /// The source of `events_keep`.
 pub const KEEP: Source = source!("pairs/events_keep");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[BEGIN, ENDS, FIND, COUNT, SCAN, HEADERS, LIST, KEEP];
-
-/// The switches of `events_find` for each way of naming boxes, by `NAMING_*`.
-const FIND_SWITCHES: [&[&str]; 3] = [&[], &["HAS_GENERATIONS"], &["IS_RENAMED"]];
-const _: () = assert!(NAMING_INDEX == 0 && NAMING_GENERATIONS == 1 && NAMING_WAS == 2);
+pub const KERNELS: [Source; 8] = [BEGIN, ENDS, FIND, COUNT, SCAN, HEADERS, LIST, KEEP];
 
 /// The kernels of the stage `events`.
 #[derive(Debug)]
 pub struct EventKernels {
     gpu: Gpu,
-    begin: Kernel,
-    ends: Kernel,
-    /// For each way of naming boxes.
-    finds: [Kernel; 3],
-    count: Kernel,
-    scan: Kernel,
-    headers: Kernel,
-    list: Kernel,
-    keep: Kernel,
+    /// Those of [`KERNELS`].
+    kernels: [Kernel; 8],
     params: Constants<StepParams>,
-}
-
-/// Says which box of the last step each box of a step is, with what lies on the GPU.
-#[derive(Clone, Copy, Debug)]
-pub enum Naming<T> {
-    /// The one with the same index.
-    Index,
-    /// The one with the same index, if this number is the same as in the last step that had such numbers.
-    Generations(T),
-    /// The one with this index in the last step.
-    Was(T),
-}
-
-impl<T> Naming<T> {
-    /// Returns what stands for it on the GPU.
-    fn code(&self) -> u32 {
-        match self {
-            Self::Index => NAMING_INDEX,
-            Self::Generations(_) => NAMING_GENERATIONS,
-            Self::Was(_) => NAMING_WAS,
-        }
-    }
 }
 
 /// The pairs of a step.
@@ -217,43 +184,27 @@ impl EventKernels {
     pub fn new(gpu: &Gpu) -> Self {
         Self {
             gpu: gpu.clone(),
-            begin: Kernel::new(gpu, &BEGIN),
-            ends: Kernel::new(gpu, &ENDS),
-            finds: FIND_SWITCHES.map(|switches| Kernel::specialised(gpu, &FIND, switches)),
-            count: Kernel::new(gpu, &COUNT),
-            scan: Kernel::new(gpu, &SCAN),
-            headers: Kernel::new(gpu, &HEADERS),
-            list: Kernel::new(gpu, &LIST),
-            keep: Kernel::new(gpu, &KEEP),
+            kernels: KERNELS.map(|source| Kernel::new(gpu, &source)),
             params: Constants::new("step_params"),
         }
     }
 
-    /// Compiles the kernels of the stage, for boxes that are named so, as far as they are not yet.
+    /// Compiles the kernels of the stage that are not compiled yet.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`].
-    pub fn compile<T>(&self, naming: &Naming<T>) -> Result<(), Error> {
-        kernel::compile(&self.gpu, &self.kernels_for(naming))
+    pub fn compile(&self) -> Result<(), Error> {
+        kernel::compile(&self.gpu, &self.kernels.each_ref())
     }
 
-    /// Lists the kernels of the stage, for boxes that are named so.
-    fn kernels_for<T>(&self, naming: &Naming<T>) -> [&Kernel; 8] {
-        let find = &self.finds[naming.code() as usize];
-        let Self { begin, ends, count, scan, headers, list, keep, .. } = self;
-        [begin, ends, find, count, scan, headers, list, keep]
+    /// Returns the kernels of the stage.
+    pub fn kernels(&self) -> &[Kernel] {
+        &self.kernels
     }
 
-    /// Lists the kernels of the stage, for boxes that are named in any way.
-    pub fn kernels(&self) -> Vec<&Kernel> {
-        let mut kernels = self.kernels_for(&Naming::<()>::Index).to_vec();
-        kernels.extend(&self.finds[1..]);
-        kernels
-    }
-
-    /// Records the comparison of the pairs of a step, in canonical order, with those of the last one, whose place they take. `params` are those of the search. `found` was [cleared](EventBuffers::record_clear). There is
-    /// room for all pairs that the list has room for, and for
-    /// the generations.
+    /// Records the comparison of the pairs of a step, in canonical order, with those of the last one, whose place they take. `params` are those
+    /// of the search. `naming` is a `NAMING_*`, and `names` has the numbers of all boxes, or is any buffer for `NAMING_INDEX`. `found` was
+    /// [cleared](EventBuffers::record_clear). There is room for all pairs that the list has room for, and for the generations.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -265,19 +216,13 @@ impl EventKernels {
         vertices_per_pair: u32,
         step: Compared,
         filters: &FilterLists,
-        naming: Naming<wgpu::BindingResource<'_>>,
+        (naming, names): (u32, wgpu::BindingResource<'_>),
         buffers: &EventBuffers,
     ) -> Result<(), Error> {
         let Compared { pairs, header, is_join } = step;
         let EventBuffers { room, lists, last } = buffers;
-        let code = naming.code();
-        let names = match naming {
-            // Nothing is read of it.
-            Naming::Index => lists.event_tiles.all(),
-            Naming::Generations(names) | Naming::Was(names) => names,
-        };
         let capacity = room.pairs as u32;
-        let own = StepParams { capacity, naming: code, vertices_per_pair, is_join: is_join.into() };
+        let own = StepParams { capacity, naming, vertices_per_pair, is_join: is_join.into() };
         let step_params = &self.params.get(&self.gpu, own)?;
         let own = [
             ("params", params.all()),
@@ -288,14 +233,15 @@ impl EventKernels {
         ];
         let all = [own.into(), filters.bound(), lists.bound(), last.bound()].concat();
         let sizes = last.step_sizes.raw();
-        self.begin.dispatch(pass, 1, &all);
-        self.ends.dispatch_indirect(pass, sizes, offset_of!(StepSizes, ends), &all);
-        self.finds[code as usize].dispatch_indirect(pass, sizes, offset_of!(StepSizes, find), &all);
-        self.count.dispatch_indirect(pass, sizes, offset_of!(StepSizes, count), &all);
-        self.scan.dispatch(pass, 1, &all);
-        self.headers.dispatch(pass, 1, &all);
-        self.list.dispatch_indirect(pass, sizes, offset_of!(StepSizes, list), &all);
-        self.keep.dispatch_indirect(pass, sizes, offset_of!(StepSizes, keep), &all);
+        let [begin, ends, find, count, scan, headers, list, keep] = &self.kernels;
+        begin.dispatch(pass, 1, &all);
+        ends.dispatch_indirect(pass, sizes, offset_of!(StepSizes, ends), &all);
+        find.dispatch_indirect(pass, sizes, offset_of!(StepSizes, find), &all);
+        count.dispatch_indirect(pass, sizes, offset_of!(StepSizes, count), &all);
+        scan.dispatch(pass, 1, &all);
+        headers.dispatch(pass, 1, &all);
+        list.dispatch_indirect(pass, sizes, offset_of!(StepSizes, list), &all);
+        keep.dispatch_indirect(pass, sizes, offset_of!(StepSizes, keep), &all);
         Ok(())
     }
 }

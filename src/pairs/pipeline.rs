@@ -139,7 +139,7 @@ impl Pipeline {
         let mut kernels = if needs.prepares_boxes { prepare.to_vec() } else { Vec::new() };
         if needs.takes_excluded {
             kernels.extend(self.exclude.kernels().into_iter().chain(self.grid.sort()?.kernels()));
-            kernels.extend(self.prepare.count_kernels());
+            kernels.push(self.prepare.count_kernel());
         }
         if needs.tests_all_pairs {
             let (small, include) = self.small.kernels(needs.tests_filters);

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::events::{Compared, EventBuffers, EventKernels, EventRoom, Naming};
+use super::events::{Compared, EventBuffers, EventKernels, EventRoom};
+use crate::constants::{NAMING_GENERATIONS, NAMING_INDEX, NAMING_WAS};
 use crate::filters::lists::FilterLists;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -65,12 +66,12 @@ impl RecordedSteps {
         if Arc::strong_count(&self.on_the_way) > 1 { Err(Error::Busy) } else { Ok(()) }
     }
 
-    /// Compiles the kernels for steps whose boxes are named so, as far as they are not yet.
+    /// Compiles the kernels of steps that are not compiled yet.
     ///
     /// # Errors
     /// As [`EventKernels::compile`].
-    pub fn compile(&mut self, gpu: &Gpu, naming: &Naming<()>) -> Result<(), Error> {
-        self.kernels.get_or_insert_with(|| EventKernels::new(gpu)).compile(naming)
+    pub fn compile(&mut self, gpu: &Gpu) -> Result<(), Error> {
+        self.kernels.get_or_insert_with(|| EventKernels::new(gpu)).compile()
     }
 
     /// Returns the capacity.
@@ -132,17 +133,17 @@ impl RecordedSteps {
         let (Some(kernels), Some(buffers)) = (&self.kernels, &self.buffers) else {
             return Err(Error::NothingRecorded);
         };
-        // Without boxes there is nothing to bind, and nothing is read of what stands for it.
-        let bind = |numbers| bind(numbers, bytes::<u32>(box_count)).unwrap_or_else(|| buffers.lists.event_tiles.all());
-        let naming = match identity {
-            GpuIdentity::Index => Naming::Index,
-            GpuIdentity::Generations(numbers) => Naming::Generations(bind(numbers)),
-            GpuIdentity::Was(numbers) => Naming::Was(bind(numbers)),
+        let (naming, numbers) = match identity {
+            GpuIdentity::Index => (NAMING_INDEX, None),
+            GpuIdentity::Generations(numbers) => (NAMING_GENERATIONS, bind(numbers, bytes::<u32>(box_count))),
+            GpuIdentity::Was(numbers) => (NAMING_WAS, bind(numbers, bytes::<u32>(box_count))),
         };
+        // Without numbers or boxes, kernels read nothing of the buffer in their place.
+        let names = numbers.unwrap_or_else(|| buffers.lists.event_tiles.all());
         let scopes = gpu.open_scopes();
         buffers.record_clear(encoder);
         let mut pass = Pass::begin_timed(gpu, encoder, timer);
-        kernels.record(&mut pass, params, vertices_per_pair, step, filters, naming, buffers)?;
+        kernels.record(&mut pass, params, vertices_per_pair, step, filters, (naming, names), buffers)?;
         pass.finish()?;
         drop(pass);
         let on_the_way = Arc::clone(&self.on_the_way);
@@ -174,16 +175,15 @@ impl RecordedSteps {
     }
 }
 
-/// Checks the numbers of an identity, and returns how it names boxes.
+/// Checks the numbers of an identity.
 ///
 /// # Errors
 /// [`Error::BadBuffer`].
-pub fn checked_naming(gpu: &Gpu, identity: GpuIdentity<'_>, box_count: u32) -> Result<Naming<()>, Error> {
-    let (buffer, numbers, naming) = match identity {
-        GpuIdentity::Index => return Ok(Naming::Index),
-        GpuIdentity::Generations(numbers) => ("generations", numbers, Naming::Generations(())),
-        GpuIdentity::Was(numbers) => ("was", numbers, Naming::Was(())),
+pub fn check_identity(gpu: &Gpu, identity: GpuIdentity<'_>, box_count: u32) -> Result<(), Error> {
+    let (buffer, numbers) = match identity {
+        GpuIdentity::Index => return Ok(()),
+        GpuIdentity::Generations(numbers) => ("generations", numbers),
+        GpuIdentity::Was(numbers) => ("was", numbers),
     };
-    check(gpu, numbers, bytes::<u32>(box_count), buffer, || format!("the numbers of {box_count} boxes"))?;
-    Ok(naming)
+    check(gpu, numbers, bytes::<u32>(box_count), buffer, || format!("the numbers of {box_count} boxes"))
 }

@@ -7,7 +7,7 @@ use super::{GpuBatch, GpuShape, Tree};
 use crate::filters::lists::FilterLists;
 use crate::layout::Params;
 use crate::pairs::events::{Compared, EventRoom};
-use crate::pairs::recorded::{RecordedSteps, checked_naming};
+use crate::pairs::recorded::{RecordedSteps, check_identity};
 use crate::{Error, GpuEvents, GpuIdentity};
 
 /// The recorded steps of a tree, with filters that no pair is at rest by.
@@ -66,7 +66,7 @@ impl Tree {
         identity: GpuIdentity<'_>,
     ) -> Result<GpuEvents, Error> {
         let (count, vertices_per_pair) = (batch.query_count, batch.vertices_per_pair);
-        let naming = checked_naming(&self.gpu, identity, count)?;
+        check_identity(&self.gpu, identity, count)?;
         let steps = match &mut self.steps {
             Some(steps) => steps,
             steps => {

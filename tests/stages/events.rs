@@ -167,12 +167,7 @@ fn in_a_join_the_first_box_alone_is_named() {
 
 fn check_find(is_join: bool, lists: &[Lists]) {
     for (naming, names, then) in names() {
-        let switches: &[&str] = match naming {
-            NAMING_GENERATIONS => &["HAS_GENERATIONS"],
-            NAMING_WAS => &["IS_RENAMED"],
-            _ => &[],
-        };
-        let kernel = Kernel::specialised(gpu(), &events::FIND, switches);
+        let kernel = Kernel::new(gpu(), &events::FIND);
         let (names_now, generations) = (upload(&names), upload(&then));
         let params = uniform(StepParams { naming, is_join: is_join.into(), ..StepParams::zeroed() });
         for (number, Lists { pairs, last }) in lists.iter().enumerate() {

@@ -134,7 +134,7 @@ fn check_filter(place: u32, first: u32, count: u32, kept: Kept, random: &mut Ran
             _ => random.next() as u32 & (random.next() as u32 % 3).wrapping_neg(),
         })
         .collect();
-    let change = FilterChange { place, first, count, world_count: 0 };
+    let change = FilterChange { place, first, count, world_count: 0, kept: 0 };
     let (words_now, given_now) = (guarded(&words), upload(&given));
     run(|pass| {
         PREPARE.record_filter(gpu(), pass, kept, change, given_now.all(), &words_now).unwrap();
@@ -177,7 +177,7 @@ fn numbers_of_worlds_are_put_as_by_the_mirror_and_no_two_are_equal() {
         given.extend((0..300).map(|_| random.next() as u32));
         for (place, first) in [(0, 0), (3, 70)] {
             let count = given.len() as u32;
-            let change = FilterChange { place, first, count, world_count: world_ids.len() as u32 };
+            let change = FilterChange { place, first, count, world_count: world_ids.len() as u32, kept: 0 };
             let words: Vec<u32> = (0..place + first + count + 9).map(|_| random.next() as u32).collect();
             let words_now = guarded(&words);
             let (given_now, ids_now) = (upload(&given), upload(&world_ids));
@@ -208,7 +208,7 @@ fn half_spaces_are_put_as_by_the_mirror() {
             };
             let given: Vec<[f32; 4]> = (0..n).map(|_| std::array::from_fn(|_| number())).collect();
             let words: Vec<u32> = (0..place + 4 * (first + n) + 3).map(|_| random.next() as u32).collect();
-            let change = FilterChange { place, first, count: n, world_count: 0 };
+            let change = FilterChange { place, first, count: n, world_count: 0, kept: 0 };
             let (words_now, given_now) = (guarded(&words), upload(&given));
             run(|pass| {
                 PREPARE.record_planes(gpu(), pass, change, given_now.all(), &words_now).unwrap();
