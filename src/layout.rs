@@ -199,7 +199,8 @@ twins! {
         /// pairs are 0; or 5 where there are more boxes than [room](crate::GpuCount::Stored) for them, or 6 where there are more pairs to
         /// [exclude](crate::BroadPhase::record_exclude): none was tested.
         /// Of [events](crate::GpuEvents): 0, or a number of a step that does not count, and both numbers of pairs are 0: 1, 2,
-        /// 5 and 6 as in the header of all pairs, or 4 where two boxes were said to be one of the last step.
+        /// 5 and 6 as in the header of all pairs; 3 where a query of a tree is unfinished; 4 where two boxes were said to be one
+        /// of the last step.
         pub overflow: u32,
         /// Pairs in the list.
         pub written: u32,
@@ -276,8 +277,8 @@ twins! {
         pub first: u32,
         pub count: u32,
         pub world_count: u32,
-    }
         pub kept: u32,
+    }
 
     /// What there is room for where pairs to exclude come from a buffer.
     #[allow(missing_docs)]

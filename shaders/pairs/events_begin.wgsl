@@ -1,13 +1,13 @@
 // events_begin: how many pairs a step has, and the sizes of what follows.
 //
 // Reads   step_params
-//         header        of the list of the step
+//         header        of the list of the step; that of pairs has the same first fields
 // Changes step_counts   pair_count, refused
 // Writes  step_sizes    of events_ends, events_find and events_count
 // One invocation.
 
 @group(0) @binding(0) var<uniform> step_params: StepParams;
-@group(0) @binding(1) var<storage, read> header: PairHeader;
+@group(0) @binding(1) var<storage, read> header: QueryHeader;
 @group(0) @binding(2) var<storage, read_write> step_counts: StepCounts;
 @group(0) @binding(3) var<storage, read_write> step_sizes: StepSizes;
 
@@ -18,6 +18,10 @@ fn events_begin() {
     var refused = header.overflow;
     if refused == 0u && header.written > step_params.capacity {
         refused = OVERFLOW_PAIRS;
+    }
+    // The list of an unfinished query is empty, and its pairs would be lost.
+    if step_params.is_join != 0u && header.unfinished > 0u {
+        refused = OVERFLOW_UNFINISHED;
     }
     let pair_count = select(header.written, 0u, refused != 0u);
     let last_count = select(step_counts.last_count, 0u, refused != 0u);

@@ -29,13 +29,16 @@ impl Tree {
     /// step. A pair is a shape of the batch and a box of the tree, which is the same box from step to step: this is for boxes that
     /// stay, and shapes that move among them. `identity` says which shape of the last step each shape is.
     ///
-    /// The last step is the last one that was submitted and counted. A step with more pairs than `capacity`, or with a query that is
-    /// [unfinished](crate::QueryHeader::unfinished), does not count: its events are empty, their headers say so, and the next step
-    /// is compared with the one before. All lists are in canonical order. `persisting` has all pairs of both steps, since no filter
-    /// here says who is at rest.
+    /// `capacity` is the most pairs of the step. The last step is the last one that was submitted and counted. A step with more pairs
+    /// than `capacity`, or with an [unfinished](crate::QueryHeader::unfinished) query, does not count: its events are empty, their
+    /// headers have its [`overflow`](crate::PairHeader::overflow), and the next step is compared with the one before. All lists are in
+    /// canonical order. `persisting` has all pairs of both steps.
     ///
-    /// Events take 37 bytes of GPU memory for each pair of `capacity`; [`forget_steps`](Self::forget_steps) frees them. Where
-    /// a step needs larger buffers than the one before, this waits until what was submitted has run, once.
+    /// A tree has one sequence of steps: call this once in each. Call [`forget_steps`](Self::forget_steps) after the tree got other
+    /// boxes. The next recording of the tree overwrites `pairs`. The first call blocks while kernels compile. Events take 37 bytes of GPU
+    /// memory for each pair of `capacity`, and 4 for each shape. A step that needs larger buffers than all steps before **blocks** until
+    /// submitted work completes; a constant `capacity` and number of shapes avoid this. After [`Error::OutOfMemory`] the last step may be
+    /// forgotten.
     ///
     /// ```no_run
     /// use broadsweep::{Aabb, BroadPhase, Error, GpuBatch, GpuIdentity, Tree, wgpu};
@@ -74,7 +77,7 @@ impl Tree {
                 steps.insert(Steps { recorded: RecordedSteps::default(), filters })
             }
         };
-        steps.recorded.compile(&self.gpu, &naming)?;
+        steps.recorded.compile(&self.gpu)?;
         let now = steps.recorded.room();
         let (pairs, generations) = (u64::from(capacity).max(now.pairs), u64::from(count).max(now.generations));
         steps.recorded.ensure(&self.gpu, EventRoom { pairs, generations })?;

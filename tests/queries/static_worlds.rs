@@ -158,6 +158,41 @@ fn a_step_that_does_not_fit_does_not_count() {
 }
 
 #[test]
+fn a_step_with_an_unfinished_query_does_not_count() {
+    let mut statics = vec![Aabb::new([1.0; 3], [2.0; 3]); 8_000];
+    statics[0] = Aabb::new([-9.0; 3], [-8.0; 3]);
+    let [few, many] = [0, 1].map(|i| [statics[i]]);
+    let mut tree = Tree::new(&GPU.clone().with_turns(150)).unwrap();
+    tree.build(&statics).unwrap();
+    let pairs = [Pair { a: 0, b: 0 }];
+    check(&record(&mut tree, &few, CAPACITY, GpuIdentity::Index).unwrap(), &pairs, &[], Some);
+    let (mut encoder, buffer) = (encoder(), upload(&many));
+    let batch = GpuBatch::<Aabb>::new(buffer.slice(..), 1).with_rounds(1);
+    let left = tree.record_overlap_events(&mut encoder, batch, CAPACITY, GpuIdentity::Index).unwrap();
+    let found = Found::of(&mut encoder, &left);
+    GPU.queue().submit([encoder.finish()]);
+    let [created, lost, persisting] = [1, 2, 3].map(|k| found.lists[k].header());
+    for events in [created, lost, persisting] {
+        assert_eq!((events.count, events.written, events.overflow), (0, 0, 3));
+    }
+    // Compared with the step before.
+    check(&record(&mut tree, &few, CAPACITY, GpuIdentity::Index).unwrap(), &pairs, &pairs, Some);
+}
+
+#[test]
+fn pairs_with_a_static_world_can_be_drawn() {
+    let mut tree = Tree::new(&GPU).unwrap();
+    tree.build(&Kind::Uniform.generate(100, 1)).unwrap();
+    let (mut encoder, buffer) = (encoder(), upload(&Kind::Uniform.generate(10, 2)));
+    let batch = GpuBatch::<Aabb>::new(buffer.slice(..), 10);
+    let left = tree.record_overlap_events(&mut encoder, batch, CAPACITY, GpuIdentity::Index).unwrap();
+    for list in [&left.pairs, &left.created, &left.lost, &left.persisting] {
+        assert!(list.pairs.usage().contains(wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::STORAGE));
+        assert!(list.arguments.usage().contains(wgpu::BufferUsages::INDIRECT));
+    }
+}
+
+#[test]
 fn overlaps_are_pairs_in_canonical_order_with_arguments_to_draw_them() {
     let statics = Kind::Uniform.generate(900, 1);
     let spheres: Vec<Sphere> = (0..50).map(|i| Sphere { center: [i as f32 / 50.0, 0.5, 0.5], radius: 0.1 }).collect();
