@@ -8,15 +8,15 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::Tree;
-use super::node::{self, Center, ORDINARY, Real, Sight};
+use super::node::{self, Center, Node, ORDINARY, Real, Sight};
 use super::pauses::Pauses;
 use super::point_packet::{Around, POINTS};
 use super::ray_packet::{self, Packet};
-use super::visit::{self, AllHits, FirstHits, NearestBoxes, Ranking, Touching};
+use super::visit::{self, AllHits, First, Met, Ranking, Touching};
 use super::walk::{Stack, Visitor, walk};
 use crate::cpu::radix;
-use crate::queries::{Asker, Distance, Entry, Path, Region, Start, is_in_order, make_room};
-use crate::{Answers, Batch, Cast, Error, Hit, Lists, Near, NearestQuery, QueryReport};
+use crate::queries::{Distance, Entry, Path, Region, Start, is_in_order, make_room};
+use crate::{Aabb, Answers, Batch, Cast, Error, Hit, Lists, Near, NearestQuery, QueryReport};
 
 /// Queries that a thread takes at a time.
 const CHUNK: usize = 1 << 8;
@@ -395,14 +395,15 @@ impl<Q> Asked<'_, Q> {
 
     fn first_hits_in<F: Stacked>(&self, i: usize, path: &Path, scratch: &mut Scratch<Entry>) {
         let (ranking, stack) = F::stack(scratch);
-        let (path, sight, limit) = (*path, Sight::<F>::new(path), F::limit(f64::from(path.limit)));
-        let asker = self.batch.filters.asker(i);
-        if self.keeps_all {
-            self.walk(&asker, stack, &mut FirstHits { path, sight, limit, ranking, meets: |_| true });
-        } else {
-            let meets = |id| asker.meets(self.tree.filters(), id);
-            self.walk(&asker, stack, &mut FirstHits { path, sight, limit, ranking, meets });
-        }
+        let (path, sight) = (*path, Sight::<F>::new(path));
+        let mut visitor = First {
+            limit: F::limit(f64::from(path.limit)),
+            ranking,
+            look: move |node: &Node, limit| sight.through(node, limit),
+            key: move |aabb: &Aabb| path.enter(aabb).map(|entry| (entry, entry.approximate)),
+            compare: move |a: &Entry, b: &Entry| path.compare_entries(a, b),
+        };
+        self.walk(i, stack, &mut visitor);
     }
 
     /// Shows each box that the path of query `i` hits, until `hit` returns that it is enough.
@@ -423,13 +424,7 @@ impl<Q> Asked<'_, Q> {
     ) {
         let (_, stack) = F::stack(scratch);
         let (path, sight, limit) = (*path, Sight::<F>::new(path), F::limit(f64::from(path.limit)));
-        let (asker, is_done) = (self.batch.filters.asker(i), false);
-        if self.keeps_all {
-            self.walk(&asker, stack, &mut AllHits { path, sight, limit, meets: |_| true, hit, is_done });
-        } else {
-            let meets = |id| asker.meets(self.tree.filters(), id);
-            self.walk(&asker, stack, &mut AllHits { path, sight, limit, meets, hit, is_done });
-        }
+        self.walk(i, stack, &mut AllHits { path, sight, limit, hit, is_done: false });
     }
 
     /// Appends the boxes that touch the shape of query `i`.
@@ -443,48 +438,55 @@ impl<Q> Asked<'_, Q> {
         scratch: &mut Scratch<()>,
         out: &mut Vec<u32>,
     ) -> Result<(), Error> {
-        let stack = &mut scratch.single;
-        let (asker, bounds, result) = (self.batch.filters.asker(i), region.bounds(), Ok(()));
-        if self.keeps_all {
-            let mut visitor = Touching { region, bounds, meets: |_| true, out, result };
-            self.walk(&asker, stack, &mut visitor);
-            return visitor.result;
-        }
-        let meets = |id| asker.meets(self.tree.filters(), id);
-        let mut visitor = Touching { region, bounds, meets, out, result };
-        self.walk(&asker, stack, &mut visitor);
+        let bounds = region.bounds();
+        let mut visitor = Touching { region, bounds, out, result: Ok(()) };
+        self.walk(i, &mut scratch.single, &mut visitor);
         visitor.result
     }
 
     fn nearest_in<F: Stacked>(&self, i: usize, query: &NearestQuery, scratch: &mut Scratch<Distance>) {
         let NearestQuery { point, radius } = *query;
-        let asker = self.batch.filters.asker(i);
+        let world = self.batch.filters.asker(i).world;
         let mut limit = query.radius_square();
-        if let Some((last, world, square)) = scratch.last
+        if let Some((last, last_world, square)) = scratch.last
             && self.keeps_all
-            && world == asker.world
+            && last_world == world
         {
             // As many boxes as are asked for are no farther than those of the last query and the way from it.
             let way: f64 = (0..3).map(|k| (f64::from(point[k]) - f64::from(last[k])).powi(2)).sum();
             let reach = square.sqrt() + way.sqrt();
             limit = limit.min(reach * reach * (1.0 + 1e-12));
         }
-        let (center, limit) = (Center::<F>::new(&point), F::limit(limit));
+        let center = Center::<F>::new(&point);
         let (ranking, stack) = F::stack(scratch);
-        if self.keeps_all {
-            self.walk(&asker, stack, &mut NearestBoxes { point, radius, center, limit, ranking, meets: |_| true });
-        } else {
-            let meets = |id| asker.meets(self.tree.filters(), id);
-            self.walk(&asker, stack, &mut NearestBoxes { point, radius, center, limit, ranking, meets });
-        }
-        scratch.last = scratch.ranking.last().map(|square| (point, asker.world, square));
+        let key = move |aabb: &Aabb| {
+            let distance = Distance::between(&point, aabb)?;
+            distance.compare_radius(radius, &point).is_le().then_some((distance, distance.approximate))
+        };
+        let mut visitor = First {
+            limit: F::limit(limit),
+            ranking,
+            look: move |node: &Node, limit| center.around(node, limit),
+            key,
+            compare: move |a: &Distance, b: &Distance| a.compare(b, &point),
+        };
+        self.walk(i, stack, &mut visitor);
+        scratch.last = scratch.ranking.last().map(|square| (point, world, square));
     }
 
     fn is_ordinary(&self, path: &Path) -> bool {
         self.tree.levels.is_ordinary && node::is_ordinary(path)
     }
 
-    fn walk<V: Visitor>(&self, asker: &Asker, stack: &mut Stack<V::Known>, visitor: &mut V) {
-        walk(&self.tree.levels, &self.tree.ids, &self.tree.worlds.of(asker.world), stack, visitor);
+    /// Shows the visitor of query `i` the boxes that its filters leave.
+    fn walk<V: Visitor>(&self, i: usize, stack: &mut Stack<V::Known>, visitor: &mut V) {
+        let asker = self.batch.filters.asker(i);
+        let (levels, ids, ranges) = (&self.tree.levels, &self.tree.ids, self.tree.worlds.of(asker.world));
+        if self.keeps_all {
+            walk(levels, ids, &ranges, stack, visitor);
+        } else {
+            let meets = |id| asker.meets(self.tree.filters(), id);
+            walk(levels, ids, &ranges, stack, &mut Met { visitor, meets });
+        }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use super::node::{Center, Node, Real, Sight, WIDTH};
+use super::node::{Node, Real, Sight, WIDTH};
 use super::walk::Visitor;
 use crate::exact::DOUBT;
-use crate::queries::{Distance, Entry, Path, Region, make_room};
+use crate::queries::{Entry, Path, Region, make_room};
 use crate::{Aabb, Error};
 
 /// The most answers that are kept in order. More are put in order at the end, and now and then the later half is dropped.
@@ -129,22 +129,32 @@ fn then_index<K>(compare: impl Fn(&K, &K) -> Ordering) -> impl Fn(&(K, u32), &(K
     move |a, b| compare(&a.0, &b.0).then(a.1.cmp(&b.1))
 }
 
-/// Looks for the first boxes that a path hits.
-pub struct FirstHits<'a, F: Real, M> {
-    pub path: Path,
-    pub sight: Sight<F>,
+/// Finds the first boxes by a key.
+pub struct First<'a, F, K, L, R, C> {
+    /// No box beyond it is among the first.
     pub limit: F,
-    pub ranking: &'a mut Ranking<Entry>,
-    pub meets: M,
+    pub ranking: &'a mut Ranking<K>,
+    /// Returns a bit for each child of a node within the limit, and how near each child is.
+    pub look: L,
+    /// Returns the key of a box that the query meets, and the same rounded.
+    pub key: R,
+    /// Compares two keys without rounding.
+    pub compare: C,
 }
 
-impl<F: Real, M: Fn(u32) -> bool> Visitor for FirstHits<'_, F, M> {
+impl<F, K, L, R, C> Visitor for First<'_, F, K, L, R, C>
+where
+    F: Real,
+    L: Fn(&Node, F) -> (u32, [F; WIDTH]),
+    R: Fn(&Aabb) -> Option<(K, f64)>,
+    C: Fn(&K, &K) -> Ordering,
+{
     type Known = F;
     const IS_ORDERED: bool = true;
 
     #[inline(always)]
     fn look(&self, node: &Node, _: Self::Known) -> (u32, [F; WIDTH]) {
-        self.sight.through(node, self.limit)
+        (self.look)(node, self.limit)
     }
 
     #[inline(always)]
@@ -154,31 +164,25 @@ impl<F: Real, M: Fn(u32) -> bool> Visitor for FirstHits<'_, F, M> {
 
     #[inline(always)]
     fn take(&mut self, id: u32, aabb: &Aabb) {
-        if !(self.meets)(id) {
-            return;
-        }
-        if let Some(entry) = self.path.enter(aabb) {
-            let path = &self.path;
-            let compare = |a: &Entry, b: &Entry| path.compare_entries(a, b);
-            if let Some(last) = self.ranking.insert(entry, entry.approximate, id, compare) {
-                self.limit = F::limit(last);
-            }
+        if let Some((key, approximate)) = (self.key)(aabb)
+            && let Some(last) = self.ranking.insert(key, approximate, id, &self.compare)
+        {
+            self.limit = F::limit(last);
         }
     }
 }
 
 /// Looks for all boxes that a path hits, or for any.
-pub struct AllHits<'a, F: Real, M, T> {
+pub struct AllHits<'a, F: Real, T> {
     pub path: Path,
     pub sight: Sight<F>,
     pub limit: F,
-    pub meets: M,
     /// Takes a hit, and returns whether to go on.
     pub hit: &'a mut T,
     pub is_done: bool,
 }
 
-impl<F: Real, M: Fn(u32) -> bool, T: FnMut(&Entry, u32) -> bool> Visitor for AllHits<'_, F, M, T> {
+impl<F: Real, T: FnMut(&Entry, u32) -> bool> Visitor for AllHits<'_, F, T> {
     type Known = F;
     const IS_ORDERED: bool = false;
 
@@ -189,9 +193,7 @@ impl<F: Real, M: Fn(u32) -> bool, T: FnMut(&Entry, u32) -> bool> Visitor for All
 
     #[inline(always)]
     fn take(&mut self, id: u32, aabb: &Aabb) {
-        if (self.meets)(id)
-            && let Some(entry) = self.path.enter(aabb)
-        {
+        if let Some(entry) = self.path.enter(aabb) {
             self.is_done |= !(self.hit)(&entry, id);
         }
     }
@@ -201,56 +203,15 @@ impl<F: Real, M: Fn(u32) -> bool, T: FnMut(&Entry, u32) -> bool> Visitor for All
     }
 }
 
-/// Looks for the boxes that are nearest to a point.
-pub struct NearestBoxes<'a, F: Real, M> {
-    pub point: [f32; 3],
-    pub radius: f32,
-    pub center: Center<F>,
-    pub limit: F,
-    pub ranking: &'a mut Ranking<Distance>,
-    pub meets: M,
-}
-
-impl<F: Real, M: Fn(u32) -> bool> Visitor for NearestBoxes<'_, F, M> {
-    type Known = F;
-    const IS_ORDERED: bool = true;
-
-    #[inline(always)]
-    fn look(&self, node: &Node, _: Self::Known) -> (u32, [F; WIDTH]) {
-        self.center.around(node, self.limit)
-    }
-
-    #[inline(always)]
-    fn is_beyond(&self, near: F) -> bool {
-        near > self.limit
-    }
-
-    #[inline(always)]
-    fn take(&mut self, id: u32, aabb: &Aabb) {
-        if !(self.meets)(id) {
-            return;
-        }
-        let Some(distance) = Distance::between(&self.point, aabb) else { return };
-        if distance.compare_radius(self.radius, &self.point).is_gt() {
-            return;
-        }
-        let compare = |a: &Distance, b: &Distance| a.compare(b, &self.point);
-        if let Some(last) = self.ranking.insert(distance, distance.approximate, id, compare) {
-            self.limit = F::limit(last);
-        }
-    }
-}
-
 /// Looks for all boxes that touch a shape.
-pub struct Touching<'a, R, M> {
+pub struct Touching<'a, R> {
     pub region: R,
     pub bounds: Aabb,
-    pub meets: M,
     pub out: &'a mut Vec<u32>,
     pub result: Result<(), Error>,
 }
 
-impl<R: Region, M: Fn(u32) -> bool> Visitor for Touching<'_, R, M> {
+impl<R: Region> Visitor for Touching<'_, R> {
     type Known = f32;
     const IS_ORDERED: bool = false;
 
@@ -269,13 +230,46 @@ impl<R: Region, M: Fn(u32) -> bool> Visitor for Touching<'_, R, M> {
     #[inline(always)]
     fn take(&mut self, id: u32, aabb: &Aabb) {
         let touches = R::PRUNES || self.region.touches(aabb);
-        if aabb.is_valid() && touches && (self.meets)(id) {
+        if aabb.is_valid() && touches {
             self.result = push(self.out, id);
         }
     }
 
     fn is_done(&self) -> bool {
         self.result.is_err()
+    }
+}
+
+/// Takes only the boxes that a query meets by its filters.
+pub struct Met<'a, V, M> {
+    pub visitor: &'a mut V,
+    pub meets: M,
+}
+
+impl<V: Visitor, M: Fn(u32) -> bool> Visitor for Met<'_, V, M> {
+    type Known = V::Known;
+    const IS_ORDERED: bool = V::IS_ORDERED;
+
+    #[inline(always)]
+    fn look(&self, node: &Node, known: Self::Known) -> (u32, [Self::Known; WIDTH]) {
+        self.visitor.look(node, known)
+    }
+
+    #[inline(always)]
+    fn is_beyond(&self, near: Self::Known) -> bool {
+        self.visitor.is_beyond(near)
+    }
+
+    #[inline(always)]
+    fn take(&mut self, id: u32, aabb: &Aabb) {
+        if (self.meets)(id) {
+            self.visitor.take(id, aabb);
+        }
+    }
+
+    #[inline(always)]
+    fn is_done(&self) -> bool {
+        self.visitor.is_done()
     }
 }
 
