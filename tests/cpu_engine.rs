@@ -135,11 +135,11 @@ fn memory_follows_the_pairs_and_not_the_candidates() {
 fn few_boxes_are_tested_each_against_each() {
     let _shared = shared();
     let mut engine = cpu::BroadPhase::new(Options::default()).unwrap();
-    for n in [0, 1, 31, 32, 33, 1000, 1536, 1537] {
+    for n in [0, 1, 31, 32, 33, 1000, 1024, 1025] {
         for kind in [Kind::Uniform, Kind::Invalid, Kind::Identical] {
             let boxes = kind.generate(n, 1);
             assert_like_reference(&mut engine, &boxes, &format!("{kind}:{n}"));
-            assert_eq!(engine.find_pairs(&boxes).unwrap().report.tested_all_pairs(), n <= 1536);
+            assert_eq!(engine.find_pairs(&boxes).unwrap().report.tested_all_pairs(), n <= 1024);
         }
     }
     engine.set_options(Options { all_pairs_up_to: Some(u32::MAX), ..Options::default() }).unwrap();

@@ -67,7 +67,7 @@ pub struct Args {
 
     /// Up to this many boxes, test every box against every other instead of sweeping [default: by the kind of device]
     ///
-    /// By default 12288 on a discrete GPU, 4096 on an integrated or virtual one, 2560 on any other adapter and 1536 for the
+    /// By default 12288 on a discrete GPU, 4096 on an integrated or virtual one, 2560 on any other adapter and 1024 for the
     /// CPU engine; the report has the number. At most 32768. 0 always sweeps, and so does naming an axis or a cell size without this.
     #[arg(long, value_name = "N")]
     all_pairs_up_to: Option<u32>,

@@ -260,7 +260,7 @@ class BroadPhase:
         The edge of a cell of the grid across that direction, in the units of the boxes.
     all_pairs_up_to : int, optional
         Up to this many boxes, every box is tested against every other. If not given, the number that suits the device: 12,288 on
-        a discrete GPU, 4,096 on an integrated or virtual one, 2,560 on any other adapter and 1,536 on the CPU.
+        a discrete GPU, 4,096 on an integrated or virtual one, 2,560 on any other adapter and 1,024 on the CPU.
     memory_budget : int, optional
         The most GPU memory to use, in bytes.
     candidate_limit : int, optional

@@ -21,7 +21,7 @@ use crate::{Aabb, Error, Options, Overlaps};
 
 /// Finds every pair of `boxes` that overlaps, each once, on all cores of the CPU.
 ///
-/// `options.memory_budget` concerns GPU memory and is not looked at. Up to `options.all_pairs_up_to` boxes (1,536 if `None`),
+/// `options.memory_budget` concerns GPU memory and is not looked at. Up to `options.all_pairs_up_to` boxes (1,024 if `None`),
 /// every two boxes are tested, as on the GPU. A program that calls more than once keeps a [`BroadPhase`].
 ///
 /// # Errors
