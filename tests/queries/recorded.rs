@@ -3,7 +3,7 @@
 use broadsweep::{
     Aabb, Asker, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Error, Filters, Gpu, GpuAnswers, GpuBatch,
     GpuConvex, GpuLists, GpuPairs, GpuQuery, GpuShape, Hit, Lists, Near, NearestQuery, OrientedBox, QueryFilters,
-    QueryHeader, QueryReport, Ray, Shape, Sphere, SphereCast, Tree, wgpu,
+    QueryHeader, QueryReport, Ray, Shape, Sphere, SphereCast, Tree, cpu, wgpu,
 };
 use bytemuck::Pod;
 use laboratory::scenes::Kind;
@@ -473,27 +473,57 @@ fn in_one_list<T>(lists: &Lists<T>, index: impl Fn(&T) -> u32) -> Vec<[u32; 2]> 
 
 #[test]
 fn a_list_that_is_too_short_says_how_long_all_are_and_comes_in_windows() {
-    assert_windows_of(GPU.clone(), 16);
+    assert_windows_of(GPU.clone(), 16, 300);
     // Of queries that many dispatches go on with.
-    assert_windows_of(GPU.clone().with_turns(150), 60);
+    assert_windows_of(GPU.clone().with_turns(150), 60, 300);
 }
 
-fn assert_windows_of(gpu: Gpu, rounds: u32) {
+/// More queries than share invocations. Some lists are longer than those that are kept while they are counted.
+const ALONE: usize = 17_000;
+
+#[test]
+fn lists_of_many_queries_come_in_windows() {
+    assert_windows_of(GPU.clone(), 16, ALONE);
+    assert_windows_of(GPU.clone().with_turns(150), 60, ALONE);
+}
+
+#[test]
+fn lists_of_many_queries_are_those_of_the_cpu() {
     let boxes = Kind::Uniform.generate(3_000, 3);
-    let shapes = cubes(300, 7, &boxes, 20.0);
+    let rays = RayKind::Camera.generate(ALONE, 7, &boxes);
+    let shapes = cubes(ALONE, 7, &boxes, 20.0);
+    let spheres: Vec<Sphere> =
+        shapes.iter().map(|aabb| Sphere { center: aabb.min, radius: aabb.max[0] - aabb.min[0] }).collect();
+    let mut on_cpu = cpu::Tree::new();
+    on_cpu.build(&boxes).unwrap();
+    for gpu in [GPU.clone(), GPU.clone().with_turns(150)] {
+        let mut tree = Tree::new(&gpu).unwrap();
+        tree.build(&boxes).unwrap();
+        assert!(tree.all_hits(&rays).unwrap() == on_cpu.all_hits(&rays).unwrap());
+        assert!(tree.overlaps(&shapes).unwrap() == on_cpu.overlaps(&shapes).unwrap());
+        let found = tree.overlaps(&spheres).unwrap();
+        assert!(found == on_cpu.overlaps(&spheres).unwrap());
+        assert!(found.rows().any(|row| row.len() > 32) && found.rows().any(|row| row.len() < 32));
+    }
+}
+
+fn assert_windows_of(gpu: Gpu, rounds: u32, count: usize) {
+    let boxes = Kind::Uniform.generate(3_000, 3);
+    let shapes = cubes(count, 7, &boxes, 20.0);
     let mut tree = Tree::new(&gpu).unwrap();
     tree.build(&boxes).unwrap();
     let expected = tree.overlaps(&shapes).unwrap();
     let mut pairs = in_one_list(&expected, |&index| index);
-    let (total, capacity) = (pairs.len() as u64, 1_000u32);
+    let total = pairs.len() as u64;
     assert!(total > 4_000);
+    let capacity = total as u32 / 4;
     let queries = upload(&shapes);
-    let batch = GpuBatch::<Aabb>::new(queries.slice(..), 300).with_rounds(rounds);
+    let batch = GpuBatch::<Aabb>::new(queries.slice(..), count as u32).with_rounds(rounds);
     let mut found: Vec<[u32; 2]> = Vec::new();
-    for first in (0..total + 2_000).step_by(capacity as usize) {
+    for first in (0..total + 2 * u64::from(capacity)).step_by(capacity as usize) {
         let mut encoder = encoder();
         let left = tree.record_overlaps(&mut encoder, batch, first, capacity).unwrap();
-        let listed = Listed::of(&mut encoder, &left, 300);
+        let listed = Listed::of(&mut encoder, &left, count);
         GPU.queue().submit([encoder.finish()]);
         let header = listed.header();
         let written = total.saturating_sub(first).min(capacity.into());
@@ -511,7 +541,7 @@ fn assert_windows_of(gpu: Gpu, rounds: u32) {
     for (first, written) in [(0, total), (1 << 40, 0)] {
         let mut encoder = encoder();
         let left = tree.record_overlaps(&mut encoder, batch, first, 1 << 20).unwrap();
-        let listed = Listed::of(&mut encoder, &left, 300);
+        let listed = Listed::of(&mut encoder, &left, count);
         GPU.queue().submit([encoder.finish()]);
         assert_eq!(u64::from(listed.header().written), written);
         assert_eq!(listed.header().overflow, u32::from(written < total));
