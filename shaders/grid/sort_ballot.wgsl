@@ -151,7 +151,7 @@ struct Digits {
 fn own_digits(tile: u32, lane: Lane, n: u32) -> Digits {
     let tile_count = div_ceil(n, SORT_TILE);
     var digits = Digits(vec2<u32>(0u), vec2<u32>(0u));
-    if lane.local < lane.words && tile < tile_count {
+    if lane.local < lane.words {
         let row = 2u * (lane.words * tile + lane.local);
         let totals = 2u * (lane.words * tile_count + lane.local);
         digits.rows = vec2<u32>(histograms[row], histograms[row + 1u]);

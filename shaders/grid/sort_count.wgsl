@@ -26,7 +26,6 @@ fn sort_count(
         return;
     }
     let n = sort_length();
-    let tile_count = div_ceil(n, SORT_TILE);
     let shift = sort_shift();
     let radix = 1u << sort_pass.digit_bits;
     for (var bin = local; bin <= radix; bin += 256u) {
@@ -44,8 +43,7 @@ fn sort_count(
         atomicAdd(&histogram[bins.w], 1u);
     }
     workgroupBarrier();
-    let digits_end = select(0u, radix, tile < tile_count);
-    for (var digit = local; digit < digits_end; digit += 256u) {
+    for (var digit = local; digit < radix; digit += 256u) {
         histograms[tile * radix + digit] = atomicLoad(&histogram[digit]);
     }
 }

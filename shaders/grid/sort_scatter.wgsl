@@ -58,7 +58,7 @@ fn sort_scatter(
     }
     var tile_offset = 0u;
     var total = 0u;
-    if local < RADIX && tile < tile_count {
+    if local < RADIX {
         tile_offset = histograms[tile * RADIX + local];
         total = histograms[RADIX * tile_count + local];
     }
