@@ -420,7 +420,8 @@ if $two_adapters; then
             --skip owner::included --skip lists::included --skip in_windows --skip lists_of_any_length
             --skip budget --skip default_limits --skip buffers_that_exist --skip small_bindings --skip report_holds --skip grow_and_shrink
             --skip memory:: --skip changes:: --skip headers:: --skip submitted:: --skip streamed::sequences --skip on_the_cpu --skip edited::
-            --skip filters_that_nobody --skip sequences_have_the_right_events_on_the_gpu --skip the_memory_of)
+            --skip filters_that_nobody --skip sequences_have_the_right_events_on_the_gpu --skip the_memory_of
+            --skip more_lists_than_are_kept --skip any_number_of_threads_and_any_order)
     fi
     begin_second_tests "${second[@]}"
 fi

@@ -149,9 +149,8 @@ fn scene_and_filters() -> impl Strategy<Value = (Vec<Aabb>, Filters)> {
     })
 }
 
-// Few, since some combinations of filters have kernels of their own, which take a second to compile.
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn filters_that_nobody_thought_of_are_exact((boxes, filters) in scene_and_filters(), way in 0..2usize) {

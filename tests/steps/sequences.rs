@@ -19,8 +19,7 @@ const STEPS: usize = 20;
 const KINDS: usize = 13;
 /// All of them.
 const ALL: [usize; KINDS] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
-/// A few combinations, in which all kinds are: each has kernels of its own, which take seconds to compile. Included pairs and an owner
-/// region, with which no list is changed in place, keep to themselves.
+/// A few combinations, in which all kinds are. Included pairs and an owner region, with which no list is changed in place, keep to themselves.
 const FEW: [&[usize]; 6] = [&[], &[0, 1, 4, 5, 7], &[2, 6, 12], &[3, 8, 10], &[9, 11], &ALL];
 
 /// What filters a sequence has, drawn anew whenever it has others.
