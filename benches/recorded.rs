@@ -10,7 +10,7 @@
 //! ```
 //!
 //! The device's time is that of a submission with all the calls of a run, less that of one with nothing, by the number of calls.
-//! The host's time is that of recording a call. Medians, with the quartiles of the device's. A batch of which not all queries were
+//! The host's time is that of recording a call, or of a call of the CPU engine. Medians, with the quartiles of the device's. A batch of which not all queries were
 //! answered is an error, not a row. Without a scene there are 1,000 to a million uniform boxes.
 
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use broadsweep::wgpu::{self, util::DeviceExt};
 use broadsweep::{
-    Aabb, BroadPhase, Gpu, GpuBatch, GpuIdentity, NearestQuery, Options, PairOrder, QueryHeader, Ray, Tree,
+    Aabb, BroadPhase, Gpu, GpuBatch, GpuIdentity, NearestQuery, Options, PairOrder, QueryHeader, Ray, Tree, cpu,
 };
 use laboratory::measure::time::Time;
 use laboratory::queries::{Asked, Question};
@@ -100,6 +100,17 @@ impl Plan {
             broad_phase.record_events(encoder, given.slice(..), n, GpuIdentity::Index)?;
             let with = tree.record_overlap_events(encoder, of::<Aabb>(&given, n as usize), most, GpuIdentity::Index)?;
             Ok(Some(with.pairs.header))
+        })?;
+        let (mut engine, mut tree) = (cpu::BroadPhase::new(Options::default())?, cpu::Tree::new());
+        tree.build(boxes)?;
+        self.host_row(&format!("pairs of {n} that move in a static world, CPU"), || {
+            engine.find_pairs(&movers)?;
+            tree.overlaps(&movers)?;
+            Ok(())
+        })?;
+        self.host_row("pairs, CPU", || {
+            engine.find_pairs(boxes)?;
+            Ok(())
         })
     }
 
@@ -192,6 +203,24 @@ impl Plan {
         let (device, host) = Time::of(on_device).zip(Time::of(on_host)).context("no runs")?;
         let quartiles = format!("{:.4} to {:.4}", device.q1_ms, device.q3_ms);
         println!("{name:52} {:>12.4} {quartiles:>23} {:>12.4}", device.median_ms, host.median_ms);
+        Ok(())
+    }
+
+    /// Measures a call of the CPU engine and prints its row.
+    fn host_row(&self, name: &str, mut call: impl FnMut() -> Result<()>) -> Result<()> {
+        if !self.is_wanted(name) {
+            return Ok(());
+        }
+        let mut times = Vec::new();
+        for run in 0..self.runs + 2 {
+            let start = Instant::now();
+            call()?;
+            if run >= 2 {
+                times.push(1e3 * start.elapsed().as_secs_f64());
+            }
+        }
+        let host = Time::of(times).context("no runs")?;
+        println!("{name:52} {:>12} {:>23} {:>12.4}", "", "", host.median_ms);
         Ok(())
     }
 
