@@ -52,17 +52,19 @@ fn main() -> Result<(), Error> {
         let among = broad_phase.record_events(&mut encoder, moving_boxes.slice(..), movers, GpuIdentity::Index)?;
         let batch = GpuBatch::<Aabb>::new(moving_boxes.slice(..), movers);
         let with = tree.record_overlap_events(&mut encoder, batch, 16 * movers, GpuIdentity::Index)?;
-        // A renderer would use the lists now, in the same encoder: `events.created.pairs` and its `arguments`. Here their headers
+        // A renderer would use the lists now, in the same encoder: `with.created.pairs` and `with.created.arguments`. Here their headers
         // are read back, to print the counts.
         let counts = read_back(&gpu, encoder, &[&among, &with])?;
         let ms = 1e3 * start.elapsed().as_secs_f64();
         let [among, with] = counts.map(|[all, created, lost]| format!("{all} pairs, {created} created, {lost} lost"));
-        println!("frame {frame}: movers among themselves {among}; with the static world {with}; {ms:.1} ms");
+        println!(
+            "frame {frame}: movers among themselves {among}; with the static world {with}; {ms:.1} ms with the reading back"
+        );
     }
     Ok(())
 }
 
-/// Cubes in a cube of this extent, of an edge with which a box meets some four of `of` boxes in the unit cube.
+/// Cubes with their lower corners in a cube of edge `extent`. Each overlaps about four of `of` such cubes in the unit cube.
 fn cubes(count: u32, of: u32, extent: f64) -> Vec<Aabb> {
     let edge = (0.5 / f64::from(of)).cbrt() as f32;
     let cube = |i: u32| {

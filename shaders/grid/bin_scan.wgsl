@@ -5,7 +5,7 @@
 //         sort_pass      a SortPass of the sort that comes next, for the size of its digits
 // Writes  bin_offsets  [blocks] entries, giants and invalid boxes before the block
 //         counts         level, entry_count, giant_count, invalid_count, key_bits
-//         dispatches     of bin_scatter and sort, and those over all entries, for whoever reads the grid
+//         dispatches     of bin_scatter, and those over all entries, for whoever reads the grid
 // One workgroup. The last level puts every box in one cell, so the entries always fit: they are never more
 // than the boxes there, and the host makes room for at least that many.
 // Source: count, scan, then write, Blelloch 1990, Prefix sums and their applications. That the counts of eight grids

@@ -8,8 +8,9 @@
 // The candidates of an entry are the ranks between its own and its end. A quad is four footprints in a row, of which
 // one load brings all; an entry without candidates has one quad nevertheless, which bounds how many entries a piece
 // of the path can span.
-// An invocation takes ENTRY_STRIDE entries, whose words are loaded at once, a workgroup a section; there may be more workgroups. Sums over several blocks of
-// PATH_BLOCK entries may wrap; differences of them that are sums of one block do not, and are added in 64 bits. Entries
+// An invocation takes ENTRY_STRIDE entries, whose words are loaded at once, a workgroup a section; there may be more
+// workgroups. Sums over several blocks of PATH_BLOCK entries may wrap; differences of them that are sums of one block do not,
+// and are added in 64 bits. Entries
 // between two bases have none: who looks for one counts its way from the ends, which it needs too.
 // Source: work counted before it is divided, as in Baxter, Modern GPU, 2013.
 

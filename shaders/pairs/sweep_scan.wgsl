@@ -6,8 +6,10 @@
 //         counts       candidates, tiles and blocks of sweep_test and of giants, refused
 //         dispatches   of sweep_test, emit_place, emit_sweep, and of giants_test, or giants_rows and giants_join
 // One workgroup, in which an invocation loads four sections at once: as many entries as one pass can have are sixteen
-// rounds. A tile is TILE_QUADS quads, HIT_TILE tests of a giant, or a group of giants and 256 rows of boxes: one workgroup's turn. Some tiles in a row are a block, whose pairs are counted together. Where there would be more than MOST_BLOCKS, each has 2, 4,
-// 8, ... times as many tiles, so that the number of blocks stays bounded and every one has the same amount of work, however many
+// rounds. A tile is TILE_QUADS quads, HIT_TILE tests of a giant, or a group of giants and 256 rows of boxes: one workgroup's
+// turn. Some tiles in a row are a block, whose pairs are counted together. Where there would be more than MOST_BLOCKS, each has
+// 2, 4, 8, ... times as many tiles, so that the number of blocks stays bounded and every one has the same amount of work,
+// however many
 // candidates there are.
 // Source: reduce, then scan, Blelloch 1990.
 

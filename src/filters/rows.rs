@@ -91,8 +91,7 @@ filter_table! {
             /// from -∞ to ∞ own every pair, of boxes at infinity too. Where `min` equals `max` on an axis, it owns nothing.
             ///
             /// Pairs of `include` are reported by every search that names them. From step to step, a pair whose corner leaves
-            /// the region is lost, and one whose corner enters it is created. On a GPU, such steps are searched from nothing;
-            /// the CPU engine keeps pairs from step to step as it does without a region.
+            /// the region is lost, and one whose corner enters it is created.
             /// Queries refuse an owner region. [`Aabb::owns`] is this rule for two boxes.
             ///
             /// ```

@@ -81,7 +81,8 @@ impl Call {
     }
 }
 
-/// Returns the most tiles of giants that are joined with rows of boxes: on a software adapter as many for each workgroup as its loops have turns for with these filters, a power of two as all tiles of a block are.
+/// Returns the most tiles of giants that are joined with rows of boxes: on a software adapter as many for each workgroup as its
+/// loops have turns for with these filters, a power of two as all tiles of a block are.
 fn most_joined_tiles(gpu: &Gpu, filters: &Filters) -> u32 {
     if !gpu.is_software() {
         return u32::MAX;

@@ -145,8 +145,8 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
 }
 
 impl<S: GpuShape> GpuBatch<'_, S> {
-    /// Sets `vertex_count` of the draw arguments of a list of overlaps, as
-    /// [`Options::vertices_per_pair`](crate::Options::vertices_per_pair). Default: 24.
+    /// Sets the vertices per pair in the draw arguments of [`record_overlaps`](crate::Tree::record_overlaps) and of all lists of
+    /// [`record_overlap_events`](crate::Tree::record_overlap_events). Default: 24, the twelve edges of a box as lines.
     pub fn with_vertices_per_pair(self, vertices_per_pair: u32) -> Self {
         Self { vertices_per_pair, ..self }
     }
@@ -208,8 +208,10 @@ pub struct GpuLists {
 }
 
 impl GpuLists {
-    /// Returns a list of overlaps as pairs of query and box, in canonical order. The header of a list is that of pairs, with two
-    /// counts more.
+    /// Returns the buffers of [`record_overlaps`](crate::Tree::record_overlaps) as pairs (query, box), in canonical order; clones
+    /// handles only. The header is a [`QueryHeader`](crate::QueryHeader), whose first five fields are those of
+    /// [`PairHeader`](crate::PairHeader). Answers of [`record_all_hits`](crate::Tree::record_all_hits) are no pairs, but
+    /// [`Hit`](crate::Hit)s.
     pub fn pairs(&self) -> GpuPairs {
         let Self { answers, header, arguments, capacity, .. } = self.clone();
         GpuPairs { pairs: answers, header, arguments, capacity }
