@@ -143,8 +143,8 @@ shared_constants! {
     SLOW_BITS: u32 = (127 - 60) << 23;
     /// Invocations of a workgroup of a kernel that walks: one for each query, where they are not shared.
     WALKERS: u32 = 64;
-    /// Invocations that share a query of which all answers are asked for, where there are few queries on a GPU: one for each box of
-    /// a leaf, so that a subgroup has a fourth to an eighth of the queries to follow, and loads a leaf at once.
+    /// Invocations that share a query for all answers, if there are few queries: one for each box of a leaf, so that a subgroup follows
+    /// a fourth to an eighth of the queries, and loads a leaf at once.
     SHARERS: u32 = 8;
     /// The most half-spaces that a shape is cut out by which a tree is asked with: a query has to get on within what drivers let one
     /// dispatch do.

@@ -10,8 +10,8 @@
 // of the path can span.
 // An invocation takes ENTRY_STRIDE entries, whose words are loaded at once, a workgroup a section; there may be more
 // workgroups. Sums over several blocks of PATH_BLOCK entries may wrap; differences of them that are sums of one block do not,
-// and are added in 64 bits. Entries
-// between two bases have none: who looks for one counts its way from the ends, which it needs too.
+// and are added in 64 bits. Entries between two bases have none: who looks for one counts its way from the ends, which it needs
+// too.
 // Source: work counted before it is divided, as in Baxter, Modern GPU, 2013.
 
 @group(0) @binding(0) var<storage, read> counts: Counts;

@@ -9,8 +9,7 @@
 // rounds. A tile is TILE_QUADS quads, HIT_TILE tests of a giant, or a group of giants and 256 rows of boxes: one workgroup's
 // turn. Some tiles in a row are a block, whose pairs are counted together. Where there would be more than MOST_BLOCKS, each has
 // 2, 4, 8, ... times as many tiles, so that the number of blocks stays bounded and every one has the same amount of work,
-// however many
-// candidates there are.
+// however many candidates there are.
 // Source: reduce, then scan, Blelloch 1990.
 
 @group(0) @binding(0) var<uniform> params: Params;

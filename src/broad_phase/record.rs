@@ -41,9 +41,9 @@ pub enum GpuCount<'a> {
     Known(u32),
     /// As many as a `u32` in a buffer of the device says once the commands run, so that a program that makes boxes on the
     /// GPU need not ask how many. Memory and most of the dispatches are laid out for `at_most`, as are the lists of the
-    /// filters: a box that is not there costs a look at its index, and the sort has workgroups for the most entries that there may be. The
-    /// slice is made with `BufferUsages::STORAGE`, and begins
-    /// at a multiple of the device's `min_storage_buffer_offset_alignment`.
+    /// filters: a box that is not there costs a look at its index, and the sort has workgroups for the most entries
+    /// that there may be. The slice is made with `BufferUsages::STORAGE`, and begins at a multiple of the device's
+    /// `min_storage_buffer_offset_alignment`.
     ///
     /// Where the number is larger than `at_most`, there are no pairs, and [`PairHeader::overflow`](crate::PairHeader::overflow)
     /// says so. [`Filters::include`](crate::Filters::include) cannot be used where it is that of boxes: nobody knows yet whether those are there.
@@ -189,8 +189,7 @@ impl BroadPhase {
     /// longer there: after any other call that searches,
     /// [`record_events`](Self::record_events) too, even one that was refused or failed, after [`set_filters`](Self::set_filters),
     /// [`change_filters`](Self::change_filters), [`record_filters`](Self::record_filters) or another recorded change of
-    /// filters, after a [`set_options`](Self::set_options) that changes order or budget, or
-    /// after [`reserve`](Self::reserve) for more boxes.
+    /// filters, after a [`set_options`](Self::set_options) that changes order or budget, or after [`reserve`](Self::reserve) for more boxes.
     pub fn record_window(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,

@@ -64,7 +64,7 @@ fn trees_answer_the_same_in_any_number_of_dispatches() {
 #[test]
 fn rays_that_go_together_are_answered_alike() {
     let (mut tree, mut on_cpu) = (Tree::new(&GPU).unwrap(), cpu::Tree::new());
-    // So many boxes beside each other that rays do not stay together.
+    // Rays do not stay together: the plates lie side by side.
     let plate = |i: usize| {
         let low = [i % 40, i / 40].map(|at| at as f32);
         Aabb::new([low[0], low[1], 0.0], [low[0] + 0.9, low[1] + 0.9, 0.1])

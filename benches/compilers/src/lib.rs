@@ -115,7 +115,7 @@ impl Set {
         if self.is_all {
             return "all".to_owned();
         }
-        self.switches.iter().map(|name| name.trim_start_matches("HAS_").to_lowercase()).collect::<Vec<_>>().join("+")
+        self.switches.iter().map(|name| name.to_lowercase()).collect::<Vec<_>>().join("+")
     }
 
     /// Returns the name of a kernel with these switches, as files have it.
