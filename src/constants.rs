@@ -236,8 +236,10 @@ shared_constants! {
     SORT_RUN: u32 = 16;
     /// Keys per workgroup.
     SORT_TILE: u32 = 256 * SORT_RUN;
-    /// Digits that a workgroup of `sort_scan` looks after: the counts of as many are a sector of memory.
+    /// Digits that a workgroup of `sort_scan` looks after at least: the counts of as many are a sector of memory.
     SCAN_DIGITS: u32 = 8;
+    /// Tiles of a digit whose counts an invocation of `sort_scan` loads at once.
+    SCAN_RUN: u32 = 16;
     /// Steps of `STEP_BITS` or of `BALLOT_BITS` that a 32-bit key can need.
     SORT_STEPS: u32 = 4;
 

@@ -4,21 +4,17 @@
 //         counts       for the number of keys
 // Changes histograms   [tiles * digits] from counts to exclusive prefix sums within each digit
 // Writes  histograms   [digits] behind them: how often each digit occurs
-// A workgroup for each SCAN_DIGITS digits, whose counts in one tile are a sector of memory. It takes the tiles in pieces
-// of PIECE, of which an invocation has a run for one of the digits. Who needs places adds the sums over lower digits,
-// which is a scan of so few numbers that it costs less there than a dispatch. A pass that is left out is not scanned.
-// Second step of a radix pass (Merrill and Grimshaw 2011).
+// A workgroup for each SCAN_DIGITS digits, whose counts in one tile are a sector of memory. An invocation has a run of
+// SCAN_RUN tiles for one of the digits; more tiles than all runs have are taken in pieces. Where the tiles need fewer
+// runs, a workgroup has more digits, and the host dispatches fewer of them (`scan_groups`); those too many have none.
+// Who needs places adds the sums over lower digits: a scan of few numbers, which costs less there than a dispatch. A pass
+// that is left out is not scanned. Second step of a radix pass (Merrill and Grimshaw 2011).
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<storage, read> counts: Counts;
 @group(0) @binding(2) var<storage, read_write> histograms: array<u32>;
 
-// Runs of tiles in a piece, and tiles in a run, of which all counts are loaded at once.
-const RUNS: u32 = 256u / SCAN_DIGITS;
-const RUN: u32 = 16u;
-const PIECE: u32 = RUNS * RUN;
-
-// [run * SCAN_DIGITS + digit] sums of the runs, of every other piece in the other half: so that no invocation can write
+// [run * digits + digit] sums of the runs, of every other piece in the other half: so that no invocation can write
 // what another still reads.
 var<workgroup> run_sums: array<u32, 512>;
 
@@ -55,33 +51,45 @@ fn sum_of(own: vec4<u32>) -> u32 {
     return own.x + own.y + own.z + own.w;
 }
 
+// Returns the runs in a piece, a power of two: as few as the tiles need, and enough that every invocation has a digit.
+fn runs_of(tile_count: u32) -> u32 {
+    var runs = max(1u, 256u >> sort_pass.digit_bits);
+    while runs < 256u / SCAN_DIGITS && runs * SCAN_RUN < tile_count {
+        runs *= 2u;
+    }
+    return runs;
+}
+
 @compute @workgroup_size(256)
 fn sort_scan(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let tile_count = scanned_tiles();
-    let digit = group.x * SCAN_DIGITS + local % SCAN_DIGITS;
-    let run = local / SCAN_DIGITS;
+    let runs = runs_of(tile_count);
+    let digits = 256u / runs;
+    let end = select(0u, tile_count, group.x * digits < 1u << sort_pass.digit_bits);
+    let digit = group.x * digits + local % digits;
+    let run = local / digits;
     var before_piece = 0u;
-    for (var piece = 0u; piece < tile_count; piece += PIECE) {
-        let first = piece + run * RUN;
-        let a = four_counts(first, tile_count, digit);
-        let b = four_counts(first + 4u, tile_count, digit);
-        let c = four_counts(first + 8u, tile_count, digit);
-        let d = four_counts(first + 12u, tile_count, digit);
-        let half = piece / PIECE % 2u * 256u;
+    for (var piece = 0u; piece < end; piece += runs * SCAN_RUN) {
+        let first = piece + run * SCAN_RUN;
+        let a = four_counts(first, end, digit);
+        let b = four_counts(first + 4u, end, digit);
+        let c = four_counts(first + 8u, end, digit);
+        let d = four_counts(first + 12u, end, digit);
+        let half = piece / (runs * SCAN_RUN) % 2u * 256u;
         run_sums[half + local] = sum_of(a) + sum_of(b) + sum_of(c) + sum_of(d);
         workgroupBarrier();
         var before = before_piece;
-        for (var k = 0u; k < RUNS; k += 1u) {
-            let sum = run_sums[half + k * SCAN_DIGITS + local % SCAN_DIGITS];
+        for (var k = 0u; k < runs; k += 1u) {
+            let sum = run_sums[half + k * digits + local % digits];
             before += select(0u, sum, k < run);
             before_piece += sum;
         }
-        before = put_four(first, tile_count, digit, before, a);
-        before = put_four(first + 4u, tile_count, digit, before, b);
-        before = put_four(first + 8u, tile_count, digit, before, c);
-        before = put_four(first + 12u, tile_count, digit, before, d);
+        before = put_four(first, end, digit, before, a);
+        before = put_four(first + 4u, end, digit, before, b);
+        before = put_four(first + 8u, end, digit, before, c);
+        before = put_four(first + 12u, end, digit, before, d);
     }
-    if run == 0u && tile_count > 0u {
-        histograms[(tile_count << sort_pass.digit_bits) + digit] = before_piece;
+    if run == 0u && end > 0u {
+        histograms[(end << sort_pass.digit_bits) + digit] = before_piece;
     }
 }

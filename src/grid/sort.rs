@@ -5,7 +5,9 @@ use std::mem::offset_of;
 use std::num::NonZeroU64;
 
 use crate::Error;
-use crate::constants::{BALLOT_BITS, BALLOT_LANES, RADIX_BITS, SCAN_DIGITS, SORT_STEPS, SORT_TILE, STEP_BITS};
+use crate::constants::{
+    BALLOT_BITS, BALLOT_LANES, RADIX_BITS, SCAN_DIGITS, SCAN_RUN, SORT_STEPS, SORT_TILE, STEP_BITS,
+};
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Groups, Kernel, Pass, Source, source};
 use crate::gpu::table::Bound;
@@ -35,6 +37,12 @@ pub fn tiles_of(count: u32) -> Groups<'static> {
 /// Returns the workgroups that sort the written pairs, whose number a kernel knows.
 pub fn written_tiles(dispatches: &Buffer<Dispatches>) -> Groups<'_> {
     Groups::Stored(dispatches.raw(), offset_of!(Dispatches, sort_pairs))
+}
+
+/// Returns the workgroups of `sort_scan` for at most this many tiles: enough for every digit.
+pub fn scan_groups(tiles: u32, digit_bits: u32) -> u32 {
+    let runs = tiles.div_ceil(SCAN_RUN).next_power_of_two().clamp(256 >> digit_bits, 256 / SCAN_DIGITS);
+    (runs << digit_bits).div_ceil(256)
 }
 
 impl SortVariant {
@@ -235,7 +243,8 @@ impl Sort {
             ("values_out", lists.other_values.all()),
         ];
         self.count.dispatch_sized(pass, tiles, &buffers);
-        self.scan.dispatch(pass, (1 << self.digit_bits) / SCAN_DIGITS, &buffers);
+        let most_tiles = lists.keys.len().div_ceil(u64::from(SORT_TILE)) as u32;
+        self.scan.dispatch(pass, scan_groups(most_tiles, self.digit_bits), &buffers);
         self.scatter.dispatch_sized(pass, tiles, &buffers);
     }
 }

@@ -227,7 +227,7 @@ fn histograms_are_counted_and_scanned_tile_by_tile() {
                 assert_eq!(by_tile, mirrored.collect::<Vec<_>>());
             }
 
-            run(|pass| scan.dispatch(pass, radix / SCAN_DIGITS, &buffers()));
+            run(|pass| scan.dispatch(pass, sort::scan_groups(tiles, digit_bits), &buffers()));
             let mut running = vec![0; radix as usize];
             let scanned = by_tile.iter().flat_map(|counts| {
                 let before = running.clone();
@@ -282,7 +282,7 @@ fn a_pass_that_is_left_out_is_not_scanned() {
         let counts = upload(&[Counts { entry_count: 8000, key_bits, ..Counts::zeroed() }]);
         histograms.write(gpu(), &[1; 3 << 9]);
         let buffers = [("sort_pass", sort_pass.all()), ("counts", counts.all()), ("histograms", histograms.all())];
-        run(|pass| scan.dispatch(pass, (1 << digit_bits) / SCAN_DIGITS, &buffers));
+        run(|pass| scan.dispatch(pass, sort::scan_groups(2, digit_bits), &buffers));
         assert_eq!(written(&histograms) == [1; 3 << 9], is_left_out, "{key_bits} bits");
     }
 }

@@ -261,7 +261,7 @@ fn other_filters(n: usize) -> Filters {
 
 /// Masks without groups.
 fn masks(n: usize) -> Filters {
-    Filters { mask: (0..n).map(|i| i as u32 % 5 / 2 * 0x8000_0000).collect(), ..Filters::default() }
+    Filters { mask: (0..n).map(|i| (i as u32 % 5 / 2) << 31).collect(), ..Filters::default() }
 }
 
 /// Groups and masks of which one is enough.

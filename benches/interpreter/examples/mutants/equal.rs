@@ -109,7 +109,7 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
         "for (var tile = first; tile < end; tile += 4u) {",
         Equal("four tiles at the end or beyond have no pairs, and are not placed"),
     ),
-    ("sort_scan", "< becomes <=", "for (var piece = 0u; piece < tile_count; piece += PIECE) {", KEEPS_NOTHING),
+    ("sort_scan", "< becomes <=", "for (var piece = 0u; piece < end; piece += runs * SCAN_RUN) {", KEEPS_NOTHING),
     ("tree_cube", "0 becomes 1", "if local == 0u {\n        var low", ANY_ONE),
     (
         "frame_choose",
@@ -135,7 +135,7 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
     ("bin_count", "0 becomes 1", "if local == 0u {", ANY_ONE),
     ("bin_scan", "0 becomes 1", "if local == 0u {", ANY_ONE),
     ("bin_scatter", "0 becomes 1", "if local == 0u {", ANY_ONE),
-    ("sort_scan", "0 becomes 1", "if run == 0u && tile_count > 0u {", ANY_ONE),
+    ("sort_scan", "0 becomes 1", "if run == 0u && end > 0u {", ANY_ONE),
     ("sweep_count", "0 becomes 1", "if local == 0u {", ANY_ONE),
     ("sweep_scan", "0 becomes 1", "if local == 0u {", ANY_ONE),
     ("emit_place", "0 becomes 1", "if local == 0u", ANY_ONE),

@@ -12,7 +12,7 @@ use crate::alone;
 use crate::cases::{Search, searches};
 
 /// Submissions of a search, beyond which it does not end.
-const MOST_SUBMISSIONS: u64 = 500;
+const MOST_SUBMISSIONS: u64 = 4000;
 /// Bytes of a buffer, beyond which the library was given garbage.
 const MOST_BYTES: u64 = 64 << 20;
 
