@@ -3,8 +3,6 @@
 
 mod arithmetic;
 mod asks;
-mod atomics;
-mod barriers;
 mod costs;
 #[path = "../../../../tests/common/doubles.rs"]
 mod doubles;
@@ -12,6 +10,7 @@ mod faults;
 mod flow;
 mod levels;
 mod memory;
+mod mutants;
 mod needless;
 #[path = "../../../../tests/common/numbers.rs"]
 mod numbers;
