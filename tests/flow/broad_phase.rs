@@ -38,7 +38,7 @@ fn every_kind_of_scene_is_exact_on_every_axis_and_cell_size() {
 #[test]
 fn larger_scenes_are_exact() {
     for kind in Kind::ALL {
-        let n = if kind == Kind::Identical { 1500 } else { 6000 };
+        let n = if kind == Kind::Identical { 1500 } else { 4500 };
         let boxes = kind.generate(n, 3);
         println!("{}", kind.name());
         let expected = brute_force::find_pairs(&boxes);

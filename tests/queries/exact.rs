@@ -8,7 +8,7 @@ use super::numbers::{Like, Numbers};
 use super::oracle::{self, Moving};
 
 /// Scenes of each kind of numbers, and queries of each.
-const SCENES: u64 = 20;
+const SCENES: u64 = 16;
 const QUERIES: usize = 144;
 
 fn tree(boxes: &[Aabb]) -> Both {

@@ -7,14 +7,14 @@ use super::cases::{self, sphere_of};
 use super::numbers::{Like, Numbers};
 
 /// Scenes of each kind of numbers, and queries of each.
-const SCENES: u64 = 20;
+const SCENES: u64 = 16;
 const QUERIES: usize = 144;
 
 type Vector = [f64; 3];
 
-/// Returns where the least value of a convex function from `low` to `high` is, but for 2·10⁻⁹ of the way between them.
+/// Returns where the least value of a convex function from `low` to `high` is, but for 10⁻⁷ of the way between them.
 fn least(mut low: f64, mut high: f64, value: impl Fn(f64) -> f64) -> f64 {
-    for _ in 0..50 {
+    for _ in 0..40 {
         let (a, b) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
         if value(a) <= value(b) { high = b } else { low = a }
     }
