@@ -4,11 +4,10 @@
 //         counts       for the number of keys
 // Changes histograms   [tiles * digits] from counts to exclusive prefix sums within each digit
 // Writes  histograms   [digits] behind them: how often each digit occurs
-// A workgroup for each SCAN_DIGITS digits, whose counts in one tile are a sector of memory. An invocation has a run of
-// SCAN_RUN tiles for one of the digits; more tiles than all runs have are taken in pieces. Where the tiles need fewer
-// runs, a workgroup has more digits, and the host dispatches fewer of them (`scan_groups`); those too many have none.
-// Who needs places adds the sums over lower digits: a scan of few numbers, which costs less there than a dispatch. A pass
-// that is left out is not scanned. Second step of a radix pass (Merrill and Grimshaw 2011).
+// An invocation has one digit and a run of SCAN_RUN tiles. A workgroup has SCAN_DIGITS digits, whose counts in one tile are
+// a sector of memory, or more digits where the tiles need fewer runs; workgroups beyond the last digit do nothing. Tiles
+// that all runs cannot hold are taken in pieces. Who needs places adds the sums over lower digits: a scan of few numbers.
+// A pass that is left out is not scanned. Second step of a radix pass (Merrill and Grimshaw 2011).
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<storage, read> counts: Counts;
@@ -60,6 +59,7 @@ fn runs_of(tile_count: u32) -> u32 {
     return runs;
 }
 
+const_assert SCAN_RUN == 16u;
 @compute @workgroup_size(256)
 fn sort_scan(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let tile_count = scanned_tiles();
