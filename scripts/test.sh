@@ -410,8 +410,8 @@ if has_gpu; then
 fi
 if $two_adapters; then
     # Those that depend on what an adapter computes. What the host does with submissions, pieces, windows, slabs, tiles, budgets, memory, changed
-    # lists and lost devices, and for the command line, is tested on the first, and so are the CPU engine, and what runs the kernels of
-    # other tests again on more boxes or queries.
+    # lists and lost devices, and for the command line, is tested on the first. So are the CPU engine, and what runs the kernels of other
+    # tests again on more boxes, queries or filters.
     second=(--test filters --test flow --test queries --test stages --test steps --test laboratory)
     if [ "${BROADSWEEP_LONG:-}" = 1 ]; then
         second+=(--test cli)

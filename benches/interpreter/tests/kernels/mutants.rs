@@ -1,5 +1,5 @@
-//! Whether the interpreter sees what is wrong: each barrier of each kernel is left out, each atomic is done as if it were none,
-//! and neighbouring stores are done in the other order.
+//! The interpreter sees kernels that are wrong: each barrier is left out, each atomic is done as if it were none, and
+//! neighbouring stores are done in the other order.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -7,8 +7,8 @@ use interpreter::{Compared, Mutation};
 
 use super::*;
 
-/// Runs mutants of all kernels beside the kernels, each in so many at most of the cases that run its kernel, and returns what
-/// was seen of each.
+/// Runs mutants beside their kernels, and returns what was seen of each. A mutant runs in at most its number of `most_cases`,
+/// and in no further case once it is caught.
 fn compared(mutants: &[(String, Mutation)], most_cases: &[usize]) -> Vec<Compared> {
     let mut seen = vec![Compared::default(); mutants.len()];
     let mut ran_in = vec![0; mutants.len()];
@@ -164,8 +164,8 @@ fn entry_of(mutant: &(String, Mutation), known: &[(&str, &str, &str)]) -> Option
     known.iter().position(|&(kernel, of, _)| kernel == mutant.0 && of == line)
 }
 
-/// Compares what was not missed with what is known not to be, and with changes that cannot be seen. What is known runs in all
-/// cases only where tests are long.
+/// Fails unless exactly the mutants in `known` are not missed, and none of `unseen` is caught. Those in `known` run in one case,
+/// with BROADSWEEP_LONG=1 in all.
 fn assert_missed(
     mutants: &[(String, Mutation)],
     unseen: &[(String, Mutation)],
