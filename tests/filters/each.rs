@@ -13,8 +13,8 @@ use crate::inputs::{ALONE, BY_BOX, ByBox, all};
 fn each_filter_alone_is_exact_on_scenes_of_every_kind() {
     for (i, kind) in Kind::ALL.into_iter().enumerate() {
         let boxes = kind.generate(300, 7);
-        // Every filter with every second kind; all filters together with every kind are tested below.
-        for (j, (name, make)) in ALONE.iter().enumerate().filter(|(j, _)| (i + j) % 2 == 0) {
+        // Every filter with every third kind; all filters together with every kind are tested below.
+        for (j, (name, make)) in ALONE.iter().enumerate().filter(|(j, _)| (i + j) % 3 == 0) {
             let filters = make(&mut Random(i as u64 * 100 + j as u64), &boxes);
             // The whole flow and every box against every other, in the one order or in the other.
             let ways = [WAYS[i / 2 % 2], WAYS[2 + i / 2 % 2]];
@@ -26,9 +26,9 @@ fn each_filter_alone_is_exact_on_scenes_of_every_kind() {
 #[test]
 fn all_filters_together_are_exact_on_scenes_of_every_kind() {
     for (i, kind) in Kind::ALL.into_iter().enumerate() {
-        let boxes = kind.generate(700, 3);
+        let boxes = kind.generate(500, 3);
         let filters = all(&mut Random(i as u64), &boxes);
-        assert_filtered(&boxes, &filters, &WAYS, kind.name());
+        assert_filtered(&boxes, &filters, &[WAYS[i % 4], WAYS[(i + 1) % 4]], kind.name());
         let axis = AXES[i % AXES.len()];
         let cell_size = [CellSize::Usscd, CellSize::Fixed(1e-3), CellSize::Fixed(1.0), CellSize::Fixed(1e20)][i % 4];
         assert_filtered(&boxes, &filters, &[Options { axis, cell_size, ..CANONICAL }], kind.name());
@@ -38,7 +38,7 @@ fn all_filters_together_are_exact_on_scenes_of_every_kind() {
 #[test]
 fn larger_scenes_are_exact() {
     for (i, kind) in [Kind::Uniform, Kind::Clusters, Kind::Pile, Kind::City, Kind::Invalid].into_iter().enumerate() {
-        let boxes = kind.generate(4000, 3);
+        let boxes = kind.generate(3000, 3);
         let filters = all(&mut Random(100 + i as u64), &boxes);
         assert_filtered(&boxes, &filters, &WAYS, kind.name());
         let filters = Filters { margin: Vec::new(), half_spaces: Vec::new(), ..filters };
@@ -53,10 +53,11 @@ fn no_box_one_box_and_two_boxes_work() {
     let bad = Aabb::new([f32::NAN; 3], [1.0; 3]);
     let scenes: [&[Aabb]; 7] = [&[], &[unit], &[bad], &[unit, unit], &[unit, far], &[unit, bad], &[bad, bad]];
     for boxes in scenes {
-        for (name, make) in ALONE {
-            assert_filtered(boxes, &make(&mut Random(1), boxes), &WAYS, &format!("{name}: {boxes:?}"));
+        for (i, (name, make)) in ALONE.iter().enumerate() {
+            let ways = [WAYS[i % 2], WAYS[2 + i / 2 % 2]];
+            assert_filtered(boxes, &make(&mut Random(1), boxes), &ways, &format!("{name}: {boxes:?}"));
         }
-        for seed in 0..4 {
+        for seed in 0..2 {
             assert_filtered(boxes, &all(&mut Random(seed), boxes), &WAYS, &format!("all: {boxes:?}"));
         }
     }

@@ -181,7 +181,7 @@ fn tiles_find_every_pair_once_on_scenes_of_every_kind() {
 fn larger_scenes_in_tiles_are_exact() {
     let random = &mut Random(4);
     for kind in [Kind::Uniform, Kind::Pile, Kind::Infinite] {
-        let boxes = kind.generate(4000, 2);
+        let boxes = kind.generate(3000, 2);
         let tiles = tiles(random, &boxes, 2);
         for filters in [Filters::default(), filters(random, &boxes)] {
             assert_tiled(&mut *cpu(CANONICAL), (&boxes, &filters), &tiles, random, kind.name());

@@ -9,8 +9,8 @@ use broadsweep::{Aabb, Filters, GroupRule, HalfSpace, Pair};
 /// Returns every pair that is to be reported, ascending.
 pub fn find_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
     let boxes = grown(boxes, filters);
-    let set = |pairs: &[Pair]| pairs.iter().map(|&Pair { a, b }| (a.min(b), a.max(b))).collect::<HashSet<_>>();
-    let (exclude, include) = (set(&filters.exclude), set(&filters.include));
+    let set = |pairs: &[Pair]| pairs.iter().map(|&Pair { a, b }| Pair { a: a.min(b), b: a.max(b) }).collect();
+    let (exclude, include): (HashSet<Pair>, HashSet<Pair>) = (set(&filters.exclude), set(&filters.include));
     let mut half_spaces = vec![None; boxes.len()];
     for half_space in &filters.half_spaces {
         half_spaces[half_space.index as usize] = Some(half_space);
@@ -26,13 +26,15 @@ pub fn find_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
             };
             let low = |i: usize| if half_spaces[i].is_some() { [f32::NEG_INFINITY; 3] } else { boxes[i].min };
             let is_owned = || filters.owner.is_none_or(|region| is_in(&region, low(i), low(j)));
-            let pair = (i as u32, j as u32);
-            let is_kept = || is_kept(filters, i, j) && is_owned();
-            if include.contains(&pair) || meet && !exclude.contains(&pair) && is_kept() {
-                pairs.push(Pair { a: pair.0, b: pair.1 });
+            let pair = Pair { a: i as u32, b: j as u32 };
+            if meet && !exclude.contains(&pair) && is_kept(filters, i, j) && is_owned() {
+                pairs.push(pair);
             }
         }
     }
+    pairs.extend(include);
+    pairs.sort_unstable();
+    pairs.dedup();
     pairs
 }
 
@@ -83,7 +85,7 @@ fn is_valid(aabb: &Aabb) -> bool {
 }
 
 fn overlap(a: &Aabb, b: &Aabb) -> bool {
-    is_valid(a) && is_valid(b) && (0..3).all(|k| a.min[k] <= b.max[k] && b.min[k] <= a.max[k])
+    (0..3).all(|k| a.min[k] <= b.max[k] && b.min[k] <= a.max[k]) && is_valid(a) && is_valid(b)
 }
 
 /// Grows boxes by their margins, rounded outward.

@@ -59,11 +59,11 @@ fn engines_report_alike_where_eigenvalues_tie() {
                 places.map(cube).collect::<Vec<_>>()
             });
             let rods = lines.map(|d| (0..30).map(|i| cube(d.map(|d| d * i as f32))).collect::<Vec<_>>());
-            for boxes in lattices.into_iter().chain(rods).chain([hexagon.map(cube).to_vec()]) {
-                for cell_size in [CellSize::Auto, CellSize::Usscd, CellSize::Fixed(2.0 * edge)] {
-                    for axis in [SweepAxis::Auto, SweepAxis::Principal] {
-                        assert_reports_alike(&boxes, Options { axis, cell_size, ..SWEEP });
-                    }
+            let sizes = [CellSize::Auto, CellSize::Usscd, CellSize::Fixed(2.0 * edge)];
+            let scenes = lattices.into_iter().chain(rods).chain([hexagon.map(cube).to_vec()]);
+            for (boxes, cell_size) in scenes.zip(sizes.into_iter().cycle()) {
+                for axis in [SweepAxis::Auto, SweepAxis::Principal] {
+                    assert_reports_alike(&boxes, Options { axis, cell_size, ..SWEEP });
                 }
             }
         }

@@ -159,7 +159,7 @@ fn more_boxes_than_a_binding_holds_are_found_in_slabs() {
         pairs.sort_unstable();
         pairs
     };
-    for (kind, n) in [(Kind::Uniform, 400_000), (Kind::Clusters, 200_000), (Kind::Touching, 180_000)] {
+    for (kind, n) in [(Kind::Uniform, 400_000), (Kind::Touching, 180_000)] {
         let boxes = kind.generate(n, 1);
         let expected = sorted(cpu::find_pairs(&boxes, &Options::default()).unwrap());
         let mut broad_phase = BroadPhase::new(&gpu, Options::default()).unwrap();

@@ -9,7 +9,7 @@ use super::oracle::{self, Moving};
 
 /// Scenes of each kind of numbers, and queries of each.
 const SCENES: u64 = 16;
-const QUERIES: usize = 144;
+const QUERIES: usize = 72;
 
 fn tree(boxes: &[Aabb]) -> Both {
     let mut tree = Both::new();
@@ -52,7 +52,7 @@ fn check_casts<C: Cast + Moving + std::fmt::Debug>(make: impl Fn(&mut Numbers, &
         assert_eq!(all.report.answer_count, all.answers.len() as u64);
         asked += QUERIES;
     });
-    assert!(asked > 10_000 && answered > asked / 2, "{asked} queries, {answered} answers");
+    assert!(asked > 5_000 && answered > asked / 2, "{asked} queries, {answered} answers");
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn points_and_boxes_touch_what_pairs_would() {
         }
         asked += QUERIES;
     });
-    assert!(asked > 10_000, "{asked} queries");
+    assert!(asked > 5_000, "{asked} queries");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn spheres_touch_what_exact_arithmetic_says() {
         }
         asked += QUERIES;
     });
-    assert!(asked > 10_000 && answered > asked / 2, "{asked} queries, {answered} answers");
+    assert!(asked > 5_000 && answered > asked / 2, "{asked} queries, {answered} answers");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn the_nearest_boxes_are_those_that_exact_arithmetic_says() {
         }
         asked += QUERIES;
     });
-    assert!(asked > 10_000 && answered > asked / 2, "{asked} queries, {answered} answers");
+    assert!(asked > 5_000 && answered > asked / 2, "{asked} queries, {answered} answers");
 }
 
 #[test]

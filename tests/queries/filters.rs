@@ -60,7 +60,7 @@ fn some_filters(numbers: &mut Numbers, n: usize, m: usize) -> (Filters, QueryFil
 #[test]
 fn every_filter_decides_as_it_is_written_down() {
     let mut counts = [0; 2];
-    for seed in 0..40 {
+    for seed in 0..20 {
         let numbers = &mut Numbers::new(seed + 1);
         let n = [0, 1, 9, 40, 600][(seed % 5) as usize];
         let boxes = numbers.boxes(n, Like::Whole);
@@ -103,7 +103,7 @@ fn every_filter_decides_as_it_is_written_down() {
         hits.for_each(|is_kept| counts[usize::from(is_kept)] += 1);
     }
     // Some answers are left out, and some kept.
-    assert!(counts.iter().all(|&count| count > 200), "{counts:?}");
+    assert!(counts.iter().all(|&count| count > 100), "{counts:?}");
 }
 
 /// Checks spheres and capsules that move as these boxes do.

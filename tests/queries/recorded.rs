@@ -276,7 +276,7 @@ fn round_shapes(
 
 #[test]
 fn recorded_queries_answer_as_those_of_the_host_whatever_the_numbers_are() {
-    let n = 120;
+    let n = 40;
     let mut tree = Tree::new(&GPU).unwrap();
     for (like, seed) in Like::ALL.into_iter().zip(1..) {
         let mut numbers = Numbers::new(seed);
@@ -295,7 +295,8 @@ fn recorded_queries_answer_as_those_of_the_host_whatever_the_numbers_are() {
         let of_points: Vec<[f32; 3]> = near.iter().map(|near| near.point).collect();
         let of_boxes: Vec<Aabb> = casts.iter().map(|cast| cast.aabb).collect();
         let round = round_shapes(&mut numbers, &boxes, like, n);
-        for (of_tree, of_queries) in filters(boxes.len(), n) {
+        // No filters, or those of the queries and worlds, in turn.
+        for (of_tree, of_queries) in filters(boxes.len(), n).into_iter().skip(seed as usize % 2).step_by(2) {
             tree.set_filters(of_tree).unwrap();
             tree.build(&boxes).unwrap();
             compare_shapes(&mut tree, &round.0, &of_queries);
@@ -362,7 +363,7 @@ fn convex_shapes(bounds: &[Aabb], parts: &mut Vec<[f32; 4]>, ranges: &[std::ops:
 
 #[test]
 fn convex_shapes_in_buffers_touch_what_those_of_the_host_touch() {
-    let n = 160;
+    let n = 64;
     let mut tree = Tree::new(&GPU).unwrap();
     let (mut touching, mut invalid) = (0, 0);
     for (like, seed) in Like::ALL.into_iter().zip(1..) {
@@ -421,13 +422,13 @@ fn convex_shapes_in_buffers_touch_what_those_of_the_host_touch() {
 
 #[test]
 fn recorded_queries_of_large_scenes_are_sorted_and_answer_the_same() {
-    let boxes = Kind::Clusters.generate(6_000, 3);
+    let boxes = Kind::Clusters.generate(4_400, 3);
     let mut tree = Tree::new(&GPU).unwrap();
     tree.build(&boxes).unwrap();
-    let rays: Vec<Ray> = RayKind::ALL.iter().flat_map(|kind| kind.generate(1_500, 7, &boxes)).collect();
+    let rays: Vec<Ray> = RayKind::ALL.iter().flat_map(|kind| kind.generate(400, 7, &boxes)).collect();
     compare_casts(&mut tree, &rays, QueryFilters::NONE);
-    compare_shapes(&mut tree, &cubes(2_000, 7, &boxes, 20.0), QueryFilters::NONE);
-    compare_points(&mut tree, &points(2_000, 7, &boxes), QueryFilters::NONE, 10);
+    compare_shapes(&mut tree, &cubes(1_100, 7, &boxes, 20.0), QueryFilters::NONE);
+    compare_points(&mut tree, &points(1_100, 7, &boxes), QueryFilters::NONE, 10);
     let some = || boxes.iter().step_by(4);
     let axes = [[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0], [0.0, 0.0, 1.0]];
     let turned =

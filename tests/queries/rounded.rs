@@ -8,7 +8,7 @@ use super::numbers::{Like, Numbers};
 
 /// Scenes of each kind of numbers, and queries of each.
 const SCENES: u64 = 16;
-const QUERIES: usize = 144;
+const QUERIES: usize = 72;
 
 type Vector = [f64; 3];
 
@@ -87,7 +87,7 @@ fn vector(numbers: &mut Numbers) -> [f32; 3] {
 
 #[test]
 fn what_spheres_and_capsules_touch_on_their_way_is_found_in_time() {
-    for (box_count, cast_count) in [(300, 180), (24, 9_900)] {
+    for (box_count, cast_count) in [(300, 180), (24, 5_100)] {
         check_capsules(box_count, cast_count);
     }
 }
@@ -147,7 +147,7 @@ fn check_bounds<C: Cast + std::fmt::Debug>(
         assert_eq!(all, tree.cpu.all_hits(&boxed).unwrap(), "{what}");
         asked += QUERIES;
     });
-    assert!(asked > 10_000 && answered > asked / 2, "{asked} queries, {answered} answers");
+    assert!(asked > 5_000 && answered > asked / 2, "{asked} queries, {answered} answers");
 }
 
 #[test]

@@ -151,7 +151,7 @@ fn boxes_of_one_id_that_are_far_apart_are_not_sure() {
 #[test]
 fn sure_candidates_are_pairs_in_every_kind_of_scene() {
     for kind in Kind::ALL {
-        check_all(kind.name(), &kind.generate(400, 5));
+        check_all(kind.name(), &kind.generate(300, 5));
     }
 }
 

@@ -45,8 +45,7 @@ fn an_engine_that_does_not_answer_queries_is_refused() {
 #[test]
 fn ctrl_c_keeps_what_was_measured_and_tells_where() {
     let place = Place::new();
-    let arguments =
-        "bench queries --scenes uniform --n 300 --queries 50 --runs 100000 --engines cpu,ray_grid --out out";
+    let arguments = "bench queries --scenes uniform --n 300 --queries 50 --runs 20000 --engines cpu,ray_grid --out out";
     let said = place.interrupt(place.command(arguments));
     let csv = std::path::Path::new("out").join("queries.csv");
     assert!(said.contains(&format!("written: {}", csv.display())), "{said}");

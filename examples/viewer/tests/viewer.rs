@@ -133,7 +133,7 @@ fn frames_leave_nothing_behind() {
     render(&mut viewer, 60, "first");
     let bytes = viewer.bytes();
     let out = std::env::temp_dir().join(format!("broadsweep-viewer-{}-many.png", std::process::id()));
-    let shot = Shot { out: out.clone(), size: [48, 32], frames: 500, every: None, turn: 0.0, has_panel: false };
+    let shot = Shot { out: out.clone(), size: [48, 32], frames: 200, every: None, turn: 0.0, has_panel: false };
     offscreen::run(&mut viewer, &shot, &Trace::off()).unwrap();
     std::fs::remove_file(out).unwrap();
     assert_eq!(viewer.bytes(), bytes);

@@ -7,7 +7,7 @@ fn every_kind_of_scene_is_exact_and_clean_with_subgroups_of_every_size() {
     for (j, subgroup) in SUBGROUPS.into_iter().enumerate() {
         let device = device(subgroup, None);
         for (i, kind) in Kind::ALL.into_iter().enumerate() {
-            let boxes = kind.generate(600, 3);
+            let boxes = kind.generate(400, 3);
             device.0.set_order([Order::Forward, Order::Backward, Order::Mixed][(i + j) % 3]);
             for (k, filters) in [Filters::default(), filters(boxes.len())].into_iter().enumerate() {
                 // Each kind with filters and without, each in half of the sizes.

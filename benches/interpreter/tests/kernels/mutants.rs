@@ -233,7 +233,7 @@ fn the_order_of_stores_is_missed_where_it_can_be_seen() {
     };
     let (apart, others): (Vec<_>, Vec<_>) = mutants(Mutation::stores).into_iter().partition(is_apart);
     println!("{} swaps of stores to different places", apart.len());
-    let apart: Vec<_> = apart.into_iter().step_by(if is_long() { 1 } else { 8 }).collect();
+    let apart: Vec<_> = apart.into_iter().step_by(if is_long() { 1 } else { 16 }).collect();
     // That they are apart is seen from the source. This looks for a source that is read wrongly, in one case: it does not reach
     // what only other cases run.
     assert_missed(&others, &apart, |_, seen| seen.is_caught(), STORES_NOT_MISSED);
