@@ -57,6 +57,7 @@ pub fn assert_exact(boxes: &[Aabb]) {
     for order in [PairOrder::Canonical, PairOrder::Sweep] {
         assert_finds(boxes, &expected, Options { order, ..ALL_PAIRS });
     }
+    assert_finds(boxes, &expected, Options { axis: SweepAxis::Principal, ..CANONICAL });
     // Each axis and each cell size, twice in other pairs.
     for turn in 0..2 {
         for (i, axis) in AXES.into_iter().enumerate() {

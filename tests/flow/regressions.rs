@@ -44,14 +44,17 @@ fn engines_report_alike_where_eigenvalues_tie() {
     let hexagon =
         [[0.0, 1.0, 2.0], [1.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 2.0, 1.0], [2.0, 1.0, 0.0], [1.0, 0.0, 2.0]];
     // Boxes that overlap and boxes that touch, or boxes apart.
-    for (edge, steps) in [
+    for (round, (edge, steps)) in [
         (1.0, [0.5, 1.0]),
         (0.7, [1.0, 2.0]),
         (1e-3, [1.5, 1.0]),
         (1e7, [2.0, 0.5]),
         (1e7, [1.5, 1.0]),
         (1e30, [1.0, 1.5]),
-    ] {
+    ]
+    .into_iter()
+    .enumerate()
+    {
         for step in steps.map(|step| step * edge) {
             let cube = |at: [f32; 3]| Aabb::new(at.map(|x| x * step), at.map(|x| x * step + edge));
             let lattices = sides.map(|[x, y, z]| {
@@ -61,7 +64,7 @@ fn engines_report_alike_where_eigenvalues_tie() {
             let rods = lines.map(|d| (0..30).map(|i| cube(d.map(|d| d * i as f32))).collect::<Vec<_>>());
             let sizes = [CellSize::Auto, CellSize::Usscd, CellSize::Fixed(2.0 * edge)];
             let scenes = lattices.into_iter().chain(rods).chain([hexagon.map(cube).to_vec()]);
-            for (boxes, cell_size) in scenes.zip(sizes.into_iter().cycle()) {
+            for (boxes, cell_size) in scenes.zip(sizes.into_iter().cycle().skip(round)) {
                 for axis in [SweepAxis::Auto, SweepAxis::Principal] {
                     assert_reports_alike(&boxes, Options { axis, cell_size, ..SWEEP });
                 }

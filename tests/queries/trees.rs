@@ -55,7 +55,7 @@ fn assert_exact(found: &All, boxes: &[Aabb], count: usize, what: &str) {
 fn trees_answer_the_same_in_any_number_of_dispatches() {
     assert_same_as_on_the_cpu(&GPU, &Kind::ALL);
     // So few turns that most queries take several dispatches, and some take dozens.
-    for (turns, kinds) in [(60, [Kind::Identical, Kind::Uniform]), (400, [Kind::Clusters, Kind::Touching])] {
+    for (turns, kinds) in [(60, [Kind::Clusters, Kind::Touching]), (400, [Kind::Identical, Kind::Uniform])] {
         assert_same_as_on_the_cpu(&GPU.clone().with_turns(turns), &kinds);
     }
 }
