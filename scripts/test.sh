@@ -199,7 +199,7 @@ install_python() {
     # An earlier run may have been stopped.
     "$python" -c 'import dask, distributed, hypothesis, ipctk, mypy, numpy, pyarrow, pytest, scipy, tqdm, zarr' && return
     rm -rf "$work/python"
-    python3 -m venv "$work/python" || { install_packages python3-venv && python3 -m venv "$work/python"; } || return
+    python3 -m venv "$work/python" || return
     "$python" -m pip install --quiet --retries 1 --timeout 20 'dask[distributed]' hypothesis ipctk mypy numpy pyarrow pytest scipy tqdm zarr
 }
 
@@ -291,7 +291,10 @@ run_once() {
 run_python_tests() {
     local status=0 passed failed skipped out=$work/python-tests.txt
     step "Python"
-    (cd "$work/package/python" && "$python" -B -m mypy --cache-dir "$work/mypy") || fail "types of the Python package"
+    (cd "$work/package/python" && "$python" -B -m mypy --cache-dir "$work/mypy") || {
+        echo "FAILED: types of the Python package" >&2
+        total_failed=$((total_failed + 1))
+    }
     # By its path, for the processes that tests start elsewhere.
     (cd "$work/package/python" && PYTHONPATH=$PWD BROADSWEEP_NEEDS_GPU=1 "$python" -B -m pytest -q -rs --color=no -p no:cacheprovider \
         --doctest-modules --ignore broadsweep/newton.py tests broadsweep) 2>&1 | tee "$out" || status=$?
@@ -335,6 +338,18 @@ run_spirv_val() {
 
 step "format"
 cargo fmt --all --check
+# What comes from elsewhere comes while this machine compiles.
+if command -v python3 >/dev/null && ! python3 -c 'import ensurepip' 2>/dev/null; then
+    (install_packages python3-venv) >"$work/venv.log" 2>&1 || true
+fi
+# In groups of their own, which end with this script.
+set -m
+install_mujoco </dev/null >"$work/mujoco.log" 2>&1 &
+mujoco_install=$!
+install_python </dev/null >"$work/python.log" 2>&1 &
+python_install=$!
+set +m
+trap 'kill -- "-$mujoco_install" "-$python_install" 2>/dev/null || true' EXIT
 step "lints"
 lints=(--locked --features "$features,broadsweep-interpreter/mutants" -- -D warnings)
 cargo clippy --workspace --all-targets "${lints[@]}"
@@ -362,7 +377,7 @@ run_spirv_val
 step "MuJoCo"
 unset BROADSWEEP_MUJOCO
 has_mujoco=false
-if install_mujoco >"$work/mujoco.log" 2>&1; then
+if wait "$mujoco_install"; then
     export_mujoco || fail "MuJoCo is installed, and examples/mujoco/export.py could not export its models"
     has_mujoco=true
 else
@@ -371,12 +386,13 @@ fi
 
 step "building for Python"
 has_python=false
-if install_python >"$work/python.log" 2>&1; then
+if wait "$python_install"; then
     assemble_python
     has_python=true
 else
     echo "NOT RUN: the Python package, as what it needs cannot be had here ($(tail -n 1 "$work/python.log"))" >&2
 fi
+trap - EXIT
 
 step "adapters"
 packages=()
@@ -416,26 +432,29 @@ if $two_adapters; then
     if [ "${BROADSWEEP_LONG:-}" = 1 ]; then
         second+=(--test cli)
     else
-        second+=(-- --skip submissions:: --skip streams:: --skip startup:: --skip slabs --skip owner::tiles
+        second+=(-- --skip submissions:: --skip streams:: --skip startup:: --skip slab --skip owner::tiles
             --skip owner::included --skip lists::included --skip in_windows --skip lists_of_any_length
             --skip budget --skip default_limits --skip buffers_that_exist --skip small_bindings --skip report_holds --skip grow_and_shrink
             --skip memory:: --skip changes:: --skip headers:: --skip submitted:: --skip streamed::sequences --skip on_the_cpu --skip edited::
             --skip filters_that_nobody --skip sequences_have_the_right_events_on_the_gpu --skip the_memory_of
-            --skip more_lists_than_are_kept --skip any_number_of_threads_and_any_order
+            --skip more_lists_than_are_kept --skip any_number_of_threads --skip cpu_engine:: --skip through_the_tree_together
+            --skip more_tiles_than_a_piece --skip pairs_of_fast_boxes
             --skip larger_scenes_are_exact --skip larger_scenes_in_tiles --skip many_giants_give_the_same_list_whether
-            --skip changes_of_every_list_in_ranges --skip rays_that_go_together_are --skip what_spheres_and_capsules_touch)
+            --skip changes_of_every_list_in_ranges --skip rays_that_go_together_are --skip what_spheres_and_capsules_touch
+            --skip real_scenes --skip filters_that_change_during --skip a_million_excluded --skip whether_all_pairs_are_tested)
     fi
     begin_second_tests "${second[@]}"
 fi
 for driver in /usr/share/vulkan/icd.d/lvp_icd*.json; do
     if [ -e "$driver" ]; then
         use_driver "$driver"
+        # First, while the second adapter takes the other core: these take one.
+        if $has_python; then
+            run_python_tests
+        fi
         run_tests lavapipe with_layer
         if [ "${BROADSWEEP_LONG:-}" = 1 ]; then
             run_tests "lavapipe, steps at length" without_layer --test steps -- --ignored
-        fi
-        if $has_python; then
-            run_python_tests
         fi
         break
     fi
