@@ -34,7 +34,7 @@ target=$(cargo metadata --format-version 1 --no-deps --locked | sed 's/.*"target
 broadsweep=$target/debug/broadsweep
 # Other libraries, which the benchmark compares with, have tests too.
 features=broadsweep-cli/peers
-# What lets the next build be shorter makes this one longer, and lines in backtraces take a fifth of the time to compile.
+# Incremental compilation makes a first build longer; lines in backtraces take a fifth of the time to compile.
 if [ "${CI:-}" = true ]; then
     export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=none
 fi
@@ -338,15 +338,15 @@ run_spirv_val() {
 
 step "format"
 cargo fmt --all --check
-# What comes from elsewhere comes while this machine compiles.
+# MuJoCo and Python packages are fetched while Rust is compiled.
 if command -v python3 >/dev/null && ! python3 -c 'import ensurepip' 2>/dev/null; then
     (install_packages python3-venv) >"$work/venv.log" 2>&1 || true
 fi
-# In groups of their own, which end with this script.
+# In process groups of their own, which end with this script, and without its pipe.
 set -m
-install_mujoco </dev/null >"$work/mujoco.log" 2>&1 &
+install_mujoco </dev/null >"$work/mujoco.log" 2>&1 9>&- &
 mujoco_install=$!
-install_python </dev/null >"$work/python.log" 2>&1 &
+install_python </dev/null >"$work/python.log" 2>&1 9>&- &
 python_install=$!
 set +m
 trap 'kill -- "-$mujoco_install" "-$python_install" 2>/dev/null || true' EXIT
@@ -448,7 +448,7 @@ fi
 for driver in /usr/share/vulkan/icd.d/lvp_icd*.json; do
     if [ -e "$driver" ]; then
         use_driver "$driver"
-        # First, while the second adapter takes the other core: these take one.
+        # These take one core, while the second adapter takes the other.
         if $has_python; then
             run_python_tests
         fi
