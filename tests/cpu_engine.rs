@@ -178,6 +178,7 @@ fn cycle(motion: Motion) -> Vec<(Vec<Aabb>, Vec<u32>)> {
 }
 
 #[test]
+#[ignore = "long"]
 fn a_warm_step_allocates_nothing_that_grows() {
     let _alone = ALONE.write().unwrap_or_else(|poisoned| poisoned.into_inner());
     let sleeping: Vec<bool> = (0..20_000).map(|i| i % 3 == 0).collect();
@@ -245,6 +246,7 @@ fn a_warm_engine_allocates_nothing() {
 }
 
 #[test]
+#[ignore = "long"]
 fn a_warm_join_allocates_nothing() {
     let _alone = ALONE.write().unwrap_or_else(|poisoned| poisoned.into_inner());
     let uniform = Kind::Uniform.generate(130_000, 1);

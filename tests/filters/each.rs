@@ -24,6 +24,7 @@ fn each_filter_alone_is_exact_on_scenes_of_every_kind() {
 }
 
 #[test]
+#[ignore = "long"]
 fn all_filters_together_are_exact_on_scenes_of_every_kind() {
     for (i, kind) in Kind::ALL.into_iter().enumerate() {
         let boxes = kind.generate(500, 3);
@@ -36,6 +37,7 @@ fn all_filters_together_are_exact_on_scenes_of_every_kind() {
 }
 
 #[test]
+#[ignore = "long"]
 fn larger_scenes_are_exact() {
     for (i, kind) in [Kind::Uniform, Kind::Clusters, Kind::Pile, Kind::City, Kind::Invalid].into_iter().enumerate() {
         let boxes = kind.generate(3000, 3);

@@ -15,6 +15,7 @@ fn pair(a: u32, b: u32) -> Pair {
 }
 
 #[test]
+#[ignore = "long"]
 fn included_pairs_come_once_whatever_the_boxes_and_the_other_lists_say() {
     let unit = |x: f32| Aabb::new([x, 0.0, 0.0], [x + 1.0, 1.0, 1.0]);
     // Two that overlap, one far away, one that is no number, one inverted, a half-space that reaches none, the world.
@@ -48,6 +49,7 @@ fn included_pairs_come_once_whatever_the_boxes_and_the_other_lists_say() {
 }
 
 #[test]
+#[ignore = "long"]
 fn pairs_in_both_lists_are_included() {
     for kind in [Kind::Uniform, Kind::Identical, Kind::Invalid, Kind::Infinite, Kind::Touching] {
         let boxes = kind.generate(400, 2);
@@ -95,6 +97,7 @@ fn listed(overlapping: &[Pair], filters: &Filters) -> Vec<Pair> {
 }
 
 #[test]
+#[ignore = "long"]
 fn a_million_excluded_and_half_a_million_included_pairs_are_exact() {
     let boxes = Kind::Uniform.generate(100_000, 1);
     let overlapping = cpu::find_pairs(&boxes, &Options::default()).unwrap().pairs;

@@ -78,6 +78,7 @@ fn long_lists_come_in_pieces_and_once() {
 }
 
 #[test]
+#[ignore = "long"]
 fn scenes_in_slabs_are_exact_with_all_filters() {
     for (i, kind) in [Kind::Uniform, Kind::Clusters, Kind::City, Kind::Invalid, Kind::Touching, Kind::Infinite]
         .into_iter()
@@ -141,6 +142,7 @@ fn parents_of_boxes_that_are_bodies_by_their_index_are_exact_in_slabs() {
 }
 
 #[test]
+#[ignore = "long"]
 fn more_included_pairs_than_a_binding_holds_are_refused_for_what_they_are() {
     let limits = wgpu::Limits { max_storage_buffer_binding_size: 4 << 20, ..Gpu::required_limits() };
     let gpu = device_with(limits);
@@ -196,6 +198,7 @@ fn a_callback_that_panics_in_a_slab_leaves_the_filters_and_what_they_take() {
 }
 
 #[test]
+#[ignore = "long"]
 fn filters_that_take_more_with_more_boxes_keep_to_the_budget() {
     let floor = HalfSpace { index: 0, normal: [0.0, 1.0, 0.1], offset: -1.0 };
     let filters = Filters { half_spaces: vec![floor], ..Filters::default() };
@@ -220,6 +223,7 @@ fn filters_that_take_more_with_more_boxes_keep_to_the_budget() {
 }
 
 #[test]
+#[ignore = "long"]
 fn lists_of_pairs_keep_to_the_budget_before_slabs_and_after() {
     let boxes = Kind::Uniform.generate(6000, 1);
     let filters = Filters { exclude: some_pairs(&mut Random(1), 500, 100_000), ..Filters::default() };

@@ -77,6 +77,7 @@ fn change(
 }
 
 #[test]
+#[ignore = "long"]
 fn changes_of_every_list_in_ranges_are_in_what_is_recorded_next() {
     for options in [CANONICAL, SWEEP, ALL_PAIRS] {
         let boxes = Kind::Clusters.generate(700, 5);

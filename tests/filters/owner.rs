@@ -164,6 +164,7 @@ fn filters(random: &mut Random, boxes: &[Aabb]) -> Filters {
 }
 
 #[test]
+#[ignore = "long"]
 fn tiles_find_every_pair_once_on_scenes_of_every_kind() {
     for (i, kind) in Kind::ALL.into_iter().enumerate() {
         let random = &mut Random(i as u64);
@@ -194,6 +195,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
+    #[ignore = "long"]
     fn tiles_that_nobody_thought_of_find_every_pair_once(seed: u64, n in 0..60usize, tests_all_pairs: bool) {
         let random = &mut Random(seed);
         let boxes = adversarial(random, n);

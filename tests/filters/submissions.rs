@@ -31,6 +31,7 @@ fn submissions_are_searched_with_the_filters_of_their_time() {
 }
 
 #[test]
+#[ignore = "long"]
 fn filters_may_change_while_submissions_are_in_flight() {
     let boxes = Kind::Clusters.generate(900, 1);
     // Lists that leap, so that most of them are not whole as they come, and are found again.
@@ -77,6 +78,7 @@ fn take(broad_phase: &mut BroadPhase, in_flight: &mut VecDeque<(&Vec<Aabb>, Filt
 }
 
 #[test]
+#[ignore = "long"]
 fn filters_may_change_while_a_list_arrives_in_pieces() {
     let limits = wgpu::Limits { max_storage_buffer_binding_size: 4 << 20, ..Gpu::required_limits() };
     let boxes = Kind::Identical.generate(2600, 1);

@@ -84,6 +84,7 @@ fn on_common_ground(pieces: usize, is_in_rows: bool) -> (Vec<Aabb>, Filters) {
 }
 
 #[test]
+#[ignore = "long"]
 fn ground_that_worlds_have_in_common_is_exact_in_any_number_of_pieces() {
     for (number, pieces) in [1, 3, 4, 23, 24, 33, 65, 400, 700].into_iter().enumerate() {
         for is_in_rows in [true, false] {
@@ -144,6 +145,7 @@ fn giants_without_an_end_are_exact_in_any_number() {
 }
 
 #[test]
+#[ignore = "long"]
 fn many_giants_give_the_same_list_whether_their_hits_had_room_or_not() {
     let (mut boxes, filters) = among_endless(600, 20, true);
     boxes.extend(Kind::Uniform.generate(9_000, 3));

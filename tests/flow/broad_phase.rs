@@ -36,6 +36,7 @@ fn every_kind_of_scene_is_exact_on_every_axis_and_cell_size() {
 }
 
 #[test]
+#[ignore = "long"]
 fn larger_scenes_are_exact() {
     for kind in Kind::ALL {
         let n = if kind == Kind::Identical { 1500 } else { 4500 };
@@ -166,6 +167,7 @@ fn unbounded_boxes_are_giants_and_exact() {
 }
 
 #[test]
+#[ignore = "long"]
 fn sentinels_as_large_as_floats_go_do_not_spoil_the_grid() {
     for sentinel in [f32::MAX, 1e38, 1e30, 1e20] {
         let mut boxes = Kind::Uniform.generate(20_000, 4);

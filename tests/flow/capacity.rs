@@ -89,6 +89,7 @@ fn numbers_of_boxes_beyond_any_memory_are_refused_and_overflow_nowhere() {
 }
 
 #[test]
+#[ignore = "long"]
 fn the_least_budget_gives_the_exact_answer_in_pieces() {
     for (kind, n) in [(Kind::Uniform, 8000), (Kind::Clusters, 6000), (Kind::Infinite, 5000), (Kind::Identical, 700)] {
         let boxes = kind.generate(n, 2);
@@ -176,6 +177,7 @@ fn a_million_and_a_half_boxes_fit_webgpus_default_limits() {
 }
 
 #[test]
+#[ignore = "long"]
 fn a_million_and_a_half_boxes_run_within_webgpus_default_limits() {
     let gpu = device_with(Gpu::required_limits());
     let boxes = Kind::Uniform.generate(1_500_000, 1);
@@ -206,6 +208,7 @@ fn more_boxes_than_a_binding_holds_are_refused_with_the_limit() {
 }
 
 #[test]
+#[ignore = "long"]
 fn a_device_with_webgpus_default_limits_suffices() {
     let gpu = device_with(Gpu::required_limits());
     let boxes = Kind::Infinite.generate(3000, 1);
@@ -253,6 +256,7 @@ fn a_device_that_lacks_what_the_kernels_need_is_refused() {
 }
 
 #[test]
+#[ignore = "long"]
 fn scenes_that_grow_and_shrink_reuse_one_broad_phase() {
     for all_pairs_up_to in [0, 300, 5000, u32::MAX] {
         let options = Options { all_pairs_up_to: Some(all_pairs_up_to), ..CANONICAL };

@@ -153,6 +153,7 @@ fn a_callback_may_stop_in_any_pass_and_the_next_call_is_exact() {
 }
 
 #[test]
+#[ignore = "long"]
 fn more_boxes_than_a_binding_holds_are_found_in_slabs() {
     let gpu = small_device();
     let sorted = |Overlaps { mut pairs, .. }: Overlaps| {
@@ -179,29 +180,34 @@ fn more_boxes_than_a_binding_holds_are_found_in_slabs() {
     assert!(matches!(refused, Error::TooManyBoxes { max_boxes: 174_762, .. }), "{refused}");
 }
 
-#[test]
-#[ignore = "takes minutes on a software driver"]
-fn ten_million_boxes_are_found_within_webgpus_default_limits() {
-    let gpu = device_with(Gpu::required_limits());
-    let boxes = Kind::Uniform.generate(10_000_000, 1);
-    let mut broad_phase = BroadPhase::new(&gpu, Options::default()).unwrap();
-    let start = std::time::Instant::now();
-    let mut found = broad_phase.find_pairs(&boxes).unwrap().clone();
-    println!("{:.1?}, {:?}", start.elapsed(), found.report);
-    let start = std::time::Instant::now();
-    let mut count = 0;
-    let each = |report: &Report, piece: &[Pair]| -> Result<(), Error> {
-        assert_eq!(report.pair_count, found.pairs.len() as u64);
-        count += piece.len();
-        Ok(())
-    };
-    broad_phase.stream_pairs(&boxes, each).unwrap();
-    println!("streamed in {:.1?}", start.elapsed());
-    assert_eq!(count, found.pairs.len());
-    let start = std::time::Instant::now();
-    let mut expected = cpu::find_pairs(&boxes, &Options::default()).unwrap().pairs;
-    println!("on the CPU {:.1?}", start.elapsed());
-    found.pairs.sort_unstable();
-    expected.sort_unstable();
-    assert_pairs(&found.pairs, &expected, "ten million");
+/// Tests that take minutes on a software driver: `scripts/test.sh --long`.
+mod at_length {
+    use super::*;
+
+    #[test]
+    #[ignore = "takes minutes on a software driver"]
+    fn ten_million_boxes_are_found_within_webgpus_default_limits() {
+        let gpu = device_with(Gpu::required_limits());
+        let boxes = Kind::Uniform.generate(10_000_000, 1);
+        let mut broad_phase = BroadPhase::new(&gpu, Options::default()).unwrap();
+        let start = std::time::Instant::now();
+        let mut found = broad_phase.find_pairs(&boxes).unwrap().clone();
+        println!("{:.1?}, {:?}", start.elapsed(), found.report);
+        let start = std::time::Instant::now();
+        let mut count = 0;
+        let each = |report: &Report, piece: &[Pair]| -> Result<(), Error> {
+            assert_eq!(report.pair_count, found.pairs.len() as u64);
+            count += piece.len();
+            Ok(())
+        };
+        broad_phase.stream_pairs(&boxes, each).unwrap();
+        println!("streamed in {:.1?}", start.elapsed());
+        assert_eq!(count, found.pairs.len());
+        let start = std::time::Instant::now();
+        let mut expected = cpu::find_pairs(&boxes, &Options::default()).unwrap().pairs;
+        println!("on the CPU {:.1?}", start.elapsed());
+        found.pairs.sort_unstable();
+        expected.sort_unstable();
+        assert_pairs(&found.pairs, &expected, "ten million");
+    }
 }

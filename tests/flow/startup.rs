@@ -137,6 +137,7 @@ fn ask(tree: &mut Tree, question: Question, boxes: &[Aabb]) -> usize {
 }
 
 #[test]
+#[ignore = "long"]
 fn what_is_compiled_ahead_for_a_tree_is_what_builds_and_questions_need() {
     let far_out = |aabb: &Aabb| Aabb::new(aabb.min.map(|x| x + 1e5), aabb.max.map(|x| x + 1e5));
     let boxes: Vec<Aabb> = Kind::Uniform.generate(300, 1).iter().map(far_out).collect();
@@ -161,6 +162,7 @@ fn what_is_compiled_ahead_for_a_tree_is_what_builds_and_questions_need() {
 }
 
 #[test]
+#[ignore = "long"]
 fn what_is_compiled_ahead_for_events_is_what_recorded_steps_need() {
     let boxes = Kind::Uniform.generate(3000, 1);
     for has_sleepers in [false, true] {

@@ -101,16 +101,21 @@ fn a_list_that_an_earlier_call_made_longer_serves_the_next() {
     }
 }
 
-#[test]
-#[ignore = "takes a minute or more on a software driver"]
-fn two_hundred_million_pairs_pass_through_half_a_gibibyte_each_once() {
-    for order in [PairOrder::Sweep, PairOrder::Canonical] {
-        let options = Options { order, memory_budget: Some(512 << 20), ..CANONICAL };
-        let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
-        let start = std::time::Instant::now();
-        let (pieces, longest) = strike_all(&mut broad_phase, 20_000);
-        println!("{order:?}: {pieces} pieces of up to {longest} pairs in {:.1?}", start.elapsed());
-        assert!(longest <= 1 << 22);
+/// Tests that take minutes on a software driver: `scripts/test.sh --long`.
+mod at_length {
+    use super::*;
+
+    #[test]
+    #[ignore = "takes a minute or more on a software driver"]
+    fn two_hundred_million_pairs_pass_through_half_a_gibibyte_each_once() {
+        for order in [PairOrder::Sweep, PairOrder::Canonical] {
+            let options = Options { order, memory_budget: Some(512 << 20), ..CANONICAL };
+            let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+            let start = std::time::Instant::now();
+            let (pieces, longest) = strike_all(&mut broad_phase, 20_000);
+            println!("{order:?}: {pieces} pieces of up to {longest} pairs in {:.1?}", start.elapsed());
+            assert!(longest <= 1 << 22);
+        }
     }
 }
 
@@ -281,6 +286,7 @@ fn a_submission_like_the_last_comes_in_one_round_trip() {
 }
 
 #[test]
+#[ignore = "long"]
 fn no_scene_depends_on_the_one_before() {
     let scenes = [
         Kind::Uniform.generate(10, 1),

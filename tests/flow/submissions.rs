@@ -133,6 +133,7 @@ fn leaps() -> Vec<Vec<Aabb>> {
 }
 
 #[test]
+#[ignore = "long"]
 fn submissions_in_flight_come_out_in_their_order_and_exact() {
     let scenes = leaps();
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
@@ -154,6 +155,7 @@ fn submissions_in_flight_come_out_in_their_order_and_exact() {
 }
 
 #[test]
+#[ignore = "long"]
 fn submissions_in_flight_keep_to_the_budget() {
     let scenes: Vec<_> = leaps().into_iter().filter(|boxes| boxes.len() < 5000).collect();
     let largest = scenes.iter().max_by_key(|boxes| boxes.len()).unwrap();
@@ -214,6 +216,7 @@ fn nothing_is_taken_of_a_list_that_still_arrives() {
 }
 
 #[test]
+#[ignore = "long"]
 fn a_submission_that_fails_leaves_the_next_one() {
     let dense = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
     let boxes = Kind::Uniform.generate(500, 1);

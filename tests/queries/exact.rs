@@ -56,6 +56,7 @@ fn check_casts<C: Cast + Moving + std::fmt::Debug>(make: impl Fn(&mut Numbers, &
 }
 
 #[test]
+#[ignore = "long"]
 fn rays_hit_what_exact_arithmetic_says_and_when() {
     check_casts(|numbers, boxes, like| numbers.ray(boxes, like));
 }
@@ -66,6 +67,7 @@ fn boxes_that_move_hit_what_exact_arithmetic_says_and_when() {
 }
 
 #[test]
+#[ignore = "long"]
 fn points_and_boxes_touch_what_pairs_would() {
     let mut asked = 0;
     cases::each(SCENES, |what, like, boxes, numbers| {
@@ -87,6 +89,7 @@ fn points_and_boxes_touch_what_pairs_would() {
 }
 
 #[test]
+#[ignore = "long"]
 fn infinite_points_and_boxes_touch_what_pairs_would() {
     let (inf, all) = (f32::INFINITY, Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]));
     let boxes = [all, Aabb::new([inf; 3], [inf; 3]), Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([0.0; 3], [inf; 3])];
@@ -101,6 +104,7 @@ fn infinite_points_and_boxes_touch_what_pairs_would() {
 }
 
 #[test]
+#[ignore = "long"]
 fn spheres_touch_what_exact_arithmetic_says() {
     let (mut asked, mut answered) = (0, 0);
     cases::each(SCENES, |what, like, boxes, numbers| {
@@ -119,6 +123,7 @@ fn spheres_touch_what_exact_arithmetic_says() {
 }
 
 #[test]
+#[ignore = "long"]
 fn the_nearest_boxes_are_those_that_exact_arithmetic_says() {
     let (mut asked, mut answered) = (0, 0);
     cases::each(SCENES, |what, like, boxes, numbers| {

@@ -445,6 +445,7 @@ fn recorded_queries_of_large_scenes_are_sorted_and_answer_the_same() {
 }
 
 #[test]
+#[ignore = "long"]
 fn queries_that_are_made_of_others_share_their_memory_within_an_encoder() {
     let boxes = Kind::Uniform.generate(500, 3);
     let mut tree = Tree::new(&GPU).unwrap();
@@ -485,12 +486,14 @@ fn a_list_that_is_too_short_says_how_long_all_are_and_comes_in_windows() {
 const ALONE: usize = 17_000;
 
 #[test]
+#[ignore = "long"]
 fn lists_of_many_queries_come_in_windows() {
     assert_windows_of(GPU.clone(), 16, ALONE);
     assert_windows_of(GPU.clone().with_turns(150), 60, ALONE);
 }
 
 #[test]
+#[ignore = "long"]
 fn lists_of_many_queries_are_those_of_the_cpu() {
     let boxes = Kind::Uniform.generate(3_000, 3);
     let rays = RayKind::Camera.generate(ALONE, 7, &boxes);
@@ -581,6 +584,7 @@ fn assert_windows(windows: &[Vec<[u32; 2]>], expected: &[[u32; 2]], capacity: us
 }
 
 #[test]
+#[ignore = "long"]
 fn lists_of_any_length_come_in_order_whether_their_answers_were_kept_or_looked_for_again() {
     // Box `i` begins at `i`: what is at `j` and a half is in `j + 1` of them, whose numbers are mixed.
     let n = 70;
@@ -645,6 +649,7 @@ fn lists_of_any_length_come_in_order_whether_their_answers_were_kept_or_looked_f
 }
 
 #[test]
+#[ignore = "long"]
 fn more_lists_than_are_kept_answer_the_same() {
     // Every third point is in a box. The host asks in two parts, and a recording looks for each list twice.
     let boxes: Vec<Aabb> = (0..100).map(|i| 3.0 * i as f32).map(|x| Aabb::new([x, 0.0, 0.0], [x + 1.0; 3])).collect();
@@ -667,6 +672,7 @@ fn more_lists_than_are_kept_answer_the_same() {
 }
 
 #[test]
+#[ignore = "long"]
 fn a_query_that_takes_more_rounds_is_marked_and_answers_nothing() {
     // All boxes are equally near, so that each is compared without rounding.
     let n = 8_000;

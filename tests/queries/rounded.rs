@@ -86,6 +86,7 @@ fn vector(numbers: &mut Numbers) -> [f32; 3] {
 }
 
 #[test]
+#[ignore = "long"]
 fn what_spheres_and_capsules_touch_on_their_way_is_found_in_time() {
     for (box_count, cast_count) in [(300, 180), (24, 5_100)] {
         check_capsules(box_count, cast_count);
@@ -151,6 +152,7 @@ fn check_bounds<C: Cast + std::fmt::Debug>(
 }
 
 #[test]
+#[ignore = "long"]
 fn spheres_of_any_numbers_are_cast_as_their_bounding_boxes() {
     let make = |numbers: &mut Numbers, boxes: &[Aabb], like| {
         let (sphere, moving) = (numbers.sphere(boxes, like), numbers.cast(boxes, like));
@@ -164,6 +166,7 @@ fn spheres_of_any_numbers_are_cast_as_their_bounding_boxes() {
 }
 
 #[test]
+#[ignore = "long"]
 fn capsules_of_any_numbers_are_cast_as_their_bounding_boxes() {
     let make = |numbers: &mut Numbers, boxes: &[Aabb], like| {
         let (sphere, moving) = (numbers.sphere(boxes, like), numbers.cast(boxes, like));

@@ -142,6 +142,7 @@ fn distance(capsule: &Capsule, aabb: &Aabb) -> f64 {
 }
 
 #[test]
+#[ignore = "long"]
 fn capsules_miss_no_box_and_report_none_that_is_farther_than_they_say() {
     SCENES.into_iter().for_each(check_capsules);
 }
@@ -247,6 +248,7 @@ fn frustum(numbers: &mut Numbers, far: f64) -> ([[f32; 4]; 6], Aabb) {
 }
 
 #[test]
+#[ignore = "long"]
 fn of_what_a_camera_sees_few_boxes_are_too_many() {
     let boxes = cases::wide_boxes(3_000);
     let mut tree = Both::new();

@@ -173,6 +173,7 @@ fn filters_that_were_changed_are_taken_again() {
 }
 
 #[test]
+#[ignore = "long"]
 fn filters_that_change_during_a_call_give_no_answers() {
     let Scene { asked, mut broad_phase, mut tree, .. } = Scene::new(6);
     asked.of(&mut tree).unwrap();
@@ -343,6 +344,7 @@ fn values_of_the_device_are_shared_too() {
 }
 
 #[test]
+#[ignore = "long"]
 fn filters_that_do_not_fit_are_refused_and_those_of_another_device_are_uploaded() {
     let numbers = &mut Numbers::new(5);
     let boxes = numbers.boxes(BOXES, Like::Whole);

@@ -61,6 +61,7 @@ fn trees_answer_the_same_in_any_number_of_dispatches() {
 }
 
 #[test]
+#[ignore = "long"]
 fn rays_that_go_together_are_answered_alike() {
     let (mut tree, mut on_cpu) = (Tree::new(&GPU).unwrap(), cpu::Tree::new());
     // Rays do not stay together: the plates lie side by side.
@@ -151,6 +152,7 @@ fn every_kind_of_scene_answers_exactly() {
 }
 
 #[test]
+#[ignore = "long"]
 fn any_number_of_threads_and_any_order_of_queries_answer_the_same() {
     let boxes = Kind::Clusters.generate(20_000, 1);
     let with = |threads: usize| {
@@ -195,6 +197,7 @@ fn any_number_of_threads_and_any_order_of_queries_answer_the_same() {
 /// Points on a way through boxes that lie densely, sparsely and on a lattice: how far to gather is guessed too short here and too far
 /// there.
 #[test]
+#[ignore = "long"]
 fn points_that_go_through_the_tree_together_find_what_each_finds_alone() {
     let lattice = |i: usize| [i % 12, i / 12 % 12, i / 144].map(|x| 3.0 + 0.25 * x as f32);
     let mut boxes = Kind::Uniform.generate(3_000, 2);
@@ -335,6 +338,7 @@ fn rays_near_many_boxes_have_the_answers_of_the_cpu() {
 }
 
 #[test]
+#[ignore = "long"]
 fn a_tree_that_is_refitted_a_hundred_times_answers_exactly() {
     let n = 1_000;
     let first = Kind::Brownian.generate_step(n, 1, 0);
@@ -396,6 +400,7 @@ fn boxes_that_part_from_one_point_say_that_a_build_would_pay() {
 }
 
 #[test]
+#[ignore = "long"]
 fn real_scenes_answer_exactly() {
     for name in ["cloth-ball.faces", "cloth-funnel.edges"] {
         let path = format!("{}/../shared/data/{name}.npy", env!("CARGO_MANIFEST_DIR"));
@@ -452,6 +457,7 @@ fn assert_planned(gpu: &Gpu, boxes: &[Aabb], load: impl FnOnce(&mut Tree) -> Que
 }
 
 #[test]
+#[ignore = "long"]
 fn the_memory_of_ranked_queries_is_what_was_planned() {
     let boxes = Kind::Uniform.generate(5_000, 1);
     let rays = RayKind::Incoherent.generate(2_000, 7, &boxes);
@@ -536,6 +542,7 @@ fn the_memory_of_lists_is_what_was_planned() {
 }
 
 #[test]
+#[ignore = "long"]
 fn the_memory_of_queries_in_parts_is_what_was_planned() {
     let boxes = Kind::Uniform.generate(2_000, 1);
     let rays = RayKind::Incoherent.generate(40_000, 7, &boxes);
@@ -560,6 +567,7 @@ fn the_memory_of_queries_in_parts_is_what_was_planned() {
 }
 
 #[test]
+#[ignore = "long"]
 fn a_long_list_comes_in_windows_and_a_long_row_in_parts() {
     // Every box is an answer: the lists are longer than a query may write in one dispatch, and all than one window.
     let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 30_000];
@@ -667,6 +675,7 @@ fn radii_that_are_larger_than_any_usual_number_are_compared() {
 /// Rows whose boxes are equally near, nearly so, or all at the point; longer than a dispatch in software has turns for, and than one
 /// row.
 #[test]
+#[ignore = "long"]
 fn first_answers_of_any_number_come_in_order() {
     let lattice = |step: f32| {
         let point = move |i: usize| [i % 16, i / 16 % 16, i / 256].map(|x| x as f32 * step);
@@ -706,6 +715,7 @@ fn first_answers_of_any_number_come_in_order() {
 /// Boxes that come in an order that is a heap as far as `f32` is sure, each farther than the one above it by a doubt and more: the last of
 /// them is the farther from the first the deeper the heap is.
 #[test]
+#[ignore = "long"]
 fn no_answer_is_lost_where_each_comparison_is_in_doubt() {
     let farther = |i: usize| [1, 2, 5, 6, 13, 14, 29, 30, 61, 62].iter().position(|&at| at == i).map_or(0, |s| s + 1);
     for step in 1..40 {
@@ -784,6 +794,7 @@ fn buffer_of(gpu: &Gpu, boxes: &[Aabb], usage: wgpu::BufferUsages) -> wgpu::Buff
 }
 
 #[test]
+#[ignore = "long"]
 fn a_tree_of_boxes_on_the_device_is_that_of_the_same_boxes_on_the_host() {
     let gpu = GPU.clone();
     let usage = wgpu::BufferUsages::STORAGE;

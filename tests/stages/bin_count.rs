@@ -235,6 +235,7 @@ fn cells_and_positions_are_those_of_the_mirror() {
 }
 
 #[test]
+#[ignore = "long"]
 fn boxes_that_overlap_share_a_cell_and_a_position_in_every_scene() {
     for kind in Kind::ALL {
         let boxes = kind.generate(600, 11);

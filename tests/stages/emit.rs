@@ -372,6 +372,7 @@ fn the_list_is_that_of_the_mirror() {
 }
 
 #[test]
+#[ignore = "long"]
 fn windows_of_any_size_together_are_the_list() {
     let found = Found::random(1234, 400, 100, 1, 3);
     assert!(found.sweep.tiles() > 2 * BLOCK_TILES && found.giants.tiles() > 3 && found.pairs.len() > 2000);
@@ -399,6 +400,7 @@ fn a_window_is_cut_at_every_pair_of_a_run() {
 }
 
 #[test]
+#[ignore = "long"]
 fn hits_that_had_no_room_are_found_again() {
     for tiles_per_group in [1, 2] {
         let found = Found::random(1234, 400, 100, tiles_per_group, 4);

@@ -247,6 +247,7 @@ fn check_join(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile
 }
 
 #[test]
+#[ignore = "long"]
 fn hits_of_giants_are_those_of_the_mirror() {
     for n in SIZES.into_iter().chain([8191, 8192, 8193, 20_000]) {
         let scene = Scene::random(n, n / 30 + 1, 0, u64::from(n));

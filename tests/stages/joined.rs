@@ -124,6 +124,7 @@ fn check_list(scene: &Scene, tiles: u32) {
 }
 
 #[test]
+#[ignore = "long"]
 fn pairs_of_common_ground_are_those_of_the_mirror() {
     for (pieces, n) in [(1, 1), (5, 300), (77, 1500), (1100, 700)] {
         let scene = on_ground(pieces, n, 7).in_worlds(4, 3);

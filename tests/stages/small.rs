@@ -134,6 +134,7 @@ fn nothing_counted() -> Counts {
 }
 
 #[test]
+#[ignore = "long"]
 fn every_two_boxes_are_tested_as_the_mirror_does() {
     for n in SIZES.into_iter().chain([2, 31, 32, 33, 511, 512, 513, 1023, 1025]) {
         check(&lattice(n, u64::from(n)));

@@ -137,6 +137,7 @@ fn keys_in_order_and_in_reverse_are_sorted() {
 }
 
 #[test]
+#[ignore = "long"]
 fn more_tiles_than_a_piece_of_the_scan_are_sorted() {
     check(&random_keys(300_000, u32::MAX, 4), 32);
     // 513 tiles, one more than a piece.
@@ -144,6 +145,7 @@ fn more_tiles_than_a_piece_of_the_scan_are_sorted() {
 }
 
 #[test]
+#[ignore = "long"]
 fn keys_of_ones_are_sorted_beside_what_is_behind_the_end() {
     // `sort_ballot` takes what is behind the end for such keys.
     for n in [1, 31, 33, 1000, 4095, 4097, 5000u32] {
@@ -153,6 +155,7 @@ fn keys_of_ones_are_sorted_beside_what_is_behind_the_end() {
 }
 
 #[test]
+#[ignore = "long"]
 fn two_digits_in_turn_and_keys_of_high_bits_only_are_sorted() {
     for n in [1234, 4096, 8193u32] {
         for low in [0x0000_0000, 0xffff_ff00] {
@@ -304,6 +307,7 @@ fn a_device_sorts_by_subgroups_if_they_work() {
 }
 
 #[test]
+#[ignore = "long"]
 fn a_subgroup_kernel_that_fails_its_trial_or_is_rejected_is_not_used() {
     let wrongs = [
         // Equal digits change places; rounds go missing; digits are taken for equal; not WGSL at all.

@@ -55,15 +55,20 @@ fn every_moving_scene_has_the_same_events_on_the_gpu() {
     }
 }
 
-#[test]
-#[ignore = "takes minutes on a software driver"]
-fn every_moving_scene_has_the_same_events_in_all_its_steps_on_the_gpu() {
-    for (name, make) in scenes(1100) {
-        for options in [ALL_PAIRS, CANONICAL] {
-            let mut engine = broad_phase(options);
-            engine.forget_steps();
-            engine.reserve(1100, 20_000).unwrap();
-            compare_with_cpu(&mut engine, 0..200, &name, &make);
+/// Tests that take minutes on a software driver: `scripts/test.sh --long`.
+mod at_length {
+    use super::*;
+
+    #[test]
+    #[ignore = "takes minutes on a software driver"]
+    fn every_moving_scene_has_the_same_events_in_all_its_steps_on_the_gpu() {
+        for (name, make) in scenes(1100) {
+            for options in [ALL_PAIRS, CANONICAL] {
+                let mut engine = broad_phase(options);
+                engine.forget_steps();
+                engine.reserve(1100, 20_000).unwrap();
+                compare_with_cpu(&mut engine, 0..200, &name, &make);
+            }
         }
     }
 }
@@ -109,6 +114,7 @@ fn run(steps: &[Vec<Aabb>], threads: usize) -> Vec<Events> {
 }
 
 #[test]
+#[ignore = "long"]
 fn long_lists_are_right_in_any_number_of_threads() {
     for motion in [Motion::Few, Motion::Bullets, Motion::Asleep, Motion::Teleports, Motion::Jumps] {
         // More pairs than one thread takes at a time, of boxes that stay and of those that leave.

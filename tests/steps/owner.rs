@@ -57,6 +57,7 @@ fn check(engine: &mut impl Engine, name: &str) -> usize {
 }
 
 #[test]
+#[ignore = "long"]
 fn pairs_begin_and_end_where_their_corners_come_into_a_region_and_leave_it() {
     let mut on_cpu = cpu::BroadPhase::new(CANONICAL).unwrap();
     begin_epochs_from(&mut on_cpu, 1);

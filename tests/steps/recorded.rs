@@ -189,6 +189,7 @@ pub fn canonical(boxes: &[Aabb]) -> Vec<Pair> {
 }
 
 #[test]
+#[ignore = "long"]
 fn moving_scenes_that_are_recorded_have_the_events_of_searches_from_nothing() {
     for motion in Motion::ALL {
         let mut engine = broad_phase(CANONICAL);

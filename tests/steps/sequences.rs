@@ -445,22 +445,27 @@ fn sequences_have_the_right_events_on_the_gpu() {
     }
 }
 
-#[test]
-#[ignore = "takes minutes on a software driver"]
-fn a_thousand_sequences_have_the_right_events_on_the_gpu() {
-    for (options, seeds) in [
-        (Options::default(), 2000..2500),
-        (Options { all_pairs_up_to: Some(0), ..Options::default() }, 2500..2600),
-        (Options { all_pairs_up_to: Some(0), order: PairOrder::Canonical, ..Options::default() }, 2600..2700),
-    ] {
-        run(&mut *broad_phase(options), seeds, Drawn::any);
+/// Tests that take minutes on a software driver: `scripts/test.sh --long`.
+mod at_length {
+    use super::*;
+
+    #[test]
+    #[ignore = "takes minutes on a software driver"]
+    fn a_thousand_sequences_have_the_right_events_on_the_gpu() {
+        for (options, seeds) in [
+            (Options::default(), 2000..2500),
+            (Options { all_pairs_up_to: Some(0), ..Options::default() }, 2500..2600),
+            (Options { all_pairs_up_to: Some(0), order: PairOrder::Canonical, ..Options::default() }, 2600..2700),
+        ] {
+            run(&mut *broad_phase(options), seeds, Drawn::any);
+        }
+        let few = Options { order: PairOrder::Canonical, ..Options::default() };
+        run_with(&mut *broad_phase(few), 2700..2900, 0, Drawn::any, |engine, frame, _| record(engine, frame));
+        let swept = Options { all_pairs_up_to: Some(0), ..few };
+        run_with(&mut *broad_phase(swept), 2900..3000, 300, Drawn::any, |engine, frame, _| record(engine, frame));
+        let find = |engine: &mut BroadPhase, _: &Frame, step: Step| engine.find_events(step).cloned();
+        run_with(&mut *broad_phase(swept), 3000..3050, 300, Drawn::any, find);
     }
-    let few = Options { order: PairOrder::Canonical, ..Options::default() };
-    run_with(&mut *broad_phase(few), 2700..2900, 0, Drawn::any, |engine, frame, _| record(engine, frame));
-    let swept = Options { all_pairs_up_to: Some(0), ..few };
-    run_with(&mut *broad_phase(swept), 2900..3000, 300, Drawn::any, |engine, frame, _| record(engine, frame));
-    let find = |engine: &mut BroadPhase, _: &Frame, step: Step| engine.find_events(step).cloned();
-    run_with(&mut *broad_phase(swept), 3000..3050, 300, Drawn::any, find);
 }
 
 #[test]

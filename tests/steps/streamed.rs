@@ -65,14 +65,20 @@ fn sequences_that_are_streamed_have_the_right_events_on_the_cpu() {
     check(&mut cpu::BroadPhase::new(Options::default()).unwrap(), 5000..5600, Drawn::any);
 }
 
-#[test]
-#[ignore = "takes minutes on a software driver"]
-fn more_sequences_that_are_streamed_have_the_right_events_on_the_gpu() {
-    check(&mut *broad_phase(Options::default()), 5620..5660, Drawn::any);
-    check(&mut *broad_phase(Options { all_pairs_up_to: Some(0), ..CANONICAL }), 5660..5680, Drawn::any);
+/// Tests that take minutes on a software driver: `scripts/test.sh --long`.
+mod at_length {
+    use super::*;
+
+    #[test]
+    #[ignore = "takes minutes on a software driver"]
+    fn more_sequences_that_are_streamed_have_the_right_events_on_the_gpu() {
+        check(&mut *broad_phase(Options::default()), 5620..5660, Drawn::any);
+        check(&mut *broad_phase(Options { all_pairs_up_to: Some(0), ..CANONICAL }), 5660..5680, Drawn::any);
+    }
 }
 
 #[test]
+#[ignore = "long"]
 fn sequences_that_are_streamed_have_the_right_events_on_the_gpu() {
     check(&mut *broad_phase(Options::default()), 5600..5616, Drawn::few);
     check(&mut *broad_phase(Options { all_pairs_up_to: Some(0), ..CANONICAL }), 5616..5620, Drawn::few);

@@ -162,6 +162,7 @@ fn steps_whose_pairs_have_no_room_are_whole_once_the_list_is_longer() {
 }
 
 #[test]
+#[ignore = "long"]
 fn steps_with_lists_in_pieces_have_the_right_events() {
     let limits = wgpu::Limits { max_storage_buffer_binding_size: 4 << 20, ..Gpu::required_limits() };
     let mut engine = BroadPhase::new(&device_with(limits), CANONICAL).unwrap();

@@ -119,6 +119,7 @@ fn times_are_predicted_as_ranges_for_every_known_gpu() {
 }
 
 #[test]
+#[ignore = "long"]
 fn brute_force_and_the_cpu_engine_write_the_same_file_for_every_kind() {
     let place = Place::new();
     for kind in Kind::ALL {
@@ -134,6 +135,7 @@ fn brute_force_and_the_cpu_engine_write_the_same_file_for_every_kind() {
 }
 
 #[test]
+#[ignore = "long"]
 fn the_gpu_engine_gives_the_same_file_as_the_cpu_engine() {
     let place = Place::new();
     for kind in ["uniform", "clusters"] {

@@ -457,6 +457,7 @@ fn simulated(data: &Path) -> Vec<(String, Value, Vec<u8>)> {
 
 /// Boxes with groups, masks and bodies, some of them without an end.
 #[test]
+#[ignore = "long"]
 fn simulated_scenes_are_asked_as_brute_force_asks_them() {
     let Some(data) = data() else {
         return;
@@ -480,6 +481,7 @@ fn simulated_scenes_are_asked_as_brute_force_asks_them() {
 }
 
 #[test]
+#[ignore = "long"]
 fn simulated_scenes_have_the_pairs_that_are_known() {
     let Some(data) = data() else {
         return;

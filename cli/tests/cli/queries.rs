@@ -56,6 +56,7 @@ fn tree() -> (Vec<Aabb>, cpu::Tree) {
 }
 
 #[test]
+#[ignore = "long"]
 fn rays_give_the_hits_that_are_wanted() {
     let (place, (boxes, tree)) = (Place::new(), tree());
     let rays = RayKind::Incoherent.generate(50, 1, &boxes);
@@ -257,6 +258,7 @@ fn both_engines_write_the_same_bytes() {
 }
 
 #[test]
+#[ignore = "long"]
 fn real_scenes_answer_as_by_brute_force() {
     let place = Place::new();
     // Some of the recording; others may stand beside the project.

@@ -96,6 +96,7 @@ fn assert_needless(not_seen: &[String], listed: &[(&str, &str, &str)]) {
 }
 
 #[test]
+#[ignore = "long"]
 fn every_change_of_the_arithmetic_of_doubles_shows_in_the_numbers_that_it_is_compared_with() {
     let operands: Vec<[u32; 4]> = doubles::operands(4096).into_iter().map(bytemuck::cast).collect();
     let (not_seen, count) = not_seen(&doubles::KERNEL, &operands);

@@ -220,12 +220,14 @@ fn every_barrier_is_missed_when_it_is_gone() {
 }
 
 #[test]
+#[ignore = "long"]
 fn every_atomic_is_missed_when_it_is_none() {
     let is_race = |_: &_, seen: &Compared| seen.findings.iter().any(|finding| finding.fault == Fault::Race);
     assert_missed(&mutants(Mutation::atomics), &[], is_race, ATOMICS_NOT_MISSED);
 }
 
 #[test]
+#[ignore = "long"]
 fn the_order_of_stores_is_missed_where_it_can_be_seen() {
     let is_apart = |(kernel, mutation): &(String, Mutation)| {
         let source = kernels::sources().find(|source| source.label == kernel).unwrap();
