@@ -29,6 +29,7 @@ mod stream;
 mod temporary;
 mod text;
 mod verify;
+mod version;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -46,7 +47,7 @@ use output::say;
 ///
 /// Without a command, a sample scene is made and its pairs are found and verified.
 #[derive(Parser)]
-#[command(version)]
+#[command(name = "broadsweep", version, long_version = version::long())]
 struct Args {
     #[command(subcommand)]
     command: Option<Command>,

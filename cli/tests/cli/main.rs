@@ -7,6 +7,7 @@ mod bench_frames;
 #[cfg(feature = "bench")]
 mod bench_queries;
 mod commands;
+mod doctor;
 mod engines;
 mod frames;
 mod join;
