@@ -26,9 +26,7 @@ pub fn run(args: &Args) -> Result<()> {
     } else {
         let mut list = String::new();
         for adapter in &adapters {
-            let driver = format!("{} {}", adapter.driver, adapter.driver_info);
-            writeln!(list, "{}\n  type     {}", adapter.name, kind(adapter))?;
-            writeln!(list, "  backend  {}\n  driver   {}", adapter.backend, or_unknown(driver.trim()))?;
+            writeln!(list, "{}", lines(adapter))?;
         }
         print(&list)?;
     }
@@ -37,6 +35,13 @@ pub fn run(args: &Args) -> Result<()> {
         return Err(Error::NoAdapter { reason }.into());
     }
     Ok(())
+}
+
+/// Describes an adapter in lines, the last one without its end.
+pub fn lines(adapter: &AdapterInfo) -> String {
+    let driver = format!("{} {}", adapter.driver, adapter.driver_info);
+    let (kind, driver) = (kind(adapter), or_unknown(driver.trim()));
+    format!("{}\n  type     {kind}\n  backend  {}\n  driver   {driver}", adapter.name, adapter.backend)
 }
 
 /// Describes an adapter as JSON.

@@ -69,15 +69,18 @@ enum Finder {
 
 /// The events of searches from nothing: the differences of what one finds and the next.
 #[derive(Default)]
-struct Differences {
-    pairs: Vec<Pair>,
-    created: Vec<Pair>,
-    lost: Vec<Pair>,
+pub struct Differences {
+    /// The pairs of the last frame, ascending.
+    pub pairs: Vec<Pair>,
+    /// Those that the frame before did not have.
+    pub created: Vec<Pair>,
+    /// Those of the frame before that the last one does not have.
+    pub lost: Vec<Pair>,
 }
 
 impl Differences {
     /// Takes the pairs of the next frame, ascending.
-    fn advance(&mut self, pairs: Vec<Pair>) {
+    pub fn advance(&mut self, pairs: Vec<Pair>) {
         let without = |some: &[Pair], others: &[Pair]| -> Vec<Pair> {
             some.iter().copied().filter(|pair| others.binary_search(pair).is_err()).collect()
         };

@@ -8,6 +8,7 @@ mod advice;
 #[cfg(feature = "bench")]
 mod bench;
 mod choices;
+mod doctor;
 mod engine;
 mod filters;
 mod frames;
@@ -63,6 +64,7 @@ enum Command {
     Nearest(queries::nearest::Args),
     Scene(scene::Args),
     Adapters(adapters::Args),
+    Doctor(doctor::Args),
     Predict(predict::Args),
     Bench(bench::Args),
 }
@@ -87,6 +89,7 @@ fn main() -> ExitCode {
         Some(Command::Nearest(args)) => queries::nearest::run(&args),
         Some(Command::Scene(args)) => scene::run(&args),
         Some(Command::Adapters(args)) => adapters::run(&args),
+        Some(Command::Doctor(args)) => doctor::run(&args),
         Some(Command::Predict(args)) => predict::run(&args),
         Some(Command::Bench(args)) => return bench::run(&args).unwrap_or_else(|error| fail(&error)),
     };

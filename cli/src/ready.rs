@@ -37,22 +37,27 @@ impl Ready {
             }
             (Some(Engine::Gpu), None) => Ok(Self::Gpu(headless(None).context("--engine gpu")?)),
             (Some(engine), _) => Ok(Self::Other(engine)),
-            (None, None) => Ok(Self::preferred()),
+            (None, None) => {
+                let (ready, reason) = Self::preferred();
+                if let Some(reason) = reason {
+                    say(&format!("note: using the CPU engine: {reason}"));
+                }
+                Ok(ready)
+            }
         }
     }
 
-    /// Chooses an engine where none was asked for.
-    fn preferred() -> Self {
+    /// Chooses an engine where none was requested. Where that is not the GPU, it also returns the reason.
+    pub fn preferred() -> (Self, Option<String>) {
         let reason = match headless(None) {
-            Ok(gpu) if gpu.adapter_info().device_type != DeviceType::Cpu => return Self::Gpu(gpu),
+            Ok(gpu) if gpu.adapter_info().device_type != DeviceType::Cpu => return (Self::Gpu(gpu), None),
             Ok(gpu) => format!(
                 "{} is no GPU but a driver in software, which is slower on the same cores; --engine gpu takes it",
                 adapter::line(&gpu.adapter_info())
             ),
             Err(error) => advice::line(&error),
         };
-        say(&format!("note: using the CPU engine: {reason}"));
-        Self::Other(Engine::Cpu)
+        (Self::Other(Engine::Cpu), Some(reason))
     }
 
     /// Describes the engine in one line, with the adapter.

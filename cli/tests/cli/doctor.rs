@@ -1,6 +1,100 @@
-//! `--version`.
+//! `doctor` and `--version`.
 
-use crate::place::Place;
+use serde_json::Value;
+
+use crate::place::{Place, last_line};
+
+/// Checks the parts of a report that do not depend on the machine, and returns the results of its tests.
+fn check_report(report: &Value) -> Vec<(&str, &str)> {
+    assert_eq!(report["version"], env!("CARGO_PKG_VERSION"));
+    assert!(report["features"].as_array().unwrap().contains(&"gpu".into()));
+    assert!(report["wgpu"].as_str().unwrap().contains('.'));
+    assert_eq!(
+        (&report["system"]["os"], &report["system"]["arch"]),
+        (&std::env::consts::OS.into(), &std::env::consts::ARCH.into())
+    );
+    assert!(report["system"]["threads"].as_u64().unwrap() > 0);
+    for adapter in report["adapters"].as_array().unwrap() {
+        assert!(["name", "type", "backend", "driver", "driver_info"].iter().all(|field| adapter[field].is_string()));
+        let limits = adapter["limits"].as_object().unwrap();
+        assert!(limits["max_buffer_size"].as_u64().unwrap() > 1 << 20 && limits.values().all(Value::is_u64));
+        let features = adapter["features"].as_object().unwrap();
+        assert!(features.contains_key("SUBGROUP") && features.values().all(Value::is_boolean), "{features:?}");
+    }
+    let default = &report["default"];
+    assert_eq!(default["engine"] == "gpu", default["adapter"].is_object());
+    assert_eq!(default["engine"] == "gpu", default["reason"].is_null());
+    let tests = report["self_test"].as_array().unwrap();
+    assert!(tests.iter().all(|test| test["test"].is_string() && test["seconds"].is_f64()));
+    assert!(tests.iter().all(|test| test["reason"].is_null() == (test["result"] == "passed")));
+    tests.iter().map(|test| (test["engine"].as_str().unwrap(), test["result"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn every_adapter_and_the_cpu_engine_pass_the_self_test() {
+    let place = Place::new();
+    let report: Value = serde_json::from_str(&place.run("doctor --json --limit 300")).unwrap();
+    let results = check_report(&report);
+    assert!(results.iter().all(|(_, result)| *result == "passed"), "{results:?}");
+    assert_eq!(report["passed"], true);
+    for adapter in report["adapters"].as_array().unwrap() {
+        let name = adapter["name"].as_str().unwrap();
+        assert!(results.iter().filter(|(engine, _)| engine.starts_with(name)).count() > 5, "{name}: {results:?}");
+    }
+    assert!(results.iter().filter(|(engine, _)| engine.starts_with("CPU")).count() > 5, "{results:?}");
+}
+
+#[test]
+fn tests_beyond_the_limit_are_listed_as_not_run_and_are_a_failure() {
+    let place = Place::new();
+    let output = place.command("doctor --limit 0").output().unwrap();
+    let line = last_line(&output, "doctor");
+    assert!(
+        line.contains("self-test: 0 failed, ") && line.contains(" not run. ") && line.contains("--limit"),
+        "{line}"
+    );
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert!(!report.contains("  passed "), "{report}");
+    assert!(report.contains("  not run ") && report.contains(": the limit of 0 s was over"), "{report}");
+    assert!(report.contains("\nresult      0 passed, 0 failed, "), "{report}");
+    for part in
+        ["broadsweep  ", "\nfeatures    ", "\nwgpu        ", "\nsystem      ", "\ndefault     ", "\n  reason   "]
+    {
+        assert!(report.contains(part), "{part}: {report}");
+    }
+}
+
+#[test]
+fn a_machine_without_an_adapter_passes_and_the_report_names_the_engine_that_is_not_tested() {
+    let place = Place::new();
+    let run = |arguments: &str| place.command(arguments).env("VK_DRIVER_FILES", "nowhere.json").output().unwrap();
+    let adapters: Value = serde_json::from_slice(&run("adapters --json").stdout).unwrap();
+    if !adapters.as_array().unwrap().is_empty() {
+        return;
+    }
+    let output = run("doctor --limit 300");
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{report}");
+    assert!(report.contains("adapter     none; the GPU engine is not tested"), "{report}");
+    assert!(report.contains("no GPU adapter found") && report.contains(" 0 failed, 0 not run"), "{report}");
+}
+
+#[test]
+fn one_adapter_can_be_named() {
+    let place = Place::new();
+    let line = place.fail("doctor --adapter nobody-has-this-one");
+    assert!(line.contains("--adapter nobody-has-this-one: no GPU adapter found"), "{line}");
+    let adapters: Value = serde_json::from_slice(&place.command("adapters --json").output().unwrap().stdout).unwrap();
+    for adapter in adapters.as_array().unwrap() {
+        let name = adapter["name"].as_str().unwrap();
+        let mut command = place.command("doctor --json --limit 0 --adapter");
+        let output = command.arg(name.to_uppercase()).output().unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let mut engines: Vec<&str> = check_report(&report).into_iter().map(|(engine, _)| engine).collect();
+        engines.dedup();
+        assert!(engines.len() == 2 && engines[1].starts_with(name), "{name}: {engines:?}");
+    }
+}
 
 #[test]
 fn the_version_names_features_and_wgpu() {
@@ -14,4 +108,25 @@ fn the_version_names_features_and_wgpu() {
         assert_eq!(features.contains(&name), is_compiled, "{long}");
     }
     assert!(lines[2].strip_prefix("wgpu: ").unwrap().starts_with(|c: char| c.is_ascii_digit()), "{long}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_adapter_that_refuses_a_device_is_a_line_of_the_report() {
+    let place = Place::new();
+    // A driver in software refuses a device where there are few addresses.
+    let own = place.command("");
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "ulimit -v 500000 && exec \"$0\" doctor --json --limit 300"]).arg(own.get_program());
+    command.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("RAYON_NUM_THREADS", "2");
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let report: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}: {stderr}", output.status));
+    let results = check_report(&report);
+    let tests = report["self_test"].as_array().unwrap();
+    let refused = tests.iter().filter(|test| test["test"] == "a device" && test["result"] == "failed").count();
+    assert_eq!(output.status.code(), Some(i32::from(refused > 0)), "{stderr}");
+    assert_eq!(results.iter().filter(|(_, result)| *result == "failed").count(), refused, "{results:?}");
+    assert!(refused == 0 || stderr.starts_with(&format!("error: self-test: {refused} failed, ")), "{stderr}");
 }
