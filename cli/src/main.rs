@@ -10,6 +10,7 @@ mod bench;
 mod choices;
 mod doctor;
 mod engine;
+mod exit_codes;
 mod filters;
 mod frames;
 mod input;
@@ -48,7 +49,7 @@ use output::say;
 ///
 /// Without a command, a sample scene is made and its pairs are found and verified.
 #[derive(Parser)]
-#[command(name = "broadsweep", version, long_version = version::long())]
+#[command(name = "broadsweep", version, long_version = version::long(), after_help = exit_codes::help())]
 struct Args {
     #[command(subcommand)]
     command: Option<Command>,

@@ -1,8 +1,10 @@
-//! `doctor` and `--version`.
+//! `doctor`, `--version` and exit codes.
 
 use serde_json::Value;
 
 use crate::place::{Place, last_line};
+
+const EXIT_CODES: [&str; 5] = ["0", "1", "2", "128 + N", "141"];
 
 /// Checks the parts of a report that do not depend on the machine, and returns the results of its tests.
 fn check_report(report: &Value) -> Vec<(&str, &str)> {
@@ -108,6 +110,35 @@ fn the_version_names_features_and_wgpu() {
         assert_eq!(features.contains(&name), is_compiled, "{long}");
     }
     assert!(lines[2].strip_prefix("wgpu: ").unwrap().starts_with(|c: char| c.is_ascii_digit()), "{long}");
+}
+
+#[test]
+fn help_lists_the_exit_codes() {
+    for arguments in ["-h", "--help"] {
+        let help = Place::new().run(arguments);
+        let list = help.split_once("Exit codes:\n").unwrap().1;
+        let code = |line: &str| line.strip_prefix("  ")?.split_once("  ").map(|(code, _)| code.to_owned());
+        let codes: Vec<String> = list.lines().filter_map(code).filter(|code| !code.is_empty()).collect();
+        assert_eq!(codes, EXIT_CODES, "{help}");
+    }
+}
+
+/// The exit code 141 has a test in `commands`, that of `bench` after Ctrl-C one in `bench`.
+#[cfg(unix)]
+#[test]
+fn each_exit_code_has_the_meaning_that_the_help_gives() {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Stdio;
+
+    let place = Place::new();
+    let code = |arguments: &str| place.command(arguments).output().unwrap().status.code();
+    assert_eq!(code("scene uniform --n 10 --out scene.npy"), Some(0));
+    assert_eq!(code("pairs nowhere.npy"), Some(1));
+    assert_eq!(code("pairs"), Some(2));
+    let mut command = place.command("pairs - --engine cpu");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
 }
 
 #[cfg(target_os = "linux")]
