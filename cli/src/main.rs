@@ -19,6 +19,7 @@ mod join;
 mod no_bench;
 mod npz;
 mod output;
+mod pages;
 mod pairs;
 mod predict;
 mod progress;
@@ -68,6 +69,8 @@ enum Command {
     Doctor(doctor::Args),
     Predict(predict::Args),
     Bench(bench::Args),
+    Completions(pages::CompletionsArgs),
+    Man(pages::ManArgs),
 }
 
 fn main() -> ExitCode {
@@ -92,6 +95,8 @@ fn main() -> ExitCode {
         Some(Command::Adapters(args)) => adapters::run(&args),
         Some(Command::Doctor(args)) => doctor::run(&args),
         Some(Command::Predict(args)) => predict::run(&args),
+        Some(Command::Completions(args)) => pages::print_completions(&args),
+        Some(Command::Man(_)) => pages::print_man(),
         Some(Command::Bench(args)) => return bench::run(&args).unwrap_or_else(|error| fail(&error)),
     };
     match result {

@@ -1,10 +1,20 @@
-//! `doctor`, `--version` and exit codes.
+//! `doctor`, `completions`, `man`, `--version` and exit codes.
 
 use serde_json::Value;
 
 use crate::place::{Place, last_line};
 
 const EXIT_CODES: [&str; 5] = ["0", "1", "2", "128 + N", "141"];
+
+/// Returns the commands that `--help` lists.
+fn commands() -> Vec<String> {
+    let help = Place::new().run("--help");
+    let list = help.split_once("Commands:\n").unwrap().1;
+    let names = list.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+    let names: Vec<String> = names.filter(|name| *name != "help").map(str::to_owned).collect();
+    assert!(names.len() > 10 && names.contains(&"doctor".to_owned()), "{help}");
+    names
+}
 
 /// Checks the parts of a report that do not depend on the machine, and returns the results of its tests.
 fn check_report(report: &Value) -> Vec<(&str, &str)> {
@@ -110,6 +120,33 @@ fn the_version_names_features_and_wgpu() {
         assert_eq!(features.contains(&name), is_compiled, "{long}");
     }
     assert!(lines[2].strip_prefix("wgpu: ").unwrap().starts_with(|c: char| c.is_ascii_digit()), "{long}");
+}
+
+#[test]
+fn every_shell_has_completions_that_name_every_command() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = place.run(&format!("completions {shell}"));
+        for command in commands() {
+            assert!(script.contains(&command), "{shell}: {command}");
+        }
+        // A character that a terminal would obey is written as a number, which no shell reads.
+        assert!(script.contains("broadsweep") && !script.contains("\\u00"), "{shell}: {script}");
+    }
+}
+
+#[test]
+fn the_man_page_has_every_command_with_its_options_and_the_exit_codes() {
+    let page = Place::new().run("man");
+    for command in commands() {
+        assert!(page.contains(&format!("\n.SH \"broadsweep {command}\"\n")), "{command}: {page}");
+    }
+    for option in ["\\-\\-verify", "\\-\\-memory\\-budget", "\\-\\-limit"] {
+        assert!(page.contains(option), "{option}: {page}");
+    }
+    let status = page.split_once(".SH \"EXIT STATUS\"").unwrap().1;
+    assert!(EXIT_CODES.iter().all(|code| status.contains(&format!("\\fB{code}\\fR"))), "{status}");
+    assert!(!page.contains("\\u00"), "{page}");
 }
 
 #[test]
