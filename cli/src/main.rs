@@ -26,6 +26,8 @@ mod progress;
 mod queries;
 mod ready;
 mod report;
+#[cfg(target_os = "linux")]
+mod runtime_directory;
 mod sample;
 mod scene;
 mod stream;
@@ -78,6 +80,8 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(wrong) => return refuse(&wrong),
     };
+    #[cfg(target_os = "linux")]
+    runtime_directory::ensure_set();
     temporary::report_full_files();
     // A benchmark handles signals itself.
     if !matches!(args.command, Some(Command::Bench(_))) {

@@ -1,4 +1,4 @@
-//! `doctor`, `completions`, `man`, `--version` and exit codes.
+//! `doctor`, `completions`, `man`, `--version`, exit codes, and standard error without a display.
 
 use serde_json::Value;
 
@@ -197,4 +197,28 @@ fn an_adapter_that_refuses_a_device_is_a_line_of_the_report() {
     assert_eq!(output.status.code(), Some(i32::from(refused > 0)), "{stderr}");
     assert_eq!(results.iter().filter(|(_, result)| *result == "failed").count(), refused, "{results:?}");
     assert!(refused == 0 || stderr.starts_with(&format!("error: self-test: {refused} failed, ")), "{stderr}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn without_a_display_nothing_looks_like_an_error() {
+    use std::os::unix::process::CommandExt;
+
+    let place = Place::new();
+    for value in [None, Some(""), Some("relative"), Some("/no/such/folder")] {
+        let mut command = place.command("");
+        // The variable with which the other tests silence a layer of Mesa.
+        command.env_remove("NODEVICE_SELECT").env_remove("XDG_RUNTIME_DIR").arg0("its-name");
+        if let Some(value) = value {
+            command.env("XDG_RUNTIME_DIR", value);
+        }
+        let output = command.output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            output.status.success() && !stderr.lines().any(|line| line.starts_with("error:")),
+            "{value:?}: {stderr}"
+        );
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        assert!(stdout.contains("  its-name pairs scene.npy "), "{stdout}");
+    }
 }
