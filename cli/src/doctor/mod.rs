@@ -103,7 +103,7 @@ impl Report {
              result      {passed} passed, {failed} failed, {not_run} not run, in {}\n",
             version::OWN,
             version::features().join(", "),
-            version::wgpu(),
+            version::WGPU,
             self.system.lines(),
             engine.describe(),
             self_test::lines(&self.outcomes),
@@ -121,7 +121,7 @@ impl Report {
         json!({
             "version": version::OWN,
             "features": version::features(),
-            "wgpu": version::wgpu(),
+            "wgpu": version::WGPU,
             "system": self.system.json(),
             "adapters": self.adapters.iter().map(adapters::json).collect::<Vec<Value>>(),
             "default": { "engine": engine.engine().name(), "adapter": adapter, "reason": reason },
