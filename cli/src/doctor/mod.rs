@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use broadsweep::Error;
 use broadsweep::wgpu::Adapter;
+use laboratory::adapter;
 use laboratory::engine::timed;
 use serde_json::{Value, json};
 
@@ -81,7 +82,11 @@ fn subjects(adapters: &[Adapter], name: Option<&str>) -> Result<Vec<Subject>> {
         let found = if tested.is_empty() { Err(Error::NoAdapter { reason }) } else { Ok(()) };
         found.with_context(|| format!("--adapter {name}"))?;
     }
-    Ok([Subject::Cpu].into_iter().chain(tested.into_iter().map(Subject::Gpu)).collect())
+    let on = |adapter: Adapter| {
+        let name = adapter::line(&adapter.get_info());
+        Subject::Gpu(name, Box::new(move || adapters::open(&adapter)))
+    };
+    Ok([Subject::Cpu].into_iter().chain(tested.into_iter().map(on)).collect())
 }
 
 impl Report {

@@ -6,12 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
-use broadsweep::wgpu::Adapter;
-use laboratory::adapter::line;
+use broadsweep::Gpu;
 use laboratory::engine::{Engine, timed};
 use serde_json::{Value, json};
 
-use super::adapters::open;
 use super::checks::Check;
 use crate::ready::Ready;
 use crate::{advice, text};
@@ -23,8 +21,8 @@ const DEVICE: &str = "a device";
 pub enum Subject {
     /// The CPU engine.
     Cpu,
-    /// The GPU engine on an adapter.
-    Gpu(Adapter),
+    /// The GPU engine on an adapter, by its name, and the request for a device.
+    Gpu(String, Box<dyn FnOnce() -> Result<Gpu> + Send>),
 }
 
 /// The result of a test.
@@ -50,17 +48,17 @@ impl Subject {
     fn name(&self) -> String {
         match self {
             Self::Cpu => "CPU, compared with brute force".to_owned(),
-            Self::Gpu(adapter) => format!("{}, compared with the CPU", line(&adapter.get_info())),
+            Self::Gpu(adapter, _) => format!("{adapter}, compared with the CPU"),
         }
     }
 
     fn tests(&self) -> Vec<String> {
-        let device = matches!(self, Self::Gpu(_)).then(|| DEVICE.to_owned());
+        let device = matches!(self, Self::Gpu(..)).then(|| DEVICE.to_owned());
         device.into_iter().chain(Check::all().iter().map(Check::name)).collect()
     }
 
     /// Runs the tests in their order until time is over, and sends the verdict on each. Without a device it ends early.
-    fn run(&self, end: Instant, to: &Sender<(Verdict, f64)>) {
+    fn run(self, end: Instant, to: &Sender<(Verdict, f64)>) {
         let send = |(result, seconds): (Result<()>, f64)| {
             let verdict = result.map_or_else(|error| Verdict::Failed(advice::line(&error)), |()| Verdict::Passed);
             // Nobody receives it after the limit.
@@ -68,8 +66,8 @@ impl Subject {
         };
         let engine = match self {
             Self::Cpu => Ready::Other(Engine::Cpu),
-            Self::Gpu(adapter) => {
-                let (opened, seconds) = timed(|| caught(|| open(adapter)));
+            Self::Gpu(_, open) => {
+                let (opened, seconds) = timed(|| caught(open));
                 match opened {
                     Ok(gpu) => {
                         send((Ok(()), seconds));
@@ -169,6 +167,17 @@ mod tests {
     fn a_panic_is_an_error_with_its_message() {
         let error = caught(|| -> Result<()> { panic!("the driver {}", "broke") }).unwrap_err();
         assert_eq!(error.to_string(), "panic: the driver broke");
+    }
+
+    #[test]
+    fn an_adapter_that_refuses_a_device_fails_and_the_other_tests_are_listed() {
+        let refuse = Box::new(|| Err(anyhow!("not enough memory left")));
+        let outcomes = run(vec![Subject::Gpu("an adapter".to_owned(), refuse)], Duration::from_secs(60));
+        assert!(matches!(&outcomes[0].verdict, Verdict::Failed(reason) if reason == "not enough memory left"));
+        assert_eq!(outcomes.len(), 1 + Check::all().len());
+        for outcome in &outcomes[1..] {
+            assert!(matches!(&outcome.verdict, Verdict::NotRun(reason) if reason == "there is no device"));
+        }
     }
 
     #[test]
