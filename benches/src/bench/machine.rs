@@ -40,10 +40,8 @@ fn system() -> Option<String> {
 /// Returns the versions of this program, and of the libraries that find pairs or drive the GPU for it.
 pub fn versions() -> BTreeMap<String, String> {
     let mut versions = BTreeMap::from([("broadsweep".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]);
-    // wgpu has no constant with its version; the lock file is what the program was built from.
-    let lock = include_str!("../../../Cargo.lock");
-    let wgpu = lock.split_once("name = \"wgpu\"\nversion = \"").and_then(|(_, rest)| rest.split_once('"'));
-    if let Some((version, _)) = wgpu {
+    // Set by the build script where it is known.
+    if let Some(version) = option_env!("BROADSWEEP_WGPU_VERSION") {
         versions.insert("wgpu".to_owned(), version.to_owned());
     }
     #[cfg(feature = "peers")]
