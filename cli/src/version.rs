@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use laboratory::adapter::WGPU_VERSION;
+
 /// The version of the program.
 pub const OWN: &str = env!("CARGO_PKG_VERSION");
 
@@ -11,28 +13,9 @@ pub fn features() -> Vec<&'static str> {
     all.into_iter().filter_map(|(name, is_compiled)| is_compiled.then_some(name)).collect()
 }
 
-/// The version of wgpu in the workspace's lock file, which a test compares. wgpu itself has no constant for it.
-pub const WGPU: &str = "30.0.1";
-
 /// Returns the text of `--version`; `-V` prints the version alone.
 pub fn long() -> &'static str {
     static TEXT: LazyLock<String> =
-        LazyLock::new(|| format!("{OWN}\nfeatures: {}\nwgpu: {WGPU}", features().join(", ")));
+        LazyLock::new(|| format!("{OWN}\nfeatures: {}\nwgpu: {WGPU_VERSION}", features().join(", ")));
     &TEXT
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_version_of_wgpu_is_that_of_the_lock_file() {
-        let own = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.lock");
-        // In the workspace; a published package has its own.
-        let shared = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock");
-        let lock = std::fs::read_to_string(shared).or_else(|_| std::fs::read_to_string(own)).unwrap();
-        let entries: Vec<&str> = lock.split("name = \"wgpu\"\n").skip(1).collect();
-        assert_eq!(entries.len(), 1);
-        assert!(entries[0].starts_with(&format!("version = \"{WGPU}\"\n")), "the constant is {WGPU}");
-    }
 }

@@ -39,11 +39,9 @@ fn system() -> Option<String> {
 
 /// Returns the versions of this program, and of the libraries that find pairs or drive the GPU for it.
 pub fn versions() -> BTreeMap<String, String> {
-    let mut versions = BTreeMap::from([("broadsweep".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]);
-    // Set by the build script where it is known.
-    if let Some(version) = option_env!("BROADSWEEP_WGPU_VERSION") {
-        versions.insert("wgpu".to_owned(), version.to_owned());
-    }
+    let own = [("broadsweep", env!("CARGO_PKG_VERSION")), ("wgpu", adapter::WGPU_VERSION)];
+    #[cfg_attr(not(feature = "peers"), expect(unused_mut))]
+    let mut versions = BTreeMap::from(own.map(|(name, version)| (name.to_owned(), version.to_owned())));
     #[cfg(feature = "peers")]
     versions.extend(crate::peers::ALL.iter().map(|peer| (peer.library.to_owned(), peer.version.to_owned())));
     versions

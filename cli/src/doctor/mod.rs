@@ -108,7 +108,7 @@ impl Report {
              result      {passed} passed, {failed} failed, {not_run} not run, in {}\n",
             version::OWN,
             version::features().join(", "),
-            version::WGPU,
+            adapter::WGPU_VERSION,
             self.system.lines(),
             engine.describe(),
             self_test::lines(&self.outcomes),
@@ -126,7 +126,7 @@ impl Report {
         json!({
             "version": version::OWN,
             "features": version::features(),
-            "wgpu": version::WGPU,
+            "wgpu": adapter::WGPU_VERSION,
             "system": self.system.json(),
             "adapters": self.adapters.iter().map(adapters::json).collect::<Vec<Value>>(),
             "default": { "engine": engine.engine().name(), "adapter": adapter, "reason": reason },
