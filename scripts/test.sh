@@ -26,6 +26,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 command -v cargo >/dev/null || PATH=$HOME/.cargo/bin:$PATH
 # This script chooses the adapters.
 unset WGPU_BACKEND WGPU_ADAPTER_NAME BROADSWEEP_LONG
+# Without it, Mesa's drivers print an error at each start.
+export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-/nonexistent}
 
 all=false long=false
 case "${1:-}" in
