@@ -179,6 +179,7 @@ fn tiles_find_every_pair_once_on_scenes_of_every_kind() {
 }
 
 #[test]
+#[ignore = "long"]
 fn larger_scenes_in_tiles_are_exact() {
     let random = &mut Random(4);
     for kind in [Kind::Uniform, Kind::Pile, Kind::Infinite] {
@@ -269,6 +270,7 @@ fn pieces_and_slabs_of_a_tile_have_ids() {
 }
 
 #[test]
+#[ignore = "long"]
 fn included_pairs_are_reported_by_all_and_excluded_ones_by_none() {
     let boxes = Kind::Uniform.generate(500, 4);
     let random = &mut Random(2);

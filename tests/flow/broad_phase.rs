@@ -62,6 +62,7 @@ fn touching(random: &mut Random, n: usize, numbers: &[f32]) -> Vec<Aabb> {
 }
 
 #[test]
+#[ignore = "long"]
 fn boxes_that_touch_at_random_magnitudes_are_pairs() {
     let mut random = Random(1);
     for round in 0..40 {
@@ -86,6 +87,7 @@ fn boxes_that_touch_at_random_magnitudes_are_pairs() {
 }
 
 #[test]
+#[ignore = "long"]
 fn small_boxes_that_touch_at_corners_are_pairs_on_oblique_axes() {
     // A lattice turned into a rod along (1, 1, 1), offset so that every coordinate rounds.
     let mut random = Random(5);
@@ -193,6 +195,7 @@ fn two_distant_clusters_do_not_ruin_each_other() {
 }
 
 #[test]
+#[ignore = "long"]
 fn identical_boxes_are_all_pairs() {
     let boxes = vec![Aabb::new([0.25; 3], [0.5; 3]); 3000];
     let overlaps = on_gpu(&boxes, CANONICAL);

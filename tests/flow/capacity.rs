@@ -220,6 +220,7 @@ fn a_device_with_webgpus_default_limits_suffices() {
 }
 
 #[test]
+#[ignore = "long"]
 fn small_bindings_mean_more_pieces() {
     // A list of 524,288 pairs is all that one binding holds.
     let limits = wgpu::Limits { max_storage_buffer_binding_size: 4 << 20, ..Gpu::required_limits() };

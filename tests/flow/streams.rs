@@ -238,6 +238,7 @@ fn what_is_refused_is_refused_before_the_first_piece() {
 }
 
 #[test]
+#[ignore = "long"]
 fn a_device_that_is_lost_between_pieces_is_a_typed_error() {
     let own = || Gpu::headless().unwrap();
     let of_the_caller = || device_with(Gpu::required_limits());

@@ -364,6 +364,7 @@ fn convex_shapes(bounds: &[Aabb], parts: &mut Vec<[f32; 4]>, ranges: &[std::ops:
 }
 
 #[test]
+#[ignore = "long"]
 fn convex_shapes_in_buffers_touch_what_those_of_the_host_touch() {
     let n = 64;
     let mut tree = Tree::new(&GPU).unwrap();

@@ -72,6 +72,7 @@ fn turned_boxes(n: usize) -> Vec<OrientedBox> {
 }
 
 #[test]
+#[ignore = "long"]
 fn oriented_boxes_touch_what_no_axis_parts_from_them() {
     SCENES.into_iter().for_each(check_oriented_boxes);
 }
@@ -279,6 +280,7 @@ fn of_what_a_camera_sees_few_boxes_are_too_many() {
 }
 
 #[test]
+#[ignore = "long"]
 fn convex_shapes_touch_what_reaches_into_each_half_space() {
     SCENES.into_iter().for_each(check_convex_shapes);
 }

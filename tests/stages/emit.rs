@@ -93,6 +93,7 @@ fn check_place(tiles: u32, tiles_per_group: u32, tile_capacity: u32, seed: u64) 
 }
 
 #[test]
+#[ignore = "long"]
 fn the_pairs_of_each_run_follow_those_of_the_runs_before_it_in_its_block() {
     for tiles in [0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 255, 256, 257, 1234] {
         for tiles_per_group in [1, 2, 4] {
@@ -177,6 +178,7 @@ fn random_hits(blocks: u32, most: u64, seed: u64) -> Vec<u32> {
 }
 
 #[test]
+#[ignore = "long"]
 fn pairs_are_counted_and_the_window_is_cut_as_it_should() {
     for blocks in SIZES.into_iter().chain([70_000]) {
         let block_hits = random_hits(blocks, 8192, u64::from(blocks));

@@ -287,6 +287,7 @@ pub fn on_ground(pieces: u32, n: u32, seed: u64) -> Scene {
 }
 
 #[test]
+#[ignore = "long"]
 fn common_ground_in_any_number_of_pieces_is_joined_with_the_boxes_of_worlds() {
     // Whole groups and rows, and those beside them.
     for pieces in [1, 4, 15, 16, 17, 31, 32, 33, 511, 512, 513, 1025, 2100] {
@@ -458,6 +459,7 @@ proptest! {
     #![proptest_config(cases(24))]
 
     #[test]
+    #[ignore = "long"]
     fn hits_of_any_giants_are_those_of_the_mirror(
         n in 0..3000u32,
         rarity in 1..100u32,

@@ -76,6 +76,7 @@ fn filters_that_change_on_the_device_are_those_of_the_steps_behind_them() {
 }
 
 #[test]
+#[ignore = "long"]
 fn worlds_half_spaces_and_pairs_of_the_device_are_those_of_the_steps_behind_them() {
     let plane = |offset: f32| HalfSpace { index: 7, normal: [0.0, 1.0, 0.0], offset };
     let filters =

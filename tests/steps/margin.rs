@@ -35,6 +35,7 @@ fn found(engine: &mut impl Engine, margin: Option<f32>) -> [usize; 2] {
 }
 
 #[test]
+#[ignore = "long"]
 fn pairs_of_fast_boxes_are_kept_with_a_margin_that_is_as_large() {
     let mut engine = cpu::BroadPhase::new(CANONICAL).unwrap();
     begin_epochs_from(&mut engine, 8);

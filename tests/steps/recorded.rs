@@ -205,6 +205,7 @@ fn moving_scenes_that_are_recorded_have_the_events_of_searches_from_nothing() {
 }
 
 #[test]
+#[ignore = "long"]
 fn lists_of_many_tiles_are_compared() {
     let mut engine = broad_phase(CANONICAL);
     engine.forget_steps();

@@ -501,6 +501,7 @@ fn no_choice_of_options_changes_the_pairs() {
 }
 
 #[test]
+#[ignore = "long"]
 fn the_report_names_what_was_done_with_few_boxes() {
     let place = Place::new();
     place.run("scene uniform --n 500 --out scene.npy");

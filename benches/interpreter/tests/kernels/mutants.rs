@@ -201,6 +201,7 @@ fn assert_missed(
 }
 
 #[test]
+#[ignore = "long"]
 fn every_kernel_runs_in_a_case() {
     let mut left: BTreeSet<String> = kernels::sources().map(|source| source.label.to_owned()).collect();
     for case in cases() {
@@ -215,6 +216,7 @@ fn every_kernel_runs_in_a_case() {
 }
 
 #[test]
+#[ignore = "long"]
 fn every_barrier_is_missed_when_it_is_gone() {
     assert_missed(&mutants(Mutation::barriers), &[], |_, seen| !seen.findings.is_empty(), &[]);
 }
