@@ -196,7 +196,7 @@ run_lavapipe() {
             check_lavapipe "pairs $scene --engine gpu --verify" \
                 "$target/debug/broadsweep" pairs $scene --engine gpu --verify || status=1
         done
-        check_lavapipe "cargo test --test stages" cargo --color never test "${build[@]}" --test stages || status=1
+        check_lavapipe "cargo test --test stages" cargo --color never test "${build[@]}" --test stages -- --include-ignored || status=1
     done
     unset LP_NATIVE_VECTOR_WIDTH VK_DRIVER_FILES VK_ICD_FILENAMES
     return $status

@@ -6,7 +6,7 @@
 #   scripts/release.sh --tree       prepares the tree only, target/release-tree: the published wheels are built there
 #   scripts/release.sh --publish    after the same checks, publishes on crates.io
 #
-# The tree is HEAD with two changes. Relative links and pictures of READMEs become addresses in the repository, at the tag
+# The tree is a copy of HEAD with two changes. Relative links and pictures of READMEs become addresses in the repository, at the tag
 # of the version: a registry shows a README without the files beside it. And each package gets the licences.
 #
 # The address is `repository` in Cargo.toml, and nowhere else. --publish refuses a placeholder, and a HEAD without the tag.
@@ -42,6 +42,7 @@ if [ "$mode" = --publish ]; then
     git tag --points-at HEAD | grep -qxF "v$version" || fail "HEAD has no tag v$version, which the links of the READMEs need"
 fi
 
+git diff --quiet HEAD || fail "there are uncommitted changes, and this script checks HEAD"
 step "the tree of version $version, with links to $repository"
 rm -rf "$tree"
 git worktree prune
