@@ -7,8 +7,8 @@
 #   scripts/test.sh --long   also: tests that take an hour: every kind of scene at every size in the interpreter, a thousand
 #                            sequences of steps, all tests of the engines on both drivers
 #
-# The adapter is the GPU of this machine, where there is one, or lavapipe. Results of kernels that are right on one driver by
-# luck are the reason for the second one: lavapipe runs subgroups of 8, SwiftShader of 4, and both order workgroups as no GPU does.
+# The adapter is the GPU of this machine, where there is one, or lavapipe. A kernel can be right on one driver by luck, so a second
+# driver runs the tests too: lavapipe has subgroups of 8, SwiftShader of 4, and both order workgroups as no GPU does.
 #
 # Missing packages are fetched on Debian and its like: lavapipe, the Vulkan loader, the validation layer and spirv-val with
 # apt-get install (as root, or through sudo), SwiftShader by unpacking a package under target/, Python packages with pip into
@@ -80,8 +80,9 @@ fail() {
 # Jobs that run beside the steps, each in a process group of its own, which ends with this script.
 declare -A jobs
 trap 'for job in "${!jobs[@]}"; do
-    echo "NOT FINISHED: $job, see $work/$job.txt" >&2
-    kill -- "-${jobs[$job]}" 2>/dev/null || true
+    if kill -- "-${jobs[$job]}" 2>/dev/null; then
+        echo "NOT FINISHED: $job, see $work/$job.txt" >&2
+    fi
 done' EXIT
 
 # Begins a command beside the steps; its output goes to a file.
@@ -252,7 +253,7 @@ total_passed=0
 total_failed=0
 summary=
 
-# Adds counts to the totals. Whatever else is wrong counts as a failed test, so that the last line never looks as if all were well.
+# Adds counts to the totals. Any other error counts as one failed test.
 add_results() {
     local name=$1 status=$2 passed=$3 failed=$4 others=$5
     if [ "$status" != 0 ] && [ "$failed" = 0 ]; then
@@ -273,42 +274,60 @@ add_rust_results() {
     add_results "$name" "$status" "$passed" "$failed" "$others"
 }
 
-# Builds all tests, and lists their programs, a line each: the folder to run it in, kind, name, file.
+# Builds all tests, and lists their programs, a line each, separated by tabs: the folder to run it in, kind, name, file.
 build_tests() {
     cargo test "${selection[@]}" --no-run --message-format json-render-diagnostics >"$work/artifacts.json"
-    sed -nE 's|.*"manifest_path":"([^"]*)/Cargo.toml".*"kind":\["([^"]*)".*"name":"([^"]*)".*"test":true\},"features".*"executable":"([^"]*)".*|\1 \2 \3 \4|p' \
+    sed -nE 's|.*"manifest_path":"([^"]*)/Cargo.toml".*"kind":\["([^"]*)".*"name":"([^"]*)".*"test":true\},"features".*"executable":"([^"]*)".*|\1\t\2\t\3\t\4|p' \
         "$work/artifacts.json" >"$work/programs.txt"
-    [ -s "$work/programs.txt" ] || fail "cargo built no tests"
+    [ "$(wc -l <"$work/programs.txt")" = "$(grep -c '"test":true},"features"' "$work/artifacts.json")" ] ||
+        fail "cargo's list of test programs has a form that this script does not know: $work/artifacts.json"
 }
 
-# Selects test programs by name: the interpreter's and those of the back ends need no adapter and run once; of the others, these
-# depend on what an adapter computes, and run on the second one too.
-once() { grep -E ' test (kernels|translations) ' "$work/programs.txt"; }
-on_adapters() { grep -vE ' test (kernels|translations) ' "$work/programs.txt"; }
-on_both() { grep -E ' test (filters|flow|queries|stages|steps|laboratory) ' "$work/programs.txt"; }
+# Names of test programs. Those without an adapter run once.
+once='kernels translations'
+# The results of these depend on the adapter, so that they run on the second one too.
+on_both='filters flow queries stages steps laboratory'
+if $long; then
+    on_both+=' cli'
+fi
 
-# Runs selected test programs, with the given arguments. Fails if one fails, after all of them.
+# Runs the test programs of these names, with the given arguments. Fails if one fails, after all of them.
 run_programs() {
-    local status=0 folder program
-    while read -r folder _ _ program; do
-        printf '\n     Running %s\n' "$program"
-        (cd "$folder" && "$program" "${@:2}" </dev/null) || status=1
-    done < <("$1")
+    local names=" $1 " status=0 folder kind name program
+    while IFS=$'\t' read -r folder kind name program; do
+        if [ "$kind" = test ] && [[ $names = *" $name "* ]]; then
+            names=${names/" $name "/ }
+            run_program "$folder" "$program" "${@:2}" || status=1
+        fi
+    done <"$work/programs.txt"
+    # Back ends are translated with --all only.
+    if $all && [ -n "${names// /}" ]; then
+        echo "FAILED: there are no test programs$names" >&2
+        status=1
+    fi
     return "$status"
 }
 
-# Tests that are long are ignored by `cargo test`; those in modules of the name at_length take minutes each.
+run_program() {
+    printf '\n     Running %s\n' "$2"
+    (cd "$1" && "$2" "${@:3}" </dev/null)
+}
+
+# `cargo test` ignores long tests. Those in modules of the name at_length take minutes each.
 ignored=()
-if $long; then
-    ignored=(--include-ignored)
-elif $all; then
+if $all; then
     ignored=(--include-ignored --skip at_length::)
 fi
 
+# Runs all test programs that need an adapter, and doctests.
 run_all_programs() {
-    local status=0
-    run_programs on_adapters "${ignored[@]}" || status=1
-    cargo test "${selection[@]}" --doc || status=1
+    local status=0 folder kind name program
+    while IFS=$'\t' read -r folder kind name program; do
+        if [ "$kind" != test ] || [[ " $once " != *" $name "* ]]; then
+            run_program "$folder" "$program" "${ignored[@]}" || status=1
+        fi
+    done <"$work/programs.txt"
+    cargo test "${selection[@]}" --doc --no-fail-fast || status=1
     return "$status"
 }
 
@@ -329,18 +348,26 @@ run_tests() {
     add_rust_results "$name" "$work/tests.txt" "$status"
 }
 
-# Runs the tests that depend on the adapter on the second one. A name in the list of the others that matches no test is an error.
+# Runs the tests that depend on the adapter on the second one. A line in the list of the others that matches no test is an error.
 run_second() {
     local skips=() name
     use_driver "$swiftshader/vk_swiftshader_icd.json"
     if ! $long; then
-        run_programs on_both --list >"$work/list.txt"
+        run_programs "$on_both" --list >"$work/list.txt"
         while read -r name; do
             grep -qF -- "$name" "$work/list.txt" || fail "scripts/one-adapter.txt: no test has $name in its name"
             skips+=(--skip "$name")
-        done < <(grep -v '^#' scripts/one-adapter.txt)
+        done < <(grep -vE '^(#|[[:space:]]*$)' scripts/one-adapter.txt)
     fi
-    run_programs on_both "${ignored[@]}" "${skips[@]}"
+    run_programs "$on_both" "${ignored[@]}" "${skips[@]}"
+}
+
+# Runs the tests that take minutes on the adapter that there is.
+run_at_length() {
+    local name=$1 status=0
+    step "long steps and scenes on $name"
+    run_programs 'flow steps' --ignored at_length:: 2>&1 | tee "$work/tests.txt" || status=$?
+    add_rust_results "$name, at length" "$work/tests.txt" "$status"
 }
 
 # Puts the Python package together from the library that the tests are built with: with checks of overflow, and without compiling
@@ -355,9 +382,12 @@ assemble_python() {
 
 # Runs the tests of the Python package, its doctests and the examples of its README, on the adapter that there is.
 run_python_tests() {
-    cd "$work/package/python"
+    cd "$work/package/python" || return
     if $all; then
-        "$python" -B -m mypy --cache-dir "$work/mypy" || echo "1 failed: types of the Python package"
+        "$python" -B -m mypy --cache-dir "$work/mypy" >"$work/mypy.txt" || {
+            cat "$work/mypy.txt"
+            echo "1 failed: types of the Python package"
+        }
     fi
     # By its path, for the processes that tests start elsewhere.
     PYTHONPATH=$PWD BROADSWEEP_NEEDS_GPU=1 "$python" -B -m pytest -q -rs --color=no -p no:cacheprovider \
@@ -365,7 +395,7 @@ run_python_tests() {
 }
 
 add_python_results() {
-    local status=$1 out=$work/$2.txt
+    local status=$1 out=$work/python.txt
     count() { grep -oE "[0-9]+ ($1)\b" "$out" | awk '{ sum += $1 } END { print sum + 0 }'; }
     add_results Python "$status" "$(count passed)" "$(count 'failed|errors?')" "$(count skipped) skipped"
 }
@@ -417,7 +447,7 @@ fi
 
 step "building the tests"
 build_tests
-begin once run_programs once
+begin once run_programs "$once" "${ignored[@]}"
 
 step "adapters"
 packages=()
@@ -426,6 +456,7 @@ if $all; then
     with_layer "$broadsweep" adapters >/dev/null 2>&1 || true
     layer_was_on || packages+=(vulkan-validationlayers)
     command -v spirv-val >/dev/null || packages+=(spirv-tools)
+    compgen -G '/usr/share/vulkan/icd.d/lvp_icd*.json' >/dev/null || packages+=(mesa-vulkan-drivers)
 fi
 if [ "${#packages[@]}" -gt 0 ]; then
     install_packages "${packages[@]}"
@@ -447,8 +478,6 @@ if $all; then
             fi
         fi
     fi
-    ! $two_adapters || begin second run_second
-
     step "spirv-val"
     run_spirv_val
 
@@ -468,20 +497,24 @@ if finish install-python; then
     has_python=true
 else
     not_run+=("Python, as its packages cannot be fetched here ($(tail -n 1 "$work/install-python.txt"))")
+    [ "${CI:-}" != true ] || fail "no Python: $(tail -n 1 "$work/install-python.txt")"
 fi
 
 
-# Runs the tests of Rust and, beside them, those of Python on the adapter that there is.
+# Two jobs at a time: more make drivers that wait in loops slower than their tests would be one after the other.
+if $all && $two_adapters; then
+    begin second run_second
+fi
+
+# Runs the tests of Python and Rust on the adapter that there is.
 test_adapter() {
     local status=0
-    ! $has_python || begin python run_python_tests
-    run_tests "$1"
     if $has_python; then
-        step "waiting for the tests of Python"
-        finish python || status=$?
-        cat "$work/python.txt"
-        add_python_results "$status" python
+        step "Python on $1"
+        (run_python_tests) 2>&1 | tee "$work/python.txt" || status=$?
+        add_python_results "$status"
     fi
+    run_tests "$1"
 }
 
 on_gpu=false
@@ -494,6 +527,7 @@ if $all || ! $on_gpu; then
         [ -e "$driver" ] || fail "there is no lavapipe: apt-get install mesa-vulkan-drivers"
         use_driver "$driver"
         test_adapter lavapipe
+        ! $long || run_at_length lavapipe
         break
     done
 fi
@@ -507,7 +541,13 @@ finish_tests() {
     add_rust_results "$1" "$work/$2.txt" "$status"
 }
 finish_tests "without an adapter" once
-[ -z "${jobs[second]:-}" ] || finish_tests "on SwiftShader" second
+if [ -n "${jobs[second]:-}" ]; then
+    finish_tests "on SwiftShader" second
+    if $long; then
+        use_driver "$swiftshader/vk_swiftshader_icd.json"
+        run_at_length SwiftShader
+    fi
+fi
 
 step "summary"
 printf '%s\n%s' "$times" "$summary"

@@ -16,6 +16,6 @@ pub fn features() -> Vec<&'static str> {
 /// Returns the text of `--version`; `-V` prints the version alone.
 pub fn long() -> &'static str {
     static TEXT: LazyLock<String> =
-        LazyLock::new(|| format!("{OWN}\nfeatures: {}\nwgpu: {WGPU_VERSION}", features().join(", ")));
+        LazyLock::new(|| format!("{OWN}\nfeatures: {}\nwgpu: {WGPU_VERSION} in Cargo.lock", features().join(", ")));
     &TEXT
 }

@@ -103,6 +103,13 @@ impl<'a> Found<'a> {
 }
 
 #[test]
+fn pairs_of_a_few_joined_giants_are_those_of_the_mirror() {
+    for scene in [Scene::random(1, 1, 0, 7), Scene::random(257, 9, 0, 7), on_ground(5, 300, 7).in_worlds(4, 3)] {
+        check_list(&scene, scene.joined_tiles());
+    }
+}
+
+#[test]
 #[ignore = "long"]
 fn pairs_of_joined_giants_are_those_of_the_mirror() {
     for (n, rarity) in [(1, 1), (257, 9), (1234, 100), (9000, 300)] {

@@ -59,7 +59,7 @@ pub fn json(adapter: &Adapter) -> Value {
     value
 }
 
-/// Returns the limits that `Gpu::from_device` checks, and others that bound what the library does.
+/// Returns the limits that `Gpu::from_device` checks, and other limits that the library depends on.
 fn limits(adapter: &Adapter) -> [(&'static str, u64); 12] {
     let (limits, info) = (adapter.limits(), adapter.get_info());
     [

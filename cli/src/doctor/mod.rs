@@ -31,7 +31,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
 
-    /// The time for all tests; the remaining ones are reported as not run
+    /// The time for the tests of each engine; the remaining ones are reported as not run
     ///
     /// In the first run, drivers also compile the kernels, which takes longer.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
@@ -47,7 +47,7 @@ struct Report {
     system: System,
     adapters: Vec<Adapter>,
     /// The engine that other commands choose, and the reason if that is not the GPU.
-    default: (Ready, Option<String>),
+    default: Result<(Ready, Option<String>)>,
     outcomes: Vec<Outcome>,
     seconds: f64,
 }
@@ -55,21 +55,23 @@ struct Report {
 /// Runs `broadsweep doctor`.
 pub fn run(args: &Args) -> Result<()> {
     let progress = Progress::start("looking for adapters".to_owned());
-    let adapters = adapters::list();
+    // A driver may keep these from ending, too.
+    let patience = Duration::from_secs(60);
+    let adapters = self_test::within(patience, adapters::list).context("the adapters could not be listed")?;
     let subjects = subjects(&adapters, args.adapter.as_deref())?;
-    let default = Ready::preferred();
+    let default = self_test::within(patience, Ready::preferred);
     drop(progress);
     let limit = Duration::from_secs(args.limit.into());
     let (outcomes, seconds) = timed(|| self_test::run(subjects, limit));
     let report = Report { system: System::read(), adapters, default, outcomes, seconds };
     print(&if args.json { format!("{}\n", report.json()) } else { report.lines() })?;
     let (failed, not_run) = (report.count("failed"), report.count("not run"));
-    let advice = match seconds >= limit.as_secs_f64() {
+    let advice = match not_run > 0 {
         true => ". In the first run, drivers also compile the kernels: repeat it, or raise --limit",
         false => "",
     };
     ensure!(failed + not_run == 0, "self-test: {failed} failed, {not_run} not run{advice}");
-    Ok(())
+    report.default.map(|_| ()).context("no engine could be chosen")
 }
 
 /// Returns the engines to test.
@@ -96,21 +98,25 @@ impl Report {
 
     /// Returns lines for a person.
     fn lines(&self) -> String {
-        let (engine, reason) = &self.default;
-        let reason = reason.as_deref().unwrap_or("it is a GPU and no driver in software");
+        let (engine, reason) = match &self.default {
+            Ok((engine, reason)) => {
+                (engine.describe(), reason.clone().unwrap_or("it is a GPU, not a software driver".to_owned()))
+            }
+            Err(error) => ("none".to_owned(), error.to_string()),
+        };
         let adapters = match self.adapters.is_empty() {
             true => "adapter     none; the GPU engine is not tested\n".to_owned(),
             false => self.adapters.iter().map(adapters::lines).collect(),
         };
         let [passed, failed, not_run] = ["passed", "failed", "not run"].map(|word| self.count(word));
         format!(
-            "broadsweep  {}\nfeatures    {}\nwgpu        {}\n{}{adapters}default     {}\n  reason   {reason}\n{}\
+            "broadsweep  {}\nfeatures    {}\nwgpu        {} in Cargo.lock\n{}{adapters}default     {}\n  reason   {reason}\n{}\
              result      {passed} passed, {failed} failed, {not_run} not run, in {}\n",
             version::OWN,
             version::features().join(", "),
             adapter::WGPU_VERSION,
             self.system.lines(),
-            engine.describe(),
+            engine,
             self_test::lines(&self.outcomes),
             text::seconds(self.seconds),
         )
@@ -118,10 +124,12 @@ impl Report {
 
     /// Returns one object.
     fn json(&self) -> Value {
-        let (engine, reason) = &self.default;
-        let adapter = match engine {
-            Ready::Gpu(gpu) => Some(crate::adapters::json(&gpu.adapter_info())),
-            Ready::Other(_) => None,
+        let (engine, adapter, reason) = match &self.default {
+            Ok((Ready::Gpu(gpu), reason)) => {
+                (Some("gpu"), Some(crate::adapters::json(&gpu.adapter_info())), reason.clone())
+            }
+            Ok((engine, reason)) => (Some(engine.engine().name()), None, reason.clone()),
+            Err(error) => (None, None, Some(error.to_string())),
         };
         json!({
             "version": version::OWN,
@@ -129,7 +137,7 @@ impl Report {
             "wgpu": adapter::WGPU_VERSION,
             "system": self.system.json(),
             "adapters": self.adapters.iter().map(adapters::json).collect::<Vec<Value>>(),
-            "default": { "engine": engine.engine().name(), "adapter": adapter, "reason": reason },
+            "default": { "engine": engine, "adapter": adapter, "reason": reason },
             "self_test": self_test::json(&self.outcomes),
             "passed": self.count("passed") == self.outcomes.len(),
             "seconds": self.seconds,

@@ -27,9 +27,9 @@ pub enum Subject {
 
 /// The result of a test.
 pub enum Verdict {
-    /// The engines find the same.
+    /// The results are equal.
     Passed,
-    /// They do not, or one of them fails, for this reason.
+    /// The results differ, or an engine fails, for this reason.
     Failed(String),
     /// The test was not run or not finished, for this reason.
     NotRun(String),
@@ -93,13 +93,21 @@ fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// Tests each engine in turn. The tests that do not fit the limit are not run; one that does not end is abandoned.
-pub fn run(subjects: Vec<Subject>, limit: Duration) -> Vec<Outcome> {
-    let end = Instant::now() + limit;
-    subjects.into_iter().flat_map(|subject| run_on(subject, limit, end)).collect()
+/// Runs work that a driver may keep from ending, or that may panic.
+pub fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    let (sender, receiver) = mpsc::channel();
+    // Nobody receives it after the limit.
+    thread::spawn(move || _ = sender.send(caught(|| Ok(work()))));
+    receiver.recv_timeout(limit).map_err(|_| anyhow!("no answer in {} s", limit.as_secs()))?
 }
 
-fn run_on(subject: Subject, limit: Duration, end: Instant) -> Vec<Outcome> {
+/// Tests each engine in turn. The tests of an engine that do not fit the limit are not run; one that does not end is abandoned.
+pub fn run(subjects: Vec<Subject>, limit: Duration) -> Vec<Outcome> {
+    subjects.into_iter().flat_map(|subject| run_on(subject, limit)).collect()
+}
+
+fn run_on(subject: Subject, limit: Duration) -> Vec<Outcome> {
+    let end = Instant::now() + limit;
     let (name, tests) = (subject.name(), subject.tests());
     let (sender, receiver) = mpsc::channel();
     if Instant::now() < end {
@@ -178,6 +186,19 @@ mod tests {
         for outcome in &outcomes[1..] {
             assert!(matches!(&outcome.verdict, Verdict::NotRun(reason) if reason == "there is no device"));
         }
+    }
+
+    #[test]
+    fn work_that_does_not_end_or_panics_is_an_error() {
+        let ten_ms = Duration::from_millis(10);
+        assert_eq!(within(Duration::from_secs(60), || 3).unwrap(), 3);
+        assert!(
+            within(ten_ms, || thread::sleep(Duration::from_secs(1))).unwrap_err().to_string().starts_with("no answer")
+        );
+        assert_eq!(
+            within(Duration::from_secs(60), || panic!("broke")).map(|()| 0).unwrap_err().to_string(),
+            "panic: broke"
+        );
     }
 
     #[test]
