@@ -3,7 +3,7 @@
 #
 #   scripts/test.sh          lints, and the tests of library, command line, interpreter and Python package on one adapter
 #   scripts/test.sh --all    also: long tests, a second Vulkan driver, the validation layer, viewer, page, other libraries in
-#                            the benchmark, MuJoCo, Dask, all back ends of naga, spirv-val, documentation. What CI runs.
+#                            the benchmark, MuJoCo, Dask, all back ends of naga, spirv-val, documentation. CI runs it.
 #   scripts/test.sh --long   also: tests that take an hour: every kind of scene at every size in the interpreter, a thousand
 #                            sequences of steps, all tests of the engines on both drivers
 #
@@ -429,10 +429,6 @@ if $all; then
     cargo clippy --workspace --all-targets --locked --features broadsweep-cli/peers,broadsweep-interpreter/mutants -- -D warnings
     # The library without a GPU: what only the GPU engine uses is unused there.
     cargo clippy --package broadsweep --lib --no-default-features --locked -- -D warnings
-else
-    cargo clippy --package broadsweep --lib --locked -- -D warnings
-fi
-if $all; then
     step "documentation"
     RUSTDOCFLAGS="-D warnings" cargo doc "${selection[@]}" --no-deps
     step "browser build"
@@ -443,6 +439,8 @@ if $all; then
     3) not_run+=("the check for wasm32") ;;
     *) fail "the library does not compile for the browser" ;;
     esac
+else
+    cargo clippy --package broadsweep --lib --locked -- -D warnings
 fi
 
 step "building the tests"

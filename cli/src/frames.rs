@@ -72,9 +72,9 @@ enum Finder {
 pub struct Differences {
     /// The pairs of the last frame, ascending.
     pub pairs: Vec<Pair>,
-    /// Those that the frame before did not have.
+    /// The pairs that begin in the last frame.
     pub created: Vec<Pair>,
-    /// Those of the frame before that the last one does not have.
+    /// The pairs that end in it.
     pub lost: Vec<Pair>,
 }
 

@@ -15,7 +15,7 @@ pub fn machine(gpu: Option<&Gpu>) -> Machine {
     Machine {
         cpu: cpu().unwrap_or_else(|| "unknown".to_owned()),
         cores: available_parallelism().map_or(1, usize::from),
-        system: system().unwrap_or_else(|| std::env::consts::OS.to_owned()) + ", " + std::env::consts::ARCH,
+        system: adapter::system() + ", " + std::env::consts::ARCH,
         driver: info.as_ref().map(|info| format!("{} {}", info.driver, info.driver_info).trim().to_owned()),
         adapter: info.as_ref().map(adapter::line),
     }
@@ -28,13 +28,6 @@ fn cpu() -> Option<String> {
         Some(line.split_once(':')?.1.trim().to_owned())
     });
     from_linux.or_else(|| std::env::var("PROCESSOR_IDENTIFIER").ok())
-}
-
-fn system() -> Option<String> {
-    let text = fs::read_to_string("/etc/os-release").ok()?;
-    let name = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?.trim_matches('"');
-    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
-    Some(format!("{name}, Linux {}", kernel.trim()))
 }
 
 /// Returns the versions of this program, and of the libraries that find pairs or drive the GPU for it.

@@ -1,12 +1,9 @@
 //! All adapters, with the limits and features that the library reads.
 
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
-use std::thread;
-
 use anyhow::Result;
 use broadsweep::Gpu;
 use broadsweep::wgpu::{Adapter, Backends, Features, Instance, InstanceDescriptor, InstanceFlags};
+use pollster::block_on;
 use serde_json::{Map, Value};
 
 use crate::adapters;
@@ -19,23 +16,12 @@ pub fn list() -> Vec<Adapter> {
         flags: InstanceFlags::empty().with_env(),
         ..InstanceDescriptor::new_without_display_handle()
     };
-    wait(Instance::new(descriptor).enumerate_adapters(backends))
+    block_on(Instance::new(descriptor).enumerate_adapters(backends))
 }
 
 /// Requests a device.
 pub fn open(adapter: &Adapter) -> Result<Gpu> {
-    Ok(wait(Gpu::request_on(adapter.clone()))?)
-}
-
-/// Waits for a future of wgpu. Outside of a browser, these are ready at once.
-fn wait<T>(future: impl Future<Output = T>) -> T {
-    let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            return value;
-        }
-        thread::yield_now();
-    }
+    Ok(block_on(Gpu::request_on(adapter.clone()))?)
 }
 
 /// Describes an adapter in lines.

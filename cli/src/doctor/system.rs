@@ -5,6 +5,7 @@ use std::env::consts::{ARCH, OS};
 use std::fs;
 use std::thread;
 
+use laboratory::adapter;
 use serde_json::{Value, json};
 
 /// The system and its processor.
@@ -21,7 +22,7 @@ impl System {
     /// Reads the names and counts of this machine.
     pub fn read() -> Self {
         let threads = thread::available_parallelism().map_or(1, usize::from);
-        Self { name: linux_name().unwrap_or_else(|| OS.to_owned()), threads, cores: linux_cores() }
+        Self { name: adapter::system(), threads, cores: linux_cores() }
     }
 
     /// Returns lines for a person.
@@ -35,13 +36,6 @@ impl System {
     pub fn json(&self) -> Value {
         json!({ "name": self.name, "os": OS, "arch": ARCH, "threads": self.threads, "cores": self.cores })
     }
-}
-
-fn linux_name() -> Option<String> {
-    let release = fs::read_to_string("/etc/os-release").ok()?;
-    let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?.trim_matches('"');
-    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
-    Some(format!("{name}, Linux {}", kernel.trim()))
 }
 
 /// Counts the cores: the threads of one core have the same list of threads.
