@@ -1,7 +1,8 @@
 //! What the tests of the whole flow share: one device and one `BroadPhase`, and the comparison with brute force.
 #![allow(dead_code)] // each test binary uses a part of it
 
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::Duration;
 
 use broadsweep::cpu;
 use broadsweep::internals::brute_force;
@@ -25,6 +26,16 @@ pub fn broad_phase(options: Options) -> MutexGuard<'static, BroadPhase> {
 /// Pairs and report of the GPU.
 pub fn on_gpu(boxes: &[Aabb], options: Options) -> Overlaps {
     broad_phase(options).find_pairs(boxes).unwrap_or_else(|error| panic!("{options:?}: {error}")).clone()
+}
+
+/// Submits, and waits until all has run and all callbacks of it have returned. The threads of other tests poll the same device: one
+/// of them may have taken the callbacks of these commands along, and call them after this thread's `poll` returned.
+pub fn wait_for(gpu: &Gpu, encoder: wgpu::CommandEncoder) {
+    let (send, done) = mpsc::channel();
+    encoder.on_submitted_work_done(move || send.send(()).unwrap());
+    gpu.queue().submit([encoder.finish()]);
+    gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    done.recv_timeout(Duration::from_secs(60)).unwrap();
 }
 
 /// The whole flow, also where boxes are few, in canonical order.

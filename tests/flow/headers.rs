@@ -7,12 +7,6 @@ use broadsweep::wgpu::{self, BufferUsages as U};
 use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, GpuCount, GpuIdentity, KernelTime, Options, PairHeader, SweepAxis};
 use laboratory::scenes::Kind;
 
-/// Submits and waits until all has run.
-fn wait(encoder: wgpu::CommandEncoder) {
-    GPU.queue().submit([encoder.finish()]);
-    GPU.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
-}
-
 fn count(header: Option<PairHeader>) -> Option<(u32, u32)> {
     header.map(|header| (header.count, header.overflow))
 }
@@ -35,7 +29,7 @@ fn the_header_of_the_latest_recording_arrives_by_itself() {
     for (buffer, pair_count) in &scenes {
         let mut recorded = encoder();
         broad_phase.record(&mut recorded, buffer.slice(..), 500).unwrap();
-        wait(recorded);
+        wait_for(&GPU, recorded);
         assert_eq!(count(broad_phase.last_recorded()), Some((*pair_count, 0)));
         assert_eq!(count(broad_phase.last_recorded()), Some((*pair_count, 0)));
     }
@@ -43,7 +37,7 @@ fn the_header_of_the_latest_recording_arrives_by_itself() {
     for (buffer, _) in &scenes {
         let mut recorded = encoder();
         broad_phase.record(&mut recorded, buffer.slice(..), 500).unwrap();
-        wait(recorded);
+        wait_for(&GPU, recorded);
     }
     assert_eq!(count(broad_phase.last_recorded()), Some((scenes[6].1, 0)));
     // Two in one encoder.
@@ -51,7 +45,7 @@ fn the_header_of_the_latest_recording_arrives_by_itself() {
     for (buffer, _) in &scenes[..2] {
         broad_phase.record(&mut recorded, buffer.slice(..), 500).unwrap();
     }
-    wait(recorded);
+    wait_for(&GPU, recorded);
     assert_eq!(count(broad_phase.last_recorded()), Some((scenes[1].1, 0)));
 }
 
@@ -75,7 +69,7 @@ fn the_report_of_the_latest_recording_is_that_of_a_call() {
         for count in [GpuCount::Known(n as u32), stored] {
             let mut recorded = encoder();
             broad_phase.record(&mut recorded, boxes.slice(..), count).unwrap();
-            wait(recorded);
+            wait_for(&GPU, recorded);
             let report = broad_phase.last_report().unwrap();
             assert_eq!(without_memory(&report), without_memory(&expected), "{kind:?}, {count:?}");
             assert!(report.gpu_bytes > 0 && broad_phase.memory_bytes() >= report.gpu_bytes);
@@ -83,13 +77,13 @@ fn the_report_of_the_latest_recording_is_that_of_a_call() {
         let room = GpuCount::Stored { count: number.slice(..), at_most: n as u32 + 50 };
         let mut recorded = encoder();
         broad_phase.record(&mut recorded, boxes.slice(..), room).unwrap();
-        wait(recorded);
+        wait_for(&GPU, recorded);
         let report = broad_phase.last_report().unwrap();
         assert_eq!((report.box_count, report.pair_count), (n as u32, expected.pair_count), "{kind:?}");
         // A step is a search too.
         let mut recorded = encoder();
         broad_phase.record_events(&mut recorded, boxes.slice(..), room, GpuIdentity::Index).unwrap();
-        wait(recorded);
+        wait_for(&GPU, recorded);
         assert_eq!(without_memory(&broad_phase.last_report().unwrap()), without_memory(&report), "{kind:?}");
     }
 }
@@ -154,7 +148,7 @@ fn a_list_that_was_too_short_is_longer_whatever_was_recorded_after_it() {
         let first = broad_phase.record(&mut recorded, together.slice(..), 300).unwrap();
         broad_phase.record(&mut recorded, apart.slice(..), 10).unwrap();
         assert_eq!(first.capacity >= 300 * 299 / 2, frame == 1);
-        wait(recorded);
+        wait_for(&GPU, recorded);
         assert_eq!(broad_phase.last_recorded().unwrap().overflow, 0);
     }
 }
@@ -204,7 +198,7 @@ fn the_times_of_a_recording_arrive_where_they_are_wanted() {
     let step = |broad_phase: &mut BroadPhase| {
         let mut recorded = encoder();
         broad_phase.record_events(&mut recorded, buffer.slice(..), 3000, GpuIdentity::Index).unwrap();
-        wait(recorded);
+        wait_for(&GPU, recorded);
         broad_phase.last_times()
     };
     assert_eq!(step(&mut broad_phase), None);
@@ -229,7 +223,7 @@ fn the_times_of_a_recording_arrive_where_they_are_wanted() {
         broad_phase.record(&mut recorded, buffer.slice(..), 3000).unwrap();
         broad_phase.record_window(&mut recorded, buffer.slice(..), 3000, 100, 0).unwrap();
         broad_phase.record_neighbours(&mut recorded).unwrap();
-        wait(recorded);
+        wait_for(&GPU, recorded);
         let ran = |times: Option<Vec<KernelTime>>| {
             let times = times.expect("times");
             assert!(times.iter().any(|row| row.time.as_nanos() > 0), "{times:?}");

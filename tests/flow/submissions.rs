@@ -290,7 +290,7 @@ pub fn read<const N: usize>(mut encoder: wgpu::CommandEncoder, buffers: [&wgpu::
         encoder.copy_buffer_to_buffer(from, 0, &to, 0, from.size());
         to
     });
-    GPU.queue().submit([encoder.finish()]);
+    wait_for(&GPU, encoder);
     for buffer in &copies {
         buffer.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
     }

@@ -9,7 +9,7 @@ use broadsweep::{
 use bytemuck::Pod;
 use laboratory::scenes::{Kind, Motion};
 
-use crate::common::{ALL_PAIRS, CANONICAL, broad_phase, least_budget};
+use crate::common::{ALL_PAIRS, CANONICAL, broad_phase, least_budget, wait_for};
 use crate::oracle::{Frame, Oracle, invalid};
 
 /// Makes a buffer of what a step says.
@@ -112,7 +112,7 @@ pub fn run(broad_phase: &BroadPhase, mut encoder: wgpu::CommandEncoder, left: &G
     let lists = lists.map(|list| CopiedList::of(broad_phase, &mut encoder, list));
     let before = Copied::of(broad_phase, &mut encoder, &left.before);
     let gpu = broad_phase.gpu();
-    gpu.queue().submit([encoder.finish()]);
+    wait_for(gpu, encoder);
     for copied in lists.iter().flat_map(|list| &list.0).chain([&before]) {
         copied.0.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
     }
