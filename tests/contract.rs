@@ -201,10 +201,10 @@ fn twins() -> impl Iterator<Item = &'static Twin> {
 
 #[test]
 fn structures_have_the_same_size_and_offsets_in_rust_and_in_wgsl() {
+    let modules: Vec<_> = sources().map(|source| (source, module(source))).collect();
     for twin in twins() {
         let mut found = 0;
-        for source in sources() {
-            let module = module(source);
+        for (source, module) in &modules {
             let types = module.types.iter().filter(|(_, ty)| ty.name.as_deref() == Some(twin.name));
             for (_, ty) in types {
                 let naga::TypeInner::Struct { members, span } = &ty.inner else {

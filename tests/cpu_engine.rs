@@ -168,7 +168,7 @@ fn any_number_of_threads_gives_the_same_pairs_in_the_same_order() {
 /// Returns the steps of a motion, forward and backward, so that no step is new, each with the boxes that moved since the one before.
 fn cycle(motion: Motion) -> Vec<(Vec<Aabb>, Vec<u32>)> {
     let steps = (0..6).chain((1..5).rev());
-    let steps: Vec<Vec<Aabb>> = steps.map(|step| motion.boxes(20_000, Motion::DENSITY, 1, step)).collect();
+    let steps: Vec<Vec<Aabb>> = steps.map(|step| motion.boxes(10_000, Motion::DENSITY, 1, step)).collect();
     let before = steps.iter().cycle().skip(steps.len() - 1);
     let moved = |(now, then): (&Vec<Aabb>, &Vec<Aabb>)| -> Vec<u32> {
         (0..now.len()).filter(|&i| now[i] != then[i]).map(|i| i as u32).collect()
@@ -181,7 +181,7 @@ fn cycle(motion: Motion) -> Vec<(Vec<Aabb>, Vec<u32>)> {
 #[ignore = "long"]
 fn a_warm_step_allocates_nothing_that_grows() {
     let _alone = ALONE.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let sleeping: Vec<bool> = (0..20_000).map(|i| i % 3 == 0).collect();
+    let sleeping: Vec<bool> = (0..10_000).map(|i| i % 3 == 0).collect();
     for motion in [Motion::Still, Motion::Few, Motion::Slow, Motion::Bullets, Motion::Jumps] {
         let steps = cycle(motion);
         for (sleeping, is_told) in [(&sleeping[..], false), (&[], false), (&[], true)] {
