@@ -382,8 +382,10 @@ assemble_python() {
 
 # Runs the tests of the Python package, its doctests and the examples of its README, on the adapter that there is.
 run_python_tests() {
+    local selected=(-m "not long")
     cd "$work/package/python" || return
     if $all; then
+        selected=()
         "$python" -B -m mypy --cache-dir "$work/mypy" >"$work/mypy.txt" || {
             cat "$work/mypy.txt"
             echo "1 failed: types of the Python package"
@@ -391,7 +393,7 @@ run_python_tests() {
     fi
     # By its path, for the processes that tests start elsewhere.
     PYTHONPATH=$PWD BROADSWEEP_NEEDS_GPU=1 "$python" -B -m pytest -q -rs --color=no -p no:cacheprovider \
-        --doctest-modules --ignore broadsweep/newton.py tests broadsweep
+        --doctest-modules --ignore broadsweep/newton.py "${selected[@]}" tests broadsweep
 }
 
 add_python_results() {

@@ -147,6 +147,7 @@ fn few_boxes_are_tested_each_against_each() {
 }
 
 #[test]
+#[ignore = "long"]
 fn any_number_of_threads_gives_the_same_pairs_in_the_same_order() {
     let _shared = shared();
     let scenes =
@@ -205,6 +206,7 @@ fn a_warm_step_allocates_nothing_that_grows() {
 }
 
 #[test]
+#[ignore = "long"]
 fn a_warm_engine_allocates_nothing() {
     let _alone = ALONE.write().unwrap_or_else(|poisoned| poisoned.into_inner());
     let uniform = Kind::Uniform.generate(30_000, 1);

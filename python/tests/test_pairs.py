@@ -459,6 +459,7 @@ def gpu_child(connection, engine):
     os._exit(0)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="no signal to send")
 def test_ctrl_c_ends_a_long_call_and_the_engine_goes_on():
     program = """
@@ -480,6 +481,7 @@ print(len(engine.find_pairs(boxes[:40])))
     assert done.stdout.split() == ["interrupted", "True", "780"], done.stdout + done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="no signal to send")
 def test_a_step_that_ctrl_c_ends_loses_no_event():
     program = """

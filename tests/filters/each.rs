@@ -10,6 +10,7 @@ use crate::engines::{WAYS, assert_filtered};
 use crate::inputs::{ALONE, BY_BOX, ByBox, all};
 
 #[test]
+#[ignore = "long"]
 fn each_filter_alone_is_exact_on_scenes_of_every_kind() {
     for (i, kind) in Kind::ALL.into_iter().enumerate() {
         let boxes = kind.generate(300, 7);

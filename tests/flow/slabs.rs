@@ -53,6 +53,7 @@ fn small_device() -> Gpu {
 }
 
 #[test]
+#[ignore = "long"]
 fn scenes_of_every_kind_are_exact_in_several_passes() {
     for kind in Kind::ALL {
         let boxes = kind.generate(3000, 3);

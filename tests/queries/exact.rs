@@ -62,6 +62,7 @@ fn rays_hit_what_exact_arithmetic_says_and_when() {
 }
 
 #[test]
+#[ignore = "long"]
 fn boxes_that_move_hit_what_exact_arithmetic_says_and_when() {
     check_casts(|numbers, boxes, like| numbers.cast(boxes, like));
 }

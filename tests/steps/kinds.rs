@@ -27,6 +27,7 @@ fn pairs_from_nothing(boxes: &[Aabb]) -> Vec<Pair> {
 }
 
 #[test]
+#[ignore = "long"]
 fn every_moving_scene_has_the_events_of_searches_from_nothing_on_the_cpu() {
     let mut ways = [0; 3];
     for (name, make) in scenes(1100) {

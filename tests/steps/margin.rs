@@ -52,6 +52,7 @@ fn pairs_of_fast_boxes_are_kept_with_a_margin_that_is_as_large() {
 }
 
 #[test]
+#[ignore = "long"]
 fn a_margin_changes_nothing_on_a_gpu() {
     let mut engine = BroadPhase::new(&GPU, CANONICAL).unwrap();
     for margin in [None, Some(0.4), Some(30.0)] {

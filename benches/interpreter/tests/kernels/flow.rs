@@ -3,6 +3,7 @@
 use super::*;
 
 #[test]
+#[ignore = "long"]
 fn every_kind_of_scene_is_exact_and_clean_with_subgroups_of_every_size() {
     for (j, subgroup) in SUBGROUPS.into_iter().enumerate() {
         let device = device(subgroup, None);
@@ -104,6 +105,7 @@ fn owner_regions_are_exact_and_clean() {
 }
 
 #[test]
+#[ignore = "long"]
 fn lists_in_many_pieces_are_exact_and_clean() {
     let device = device(32, None);
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
