@@ -274,9 +274,10 @@ add_rust_results() {
     add_results "$name" "$status" "$passed" "$failed" "$others"
 }
 
-# Builds all tests, and lists their programs, a line each, separated by tabs: the folder to run it in, kind, name, file.
+# Builds all tests and the library for Python, and lists the test programs, a line each, separated by tabs: the folder to run it
+# in, kind, name, file.
 build_tests() {
-    cargo test "${selection[@]}" --no-run --message-format json-render-diagnostics >"$work/artifacts.json"
+    cargo build "${selection[@]}" --lib --bins --examples --tests --message-format json-render-diagnostics >"$work/artifacts.json"
     sed -nE 's|.*"manifest_path":"([^"]*)/Cargo.toml".*"kind":\["([^"]*)".*"name":"([^"]*)".*"test":true\},"features".*"executable":"([^"]*)".*|\1\t\2\t\3\t\4|p' \
         "$work/artifacts.json" >"$work/programs.txt"
     [ "$(wc -l <"$work/programs.txt")" = "$(grep -c '"test":true},"features"' "$work/artifacts.json")" ] ||
@@ -349,8 +350,10 @@ run_tests() {
 }
 
 # Runs the tests that depend on the adapter on the second one. A line in the list of the others that matches no test is an error.
+# Begins when those without an adapter have ended: three jobs at a time take longer on two cores.
 run_second() {
     local skips=() name
+    tail --pid="${jobs[once]}" -f /dev/null
     use_driver "$swiftshader/vk_swiftshader_icd.json"
     if ! $long; then
         run_programs "$on_both" --list >"$work/list.txt"
@@ -370,11 +373,10 @@ run_at_length() {
     add_rust_results "$name, at length" "$work/tests.txt" "$status"
 }
 
-# Puts the Python package together from the library that the tests are built with: with checks of overflow, and without compiling
+# Puts the Python package together from the library that was built with the tests: with checks of overflow, and without compiling
 # everything again as `scripts/wheel.sh` does.
 assemble_python() {
-    cargo build "${selection[@]}" --lib &&
-        rm -rf "$work/package" && mkdir -p "$work/package/python" "$work/package/examples" &&
+    rm -rf "$work/package" && mkdir -p "$work/package/python" "$work/package/examples" &&
         cp -r examples/ipctk "$work/package/examples" &&
         cp -r python/broadsweep python/tests python/README.md python/pyproject.toml "$work/package/python" &&
         cp "$target/debug/libbroadsweep_python.so" "$work/package/python/broadsweep/_native.abi3.so"
@@ -490,7 +492,6 @@ if $all; then
     fi
 fi
 
-step "building for Python"
 has_python=false
 if finish install-python; then
     assemble_python
@@ -500,8 +501,6 @@ else
     [ "${CI:-}" != true ] || fail "no Python: $(tail -n 1 "$work/install-python.txt")"
 fi
 
-
-# Two jobs at a time: more make drivers that wait in loops slower than their tests would be one after the other.
 if $all && $two_adapters; then
     begin second run_second
 fi
