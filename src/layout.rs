@@ -181,9 +181,6 @@ twins! {
         pub emit_place: [u32; 3],
         pub emit_sweep: [u32; 3],
         pub emit_again: [u32; 3],
-        pub sort_pairs: [u32; 3],
-        pub order: [u32; 3],
-        pub query_times: [u32; 3],
     }
 
     /// What accompanies a list of pairs that stays on the GPU; every field is a little-endian `u32`.

@@ -1,9 +1,9 @@
 // Writes what is known of a list of pairs: its length and the part that the window takes, into counts, header and
 // arguments. Shared by emit_scan and small_emit, which bind all five.
 
-// Writes counts, header and arguments for a list of `found` pairs, and returns the number of pairs that are written. A
+// Writes counts, header and arguments for a list of `found` pairs. A
 // search that was refused has none, included pairs neither: a consumer that draws them would draw them as the answer.
-fn write_header(found: vec2<u32>) -> u32 {
+fn write_header(found: vec2<u32>) {
     let is_beyond = params.is_beyond != 0u;
     let refused = counts.refused == 1u || is_beyond;
     let total = select(found, vec2<u32>(0u), refused);
@@ -27,5 +27,4 @@ fn write_header(found: vec2<u32>) -> u32 {
     header.written = written;
     header.unused = array<u32, 3>(0u, 0u, 0u);
     arguments = arguments_of(written, params.vertices_per_pair);
-    return written;
 }

@@ -6,7 +6,7 @@
 //         counts         pairs, written; the included ones come behind those that were found
 //         header         for a consumer on the GPU
 //         arguments      of its indirect calls
-//         dispatches     of emit_again, order and the sort of pairs
+//         dispatches     of emit_again
 // One workgroup.
 // Source: as that of emit_place.
 
@@ -38,10 +38,8 @@ fn emit_scan(@builtin(local_invocation_index) local: u32) {
 
     if local == 0u {
         hit_offsets[block_count] = scan.total;
-        let written = write_header(add64(scan.total, vec2<u32>(params.include_count, 0u)));
+        write_header(add64(scan.total, vec2<u32>(params.include_count, 0u)));
         let is_kept = counts.sweep_tiles <= params.tile_capacity;
         dispatches.emit_again = dispatch_size(select(counts.sweep_blocks, 0u, is_kept));
-        dispatches.sort_pairs = dispatch_size(div_ceil(written, SORT_TILE));
-        dispatches.order = dispatch_size(div_ceil(written, 256u));
     }
 }

@@ -2,14 +2,12 @@
 //
 // Reads   list_header  of the list of pairs
 // Writes  counts       entry_count, key_bits, written
-//         dispatches   of the sort of pairs, and of kernels with an invocation for each pair
 //         header       of the neighbours
 // One invocation.
 
 @group(0) @binding(0) var<storage, read> list_header: PairHeader;
 @group(0) @binding(1) var<storage, read_write> counts: Counts;
-@group(0) @binding(2) var<storage, read_write> dispatches: Dispatches;
-@group(0) @binding(3) var<storage, read_write> header: PairHeader;
+@group(0) @binding(2) var<storage, read_write> header: PairHeader;
 
 @compute @workgroup_size(1)
 fn neighbours_begin() {
@@ -21,8 +19,6 @@ fn neighbours_begin() {
     counts.entry_count = 0u;
     counts.key_bits = 0u;
     counts.written = written;
-    dispatches.sort_pairs = dispatch_size(div_ceil(written, SORT_TILE));
-    dispatches.order = dispatch_size(div_ceil(written, 256u));
     header.count = 2u * written;
     header.count_high = 0u;
     header.capacity = 2u * list_header.capacity;

@@ -129,9 +129,6 @@ struct Dispatches {
     emit_place: array<u32, 3>,
     emit_sweep: array<u32, 3>,
     emit_again: array<u32, 3>,
-    sort_pairs: array<u32, 3>,
-    order: array<u32, 3>,
-    query_times: array<u32, 3>,
 }
 
 // The header of a list of pairs that stays on the GPU.

@@ -6,7 +6,6 @@
 //                      the answers before
 // Writes  offsets      [query_count] behind the others: all answers
 //         answer_counts  written, of those to be put in order: none where all lists were kept, and come in order
-//         answer_dispatches  of order and the sort of pairs, for as many; of query_times
 // One workgroup.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
@@ -14,7 +13,6 @@
 @group(0) @binding(2) var<storage, read_write> blocks: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read_write> offsets: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> answer_counts: Counts;
-@group(0) @binding(5) var<storage, read_write> answer_dispatches: Dispatches;
 
 @compute @workgroup_size(256)
 fn query_scan(@builtin(local_invocation_index) local: u32) {
@@ -38,11 +36,6 @@ fn query_scan(@builtin(local_invocation_index) local: u32) {
     }
     if local == 0u {
         offsets[query.query_count] = vec4<u32>(running, 0u, 0u);
-        let written = window_length(running, window);
-        let in_disorder = select(0u, written, has_long);
-        answer_counts.written = in_disorder;
-        answer_dispatches.sort_pairs = dispatch_size(div_ceil(in_disorder, SORT_TILE));
-        answer_dispatches.order = dispatch_size(div_ceil(in_disorder, 256u));
-        answer_dispatches.query_times = dispatch_size(div_ceil(written, 256u));
+        answer_counts.written = select(0u, window_length(running, window), has_long);
     }
 }

@@ -39,15 +39,6 @@ struct Compiled {
     bindings: Vec<Binding>,
 }
 
-/// The number of workgroups of a dispatch.
-#[derive(Clone, Copy, Debug)]
-pub enum Groups<'a> {
-    /// This number, which the host knows.
-    Known(u32),
-    /// The three numbers at so many bytes in a buffer.
-    Stored(&'a wgpu::Buffer, usize),
-}
-
 /// A buffer variable of a kernel, as declared in WGSL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
@@ -306,14 +297,6 @@ impl Kernel {
         if self.bind(pass, buffers) {
             pass.pass.dispatch_workgroups_indirect(dispatches, offset as u64);
             pass.end(self.source.label, true);
-        }
-    }
-
-    /// Runs this number of workgroups.
-    pub fn dispatch_sized(&self, pass: &mut Pass, groups: Groups, buffers: &[(&str, wgpu::BindingResource)]) {
-        match groups {
-            Groups::Known(groups) => self.dispatch(pass, groups, buffers),
-            Groups::Stored(dispatches, offset) => self.dispatch_indirect(pass, dispatches, offset, buffers),
         }
     }
 

@@ -1,7 +1,6 @@
 //! A stable least-significant-digit radix sort of 32-bit keys with 32-bit values, four, eight or nine bits a pass: see
 //! [`SortVariant`].
 
-use std::mem::offset_of;
 use std::num::NonZeroU64;
 
 use crate::Error;
@@ -9,11 +8,11 @@ use crate::constants::{
     BALLOT_BITS, BALLOT_LANES, RADIX_BITS, SCAN_DIGITS, SCAN_RUN, SORT_STEPS, SORT_TILE, STEP_BITS,
 };
 use crate::gpu::buffers::Buffer;
-use crate::gpu::kernel::{Groups, Kernel, Pass, Source, source};
+use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::Bound;
 use crate::gpu::{Gpu, SortVariant};
 pub use crate::layout::histogram_words;
-use crate::layout::{Counts, Dispatches, SortPass};
+use crate::layout::{Counts, SortPass};
 
 /// The source of `sort_count`.
 pub const COUNT: Source = source!("grid/sort_count", "grid/sort");
@@ -28,16 +27,6 @@ pub const KERNELS: &[Source] = &[COUNT, SCAN, SCATTER, BALLOT];
 
 /// Uniform buffers may be bound at multiples of this number of bytes.
 const UNIFORM_ALIGNMENT: usize = 256;
-
-/// Returns the workgroups that sort this number of elements.
-pub fn tiles_of(count: u32) -> Groups<'static> {
-    Groups::Known(count.div_ceil(SORT_TILE))
-}
-
-/// Returns the workgroups that sort the written pairs, whose number a kernel knows.
-pub fn written_tiles(dispatches: &Buffer<Dispatches>) -> Groups<'_> {
-    Groups::Stored(dispatches.raw(), offset_of!(Dispatches, sort_pairs))
-}
 
 /// Returns the workgroups of `sort_scan` for at most this many tiles: enough for every digit.
 pub fn scan_groups(tiles: u32, digit_bits: u32) -> u32 {
@@ -208,31 +197,31 @@ impl Sort {
         let passes = passes_of(self.digit_bits) as usize;
         for i in 0..passes {
             let is_back = (passes - i) % 2 == 1;
-            self.record_pass(pass, counts, tiles_of(capacity), if is_back { turned } else { lists }, i);
+            self.record_pass(pass, counts, capacity, if is_back { turned } else { lists }, i);
         }
     }
 
-    /// Records the sort of as many elements as there are written pairs, by the lowest `bits` bits of their keys, with a workgroup
-    /// for each tile ([`tiles_of`], [`written_tiles`]). Returns the same buffers, with the result in front.
+    /// Records the sort of as many elements as there are written pairs, at most `capacity`, by the lowest `bits` bits of their keys.
+    /// Workgroups without keys end at once. Returns the same buffers, with the result in front.
     pub fn record_pairs(
         &self,
         pass: &mut Pass,
         counts: &Buffer<Counts>,
-        tiles: Groups,
+        capacity: u32,
         lists: &SortBuffers,
         bits: u32,
     ) -> SortBuffers {
         let mut lists = lists.clone();
         for i in 0..bits.div_ceil(self.digit_bits) {
             let index = (passes_of(self.digit_bits) + i) as usize;
-            self.record_pass(pass, counts, tiles, &lists, index);
+            self.record_pass(pass, counts, capacity, &lists, index);
             lists = lists.turned();
         }
         lists
     }
 
     /// Records one pass, from the lists to the scratch.
-    fn record_pass(&self, pass: &mut Pass, counts: &Buffer<Counts>, tiles: Groups, lists: &SortBuffers, index: usize) {
+    fn record_pass(&self, pass: &mut Pass, counts: &Buffer<Counts>, capacity: u32, lists: &SortBuffers, index: usize) {
         let buffers = [
             ("sort_pass", self.pass_at(index)),
             ("counts", counts.all()),
@@ -242,9 +231,10 @@ impl Sort {
             ("keys_out", lists.other_keys.all()),
             ("values_out", lists.other_values.all()),
         ];
-        self.count.dispatch_sized(pass, tiles, &buffers);
+        let tiles = capacity.div_ceil(SORT_TILE);
+        self.count.dispatch(pass, tiles, &buffers);
         let most_tiles = lists.keys.len().div_ceil(u64::from(SORT_TILE)) as u32;
         self.scan.dispatch(pass, scan_groups(most_tiles, self.digit_bits), &buffers);
-        self.scatter.dispatch_sized(pass, tiles, &buffers);
+        self.scatter.dispatch(pass, tiles, &buffers);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::sort::BALLOT;
 #[cfg(not(target_arch = "wasm32"))]
-use super::sort::{Sort, SortBuffers, tiles_of};
+use super::sort::{Sort, SortBuffers};
 use crate::Error;
 use crate::gpu::kernel::Source;
 use crate::gpu::{Gpu, SortVariant};
@@ -83,7 +83,7 @@ fn sorts_as_it_should(gpu: &Gpu, ballot: &Source) -> Result<bool, Error> {
 
     let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     let mut pass = Pass::begin(gpu, &mut encoder);
-    let sorted = sort.record_pairs(&mut pass, &counts, tiles_of(n), &lists, bits);
+    let sorted = sort.record_pairs(&mut pass, &counts, n, &lists, bits);
     pass.finish()?;
     drop(pass);
     let bytes = u64::from(n) * size_of::<u32>() as u64;

@@ -5,7 +5,7 @@ use crate::filters::device::{ExcludeBuffers, FilterSet};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Constants;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::grid::sort::{Sort, SortBuffers, tiles_of};
+use crate::grid::sort::{Sort, SortBuffers};
 use crate::layout::ExcludeChange;
 
 /// The source of `exclude_take`.
@@ -67,8 +67,8 @@ impl Exclude {
         let buffers = [own, scratch.bound()].concat();
         self.take.dispatch(pass, most.div_ceil(256).max(1), &buffers);
         let bits = u32::BITS - change.box_count.leading_zeros();
-        let by_b = sort.record_pairs(pass, counts, tiles_of(most), &lists, bits);
-        let by_a = sort.record_pairs(pass, counts, tiles_of(most), &by_b.swapped(), bits);
+        let by_b = sort.record_pairs(pass, counts, most, &lists, bits);
+        let by_a = sort.record_pairs(pass, counts, most, &by_b.swapped(), bits);
         let rows = most.max(change.box_count + 1).div_ceil(256);
         self.rows.dispatch(pass, rows, &[by_a.bound(), buffers].concat());
         Ok(())

@@ -1,15 +1,13 @@
 //! The pairs by box: the neighbours of each, from the list in canonical order, which is sorted once more, by b.
 
-use std::mem::offset_of;
-
 use super::list::PairList;
 use super::order;
 use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{self, Kernel, Pass, Source, source};
-use crate::gpu::table::{CONSTANT, SIZES, STORAGE, buffer_table};
-use crate::grid::sort::{Sort, written_tiles};
-use crate::layout::{Counts, Dispatches, PairHeader};
+use crate::gpu::table::{CONSTANT, STORAGE, buffer_table};
+use crate::grid::sort::Sort;
+use crate::layout::{Counts, PairHeader};
 
 /// The source of `neighbours_begin`.
 pub const BEGIN: Source = source!("pairs/neighbours_begin");
@@ -52,8 +50,6 @@ buffer_table! {
         header as "neighbour_header": [PairHeader; 1], STORAGE;
         /// For the sort: how many pairs there are.
         counts as "neighbour_counts": [Counts; 1], CONSTANT;
-        /// For the sort.
-        dispatches as "neighbour_dispatches": [Dispatches; 1], SIZES;
     }
 }
 
@@ -93,19 +89,18 @@ impl Neighbours {
         buffers: &NeighbourBuffers,
     ) -> Result<(), Error> {
         let scratch = list.sort_buffers().ok_or(Error::NothingRecorded)?;
-        let (counts, dispatches) = (&buffers.counts, &buffers.dispatches);
         let own = [("list_header", list.list.header.all()), ("pairs", list.list.pairs.all())];
         let all = [own.into(), buffers.bound()].concat();
         self.begin.dispatch(pass, 1, &all);
-        let of_pairs = offset_of!(Dispatches, order);
-        self.split.dispatch_indirect(pass, dispatches.raw(), of_pairs, &[scratch.bound(), all.clone()].concat());
+        let of_pairs = list.capacity.div_ceil(256);
+        self.split.dispatch(pass, of_pairs, &[scratch.bound(), all.clone()].concat());
         // Equal b keep their order, by a.
         let bits = u32::BITS - box_count.leading_zeros();
-        let by_b = sort.record_pairs(pass, counts, written_tiles(dispatches), &scratch, bits);
+        let by_b = sort.record_pairs(pass, &buffers.counts, list.capacity, &scratch, bits);
         let placed = [by_b.bound(), all].concat();
         let rows = (buffers.offsets.len() as u32).div_ceil(256);
         self.rows.dispatch(pass, rows, &placed);
-        self.place.dispatch_indirect(pass, dispatches.raw(), of_pairs, &placed);
+        self.place.dispatch(pass, of_pairs, &placed);
         Ok(())
     }
 }

@@ -1,13 +1,11 @@
 //! Canonical order: the pairs sorted by `(a, b)`, with the radix sort of [`crate::grid::sort`].
 
-use std::mem::offset_of;
-
 use crate::Pair;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::grid::sort::{Sort, SortBuffers, written_tiles};
-use crate::layout::{Counts, Dispatches};
+use crate::grid::sort::{Sort, SortBuffers};
+use crate::layout::Counts;
 
 /// The source of `order_split`.
 pub const SPLIT: Source = source!("pairs/order_split");
@@ -42,16 +40,16 @@ impl Order {
         sort: &Sort,
         box_count: u32,
         counts: &Buffer<Counts>,
-        dispatches: &Buffer<Dispatches>,
         lists: &SortBuffers,
         pairs: &Buffer<Pair>,
     ) {
         let bits = u32::BITS - box_count.leading_zeros();
-        let offset = offset_of!(Dispatches, order);
+        // As many as there is room for: workgroups behind the last pair end at once.
+        let capacity = pairs.len() as u32;
         let own = [("counts", counts.all()), ("pairs", pairs.all())];
-        self.split.dispatch_indirect(pass, dispatches.raw(), offset, &[lists.bound(), own.to_vec()].concat());
-        let by_b = sort.record_pairs(pass, counts, written_tiles(dispatches), lists, bits);
-        let by_a = sort.record_pairs(pass, counts, written_tiles(dispatches), &by_b.swapped(), bits);
-        self.join.dispatch_indirect(pass, dispatches.raw(), offset, &[by_a.bound(), own.to_vec()].concat());
+        self.split.dispatch(pass, capacity.div_ceil(256), &[lists.bound(), own.to_vec()].concat());
+        let by_b = sort.record_pairs(pass, counts, capacity, lists, bits);
+        let by_a = sort.record_pairs(pass, counts, capacity, &by_b.swapped(), bits);
+        self.join.dispatch(pass, capacity.div_ceil(256), &[by_a.bound(), own.to_vec()].concat());
     }
 }

@@ -304,7 +304,7 @@ impl Pipeline {
             self.emit.record_include(pass, params, window, counts, included, pairs);
         }
         if let Some(buffers) = list.sort_buffers() {
-            self.order.record(pass, self.grid.sort()?, n, counts, dispatches, &buffers, pairs);
+            self.order.record(pass, self.grid.sort()?, n, counts, &buffers, pairs);
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::pack::{self, Packed};
-use super::query::{BatchInput, Listed, Query, QueryBuffers, QueryRoom, Ranked, answer_sizes, flags_of};
+use super::query::{BatchInput, Listed, Query, QueryBuffers, QueryRoom, Ranked, flags_of};
 use super::{Built, Tree, Waiting, build};
 use crate::constants::{
     AGAIN, CURVE_SIDE, INVALID_QUERY, KEPT_ANSWERS, QUERY_EMITS, QUERY_NEXT_ROW, QUERY_RESUMED, ROW,
@@ -620,7 +620,6 @@ impl Tree {
             let window = self.windows.get(&self.gpu, window)?;
             let scopes = self.gpu.open_scopes();
             part.buffers.answer_counts.write(&self.gpu, &[build::sort_counts(length as u32)]);
-            part.buffers.answer_dispatches.write(&self.gpu, &[answer_sizes(length as u32)]);
             scopes.close("queries")?;
             let is_here = |list: &[u64]| list[0] < first + length && list[1] > first;
             let is_long = |list: &[u64]| list[1] - list[0] > u64::from(part.said.kept);

@@ -10,7 +10,7 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{CONSTANT, STORAGE, buffer_table};
-use crate::grid::sort::{Sort, SortBuffers, histogram_words, tiles_of};
+use crate::grid::sort::{Sort, SortBuffers, histogram_words};
 use crate::layout::{Counts, Cube, TreeShape, TreeSummary};
 
 /// The source of `tree_cube`.
@@ -191,11 +191,11 @@ impl Build {
         let [cube, keys, worlds, ranges, leaves, _, _] = &self.kernels;
         cube.dispatch(pass, 1, &buffers);
         keys.dispatch(pass, groups, &buffers);
-        let mut sorted = sort.record_pairs(pass, &tree.counts, tiles_of(room.boxes as u32), &tree.lists(), PLACE_BITS);
+        let mut sorted = sort.record_pairs(pass, &tree.counts, room.boxes as u32, &tree.lists(), PLACE_BITS);
         if room.worlds > 0 {
             worlds.dispatch(pass, groups, &[sorted.bound(), buffers.clone()].concat());
             let bits = u64::BITS - room.worlds.leading_zeros();
-            sorted = sort.record_pairs(pass, &tree.counts, tiles_of(room.boxes as u32), &sorted, bits);
+            sorted = sort.record_pairs(pass, &tree.counts, room.boxes as u32, &sorted, bits);
             let buffers = [sorted.bound(), buffers.clone()].concat();
             ranges.dispatch(pass, (room.boxes as u32 + 1).div_ceil(256), &buffers);
         }

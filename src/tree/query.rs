@@ -1,10 +1,8 @@
 //! The stage `query`: what a batch of queries meets in a tree.
 
-use bytemuck::Zeroable;
-
 use crate::constants::{
     CAPSULE_PARTS, KEPT_ANSWERS, PLACE_BITS, QUERY_ANY, QUERY_EMITS, QUERY_FILTERS, QUERY_GROUPS, QUERY_LISTS,
-    QUERY_NEXT_ROW, QUERY_RESUMED, QUERY_SHARED, REGION_WORDS, SHARERS, SORT_TILE, SORTERS, TURNED_PARTS, WALKERS,
+    QUERY_NEXT_ROW, QUERY_RESUMED, QUERY_SHARED, REGION_WORDS, SHARERS, SORTERS, TURNED_PARTS, WALKERS,
 };
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
@@ -12,10 +10,8 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{Bound, CONSTANT, SIZES, STORAGE, buffer_table};
-use crate::grid::sort::{Sort, SortBuffers, histogram_words, tiles_of};
-use crate::layout::{
-    Counts, Cube, Dispatches, PairArguments, QueryHeader, QueryParams, Round, TreeShape, Window, dispatch_size,
-};
+use crate::grid::sort::{Sort, SortBuffers, histogram_words};
+use crate::layout::{Counts, Cube, PairArguments, QueryHeader, QueryParams, Round, TreeShape, Window};
 use crate::pairs::order::Order;
 use crate::{BoxCast, Error, Pair};
 
@@ -279,16 +275,6 @@ impl QueryRoom {
     }
 }
 
-/// Returns the sizes of the dispatches over this many answers.
-pub fn answer_sizes(n: u32) -> Dispatches {
-    Dispatches {
-        sort_pairs: dispatch_size(n.div_ceil(SORT_TILE)),
-        order: dispatch_size(n.div_ceil(256)),
-        query_times: dispatch_size(n.div_ceil(256)),
-        ..Dispatches::zeroed()
-    }
-}
-
 buffer_table! {
     /// The buffers of a batch of queries.
     pub struct QueryBuffers(room: QueryRoom) {
@@ -324,8 +310,6 @@ buffer_table! {
         query_counts: [Counts; 1], CONSTANT;
         /// What the sort of answers is told.
         answer_counts: [Counts; 1], CONSTANT;
-        /// The sizes of its dispatches.
-        answer_dispatches: [Dispatches; 1], SIZES;
         /// Scratch of the sorts: places along the curve, then parts of answers.
         keys as "query_keys": [u32; room.queries.max(room.pairs)], STORAGE;
         /// `[query_count]` the order in which queries are asked.
@@ -518,9 +502,7 @@ impl Query {
         let own = vec![("query", params.all()), ("cube", cube.all()), ("queries", queries)];
         self.kernel(&ORDER).dispatch(pass, query_count.div_ceil(256), &[own, lists.bound()].concat());
         match sort {
-            Some(sort) => {
-                sort.record_pairs(pass, &buffers.query_counts, tiles_of(query_count), &lists, PLACE_BITS).values
-            }
+            Some(sort) => sort.record_pairs(pass, &buffers.query_counts, query_count, &lists, PLACE_BITS).values,
             None => lists.values,
         }
     }
@@ -566,14 +548,13 @@ impl Query {
         buffers: &QueryBuffers,
     ) {
         let most = box_count.max(batch.said.query_count);
-        let (counts, dispatches) = (&buffers.answer_counts, &buffers.answer_dispatches);
         if let Some(sort) = sort {
-            self.canonical.record(pass, sort, most, counts, dispatches, &buffers.answer_lists(), &buffers.pairs);
+            self.canonical.record(pass, sort, most, &buffers.answer_counts, &buffers.answer_lists(), &buffers.pairs);
         }
         if listed == Listed::Cross {
             let bound = [vec![("window", window.all())], batch.bound(buffers)].concat();
-            let offset = std::mem::offset_of!(Dispatches, query_times);
-            self.kernel(&TIMES).dispatch_indirect(pass, dispatches.raw(), offset, &bound);
+            // Workgroups behind the last answer end at once.
+            self.kernel(&TIMES).dispatch(pass, (buffers.pairs.len() as u32).div_ceil(256), &bound);
         }
     }
 

@@ -7,9 +7,7 @@ use bytemuck::Zeroable;
 
 use super::ask::{SORTED, budget};
 use super::build::{TreeBuffers, TreeRoom, sort_counts};
-use super::query::{
-    BatchInput, Listed, Made, Query, QueryBuffers, QueryRoom, Ranked, answer_sizes, flags_of, words_of,
-};
+use super::query::{BatchInput, Listed, Made, Query, QueryBuffers, QueryRoom, Ranked, flags_of, words_of};
 use super::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, GpuShape, Tree};
 use crate::constants::{QUERY_ANY, QUERY_EMITS, QUERY_RESUMED, ROW};
 use crate::filters::lists::FilterLists;
@@ -105,7 +103,6 @@ impl Prepared<'_> {
         if self.wanted.is_listed() {
             // How many answers there are, the kernels find out.
             buffers.answer_counts.record_write(gpu, encoder, &[sort_counts(0)])?;
-            buffers.answer_dispatches.record_write(gpu, encoder, &[answer_sizes(0)])?;
         }
         Ok(())
     }

@@ -163,12 +163,7 @@ fn check_scan_with(tile_capacity: u32, block_hits: &[u32], sweep_blocks: u32, fi
     let expected = PairArguments { dispatch, unused: 0, draw: [24, number, 0, 0], draw_list };
     assert_eq!(written::<PairArguments>(&arguments), [expected]);
     let is_kept = sweep_tiles <= tile_capacity;
-    let expected = Dispatches {
-        emit_again: dispatch_size(if is_kept { 0 } else { sweep_blocks }),
-        sort_pairs: dispatch_size(number.div_ceil(SORT_TILE)),
-        order: dispatch_size(number.div_ceil(256)),
-        ..poison()
-    };
+    let expected = Dispatches { emit_again: dispatch_size(if is_kept { 0 } else { sweep_blocks }), ..poison() };
     assert_eq!(written::<Dispatches>(&sizes), [expected]);
 }
 

@@ -3,7 +3,6 @@
 use std::sync::LazyLock;
 
 use broadsweep::Pair;
-use broadsweep::internals::constants::SORT_TILE;
 use broadsweep::internals::gpu::kernel::Kernel;
 use broadsweep::internals::layout::{Counts, dispatch_size};
 use broadsweep::internals::mirror;
@@ -29,30 +28,23 @@ fn random_pairs(n: u32, box_count: u32, seed: u64) -> Vec<Pair> {
 fn check(pairs: &[Pair], box_count: u32) {
     let n = pairs.len() as u32;
     let counts = upload(&[Counts { written: n, entry_count: 1, ..Counts::zeroed() }]);
-    for columns in [false, true] {
-        let size = |groups| if columns { in_columns(groups) } else { dispatch_size(groups) };
-        let sizes = dispatches(|sizes| {
-            sizes.order = size(n.div_ceil(256));
-            sizes.sort_pairs = size(n.div_ceil(SORT_TILE));
-        });
-        let scratch = vec![u32::MAX; pairs.len()];
-        let lists = lists(&scratch, &scratch);
-        let list = guarded(pairs);
-        run(|pass| ORDER.record(pass, &SORT, box_count, &counts, &sizes, &lists, &list));
-        let mut expected = pairs.to_vec();
-        expected.sort_unstable();
-        assert_eq!(written(&list), expected, "{n} pairs of {box_count} boxes");
-        for scratch in [lists.keys, lists.values, lists.other_keys, lists.other_values] {
-            written(&scratch);
-        }
-        let (mut by_b, mut a) = mirror::order::split(pairs);
-        let bits = u32::BITS - box_count.leading_zeros();
-        mirror::sort::sort(&mut by_b, &mut a, bits);
-        mirror::sort::sort(&mut a, &mut by_b, bits);
-        let mut mirror = pairs.to_vec();
-        mirror::order::join(&a, &by_b, &mut mirror);
-        assert_eq!(mirror, expected);
+    let scratch = vec![u32::MAX; pairs.len()];
+    let lists = lists(&scratch, &scratch);
+    let list = guarded(pairs);
+    run(|pass| ORDER.record(pass, &SORT, box_count, &counts, &lists, &list));
+    let mut expected = pairs.to_vec();
+    expected.sort_unstable();
+    assert_eq!(written(&list), expected, "{n} pairs of {box_count} boxes");
+    for scratch in [lists.keys, lists.values, lists.other_keys, lists.other_values] {
+        written(&scratch);
     }
+    let (mut by_b, mut a) = mirror::order::split(pairs);
+    let bits = u32::BITS - box_count.leading_zeros();
+    mirror::sort::sort(&mut by_b, &mut a, bits);
+    mirror::sort::sort(&mut a, &mut by_b, bits);
+    let mut mirror = pairs.to_vec();
+    mirror::order::join(&a, &by_b, &mut mirror);
+    assert_eq!(mirror, expected);
 }
 
 #[test]
@@ -83,11 +75,11 @@ fn pairs_are_split_and_joined_as_by_the_mirror() {
         let expected = mirror::order::split(&pairs);
         let counts = upload(&[Counts { written: n, ..Counts::zeroed() }]);
         for size in [dispatch_size(n.div_ceil(256)), in_columns(n.div_ceil(256))] {
-            let sizes = dispatches(|sizes| sizes.order = size);
+            let sizes = dispatches(|sizes| sizes.entries = size);
+            let offset = std::mem::offset_of!(broadsweep::internals::layout::Dispatches, entries);
             let (list, keys, values) = (upload(&pairs), poisoned::<u32>(pairs.len()), poisoned::<u32>(pairs.len()));
             let buffers =
                 [("counts", counts.all()), ("pairs", list.all()), ("keys", keys.all()), ("values", values.all())];
-            let offset = std::mem::offset_of!(broadsweep::internals::layout::Dispatches, order);
             run(|pass| split.dispatch_indirect(pass, sizes.raw(), offset, &buffers));
             assert_eq!((written(&keys), written(&values)), expected);
 

@@ -1,14 +1,15 @@
 //! `sort`: the whole of it and each of its kernels.
 
+use std::mem::offset_of;
 use std::sync::LazyLock;
 
 use broadsweep::SortVariant;
 use broadsweep::internals::constants::*;
 use broadsweep::internals::gpu::kernel::{Kernel, Source};
-use broadsweep::internals::grid::sort::{self, Sort, SortBuffers, written_tiles};
+use broadsweep::internals::grid::sort::{self, Sort, SortBuffers};
 use broadsweep::internals::grid::sort_variant;
 use broadsweep::internals::grid::{self};
-use broadsweep::internals::layout::{Counts, SortPass, dispatch_size};
+use broadsweep::internals::layout::{Counts, Dispatches, SortPass, dispatch_size};
 use broadsweep::internals::mirror;
 use proptest::prelude::*;
 
@@ -60,12 +61,11 @@ fn sorted_by(keys: &[u32], values: &[u32], bits: u32) -> (Vec<u32>, Vec<u32>) {
     sorted
 }
 
-/// Sorts as entries and as pairs, with workgroups in a row and in columns, in every variant.
+/// Sorts as entries and as pairs, in every variant.
 fn check(keys: &[u32], key_bits: u32) {
     let n = keys.len() as u32;
     // Values that say where each key was: an unstable sort cannot hide.
     let values: Vec<u32> = (0..n).collect();
-    let groups = n.div_ceil(SORT_TILE);
 
     for sort in &*SORTS {
         let step_bits = sort.digit_bits().max(STEP_BITS);
@@ -86,11 +86,10 @@ fn check(keys: &[u32], key_bits: u32) {
         }
         // Any number of bits, also one that is no multiple of a digit's: the digit they end in counts whole.
         let counts = upload(&[Counts { entry_count: n / 2 + 7, written: n, ..Counts::zeroed() }]);
-        for size in [dispatch_size(groups), in_columns(groups)] {
-            let sizes = dispatches(|sizes| sizes.sort_pairs = size);
+        for capacity in [n, 2 * n + 10_000] {
             let pairs = lists(keys, &values);
             let mut result = pairs.clone();
-            run(|pass| result = sort.record_pairs(pass, &counts, written_tiles(&sizes), &pairs, key_bits));
+            run(|pass| result = sort.record_pairs(pass, &counts, capacity, &pairs, key_bits));
             let expected = sorted_by(keys, &values, key_bits.next_multiple_of(sort.digit_bits()));
             assert_eq!(sorted(&result), expected, "as pairs: {context}");
         }
@@ -183,12 +182,11 @@ fn nothing_is_sorted_where_no_pass_is_needed() {
 fn pairs_are_sorted_by_no_more_bits_than_are_asked_for() {
     let (keys, values) = (random_keys(5000, u32::MAX, 7), (0..5000).collect::<Vec<_>>());
     let counts = upload(&[Counts { written: 5000, ..Counts::zeroed() }]);
-    let sizes = dispatches(|sizes| sizes.sort_pairs = dispatch_size(2));
     for sort in &*SORTS {
         for bits in [1, 4, 5, 9, 13, 20, 21, 32] {
             let pairs = lists(&keys, &values);
             let mut result = pairs.clone();
-            run(|pass| result = sort.record_pairs(pass, &counts, written_tiles(&sizes), &pairs, bits));
+            run(|pass| result = sort.record_pairs(pass, &counts, 5000, &pairs, bits));
             let expected = sorted_by(&keys, &values, bits.next_multiple_of(sort.digit_bits()));
             assert_eq!(sorted(&result), expected, "{bits} bits, {:?}", sort.variant());
         }
@@ -218,7 +216,9 @@ fn histograms_are_counted_and_scanned_tile_by_tile() {
                     ("histograms", histograms.all()),
                 ]
             };
-            run(|pass| count.dispatch(pass, tiles, &buffers()));
+            let size = if shift == 0 { dispatch_size(tiles) } else { in_columns(tiles) };
+            let sizes = dispatches(|sizes| sizes.entries = size);
+            run(|pass| count.dispatch_indirect(pass, sizes.raw(), offset_of!(Dispatches, entries), &buffers()));
             let by_tile = counts_by_tile(&keys, shift, digit_bits);
             let of_digit = |digit: usize| by_tile.iter().map(move |counts| counts[digit]);
             let expected = by_tile.concat();
