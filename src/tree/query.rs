@@ -535,7 +535,7 @@ impl Query {
     }
 
     /// Records the canonical order of the answers that were written, unless there is no `sort`, and when paths touch them.
-    /// Counts and sizes are there.
+    /// The counts are there.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it changes
     pub fn record_answers(
         &self,
