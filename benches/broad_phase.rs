@@ -24,7 +24,9 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use broadsweep::internals::constants::{MOMENT_BOXES, RADIX_BITS, RUN_QUADS, SORT_STEPS, STEP_BITS};
+use broadsweep::internals::constants::{
+    BALLOT_BITS, KEY_BITS, KEY_BOXES, LONG_KEY_BITS, MOMENT_BOXES, RADIX_BITS, RUN_QUADS,
+};
 use broadsweep::internals::gpu::timing::KernelTime;
 use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Options, Pair, Report, SortVariant, SweepAxis, wgpu};
 use laboratory::engine::{Engine, timed};
@@ -308,10 +310,8 @@ fn floor_bytes(stage: &str, report: &Report, kernels: &[KernelTime]) -> f64 {
     // An entry has a quad at least, and a quad four candidates at most.
     let runs = (report.candidate_count as f64 / 4.0 + entries) / f64::from(RUN_QUADS);
     let has = |kernel| kernels.iter().any(|time| time.kernel == kernel);
-    // Passes beyond the key are recorded, and empty: the key is taken to be that of boxes that fill space. From some 80,000 to
-    // 3,500,000 of them it has 27 bits: three steps of nine, or four of eight.
-    let steps = if boxes > 3.5e6 || boxes > 8e4 && !has("sort_ballot") { SORT_STEPS } else { 3 };
-    let passes = if has("sort_scatter") { steps * STEP_BITS / RADIX_BITS } else { steps };
+    let key_bits = if report.box_count > KEY_BOXES { LONG_KEY_BITS } else { KEY_BITS };
+    let passes = key_bits.div_ceil(if has("sort_scatter") { RADIX_BITS } else { BALLOT_BITS });
     match stage {
         "pca" => 24.0 * (boxes + boxes.min(f64::from(MOMENT_BOXES))),
         "bin" => (24.0 + 24.0) * boxes + 16.0 * boxes + 8.0 * entries,

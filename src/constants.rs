@@ -51,10 +51,16 @@ shared_constants! {
     MIN_WRAP_BITS: u32 = 5;
     /// Most key bits that tell worlds apart. Worlds that have no other such bits share their cells.
     MAX_WORLD_BITS: u32 = 20;
-    /// Most key bits of world and cell together, where there are worlds: the others are the position's.
-    WORLD_CELL_BITS: u32 = 22;
     /// Fewest key bits of a position; must exceed `KNOT_BITS`.
     MIN_POSITION_BITS: u32 = 8;
+    /// Bits of a key: three passes of `BALLOT_BITS`.
+    KEY_BITS: u32 = 3 * BALLOT_BITS;
+    /// The most boxes, and the most worlds, for which `KEY_BITS` are enough.
+    KEY_BOXES: u32 = 1 << 22;
+    /// See `KEY_BOXES`.
+    KEY_WORLDS: u32 = 1 << 17;
+    /// Bits of a key for more boxes or worlds.
+    LONG_KEY_BITS: u32 = 32;
     /// How many tests of a giant cost as much as one entry costs in all stages.
     TESTS_PER_ENTRY: u32 = 64;
     /// Most cells of a binned box, whatever the number of boxes.
@@ -98,6 +104,8 @@ shared_constants! {
     LEVEL_SHIFTS: [u32; 8] = [0, 1, 2, 3, 4, 6, 8, 32];
     /// Counts per block of boxes: entries and giants at each level, invalid boxes.
     BIN_COUNTS: u32 = 2 * LEVELS + 1;
+    /// Blocks of boxes in a row whose counts are also summed.
+    BIN_GROUP: u32 = 64;
     /// Flag of an entry in its box's first cell along u.
     ENTRY_FIRST_U: u32 = 1 << 31;
     /// Flag of an entry in its box's first cell along v.
@@ -221,27 +229,26 @@ shared_constants! {
     RADIX_BITS: u32 = 4;
     /// Values of such a digit.
     RADIX: u32 = 1 << RADIX_BITS;
-    /// Bits of a step: one pass of `sort_ballot` with subgroups of 8, two of `sort_scatter`. Must be twice `RADIX_BITS`.
-    STEP_BITS: u32 = 8;
+    /// Bits sorted by one pass of `sort_ballot` with subgroups of 8.
+    SHORT_BALLOT_BITS: u32 = 8;
     /// Bits sorted by one pass of `sort_ballot` with subgroups of 16 or more.
     BALLOT_BITS: u32 = 9;
     /// Values of such a digit.
     BALLOT_RADIX: u32 = 1 << BALLOT_BITS;
     /// The fewest invocations of a subgroup with which the counts of digits of `BALLOT_BITS` fit in 16 KiB.
     BALLOT_LANES: u32 = 16;
-    /// Bits of a key that take three passes by `BALLOT_BITS`, and four by `STEP_BITS`.
-    THREE_PASS_BITS: u32 = 3 * BALLOT_BITS;
     /// Keys per invocation of `sort_scatter`, and of `sort_ballot`, which has four vectors of four. 256 times as many must
     /// fit 16 bits.
     SORT_RUN: u32 = 16;
-    /// Keys per workgroup.
+    /// Keys that a workgroup sorts at once.
     SORT_TILE: u32 = 256 * SORT_RUN;
-    /// Digits that a workgroup of `sort_scan` looks after at least: the counts of as many are a sector of memory.
-    SCAN_DIGITS: u32 = 8;
-    /// Tiles of a digit whose counts an invocation of `sort_scan` loads at once.
-    SCAN_RUN: u32 = 16;
-    /// Steps of `STEP_BITS` or of `BALLOT_BITS` that a 32-bit key can need.
-    SORT_STEPS: u32 = 4;
+    /// The most sections of a sort, each of which one workgroup sorts tile by tile: enough to keep a GPU busy, few enough
+    /// that each workgroup can add up the counts of those before it.
+    SORT_SECTIONS: u32 = 1024;
+    /// Sections whose counts of digits are also summed: about the square root of `SORT_SECTIONS`.
+    SECTION_GROUP: u32 = 32;
+    /// The most passes between two clears of the sums: twice those of a 32-bit key by `RADIX_BITS`.
+    SORT_PASSES: u32 = 2 * 32 / RADIX_BITS;
 
     // ---- sweep, giants, emit ----
 
@@ -402,6 +409,12 @@ pub(crate) const fn giant_turns(searches: u32) -> u32 {
     33 + 1 + near + 2 * walk + GIANT_ROW * GIANT_GROUP
 }
 
+/// Returns the bits of a sort key for so many boxes and worlds: as few as leave enough for cells, worlds and positions, since
+/// each `BALLOT_BITS` are a pass of the sort.
+pub(crate) const fn key_bits(box_count: u32, world_count: u32) -> u32 {
+    if box_count <= KEY_BOXES && world_count <= KEY_WORLDS { KEY_BITS } else { LONG_KEY_BITS }
+}
+
 /// Counts the tiles of 256 by 256 tests that `small` has for this many boxes, at most `SMALL_MOST`.
 pub(crate) const fn small_tiles(box_count: u32) -> u32 {
     let blocks = box_count.div_ceil(256);
@@ -444,9 +457,21 @@ const _: () = {
     assert!(2 * MAX_CELL_BITS < 32 - MIN_POSITION_BITS + 1 && MIN_WRAP_BITS <= MAX_CELL_BITS);
     assert!(MIN_POSITION_BITS > KNOT_BITS);
     // A cell along u and v needs a bit each; a box's cells along both are counted in 32 bits.
-    assert!(MAX_WORLD_BITS + 2 <= WORLD_CELL_BITS && WORLD_CELL_BITS + MIN_POSITION_BITS <= 32);
-    assert!(WORLD_CELL_BITS <= 2 * MAX_CELL_BITS && 2 * MIN_WRAP_BITS <= WORLD_CELL_BITS);
+    assert!(
+        MAX_WORLD_BITS + 2 + MIN_POSITION_BITS <= LONG_KEY_BITS
+            && KEY_WORLDS.ilog2() + 2 + MIN_POSITION_BITS <= KEY_BITS
+    );
+    assert!(LONG_KEY_BITS - MIN_POSITION_BITS <= 2 * MAX_CELL_BITS && KEY_BITS < LONG_KEY_BITS);
+    // Where ids repeat, one of u and v may have as few bits as that while the other has most.
+    assert!(MAX_CELL_BITS + MIN_WRAP_BITS + MIN_POSITION_BITS <= KEY_BITS);
+    // `5 * magnitude / 6` bits of a cell, of the numbers of boxes that have such keys.
+    assert!(5 * (KEY_BOXES.ilog2() + 1) / 6 + MIN_POSITION_BITS <= KEY_BITS);
+    assert!(5 * (MAX_ENTRIES.ilog2() + 1) / 6 + MIN_POSITION_BITS <= LONG_KEY_BITS);
     assert!(1 << KNOT_BITS == KNOT_COUNT);
+    // The entries of a group are counted in 32 bits.
+    assert!(
+        BIN_GROUP as u64 * BIN_BLOCK as u64 * MAX_CELLS as u64 <= u32::MAX as u64 && 256_u32.is_multiple_of(LEVELS)
+    );
     assert!(CELL_BASE > CELL_REACH && CELL_REACH < 1 << 23);
     assert!(PATH_BLOCK.is_multiple_of(ENTRY_STRIDE) && PATH_SECTION.is_multiple_of(PATH_BLOCK));
     assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);
@@ -475,15 +500,14 @@ const _: () = {
     assert!(EVENT_TILE.is_multiple_of(256) && EVENT_TILE < 1 << 16 && EVENT_TILE / 32 <= 256 && 32 % EVENT_RUN == 0);
     assert!(EVENT_RUN == 4);
     assert!(EVENT_BLOCK == 32 * 256 && EVENT_BLOCK < 1 << 16);
-    assert!(STEP_BITS == 2 * RADIX_BITS && STEP_BITS * SORT_STEPS == 32);
     // The counts of 32 subgroups, with two digits to a word, lie where later the keys of a tile do; or those of 16 subgroups, of
     // larger digits, of which each invocation looks after a word.
-    assert!((32 << STEP_BITS) / 2 <= SORT_TILE);
+    assert!((32 << SHORT_BALLOT_BITS) / 2 <= SORT_TILE);
     assert!(256 / BALLOT_LANES * BALLOT_RADIX / 2 <= SORT_TILE && BALLOT_RADIX / 2 <= 256);
-    assert!(BALLOT_BITS >= STEP_BITS && BALLOT_BITS * (SORT_STEPS - 1) < 32 && THREE_PASS_BITS > 3 * STEP_BITS);
+    assert!(BALLOT_BITS > SHORT_BALLOT_BITS && RADIX_BITS <= SHORT_BALLOT_BITS);
+    assert!(SORT_SECTIONS.is_multiple_of(SECTION_GROUP) && SORT_SECTIONS <= MAX_GROUPS_X);
     assert!(SORT_RUN == 16 && SORT_TILE == 4096);
     assert!(SORT_RUN.is_multiple_of(4));
-    assert!(RADIX.is_multiple_of(SCAN_DIGITS));
     assert!(LEVEL_SHIFTS.len() == LEVELS as usize);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 1] >= 32);
     assert!(MAX_ENTRIES <= ENTRY_BOX && MAX_ENTRIES < 1 << END_BITS && MAX_ENTRIES <= 1 << RANK_BITS);

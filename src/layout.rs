@@ -56,6 +56,7 @@ twins! {
         pub include_count: u32,
         pub most_joined_tiles: u32,
         pub is_beyond: u32,
+        pub key_bits: u32,
     }
 
     /// The range of pairs that `emit` writes.
@@ -155,9 +156,9 @@ twins! {
         pub pair_low: u32,
         pub pair_high: u32,
         pub written: u32,
-        pub key_bits: u32,
         pub unused_a: u32,
         pub unused_b: u32,
+        pub unused_c: u32,
     }
 
     /// What one invocation of `sweep_test` found. In memory it is [`Run::words`].
@@ -172,8 +173,6 @@ twins! {
     /// Indirect dispatch sizes.
     #[allow(missing_docs)]
     pub struct Dispatches {
-        pub bin_scatter: [[u32; 3]; 2],
-        pub entries: [u32; 3],
         pub sweep_test: [u32; 3],
         pub giants_test: [u32; 3],
         pub giants_rows: [u32; 3],
@@ -405,9 +404,19 @@ pub fn dispatch_size(groups: u32) -> [u32; 3] {
     [x, if x > 0 { groups.div_ceil(x) } else { 1 }, 1]
 }
 
-/// Returns the words of histograms that sorting `n` elements takes: one of each tile and digit, and one of each digit.
+/// Returns the most sections that so many keys, or fewer, are sorted in.
+pub fn sort_sections(n: u64) -> u64 {
+    n.div_ceil(u64::from(SORT_TILE)).min(u64::from(SORT_SECTIONS))
+}
+
+/// Returns the u32 count of histograms that sorting `n` elements takes: one of each section and digit.
 pub fn histogram_words(n: u64) -> u64 {
-    u64::from(BALLOT_RADIX) * (n.div_ceil(u64::from(SORT_TILE)) + 1)
+    u64::from(BALLOT_RADIX) * sort_sections(n)
+}
+
+/// Returns the u32 count of sums that sorting `n` elements takes: one of each pass, group of sections and digit.
+pub fn digit_sum_words(n: u64) -> u64 {
+    u64::from(SORT_PASSES * BALLOT_RADIX) * sort_sections(n).div_ceil(u64::from(SECTION_GROUP)).max(1)
 }
 
 /// Returns a 64-bit count from its halves.

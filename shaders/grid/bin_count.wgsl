@@ -11,6 +11,7 @@
 //                       cells the box begins and ends, as a footprint: bytes (first u, last u, first v, last v)
 //         block_counts  [ceil(box_count / BIN_BLOCK) * BIN_COUNTS] per block: entries at each level of
 //                       coarsening, giants at each level, invalid boxes
+// Changes group_counts  [groups * BIN_COUNTS] the same of each BIN_GROUP blocks, added to zeros
 // Cells and positions are computed here once and kept as integers. Later stages compare integers only, so no
 // rounding of a later kernel can disagree with this one. Every interval is widened by more than any rounding:
 // boxes that share a point share a cell, and the start of either is not after the end of the other.
@@ -26,6 +27,7 @@
 @group(0) @binding(5) var<storage, read_write> block_counts: array<u32>;
 @group(0) @binding(6) var<storage, read> world_cells: array<vec4<u32>>;
 @group(0) @binding(7) var<storage, read> box_quads: array<vec4<u32>>;
+@group(0) @binding(8) var<storage, read_write> group_counts: array<atomic<u32>>;
 
 const LOW_SHIFTS: vec4<u32> = vec4<u32>(LEVEL_SHIFTS[0], LEVEL_SHIFTS[1], LEVEL_SHIFTS[2], LEVEL_SHIFTS[3]);
 // The last level has one cell for all, and no shift.
@@ -325,12 +327,19 @@ fn write_block(local: u32, block: u32, mine: Totals) {
         for (var k = 0u; k < 16u; k += 1u) {
             sum += select(high_sums[k], low_sums[k], local < 4u)[local % 4u];
         }
-        let base = block * BIN_COUNTS;
-        block_counts[base + local] = sum;
-        block_counts[base + LEVELS + local] = atomicLoad(&giants[local]);
+        write_count(block, local, sum);
+        write_count(block, LEVELS + local, atomicLoad(&giants[local]));
         if local == 0u {
-            block_counts[base + 2u * LEVELS] = atomicLoad(&invalid);
+            write_count(block, 2u * LEVELS, atomicLoad(&invalid));
         }
+    }
+}
+
+// Writes a count of a block, and adds it to that of its group.
+fn write_count(block: u32, k: u32, count: u32) {
+    block_counts[block * BIN_COUNTS + k] = count;
+    if count > 0u {
+        atomicAdd(&group_counts[block / BIN_GROUP * BIN_COUNTS + k], count);
     }
 }
 

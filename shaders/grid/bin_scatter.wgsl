@@ -1,13 +1,14 @@
 // bin_scatter: writes the entries of each box with their sort keys, and the lists of giants and invalid boxes.
 //
-// Reads   frame, counts (level)
+// Reads   params, frame
 //         cells          [box_count], of bin_count, with the starts
-//         bin_offsets  [blocks], of bin_scan
+//         block_counts   [blocks * BIN_COUNTS], and group_counts [groups * BIN_COUNTS], of bin_count: how far the grid is
+//                        coarsened, and where the entries of each block go (bin_level.wgsl)
 // Writes  keys           [entry_count] [cell v bits | cell u bits | start position]
 //         entries        [entry_count] box index, with ENTRY_FIRST_U / ENTRY_FIRST_V set where the cell is the
 //                        box's first along u / v, ENTRY_LAST_U / ENTRY_LAST_V where it is the last
 //         giants         [giant_count] box indices, ascending
-//         counts         first_invalid, ascending
+//         counts         level, entry_count, giant_count, invalid_count; first_invalid, ascending
 // Changes box_ends       [box_count], of bin_count: where cells are merged, the footprints become those in merged cells
 // Entries come in the order of boxes, those of one box by rows of cells. Each invocation writes those of its boxes,
 // unless a box of the block is in many cells: then the block's entries are dealt out evenly over the workgroup, so that
@@ -18,11 +19,12 @@
 // of deformable objects; load-balancing search, Baxter, Modern GPU, 2013.
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> frame: Frame;
+@group(0) @binding(1) var<uniform> frame: Frame;
 @group(0) @binding(2) var<storage, read_write> counts: Counts;
 @group(0) @binding(3) var<storage, read> cells: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> box_ends: array<vec2<u32>>;
-@group(0) @binding(5) var<storage, read> bin_offsets: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read> block_counts: array<u32>;
+@group(0) @binding(9) var<storage, read> group_counts: array<u32>;
 @group(0) @binding(6) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(7) var<storage, read_write> entries: array<u32>;
 @group(0) @binding(8) var<storage, read_write> giants: array<u32>;
@@ -47,10 +49,11 @@ fn bin_scatter(
     @builtin(local_invocation_index) local: u32,
 ) {
     let block = group_index(group, groups);
-    let level = counts.level;
+    let level = level_of_grid(local);
     if local == 0u {
         atomicStore(&has_many, 0u);
     }
+    add_before(local, block, level);
     // Neighbours load neighbouring boxes, all four at once, and write their entries later.
     let first = block * BIN_BLOCK + local;
     let own_a = words_of(first);
@@ -65,11 +68,14 @@ fn bin_scatter(
     entry_offsets[local + 256u] = count_b;
     entry_offsets[local + 512u] = count_c;
     entry_offsets[local + 768u] = count_d;
-    var base = vec4<u32>(0u);
-    if block * BIN_BLOCK < params.box_count {
-        base = bin_offsets[block];
-    }
     workgroupBarrier();
+    let base = vec4<u32>(atomicLoad(&block_sums[0]), atomicLoad(&block_sums[1]), atomicLoad(&block_sums[2]), 0u);
+    if block == 0u && local == 0u {
+        counts.level = level;
+        counts.entry_count = level_totals[level].x;
+        counts.giant_count = level_totals[level].y;
+        counts.invalid_count = atomicLoad(&block_sums[3]);
+    }
     if max(max(entries_in(count_a), entries_in(count_b)), max(entries_in(count_c), entries_in(count_d))) > FEW_CELLS {
         atomicStore(&has_many, 1u);
     }

@@ -40,8 +40,6 @@ var<workgroup> samples: array<array<f32, SAMPLES + SAMPLES / 8u>, 4>;
 var<workgroup> sample_count: atomic<u32>;
 var<workgroup> axes: array<vec3<f32>, 3>;
 var<workgroup> chosen_axis: u32;
-// Whether the boxes lie along a line that is oblique to the axes.
-var<workgroup> is_oblique: bool;
 var<workgroup> sums: array<Moments, 32>;
 var<workgroup> total: Moments;
 // Edges and their squares.
@@ -131,11 +129,6 @@ fn variance_along(d: vec3<f32>, spread: Spread) -> f32 {
     return max(dot(d * d, spread.squares) + 2.0 * dot(d * d.yzx, spread.products), 0.0);
 }
 
-fn covariance_of(d: vec3<f32>, e: vec3<f32>, spread: Spread) -> f32 {
-    let mixed = d * e.yzx + d.yzx * e;
-    return dot(d * e, spread.squares) + dot(mixed, spread.products);
-}
-
 fn unit(k: u32) -> vec3<f32> {
     return vec3<f32>(vec3<u32>(k) == vec3<u32>(0u, 1u, 2u));
 }
@@ -213,19 +206,6 @@ fn best_axis(spread: Spread, principal: vec3<f32>) -> u32 {
     return axis;
 }
 
-// Tells whether centroids along the sweep axis say where they are across it, since they lie along a line. Three boxes
-// in an L have a correlation of one half.
-fn is_correlated(spread: Spread) -> bool {
-    let along = variance_along(axes[0], spread);
-    var correlated = false;
-    for (var k = 1u; k < 3u; k += 1u) {
-        let wide = variance_along(axes[k], spread);
-        let both = covariance_of(axes[0], axes[k], spread);
-        correlated = correlated || abs(both) > 0.501 * sqrt(along) * sqrt(wide) + spread.error;
-    }
-    return correlated;
-}
-
 // Decides the three axes.
 fn choose_axes() {
     let spread = spread_of(total);
@@ -249,7 +229,6 @@ fn choose_axes() {
         axes = array<vec3<f32>, 3>(unit(k), unit((k + 1u) % 3u), unit((k + 2u) % 3u));
     }
     chosen_axis = axis;
-    is_oblique = is_correlated(spread);
 }
 
 // ---- grid and key ----
@@ -359,7 +338,11 @@ fn choose_grid(scene: Scale, count: u32) -> u32 {
     let inverse = set_cell(scene, count);
     let ids = choose_ids(scene, count, inverse);
     place_grid(ids, count);
-    return choose_key(ids);
+    let cell_bits = ids.bits + ids.world;
+    let of_position = params.key_bits - cell_bits.x - cell_bits.y;
+    frame.key_bits = params.key_bits;
+    frame.position_bits = of_position;
+    return of_position;
 }
 
 // Sets the edge of a cell, and by how much intervals are widened. Returns the inverse of the edge: to read from the
@@ -389,14 +372,12 @@ struct CellIds {
     fits: vec2<u32>,          // bits that are enough for the whole scene
     bits: vec2<u32>,          // bits that cells of one world vary in
     world: vec2<u32>,         // bits that only tell worlds apart
-    occupied: f32,            // cells where most boxes are
 }
 
-// Decides the key bits of the cells: enough for the range where most boxes are, as long as enough are
+// Decides the key bits of the cells: enough for the range where most boxes are, as long as MIN_POSITION_BITS are
 // left for the position. A scene that fills space has about n^(2/3) columns of a few edges; a flat one, oblique, more.
 fn choose_ids(scene: Scale, count: u32, inverse_cell: f32) -> CellIds {
     var ids = CellIds();
-    ids.occupied = 1.0;
     for (var k = 0u; k < 2u; k += 1u) {
         let interval = project(axes[k + 1u], scene.low, scene.high);
         var most = 0.0;
@@ -406,7 +387,6 @@ fn choose_ids(scene: Scale, count: u32, inverse_cell: f32) -> CellIds {
         ids.low[k] = interval.x;
         ids.fits[k] = bits_about((interval.y - interval.x) * inverse_cell + 2.0);
         ids.bits[k] = min(min(ids.fits[k], bits_about(most + 2.0)), MAX_CELL_BITS);
-        ids.occupied *= min(most + 1.0, 1e6);
     }
     // Where there are worlds, those of one of them: they may all be in the same place. Three bits to spare are for
     // those that are longer than wide, or emptier than others: where ids repeat, they may be those of another world.
@@ -416,7 +396,7 @@ fn choose_ids(scene: Scale, count: u32, inverse_cell: f32) -> CellIds {
     var world_bits = 0u;
     if worlds > 1u {
         world_bits = min(bits_for(f32(worlds)), MAX_WORLD_BITS);
-        most_bits = min(most_bits + 3u, WORLD_CELL_BITS - world_bits);
+        most_bits = min(most_bits + 3u, params.key_bits - MIN_POSITION_BITS - world_bits);
     }
     ids.bits = shortened(ids.bits, most_bits);
     // About as many bits for u as for v.
@@ -462,24 +442,6 @@ fn place_grid(ids: CellIds, count: u32) {
     }
     frame.tile_bits = ids.bits;
     frame.cell_bits = ids.bits + ids.world;
-}
-
-// Decides the bits of the sort key: enough position bits that an entry rarely shares its quantum with another of its
-// cell, also where boxes lie many times as densely as on average; all there are where the position tells the cell, so
-// that a cell has but a small part of the positions. The key has whole digits of STEP_BITS; or THREE_PASS_BITS where
-// more than three such digits are wanted, and at most one bit more. Returns the bits of the position.
-fn choose_key(ids: CellIds) -> u32 {
-    let cell_bits = ids.bits.x + ids.bits.y + ids.world.x + ids.world.y;
-    let cells = min(ids.occupied * f32(max(params.world_count, 1u)), f32(1u << cell_bits));
-    let crowd = 64.0 * f32(params.box_count) / cells;
-    let wanted = cell_bits + max(bits_about(crowd), MIN_POSITION_BITS);
-    let has_room = cell_bits + MIN_POSITION_BITS <= THREE_PASS_BITS;
-    let of_three = has_room && wanted > 3u * STEP_BITS && wanted <= THREE_PASS_BITS + 1u;
-    let whole = select(min(div_ceil(wanted, STEP_BITS) * STEP_BITS, 32u), THREE_PASS_BITS, of_three);
-    let key_bits = select(whole, 32u, is_oblique);
-    frame.key_bits = key_bits;
-    frame.position_bits = key_bits - cell_bits;
-    return key_bits - cell_bits;
 }
 
 // Returns the smallest b from 1 to 30 with 2^b >= x: the exponent, and one more unless all other bits are zero.

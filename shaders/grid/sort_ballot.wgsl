@@ -2,9 +2,10 @@
 //
 // Reads   sort_pass    one SortPass
 //         counts       for the number of keys
-//         histograms   [tiles * digits + digits], of sort_scan
+//         histograms   [sections * digits], and digit_sums [groups * digits], of sort_count, two at a time
 //         keys_in, values_in     [n]
 // Writes  keys_out, values_out   [n]
+// A workgroup per section, which it sorts tile by tile; there may be more workgroups.
 // Each subgroup takes a run of consecutive keys of the tile, in rounds of as many keys as it has invocations. Nine
 // ballots a round tell each invocation which others have its digit (Ashkiani et al. 2016, "GPU multisplit"). Two
 // digits share a word of counts, and the lowest of the invocations with either of them adds for all: so each word has
@@ -18,7 +19,8 @@
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<storage, read> counts: Counts;
-@group(0) @binding(2) var<storage, read> histograms: array<u32>;
+@group(0) @binding(2) var<storage, read> histograms: array<vec2<u32>>;
+@group(0) @binding(7) var<storage, read> digit_sums: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read> keys_in: array<u32>;
 @group(0) @binding(4) var<storage, read> values_in: array<u32>;
 @group(0) @binding(5) var<storage, read_write> keys_out: array<u32>;
@@ -50,7 +52,7 @@ fn lane_of(index: u32, width: u32, subgroup: u32) -> Lane {
     );
     let all = subgroupBallot(true).xy;
     let words = (1u << sort_pass.digit_bits) / 2u;
-    return Lane(index, subgroup * width + index, width, subgroup * words, all, below, sort_shift(), words);
+    return Lane(index, subgroup * width + index, width, subgroup * words, all, below, sort_pass.shift, words);
 }
 
 // Returns the digits of four keys.
@@ -142,27 +144,40 @@ fn four_ranks(keys: vec4<u32>, lane: Lane) -> vec4<u32> {
     return vec4<u32>(x, y, z, w);
 }
 
-// Two digits of the tile, which one invocation looks after.
-struct Digits {
-    rows: vec2<u32>,          // keys of the digit in earlier tiles
-    totals: vec2<u32>,        // keys of the digit in all tiles
-}
-
-fn own_digits(tile: u32, lane: Lane, n: u32) -> Digits {
-    let tile_count = div_ceil(n, SORT_TILE);
-    var digits = Digits(vec2<u32>(0u), vec2<u32>(0u));
-    if lane.local < lane.words {
-        let row = 2u * (lane.words * tile + lane.local);
-        let totals = 2u * (lane.words * tile_count + lane.local);
-        digits.rows = vec2<u32>(histograms[row], histograms[row + 1u]);
-        digits.totals = vec2<u32>(histograms[totals], histograms[totals + 1u]);
+// Adds up the values of all invocations before this one. Overwrites the first words of `tile_words`. Every invocation of the
+// workgroup has to call.
+fn sum_before(lane: Lane, subgroup: u32, value: u32) -> u32 {
+    var sum = subgroupExclusiveAdd(value);
+    if lane.index + 1u == lane.width {
+        tile_words[subgroup] = sum + value;
     }
-    return digits;
+    workgroupBarrier();
+    for (var k = 0u; k < subgroup; k += 1u) {
+        sum += tile_words[k];
+    }
+    workgroupBarrier();
+    return sum;
 }
 
-// Turns the counts into the positions in the sorted tile at which each subgroup's keys of each digit begin. Returns
-// what to add to a position to get a place, for the invocation's two digits. Every invocation has to call.
-fn scan_digits(lane: Lane, subgroup: u32, subgroups: u32, digits: Digits) -> vec2<u32> {
+// Returns the places where the section's keys of the invocation's two digits begin. Every invocation has to call.
+fn places_in(section: u32, section_count: u32, lane: Lane, subgroup: u32) -> vec2<u32> {
+    var digits = Digits();
+    if lane.local < lane.words {
+        digits = digits_of_section(section, section_count, lane.local, lane.words);
+    }
+    let lower = sum_before(lane, subgroup, digits.totals.x + digits.totals.y);
+    return digits.before + vec2<u32>(lower, lower + digits.totals.x);
+}
+
+// The invocation's two digits in a tile.
+struct TileDigits {
+    positions: vec2<u32>,     // in the sorted tile, where the keys of the digit begin
+    counts: vec2<u32>,
+}
+
+// Turns the counts into the positions in the sorted tile at which each subgroup's keys of each digit begin. Every invocation
+// has to call.
+fn scan_digits(lane: Lane, subgroup: u32, subgroups: u32) -> TileDigits {
     let word = lane.local;
     var own = 0u;
     if word < lane.words {
@@ -170,27 +185,13 @@ fn scan_digits(lane: Lane, subgroup: u32, subgroups: u32, digits: Digits) -> vec
             own += tile_words[k * lane.words + word];
         }
     }
-    // Of the tile, and of all tiles.
-    let sums = vec2<u32>((own & 0xffffu) + (own >> 16u), digits.totals.x + digits.totals.y);
-    let before = vec2<u32>(subgroupExclusiveAdd(sums.x), subgroupExclusiveAdd(sums.y));
+    let counts = vec2<u32>(own & 0xffffu, own >> 16u);
     let first = select(0u, tile_words[word & (lane.words - 1u)], word < lane.words);
-    workgroupBarrier();
     // The first subgroup's counts are in registers: their words are free.
-    if lane.index + 1u == lane.width {
-        tile_words[2u * subgroup] = before.x + sums.x;
-        tile_words[2u * subgroup + 1u] = before.y + sums.y;
-    }
     workgroupBarrier();
-    var base = before;
+    let base = sum_before(lane, subgroup, counts.x + counts.y);
     if word < lane.words {
-        for (var k = 0u; k < subgroup; k += 1u) {
-            base += vec2<u32>(tile_words[2u * k], tile_words[2u * k + 1u]);
-        }
-    }
-    workgroupBarrier();
-    let even = own & 0xffffu;
-    if word < lane.words {
-        var running = base.x | ((base.x + even) << 16u);
+        var running = base | ((base + counts.x) << 16u);
         tile_words[word] = running;
         running += first;
         for (var k = 1u; k < subgroups; k += 1u) {
@@ -200,9 +201,7 @@ fn scan_digits(lane: Lane, subgroup: u32, subgroups: u32, digits: Digits) -> vec
         }
     }
     workgroupBarrier();
-    let in_tile = vec2<u32>(base.x, base.x + even);
-    let in_list = vec2<u32>(base.y, base.y + digits.totals.x);
-    return in_list + digits.rows - in_tile;
+    return TileDigits(vec2<u32>(base, base + counts.x), counts);
 }
 
 // Returns the positions of four keys in the sorted tile.
@@ -260,22 +259,11 @@ fn put_values(values: vec4<u32>, places: vec4<u32>, position: u32, length: u32) 
     }
 }
 
-@compute @workgroup_size(256)
-fn sort_ballot(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(subgroup_invocation_id) index: u32,
-    @builtin(subgroup_size) width: u32,
-    @builtin(subgroup_id) subgroup: u32,
-    @builtin(num_subgroups) subgroups: u32,
-) {
-    let tile = group_index(group, groups);
-    if tile >= scanned_tiles() {
-        return;
-    }
-    let n = sort_length();
-    let lane = lane_of(index, width, subgroup);
-    let first = tile * SORT_TILE + subgroup * SORT_RUN * width + index;
+// Moves the keys and values of a tile, where those of the invocation's digits begin at `places`, and returns where those of the
+// next tile begin. Every invocation of the workgroup has to call.
+fn sort_tile(tile: u32, n: u32, places: vec2<u32>, lane: Lane, subgroup: u32, subgroups: u32) -> vec2<u32> {
+    let first = tile * SORT_TILE + subgroup * SORT_RUN * lane.width + lane.index;
+    let width = lane.width;
     let step = 4u * width;
 
     for (var i = lane.local; i < subgroups * lane.words; i += 256u) {
@@ -287,7 +275,6 @@ fn sort_ballot(
     let keys_b = four_keys(first + step, width, n);
     let keys_c = four_keys(first + 2u * step, width, n);
     let keys_d = four_keys(first + 3u * step, width, n);
-    let digits = own_digits(tile, lane, n);
     let ranks_a = four_ranks(keys_a, lane);
     let ranks_b = four_ranks(keys_b, lane);
     let ranks_c = four_ranks(keys_c, lane);
@@ -296,7 +283,7 @@ fn sort_ballot(
     let values_b = four_values(first + step, width, n);
     let values_c = four_values(first + 2u * step, width, n);
     let values_d = four_values(first + 3u * step, width, n);
-    let starts = scan_digits(lane, subgroup, subgroups, digits);
+    let digits = scan_digits(lane, subgroup, subgroups);
     let positions_a = four_positions(keys_a, ranks_a, lane);
     let positions_b = four_positions(keys_b, ranks_b, lane);
     let positions_c = four_positions(keys_c, ranks_c, lane);
@@ -314,9 +301,10 @@ fn sort_ballot(
     let sorted_c = four_words(at + 2048u);
     let sorted_d = four_words(at + 3072u);
     workgroupBarrier();
+    // What turns positions into places.
     if at < lane.words {
-        tile_words[2u * at] = starts.x;
-        tile_words[2u * at + 1u] = starts.y;
+        tile_words[2u * at] = places.x - digits.positions.x;
+        tile_words[2u * at + 1u] = places.y - digits.positions.y;
     }
     workgroupBarrier();
     let length = n - min(n, tile * SORT_TILE);
@@ -335,4 +323,29 @@ fn sort_ballot(
     put_values(four_words(at + 1024u), places_b, at + 1024u, length);
     put_values(four_words(at + 2048u), places_c, at + 2048u, length);
     put_values(four_words(at + 3072u), places_d, at + 3072u, length);
+    // The next tile counts in the same words.
+    workgroupBarrier();
+    return places + digits.counts;
+}
+
+@compute @workgroup_size(256)
+fn sort_ballot(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(subgroup_invocation_id) index: u32,
+    @builtin(subgroup_size) width: u32,
+    @builtin(subgroup_id) subgroup: u32,
+    @builtin(num_subgroups) subgroups: u32,
+) {
+    let n = sort_length();
+    let sections = sections_of(n);
+    let section = group.x;
+    if section >= sections.count {
+        return;
+    }
+    let lane = lane_of(index, width, subgroup);
+    var places = places_in(section, sections.count, lane, subgroup);
+    let first = section * sections.tiles_each;
+    for (var tile = first; tile < min(first + sections.tiles_each, sections.tile_count); tile += 1u) {
+        places = sort_tile(tile, n, places, lane, subgroup, subgroups);
+    }
 }

@@ -2,17 +2,19 @@
 //
 // Reads   sort_pass    one SortPass
 //         counts       for the number of keys
-//         histograms   [tiles * RADIX + RADIX], of sort_scan
+//         histograms   [sections * RADIX], and digit_sums [groups * RADIX], of sort_count, two at a time
 //         keys_in, values_in     [n], four at a time
 // Writes  keys_out, values_out   [n]
+// A workgroup per section, which it sorts tile by tile; there may be more workgroups.
 // Each invocation takes SORT_RUN consecutive keys of the tile. Its sixteen counts are packed two to a word and
 // scanned over the workgroup, eight words at a time; then it places its keys one after the other.
-// Third step of a radix pass (Merrill and Grimshaw 2011, High performance and scalable radix sorting); several counts
+// Second step of a radix pass (Merrill and Grimshaw 2011, High performance and scalable radix sorting); several counts
 // packed to a word as in Harada and Howes 2011, Introduction to GPU radix sort.
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<storage, read> counts: Counts;
-@group(0) @binding(2) var<storage, read> histograms: array<u32>;
+@group(0) @binding(2) var<storage, read> histograms: array<vec2<u32>>;
+@group(0) @binding(7) var<storage, read> digit_sums: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read> keys_in: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> values_in: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> keys_out: array<u32>;
@@ -29,41 +31,51 @@ const PITCH: u32 = 256u + 32u;
 // [rank_index(word, invocation)] keys before, within the tile, with either of the word's two digits.
 var<workgroup> ranks: array<u32, WORDS * PITCH>;
 var<workgroup> segment_sums: array<u32, 256>;
-// How often each digit occurs in all tiles.
+// How often each digit occurs in all sections.
 var<workgroup> totals: array<u32, RADIX>;
-var<workgroup> tile_offsets: array<u32, RADIX>;
+// Where the tile's keys of each digit begin.
+var<workgroup> places: array<u32, RADIX>;
 
 fn rank_index(word: u32, invocation: u32) -> u32 {
     return word * PITCH + invocation + invocation / 32u;
 }
 
 @compute @workgroup_size(256)
-fn sort_scatter(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) local: u32,
-) {
-    let tile = group_index(group, groups);
-    if tile >= scanned_tiles() {
+fn sort_scatter(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let n = sort_length();
+    let sections = sections_of(n);
+    let section = group.x;
+    if section >= sections.count {
         return;
     }
-    let n = sort_length();
-    let shift = sort_shift();
-    let tile_count = div_ceil(n, SORT_TILE);
+    var digits = Digits();
+    if local < WORDS {
+        digits = digits_of_section(section, sections.count, local, WORDS);
+        totals[2u * local] = digits.totals.x;
+        totals[2u * local + 1u] = digits.totals.y;
+    }
+    workgroupBarrier();
+    if local < WORDS {
+        var lower = 0u;
+        for (var digit = 0u; digit < 2u * local; digit += 1u) {
+            lower += totals[digit];
+        }
+        places[2u * local] = lower + digits.before.x;
+        places[2u * local + 1u] = lower + digits.totals.x + digits.before.y;
+    }
+    let first = section * sections.tiles_each;
+    for (var tile = first; tile < min(first + sections.tiles_each, sections.tile_count); tile += 1u) {
+        sort_tile(tile, n, local);
+    }
+}
+
+// Moves the keys and values of a tile, and adds those of each digit to `places`. Every invocation of the workgroup has to call.
+fn sort_tile(tile: u32, n: u32, local: u32) {
+    let shift = sort_pass.shift;
     let first = tile * SORT_TILE + local * SORT_RUN;
     let end = min(first + SORT_RUN, n);
-
     for (var word = 0u; word < WORDS; word += 1u) {
         ranks[rank_index(word, local)] = 0u;
-    }
-    var tile_offset = 0u;
-    var total = 0u;
-    if local < RADIX {
-        tile_offset = histograms[tile * RADIX + local];
-        total = histograms[RADIX * tile_count + local];
-    }
-    if local < RADIX {
-        totals[local] = total;
     }
     for (var i = first; i < end; i += 4u) {
         let keys = keys_in[i / 4u];
@@ -85,12 +97,6 @@ fn sort_scatter(
         sum += ranks[base + k];
     }
     segment_sums[local] = sum;
-    if local < RADIX {
-        for (var digit = 0u; digit < local; digit += 1u) {
-            tile_offset += totals[digit];
-        }
-        tile_offsets[local] = tile_offset;
-    }
     workgroupBarrier();
     var running = 0u;
     for (var k = 0u; k < segment; k += 1u) {
@@ -112,6 +118,12 @@ fn sort_scatter(
         put(local, digits.z, keys.z, values.z, i + 2u < end);
         put(local, digits.w, keys.w, values.w, i + 3u < end);
     }
+    workgroupBarrier();
+    // The last invocation has counted all keys of the tile.
+    if local < RADIX {
+        places[local] += (ranks[rank_index(local / 2u, 255u)] >> ((local & 1u) * 16u)) & 0xffffu;
+    }
+    workgroupBarrier();
 }
 
 fn count(local: u32, digit: u32, there: bool) {
@@ -126,7 +138,7 @@ fn put(local: u32, digit: u32, key: u32, value: u32, there: bool) {
         let half = (digit & 1u) * 16u;
         let rank = ranks[at];
         ranks[at] = rank + (1u << half);
-        let place = tile_offsets[digit] + ((rank >> half) & 0xffffu);
+        let place = places[digit] + ((rank >> half) & 0xffffu);
         keys_out[place] = key;
         values_out[place] = value;
     }

@@ -37,7 +37,6 @@ fn exclude_take(
     if i == 0u {
         // The sort looks at the numbers of entries too, and takes that of pairs.
         counts.entry_count = 0u;
-        counts.key_bits = 0u;
         counts.written = written;
         refused[0] = select(0u, 1u, is_beyond);
     }

@@ -1,7 +1,7 @@
 // neighbours_begin: how many pairs are listed by box, and the sizes of what follows.
 //
 // Reads   list_header  of the list of pairs
-// Writes  counts       entry_count, key_bits, written
+// Writes  counts       entry_count, written
 //         header       of the neighbours
 // One invocation.
 
@@ -17,7 +17,6 @@ fn neighbours_begin() {
     let written = select(0u, list_header.written, overflow == 0u);
     // The sort looks at the numbers of entries too, and takes that of pairs.
     counts.entry_count = 0u;
-    counts.key_bits = 0u;
     counts.written = written;
     header.count = 2u * written;
     header.count_high = 0u;

@@ -83,7 +83,6 @@ fn sum_up(local: u32) {
         counts.giant_tiles = 0u;
         counts.giant_tiles_per_block = 0u;
         counts.giant_blocks = 0u;
-        counts.key_bits = 0u;
         write_header(vec2<u32>(scan.total.y, 0u));
     }
 }

@@ -20,6 +20,7 @@ struct Params {
     include_count: u32,       // pairs that are reported whatever the boxes are
     most_joined_tiles: u32,   // tiles of giants that are joined with rows of boxes; where there would be more, none is
     is_beyond: u32,           // 0; or BEYOND_* where a number that lies in a buffer is beyond what there is room for
+    key_bits: u32,            // KEY_BITS or LONG_KEY_BITS
 }
 
 // The range of pairs that emit writes: numbers [first, first + capacity) of the whole list.
@@ -113,15 +114,13 @@ struct Counts {
     pair_low: u32,
     pair_high: u32,
     written: u32,             // pairs in the window
-    key_bits: u32,            // that the entries are sorted by, in whole steps
     unused_a: u32,
     unused_b: u32,
+    unused_c: u32,
 }
 
 // Indirect dispatch sizes.
 struct Dispatches {
-    bin_scatter: array<array<u32, 3>, 2>, // for an even and for an odd number of steps of the sort
-    entries: array<u32, 3>,   // an invocation for each entry
     sweep_test: array<u32, 3>,
     giants_test: array<u32, 3>,
     giants_rows: array<u32, 3>,

@@ -80,8 +80,18 @@ impl Core {
         filters: &'a FilterSet,
     ) -> Result<SearchInput<'a>, Error> {
         let Call { box_count, tests_all_pairs, is_step, .. } = *call;
-        let entry_capacity = call.params(&self.workspace.made()?.plan).entry_capacity;
-        Ok(SearchInput { box_count, block_sizes, entry_capacity, tests_all_pairs, is_step, params, boxes, filters })
+        let Params { entry_capacity, key_bits, .. } = call.params(&self.workspace.made()?.plan);
+        Ok(SearchInput {
+            box_count,
+            block_sizes,
+            entry_capacity,
+            key_bits,
+            tests_all_pairs,
+            is_step,
+            params,
+            boxes,
+            filters,
+        })
     }
 
     /// Returns what a search reads whose number of boxes lies in a buffer.
@@ -147,6 +157,7 @@ impl Core {
     ) -> Result<(), Error> {
         filters.check_uploaded(call.box_count as usize)?;
         let made = self.workspace.made()?;
+        made.pairs.list.record_clear(encoder);
         let params = &self.params_of_results(call)?;
         let search = self.search(call, params, None, boxes, filters)?;
         let mut pass = Pass::begin_timed(&self.gpu, encoder, timer);

@@ -44,6 +44,7 @@ pub(crate) fn params(box_count: u32, options: &Options, filters: &CheckedFilters
         cell_size,
         world_count: filters.world_count(),
         include_count: filters.include().len() as u32,
+        key_bits: key_bits(box_count, filters.world_count()),
         ..bytemuck::Zeroable::zeroed()
     }
 }

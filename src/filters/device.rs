@@ -11,7 +11,8 @@ use super::{CheckedFilters, Filters};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::table::{CONSTANT, Row, STORAGE, buffer_table};
-use crate::layout::{Counts, histogram_words};
+use crate::grid::sort::SortBuffers;
+use crate::layout::{Counts, digit_sum_words, histogram_words};
 use crate::{Aabb, Attribute, Error, Pair};
 
 /// The filters of a search, checked, with their buffers on the GPU.
@@ -89,10 +90,20 @@ buffer_table! {
         other_values as "exclude_other_values": [u32; room.pairs], STORAGE;
         /// Scratch.
         histograms as "exclude_histograms": [u32; histogram_words(room.pairs)], STORAGE;
+        /// Sums of the sort.
+        digit_sums as "exclude_digit_sums": [u32; digit_sum_words(room.pairs)], STORAGE;
         /// Not zero where there are more pairs than there is room for.
         refused as "exclude_refused": [u32; 1], STORAGE;
         /// For the sort: how many pairs there are.
         counts as "exclude_counts": [Counts; 1], CONSTANT;
+    }
+}
+
+impl ExcludeBuffers {
+    /// Returns the lists as the sort takes them.
+    pub fn lists(&self) -> SortBuffers {
+        let Self { keys, values, other_keys, other_values, histograms, digit_sums, .. } = self;
+        SortBuffers::of([keys, values, other_keys, other_values, histograms, digit_sums])
     }
 }
 

@@ -1,34 +1,28 @@
-//! Cells of each box, and its entries: count, scan, scatter.
-
-use std::mem::offset_of;
+//! Cells of each box, and its entries: count, then scatter.
 
 use super::GridRoom;
-use super::sort::Sort;
-use crate::constants::{BIN_BLOCK, BIN_COUNTS};
+use crate::constants::{BIN_BLOCK, BIN_COUNTS, BIN_GROUP};
 use crate::filters::lists::{FilterLists, FilteredKernel, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{STORAGE, buffer_table};
-use crate::layout::{Counts, Dispatches, Frame, Params};
+use crate::layout::{Counts, Frame, Params};
 
 /// The source of `bin_worlds`.
 pub const WORLDS: Source = filtered!("grid/bin_worlds", "shared/boxes", "grid/cells");
 /// The source of `bin_count`.
 pub const COUNT: Source = filtered!("grid/bin_count", "shared/boxes", "shared/box_quads", "grid/cells");
-/// The source of `bin_scan`.
-pub const SCAN: Source = source!("grid/bin_scan", "shared/scan");
 /// The source of `bin_scatter`.
-pub const SCATTER: Source = source!("grid/bin_scatter", "shared/scan");
+pub const SCATTER: Source = source!("grid/bin_scatter", "grid/bin_level", "shared/scan");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[WORLDS, COUNT, SCAN, SCATTER];
+pub const KERNELS: &[Source] = &[WORLDS, COUNT, SCATTER];
 
 /// The kernels of the stage `bin`.
 #[derive(Debug)]
 pub struct Bin {
     worlds: Kernel,
     count: FilteredKernel,
-    scan: Kernel,
     scatter: Kernel,
 }
 
@@ -42,8 +36,15 @@ buffer_table! {
         box_ends: [[u32; 2]; room.boxes], STORAGE;
         /// `[blocks * BIN_COUNTS]` entries and giants at each level of coarsening, invalid boxes.
         block_counts: [u32; room.boxes.div_ceil(u64::from(BIN_BLOCK)) * u64::from(BIN_COUNTS)], STORAGE;
-        /// `[blocks]` entries, giants, invalid boxes before the block.
-        bin_offsets: [[u32; 4]; room.boxes.div_ceil(u64::from(BIN_BLOCK))], STORAGE;
+        /// `[groups * BIN_COUNTS]` the same of each `BIN_GROUP` blocks, zero before.
+        group_counts: [u32; room.boxes.div_ceil(u64::from(BIN_BLOCK * BIN_GROUP)) * u64::from(BIN_COUNTS)], STORAGE;
+    }
+}
+
+impl Bins {
+    /// Records the clearing of what `bin_count` adds to.
+    pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.clear_buffer(self.group_counts.raw(), 0, None);
     }
 }
 
@@ -53,15 +54,14 @@ impl Bin {
         Self {
             worlds: Kernel::new(gpu, &WORLDS),
             count: FilteredKernel::new(gpu, &COUNT),
-            scan: Kernel::new(gpu, &SCAN),
             scatter: Kernel::new(gpu, &SCATTER),
         }
     }
 
     /// Returns the kernels that the stage always dispatches, where filters are tested or not, and the one that it dispatches where there
     /// are worlds.
-    pub fn kernels(&self, are_tested: bool) -> ([&Kernel; 3], &Kernel) {
-        ([self.count.of(are_tested), &self.scan, &self.scatter], &self.worlds)
+    pub fn kernels(&self, are_tested: bool) -> ([&Kernel; 2], &Kernel) {
+        ([self.count.of(are_tested), &self.scatter], &self.worlds)
     }
 
     /// Records the search for the cells that the boxes of each world are in. `world_cells` has zeros before.
@@ -85,9 +85,8 @@ impl Bin {
         self.worlds.dispatch(pass, box_count.div_ceil(256), &[own, filters.bound()].concat());
     }
 
-    /// Records the finding of cells, intervals and counts of `box_count` boxes, or of as many blocks of them as `block_sizes` says. The
-    /// kernel reads `world_cells` where
-    /// the filters have worlds.
+    /// Records the finding of cells, intervals and counts of `box_count` boxes, or of as many blocks of them as `block_sizes` says, behind
+    /// [`Bins::record_clear`]. The kernel reads `world_cells` where the filters have worlds.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_count(
         &self,
@@ -116,55 +115,33 @@ impl Bin {
         }
     }
 
-    /// Records the choice of the level of coarsening, of the places where each block's entries go, and of the steps that
-    /// `sort` takes.
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
-    pub fn record_scan(
-        &self,
-        pass: &mut Pass,
-        params: &Buffer<Params>,
-        frame: &Buffer<Frame>,
-        bins: &Bins,
-        sort: &Sort,
-        counts: &Buffer<Counts>,
-        dispatches: &Buffer<Dispatches>,
-    ) {
-        let own = vec![
-            ("params", params.all()),
-            ("sort_pass", sort.a_pass()),
-            ("frame", frame.all()),
-            ("counts", counts.all()),
-            ("dispatches", dispatches.all()),
-        ];
-        self.scan.dispatch(pass, 1, &[own, bins.bound()].concat());
-    }
-
-    /// Records the writing of entries with their keys, of giants, and of the first invalid boxes. Keys and entries go
-    /// to the first of `starts` where the sort takes an even number of steps, to the second where it takes an odd one:
-    /// `bin_scan` has left one of the two dispatches empty.
+    /// Records the choice of the level of coarsening, and the writing of entries with their keys to the lists where the sort
+    /// starts, of giants, and of the first invalid boxes. `box_count` and `block_sizes` are those of [`record_count`](Self::record_count).
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_scatter(
         &self,
         pass: &mut Pass,
+        box_count: u32,
+        block_sizes: Option<&Buffer<[u32; 3]>>,
         params: &Buffer<Params>,
         frame: &Buffer<Frame>,
         bins: &Bins,
         counts: &Buffer<Counts>,
-        dispatches: &Buffer<Dispatches>,
-        starts: [(&Buffer<u32>, &Buffer<u32>); 2],
+        (keys, entries): (&Buffer<u32>, &Buffer<u32>),
         giants: &Buffer<u32>,
     ) {
-        for (parity, (keys, entries)) in starts.into_iter().enumerate() {
-            let own = vec![
-                ("params", params.all()),
-                ("frame", frame.all()),
-                ("counts", counts.all()),
-                ("keys", keys.all()),
-                ("entries", entries.all()),
-                ("giants", giants.all()),
-            ];
-            let offset = offset_of!(Dispatches, bin_scatter) + parity * size_of::<[u32; 3]>();
-            self.scatter.dispatch_indirect(pass, dispatches.raw(), offset, &[own, bins.bound()].concat());
+        let own = vec![
+            ("params", params.all()),
+            ("frame", frame.all()),
+            ("counts", counts.all()),
+            ("keys", keys.all()),
+            ("entries", entries.all()),
+            ("giants", giants.all()),
+        ];
+        let buffers = [own, bins.bound()].concat();
+        match block_sizes {
+            Some(sizes) => self.scatter.dispatch_indirect(pass, sizes.raw(), 0, &buffers),
+            None => self.scatter.dispatch(pass, box_count.div_ceil(BIN_BLOCK), &buffers),
         }
     }
 }

@@ -85,6 +85,8 @@ buffer_table! {
         other_entries: [u32; room.entries], STORAGE;
         /// Scratch of the sort.
         histograms: [u32; sort::histogram_words(room.entries)], STORAGE;
+        /// Sums of the sort, zero before.
+        digit_sums: [u32; sort::digit_sum_words(room.entries)], STORAGE;
     }
 }
 
@@ -124,14 +126,16 @@ impl Grid {
     /// [`record_build`](Self::record_build).
     pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder, filters: &FilterSet) {
         encoder.clear_buffer(self.summary.counts.raw(), 0, None);
+        self.bins.record_clear(encoder);
+        self.entries.sort_buffers().record_clear(encoder);
         if filters.checked().world_count() > 0 {
             encoder.clear_buffer(filters.world_cells().raw(), 0, None);
         }
     }
 
     /// Records the building of the grid of `box_count` boxes, as they are searched. Where their number lies in a buffer, `block_sizes` has
-    /// the sizes of dispatches for so many blocks of boxes. `entry_capacity` is the one in `params`, and `lists` are those of `filters` that
-    /// the search reads. The build that the grid held before is gone.
+    /// the sizes of dispatches for so many blocks of boxes. `entry_capacity` and `key_bits` are those in `params`, and `lists` are those of
+    /// `filters` that the search reads. The build that the grid held before is gone.
     ///
     /// # Errors
     /// The errors of [`GridKernels::sort`].
@@ -143,6 +147,7 @@ impl Grid {
         box_count: u32,
         block_sizes: Option<&Buffer<[u32; 3]>>,
         entry_capacity: u32,
+        key_bits: u32,
         params: &Buffer<Params>,
         boxes: wgpu::BindingResource,
         filters: &FilterSet,
@@ -151,7 +156,7 @@ impl Grid {
         self.forget();
         let GridKernels { pca, frame: choice, bin, .. } = kernels;
         let sort = kernels.sort()?;
-        let GridSummary { bounds, moments, frame, counts, dispatches } = &self.summary;
+        let GridSummary { bounds, moments, frame, counts, .. } = &self.summary;
         let (bins, world_cells) = (&self.bins, filters.world_cells());
         let sorted = &self.entries.sort_buffers();
 
@@ -161,10 +166,9 @@ impl Grid {
             bin.record_worlds(pass, box_count, params, boxes.clone(), lists, frame, world_cells);
         }
         bin.record_count(pass, box_count, block_sizes, params, boxes, lists, frame, world_cells, bins);
-        bin.record_scan(pass, params, frame, bins, sort, counts, dispatches);
-        let (starts, giants) = (sort.starts(sorted), &self.entries.giants);
-        bin.record_scatter(pass, params, frame, bins, counts, dispatches, starts, giants);
-        sort.record_entries(pass, counts, entry_capacity, sorted);
+        let (start, giants) = (sort.start(sorted, key_bits), &self.entries.giants);
+        bin.record_scatter(pass, box_count, block_sizes, params, frame, bins, counts, start, giants);
+        sort.record_entries(pass, counts, entry_capacity, sorted, key_bits);
         let build = Build(BUILDS.fetch_add(1, Ordering::Relaxed));
         self.build = Some(build);
         Ok(build)
@@ -181,8 +185,8 @@ impl Entries {
 
     /// Returns keys and entries as the sort takes them.
     fn sort_buffers(&self) -> SortBuffers {
-        let Self { keys, entries, other_keys, other_entries, histograms, .. } = self;
-        SortBuffers::of([keys, entries, other_keys, other_entries, histograms])
+        let Self { keys, entries, other_keys, other_entries, histograms, digit_sums, .. } = self;
+        SortBuffers::of([keys, entries, other_keys, other_entries, histograms, digit_sums])
     }
 }
 

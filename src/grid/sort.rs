@@ -4,35 +4,27 @@
 use std::num::NonZeroU64;
 
 use crate::Error;
-use crate::constants::{
-    BALLOT_BITS, BALLOT_LANES, RADIX_BITS, SCAN_DIGITS, SCAN_RUN, SORT_STEPS, SORT_TILE, STEP_BITS,
-};
+use crate::constants::{BALLOT_BITS, BALLOT_LANES, RADIX_BITS, SHORT_BALLOT_BITS, SORT_PASSES};
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::Bound;
 use crate::gpu::{Gpu, SortVariant};
-pub use crate::layout::histogram_words;
-use crate::layout::{Counts, SortPass};
+use crate::layout::{Counts, SortPass, sort_sections};
+pub use crate::layout::{digit_sum_words, histogram_words};
 
 /// The source of `sort_count`.
 pub const COUNT: Source = source!("grid/sort_count", "grid/sort");
-/// The source of `sort_scan`.
-pub const SCAN: Source = source!("grid/sort_scan", "grid/sort");
 /// The source of `sort_scatter`.
-pub const SCATTER: Source = source!("grid/sort_scatter", "grid/sort");
+pub const SCATTER: Source = source!("grid/sort_scatter", "grid/sort_places", "grid/sort");
 /// The source of `sort_ballot`.
-pub const BALLOT: Source = source!("grid/sort_ballot", "grid/sort");
+pub const BALLOT: Source = source!("grid/sort_ballot", "grid/sort_places", "grid/sort");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[COUNT, SCAN, SCATTER, BALLOT];
+pub const KERNELS: &[Source] = &[COUNT, SCATTER, BALLOT];
 
-/// Uniform buffers may be bound at multiples of this number of bytes.
-const UNIFORM_ALIGNMENT: usize = 256;
-
-/// Returns the workgroups of `sort_scan` for at most this many tiles: enough for every digit.
-pub fn scan_groups(tiles: u32, digit_bits: u32) -> u32 {
-    let runs = tiles.div_ceil(SCAN_RUN).next_power_of_two().clamp(256 >> digit_bits, 256 / SCAN_DIGITS);
-    (runs << digit_bits).div_ceil(256)
-}
+/// Buffers may be bound at multiples of this number of bytes.
+const ALIGNMENT: u64 = 256;
+/// u32 count of that.
+const ALIGNED_WORDS: usize = ALIGNMENT as usize / 4;
 
 impl SortVariant {
     /// Returns the bits of a pass on this device.
@@ -40,7 +32,7 @@ impl SortVariant {
         match self {
             Self::Portable => RADIX_BITS,
             Self::Subgroup if gpu.adapter_info().subgroup_min_size >= BALLOT_LANES => BALLOT_BITS,
-            Self::Subgroup => STEP_BITS,
+            Self::Subgroup => SHORT_BALLOT_BITS,
         }
     }
 
@@ -58,14 +50,13 @@ pub struct Sort {
     variant: SortVariant,
     digit_bits: u32,
     count: Kernel,
-    scan: Kernel,
     scatter: Kernel,
-    /// A [`SortPass`] every `UNIFORM_ALIGNMENT` bytes: the passes over entries, then those over pairs.
-    passes: Buffer<[u32; UNIFORM_ALIGNMENT / 4]>,
+    /// A [`SortPass`] every `ALIGNMENT` bytes: the passes over entries, then those over pairs.
+    passes: Buffer<[u32; ALIGNED_WORDS]>,
 }
 
-/// Keys and values, and scratch of the same size to sort them to and fro. Kernels read four of a list at a time; a
-/// [`Buffer`] is long enough.
+/// Keys and values, and scratch to sort them to and fro. Kernels read four of a list at a time; a [`Buffer`] is long
+/// enough.
 #[derive(Clone, Debug)]
 pub struct SortBuffers {
     /// `[n]` keys; sorted afterwards.
@@ -78,11 +69,10 @@ pub struct SortBuffers {
     pub other_values: Buffer<u32>,
     /// `[histogram_words(n)]` scratch.
     pub histograms: Buffer<u32>,
-}
-
-/// Returns how many passes of so many bits the longest key takes: `SORT_STEPS`, or twice as many of small digits.
-fn passes_of(digit_bits: u32) -> u32 {
-    if digit_bits < STEP_BITS { SORT_STEPS * STEP_BITS / digit_bits } else { SORT_STEPS }
+    /// `[digit_sum_words(n)]` zeros: see [`record_clear`](Self::record_clear).
+    pub digit_sums: Buffer<u32>,
+    /// Passes that were recorded since then. Each takes a part of the sums.
+    pub passes: u32,
 }
 
 impl SortBuffers {
@@ -93,13 +83,19 @@ impl SortBuffers {
     pub fn new(gpu: &Gpu, label: &str, n: u64) -> Result<Self, Error> {
         let list = || Buffer::storage(gpu, label, n);
         let histograms = Buffer::storage(gpu, label, histogram_words(n))?;
-        Ok(Self::of([&list()?, &list()?, &list()?, &list()?, &histograms]))
+        let sums = Buffer::storage(gpu, label, digit_sum_words(n))?;
+        Ok(Self::of([&list()?, &list()?, &list()?, &list()?, &histograms, &sums]))
     }
 
     /// Collects buffers in the order of the fields.
-    pub fn of(buffers: [&Buffer<u32>; 5]) -> Self {
-        let [keys, values, other_keys, other_values, histograms] = buffers.map(Clone::clone);
-        Self { keys, values, other_keys, other_values, histograms }
+    pub fn of(buffers: [&Buffer<u32>; 6]) -> Self {
+        let [keys, values, other_keys, other_values, histograms, digit_sums] = buffers.map(Clone::clone);
+        Self { keys, values, other_keys, other_values, histograms, digit_sums, passes: 0 }
+    }
+
+    /// Records the clearing of the sums, before the compute pass in which buffers of this collection are sorted.
+    pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.clear_buffer(self.digit_sums.raw(), 0, None);
     }
 
     /// Lists the keys and the values for kernels.
@@ -108,13 +104,25 @@ impl SortBuffers {
     }
 
     /// Returns the same buffers with keys as values and values as keys.
-    pub fn swapped(&self) -> Self {
-        Self::of([&self.values, &self.keys, &self.other_values, &self.other_keys, &self.histograms])
+    pub fn swapped(self) -> Self {
+        let Self { keys, values, other_keys, other_values, .. } = self;
+        Self { keys: values, values: keys, other_keys: other_values, other_values: other_keys, ..self }
     }
 
     /// Returns the same buffers with scratch and lists exchanged.
-    fn turned(&self) -> Self {
-        Self::of([&self.other_keys, &self.other_values, &self.keys, &self.values, &self.histograms])
+    fn turned(self) -> Self {
+        let Self { keys, values, other_keys, other_values, .. } = self;
+        Self { keys: other_keys, values: other_values, other_keys: keys, other_values: values, ..self }
+    }
+
+    /// Returns the sums of the next pass.
+    fn sums_of_pass(&self) -> wgpu::BindingResource<'_> {
+        let bytes = self.digit_sums.raw().size() / u64::from(SORT_PASSES) / ALIGNMENT * ALIGNMENT;
+        wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+            buffer: self.digit_sums.raw(),
+            offset: u64::from(self.passes) * bytes,
+            size: NonZeroU64::new(bytes),
+        })
     }
 }
 
@@ -136,9 +144,9 @@ impl Sort {
         let switches: &[_] = if variant == SortVariant::Subgroup && !is_one_word { &["UP_TO_64"] } else { &[] };
         let passes: Vec<_> = [0, 1]
             .into_iter()
-            .flat_map(|of_pairs| (0..passes_of(bits)).map(move |i| (i * bits, of_pairs)))
+            .flat_map(|of_pairs| (0..u32::BITS.div_ceil(bits)).map(move |i| (i * bits, of_pairs)))
             .map(|(shift, of_pairs)| {
-                let mut padded = [0; UNIFORM_ALIGNMENT / 4];
+                let mut padded = [0; ALIGNED_WORDS];
                 let pass = SortPass { shift, of_pairs, digit_bits: bits, unused: 0 };
                 padded[..4].copy_from_slice(bytemuck::cast_slice(&[pass]));
                 padded
@@ -148,15 +156,14 @@ impl Sort {
             variant,
             digit_bits: bits,
             count: Kernel::new(gpu, &COUNT),
-            scan: Kernel::new(gpu, &SCAN),
             scatter: Kernel::specialised(gpu, scatter, switches),
             passes: Buffer::uniform(gpu, "sort_passes", &passes)?,
         })
     }
 
     /// Returns the kernels that the stage dispatches.
-    pub fn kernels(&self) -> [&Kernel; 3] {
-        [&self.count, &self.scan, &self.scatter]
+    pub fn kernels(&self) -> [&Kernel; 2] {
+        [&self.count, &self.scatter]
     }
 
     /// Returns the variant.
@@ -169,36 +176,41 @@ impl Sort {
         self.digit_bits
     }
 
-    /// Returns a [`SortPass`], for kernels that need to know the size of digits.
-    pub fn a_pass(&self) -> wgpu::BindingResource<'_> {
-        self.pass_at(0)
-    }
-
-    fn pass_at(&self, index: usize) -> wgpu::BindingResource<'_> {
+    fn pass_at(&self, index: u32) -> wgpu::BindingResource<'_> {
         wgpu::BindingResource::Buffer(wgpu::BufferBinding {
             buffer: self.passes.raw(),
-            offset: (index * UNIFORM_ALIGNMENT) as u64,
+            offset: u64::from(index) * ALIGNMENT,
             size: NonZeroU64::new(size_of::<SortPass>() as u64),
         })
     }
 
-    /// Returns the keys and values from which [`Sort::record_entries`] starts: first for an even number of the steps that
-    /// the key needs, then for an odd number. The sort ends in `keys` and `values` in either case.
-    pub fn starts<'a>(&self, lists: &'a SortBuffers) -> [(&'a Buffer<u32>, &'a Buffer<u32>); 2] {
-        let even = (&lists.keys, &lists.values);
-        let odd = (&lists.other_keys, &lists.other_values);
-        if self.variant == SortVariant::Portable { [even, even] } else { [even, odd] }
+    /// Returns how many passes sort by this many bits.
+    pub fn passes(&self, bits: u32) -> u32 {
+        bits.div_ceil(self.digit_bits)
     }
 
-    /// Records the sort of at most `capacity` entries by as many key bits as `bin_scan` found to be needed. Workgroups without
-    /// keys, and all of a pass that the key does not need, end at once.
-    pub fn record_entries(&self, pass: &mut Pass, counts: &Buffer<Counts>, capacity: u32, lists: &SortBuffers) {
-        let turned = &lists.turned();
-        let passes = passes_of(self.digit_bits) as usize;
-        for i in 0..passes {
-            let is_back = (passes - i) % 2 == 1;
-            self.record_pass(pass, counts, capacity, if is_back { turned } else { lists }, i);
+    /// Returns the keys and values from which [`Sort::record_entries`] starts. The sort ends in `keys` and `values`.
+    pub fn start<'a>(&self, lists: &'a SortBuffers, bits: u32) -> (&'a Buffer<u32>, &'a Buffer<u32>) {
+        if self.passes(bits).is_multiple_of(2) {
+            (&lists.keys, &lists.values)
+        } else {
+            (&lists.other_keys, &lists.other_values)
         }
+    }
+
+    /// Records the sort of as many elements as there are entries, at most `capacity`, by the lowest `bits` bits of their keys.
+    /// Workgroups without keys end at once.
+    pub fn record_entries(
+        &self,
+        pass: &mut Pass,
+        counts: &Buffer<Counts>,
+        capacity: u32,
+        lists: &SortBuffers,
+        bits: u32,
+    ) {
+        let lists = lists.clone();
+        let first = if self.passes(bits).is_multiple_of(2) { lists } else { lists.turned() };
+        self.record_passes(pass, counts, capacity, first, bits, 0);
     }
 
     /// Records the sort of as many elements as there are written pairs, at most `capacity`, by the lowest `bits` bits of their keys.
@@ -208,33 +220,40 @@ impl Sort {
         pass: &mut Pass,
         counts: &Buffer<Counts>,
         capacity: u32,
-        lists: &SortBuffers,
+        lists: SortBuffers,
         bits: u32,
     ) -> SortBuffers {
-        let mut lists = lists.clone();
-        for i in 0..bits.div_ceil(self.digit_bits) {
-            let index = (passes_of(self.digit_bits) + i) as usize;
-            self.record_pass(pass, counts, capacity, &lists, index);
-            lists = lists.turned();
-        }
-        lists
+        self.record_passes(pass, counts, capacity, lists, bits, 1)
     }
 
-    /// Records one pass, from the lists to the scratch.
-    fn record_pass(&self, pass: &mut Pass, counts: &Buffer<Counts>, capacity: u32, lists: &SortBuffers, index: usize) {
-        let buffers = [
-            ("sort_pass", self.pass_at(index)),
-            ("counts", counts.all()),
-            ("keys_in", lists.keys.all()),
-            ("values_in", lists.values.all()),
-            ("histograms", lists.histograms.all()),
-            ("keys_out", lists.other_keys.all()),
-            ("values_out", lists.other_values.all()),
-        ];
-        let tiles = capacity.div_ceil(SORT_TILE);
-        self.count.dispatch(pass, tiles, &buffers);
-        let most_tiles = lists.keys.len().div_ceil(u64::from(SORT_TILE)) as u32;
-        self.scan.dispatch(pass, scan_groups(most_tiles, self.digit_bits), &buffers);
-        self.scatter.dispatch(pass, tiles, &buffers);
+    /// Records the passes, each from the lists to the scratch, and returns the buffers with the result in front.
+    fn record_passes(
+        &self,
+        pass: &mut Pass,
+        counts: &Buffer<Counts>,
+        capacity: u32,
+        mut lists: SortBuffers,
+        bits: u32,
+        of_pairs: u32,
+    ) -> SortBuffers {
+        debug_assert!(lists.passes + self.passes(bits) <= SORT_PASSES);
+        let groups = sort_sections(u64::from(capacity)) as u32;
+        for i in 0..self.passes(bits) {
+            let buffers = [
+                ("sort_pass", self.pass_at(of_pairs * self.passes(u32::BITS) + i)),
+                ("counts", counts.all()),
+                ("keys_in", lists.keys.all()),
+                ("values_in", lists.values.all()),
+                ("histograms", lists.histograms.all()),
+                ("digit_sums", lists.sums_of_pass()),
+                ("keys_out", lists.other_keys.all()),
+                ("values_out", lists.other_values.all()),
+            ];
+            self.count.dispatch(pass, groups, &buffers);
+            self.scatter.dispatch(pass, groups, &buffers);
+            lists = lists.turned();
+            lists.passes += 1;
+        }
+        lists
     }
 }

@@ -83,7 +83,7 @@ fn sorts_as_it_should(gpu: &Gpu, ballot: &Source) -> Result<bool, Error> {
 
     let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     let mut pass = Pass::begin(gpu, &mut encoder);
-    let sorted = sort.record_pairs(&mut pass, &counts, n, &lists, bits);
+    let sorted = sort.record_pairs(&mut pass, &counts, n, lists.clone(), bits);
     pass.finish()?;
     drop(pass);
     let bytes = u64::from(n) * size_of::<u32>() as u64;

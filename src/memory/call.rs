@@ -1,7 +1,7 @@
 //! What a call decides before its first command.
 
 use super::MemoryPlan;
-use crate::constants::{MOST_BLOCKS, SOFTWARE_CANDIDATES, SOFTWARE_TURNS, giant_turns};
+use crate::constants::{MOST_BLOCKS, SOFTWARE_CANDIDATES, SOFTWARE_TURNS, giant_turns, key_bits};
 use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::layout::Params;
@@ -57,6 +57,7 @@ impl Call {
             include_count: filters.checked().include().len() as u32,
             most_joined_tiles: most_joined_tiles(gpu, filters.checked().filters()),
             is_beyond: 0,
+            key_bits: key_bits(plan.box_count, filters.checked().world_count()),
         };
         Ok(Self {
             box_count: plan.box_count,

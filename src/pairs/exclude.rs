@@ -1,11 +1,11 @@
 //! Pairs to exclude that lie in a buffer of the caller's: sorted, and listed by box as the tests of pairs look them up.
 
 use crate::Error;
-use crate::filters::device::{ExcludeBuffers, FilterSet};
+use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Constants;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::grid::sort::{Sort, SortBuffers};
+use crate::grid::sort::Sort;
 use crate::layout::ExcludeChange;
 
 /// The source of `exclude_take`.
@@ -54,8 +54,6 @@ impl Exclude {
         let (scratch, included) = filters.excluding()?;
         let uniform = self.changes.get(gpu, change)?;
         let counts = &scratch.counts;
-        let ExcludeBuffers { keys, values, other_keys, other_values, histograms, .. } = scratch;
-        let lists = SortBuffers::of([keys, values, other_keys, other_values, histograms]);
         let own = vec![
             ("change", uniform.all()),
             ("count", count.unwrap_or_else(|| included.all())),
@@ -67,8 +65,8 @@ impl Exclude {
         let buffers = [own, scratch.bound()].concat();
         self.take.dispatch(pass, most.div_ceil(256).max(1), &buffers);
         let bits = u32::BITS - change.box_count.leading_zeros();
-        let by_b = sort.record_pairs(pass, counts, most, &lists, bits);
-        let by_a = sort.record_pairs(pass, counts, most, &by_b.swapped(), bits);
+        let by_b = sort.record_pairs(pass, counts, most, scratch.lists(), bits);
+        let by_a = sort.record_pairs(pass, counts, most, by_b.swapped(), bits);
         let rows = most.max(change.box_count + 1).div_ceil(256);
         self.rows.dispatch(pass, rows, &[by_a.bound(), buffers].concat());
         Ok(())

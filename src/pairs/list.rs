@@ -2,7 +2,7 @@
 
 use crate::gpu::Gpu;
 use crate::gpu::table::{Row, SIZES, STORAGE, buffer_table};
-use crate::grid::sort::{SortBuffers, histogram_words};
+use crate::grid::sort::{SortBuffers, digit_sum_words, histogram_words};
 use crate::layout::{PairArguments, PairHeader};
 use crate::{Error, Pair, PairOrder};
 
@@ -30,8 +30,10 @@ buffer_table! {
         other_pair_keys: [u32; *capacity], STORAGE;
         /// `[capacity]`.
         other_pair_values: [u32; *capacity], STORAGE;
-        /// A word for each tile and digit, and one for each digit.
+        /// u32 count of each section and digit.
         pair_histograms: [u32; histogram_words(*capacity)], STORAGE;
+        /// Sums of these.
+        pair_digit_sums: [u32; digit_sum_words(*capacity)], STORAGE;
     }
 }
 
@@ -67,9 +69,17 @@ impl PairList {
 
     /// Returns what sorting the list takes; `None` where the list is not sorted.
     pub fn sort_buffers(&self) -> Option<SortBuffers> {
-        let Scratch { pair_keys, pair_values, other_pair_keys, other_pair_values, pair_histograms } =
-            self.scratch.as_ref()?;
-        Some(SortBuffers::of([pair_keys, pair_values, other_pair_keys, other_pair_values, pair_histograms]))
+        let scratch = self.scratch.as_ref()?;
+        let Scratch { pair_keys, pair_values, other_pair_keys, other_pair_values, .. } = scratch;
+        let (histograms, sums) = (&scratch.pair_histograms, &scratch.pair_digit_sums);
+        Some(SortBuffers::of([pair_keys, pair_values, other_pair_keys, other_pair_values, histograms, sums]))
+    }
+
+    /// Records the clearing of what the sort adds to, before the pass in which the list is sorted.
+    pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
+        if let Some(buffers) = self.sort_buffers() {
+            buffers.record_clear(encoder);
+        }
     }
 
     /// Lists the buffers of a list with the bytes that they take for this many pairs.

@@ -96,7 +96,7 @@ impl Neighbours {
         self.split.dispatch(pass, of_pairs, &[scratch.bound(), all.clone()].concat());
         // Equal b keep their order, by a.
         let bits = u32::BITS - box_count.leading_zeros();
-        let by_b = sort.record_pairs(pass, &buffers.counts, list.capacity, &scratch, bits);
+        let by_b = sort.record_pairs(pass, &buffers.counts, list.capacity, scratch, bits);
         let placed = [by_b.bound(), all].concat();
         let rows = (buffers.offsets.len() as u32).div_ceil(256);
         self.rows.dispatch(pass, rows, &placed);

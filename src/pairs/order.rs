@@ -40,7 +40,7 @@ impl Order {
         sort: &Sort,
         box_count: u32,
         counts: &Buffer<Counts>,
-        lists: &SortBuffers,
+        lists: SortBuffers,
         pairs: &Buffer<Pair>,
     ) {
         let bits = u32::BITS - box_count.leading_zeros();
@@ -49,7 +49,7 @@ impl Order {
         let own = [("counts", counts.all()), ("pairs", pairs.all())];
         self.split.dispatch(pass, capacity.div_ceil(256), &[lists.bound(), own.to_vec()].concat());
         let by_b = sort.record_pairs(pass, counts, capacity, lists, bits);
-        let by_a = sort.record_pairs(pass, counts, capacity, &by_b.swapped(), bits);
+        let by_a = sort.record_pairs(pass, counts, capacity, by_b.swapped(), bits);
         self.join.dispatch(pass, capacity.div_ceil(256), &[by_a.bound(), own.to_vec()].concat());
     }
 }

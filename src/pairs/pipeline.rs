@@ -48,6 +48,8 @@ pub struct SearchInput<'a> {
     pub block_sizes: Option<&'a Buffer<[u32; 3]>>,
     /// The most entries that there may be.
     pub entry_capacity: u32,
+    /// The bits of a sort key.
+    pub key_bits: u32,
     /// Whether every box is tested against every other, in place of the sweep.
     pub tests_all_pairs: bool,
     /// Whether the boxes are those of a step, which is searched as if nobody slept.
@@ -198,6 +200,7 @@ impl Pipeline {
         count: Option<wgpu::BindingResource<'_>>,
     ) -> Result<(), Error> {
         let scopes = self.gpu.open_scopes();
+        filters.excluding()?.0.lists().record_clear(encoder);
         let mut pass = Pass::begin(&self.gpu, encoder);
         let sort = self.grid.sort()?;
         self.exclude.record(&self.gpu, &mut pass, sort, filters, change, given, count)?;
@@ -242,18 +245,29 @@ impl Pipeline {
             return pass.finish().map(|()| None);
         }
         grid.record_clear(encoder, filters);
+        pairs.list.record_clear(encoder);
         encoder.clear_buffer(hits.block_hits.raw(), 0, None);
         let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
 
         let boxes = self.record_prepare(pass, search);
-        let SearchInput { block_sizes, entry_capacity, .. } = *search;
-        let build =
-            grid.record_build(pass, &self.grid, n, block_sizes, entry_capacity, params, boxes.clone(), filters, lists)?;
+        let SearchInput { block_sizes, entry_capacity, key_bits, .. } = *search;
+        let build = grid.record_build(
+            pass,
+            &self.grid,
+            n,
+            block_sizes,
+            entry_capacity,
+            key_bits,
+            params,
+            boxes.clone(),
+            filters,
+            lists,
+        )?;
         let (summary, bins, sorted) = (&grid.summary, &grid.bins, &grid.entries);
         let (frame, counts, dispatches) = (&summary.frame, &summary.counts, &summary.dispatches);
         let (keys, entries) = (&sorted.keys, &sorted.entries);
 
-        self.rank.record(pass, frame, counts, dispatches, keys, entries, &bins.box_ends, path);
+        self.rank.record(pass, entry_capacity, frame, counts, keys, entries, &bins.box_ends, path);
         self.sweep.record_count(pass, counts, entry_capacity, path);
         self.sweep.record_scan(pass, params, counts, dispatches, path);
         self.sweep.record_test(pass, params, boxes.clone(), lists, counts, dispatches, entries, path, hits);
@@ -274,7 +288,7 @@ impl Pipeline {
     }
 
     /// Records the writing of the pairs from number `first` on, as many as the list holds, of a search that was
-    /// recorded.
+    /// recorded, behind [`PairList::record_clear`].
     ///
     /// # Errors
     /// [`Error::Gpu`] where a kernel is rejected; [`Error::OutOfMemory`].
@@ -304,7 +318,7 @@ impl Pipeline {
             self.emit.record_include(pass, params, window, counts, included, pairs);
         }
         if let Some(buffers) = list.sort_buffers() {
-            self.order.record(pass, self.grid.sort()?, n, counts, &buffers, pairs);
+            self.order.record(pass, self.grid.sort()?, n, counts, buffers, pairs);
         }
         Ok(())
     }
@@ -323,6 +337,7 @@ impl Pipeline {
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
         self.neighbours.compile()?;
+        list.record_clear(encoder);
         let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
         self.neighbours.record(pass, box_count, list, self.grid.sort()?, buffers)?;
         pass.finish()

@@ -1,12 +1,10 @@
 //! Where each interval ends among the sorted starts.
 
-use std::mem::offset_of;
-
 use super::sweep::Path;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::layout::{Counts, Dispatches, Frame};
+use crate::layout::{Counts, Frame};
 
 /// The source of `rank_ends`.
 pub const ENDS: Source = source!("pairs/rank_ends");
@@ -30,14 +28,14 @@ impl Rank {
         [&self.ends]
     }
 
-    /// Records the finding of the path from sorted `keys` and `entries`.
+    /// Records the finding of the path from sorted `keys` and `entries`, of which there are at most `capacity`.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record(
         &self,
         pass: &mut Pass,
+        capacity: u32,
         frame: &Buffer<Frame>,
         counts: &Buffer<Counts>,
-        dispatches: &Buffer<Dispatches>,
         keys: &Buffer<u32>,
         entries: &Buffer<u32>,
         box_ends: &Buffer<[u32; 2]>,
@@ -53,6 +51,6 @@ impl Rank {
             ("stretches", path.stretches.all()),
             ("footprints", path.footprints.all()),
         ];
-        self.ends.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, entries), &buffers);
+        self.ends.dispatch(pass, capacity.div_ceil(256), &buffers);
     }
 }

@@ -365,6 +365,7 @@ impl Tree {
         scopes.close("queries")?;
         let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
         let mut recording = Recording::begin(&self.gpu);
+        buffers.record_clear(&mut recording.encoder);
         let mut pass = Pass::begin(&self.gpu, &mut recording.encoder);
         let order = self.query.record_order(
             &mut pass,
@@ -494,6 +495,7 @@ impl Tree {
         let staging = self.memory.staging(&self.gpu, bytes)?;
         let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
         let mut recording = Recording::begin(&self.gpu);
+        part.buffers.record_clear(&mut recording.encoder);
         let mut pass = Pass::begin(&self.gpu, &mut recording.encoder);
         record(&self.query, &mut pass, &part.input(tree, &self.filters));
         pass.finish()?;

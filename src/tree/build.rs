@@ -10,7 +10,7 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{CONSTANT, STORAGE, buffer_table};
-use crate::grid::sort::{Sort, SortBuffers, histogram_words};
+use crate::grid::sort::{Sort, SortBuffers, digit_sum_words, histogram_words};
 use crate::layout::{Counts, Cube, TreeShape, TreeSummary};
 
 /// The source of `tree_cube`.
@@ -133,13 +133,15 @@ buffer_table! {
         other_values as "tree_other_values": [u32; room.boxes], STORAGE;
         /// Scratch.
         histograms as "tree_histograms": [u32; histogram_words(room.boxes)], STORAGE;
+        /// Sums of the sort.
+        digit_sums as "tree_digit_sums": [u32; digit_sum_words(room.boxes)], STORAGE;
     }
 }
 
 impl TreeBuffers {
     fn lists(&self) -> SortBuffers {
-        let Self { keys, values, other_keys, other_values, histograms, .. } = self;
-        SortBuffers::of([keys, values, other_keys, other_values, histograms])
+        let Self { keys, values, other_keys, other_values, histograms, digit_sums, .. } = self;
+        SortBuffers::of([keys, values, other_keys, other_values, histograms, digit_sums])
     }
 
     /// Records that no box is known to be invalid, before [`Build::record_bounds`].
@@ -147,11 +149,12 @@ impl TreeBuffers {
         encoder.clear_buffer(self.invalid.raw(), 0, None);
     }
 
-    /// Records the writing of what the sort is told.
+    /// Records the writing of what the sort is told, and the clearing of what it adds to.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn record_counts(&self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder, boxes: u32) -> Result<(), Error> {
+        self.lists().record_clear(encoder);
         self.counts.record_write(gpu, encoder, &[sort_counts(boxes)])
     }
 }
@@ -191,11 +194,11 @@ impl Build {
         let [cube, keys, worlds, ranges, leaves, _, _] = &self.kernels;
         cube.dispatch(pass, 1, &buffers);
         keys.dispatch(pass, groups, &buffers);
-        let mut sorted = sort.record_pairs(pass, &tree.counts, room.boxes as u32, &tree.lists(), PLACE_BITS);
+        let mut sorted = sort.record_pairs(pass, &tree.counts, room.boxes as u32, tree.lists(), PLACE_BITS);
         if room.worlds > 0 {
             worlds.dispatch(pass, groups, &[sorted.bound(), buffers.clone()].concat());
             let bits = u64::BITS - room.worlds.leading_zeros();
-            sorted = sort.record_pairs(pass, &tree.counts, room.boxes as u32, &sorted, bits);
+            sorted = sort.record_pairs(pass, &tree.counts, room.boxes as u32, sorted, bits);
             let buffers = [sorted.bound(), buffers.clone()].concat();
             ranges.dispatch(pass, (room.boxes as u32 + 1).div_ceil(256), &buffers);
         }

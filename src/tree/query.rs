@@ -10,7 +10,7 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{Bound, CONSTANT, SIZES, STORAGE, buffer_table};
-use crate::grid::sort::{Sort, SortBuffers, histogram_words};
+use crate::grid::sort::{Sort, SortBuffers, digit_sum_words, histogram_words};
 use crate::layout::{Counts, Cube, PairArguments, QueryHeader, QueryParams, Round, TreeShape, Window};
 use crate::pairs::order::Order;
 use crate::{BoxCast, Error, Pair};
@@ -326,13 +326,17 @@ buffer_table! {
         other_answer_values: [u32; room.pairs], STORAGE;
         /// Scratch.
         histograms as "query_histograms": [u32; histogram_words(room.queries.max(room.pairs))], STORAGE;
+        /// Sums of the sort of queries.
+        digit_sums as "query_digit_sums": [u32; digit_sum_words(room.queries)], STORAGE;
+        /// Sums of the sort of answers.
+        answer_digit_sums: [u32; digit_sum_words(room.pairs)], STORAGE;
     }
 }
 
 impl QueryBuffers {
     fn query_lists(&self) -> SortBuffers {
-        let Self { keys, values, other_keys, other_values, histograms, .. } = self;
-        SortBuffers::of([keys, values, other_keys, other_values, histograms])
+        let Self { keys, values, other_keys, other_values, histograms, digit_sums, .. } = self;
+        SortBuffers::of([keys, values, other_keys, other_values, histograms, digit_sums])
     }
 
     /// Returns the same buffers with room for more answers.
@@ -349,13 +353,20 @@ impl QueryBuffers {
             keys: other.keys,
             other_keys: other.other_keys,
             histograms: other.histograms,
+            answer_digit_sums: other.answer_digit_sums,
             ..self.clone()
         })
     }
 
     fn answer_lists(&self) -> SortBuffers {
-        let Self { keys, answer_values, other_keys, other_answer_values, histograms, .. } = self;
-        SortBuffers::of([keys, answer_values, other_keys, other_answer_values, histograms])
+        let Self { keys, answer_values, other_keys, other_answer_values, histograms, answer_digit_sums, .. } = self;
+        SortBuffers::of([keys, answer_values, other_keys, other_answer_values, histograms, answer_digit_sums])
+    }
+
+    /// Records the clearing of what the sorts add to, before the passes that sort.
+    pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
+        self.query_lists().record_clear(encoder);
+        self.answer_lists().record_clear(encoder);
     }
 }
 
@@ -502,7 +513,7 @@ impl Query {
         let own = vec![("query", params.all()), ("cube", cube.all()), ("queries", queries)];
         self.kernel(&ORDER).dispatch(pass, query_count.div_ceil(256), &[own, lists.bound()].concat());
         match sort {
-            Some(sort) => sort.record_pairs(pass, &buffers.query_counts, query_count, &lists, PLACE_BITS).values,
+            Some(sort) => sort.record_pairs(pass, &buffers.query_counts, query_count, lists, PLACE_BITS).values,
             None => lists.values,
         }
     }
@@ -549,7 +560,7 @@ impl Query {
     ) {
         let most = box_count.max(batch.said.query_count);
         if let Some(sort) = sort {
-            self.canonical.record(pass, sort, most, &buffers.answer_counts, &buffers.answer_lists(), &buffers.pairs);
+            self.canonical.record(pass, sort, most, &buffers.answer_counts, buffers.answer_lists(), &buffers.pairs);
         }
         if listed == Listed::Cross {
             let bound = [vec![("window", window.all())], batch.bound(buffers)].concat();

@@ -97,6 +97,7 @@ impl Prepared<'_> {
         let buffers = &self.buffers;
         let rounds = self.params.len() * size_of::<Round>();
         encoder.clear_buffer(buffers.rounds.raw(), 0, Some(rounds as u64));
+        buffers.record_clear(encoder);
         if self.is_sorted {
             buffers.query_counts.record_write(gpu, encoder, &[sort_counts(self.query_count)])?;
         }

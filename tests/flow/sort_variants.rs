@@ -1,12 +1,8 @@
 //! Every variant of the sort gives the same pairs in the same order, and a device gets one that it can run.
 
 use crate::common::*;
-use broadsweep::internals::constants::THREE_PASS_BITS;
 use broadsweep::internals::grid::{self, sort, sort_variant};
-use broadsweep::internals::layout::Params;
-use broadsweep::internals::mirror;
 use broadsweep::{BroadPhase, CellSize, Error, Gpu, Options, PairOrder, SortVariant};
-use bytemuck::Zeroable;
 use laboratory::scenes::Kind;
 
 /// Returns the variants that the device can run.
@@ -18,7 +14,7 @@ fn variants() -> impl Iterator<Item = SortVariant> {
 #[ignore = "long"]
 fn every_variant_gives_the_same_bytes() {
     let orders = [PairOrder::Sweep, PairOrder::Canonical];
-    // Keys of 8 to 32 bits, and numbers of boxes with an even and an odd number of digits.
+    // Numbers of boxes with an even and an odd number of digits.
     let scenes = [(Kind::Uniform, 0), (Kind::Uniform, 1), (Kind::Uniform, 200), (Kind::Uniform, 9000)];
     let scenes = scenes.into_iter().chain([(Kind::Pile, 4000), (Kind::Uniform, 80_000), (Kind::Diagonal, 3000)]);
     for (kind, n) in scenes {
@@ -39,21 +35,6 @@ fn every_variant_gives_the_same_bytes() {
             }
         }
     }
-}
-
-#[test]
-fn scenes_have_keys_of_even_and_of_odd_numbers_of_steps_and_of_three_large_ones() {
-    let bits = |kind: Kind, n| {
-        let boxes = kind.generate(n, 1);
-        let params = Params { box_count: boxes.len() as u32, entry_capacity: 1 << 20, ..Params::zeroed() };
-        let bounds = mirror::pca::bounds(&boxes);
-        let moments = mirror::pca::moments(&boxes, &bounds);
-        mirror::frame::choose(&params, &boxes, &bounds, &moments).key_bits
-    };
-    let widths =
-        [(Kind::Uniform, 9000), (Kind::Uniform, 80_000), (Kind::Diagonal, 3000)].map(|(kind, n)| bits(kind, n));
-    // Three steps of eight bits; three of nine, or four of eight; four of either.
-    assert_eq!(widths, [24, THREE_PASS_BITS, 32]);
 }
 
 /// Makes a device without features.

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use broadsweep::internals::brute_force;
-use broadsweep::internals::constants::SORT_STEPS;
+use broadsweep::internals::constants::{BALLOT_BITS, BALLOT_LANES, KEY_BITS, RADIX_BITS, SHORT_BALLOT_BITS};
 use broadsweep::internals::gpu::buffers::{Buffer, Constants};
 use broadsweep::internals::gpu::kernel::{Kernel, Pass, Source};
 use broadsweep::{
@@ -46,9 +46,13 @@ fn a_call_dispatches_as_often_as_the_documents_say() {
         gpu.dispatch_count().since(before)
     };
     let (few, swept) = (taken(SortVariant::Portable, ALL_PAIRS), taken(SortVariant::Portable, SWEEP));
-    // A step is one pass of three kernels by subgroups, and two without.
-    let by_subgroups = swept.total() - 3 * u64::from(SORT_STEPS);
-    assert!(!device.has_subgroups() || taken(SortVariant::Subgroup, SWEEP).total() == by_subgroups);
+    // A pass is two kernels.
+    let passes = |bits| u64::from(KEY_BITS.div_ceil(bits));
+    let with_digits = |bits| swept.total() - 2 * (passes(RADIX_BITS) - passes(bits));
+    let is_wide = device.adapter_info().subgroup_min_size >= BALLOT_LANES;
+    let own = with_digits(if is_wide { BALLOT_BITS } else { SHORT_BALLOT_BITS });
+    assert!(!device.has_subgroups() || taken(SortVariant::Subgroup, SWEEP).total() == own);
+    let by_subgroups = with_digits(BALLOT_BITS);
     let (few, portable, indirect) = (few.total(), swept.total(), swept.indirect);
     let document = include_str!("../../docs/decisions.md").split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [

@@ -10,6 +10,7 @@ use broadsweep::internals::mirror;
 use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
+use crate::bin_level::grouped;
 use crate::inputs::{Random, any_box, lattice, mixed, ordinary};
 use crate::*;
 
@@ -18,7 +19,8 @@ pub static BIN: LazyLock<Bin> = LazyLock::new(|| Bin::new(gpu()));
 /// Returns the mirror's frame.
 pub fn frame_of(boxes: &[Aabb], axis: u32, cell: Option<f32>) -> Frame {
     let (cell_mode, cell_size) = cell.map_or((CELL_AUTO, 0.0), |size| (CELL_FIXED, size));
-    let params = Params { box_count: boxes.len() as u32, axis, cell_mode, cell_size, ..Params::zeroed() };
+    let params =
+        Params { box_count: boxes.len() as u32, axis, cell_mode, cell_size, key_bits: KEY_BITS, ..Params::zeroed() };
     let bounds = mirror::pca::bounds(boxes);
     mirror::frame::choose(&params, boxes, &bounds, &mirror::pca::moments(boxes, &bounds))
 }
@@ -54,15 +56,17 @@ fn count(boxes: &[Aabb], frame: &Frame) -> Counted {
         cells: poisoned(boxes.len()),
         box_ends: poisoned(boxes.len()),
         block_counts: poisoned(blocks * BIN_COUNTS as usize),
-        bin_offsets: poisoned(blocks),
+        group_counts: guarded(&vec![0; blocks.div_ceil(BIN_GROUP as usize) * BIN_COUNTS as usize]),
     };
     let n = boxes.len() as u32;
     let params = uniform(Params { box_count: n, ..Params::zeroed() });
     let (input, frame) = (upload(boxes), uniform(*frame));
     run(|pass| BIN.record_count(pass, n, None, &params, input.all(), no_filters(), &frame, &upload(&[[0; 4]]), &bins));
-    assert!(written(&bins.bin_offsets).iter().all(is_poison));
     let (cells, positions) = unpacked(&bins);
-    Counted { cells, positions, block_counts: written(&bins.block_counts) }
+    let block_counts = written(&bins.block_counts);
+    let (blocks, _) = block_counts.as_chunks();
+    assert_eq!(written(&bins.group_counts), grouped(blocks).as_flattened());
+    Counted { cells, positions, block_counts }
 }
 
 /// Returns the interval of a box on a direction in double precision, where nothing is lost.

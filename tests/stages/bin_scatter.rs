@@ -2,11 +2,12 @@
 
 use broadsweep::internals::constants::*;
 use broadsweep::internals::grid::bin::Bins;
-use broadsweep::internals::layout::{Counts, Frame, Params, dispatch_size};
+use broadsweep::internals::layout::{Counts, Frame, Params};
 use broadsweep::internals::mirror;
 use proptest::prelude::*;
 
 use crate::bin_count::{BIN, ends_of, packed};
+use crate::bin_level::grouped;
 use crate::inputs::Random;
 use crate::*;
 
@@ -46,55 +47,60 @@ fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> mirror::bin::Entries 
         .collect();
     let mut merged = positions.clone();
     let expected = mirror::bin::scatter(cells, &mut merged, frame, level);
-    let mut before = [0; 4];
-    let mut bin_offsets = Vec::new();
-    for block in cells.chunks(BIN_BLOCK as usize) {
-        bin_offsets.push(before);
-        for &cells in block {
-            if mirror::bin::is_giant(cells, level, frame) {
-                before[1] += 1;
-            } else if mirror::bin::is_binned(cells) {
-                before[0] += mirror::bin::cell_count(cells, level, frame);
-            } else {
-                before[2] += 1;
-            }
-        }
-    }
-
-    let params = uniform(Params { box_count: n, ..Params::zeroed() });
-    let frame_bits = frame.key_bits;
-    let frame = upload(&[*frame]);
-    let (cells_in, ends_in) = packed(cells, &positions);
-    let bins = Bins {
-        cells: upload(&cells_in),
-        box_ends: guarded(&ends_in),
-        block_counts: poisoned(0),
-        bin_offsets: upload(&bin_offsets),
-    };
-    let counts = guarded(&[Counts { level, ..poison() }]);
+    let params = at_level(n, level);
+    let bins = bins(cells, &positions, level, frame);
+    let frame = uniform(*frame);
+    let counts = guarded(&[poison::<Counts>()]);
     let keys = poisoned(expected.keys.len());
     let entries = poisoned(expected.entries.len());
     let giants = poisoned(expected.giants.len());
-    // For an even number of steps of the sort, or an odd one.
-    let odd = frame_bits / STEP_BITS % 2;
-    let sizes = dispatches(|sizes| {
-        sizes.bin_scatter = [[0; 3]; 2];
-        sizes.bin_scatter[odd as usize] = dispatch_size(n.div_ceil(BIN_BLOCK));
-    });
-    let none = poisoned(0);
-    let mut starts = [(&none, &none); 2];
-    starts[odd as usize] = (&keys, &entries);
-    run(|pass| BIN.record_scatter(pass, &params, &frame, &bins, &counts, &sizes, starts, &giants));
-    written(&none);
+    run(|pass| BIN.record_scatter(pass, n, None, &params, &frame, &bins, &counts, (&keys, &entries), &giants));
     assert_eq!(written(&bins.box_ends), ends_of(&merged));
     assert_eq!(written(&keys), expected.keys);
     assert_eq!(written(&entries), expected.entries);
     assert_eq!(written(&giants), expected.giants);
-    let mut counted = Counts { level, ..poison() };
+    let mut counted = poison::<Counts>();
+    if n > 0 {
+        let is_invalid = |own: &&[i32; 4]| **own == mirror::bin::CELLS_OF_INVALID;
+        counted.level = level;
+        counted.entry_count = expected.entries.len() as u32;
+        counted.giant_count = expected.giants.len() as u32;
+        counted.invalid_count = cells.iter().filter(is_invalid).count() as u32;
+    }
     let places = counted.first_invalid.iter_mut().zip(&expected.first_invalid);
     places.for_each(|(place, &index)| *place = [index, 0, 0, 0]);
     assert_eq!(written(&counts), [counted]);
     expected
+}
+
+/// Parameters with which the level is this one, where the counts are those of [`bins`].
+fn at_level(box_count: u32, level: u32) -> Buffer<Params> {
+    uniform(Params { box_count, entry_capacity: if level < LEVELS - 1 { MAX_ENTRIES } else { 0 }, ..Params::zeroed() })
+}
+
+/// Makes what `bin_count` writes of these cells, but for the counts of other levels: those have more entries than fit.
+fn bins(cells: &[[i32; 4]], positions: &[[u32; 4]], level: u32, frame: &Frame) -> Bins {
+    let mut blocks = vec![[0; BIN_COUNTS as usize]; cells.len().div_ceil(BIN_BLOCK as usize)];
+    for (block, cells) in blocks.iter_mut().zip(cells.chunks(BIN_BLOCK as usize)) {
+        block[..LEVELS as usize].fill(1 << 26);
+        block[level as usize] = 0;
+        for &own in cells {
+            if mirror::bin::is_giant(own, level, frame) {
+                block[(LEVELS + level) as usize] += 1;
+            } else if mirror::bin::is_binned(own) {
+                block[level as usize] += mirror::bin::cell_count(own, level, frame);
+            } else {
+                block[2 * LEVELS as usize] += 1;
+            }
+        }
+    }
+    let (cells, ends) = packed(cells, positions);
+    Bins {
+        cells: upload(&cells),
+        box_ends: guarded(&ends),
+        block_counts: upload(blocks.as_flattened()),
+        group_counts: upload(grouped(&blocks).as_flattened()),
+    }
 }
 
 fn frame(cell_bits: [u32; 2], position_bits: u32, giant_cells: u32) -> Frame {
@@ -109,6 +115,16 @@ fn entries_and_giants_are_those_of_the_mirror_at_every_level() {
         for level in 0..LEVELS {
             check(&cells, &frame([10, 10], 12, 64), level);
         }
+    }
+}
+
+#[test]
+#[ignore = "long"]
+fn entries_of_more_blocks_than_a_group_follow_each_other() {
+    let n = (2 * BIN_GROUP + 3) * BIN_BLOCK + 5;
+    let cells = random_cells(n, 3, 20, 9);
+    for level in [0, 3] {
+        check(&cells, &frame([10, 10], 12, 64), level);
     }
 }
 
@@ -160,23 +176,14 @@ fn footprints_in_merged_cells_are_the_same_places_in_larger_steps() {
     let edges = [-CELL_REACH, -257, -256, -255, -65, -64, -1, 0, 1, 63, 64, 255, 256, CELL_REACH - 1];
     cells.extend(edges.iter().flat_map(|&u| edges.map(|v| [u, v, u + 1, v + 1])));
     let positions: Vec<_> = cells.iter().map(|_| [0, 0, any_footprint(&mut random), 0]).collect();
-    let (cells_in, ends_in) = packed(&cells, &positions);
+    let (_, ends_in) = packed(&cells, &positions);
     for level in 0..LEVELS {
         let host = frame([10, 10], 12, 64);
-        let bins = Bins {
-            cells: upload(&cells_in),
-            box_ends: guarded(&ends_in),
-            block_counts: poisoned(0),
-            bin_offsets: upload(&vec![[0; 4]; cells.len().div_ceil(BIN_BLOCK as usize)]),
-        };
+        let bins = bins(&cells, &positions, level, &host);
         let (n, most) = (cells.len() as u32, 64 * cells.len());
-        let params = uniform(Params { box_count: n, ..Params::zeroed() });
-        let counts = guarded(&[Counts { level, ..poison() }]);
+        let (params, input, counts) = (at_level(n, level), uniform(host), guarded(&[poison::<Counts>()]));
         let (keys, entries, giants) = (poisoned(most), poisoned(most), poisoned(most));
-        let input = upload(&[host]);
-        let sizes = dispatches(|sizes| sizes.bin_scatter = [dispatch_size(n.div_ceil(BIN_BLOCK)), [0; 3]]);
-        let starts = [(&keys, &entries); 2];
-        run(|pass| BIN.record_scatter(pass, &params, &input, &bins, &counts, &sizes, starts, &giants));
+        run(|pass| BIN.record_scatter(pass, n, None, &params, &input, &bins, &counts, (&keys, &entries), &giants));
         let shift = LEVEL_SHIFTS[level as usize];
         for ((own, before), after) in cells.iter().zip(&ends_in).zip(written(&bins.box_ends)) {
             if !mirror::bin::is_binned(*own) || mirror::bin::is_giant(*own, level, &host) {

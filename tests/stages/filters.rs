@@ -41,8 +41,15 @@ fn check_worlds(boxes: &[Aabb], world_count: u32, cell: f32) {
     let n = boxes.len() as u32;
     let worlds = numbered(world_count, boxes.len(), u64::from(n));
     let bounds = mirror::pca::bounds(boxes);
-    let host =
-        Params { box_count: n, axis: AXIS_X, cell_mode: CELL_FIXED, cell_size: cell, world_count, ..Params::zeroed() };
+    let host = Params {
+        box_count: n,
+        axis: AXIS_X,
+        cell_mode: CELL_FIXED,
+        cell_size: cell,
+        world_count,
+        key_bits: KEY_BITS,
+        ..Params::zeroed()
+    };
     let host_frame = mirror::frame::choose(&host, boxes, &bounds, &mirror::pca::moments(boxes, &bounds));
     let (params, input, frame) = (uniform(host), upload(boxes), uniform(host_frame));
     let lists = lists(&worlds);
@@ -62,7 +69,7 @@ fn check_worlds(boxes: &[Aabb], world_count: u32, cell: f32) {
         cells: poisoned(boxes.len()),
         box_ends: poisoned(boxes.len()),
         block_counts: poisoned(blocks * BIN_COUNTS as usize),
-        bin_offsets: poisoned(blocks),
+        group_counts: upload(&[0; BIN_COUNTS as usize]),
     };
     let ranges = upload(&mirror);
     run(|pass| BIN.record_count(pass, n, None, &params, input.all(), &lists, &frame, &ranges, &bins));

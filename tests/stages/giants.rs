@@ -72,6 +72,7 @@ impl Scene {
             other_keys: row_bounds,
             other_entries: poisoned(0),
             histograms: poisoned(0),
+            digit_sums: poisoned(0),
         }
     }
 
@@ -136,7 +137,7 @@ impl Scene {
 
     pub fn bins(&self) -> Bins {
         let (cells, _) = packed(&self.cells, &vec![[0; 4]; self.cells.len()]);
-        Bins { cells: upload(&cells), box_ends: poisoned(0), block_counts: poisoned(0), bin_offsets: poisoned(0) }
+        Bins { cells: upload(&cells), box_ends: poisoned(0), block_counts: poisoned(0), group_counts: poisoned(0) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! `Grid`: a consumer's view of a whole build, and which build it holds.
 
+use broadsweep::internals::constants::KEY_BITS;
 use broadsweep::internals::filters::device::FilterSet;
 use broadsweep::internals::grid::{Build, Grid, GridKernels, GridRoom};
 use broadsweep::internals::layout::{Counts, Frame, Params};
@@ -14,14 +15,19 @@ fn build(grid: &mut Grid, kernels: &GridKernels, boxes: &[Aabb]) -> Build {
     let _turn = turn();
     let filters = FilterSet::new(gpu(), Filters::default()).unwrap();
     let n = boxes.len() as u32;
-    let params = uniform(Params { box_count: n, entry_capacity: grid.entries.keys.len() as u32, ..Params::zeroed() });
+    let params = uniform(Params {
+        box_count: n,
+        entry_capacity: grid.entries.keys.len() as u32,
+        key_bits: KEY_BITS,
+        ..Params::zeroed()
+    });
     let input = upload(boxes);
     let mut encoder = gpu().device().create_command_encoder(&CommandEncoderDescriptor::default());
     grid.record_clear(&mut encoder, &filters);
     let mut pass = Pass::begin(gpu(), &mut encoder);
     let capacity = grid.entries.keys.len() as u32;
     let build = grid
-        .record_build(&mut pass, kernels, n, None, capacity, &params, input.all(), &filters, &filters.lists)
+        .record_build(&mut pass, kernels, n, None, capacity, KEY_BITS, &params, input.all(), &filters, &filters.lists)
         .unwrap();
     pass.finish().unwrap();
     drop(pass);

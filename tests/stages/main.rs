@@ -5,7 +5,7 @@
 //! tolerance that each test states. Without an adapter the tests fail.
 
 mod bin_count;
-mod bin_scan;
+mod bin_level;
 mod bin_scatter;
 #[path = "../common/doubles.rs"]
 mod doubles;

@@ -31,7 +31,7 @@ fn check(pairs: &[Pair], box_count: u32) {
     let scratch = vec![u32::MAX; pairs.len()];
     let lists = lists(&scratch, &scratch);
     let list = guarded(pairs);
-    run(|pass| ORDER.record(pass, &SORT, box_count, &counts, &lists, &list));
+    run(|pass| ORDER.record(pass, &SORT, box_count, &counts, lists.clone(), &list));
     let mut expected = pairs.to_vec();
     expected.sort_unstable();
     assert_eq!(written(&list), expected, "{n} pairs of {box_count} boxes");
@@ -75,8 +75,8 @@ fn pairs_are_split_and_joined_as_by_the_mirror() {
         let expected = mirror::order::split(&pairs);
         let counts = upload(&[Counts { written: n, ..Counts::zeroed() }]);
         for size in [dispatch_size(n.div_ceil(256)), in_columns(n.div_ceil(256))] {
-            let sizes = dispatches(|sizes| sizes.entries = size);
-            let offset = std::mem::offset_of!(broadsweep::internals::layout::Dispatches, entries);
+            let sizes = dispatches(|sizes| sizes.sweep_test = size);
+            let offset = std::mem::offset_of!(broadsweep::internals::layout::Dispatches, sweep_test);
             let (list, keys, values) = (upload(&pairs), poisoned::<u32>(pairs.len()), poisoned::<u32>(pairs.len()));
             let buffers =
                 [("counts", counts.all()), ("pairs", list.all()), ("keys", keys.all()), ("values", values.all())];

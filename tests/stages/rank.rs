@@ -47,16 +47,15 @@ fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u
     let frame = upload(&[frame(position_bits)]);
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
     let (keys, entries, positions) = (upload(keys), upload(entries), upload(&ends_of(positions)));
-    let sizes = [dispatch_size(n.div_ceil(256)), in_columns(n.div_ceil(256))];
-    for size in sizes {
-        let sizes = dispatches(|sizes| sizes.entries = size);
+    // More workgroups than there are entries for do nothing.
+    for capacity in [n, 2 * n + 10_000] {
         let path = Path {
             stretches: poisoned(stretches.len()),
             footprints: poisoned(n as usize),
             path_sums: poisoned(0),
             path_bases: poisoned(0),
         };
-        run(|pass| RANK.record(pass, &frame, &counts, &sizes, &keys, &entries, &positions, &path));
+        run(|pass| RANK.record(pass, capacity, &frame, &counts, &keys, &entries, &positions, &path));
         assert_eq!(written(&path.stretches), stretches);
         assert_eq!(written(&path.footprints), footprints);
     }
@@ -198,7 +197,6 @@ fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
     let keys: Vec<u32> = (0..n).collect();
     let positions = with_footprints(&(0..1 << 16).map(|i| [i, (i + i % 7).min(0xffff)]).collect::<Vec<_>>());
     let entries: Vec<u32> = keys.iter().map(|rank| (rank % (1 << 16)) | ((rank % 16) << 28)).collect();
-    let sizes = dispatches(|sizes| sizes.entries = dispatch_size(n.div_ceil(256)));
     let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
     let path = Path {
         stretches: poisoned(n.next_multiple_of(ENTRY_STRIDE) as usize),
@@ -210,7 +208,7 @@ fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
     let frame_in = upload(&[frame(16)]);
     let ends = mirror::rank::ends(&frame(16), &keys, &entries, &positions);
     let expected = stretches(&frame(16), &keys, &entries, &positions, &ends);
-    run(|pass| RANK.record(pass, &frame_in, &counts, &sizes, &keys_in, &entries_in, &positions_in, &path));
+    run(|pass| RANK.record(pass, n, &frame_in, &counts, &keys_in, &entries_in, &positions_in, &path));
     for (rank, (end, expected)) in written(&path.stretches).iter().zip(&expected).enumerate() {
         assert!(end == expected, "{end:x} at rank {rank} instead of {expected:x}");
     }

@@ -1,6 +1,5 @@
 //! `sort`: the whole of it and each of its kernels.
 
-use std::mem::offset_of;
 use std::sync::LazyLock;
 
 use broadsweep::SortVariant;
@@ -9,7 +8,7 @@ use broadsweep::internals::gpu::kernel::{Kernel, Source};
 use broadsweep::internals::grid::sort::{self, Sort, SortBuffers};
 use broadsweep::internals::grid::sort_variant;
 use broadsweep::internals::grid::{self};
-use broadsweep::internals::layout::{Counts, Dispatches, SortPass, dispatch_size};
+use broadsweep::internals::layout::{Counts, SortPass};
 use broadsweep::internals::mirror;
 use proptest::prelude::*;
 
@@ -37,6 +36,8 @@ fn poisoned_lists(n: usize) -> SortBuffers {
         other_keys: poisoned(n),
         other_values: poisoned(n),
         histograms: poisoned(sort::histogram_words(n as u64) as usize),
+        digit_sums: guarded(&vec![0; sort::digit_sum_words(n as u64) as usize]),
+        passes: 0,
     }
 }
 
@@ -45,6 +46,7 @@ fn sorted(lists: &SortBuffers) -> (Vec<u32>, Vec<u32>) {
     written(&lists.other_keys);
     written(&lists.other_values);
     written(&lists.histograms);
+    written(&lists.digit_sums);
     (written(&lists.keys), written(&lists.values))
 }
 
@@ -68,29 +70,24 @@ fn check(keys: &[u32], key_bits: u32) {
     let values: Vec<u32> = (0..n).collect();
 
     for sort in &*SORTS {
-        let step_bits = sort.digit_bits().max(STEP_BITS);
-        let steps = key_bits.div_ceil(step_bits);
         let context = format!("{n} keys, {key_bits} bits, {:?}", sort.variant());
-        let expected = sorted_by(keys, &values, steps * step_bits);
-        // More workgroups than there are tiles do nothing.
+        // Any number of bits, also one that is no multiple of a digit's: the digit they end in counts whole.
+        let expected = sorted_by(keys, &values, key_bits.next_multiple_of(sort.digit_bits()));
+        // More workgroups than there are sections do nothing.
         for capacity in [n, 2 * n + 10_000] {
             // The number of the other kind is wrong on purpose.
-            let key_bits = steps * step_bits;
-            let counts = upload(&[Counts { entry_count: n, written: n / 2 + 7, key_bits, ..Counts::zeroed() }]);
+            let counts = upload(&[Counts { entry_count: n, written: n / 2 + 7, ..Counts::zeroed() }]);
             let entries = poisoned_lists(keys.len());
-            let (keys_in, values_in) = sort.starts(&entries)[steps as usize % 2];
+            let (keys_in, values_in) = sort.start(&entries, key_bits);
             keys_in.write(gpu(), keys);
             values_in.write(gpu(), &values);
-            run(|pass| sort.record_entries(pass, &counts, capacity, &entries));
+            run(|pass| sort.record_entries(pass, &counts, capacity, &entries, key_bits));
             assert_eq!(sorted(&entries), expected, "as entries: {context}");
-        }
-        // Any number of bits, also one that is no multiple of a digit's: the digit they end in counts whole.
-        let counts = upload(&[Counts { entry_count: n / 2 + 7, written: n, ..Counts::zeroed() }]);
-        for capacity in [n, 2 * n + 10_000] {
+
+            let counts = upload(&[Counts { entry_count: n / 2 + 7, written: n, ..Counts::zeroed() }]);
             let pairs = lists(keys, &values);
             let mut result = pairs.clone();
-            run(|pass| result = sort.record_pairs(pass, &counts, capacity, &pairs, key_bits));
-            let expected = sorted_by(keys, &values, key_bits.next_multiple_of(sort.digit_bits()));
+            run(|pass| result = sort.record_pairs(pass, &counts, capacity, pairs, key_bits));
             assert_eq!(sorted(&result), expected, "as pairs: {context}");
         }
     }
@@ -104,7 +101,7 @@ fn random_keys(n: u32, mask: u32, seed: u64) -> Vec<u32> {
 #[test]
 fn random_keys_are_sorted_at_every_size_and_width() {
     for n in SIZES.into_iter().chain([4095, 4096, 4097, 8192, 12_345]) {
-        for key_bits in [8, 16, 24, THREE_PASS_BITS, 32] {
+        for key_bits in [8, 16, KEY_BITS, 32] {
             check(&random_keys(n, u32::MAX >> (32 - key_bits), u64::from(n)), key_bits);
         }
     }
@@ -112,7 +109,7 @@ fn random_keys_are_sorted_at_every_size_and_width() {
 
 #[test]
 fn bits_above_the_key_do_not_count() {
-    for key_bits in [8, 16, 24, THREE_PASS_BITS] {
+    for key_bits in [8, 16, 24, KEY_BITS] {
         check(&random_keys(5000, u32::MAX, 1), key_bits);
     }
 }
@@ -136,11 +133,15 @@ fn keys_in_order_and_in_reverse_are_sorted() {
 }
 
 #[test]
+fn more_sections_than_a_group_are_sorted() {
+    check(&random_keys(SECTION_GROUP * SORT_TILE + 5, u32::MAX, 4), 16);
+}
+
+#[test]
 #[ignore = "long"]
-fn more_tiles_than_a_piece_of_the_scan_are_sorted() {
-    check(&random_keys(300_000, u32::MAX, 4), 32);
-    // 513 tiles, one more than a piece.
-    check(&random_keys(2_097_153, 0xffff, 5), 16);
+fn sections_of_several_tiles_are_sorted() {
+    // The last of 700 sections has one tile of two, which is not full.
+    check(&random_keys(1399 * SORT_TILE - 3, 0xffff, 5), 16);
 }
 
 #[test]
@@ -169,16 +170,6 @@ fn two_digits_in_turn_and_keys_of_high_bits_only_are_sorted() {
 }
 
 #[test]
-fn nothing_is_sorted_where_no_pass_is_needed() {
-    for sort in &*SORTS {
-        let lists = lists(&[3, 2, 1], &[4, 5, 6]);
-        let counts = upload(&[Counts { entry_count: 3, ..Counts::zeroed() }]);
-        run(|pass| sort.record_entries(pass, &counts, 3, &lists));
-        assert_eq!(sorted(&lists), (vec![3, 2, 1], vec![4, 5, 6]));
-    }
-}
-
-#[test]
 fn pairs_are_sorted_by_no_more_bits_than_are_asked_for() {
     let (keys, values) = (random_keys(5000, u32::MAX, 7), (0..5000).collect::<Vec<_>>());
     let counts = upload(&[Counts { written: 5000, ..Counts::zeroed() }]);
@@ -186,7 +177,7 @@ fn pairs_are_sorted_by_no_more_bits_than_are_asked_for() {
         for bits in [1, 4, 5, 9, 13, 20, 21, 32] {
             let pairs = lists(&keys, &values);
             let mut result = pairs.clone();
-            run(|pass| result = sort.record_pairs(pass, &counts, 5000, &pairs, bits));
+            run(|pass| result = sort.record_pairs(pass, &counts, 5000, pairs, bits));
             let expected = sorted_by(&keys, &values, bits.next_multiple_of(sort.digit_bits()));
             assert_eq!(sorted(&result), expected, "{bits} bits, {:?}", sort.variant());
         }
@@ -194,101 +185,59 @@ fn pairs_are_sorted_by_no_more_bits_than_are_asked_for() {
 }
 
 #[test]
-fn histograms_are_counted_and_scanned_tile_by_tile() {
-    let (count, scan) = (Kernel::new(gpu(), &sort::COUNT), Kernel::new(gpu(), &sort::SCAN));
-    // The last one has a tile more than two pieces of the scan, which take turns in workgroup memory.
+fn a_list_is_sorted_by_two_keys_between_two_clears() {
+    let (keys, values) = (random_keys(5000, 0x3ff, 8), random_keys(5000, u32::MAX, 9));
+    let counts = upload(&[Counts { written: 5000, ..Counts::zeroed() }]);
+    let mut expected: Vec<_> = values.iter().zip(&keys).collect();
+    expected.sort();
+    for sort in &*SORTS {
+        let pairs = lists(&keys, &values);
+        let mut result = pairs.clone();
+        run(|pass| {
+            let by_key = sort.record_pairs(pass, &counts, 5000, pairs, 32);
+            result = sort.record_pairs(pass, &counts, 5000, by_key.swapped(), 32);
+        });
+        let (values, keys) = sorted(&result);
+        assert!(values.iter().zip(&keys).eq(expected.iter().copied()), "{:?}", sort.variant());
+    }
+}
+
+#[test]
+fn digits_are_counted_section_by_section_and_group_by_group() {
+    let count = Kernel::new(gpu(), &sort::COUNT);
+    // The last one has sections of two tiles.
     for n in SIZES.into_iter().chain([4096, 4097, 100_000, 4_194_305]) {
         for (shift, digit_bits) in [(0, 4), (4, 4), (28, 4), (0, 8), (24, 8), (0, 9), (23, 9)] {
             let keys = random_keys(n, u32::MAX, 6);
             let tiles = n.div_ceil(SORT_TILE);
-            // Of entries: laid out for keys of four steps.
-            let sort_pass =
-                uniform(SortPass { shift: shift + 4 * digit_bits.max(8) - 28, of_pairs: 0, digit_bits, unused: 0 });
-            let counts = upload(&[Counts { entry_count: n, key_bits: 28, ..Counts::zeroed() }]);
-            let keys_in = guarded(&keys);
+            let length = SORT_TILE * tiles.div_ceil(SORT_SECTIONS);
             let radix = 1 << digit_bits;
-            let histograms = poisoned::<u32>((tiles * radix + radix) as usize);
-            let buffers = || {
-                [
-                    ("sort_pass", sort_pass.all()),
-                    ("counts", counts.all()),
-                    ("keys_in", keys_in.all()),
-                    ("histograms", histograms.all()),
-                ]
+            let sort_pass = uniform(SortPass { shift, of_pairs: 0, digit_bits, unused: 0 });
+            let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
+            let keys_in = guarded(&keys);
+            let by_section: Vec<_> = keys
+                .chunks(length.max(1) as usize)
+                .map(|section| mirror::sort::count(section, shift, digit_bits))
+                .collect();
+            let sum = |group: &[Vec<u32>]| {
+                (0..radix as usize).map(|digit| group.iter().map(|own| own[digit]).sum()).collect()
             };
-            let size = if shift == 0 { dispatch_size(tiles) } else { in_columns(tiles) };
-            let sizes = dispatches(|sizes| sizes.entries = size);
-            run(|pass| count.dispatch_indirect(pass, sizes.raw(), offset_of!(Dispatches, entries), &buffers()));
-            let by_tile = counts_by_tile(&keys, shift, digit_bits);
-            let of_digit = |digit: usize| by_tile.iter().map(move |counts| counts[digit]);
-            let expected = by_tile.concat();
-            let (counted, behind) = split(&histograms, radix);
-            assert_eq!(counted, expected, "{n} keys, shift {shift}");
-            assert_eq!(behind, vec![u32::MAX; radix as usize], "{n} keys, shift {shift}");
-            if digit_bits == RADIX_BITS {
-                let mirrored = keys.chunks(SORT_TILE as usize).map(|tile| mirror::sort::count(tile, shift).to_vec());
-                assert_eq!(by_tile, mirrored.collect::<Vec<_>>());
-            }
-
-            // Enough workgroups, or too many, of which some have no digit.
-            let most_tiles = if shift == 0 { tiles } else { tiles + 600 };
-            run(|pass| scan.dispatch(pass, sort::scan_groups(most_tiles, digit_bits), &buffers()));
-            let mut running = vec![0; radix as usize];
-            let scanned = by_tile.iter().flat_map(|counts| {
-                let before = running.clone();
-                running.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-                before
-            });
-            let totals: Vec<u32> = (0..radix as usize).map(|digit| of_digit(digit).sum()).collect();
-            let (found, behind) = split(&histograms, radix);
-            assert_eq!(found, scanned.collect::<Vec<u32>>(), "{n} keys, shift {shift}");
-            if tiles > 0 {
-                assert_eq!(behind, totals, "{n} keys, shift {shift}");
-            }
-            if digit_bits == RADIX_BITS {
-                let mut histogram = mirror::sort::count(&keys, shift);
-                assert_eq!(totals, histogram);
-                mirror::sort::scan(&mut histogram);
-                let places = totals.iter().scan(0, |running, count| Some(std::mem::replace(running, *running + count)));
-                assert_eq!(places.collect::<Vec<_>>(), histogram);
-            }
+            let by_group: Vec<Vec<u32>> = by_section.chunks(SECTION_GROUP as usize).map(sum).collect();
+            let histograms = poisoned::<u32>(by_section.len() * radix as usize);
+            let digit_sums = guarded(&vec![0; by_group.len() * radix as usize]);
+            let buffers = [
+                ("sort_pass", sort_pass.all()),
+                ("counts", counts.all()),
+                ("keys_in", keys_in.all()),
+                ("histograms", histograms.all()),
+                ("digit_sums", digit_sums.all()),
+            ];
+            // Enough workgroups, or too many.
+            let groups = by_section.len() as u32 + if shift == 0 { 0 } else { 600 };
+            run(|pass| count.dispatch(pass, groups, &buffers));
+            assert_eq!(written(&histograms), by_section.concat(), "{n} keys, shift {shift}");
+            assert_eq!(written(&digit_sums), by_group.concat(), "{n} keys, shift {shift}");
         }
-    }
-}
-
-/// Counts how often each digit occurs in each tile.
-fn counts_by_tile(keys: &[u32], shift: u32, digit_bits: u32) -> Vec<Vec<u32>> {
-    let count = |tile: &[u32]| {
-        let mut counts = vec![0; 1 << digit_bits];
-        tile.iter().for_each(|key| counts[(key >> shift) as usize % (1 << digit_bits)] += 1);
-        counts
-    };
-    keys.chunks(SORT_TILE as usize).map(count).collect()
-}
-
-/// Returns the rows of histograms, and the last `radix` words behind them.
-fn split(histograms: &Buffer<u32>, radix: u32) -> (Vec<u32>, Vec<u32>) {
-    let mut words = written(histograms);
-    let behind = words.split_off(words.len() - radix as usize);
-    (words, behind)
-}
-
-#[test]
-fn a_pass_that_is_left_out_is_not_scanned() {
-    let histograms = poisoned::<u32>(3 << 9);
-    // The second of four steps.
-    let cases = [1, 2, 3, 4].map(|steps| (steps, steps < 3));
-    let scan = Kernel::new(gpu(), &sort::SCAN);
-    for ((steps, is_left_out), digit_bits) in
-        cases.into_iter().flat_map(|case| [STEP_BITS, BALLOT_BITS].map(|bits| (case, bits)))
-    {
-        let key_bits = steps * digit_bits;
-        let sort_pass = uniform(SortPass { shift: digit_bits, of_pairs: 0, digit_bits, unused: 0 });
-        let counts = upload(&[Counts { entry_count: 8000, key_bits, ..Counts::zeroed() }]);
-        histograms.write(gpu(), &[1; 3 << 9]);
-        let buffers = [("sort_pass", sort_pass.all()), ("counts", counts.all()), ("histograms", histograms.all())];
-        run(|pass| scan.dispatch(pass, sort::scan_groups(2, digit_bits), &buffers));
-        assert_eq!(written(&histograms) == [1; 3 << 9], is_left_out, "{key_bits} bits");
     }
 }
 
@@ -347,7 +296,7 @@ proptest! {
         n in 0..10_000u32,
         mask in any::<u32>(),
         seed: u64,
-        key_bits in prop::sample::select(vec![8u32, 16, 24, THREE_PASS_BITS, 32]),
+        key_bits in prop::sample::select(vec![8u32, 16, 24, KEY_BITS, 32]),
     ) {
         check(&random_keys(n, mask, seed), key_bits);
     }

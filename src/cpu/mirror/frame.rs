@@ -88,11 +88,6 @@ fn variance_along(d: Vec3, spread: &Spread) -> f32 {
     ((d * d).dot(spread.squares) + 2.0 * (d * d.yzx()).dot(spread.products)).max(0.0)
 }
 
-fn covariance_of(d: Vec3, e: Vec3, spread: &Spread) -> f32 {
-    let mixed = d * e.yzx() + d.yzx() * e;
-    (d * e).dot(spread.squares) + mixed.dot(spread.products)
-}
-
 /// Returns, of d and -d, the one whose first large component is positive; see `frame_choose.wgsl`.
 fn upright(d: Vec3) -> Vec3 {
     let component = d.to_array().into_iter().find(|x| x.abs() > 0.55).unwrap_or(d.z);
@@ -155,24 +150,12 @@ fn best_axis(spread: &Spread, principal: Vec3) -> u32 {
     axis
 }
 
-/// Tells whether centroids along the sweep axis say where they are across it, since they lie along a line.
-fn is_correlated(spread: &Spread, axes: &[Vec3; 3]) -> bool {
-    let along = variance_along(axes[0], spread);
-    [axes[1], axes[2]].into_iter().any(|d| {
-        let wide = variance_along(d, spread);
-        let both = covariance_of(axes[0], d, spread);
-        both.abs() > 0.501 * along.sqrt() * wide.sqrt() + spread.error
-    })
-}
-
 /// Holds the axes of the grid.
 struct Axes {
     /// The axis that was taken; never [`AXIS_AUTO`].
     chosen: u32,
     /// The sweep axis, u and v.
     directions: [Vec3; 3],
-    /// Whether the boxes lie along a line that is oblique to them.
-    is_oblique: bool,
 }
 
 /// Decides the three axes.
@@ -195,7 +178,7 @@ fn choose_axes(asked: u32, total: &Moments) -> Axes {
         };
         std::array::from_fn(|j| Vec3::AXES[(k + j) % 3])
     };
-    Axes { chosen, directions, is_oblique: is_correlated(&spread, &directions) }
+    Axes { chosen, directions }
 }
 
 /// Returns USSCD's cell edge in units of the largest edge; see `frame_choose.wgsl`.
@@ -326,7 +309,8 @@ fn choose_grid(params: &Params, scene: &Scale, total: &Moments, axes: &Axes, sam
     set_cell(&mut frame, params, scene, total, samples);
     let ids = choose_ids(&frame, params, scene, samples);
     place_grid(&mut frame, &ids, samples);
-    choose_key(&mut frame, &ids, params, axes.is_oblique);
+    frame.key_bits = params.key_bits;
+    frame.position_bits = params.key_bits - frame.cell_bits[0] - frame.cell_bits[1];
     frame
 }
 
@@ -353,20 +337,17 @@ struct CellIds {
     bits: [u32; 2],
     /// Bits that only tell worlds apart.
     world: [u32; 2],
-    /// Cells where most boxes are.
-    occupied: f32,
 }
 
 /// Decides the key bits of the cells; see `frame_choose.wgsl`.
 fn choose_ids(frame: &Frame, params: &Params, scene: &Scale, samples: &Samples) -> CellIds {
-    let mut ids = CellIds { occupied: 1.0, ..CellIds::default() };
+    let mut ids = CellIds::default();
     for (k, plane) in [frame.plane_u, frame.plane_v].into_iter().enumerate() {
         let (low, high) = project(plane.into(), scene.low.into(), scene.high.into());
         let most = if samples.count > 0 { samples.range(CENTRES_U + k) * frame.inverse_cell } else { 0.0 };
         ids.low[k] = low;
         ids.fits[k] = bits_about((high - low) * frame.inverse_cell + 2.0);
         ids.bits[k] = ids.fits[k].min(bits_about(most + 2.0)).min(MAX_CELL_BITS);
-        ids.occupied *= (most + 1.0).min(1e6);
     }
     let worlds = params.world_count.max(1);
     let magnitude = bits_for((params.box_count / worlds) as f32 + 1.0);
@@ -374,7 +355,7 @@ fn choose_ids(frame: &Frame, params: &Params, scene: &Scale, samples: &Samples) 
     let mut world_bits = 0;
     if worlds > 1 {
         world_bits = bits_for(worlds as f32).min(MAX_WORLD_BITS);
-        most_bits = (most_bits + 3).min(WORLD_CELL_BITS - world_bits);
+        most_bits = (most_bits + 3).min(params.key_bits - MIN_POSITION_BITS - world_bits);
     }
     while ids.bits[0] + ids.bits[1] > most_bits {
         ids.bits[usize::from(ids.bits[0] <= ids.bits[1])] -= 1;
@@ -404,19 +385,6 @@ fn place_grid(frame: &mut Frame, ids: &CellIds, samples: &Samples) {
     }
     frame.tile_bits = ids.bits;
     frame.cell_bits = std::array::from_fn(|k| ids.bits[k] + ids.world[k]);
-}
-
-/// Decides the bits of the sort key; see `frame_choose.wgsl`.
-fn choose_key(frame: &mut Frame, ids: &CellIds, params: &Params, is_oblique: bool) {
-    let cell_bits: u32 = frame.cell_bits.iter().sum();
-    let cells = f32::min(ids.occupied * params.world_count.max(1) as f32, (1u32 << cell_bits) as f32);
-    let crowd = 64.0 * params.box_count as f32 / cells;
-    let wanted = cell_bits + bits_about(crowd).max(MIN_POSITION_BITS);
-    let has_room = cell_bits + MIN_POSITION_BITS <= THREE_PASS_BITS;
-    let of_three = has_room && wanted > 3 * STEP_BITS && wanted <= THREE_PASS_BITS + 1;
-    let whole = if of_three { THREE_PASS_BITS } else { wanted.next_multiple_of(STEP_BITS).min(32) };
-    frame.key_bits = if is_oblique { 32 } else { whole };
-    frame.position_bits = frame.key_bits - cell_bits;
 }
 
 /// Returns where a segment of the position scale starts, and quanta per unit length in it.

@@ -1,36 +1,30 @@
-//! Mirror of `sort`: a stable radix sort, four bits a pass. More bits a pass give the same order, so all variants have
+//! Mirror of `sort`: a stable radix sort, `RADIX_BITS` a pass. More bits a pass give the same order, so both variants have
 //! this mirror.
 
 use crate::constants::*;
 
-/// Counts how often each digit occurs.
-pub fn count(keys: &[u32], shift: u32) -> [u32; RADIX as usize] {
-    let mut histogram = [0; RADIX as usize];
+/// Counts how often each digit of so many bits occurs.
+pub fn count(keys: &[u32], shift: u32, digit_bits: u32) -> Vec<u32> {
+    let mut histogram = vec![0; 1 << digit_bits];
     for key in keys {
-        histogram[digit(*key, shift)] += 1;
+        histogram[digit(*key, shift, digit_bits)] += 1;
     }
     histogram
 }
 
-/// Returns where the keys of each digit go.
-pub fn scan(histogram: &mut [u32; RADIX as usize]) {
-    let mut running = 0;
-    for count in histogram {
-        running += std::mem::replace(count, running);
-    }
-}
-
-/// Moves each key and its value to the place of its digit; equal digits keep their order.
+/// Moves each key and its value to the place of its digit, of which `histogram` has the counts; equal digits keep their order.
 pub fn scatter(
     shift: u32,
-    offsets: &mut [u32; RADIX as usize],
+    histogram: &[u32],
     keys_in: &[u32],
     values_in: &[u32],
     keys_out: &mut [u32],
     values_out: &mut [u32],
 ) {
+    let digit_bits = histogram.len().ilog2();
+    let mut places: Vec<u32> = (0..histogram.len()).map(|digit| histogram[..digit].iter().sum()).collect();
     for (key, value) in keys_in.iter().zip(values_in) {
-        let place = &mut offsets[digit(*key, shift)];
+        let place = &mut places[digit(*key, shift, digit_bits)];
         keys_out[*place as usize] = *key;
         values_out[*place as usize] = *value;
         *place += 1;
@@ -45,14 +39,13 @@ pub fn sort(keys: &mut Vec<u32>, values: &mut Vec<u32>, bits: u32) {
     let mut other_values = vec![0; values.len()];
     for pass in 0..bits.div_ceil(RADIX_BITS) {
         let shift = pass * RADIX_BITS;
-        let mut offsets = count(keys, shift);
-        scan(&mut offsets);
-        scatter(shift, &mut offsets, keys, values, &mut other_keys, &mut other_values);
+        let histogram = count(keys, shift, RADIX_BITS);
+        scatter(shift, &histogram, keys, values, &mut other_keys, &mut other_values);
         std::mem::swap(keys, &mut other_keys);
         std::mem::swap(values, &mut other_values);
     }
 }
 
-fn digit(key: u32, shift: u32) -> usize {
-    (key >> shift & (RADIX - 1)) as usize
+fn digit(key: u32, shift: u32, digit_bits: u32) -> usize {
+    (key >> shift & ((1 << digit_bits) - 1)) as usize
 }

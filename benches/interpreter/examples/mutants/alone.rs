@@ -7,7 +7,7 @@ use broadsweep::internals::grid::pca::moment_groups;
 use broadsweep::internals::kernels;
 use broadsweep::internals::layout::{
     BoundsPartial, Counts, Dispatches, Frame, Moments, PairArguments, PairHeader, Params, Run, SortPass, StepCounts,
-    StepParams, StepSizes, Window,
+    StepParams, StepSizes, Window, packed_cells,
 };
 use broadsweep::{Aabb, Gpu};
 use bytemuck::{Pod, Zeroable};
@@ -279,7 +279,7 @@ impl Runs {
         }
     }
 
-    /// bin_scan: more blocks than invocations, totals of more than 32 bits, and levels that cost as much as others.
+    /// bin_scatter: more blocks than a group, totals of more than 32 bits, and levels that cost as much as others.
     fn levels(&self) {
         type Block = [u32; BIN_COUNTS as usize];
         let levels = LEVELS as usize;
@@ -302,14 +302,14 @@ impl Runs {
             let capacities = capacities.collect();
             runs.push((n, blocks, capacities));
         }
-        // Each level but the last three sums to a multiple of 2³² and a little.
-        let mut blocks = vec![[1; BIN_COUNTS as usize]; 300];
-        blocks.iter_mut().take(16).for_each(|block| block[0] = 1 << 28);
-        for (block, level) in [(5, 1), (261, 1), (255, 2), (256, 2), (299, 3)] {
-            blocks[block][level] = u32::MAX;
+        // Each level but the last three sums to 2³² and a little, over groups that one invocation adds up and others.
+        let mut blocks = vec![[1; BIN_COUNTS as usize]; 64 * 70];
+        for (level, groups) in
+            [[0, 1, 2, 3], [5, 37, 69, 6], [31, 32, 33, 34], [8, 9, 10, 11], [66, 67, 68, 69]].into_iter().enumerate()
+        {
+            groups.into_iter().for_each(|k| blocks[64 * k][level] = 1 << 30);
         }
-        (blocks[0][4], blocks[1][4]) = (1 << 31, 1 << 31);
-        runs.push((1024 * 300, blocks, vec![300, 400, 1 << 24, u32::MAX - 1]));
+        runs.push((1024 * 64 * 70, blocks, vec![64 * 70, 5000, 1 << 24, u32::MAX - 1]));
         for giants in [20, 100, 20_000] {
             let mut blocks = vec![[0; BIN_COUNTS as usize]; 1000];
             blocks.iter_mut().for_each(|block| block[..levels].fill(1500));
@@ -326,47 +326,65 @@ impl Runs {
             }
         }
         for (box_count, blocks, capacities) in runs {
-            for (entry_capacity, key_bits) in
-                capacities.into_iter().zip([8, 16, 24, THREE_PASS_BITS, 32].into_iter().cycle())
-            {
-                self.bin_scan(box_count, entry_capacity, &blocks, key_bits);
+            for entry_capacity in capacities {
+                self.level(box_count, entry_capacity, &blocks);
             }
         }
     }
 
-    /// Scans blocks with these counts, before a sort by digits of nine bits where that is a pass less.
-    fn bin_scan(&self, box_count: u32, entry_capacity: u32, blocks: &[[u32; BIN_COUNTS as usize]], key_bits: u32) {
-        let digit_bits = if key_bits == THREE_PASS_BITS { BALLOT_BITS } else { STEP_BITS };
+    /// Chooses the level of blocks with these counts, and finds what comes before the first ones and the first of another group.
+    /// Their boxes are invalid, so that no entry is written.
+    fn level(&self, box_count: u32, entry_capacity: u32, blocks: &[[u32; BIN_COUNTS as usize]]) {
+        let sum = |group: &[[u32; BIN_COUNTS as usize]]| {
+            std::array::from_fn::<u32, { BIN_COUNTS as usize }, _>(|k| group.iter().map(|block| block[k]).sum())
+        };
+        let groups: Vec<_> = blocks.chunks(BIN_GROUP as usize).map(sum).collect();
         let params = self.buffer(&[Params { box_count, entry_capacity, ..Params::zeroed() }]);
-        let sort_pass = self.buffer(&[SortPass { digit_bits, ..SortPass::zeroed() }]);
-        let frame = self.buffer(&[Frame { key_bits, ..Frame::zeroed() }]);
-        let counted = self.buffer(blocks.as_flattened());
-        let offsets = self.output::<[u32; 4]>(blocks.len());
-        let (counts, dispatches) = (self.output::<Counts>(1), self.output::<Dispatches>(1));
+        let frame = self.buffer(&[Frame { giant_cells: 64, ..Frame::zeroed() }]);
+        let (counted, grouped) = (self.buffer(blocks.as_flattened()), self.buffer(groups.as_flattened()));
+        let most = blocks.len().min(BIN_GROUP as usize + 2);
+        let cells = self.buffer(&vec![packed_cells([1, 0, 0, 0], 0); most * BIN_BLOCK as usize]);
+        let (counts, ends) = (self.output::<Counts>(1), self.output::<[u32; 2]>(1));
+        let lists = [(); 3].map(|()| self.output::<u32>(1));
         let buffers = [
             ("params", params.all()),
-            ("sort_pass", sort_pass.all()),
             ("frame", frame.all()),
+            ("cells", cells.all()),
+            ("box_ends", ends.all()),
             ("block_counts", counted.all()),
-            ("bin_offsets", offsets.all()),
+            ("group_counts", grouped.all()),
             ("counts", counts.all()),
-            ("dispatches", dispatches.all()),
+            ("keys", lists[0].all()),
+            ("entries", lists[1].all()),
+            ("giants", lists[2].all()),
         ];
-        self.dispatch("bin_scan", 1, &buffers);
+        self.dispatch("bin_scatter", most as u32, &buffers);
     }
 
-    /// sort_scan: more tiles than a piece of the scan has.
+    /// sort_scatter: more sections than a group has, of few digits.
     fn histograms(&self) {
         let mut bits = random();
-        for (digit_bits, tiles) in [(8, 1), (4, 256), (4, 257), (4, 512), (4, 600), (8, 1100)] {
-            let words: Vec<u32> =
-                (0..(tiles << digit_bits) + (1 << digit_bits)).map(|_| (bits() % 4096) as u32).collect();
-            let sort_pass = self.buffer(&[SortPass { digit_bits, ..SortPass::zeroed() }]);
-            let entry_count = tiles * SORT_TILE;
-            let counts = self.buffer(&[Counts { entry_count, key_bits: 32, ..Counts::zeroed() }]);
-            let histograms = self.buffer(&words);
-            let buffers = [("sort_pass", sort_pass.all()), ("counts", counts.all()), ("histograms", histograms.all())];
-            self.dispatch("sort_scan", (1 << digit_bits) / SCAN_DIGITS, &buffers);
+        for sections in [2, SECTION_GROUP + 2] {
+            let n = sections * SORT_TILE - 5;
+            let keys: Vec<u32> = (0..n).map(|_| (bits() % 16) as u32).collect();
+            let sort_pass = self.buffer(&[SortPass { digit_bits: RADIX_BITS, ..SortPass::zeroed() }]);
+            let counts = self.buffer(&[Counts { entry_count: n, ..Counts::zeroed() }]);
+            let histograms = self.output::<u32>((sections * RADIX) as usize);
+            let sums = self.buffer(&vec![0u32; (2 * RADIX) as usize]);
+            let [keys_in, values_in] = [(); 2].map(|()| self.buffer(&keys));
+            let [keys_out, values_out] = [(); 2].map(|()| self.output::<u32>(n as usize));
+            let buffers = [
+                ("sort_pass", sort_pass.all()),
+                ("counts", counts.all()),
+                ("keys_in", keys_in.all()),
+                ("values_in", values_in.all()),
+                ("histograms", histograms.all()),
+                ("digit_sums", sums.all()),
+                ("keys_out", keys_out.all()),
+                ("values_out", values_out.all()),
+            ];
+            self.dispatch("sort_count", sections, &buffers[..6]);
+            self.dispatch("sort_scatter", sections, &buffers);
         }
     }
 

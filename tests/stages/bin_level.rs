@@ -1,41 +1,44 @@
-//! `bin_scan`, with counts per block that no boxes would give.
+//! The choice of a level in `bin_scatter`, with counts per block that no boxes would give.
 
 use broadsweep::internals::constants::*;
 use broadsweep::internals::grid::bin::Bins;
-use broadsweep::internals::grid::sort::Sort;
-use broadsweep::internals::layout::{Counts, Dispatches, Frame, Params, dispatch_size};
+use broadsweep::internals::layout::{Counts, Frame, Params, packed_cells};
 use broadsweep::internals::mirror;
 use broadsweep::internals::mirror::bin::Totals;
 use proptest::prelude::*;
 
 use crate::bin_count::BIN;
 use crate::inputs::Random;
-use crate::sort::SORTS;
 use crate::*;
 
-type Block = [u32; BIN_COUNTS as usize];
+pub type Block = [u32; BIN_COUNTS as usize];
 
-/// Checks the scan before every variant of the sort; returns the level.
-fn check(box_count: u32, blocks: &[Block], entry_capacity: u32, key_bits: u32) -> u32 {
-    let levels: Vec<u32> =
-        SORTS.iter().map(|sort| check_before(sort, box_count, blocks, entry_capacity, key_bits)).collect();
-    assert!(levels.iter().all(|level| *level == levels[0]), "{levels:?}");
-    levels[0]
+/// Adds up the counts of the blocks of each group.
+pub fn grouped(blocks: &[Block]) -> Vec<Block> {
+    let sum = |group: &[Block]| std::array::from_fn(|k| group.iter().map(|block| block[k]).sum());
+    blocks.chunks(BIN_GROUP as usize).map(sum).collect()
 }
 
-fn check_before(sort: &Sort, box_count: u32, blocks: &[Block], entry_capacity: u32, key_bits: u32) -> u32 {
+/// Checks the choice of a level and what is counted at it; returns the level. The boxes are invalid, whatever the counts say, so
+/// that no entry is written.
+fn check(box_count: u32, blocks: &[Block], entry_capacity: u32) -> u32 {
     assert_eq!(blocks.len(), box_count.div_ceil(BIN_BLOCK) as usize);
     let params = uniform(Params { box_count, entry_capacity, ..Params::zeroed() });
-    let frame = upload(&[Frame { key_bits, ..Frame::zeroed() }]);
+    let invalid = packed_cells(mirror::bin::CELLS_OF_INVALID, 0);
+    let groups = grouped(blocks);
     let bins = Bins {
-        cells: poisoned(0),
+        cells: upload(&vec![invalid; box_count as usize]),
         box_ends: poisoned(0),
         block_counts: upload(blocks.as_flattened()),
-        bin_offsets: poisoned(blocks.len()),
+        group_counts: upload(groups.as_flattened()),
     };
-    let counts = poisoned(1);
-    let dispatches = poisoned(1);
-    run(|pass| BIN.record_scan(pass, &params, &frame, &bins, sort, &counts, &dispatches));
+    let counts = guarded(&[poison::<Counts>()]);
+    let [keys, entries, giants] = [(); 3].map(|()| poisoned(0));
+    let frame = uniform(Frame { giant_cells: 64, ..Frame::zeroed() });
+    run(|pass| BIN.record_scatter(pass, box_count, None, &params, &frame, &bins, &counts, (&keys, &entries), &giants));
+    for untouched in [&keys, &entries, &giants] {
+        written(untouched);
+    }
 
     let total = |i: u32| blocks.iter().map(|block| u64::from(block[i as usize])).sum::<u64>();
     let totals = Totals {
@@ -44,36 +47,21 @@ fn check_before(sort: &Sort, box_count: u32, blocks: &[Block], entry_capacity: u
         invalid: total(2 * LEVELS) as u32,
     };
     let level = mirror::bin::scan(&totals, box_count, entry_capacity);
-    let entry_count = u32::try_from(totals.entries[level as usize]).unwrap();
-    let step_bits = sort.digit_bits().max(STEP_BITS);
-    let steps = key_bits.div_ceil(step_bits) as usize;
+    let found = written::<Counts>(&counts)[0];
+    if box_count == 0 {
+        // Nothing is dispatched.
+        assert!(is_poison(&found));
+        return level;
+    }
     let expected = Counts {
         level,
-        entry_count,
+        entry_count: u32::try_from(totals.entries[level as usize]).unwrap(),
         giant_count: totals.giants[level as usize],
         invalid_count: totals.invalid,
-        key_bits: steps as u32 * step_bits,
+        first_invalid: found.first_invalid,
         ..poison()
     };
-    assert_eq!(written::<Counts>(&counts), [expected]);
-
-    let mut before = [0; 4];
-    let mut offsets = Vec::new();
-    for block in blocks {
-        offsets.push(before);
-        before[0] += block[level as usize];
-        before[1] += block[(LEVELS + level) as usize];
-        before[2] += block[2 * LEVELS as usize];
-    }
-    assert_eq!(written(&bins.bin_offsets), offsets);
-
-    let scatter = dispatch_size(box_count.div_ceil(BIN_BLOCK));
-    let expected = Dispatches {
-        bin_scatter: std::array::from_fn(|odd| if steps % 2 == odd { scatter } else { [0; 3] }),
-        entries: dispatch_size(entry_count.div_ceil(256)),
-        ..poison()
-    };
-    assert_eq!(written::<Dispatches>(&dispatches), [expected]);
+    assert_eq!(found, expected);
     level
 }
 
@@ -98,11 +86,11 @@ fn random_blocks(box_count: u32, most: u32, seed: u64) -> Vec<Block> {
 
 #[test]
 fn the_entries_of_the_level_fit_at_every_capacity() {
-    for n in SIZES.into_iter().chain([1024 * 255, 1024 * 256, 1024 * 256 + 1, 1 << 24]) {
+    for n in SIZES.into_iter().chain([1024 * 63, 1024 * 64, 1024 * 64 + 1, 1 << 21]) {
         let blocks = random_blocks(n, 100, u64::from(n));
         let total = |level: u32| blocks.iter().map(|block| block[level as usize]).sum::<u32>();
         for capacity in (0..LEVELS).flat_map(|level| [total(level), total(level).saturating_sub(1)]).chain([0]) {
-            let level = check(n, &blocks, capacity, 32);
+            let level = check(n, &blocks, capacity);
             assert!(level == LEVELS - 1 || total(level) <= capacity);
         }
     }
@@ -115,15 +103,15 @@ fn cells_are_merged_where_giants_would_cost_more_than_entries() {
     for block in &mut blocks {
         block[..LEVELS as usize].fill(1500); // a box and a half for each, at every level
     }
-    assert_eq!(check(n, &blocks, 1 << 24, 24), 0);
+    assert_eq!(check(n, &blocks, 1 << 24), 0);
     // 100 giants cost about as much as the entries, 20,000 two hundred times as much.
     for (giants, expected) in [(100, 0), (20_000, 2)] {
         blocks[7][LEVELS as usize..][..2].fill(giants);
-        assert_eq!(check(n, &blocks, 1 << 24, 24), expected);
+        assert_eq!(check(n, &blocks, 1 << 24), expected);
     }
     // Those that are giants at every level are no reason to merge.
     blocks[7][LEVELS as usize..][..LEVELS as usize].fill(20_000);
-    assert_eq!(check(n, &blocks, 1 << 24, 24), 0);
+    assert_eq!(check(n, &blocks, 1 << 24), 0);
 }
 
 #[test]
@@ -135,28 +123,29 @@ fn every_level_can_be_the_one() {
         block[(LEVELS + k) as usize] = 20 + k;
     }
     for k in 0..LEVELS {
-        assert_eq!(check(1, &[block], 9 - k, 8 * (k % 4 + 1)), k);
+        assert_eq!(check(1, &[block], 9 - k), k);
     }
 }
 
 #[test]
 fn a_total_past_32_bits_does_not_pass_for_a_small_one() {
-    // Each level but the last three sums to a multiple of 2³² and a little, at different places of the sum.
-    let n = 1024 * 300;
-    let mut blocks = vec![[1; BIN_COUNTS as usize]; 300];
-    for block in blocks.iter_mut().take(16) {
-        block[0] = 1 << 28;
+    // Levels 0 to 4 have totals of 2³² and a little, or twice as much, and each group less: in groups that one invocation adds
+    // up, and in groups that others do.
+    let n = 1024 * 64 * 70;
+    let mut blocks = vec![[1; BIN_COUNTS as usize]; 64 * 70];
+    let group = |k: usize| 64 * k;
+    for (level, groups) in
+        [vec![0, 1, 2, 3], vec![5, 37, 69, 6], vec![31, 32, 33, 34], (8..16).collect(), vec![66, 67, 68, 69]]
+            .into_iter()
+            .enumerate()
+    {
+        for k in groups {
+            blocks[group(k)][level] = 1 << 30;
+        }
     }
-    blocks[5][1] = u32::MAX;
-    blocks[261][1] = u32::MAX; // with block 5 in one invocation
-    blocks[255][2] = u32::MAX;
-    blocks[256][2] = u32::MAX;
-    blocks[299][3] = u32::MAX;
-    blocks[0][4] = 1 << 31;
-    blocks[1][4] = 1 << 31;
     // A total of 2³² - 1 stands for all that are larger, so that is no capacity.
-    for capacity in [300, 400, 1 << 24, u32::MAX - 1] {
-        assert_eq!(check(n, &blocks, capacity, 16), 5);
+    for capacity in [64 * 70, 5000, 1 << 24, u32::MAX - 1] {
+        assert_eq!(check(n, &blocks, capacity), 5);
     }
 }
 
@@ -165,12 +154,11 @@ proptest! {
 
     #[test]
     fn any_counts_are_scanned_as_by_the_mirror(
-        n in 0..2_000_000u32,
+        n in 0..300_000u32,
         most in 1..5000u32,
         seed: u64,
         capacity in prop_oneof![0..1000u32, 0..10_000_000u32],
-        key_bits in prop::sample::select(vec![8u32, 16, 24, THREE_PASS_BITS, 32]),
     ) {
-        check(n, &random_blocks(n, most, seed), capacity, key_bits);
+        check(n, &random_blocks(n, most, seed), capacity);
     }
 }

@@ -1,0 +1,109 @@
+// How far to coarsen the grid so that the entries fit, and what comes before a block of boxes: from the counts of bin_count. Every
+// workgroup of bin_scatter, which binds params, block_counts and group_counts, derives the same level.
+// The last level puts every box in one cell, so the entries always fit: they are never more than the boxes there, and the host
+// makes room for at least that many.
+// Source: count, scan, then write, Blelloch 1990, Prefix sums and their applications. That the counts of eight grids
+// choose one of them is of this project.
+
+const LANES: u32 = 256u / LEVELS;
+
+// (entries, giants), lane by lane within a level.
+var<workgroup> level_sums: array<vec2<u32>, 256>;
+var<workgroup> level_totals: array<vec2<u32>, LEVELS>;
+var<workgroup> chosen_level: u32;
+// Entries, giants and invalid boxes before the block; then all invalid boxes.
+var<workgroup> block_sums: array<atomic<u32>, 4>;
+
+// Adds with saturation, so that a total past 2^32 still compares as too many.
+fn add_saturating(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    return select(a + b, vec2<u32>(0xffffffffu), a + b < a);
+}
+
+// Returns the first level whose entries fit and whose cost is not much above the least. Coarser levels have fewer
+// entries and giants, but more candidates, which are not known yet.
+fn choose_level() -> u32 {
+    var least = vec2<u32>(0xffffffffu);
+    for (var level = 0u; level < LEVELS; level += 1u) {
+        let own = cost(level);
+        if level_totals[level].x <= params.entry_capacity && less64(own, least) {
+            least = own;
+        }
+    }
+    let most = vec2<u32>(least.x << 2u, (least.y << 2u) | (least.x >> 30u));
+    for (var level = 0u; level < LEVELS - 1u; level += 1u) {
+        if level_totals[level].x <= params.entry_capacity && !less64(most, cost(level)) {
+            return level;
+        }
+    }
+    return LEVELS - 1u;
+}
+
+// Returns the cost of a level in tests of a giant: an integer, so that every adapter decides alike.
+fn cost(level: u32) -> vec2<u32> {
+    let totals = level_totals[level];
+    return add64(mul64(totals.x, TESTS_PER_ENTRY), mul64(totals.y, params.box_count));
+}
+
+// Returns (entries, giants) of a group of blocks at a level.
+fn group_level(group: u32, level: u32) -> vec2<u32> {
+    let at = group * BIN_COUNTS + level;
+    return vec2<u32>(group_counts[at], group_counts[at + LEVELS]);
+}
+
+// Adds up the entries and giants of all groups at each level, and chooses one. Every invocation of the workgroup has to call.
+fn level_of_grid(local: u32) -> u32 {
+    let group_count = div_ceil(div_ceil(params.box_count, BIN_BLOCK), BIN_GROUP);
+    // LANES invocations to a level.
+    var sum = vec2<u32>(0u);
+    for (var group = local % LANES; group < group_count; group += LANES) {
+        sum = add_saturating(sum, group_level(group, local / LANES));
+    }
+    level_sums[local] = sum;
+    if local < 4u {
+        atomicStore(&block_sums[local], 0u);
+    }
+    workgroupBarrier();
+    if local < LEVELS {
+        var total = vec2<u32>(0u);
+        for (var lane = 0u; lane < LANES; lane += 1u) {
+            total = add_saturating(total, level_sums[local * LANES + lane]);
+        }
+        level_totals[local] = total;
+    }
+    workgroupBarrier();
+    if local == 0u {
+        chosen_level = choose_level();
+    }
+    workgroupBarrier();
+    return chosen_level;
+}
+
+// Adds up what comes before a block at a level, into `block_sums`: the groups before its own, and the blocks before it in its
+// group. A barrier has to follow.
+fn add_before(local: u32, block: u32, level: u32) {
+    let group_count = div_ceil(div_ceil(params.box_count, BIN_BLOCK), BIN_GROUP);
+    let own = block / BIN_GROUP;
+    for (var group = local; group < group_count; group += 256u) {
+        let invalid = group_counts[group * BIN_COUNTS + 2u * LEVELS];
+        add_to_block(3u, invalid);
+        if group < own {
+            add_three(group_level(group, level), invalid);
+        }
+    }
+    for (var before = own * BIN_GROUP + local; before < block; before += 256u) {
+        let at = before * BIN_COUNTS + level;
+        add_three(vec2<u32>(block_counts[at], block_counts[at + LEVELS]), block_counts[before * BIN_COUNTS + 2u * LEVELS]);
+    }
+}
+
+fn add_three(sums: vec2<u32>, invalid: u32) {
+    add_to_block(0u, sums.x);
+    add_to_block(1u, sums.y);
+    add_to_block(2u, invalid);
+}
+
+fn add_to_block(k: u32, count: u32) {
+    if count > 0u {
+        atomicAdd(&block_sums[k], count);
+    }
+}
