@@ -278,8 +278,6 @@ shared_constants! {
     TILE_QUADS_BITS: u32 = 11;
     /// Quads per tile of the sweep: 256 runs.
     TILE_QUADS: u32 = 1 << TILE_QUADS_BITS;
-    /// Tiles of the sweep in a block, whose pairs are counted together. More where there would be more than `MOST_BLOCKS`.
-    BLOCK_TILES: u32 = 8;
     /// Tests per tile of a giant: 256 invocations with a word of bits each.
     HIT_TILE: u32 = 256 * 32;
     /// The fewest giants that are joined with rows of boxes; fewer are tested against all boxes.
@@ -289,17 +287,21 @@ shared_constants! {
     GIANT_GROUP: u32 = 16;
     /// Entries in a row, or giants, whose bounds giants are tested against first.
     GIANT_ROW: u32 = 32;
-    /// Most blocks of tiles of `sweep_test`, and most workgroups of `giants_test` and `giants_join`.
+    /// Most blocks of tiles of the sweep, and of giants: a workgroup tests a block, and its pairs are counted together.
     MOST_BLOCKS: u32 = 65_535;
+    /// Blocks in a row whose pairs are also summed.
+    SUM_BLOCKS: u32 = 256;
+    /// Such sums that there may be.
+    HIT_SUMS: u32 = 2 * (MOST_BLOCKS + 1) / SUM_BLOCKS;
     /// Turns of loops that `sweep_test` takes for a run at most: itself, the quads, the survivors, and the filters' look at
     /// each, with a search among as many listed pairs or half-spaces as there can be. Twice what they are.
     RUN_TURNS: u32 = 2 * (2 + RUN_QUADS + 32 + 32 * (1 + 33));
-    /// Most tiles in a row that a workgroup of `sweep_test` takes, a power of two: an invocation takes a run of each. Mesa's
-    /// drivers in software end all loops of some eight or sixteen invocations after 65,535 turns together, and other drivers
-    /// end dispatches that take too long.
-    MOST_GROUP_TILES: u32 = 16;
-    /// Workgroups of `sweep_test` that keep a GPU busy: about as many as the largest runs at once. Where there are fewer, an invocation takes
-    /// fewer runs.
+    /// Most tiles of a block of the sweep, a power of two, unless there would be more than `MOST_BLOCKS`: an invocation of `sweep_test` takes a
+    /// run of each. Mesa's drivers in software end all loops of some eight or sixteen invocations after 65,535 turns together, and other
+    /// drivers end dispatches that take too long.
+    MOST_BLOCK_TILES: u32 = 16;
+    /// Workgroups of `sweep_test` that keep a GPU busy: about as many as the largest runs at once. Where there are fewer, a block has fewer
+    /// tiles.
     SWEEP_GROUPS: u32 = 1024;
     /// Workgroups along x before a dispatch goes on along y: WebGPU's limit.
     MAX_GROUPS_X: u32 = 65_535;
@@ -385,7 +387,7 @@ shared_constants! {
     WORLD_GLOBAL: u32 = u32::MAX;
 }
 
-/// The most candidates of a call on a software adapter. With as many no block has more than `MOST_GROUP_TILES` tiles of the sweep, or
+/// The most candidates of a call on a software adapter. With as many no block has more than `MOST_BLOCK_TILES` tiles of the sweep, or
 /// twice as many of giants, so that Mesa's drivers end no loop over the tiles of a block.
 pub const SOFTWARE_CANDIDATES: u64 = 8_000_000_000;
 
@@ -479,16 +481,16 @@ const _: () = {
     assert!(TURNED_PARTS <= MOST_PARTS && CAPSULE_PARTS <= MOST_PARTS);
     assert!(SOLID_ROUNDING_BITS == ROUNDING_BITS - FLAT_BITS / 2);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);
-    assert!(MOST_GROUP_TILES.is_power_of_two() && MOST_GROUP_TILES * RUN_TURNS < SOFTWARE_TURNS);
+    assert!(MOST_BLOCK_TILES.is_power_of_two() && MOST_BLOCK_TILES * RUN_TURNS < SOFTWARE_TURNS);
     // A candidate takes a quarter of a quad, and an entry two quads beyond those of its candidates. Where there are as many boxes as a
     // tile has tests of a giant, the tiles have at most twice the tests that there are; elsewhere each giant has one tile.
     assert!(
         SOFTWARE_CANDIDATES / 4 + 2 * MAX_ENTRIES as u64
-            <= MOST_BLOCKS as u64 * MOST_GROUP_TILES as u64 * TILE_QUADS as u64
+            <= MOST_BLOCKS as u64 * MOST_BLOCK_TILES as u64 * TILE_QUADS as u64
     );
-    assert!(2 * SOFTWARE_CANDIDATES <= MOST_BLOCKS as u64 * 2 * MOST_GROUP_TILES as u64 * HIT_TILE as u64);
+    assert!(2 * SOFTWARE_CANDIDATES <= MOST_BLOCKS as u64 * 2 * MOST_BLOCK_TILES as u64 * HIT_TILE as u64);
     // In a tile an invocation tests 32 boxes, each with two searches.
-    assert!(2 * MOST_GROUP_TILES * 32 * (2 + 2 * SEARCH_TURNS) < SOFTWARE_TURNS);
+    assert!(2 * MOST_BLOCK_TILES * 32 * (2 + 2 * SEARCH_TURNS) < SOFTWARE_TURNS);
     assert!(giant_turns(2) < SOFTWARE_TURNS);
     assert!(GIANT_GROUP * GIANT_ROW < 1 << (32 - GIANT_GROUP));
     // Six words for each row of entries, and of giants, and for two that are not full, are at most a word for each entry that there

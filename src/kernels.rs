@@ -3,7 +3,7 @@
 //!
 //! Kernel `k` of stage `s` is `s_k.wgsl` in the folder of the stage below `shaders/`, is labelled `s_k` wherever it shows,
 //! stands in `KERNELS` of the stage, and is mirrored on plain slices by `cpu::mirror::s::k`; but the pairs that
-//! `emit_place`, `emit_sweep` and `emit_again` write between them are those of `cpu::mirror::sweep::test`.
+//! `emit_sweep` and `emit_again` write between them are those of `cpu::mirror::sweep::test`.
 
 use crate::filters::prepare;
 use crate::gpu::kernel::Source;

@@ -147,7 +147,6 @@ twins! {
         pub candidate_high: u32,
         pub refused: u32,
         pub sweep_tiles: u32,
-        pub sweep_tiles_per_group: u32,
         pub sweep_tiles_per_block: u32,
         pub sweep_blocks: u32,
         pub giant_tiles: u32,
@@ -156,9 +155,6 @@ twins! {
         pub pair_low: u32,
         pub pair_high: u32,
         pub written: u32,
-        pub unused_a: u32,
-        pub unused_b: u32,
-        pub unused_c: u32,
     }
 
     /// What one invocation of `sweep_test` found. In memory it is [`Run::words`].
@@ -177,7 +173,6 @@ twins! {
         pub giants_test: [u32; 3],
         pub giants_rows: [u32; 3],
         pub giants_join: [u32; 3],
-        pub emit_place: [u32; 3],
         pub emit_sweep: [u32; 3],
         pub emit_again: [u32; 3],
     }

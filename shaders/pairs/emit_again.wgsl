@@ -1,7 +1,7 @@
 // emit_again: finds the pairs of the tiles whose runs were not kept again, and writes those that lie in the window.
 //
 // Reads   params, window, boxes, counts, entries, stretches, footprints, path_bases, as sweep_test
-//         hit_offsets    [sweep_blocks + 1] pairs before each block of tiles, of emit_scan
+//         block_hits     [HIT_SUMS] sums, then [sweep_blocks] pairs of each block, of sweep_test
 // Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path
 // Apart from emit_sweep, which would keep the registers of a walk for what is rare. Not dispatched where all runs were
 // kept. One workgroup per block: it goes through the tiles from the last one back, so that it need not know
@@ -15,7 +15,7 @@
 @group(0) @binding(5) var<storage, read> stretches: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read> footprints: array<vec4<u32>>;
 @group(0) @binding(7) var<storage, read> path_bases: array<vec2<u32>>;
-@group(0) @binding(8) var<storage, read> hit_offsets: array<vec2<u32>>;
+@group(0) @binding(8) var<storage, read> block_hits: array<u32>;
 @group(0) @binding(9) var<storage, read_write> pairs: array<vec2<u32>>;
 
 @compute @workgroup_size(256)
@@ -28,11 +28,11 @@ fn emit_again(
     if block >= counts.sweep_blocks {
         return;
     }
-    let start = hit_offsets[block];
-    var next = hit_offsets[block + 1u];
-    if !meets_window(start, sub64(next, start).x) {
+    let start = pairs_before(block, local);
+    if !meets_window(start, hits_of(block)) {
         return;
     }
+    var next = add64(start, vec2<u32>(hits_of(block), 0u));
     let first = max(block * counts.sweep_tiles_per_block, params.tile_capacity);
     var tile = min((block + 1u) * counts.sweep_tiles_per_block, counts.sweep_tiles);
     while tile > first {

@@ -1,5 +1,5 @@
 // The list of the pairs of a block of giants, tile by tile: shared by emit_giants and emit_joined, which have `emit_word`, whose walks have
-// `word_of` and `count_in`, and which bind params, counts, hit_words and hit_offsets.
+// `word_of` and `count_in`, and which bind params, counts, hit_words and block_hits.
 
 // Every invocation of the workgroup has to call.
 fn emit_block(block: u32, local: u32) {
@@ -7,8 +7,8 @@ fn emit_block(block: u32, local: u32) {
         return;
     }
     let at = counts.sweep_blocks + block;
-    var next = hit_offsets[at];
-    if !meets_window(next, sub64(hit_offsets[at + 1u], next).x) {
+    var next = pairs_before(at, local);
+    if !meets_window(next, hits_of(at)) {
         return;
     }
     let first = block * counts.giant_tiles_per_block;

@@ -2,7 +2,7 @@
 //
 // Reads   params, window, boxes, counts, frame, cells, giants
 //         hit_words      [tiles * 256]; bits that had no room are found again
-//         hit_offsets    [sweep_blocks + giant_blocks + 1], of emit_scan
+//         block_hits     [HIT_SUMS] sums, then [sweep_blocks + giant_blocks] pairs of each block
 // Writes  pairs          [window.capacity] (a, b), a < b: giant by giant, behind the pairs of emit_sweep
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -13,7 +13,7 @@
 @group(0) @binding(5) var<storage, read> cells: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read> giants: array<u32>;
 @group(0) @binding(7) var<storage, read> hit_words: array<u32>;
-@group(0) @binding(8) var<storage, read> hit_offsets: array<vec2<u32>>;
+@group(0) @binding(8) var<storage, read> block_hits: array<u32>;
 @group(0) @binding(9) var<storage, read_write> pairs: array<vec2<u32>>;
 
 @compute @workgroup_size(256)

@@ -1,5 +1,5 @@
 // Writes what is known of a list of pairs: its length and the part that the window takes, into counts, header and
-// arguments. Shared by emit_scan and small_emit, which bind all five.
+// arguments. Shared by emit_sweep and small_emit, which bind all five.
 
 // Writes counts, header and arguments for a list of `found` pairs. A search that was refused has none, and no included
 // pairs either: a consumer that draws them would draw them as the answer.

@@ -1,7 +1,7 @@
 // emit_include: writes the included pairs that lie in the window.
 //
 // Reads   params, window
-//         counts    pairs in all, of emit_scan
+//         counts    pairs in all, of emit_sweep
 //         included  [include_count] (a, b), a < b, ascending
 // Writes  pairs     [window.capacity] behind those that were found
 

@@ -1,23 +1,27 @@
-// emit_sweep: writes the pairs that sweep_test found and kept, and that lie in the window.
+// emit_sweep: writes the pairs that sweep_test found and kept, and that lie in the window; and how many pairs there are.
 //
-// Reads   params, window, counts, entries
+// Reads   params, window, entries
 //         runs           [tiles * RUN_WORDS * 256], of sweep_test
-//         tile_offsets   [tiles], of emit_place
-//         hit_offsets    [sweep_blocks] pairs before each block of tiles, of emit_scan
+//         block_hits     [HIT_SUMS] sums, then [sweep_blocks + giant_blocks] pairs of each block (hit_sums.wgsl)
 // Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path
-// Any window, as often as asked: together with those of emit_again they are the whole list, each pair once.
+//         counts         pairs, written; the included ones come behind those that were found
+//         header         for a consumer on the GPU
+//         arguments      of its indirect calls
+// A workgroup per block; the first one counts, also where there is no block. Any window, as often as asked: together with those of
+// emit_again they are the whole list, each pair once.
 // Were each invocation to write the pairs of its run, half of the lanes would wait for those with most pairs, and what is
-// written would be scattered. So the workgroup shares the pairs of its tile evenly.
+// written would be scattered. So the workgroup shares the pairs of each tile evenly.
 // Source: work divided evenly after a scan, as in Baxter, Modern GPU, 2013.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;
-@group(0) @binding(2) var<uniform> counts: Counts;
+@group(0) @binding(2) var<storage, read_write> counts: Counts;
 @group(0) @binding(3) var<storage, read> entries: array<u32>;
 @group(0) @binding(4) var<storage, read> runs: array<u32>;
-@group(0) @binding(5) var<storage, read> tile_offsets: array<u32>;
-@group(0) @binding(6) var<storage, read> hit_offsets: array<vec2<u32>>;
-@group(0) @binding(7) var<storage, read_write> pairs: array<vec2<u32>>;
+@group(0) @binding(5) var<storage, read> block_hits: array<u32>;
+@group(0) @binding(6) var<storage, read_write> header: PairHeader;
+@group(0) @binding(7) var<storage, read_write> arguments: PairArguments;
+@group(0) @binding(8) var<storage, read_write> pairs: array<vec2<u32>>;
 
 // Pairs that the invocations of a workgroup write together: four each.
 const SHARE: u32 = 1024u;
@@ -66,15 +70,13 @@ fn write_shared(at: u32, own: vec2<u32>, is_written: bool) {
     }
 }
 
-// Writes the pairs of a tile, of which neighbouring invocations take neighbouring ones. Every invocation of the
-// workgroup has to call.
-fn write_tile(tile: u32, local: u32) {
+// Writes the pairs of a tile, the first of which has this number, of which neighbouring invocations take neighbouring ones. Returns
+// how many there are. Every invocation of the workgroup has to call.
+fn write_tile(tile: u32, local: u32, number: vec2<u32>) -> u32 {
     let run = run_at(tile, local);
-    let start = tile_offsets[tile];
     let scan = scan_workgroup(local, countOneBits(run.hits));
     // As a value that the compiler knows to be the same for all invocations.
     let count = workgroupUniformLoad(&scan_bases[16]).x;
-    let number = add64(hit_offsets[tile / counts.sweep_tiles_per_block], vec2<u32>(start, 0u));
     let part = part_in_window(number, count);
     let to = number.x - window.first_low;
     tile_runs[local] = vec4<u32>(run.hits, run.first_rank, run.first_quad, run.turns);
@@ -93,7 +95,18 @@ fn write_tile(tile: u32, local: u32) {
         write_shared(to + first + mine.w, d, is_written.w);
         workgroupBarrier();
     }
+    return count;
 }
+
+// What of `counts` the workgroup reads.
+struct Blocks {
+    tiles: u32,
+    tiles_each: u32,
+    count: u32,
+    giant_count: u32,
+}
+
+var<workgroup> all_blocks: Blocks;
 
 @compute @workgroup_size(256)
 fn emit_sweep(
@@ -101,9 +114,27 @@ fn emit_sweep(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let tile = group_index(group, groups);
-    if tile >= min(counts.sweep_tiles, params.tile_capacity) {
+    let block = group_index(group, groups);
+    if local == 0u {
+        all_blocks = Blocks(counts.sweep_tiles, counts.sweep_tiles_per_block, counts.sweep_blocks, counts.giant_blocks);
+    }
+    let blocks = workgroupUniformLoad(&all_blocks);
+    if block == 0u {
+        let found = pairs_before(blocks.count + blocks.giant_count, local);
+        if local == 0u {
+            write_header(add64(found, vec2<u32>(params.include_count, 0u)));
+        }
+    }
+    if block >= blocks.count {
         return;
     }
-    write_tile(tile, local);
+    var next = pairs_before(block, local);
+    if !meets_window(next, hits_of(block)) {
+        return;
+    }
+    let first = block * blocks.tiles_each;
+    let end = min(first + blocks.tiles_each, min(blocks.tiles, params.tile_capacity));
+    for (var tile = first; tile < end; tile += 1u) {
+        next = add64(next, vec2<u32>(write_tile(tile, local, next), 0u));
+    }
 }

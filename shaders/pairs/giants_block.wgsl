@@ -1,8 +1,12 @@
 // The tiles of a block of giants, one after the other: shared by giants_test and giants_join, whose walks have `word_of` and `count_in`, and
 // which bind params, counts, hit_words and block_hits.
 
-// Keeps what an invocation finds in each tile, as far as there is room, and counts the pairs.
+// Keeps what an invocation finds in each tile, as far as there is room, and counts the pairs. Every invocation of the workgroup has to
+// call.
 fn test_block(block: u32, local: u32) {
+    if block >= counts.giant_blocks {
+        return;
+    }
     let first = block * counts.giant_tiles_per_block;
     let end = min(first + counts.giant_tiles_per_block, counts.giant_tiles);
     var hits = 0u;
@@ -13,7 +17,5 @@ fn test_block(block: u32, local: u32) {
         }
         hits += count_in(word);
     }
-    if hits != 0u {
-        atomicAdd(&block_hits[counts.sweep_blocks + block], hits);
-    }
+    count_block(counts.sweep_blocks + block, local, hits);
 }

@@ -6,8 +6,8 @@
 //         row_bounds   [rows * 3], of giants_rows
 // Changes hit_words    [tiles * 256] to the pairs that each invocation found and the giants near its row (joined_walk.wgsl), as far as
 //                      there is room; behind them those of giants_rows are read
-// Writes  block_hits   [giant_blocks] after those of sweep_test: pairs found by each workgroup; zero before
-// In place of giants_test, which tests each giant against all boxes. No barrier, as in sweep_test.
+// Writes  block_hits   [giant_blocks] after those of sweep_test: the pairs of each block, and their sums (hit_count.wgsl)
+// In place of giants_test, which tests each giant against all boxes.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> counts: Counts;

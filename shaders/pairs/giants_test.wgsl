@@ -3,7 +3,7 @@
 // Reads   boxes       [box_count * 3] bits of f32, two at a time
 //         cells       [box_count], giants [giant_count], counts, frame
 // Writes  hit_words   [tiles * 256] one bit per test, as far as there is room
-//         block_hits  [giant_blocks] after those of sweep_test: pairs found by each workgroup; zero before
+//         block_hits  [giant_blocks] after those of sweep_test: the pairs of each block, and their sums (hit_count.wgsl)
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;

@@ -77,7 +77,6 @@ fn sum_up(local: u32) {
         counts.candidate_high = 0u;
         counts.refused = 0u;
         counts.sweep_tiles = 0u;
-        counts.sweep_tiles_per_group = 0u;
         counts.sweep_tiles_per_block = 0u;
         counts.sweep_blocks = 0u;
         counts.giant_tiles = 0u;

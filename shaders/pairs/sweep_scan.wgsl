@@ -4,12 +4,11 @@
 //         path_sums    [sections] quads and candidates, each as (low, high), of sweep_count
 // Writes  path_bases   [sections + 1] quads before each section as (low, high); the last is the length of the path
 //         counts       candidates, tiles and blocks of sweep_test and of giants, refused
-//         dispatches   of sweep_test, emit_place, emit_sweep, and of giants_test, or giants_rows and giants_join
+//         dispatches   of sweep_test, emit_sweep, emit_again, and of giants_test, or giants_rows and giants_join
 // One workgroup, in which an invocation loads four sections at once: as many entries as one pass can have are sixteen
-// rounds. A tile is TILE_QUADS quads, HIT_TILE tests of a giant, or a group of giants and 256 rows of boxes: one workgroup's
-// turn. Some tiles in a row are a block, whose pairs are counted together. Where there would be more than MOST_BLOCKS, each has
-// 2, 4, 8, ... times as many tiles, so that the number of blocks stays bounded and every one has the same amount of work,
-// however many candidates there are.
+// rounds. A tile is TILE_QUADS quads, HIT_TILE tests of a giant, or a group of giants and 256 rows of boxes. A block is
+// some tiles in a row, which one workgroup tests, and whose pairs are counted together. There are at most MOST_BLOCKS of the
+// sweep, and of giants: where there would be more, a block has 2, 4, 8, ... times as many tiles.
 // Source: reduce, then scan, Blelloch 1990.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -18,7 +17,7 @@
 @group(0) @binding(3) var<storage, read_write> path_bases: array<vec2<u32>>;
 @group(0) @binding(4) var<storage, read_write> dispatches: Dispatches;
 
-// Returns how many tiles a block has, `least` or as few times two as leave at most MOST_BLOCKS blocks.
+// Returns how many tiles a block has: `least`, or as few times two as leave at most MOST_BLOCKS blocks.
 fn tiles_per_block(tiles: u32, least: u32) -> u32 {
     var per_block = least;
     while div_ceil(tiles, per_block) > MOST_BLOCKS {
@@ -27,14 +26,14 @@ fn tiles_per_block(tiles: u32, least: u32) -> u32 {
     return per_block;
 }
 
-// Returns how many tiles a workgroup of sweep_test takes, which is a part of a block: as many as leave the device enough
-// workgroups, since an invocation looks for its place on the path once, but no more than loops may have turns for.
-fn tiles_per_group(tiles: u32, per_block: u32) -> u32 {
-    var per_group = min(per_block, MOST_GROUP_TILES);
-    while per_group > 1u && tiles / per_group < SWEEP_GROUPS {
-        per_group /= 2u;
+// Returns the least for blocks of the sweep: as few as leave the device enough workgroups, since an invocation looks for its
+// place on the path once.
+fn least_of_sweep(tiles: u32) -> u32 {
+    var per_block = MOST_BLOCK_TILES;
+    while per_block > 1u && tiles / per_block < SWEEP_GROUPS {
+        per_block /= 2u;
     }
-    return per_group;
+    return per_block;
 }
 
 // Returns the quads and candidates of a section; none from `end` on.
@@ -105,17 +104,17 @@ fn sweep_scan(@builtin(local_invocation_index) local: u32) {
         let tested_tiles = giant_count * div_ceil(params.box_count, HIT_TILE);
         let giant_tiles = select(select(tested_tiles, joined_tiles, is_joined), 0u, refused);
         counts.sweep_tiles = sweep_tiles;
-        let per_block = tiles_per_block(sweep_tiles, BLOCK_TILES);
-        let per_group = tiles_per_group(sweep_tiles, per_block);
-        counts.sweep_tiles_per_group = per_group;
+        let per_block = tiles_per_block(sweep_tiles, least_of_sweep(sweep_tiles));
         counts.sweep_tiles_per_block = per_block;
         counts.sweep_blocks = div_ceil(sweep_tiles, per_block);
         counts.giant_tiles = giant_tiles;
         counts.giant_tiles_per_block = tiles_per_block(giant_tiles, 1u);
         counts.giant_blocks = div_ceil(giant_tiles, counts.giant_tiles_per_block);
-        dispatches.sweep_test = dispatch_size(div_ceil(sweep_tiles, per_group));
-        dispatches.emit_place = dispatch_size(counts.sweep_blocks);
-        dispatches.emit_sweep = dispatch_size(min(sweep_tiles, params.tile_capacity));
+        let is_kept = sweep_tiles <= params.tile_capacity;
+        dispatches.sweep_test = dispatch_size(counts.sweep_blocks);
+        // One writes the header, whether there are blocks or not.
+        dispatches.emit_sweep = dispatch_size(max(counts.sweep_blocks, 1u));
+        dispatches.emit_again = dispatch_size(select(counts.sweep_blocks, 0u, is_kept));
         dispatches.giants_test = dispatch_size(select(counts.giant_blocks, 0u, is_joined));
         dispatches.giants_rows = dispatch_size(select(0u, row_tiles, is_joined && !refused));
         dispatches.giants_join = dispatch_size(select(0u, counts.giant_blocks, is_joined));

@@ -105,7 +105,6 @@ struct Counts {
     candidate_high: u32,
     refused: u32,             // 1 if there are more candidates than the limit
     sweep_tiles: u32,
-    sweep_tiles_per_group: u32,
     sweep_tiles_per_block: u32,
     sweep_blocks: u32,
     giant_tiles: u32,
@@ -114,9 +113,6 @@ struct Counts {
     pair_low: u32,
     pair_high: u32,
     written: u32,             // pairs in the window
-    unused_a: u32,
-    unused_b: u32,
-    unused_c: u32,
 }
 
 // Indirect dispatch sizes.
@@ -125,7 +121,6 @@ struct Dispatches {
     giants_test: array<u32, 3>,
     giants_rows: array<u32, 3>,
     giants_join: array<u32, 3>,
-    emit_place: array<u32, 3>,
     emit_sweep: array<u32, 3>,
     emit_again: array<u32, 3>,
 }

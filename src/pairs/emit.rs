@@ -2,6 +2,7 @@
 
 use std::mem::offset_of;
 
+use super::list::List;
 use super::sweep::{Hits, Path};
 use crate::Pair;
 use crate::filters::lists::{FilterLists, FilteredKernel, filtered};
@@ -10,17 +11,20 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::grid::Entries;
 use crate::grid::bin::Bins;
-use crate::layout::{Counts, Dispatches, Frame, PairArguments, PairHeader, Params, Window};
+use crate::layout::{Counts, Dispatches, Frame, Params, Window};
 
-/// The source of `emit_place`.
-pub const PLACE: Source = source!("pairs/emit_place", "shared/scan");
-/// The source of `emit_scan`.
-pub const SCAN: Source = source!("pairs/emit_scan", "pairs/emit_header", "shared/scan");
 /// The source of `emit_sweep`.
-pub const SWEEP: Source = source!("pairs/emit_sweep", "pairs/emit_window", "shared/scan");
+pub const SWEEP: Source =
+    source!("pairs/emit_sweep", "pairs/emit_header", "pairs/emit_window", "pairs/hit_sums", "shared/scan");
 /// The source of `emit_again`.
-pub const AGAIN: Source =
-    filtered!("pairs/emit_again", "pairs/sweep_walk", "shared/boxes", "pairs/emit_window", "shared/scan");
+pub const AGAIN: Source = filtered!(
+    "pairs/emit_again",
+    "pairs/sweep_walk",
+    "shared/boxes",
+    "pairs/emit_window",
+    "pairs/hit_sums",
+    "shared/scan"
+);
 /// The source of `emit_giants`.
 pub const GIANTS: Source = filtered!(
     "pairs/emit_giants",
@@ -28,6 +32,7 @@ pub const GIANTS: Source = filtered!(
     "pairs/emit_block",
     "shared/boxes",
     "pairs/emit_window",
+    "pairs/hit_sums",
     "shared/scan"
 );
 /// The source of `emit_joined`.
@@ -40,18 +45,17 @@ pub const JOINED: Source = filtered!(
     "pairs/row_bounds",
     "shared/boxes",
     "pairs/emit_window",
+    "pairs/hit_sums",
     "shared/scan"
 );
 /// The source of `emit_include`.
 pub const INCLUDE: Source = source!("pairs/emit_include", "pairs/emit_window");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[PLACE, SCAN, SWEEP, AGAIN, GIANTS, JOINED, INCLUDE];
+pub const KERNELS: &[Source] = &[SWEEP, AGAIN, GIANTS, JOINED, INCLUDE];
 
 /// The kernels of the stage `emit`.
 #[derive(Debug)]
 pub struct Emit {
-    place: Kernel,
-    scan: Kernel,
     sweep: Kernel,
     again: FilteredKernel,
     giants: FilteredKernel,
@@ -63,8 +67,6 @@ impl Emit {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
         Self {
-            place: Kernel::new(gpu, &PLACE),
-            scan: Kernel::new(gpu, &SCAN),
             sweep: Kernel::new(gpu, &SWEEP),
             again: FilteredKernel::new(gpu, &AGAIN),
             giants: FilteredKernel::new(gpu, &GIANTS),
@@ -75,46 +77,9 @@ impl Emit {
 
     /// Returns the kernels that the stage always dispatches, where filters are tested or not, and the one that it dispatches where
     /// there are included pairs.
-    pub fn kernels(&self, are_tested: bool) -> ([&Kernel; 6], &Kernel) {
+    pub fn kernels(&self, are_tested: bool) -> ([&Kernel; 4], &Kernel) {
         let [again, giants, joined] = [&self.again, &self.giants, &self.joined].map(|kernel| kernel.of(are_tested));
-        ([&self.place, &self.scan, &self.sweep, again, giants, joined], &self.include)
-    }
-
-    /// Records the counting of the pairs before each tile within its block, and of the pairs of each block.
-    pub fn record_place(
-        &self,
-        pass: &mut Pass,
-        params: &Buffer<Params>,
-        counts: &Buffer<Counts>,
-        dispatches: &Buffer<Dispatches>,
-        hits: &Hits,
-    ) {
-        let buffers = [vec![("params", params.all()), ("counts", counts.all())], hits.bound()].concat();
-        self.place.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_place), &buffers);
-    }
-
-    /// Records the counting of all pairs, and of those in `window`.
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
-    pub fn record_scan(
-        &self,
-        pass: &mut Pass,
-        params: &Buffer<Params>,
-        window: &Buffer<Window>,
-        counts: &Buffer<Counts>,
-        dispatches: &Buffer<Dispatches>,
-        hits: &Hits,
-        header: &Buffer<PairHeader>,
-        arguments: &Buffer<PairArguments>,
-    ) {
-        let own = vec![
-            ("params", params.all()),
-            ("window", window.all()),
-            ("counts", counts.all()),
-            ("header", header.all()),
-            ("arguments", arguments.all()),
-            ("dispatches", dispatches.all()),
-        ];
-        self.scan.dispatch(pass, 1, &[own, hits.bound()].concat());
+        ([&self.sweep, again, giants, joined], &self.include)
     }
 
     /// Records the writing of the included pairs that lie in the window, behind the pairs that were found. `params` has
@@ -138,7 +103,7 @@ impl Emit {
         self.include.dispatch(pass, (included.len() as u32).div_ceil(256), &buffers);
     }
 
-    /// Records the writing of the pairs that were found and lie in the window.
+    /// Records the counting of all pairs, and of those in `window`, and the writing of those that were found and lie in it.
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_pairs(
         &self,
@@ -154,7 +119,7 @@ impl Emit {
         sorted: &Entries,
         path: &Path,
         hits: &Hits,
-        pairs: &Buffer<Pair>,
+        list: &List,
     ) {
         let own = [
             ("params", params.all()),
@@ -163,9 +128,8 @@ impl Emit {
             ("counts", counts.all()),
             ("frame", frame.all()),
             ("row_bounds", sorted.row_bounds().all()),
-            ("pairs", pairs.all()),
         ];
-        let tables = [filters.bound(), bins.bound(), sorted.bound(), path.bound(), hits.bound()];
+        let tables = [filters.bound(), bins.bound(), sorted.bound(), path.bound(), hits.bound(), list.bound()];
         let buffers = [own.into(), tables.concat()].concat();
         self.sweep.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_sweep), &buffers);
         for (kernel, size) in [

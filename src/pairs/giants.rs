@@ -12,7 +12,8 @@ use crate::grid::bin::Bins;
 use crate::layout::{Counts, Dispatches, Frame, Params};
 
 /// The source of `giants_test`.
-pub const TEST: Source = filtered!("pairs/giants_test", "pairs/giants_walk", "pairs/giants_block", "shared/boxes");
+pub const TEST: Source =
+    filtered!("pairs/giants_test", "pairs/giants_walk", "pairs/giants_block", "pairs/hit_count", "shared/boxes");
 /// The source of `giants_rows`.
 pub const ROWS: Source =
     filtered!("pairs/giants_rows", "pairs/giants_near", "pairs/rows_of_boxes", "pairs/row_bounds", "shared/boxes");
@@ -21,6 +22,7 @@ pub const JOIN: Source = filtered!(
     "pairs/giants_join",
     "pairs/joined_walk",
     "pairs/giants_block",
+    "pairs/hit_count",
     "pairs/giants_near",
     "pairs/rows_of_boxes",
     "pairs/row_bounds",

@@ -246,7 +246,7 @@ impl Pipeline {
         }
         grid.record_clear(encoder, filters);
         pairs.list.record_clear(encoder);
-        encoder.clear_buffer(hits.block_hits.raw(), 0, None);
+        hits.record_clear(encoder);
         let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
 
         let boxes = self.record_prepare(pass, search);
@@ -271,7 +271,6 @@ impl Pipeline {
         self.sweep.record_count(pass, counts, entry_capacity, path);
         self.sweep.record_scan(pass, params, counts, dispatches, path);
         self.sweep.record_test(pass, params, boxes.clone(), lists, counts, dispatches, entries, path, hits);
-        self.emit.record_place(pass, params, counts, dispatches, hits);
         self.giants.record(pass, params, boxes, lists, counts, dispatches, frame, bins, sorted, hits);
         self.record_emit(pass, search, grid, pairs, 0)?;
         pass.finish().map(|()| Some(build))
@@ -310,9 +309,8 @@ impl Pipeline {
             return Ok(());
         }
         let (frame, bins, sorted) = (&summary.frame, &grid.bins, &grid.entries);
-        self.emit.record_scan(pass, params, window, counts, dispatches, hits, header, arguments);
         self.emit.record_pairs(
-            pass, params, window, boxes, lists, counts, dispatches, frame, bins, sorted, path, hits, pairs,
+            pass, params, window, boxes, lists, counts, dispatches, frame, bins, sorted, path, hits, &list.list,
         );
         if let Some(included) = filters.included() {
             self.emit.record_include(pass, params, window, counts, included, pairs);

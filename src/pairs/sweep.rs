@@ -2,7 +2,7 @@
 
 use std::mem::offset_of;
 
-use crate::constants::{BLOCK_TILES, ENTRY_STRIDE, HIT_TILE, MOST_BLOCKS, PATH_SECTION, RUN_WORDS, TILE_QUADS};
+use crate::constants::{ENTRY_STRIDE, HIT_SUMS, HIT_TILE, MOST_BLOCKS, PATH_SECTION, RUN_WORDS, TILE_QUADS};
 use crate::filters::lists::{FilterLists, FilteredKernel, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -15,7 +15,7 @@ pub const COUNT: Source = source!("pairs/sweep_count", "shared/scan");
 /// The source of `sweep_scan`.
 pub const SCAN: Source = source!("pairs/sweep_scan", "shared/scan");
 /// The source of `sweep_test`.
-pub const TEST: Source = filtered!("pairs/sweep_test", "pairs/sweep_walk", "shared/boxes");
+pub const TEST: Source = filtered!("pairs/sweep_test", "pairs/sweep_walk", "pairs/hit_count", "shared/boxes");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[COUNT, SCAN, TEST];
 
@@ -47,7 +47,7 @@ impl SearchRoom {
         let sweep_tiles = quads.div_ceil(u64::from(TILE_QUADS));
         let giant_tiles = self.entries * self.entries.div_ceil(u64::from(HIT_TILE));
         let most = |blocks: u64| blocks.min(u64::from(MOST_BLOCKS));
-        let found = most(sweep_tiles.div_ceil(u64::from(BLOCK_TILES))) + most(giant_tiles);
+        let found = most(sweep_tiles) + most(giant_tiles);
         found.max(self.giant_tiles.min(2 * u64::from(MOST_BLOCKS)))
     }
 }
@@ -74,16 +74,19 @@ buffer_table! {
         /// `[tiles * RUN_WORDS * 256]` what each run of `sweep` found, as far as there is room: the first words of all
         /// runs of a tile, then the second ones, then the third ones.
         runs: [u32; room.tiles * 256 * u64::from(RUN_WORDS)], STORAGE;
-        /// `[tiles]` pairs before the tile within its block of tiles.
-        tile_offsets: [u32; room.tiles], STORAGE;
         /// `[tiles * 256]` a bit per test of `giants_test`, as far as there is room, or of `small`; or what each invocation of
         /// `giants_join` found, and behind those `[tiles]`: the giants that may meet boxes of each.
         hit_words: [u32; room.giant_tiles * 257], STORAGE;
-        /// `[sweep_blocks + giant_blocks]` pairs found by each block of tiles, zero before `sweep_test`; or the counts
-        /// of `small_test`.
-        block_hits: [u32; room.blocks()], STORAGE;
-        /// `[sweep_blocks + giant_blocks + 1]` pairs before each block, low and high half.
-        hit_offsets: [[u32; 2]; room.blocks() + 1], STORAGE;
+        /// `[HIT_SUMS]` sums, low and high half, zero before `sweep_test`; behind them `[sweep_blocks + giant_blocks]` pairs of each
+        /// block of tiles. Or the counts of `small_test`.
+        block_hits: [u32; u64::from(2 * HIT_SUMS) + room.blocks()], STORAGE;
+    }
+}
+
+impl Hits {
+    /// Records the clearing of the sums that the tests add to.
+    pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.clear_buffer(self.block_hits.raw(), 0, Some(u64::from(8 * HIT_SUMS)));
     }
 }
 

@@ -46,7 +46,7 @@ fn check(box_count: u32, blocks: &[Block], entry_capacity: u32) -> u32 {
         giants: std::array::from_fn(|level| total(LEVELS + level as u32) as u32),
         invalid: total(2 * LEVELS) as u32,
     };
-    let level = mirror::bin::scan(&totals, box_count, entry_capacity);
+    let level = mirror::bin::level(&totals, box_count, entry_capacity);
     let found = written::<Counts>(&counts)[0];
     if box_count == 0 {
         // Nothing is dispatched.

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use crate::bin_count::packed;
 use crate::bin_scatter::{SPAN, random_cells};
 use crate::inputs::{Random, lattice, ordinary};
-use crate::sweep::{TILE_WORDS, hits_of_blocks, no_hits};
+use crate::sweep::{TILE_WORDS, block_words, hits_of_blocks, no_hits, uncounted};
 use crate::*;
 
 static GIANTS: LazyLock<Giants> = LazyLock::new(|| Giants::new(gpu()));
@@ -149,9 +149,8 @@ fn check(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capa
     let counts = counted(Counts {
         level: scene.level,
         giant_count: scene.giants.len() as u32,
-        sweep_tiles: 2 * BLOCK_TILES * sweep_blocks,
-        sweep_tiles_per_group: 2,
-        sweep_tiles_per_block: 2 * BLOCK_TILES,
+        sweep_tiles: 2 * sweep_blocks,
+        sweep_tiles_per_block: 2,
         sweep_blocks,
         giant_tiles: tiles,
         giant_tiles_per_block: tiles_per_block,
@@ -162,15 +161,13 @@ fn check(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capa
     let (boxes, bins, sorted) = (upload(&scene.boxes), scene.bins(), scene.sorted());
 
     let words = scene.words();
-    let mut block_hits = vec![u32::MAX; sweep_blocks as usize];
-    block_hits.extend(vec![0; blocks as usize]);
-    let expected_hits = [&block_hits[..sweep_blocks as usize], &hits_of_blocks(&words, tiles_per_block)].concat();
+    let expected_hits = counted_behind(sweep_blocks, &hits_of_blocks(&words, tiles_per_block));
     let kept = &words[..(giant_tile_capacity.min(tiles) as usize * TILE_WORDS)];
     for size in [dispatch_size(blocks), in_columns(blocks)] {
         let sizes = dispatches(|sizes| sizes.giants_test = size);
         let hits = Hits {
             hit_words: poisoned(giant_tile_capacity as usize * TILE_WORDS),
-            block_hits: guarded(&block_hits),
+            block_hits: uncounted(sweep_blocks + blocks),
             ..no_hits()
         };
         run(|pass| {
@@ -179,6 +176,13 @@ fn check(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile_capa
         assert_eq!(written(&hits.block_hits), expected_hits);
         assert!(written(&hits.hit_words)[..kept.len()] == *kept, "hit bits of {} giants differ", scene.giants.len());
     }
+}
+
+/// Returns the words of blocks of giants that are counted behind so many of the sweep, of which none was counted.
+fn counted_behind(sweep_blocks: u32, block_hits: &[u32]) -> Vec<u32> {
+    let mut words = block_words(&[vec![0; sweep_blocks as usize], block_hits.to_vec()].concat());
+    words[2 * HIT_SUMS as usize..][..sweep_blocks as usize].fill(poison());
+    words
 }
 
 /// Packs what was found as an invocation of `giants_join` does.
@@ -221,7 +225,7 @@ fn check_join(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile
     let words = packed_joined(&joined);
     let per_block = joined.chunks(TILE_WORDS * tiles_per_block as usize);
     let hits_of = |block: &[mirror::giants::Joined]| block.iter().map(|own| own.pairs.len() as u32).sum::<u32>();
-    let block_hits: Vec<u32> = vec![0; sweep_blocks as usize].into_iter().chain(per_block.map(hits_of)).collect();
+    let block_hits = counted_behind(sweep_blocks, &per_block.map(hits_of).collect::<Vec<_>>());
     let kept = giant_tile_capacity.min(tiles) as usize;
     let filters = scene.filters();
     let lists = FilterLists::of(gpu(), &filters, scene.boxes.len()).unwrap();
@@ -234,7 +238,7 @@ fn check_join(scene: &Scene, tiles_per_block: u32, sweep_blocks: u32, giant_tile
         let sorted = scene.sorted();
         let hits = Hits {
             hit_words: poisoned(giant_tile_capacity as usize * (TILE_WORDS + 1)),
-            block_hits: guarded(&vec![0; block_hits.len()]),
+            block_hits: uncounted(sweep_blocks + blocks),
             ..no_hits()
         };
         run(|pass| GIANTS.record(pass, &params, boxes.all(), &lists, &counts, &sizes, &frame, &bins, &sorted, &hits));
@@ -450,7 +454,7 @@ fn boxes_that_are_all_giants_meet_each_other_once() {
     let cells = vec![mirror::bin::CELLS_OF_UNBOUNDED; n as usize];
     let scene = Scene::new(boxes, cells, 3);
     assert_eq!(scene.giants.len(), n as usize);
-    assert_eq!(mirror::emit::scan(&scene.words()), u64::from(n * (n - 1) / 2));
+    assert_eq!(mirror::emit::count(&scene.words()), u64::from(n * (n - 1) / 2));
     check(&scene, 1, 0, scene.tiles());
     assert_eq!(mirror::emit::joined(&scene.joined()).len() as u32, n * (n - 1) / 2);
     check_join(&scene, 1, 0, scene.joined_tiles());

@@ -42,7 +42,7 @@ fn assert_holds(grid: &Grid, boxes: &[Aabb]) {
     let n = boxes.len();
     let (mut cells, mut positions) = (vec![[0; 4]; n], vec![[0; 4]; n]);
     let totals = mirror::bin::count(boxes, &[], &[], &frame, &mut cells, &mut positions);
-    assert_eq!(counts.level, mirror::bin::scan(&totals, n as u32, grid.entries.keys.len() as u32));
+    assert_eq!(counts.level, mirror::bin::level(&totals, n as u32, grid.entries.keys.len() as u32));
     let mut expected = mirror::bin::scatter(&cells, &mut positions, &frame, counts.level);
     mirror::sort::sort(&mut expected.keys, &mut expected.entries, frame.key_bits);
     let first = |buffer: &Buffer<u32>, count: u32| download(buffer)[..count as usize].to_vec();

@@ -1,6 +1,7 @@
 //! `emit_joined`: the list of giants that were joined with rows of boxes.
 
 use broadsweep::Pair;
+use broadsweep::internals::constants::SUM_BLOCKS;
 use broadsweep::internals::filters::lists::FilterLists;
 use broadsweep::internals::grid::Entries;
 use broadsweep::internals::layout::{Counts, Params};
@@ -8,9 +9,9 @@ use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::emit::Emit;
 use broadsweep::internals::pairs::sweep::Hits;
 
-use crate::emit::{offsets_of, window};
+use crate::emit::{poisoned_list, window};
 use crate::giants::{Scene, on_ground, packed_joined, row_words};
-use crate::sweep::TILE_WORDS;
+use crate::sweep::{TILE_WORDS, block_words};
 use crate::*;
 
 /// What `giants_join` leaves of a scene, with room for the hits of some tiles, and how its tiles are divided.
@@ -47,6 +48,7 @@ impl<'a> Found<'a> {
         Counts {
             entry_count: self.scene.entries.len() as u32,
             giant_count: self.scene.giants.len() as u32,
+            sweep_blocks: SUM_BLOCKS,
             giant_tiles: self.tiles,
             giant_tiles_per_block: self.tiles_per_block,
             giant_blocks: self.block_hits.len() as u32,
@@ -55,14 +57,10 @@ impl<'a> Found<'a> {
     }
 
     fn hits(&self) -> Hits {
-        let offsets: Vec<_> = offsets_of(&self.block_hits).into_iter().map(|at| halves(self.before + at)).collect();
-        Hits {
-            runs: poisoned(0),
-            tile_offsets: poisoned(0),
-            hit_words: guarded(&self.words),
-            block_hits: poisoned(0),
-            hit_offsets: upload(&offsets),
-        }
+        // The blocks of the sweep have a sum, which is all that is read of them.
+        let mut words = block_words(&[vec![0; SUM_BLOCKS as usize], self.block_hits.clone()].concat());
+        words[..2].copy_from_slice(&halves(self.before));
+        Hits { runs: poisoned(0), hit_words: guarded(&self.words), block_hits: upload(&words) }
     }
 
     /// Checks the pairs of each window, whose capacities repeat.
@@ -81,14 +79,14 @@ impl<'a> Found<'a> {
         let mut first = self.before;
         let mut left = &self.pairs[..];
         for &capacity in capacities.iter().cycle() {
-            let (window, list) = (uniform(window(first, capacity)), poisoned(capacity as usize));
+            let (window, list) = (uniform(window(first, capacity)), poisoned_list(capacity));
             let boxes = boxes.all();
             run(|pass| {
                 emit.record_pairs(
                     pass, &params, &window, boxes, &lists, &counts, &sizes, &frame, &bins, &sorted, &path, &hits, &list,
                 );
             });
-            let found: Vec<Pair> = written(&list);
+            let found: Vec<Pair> = written(&list.pairs);
             let (expected, behind) = left.split_at(left.len().min(capacity as usize));
             assert!(found[..expected.len()] == *expected, "pairs of {} giants differ", self.scene.giants.len());
             assert!(found[expected.len()..].iter().all(is_poison), "pairs are written behind the end of the list");

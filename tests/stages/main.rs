@@ -110,7 +110,7 @@ fn uniform<T: Pod>(value: T) -> Buffer<T> {
 
 /// Counts as an input, which some kernels bind as a constant.
 fn counted(counts: Counts) -> Buffer<Counts> {
-    let usage = BufferUsages::STORAGE | BufferUsages::UNIFORM | BufferUsages::COPY_DST;
+    let usage = BufferUsages::STORAGE | BufferUsages::UNIFORM | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
     let buffer = Buffer::new(gpu(), "counts", 1, usage).unwrap();
     buffer.write(gpu(), &[counts]);
     buffer

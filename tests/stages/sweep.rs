@@ -188,7 +188,7 @@ pub fn words_of(runs: &[Run]) -> Vec<u32> {
 
 /// Hits of each block of tiles of giants.
 pub fn hits_of_blocks(words: &[u32], tiles_per_block: u32) -> Vec<u32> {
-    words.chunks(tiles_per_block as usize * TILE_WORDS).map(|words| mirror::emit::scan(words) as u32).collect()
+    words.chunks(tiles_per_block as usize * TILE_WORDS).map(|words| mirror::emit::count(words) as u32).collect()
 }
 
 /// Hits of each block of tiles of the sweep.
@@ -196,15 +196,26 @@ pub fn hits_of_runs(runs: &[Run], tiles_per_block: u32) -> Vec<u32> {
     hits_of_blocks(&runs.iter().map(|run| run.hits).collect::<Vec<_>>(), tiles_per_block)
 }
 
+/// Puts the pairs of blocks behind their sums.
+pub fn block_words(block_hits: &[u32]) -> Vec<u32> {
+    let mut words = vec![0; 2 * HIT_SUMS as usize];
+    for (sum, blocks) in words.chunks_mut(2).zip(block_hits.chunks(SUM_BLOCKS as usize)) {
+        sum.copy_from_slice(&halves(blocks.iter().map(|&hits| u64::from(hits)).sum()));
+    }
+    words.extend(block_hits);
+    words
+}
+
+/// Makes the pairs of so many blocks as they are before they are counted.
+pub fn uncounted(blocks: u32) -> Buffer<u32> {
+    let mut words = block_words(&[]);
+    words.resize(words.len() + blocks as usize, poison());
+    guarded(&words)
+}
+
 /// Makes hits for kernels that read and write none of them.
 pub fn no_hits() -> Hits {
-    Hits {
-        runs: poisoned(0),
-        tile_offsets: poisoned(0),
-        hit_words: poisoned(0),
-        block_hits: poisoned(0),
-        hit_offsets: poisoned(0),
-    }
+    Hits { runs: poisoned(0), hit_words: poisoned(0), block_hits: poisoned(0) }
 }
 
 // ---- the look at footprints ----
@@ -405,9 +416,9 @@ fn tiles_of_block(tiles: u32, least: u32) -> u32 {
     (0..32).map(|k| least << k).find(|&each| tiles.div_ceil(each) <= MOST_BLOCKS).unwrap()
 }
 
-/// Returns how many tiles a workgroup takes: the most, up to a block, that leave as many workgroups as are wanted.
-fn tiles_of_group(tiles: u32, per_block: u32) -> u32 {
-    [16, 8, 4, 2].into_iter().find(|&each| each <= per_block && tiles / each >= SWEEP_GROUPS).unwrap_or(1)
+/// Returns the most tiles of a block, up to 16, that leave as many workgroups as are wanted.
+fn least_of_sweep(tiles: u32) -> u32 {
+    [16, 8, 4, 2].into_iter().find(|&each| tiles / each >= SWEEP_GROUPS).unwrap_or(1)
 }
 
 /// Says how giants are tested.
@@ -473,14 +484,12 @@ fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
     let sweep_tiles = kept(length.div_ceil(u64::from(TILE_QUADS)));
     let of_giants = division.giant_tests();
     let giant_tiles = kept(of_giants.tiles);
-    let per_block = tiles_of_block(sweep_tiles, BLOCK_TILES);
-    let per_group = tiles_of_group(sweep_tiles, per_block);
+    let per_block = tiles_of_block(sweep_tiles, least_of_sweep(sweep_tiles));
     let expected = Counts {
         candidate_low: candidates as u32,
         candidate_high: (candidates >> 32) as u32,
         refused: u32::from(refused),
         sweep_tiles,
-        sweep_tiles_per_group: per_group,
         sweep_tiles_per_block: per_block,
         sweep_blocks: sweep_tiles.div_ceil(per_block),
         giant_tiles,
@@ -492,13 +501,12 @@ fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
     let blocks_if = |is: bool| dispatch_size(if is { expected.giant_blocks } else { 0 });
     let bounding_if = |is: bool| dispatch_size(if is { kept(of_giants.bounding_groups) } else { 0 });
     let expected_sizes = Dispatches {
-        sweep_test: dispatch_size(sweep_tiles.div_ceil(per_group)),
-        emit_place: dispatch_size(expected.sweep_blocks),
-        emit_sweep: dispatch_size(sweep_tiles.min(tile_capacity)),
+        sweep_test: dispatch_size(expected.sweep_blocks),
+        emit_sweep: dispatch_size(expected.sweep_blocks.max(1)),
+        emit_again: dispatch_size(if sweep_tiles <= tile_capacity { 0 } else { expected.sweep_blocks }),
         giants_test: blocks_if(!of_giants.is_joined),
         giants_rows: bounding_if(of_giants.is_joined),
         giants_join: blocks_if(of_giants.is_joined),
-        ..poison()
     };
     assert_eq!(written::<Dispatches>(&dispatches), [expected_sizes]);
     expected
@@ -541,26 +549,23 @@ fn a_block_has_twice_the_tiles_from_one_more_than_there_may_be() {
         candidate_limit: 1 << 44,
         most_joined_tiles: MOST_BLOCKS,
     };
-    for (tiles, per_group, per_block) in [
-        (1, 1, 8),
-        (2 * SWEEP_GROUPS - 1, 1, 8),
-        (2 * SWEEP_GROUPS, 2, 8),
-        (4 * SWEEP_GROUPS, 4, 8),
-        (8 * SWEEP_GROUPS - 1, 4, 8),
-        (8 * SWEEP_GROUPS, 8, 8),
-        (8 * MOST_BLOCKS, 8, 8),
-        (8 * MOST_BLOCKS + 1, 16, 16),
-        (16 * MOST_BLOCKS, 16, 16),
-        (16 * MOST_BLOCKS + 1, 16, 32),
-        (1 << 26, 16, 2048),
+    for (tiles, per_block) in [
+        (1, 1),
+        (2 * SWEEP_GROUPS - 1, 1),
+        (2 * SWEEP_GROUPS, 2),
+        (4 * SWEEP_GROUPS, 4),
+        (8 * SWEEP_GROUPS - 1, 4),
+        (8 * SWEEP_GROUPS, 8),
+        (16 * MOST_BLOCKS, 16),
+        (16 * MOST_BLOCKS + 1, 32),
+        (1 << 26, 2048),
     ] {
         let quads = u64::from(TILE_QUADS);
         for length in [u64::from(tiles) * quads, u64::from(tiles - 1) * quads + 1] {
             let candidates = u64::from(u32::MAX);
             let first = Sums { quads: length / 2, candidates };
             let counts = check_scan(&division, &[first, Sums { quads: length - first.quads, candidates: 0 }]);
-            let found = (counts.sweep_tiles, counts.sweep_tiles_per_group, counts.sweep_tiles_per_block);
-            assert_eq!(found, (tiles, per_group, per_block));
+            assert_eq!((counts.sweep_tiles, counts.sweep_tiles_per_block), (tiles, per_block));
         }
     }
 }
@@ -576,7 +581,7 @@ fn a_path_of_more_than_32_bits_is_counted_exactly() {
         most_joined_tiles: MOST_BLOCKS,
     };
     let counts = check_scan(&division, &random_sums(MAX_ENTRIES, 1 << 29, 1));
-    assert!(counts.candidate_high > 0 && counts.sweep_tiles_per_block > BLOCK_TILES);
+    assert!(counts.candidate_high > 0 && counts.sweep_tiles_per_block > MOST_BLOCK_TILES);
     // The longest of all: more than the host allows, and refused without overflow.
     let most = Sums { quads: 1 << 34, candidates: 1 << 36 };
     let longest = vec![most; (MAX_ENTRIES / PATH_SECTION) as usize];
@@ -621,35 +626,31 @@ fn candidates_are_refused_from_one_above_the_limit() {
 
 // ---- sweep_test ----
 
-fn check_test(scene: &Scene, tiles_per_group: u32, tile_capacity: u32) {
-    check_filtered_test(no_filters(), scene, &scene.runs(), tiles_per_group, tile_capacity);
+fn check_test(scene: &Scene, tiles_per_block: u32, tile_capacity: u32) {
+    check_filtered_test(no_filters(), scene, &scene.runs(), tiles_per_block, tile_capacity);
 }
 
-fn check_filtered_test(filters: &FilterLists, scene: &Scene, runs: &[Run], tiles_per_group: u32, tile_capacity: u32) {
+fn check_filtered_test(filters: &FilterLists, scene: &Scene, runs: &[Run], tiles_per_block: u32, tile_capacity: u32) {
     let n = scene.entries.len() as u32;
     let tiles = scene.tiles();
-    let groups = tiles.div_ceil(tiles_per_group);
-    let tiles_per_block = tiles_per_group * BLOCK_TILES;
     let blocks = tiles.div_ceil(tiles_per_block);
     let params = uniform(Params { box_count: scene.boxes.len() as u32, tile_capacity, ..Params::zeroed() });
     let counts = Counts {
         entry_count: n,
         sweep_tiles: tiles,
-        sweep_tiles_per_group: tiles_per_group,
         sweep_tiles_per_block: tiles_per_block,
         sweep_blocks: blocks,
         ..Counts::zeroed()
     };
     let counts = counted(counts);
     let (boxes, entries, path) = (upload(&scene.boxes), upload(&scene.entries), scene.path());
-    let (kept, others) = runs.split_at(runs.len().min(tile_capacity as usize * TILE_WORDS));
-    let without = [vec![Run::zeroed(); kept.len()], others.to_vec()].concat();
-    for size in [dispatch_size(groups), in_columns(groups)] {
+    let kept = &runs[..runs.len().min(tile_capacity as usize * TILE_WORDS)];
+    for size in [dispatch_size(blocks), in_columns(blocks)] {
         let sizes = dispatches(|sizes| sizes.sweep_test = size);
-        let block_hits = guarded(&vec![0; blocks as usize]);
-        let hits = Hits { runs: poisoned(kept.len() * RUN_WORDS as usize), block_hits, ..no_hits() };
+        let runs_out = poisoned(kept.len() * RUN_WORDS as usize);
+        let hits = Hits { runs: runs_out, block_hits: uncounted(blocks), ..no_hits() };
         run(|pass| SWEEP.record_test(pass, &params, boxes.all(), filters, &counts, &sizes, &entries, &path, &hits));
-        assert_eq!(written(&hits.block_hits), hits_of_runs(&without, tiles_per_block));
+        assert_eq!(written(&hits.block_hits), block_words(&hits_of_runs(runs, tiles_per_block)));
         for (i, (found, expected)) in written(&hits.runs).iter().zip(words_of(kept)).enumerate() {
             assert!(*found == expected, "word {i} of {n} entries: {found:x} instead of {expected:x}");
         }
@@ -663,8 +664,8 @@ fn hits_are_those_of_the_mirror() {
             let scene = Scene::random(n, reach, u64::from(n));
             let hits = hits_of_runs(&scene.runs(), u32::MAX >> 10);
             assert_eq!(hits.iter().sum::<u32>() as usize, scene.pairs().len());
-            for tiles_per_group in [1, 2, 3] {
-                check_test(&scene, tiles_per_group, scene.tiles());
+            for tiles_per_block in [1, 2, 3] {
+                check_test(&scene, tiles_per_block, scene.tiles());
             }
         }
     }
@@ -708,12 +709,39 @@ fn entries_of_one_set_are_no_hits() {
 }
 
 #[test]
+fn sums_of_pairs_go_on_beyond_32_bits() {
+    let scene = Scene::random(3000, 60, 8);
+    let tiles = scene.tiles();
+    let found: u32 = hits_of_runs(&scene.runs(), tiles).iter().sum();
+    let params = uniform(Params { box_count: scene.boxes.len() as u32, ..Params::zeroed() });
+    let (boxes, entries, path) = (upload(&scene.boxes), upload(&scene.entries), scene.path());
+    let counts = counted(Counts {
+        entry_count: scene.entries.len() as u32,
+        sweep_tiles: tiles,
+        sweep_tiles_per_block: 1,
+        sweep_blocks: tiles,
+        ..Counts::zeroed()
+    });
+    // The sum passes 2³² with the last pair, with the first, in between, or not.
+    for before in [found, 1, found / 2, found + 1].map(|left| 7 << 32 | u64::from(0u32.wrapping_sub(left))) {
+        let mut words = written(&uncounted(tiles));
+        words[..2].copy_from_slice(&halves(before));
+        let hits = Hits { block_hits: guarded(&words), ..no_hits() };
+        let sizes = dispatches(|sizes| sizes.sweep_test = dispatch_size(tiles));
+        run(|pass| {
+            SWEEP.record_test(pass, &params, boxes.all(), no_filters(), &counts, &sizes, &entries, &path, &hits)
+        });
+        assert_eq!(written(&hits.block_hits)[..2], halves(before + u64::from(found)));
+    }
+}
+
+#[test]
 fn hits_of_tiles_without_room_are_counted_all_the_same() {
     let scene = Scene::random(6000, 60, 8);
     assert!(scene.tiles() > 20);
-    for tiles_per_group in [1, 2] {
+    for tiles_per_block in [1, 2] {
         for capacity in [0, 1, 5, 8, 16, 17, scene.tiles() - 1, scene.tiles(), scene.tiles() + 9] {
-            check_test(&scene, tiles_per_group, capacity);
+            check_test(&scene, tiles_per_block, capacity);
         }
     }
 }
@@ -779,12 +807,12 @@ proptest! {
         n in 0..2500u32,
         reach in 0..60u32,
         seed: u64,
-        tiles_per_group in 1..5u32,
+        tiles_per_block in 1..5u32,
         capacity in 0..30u32,
     ) {
         let scene = Scene::random(n, reach, seed);
         check_count(&scene);
-        check_test(&scene, tiles_per_group, capacity);
+        check_test(&scene, tiles_per_block, capacity);
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl Search {
         let (bounds, moments) = self.chunks.statistics(boxes);
         let frame = frame::choose(&params, boxes, &bounds, &moments);
         let totals = self.chunks.count(boxes, filters, &frame);
-        let level = bin::scan(&totals, box_count, params.entry_capacity);
+        let level = bin::level(&totals, box_count, params.entry_capacity);
         self.chunks.scatter(&frame, level, &mut self.entries);
         self.chunks.list(&frame, level, &mut self.giants.ids, &mut self.found.report.first_invalid);
         radix::sort(&mut self.entries, &mut self.other_entries, frame.key_bits);
@@ -143,7 +143,7 @@ impl Search {
                 let words = &mut words[..boxes.len().div_ceil(32)];
                 words.fill(0);
                 small::test_into(columns, a, words);
-                call::make_room(list, emit::scan(words))?;
+                call::make_room(list, emit::count(words))?;
                 let before = list.len();
                 small::emit(words, a, list);
                 keep.retain_last(list, before);

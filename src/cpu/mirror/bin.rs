@@ -286,8 +286,8 @@ pub fn mark_sets(second: &[bool], positions: &mut [[u32; 4]]) {
     }
 }
 
-/// Returns the first level whose entries fit and whose cost is not much above the least; see `bin_scan.wgsl`.
-pub fn scan(totals: &Totals, box_count: u32, entry_capacity: u32) -> u32 {
+/// Returns the first level whose entries fit and whose cost is not much above the least; see `bin_level.wgsl`.
+pub fn level(totals: &Totals, box_count: u32, entry_capacity: u32) -> u32 {
     let fits = |level: usize| totals.entries[level] <= u64::from(entry_capacity);
     let cost = |level: usize| {
         totals.entries[level] * u64::from(TESTS_PER_ENTRY) + u64::from(totals.giants[level]) * u64::from(box_count)

@@ -4,7 +4,7 @@ use super::giants::Joined;
 use crate::Pair;
 
 /// Counts the pairs in these words.
-pub fn scan(words: &[u32]) -> u64 {
+pub fn count(words: &[u32]) -> u64 {
     words.iter().map(|word| u64::from(word.count_ones())).sum()
 }
 

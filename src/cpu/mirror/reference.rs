@@ -56,7 +56,7 @@ fn search(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result
     let mut world_cells = vec![[0; 4]; filters.world_count() as usize];
     bin::worlds(boxes, filters.worlds(), &frame, &mut world_cells);
     let totals = bin::count(boxes, filters.worlds(), &world_cells, &frame, &mut cells, &mut positions);
-    let level = bin::scan(&totals, box_count, params.entry_capacity);
+    let level = bin::level(&totals, box_count, params.entry_capacity);
     let bin::Entries { mut keys, mut entries, giants, first_invalid } =
         bin::scatter(&cells, &mut positions, &frame, level);
     sort::sort(&mut keys, &mut entries, frame.key_bits);
@@ -84,7 +84,7 @@ fn search(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result
     }
     for &giant in &giants {
         let words = giants::test(boxes, &cells, &frame, level, giant);
-        make_room(&mut pairs, emit::scan(&words))?;
+        make_room(&mut pairs, emit::count(&words))?;
         let before = pairs.len();
         emit::giants(&words, giant, &mut pairs);
         retain(&mut pairs, before, filters, boxes);
@@ -109,7 +109,7 @@ fn all_pairs(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Res
     let mut pairs = Vec::new();
     for a in 0..box_count {
         let words = small::test(&columns, a);
-        make_room(&mut pairs, emit::scan(&words))?;
+        make_room(&mut pairs, emit::count(&words))?;
         let before = pairs.len();
         small::emit(&words, a, &mut pairs);
         retain(&mut pairs, before, filters, boxes);

@@ -1,0 +1,26 @@
+// Counts the pairs of a block of tiles, and adds them to the sum of SUM_BLOCKS blocks: shared by the kernels that test, which bind
+// block_hits with atomics. A sum of 64 bits is two words; the upper one is added to where the lower one overflows, of which
+// atomicAdd tells. So both words are right in any order of additions.
+
+var<workgroup> hits_in_block: atomic<u32>;
+
+// Counts the pairs of a block, of which this invocation found some. Every invocation of the workgroup has to call.
+fn count_block(block: u32, local: u32, found: u32) {
+    if local == 0u {
+        atomicStore(&hits_in_block, 0u);
+    }
+    workgroupBarrier();
+    if found != 0u {
+        atomicAdd(&hits_in_block, found);
+    }
+    workgroupBarrier();
+    if local == 0u {
+        let hits = atomicLoad(&hits_in_block);
+        atomicStore(&block_hits[2u * HIT_SUMS + block], hits);
+        let sum = 2u * (block / SUM_BLOCKS);
+        let before = atomicAdd(&block_hits[sum], hits);
+        if before + hits < before {
+            atomicAdd(&block_hits[sum + 1u], 1u);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+// How many pairs come before a block of tiles, from what count_block counted: shared by the kernels that write pairs, which bind
+// block_hits.
+// Source: as that of grid/sort_places.wgsl.
+
+var<workgroup> added_hits: array<atomic<u32>, 2>;
+var<workgroup> all_added: vec2<u32>;
+
+// Returns the pairs of a block.
+fn hits_of(block: u32) -> u32 {
+    return block_hits[2u * HIT_SUMS + block];
+}
+
+// Returns the pairs in all blocks before this one, of `2 * MOST_BLOCKS` that there may be. Every invocation of the workgroup has to call.
+// The compiler knows that the result is the same for all invocations.
+fn pairs_before(block: u32, local: u32) -> vec2<u32> {
+    if local < 2u {
+        atomicStore(&added_hits[local], 0u);
+    }
+    workgroupBarrier();
+    let sums = block / SUM_BLOCKS;
+    var mine = vec2<u32>(0u);
+    for (var sum = local; sum < sums; sum += 256u) {
+        mine = add64(mine, vec2<u32>(block_hits[2u * sum], block_hits[2u * sum + 1u]));
+    }
+    for (var nth = sums * SUM_BLOCKS + local; nth < block; nth += 256u) {
+        mine = add64(mine, vec2<u32>(hits_of(nth), 0u));
+    }
+    if (mine.x | mine.y) != 0u {
+        let before = atomicAdd(&added_hits[0], mine.x);
+        atomicAdd(&added_hits[1], mine.y + select(0u, 1u, before + mine.x < before));
+    }
+    workgroupBarrier();
+    if local == 0u {
+        all_added = vec2<u32>(atomicLoad(&added_hits[0]), atomicLoad(&added_hits[1]));
+    }
+    return workgroupUniformLoad(&all_added);
+}
