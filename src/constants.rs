@@ -252,12 +252,12 @@ shared_constants! {
 
     // ---- sweep, giants, emit ----
 
-    /// Entries whose candidates are counted in 32 bits, so that `PATH_BLOCK * MAX_ENTRIES` must not exceed 2³².
-    PATH_BLOCK: u32 = 128;
-    /// Entries from one that has a base on the path to the next: as many as an invocation of `sweep_count` takes.
+    /// Entries from one that has a base on the path to the next.
     ENTRY_STRIDE: u32 = 8;
-    /// Entries per section of the path, which is a workgroup of `sweep_count`. Its quads are counted in 64 bits.
-    PATH_SECTION: u32 = 256 * ENTRY_STRIDE;
+    /// Entries per section of the path, which is a workgroup of `rank_ends`. Its quads are counted in 64 bits.
+    PATH_SECTION: u32 = 512;
+    /// Sections in a row whose quads and candidates are summed.
+    PATH_GROUP: u32 = 64;
     /// Most entries.
     MAX_ENTRIES: u32 = 1 << 25;
     /// Bits of a word of `stretches` that hold the rank where the candidates of the entry end. The bits above count the
@@ -278,21 +278,19 @@ shared_constants! {
     TILE_QUADS_BITS: u32 = 11;
     /// Quads per tile of the sweep: 256 runs.
     TILE_QUADS: u32 = 1 << TILE_QUADS_BITS;
-    /// Tests per tile of a giant: 256 invocations with a word of bits each.
-    HIT_TILE: u32 = 256 * 32;
-    /// The fewest giants that are joined with rows of boxes; fewer are tested against all boxes.
-    FEWEST_JOINED: u32 = 4;
     /// Giants in a row that an invocation tests against the bounds of a row of boxes, and then against its boxes: a bit each in its word, above
     /// which the number of pairs is.
     GIANT_GROUP: u32 = 16;
     /// Entries in a row, or giants, whose bounds giants are tested against first.
     GIANT_ROW: u32 = 32;
-    /// Most blocks of tiles of the sweep, and of giants: a workgroup tests a block, and its pairs are counted together.
+    /// Most blocks of tiles of the sweep: a workgroup tests a block, and its pairs are counted together.
     MOST_BLOCKS: u32 = 65_535;
+    /// Most blocks of tiles of giants, likewise.
+    MOST_GIANT_BLOCKS: u32 = 1 << 19;
     /// Blocks in a row whose pairs are also summed.
     SUM_BLOCKS: u32 = 256;
     /// Such sums that there may be.
-    HIT_SUMS: u32 = 2 * (MOST_BLOCKS + 1) / SUM_BLOCKS;
+    HIT_SUMS: u32 = (MOST_GIANT_BLOCKS + MOST_BLOCKS + 1) / SUM_BLOCKS;
     /// Turns of loops that `sweep_test` takes for a run at most: itself, the quads, the survivors, and the filters' look at
     /// each, with a search among as many listed pairs or half-spaces as there can be. Twice what they are.
     RUN_TURNS: u32 = 2 * (2 + RUN_QUADS + 32 + 32 * (1 + 33));
@@ -387,12 +385,10 @@ shared_constants! {
     WORLD_GLOBAL: u32 = u32::MAX;
 }
 
-/// The most candidates of a call on a software adapter. With as many no block has more than `MOST_BLOCK_TILES` tiles of the sweep, or
-/// twice as many of giants, so that Mesa's drivers end no loop over the tiles of a block.
+/// The most candidates of a call on a software adapter. With as many no block has more than `MOST_BLOCK_TILES` tiles of the sweep, or more
+/// than one of giants, so that Mesa's drivers end no loop over the tiles of a block.
 pub const SOFTWARE_CANDIDATES: u64 = 8_000_000_000;
 
-/// Words that there always are for bounds, however few entries there may be (`Entries::row_bounds`).
-pub(crate) const LEAST_BOUND_WORDS: u64 = GIANT_ROW as u64;
 /// The most pairs to exclude that may come from a buffer: they fit any binding.
 pub(crate) const EXCLUDE_MOST: u32 = 1 << 24;
 /// The turns that all loops of an invocation may take together on a software adapter: Mesa's drivers end them then.
@@ -400,16 +396,15 @@ pub(crate) const SOFTWARE_TURNS: u32 = 65_535;
 /// The turns of a search among as many listed pairs of a box (`Filters::check` sees to that), or half-spaces, as there can be.
 const SEARCH_TURNS: u32 = MAX_ENTRIES.ilog2() + 1;
 
-/// Counts the turns of loops that an invocation takes at most for a tile of many giants, where filters make so many searches for each
-/// pair.
-pub(crate) const fn giant_turns(searches: u32) -> u32 {
-    // Which giants are near, which of those stand for half-spaces, and what bounds them, twice.
-    let near = 4 * GIANT_GROUP + (1 + GIANT_GROUP) * SEARCH_TURNS;
+/// The turns of loops that an invocation takes at most for a tile of giants, where filters make two searches for each pair.
+const GIANT_TURNS: u32 = {
+    // What bounds the row, which giants are near, which of those stand for half-spaces, and what bounds them, twice.
+    let near = GIANT_ROW + 4 * GIANT_GROUP + (1 + GIANT_GROUP) * SEARCH_TURNS;
     // For each box the giants that are near, and what filters say of those that it meets.
-    let walk = GIANT_ROW * (1 + GIANT_GROUP * (2 + searches * SEARCH_TURNS));
-    // A scan of a tile. Pairs whose number had no room are counted again before they are written.
-    33 + 1 + near + 2 * walk + GIANT_ROW * GIANT_GROUP
-}
+    let walk = GIANT_ROW * (1 + GIANT_GROUP * (2 + 2 * SEARCH_TURNS));
+    // A scan of a tile, and sums of blocks. Pairs are counted again before they are written.
+    33 + 1 + HIT_SUMS / 256 + 2 + near + 2 * walk + GIANT_ROW * GIANT_GROUP
+};
 
 /// Returns the bits of a sort key for so many boxes and worlds: as few as leave enough for cells, worlds and positions, since
 /// each `BALLOT_BITS` are a pass of the sort.
@@ -475,28 +470,29 @@ const _: () = {
         BIN_GROUP as u64 * BIN_BLOCK as u64 * MAX_CELLS as u64 <= u32::MAX as u64 && 256_u32.is_multiple_of(LEVELS)
     );
     assert!(CELL_BASE > CELL_REACH && CELL_REACH < 1 << 23);
-    assert!(PATH_BLOCK.is_multiple_of(ENTRY_STRIDE) && PATH_SECTION.is_multiple_of(PATH_BLOCK));
-    assert!(PATH_BLOCK as u64 * MAX_ENTRIES as u64 <= 1 << 32);
+    assert!(PATH_SECTION == 512 && PATH_SECTION.is_multiple_of(ENTRY_STRIDE));
+    assert!(MOST_BLOCK_TILES * TILE_QUADS / PATH_SECTION + 1 + PATH_GROUP <= 256);
     assert!(SORT_TILE < 1 << 16);
     assert!(TURNED_PARTS <= MOST_PARTS && CAPSULE_PARTS <= MOST_PARTS);
     assert!(SOLID_ROUNDING_BITS == ROUNDING_BITS - FLAT_BITS / 2);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);
     assert!(MOST_BLOCK_TILES.is_power_of_two() && MOST_BLOCK_TILES * RUN_TURNS < SOFTWARE_TURNS);
-    // A candidate takes a quarter of a quad, and an entry two quads beyond those of its candidates. Where there are as many boxes as a
-    // tile has tests of a giant, the tiles have at most twice the tests that there are; elsewhere each giant has one tile.
+    // A candidate takes a quarter of a quad, and an entry two quads beyond those of its candidates.
     assert!(
         SOFTWARE_CANDIDATES / 4 + 2 * MAX_ENTRIES as u64
             <= MOST_BLOCKS as u64 * MOST_BLOCK_TILES as u64 * TILE_QUADS as u64
     );
-    assert!(2 * SOFTWARE_CANDIDATES <= MOST_BLOCKS as u64 * 2 * MOST_BLOCK_TILES as u64 * HIT_TILE as u64);
-    // In a tile an invocation tests 32 boxes, each with two searches.
-    assert!(2 * MOST_BLOCK_TILES * 32 * (2 + 2 * SEARCH_TURNS) < SOFTWARE_TURNS);
-    assert!(giant_turns(2) < SOFTWARE_TURNS);
+    // Groups of giants times tiles of rows: where there are g giants among n boxes, g n is at most SOFTWARE_CANDIDATES, there are
+    // up to 4 n entries, and each of the two numbers is rounded up.
+    assert!(
+        SOFTWARE_CANDIDATES / (GIANT_GROUP as u64 * GIANT_ROW as u64 * 256) * 5
+            + 2 * SOFTWARE_CANDIDATES.isqrt() / GIANT_GROUP as u64
+            + 5 * MAX_ENTRIES as u64 / (GIANT_ROW as u64 * 256)
+            + 2
+            <= MOST_GIANT_BLOCKS as u64
+    );
+    assert!(GIANT_TURNS < SOFTWARE_TURNS);
     assert!(GIANT_GROUP * GIANT_ROW < 1 << (32 - GIANT_GROUP));
-    // Six words for each row of entries, and of giants, and for two that are not full, are at most a word for each entry that there
-    // may be, or no more than the words that are always there (`Entries::row_bounds`).
-    assert!(2 * 6 + 2 * 6 <= GIANT_ROW && GIANT_ROW as u64 <= LEAST_BOUND_WORDS);
-    assert!(HIT_TILE <= MOST_BLOCKS);
     assert!(FRACTION_BITS == 7 && FOOTPRINT_FIRST == 1 << 7 | 1 << 23);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 2] + FRACTION_BITS < 32);
     assert!(EVENT_TILE.is_multiple_of(256) && EVENT_TILE < 1 << 16 && EVENT_TILE / 32 <= 256 && 32 % EVENT_RUN == 0);

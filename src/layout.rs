@@ -44,7 +44,6 @@ twins! {
     pub struct Params {
         pub box_count: u32,
         pub entry_capacity: u32,
-        pub giant_tile_capacity: u32,
         pub axis: u32,
         pub cell_mode: u32,
         pub cell_size: f32,
@@ -54,7 +53,6 @@ twins! {
         pub tile_capacity: u32,
         pub world_count: u32,
         pub include_count: u32,
-        pub most_joined_tiles: u32,
         pub is_beyond: u32,
         pub key_bits: u32,
     }
@@ -146,6 +144,8 @@ twins! {
         pub candidate_low: u32,
         pub candidate_high: u32,
         pub refused: u32,
+        pub path_low: u32,
+        pub path_high: u32,
         pub sweep_tiles: u32,
         pub sweep_tiles_per_block: u32,
         pub sweep_blocks: u32,
@@ -155,6 +155,8 @@ twins! {
         pub pair_low: u32,
         pub pair_high: u32,
         pub written: u32,
+        pub unused_a: u32,
+        pub unused_b: u32,
     }
 
     /// What one invocation of `sweep_test` found. In memory it is [`Run::words`].
@@ -170,9 +172,6 @@ twins! {
     #[allow(missing_docs)]
     pub struct Dispatches {
         pub sweep_test: [u32; 3],
-        pub giants_test: [u32; 3],
-        pub giants_rows: [u32; 3],
-        pub giants_join: [u32; 3],
         pub emit_sweep: [u32; 3],
         pub emit_again: [u32; 3],
     }

@@ -22,5 +22,6 @@ fn prepare_count() {
     own.box_count = select(boxes, 0u, is_beyond != 0u);
     own.is_beyond = is_beyond;
     params = own;
-    block_sizes = dispatch_size(div_ceil(own.box_count, BIN_BLOCK));
+    // At least one, which counts that there are none.
+    block_sizes = dispatch_size(max(div_ceil(own.box_count, BIN_BLOCK), 1u));
 }

@@ -11,7 +11,7 @@
 //                       cells the box begins and ends, as a footprint: bytes (first u, last u, first v, last v)
 //         block_counts  [ceil(box_count / BIN_BLOCK) * BIN_COUNTS] per block: entries at each level of
 //                       coarsening, giants at each level, invalid boxes
-// Changes group_counts  [groups * BIN_COUNTS] the same of each BIN_GROUP blocks, added to zeros
+// Changes block_counts  before those, [groups * BIN_COUNTS] the same of each BIN_GROUP blocks, added to zeros
 // Cells and positions are computed here once and kept as integers. Later stages compare integers only, so no
 // rounding of a later kernel can disagree with this one. Every interval is widened by more than any rounding:
 // boxes that share a point share a cell, and the start of either is not after the end of the other.
@@ -24,10 +24,9 @@
 @group(0) @binding(2) var<uniform> frame: Frame;
 @group(0) @binding(3) var<storage, read_write> cells: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> box_ends: array<vec2<u32>>;
-@group(0) @binding(5) var<storage, read_write> block_counts: array<u32>;
+@group(0) @binding(5) var<storage, read_write> block_counts: array<atomic<u32>>;
 @group(0) @binding(6) var<storage, read> world_cells: array<vec4<u32>>;
 @group(0) @binding(7) var<storage, read> box_quads: array<vec4<u32>>;
-@group(0) @binding(8) var<storage, read_write> group_counts: array<atomic<u32>>;
 
 const LOW_SHIFTS: vec4<u32> = vec4<u32>(LEVEL_SHIFTS[0], LEVEL_SHIFTS[1], LEVEL_SHIFTS[2], LEVEL_SHIFTS[3]);
 // The last level has one cell for all, and no shift.
@@ -337,9 +336,10 @@ fn write_block(local: u32, block: u32, mine: Totals) {
 
 // Writes a count of a block, and adds it to that of its group.
 fn write_count(block: u32, k: u32, count: u32) {
-    block_counts[block * BIN_COUNTS + k] = count;
+    let groups = div_ceil(div_ceil(params.box_count, BIN_BLOCK), BIN_GROUP);
+    atomicStore(&block_counts[(groups + block) * BIN_COUNTS + k], count);
     if count > 0u {
-        atomicAdd(&group_counts[block / BIN_GROUP * BIN_COUNTS + k], count);
+        atomicAdd(&block_counts[block / BIN_GROUP * BIN_COUNTS + k], count);
     }
 }
 

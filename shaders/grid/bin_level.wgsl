@@ -1,11 +1,15 @@
 // How far to coarsen the grid so that the entries fit, and what comes before a block of boxes: from the counts of bin_count. Every
-// workgroup of bin_scatter, which binds params, block_counts and group_counts, derives the same level.
+// workgroup of bin_scatter, which binds params and block_counts, derives the same level.
 // The last level puts every box in one cell, so the entries always fit: they are never more than the boxes there, and the host
 // makes room for at least that many.
 // Source: count, scan, then write, Blelloch 1990, Prefix sums and their applications. That the counts of eight grids
 // choose one of them is of this project.
 
 const LANES: u32 = 256u / LEVELS;
+
+fn bin_groups() -> u32 {
+    return div_ceil(div_ceil(params.box_count, BIN_BLOCK), BIN_GROUP);
+}
 
 // (entries, giants), lane by lane within a level.
 var<workgroup> level_sums: array<vec2<u32>, 256>;
@@ -44,19 +48,22 @@ fn cost(level: u32) -> vec2<u32> {
     return add64(mul64(totals.x, TESTS_PER_ENTRY), mul64(totals.y, params.box_count));
 }
 
-// Returns (entries, giants) of a group of blocks at a level.
-fn group_level(group: u32, level: u32) -> vec2<u32> {
-    let at = group * BIN_COUNTS + level;
-    return vec2<u32>(group_counts[at], group_counts[at + LEVELS]);
+// Returns (entries, giants) at a level, of counts that begin at this place.
+fn level_counts(at: u32, level: u32) -> vec2<u32> {
+    return vec2<u32>(block_counts[at + level], block_counts[at + LEVELS + level]);
+}
+
+fn invalid_count(at: u32) -> u32 {
+    return block_counts[at + 2u * LEVELS];
 }
 
 // Adds up the entries and giants of all groups at each level, and chooses one. Every invocation of the workgroup has to call.
 fn level_of_grid(local: u32) -> u32 {
-    let group_count = div_ceil(div_ceil(params.box_count, BIN_BLOCK), BIN_GROUP);
+    let group_count = bin_groups();
     // LANES invocations to a level.
     var sum = vec2<u32>(0u);
     for (var group = local % LANES; group < group_count; group += LANES) {
-        sum = add_saturating(sum, group_level(group, local / LANES));
+        sum = add_saturating(sum, level_counts(group * BIN_COUNTS, local / LANES));
     }
     level_sums[local] = sum;
     if local < 4u {
@@ -81,18 +88,18 @@ fn level_of_grid(local: u32) -> u32 {
 // Adds up what comes before a block at a level, into `block_sums`: the groups before its own, and the blocks before it in its
 // group. A barrier has to follow.
 fn add_before(local: u32, block: u32, level: u32) {
-    let group_count = div_ceil(div_ceil(params.box_count, BIN_BLOCK), BIN_GROUP);
+    let group_count = bin_groups();
     let own = block / BIN_GROUP;
     for (var group = local; group < group_count; group += 256u) {
-        let invalid = group_counts[group * BIN_COUNTS + 2u * LEVELS];
-        add_to_block(3u, invalid);
+        let at = group * BIN_COUNTS;
+        add_to_block(3u, invalid_count(at));
         if group < own {
-            add_three(group_level(group, level), invalid);
+            add_three(level_counts(at, level), invalid_count(at));
         }
     }
     for (var before = own * BIN_GROUP + local; before < block; before += 256u) {
-        let at = before * BIN_COUNTS + level;
-        add_three(vec2<u32>(block_counts[at], block_counts[at + LEVELS]), block_counts[before * BIN_COUNTS + 2u * LEVELS]);
+        let at = (group_count + before) * BIN_COUNTS;
+        add_three(level_counts(at, level), invalid_count(at));
     }
 }
 

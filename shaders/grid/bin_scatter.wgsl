@@ -2,13 +2,14 @@
 //
 // Reads   params, frame
 //         cells          [box_count], of bin_count, with the starts
-//         block_counts   [blocks * BIN_COUNTS], and group_counts [groups * BIN_COUNTS], of bin_count: how far the grid is
-//                        coarsened, and where the entries of each block go (bin_level.wgsl)
+//         block_counts   [groups * BIN_COUNTS], then [blocks * BIN_COUNTS], of bin_count: how far the grid is coarsened, and
+//                        where the entries of each block go (bin_level.wgsl)
 // Writes  keys           [entry_count] [cell v bits | cell u bits | start position]
 //         entries        [entry_count] box index, with ENTRY_FIRST_U / ENTRY_FIRST_V set where the cell is the
 //                        box's first along u / v, ENTRY_LAST_U / ENTRY_LAST_V where it is the last
 //         giants         [giant_count] box indices, ascending
-//         counts         level, entry_count, giant_count, invalid_count; first_invalid, ascending
+//         counts         level, entry_count, giant_count, invalid_count, tiles and blocks of giants; first_invalid, ascending
+//         giant_sizes    of giants_test and emit_giants
 // Changes box_ends       [box_count], of bin_count: where cells are merged, the footprints become those in merged cells
 // Entries come in the order of boxes, those of one box by rows of cells. Each invocation writes those of its boxes,
 // unless a box of the block is in many cells: then the block's entries are dealt out evenly over the workgroup, so that
@@ -24,7 +25,7 @@
 @group(0) @binding(3) var<storage, read> cells: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> box_ends: array<vec2<u32>>;
 @group(0) @binding(5) var<storage, read> block_counts: array<u32>;
-@group(0) @binding(9) var<storage, read> group_counts: array<u32>;
+@group(0) @binding(9) var<storage, read_write> giant_sizes: array<u32, 3>;
 @group(0) @binding(6) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(7) var<storage, read_write> entries: array<u32>;
 @group(0) @binding(8) var<storage, read_write> giants: array<u32>;
@@ -75,6 +76,7 @@ fn bin_scatter(
         counts.entry_count = level_totals[level].x;
         counts.giant_count = level_totals[level].y;
         counts.invalid_count = atomicLoad(&block_sums[3]);
+        divide_giants(level_totals[level].x, level_totals[level].y);
     }
     if max(max(entries_in(count_a), entries_in(count_b)), max(entries_in(count_c), entries_in(count_d))) > FEW_CELLS {
         atomicStore(&has_many, 1u);

@@ -1,6 +1,5 @@
 // Where the keys of a section go, from the counts of sort_count: shared by the kernels that scatter, which bind `histograms` and
 // `digit_sums`, two digits at a time.
-// Source: each consumer adds up the sums before its own, in place of a kernel that scans them.
 
 // Two digits in a row, which one invocation looks after.
 struct Digits {
@@ -11,45 +10,34 @@ struct Digits {
 // Returns these counts of digits 2 * word and 2 * word + 1, where there are `words` such pairs of digits.
 fn digits_of_section(section: u32, section_count: u32, word: u32, words: u32) -> Digits {
     let group = section / SECTION_GROUP;
-    let earlier = group_sums(0u, group, word, words);
-    let later = group_sums(group, div_ceil(section_count, SECTION_GROUP), word, words);
-    return Digits(earlier + section_sums(group * SECTION_GROUP, section, word, words), earlier + later);
+    let earlier = sum_groups(word, group * words, words);
+    let later = sum_groups(group * words + word, div_ceil(section_count, SECTION_GROUP) * words, words);
+    let own = sum_sections(group * SECTION_GROUP * words + word, section * words, words);
+    return Digits(earlier + own, earlier + later);
 }
 
-// Adds up the counts of groups. Eight are loaded at once.
-fn group_sums(first: u32, end: u32, word: u32, words: u32) -> vec2<u32> {
+// Adds up the counts of groups from place `first` on, a row of `words` apart, to before place `end`. Four are loaded at once.
+fn sum_groups(first: u32, end: u32, words: u32) -> vec2<u32> {
     var sum = vec2<u32>(0u);
-    for (var row = first; row < end; row += 8u) {
-        sum += group_row(row, end, word, words) + group_row(row + 1u, end, word, words)
-            + group_row(row + 2u, end, word, words) + group_row(row + 3u, end, word, words)
-            + group_row(row + 4u, end, word, words) + group_row(row + 5u, end, word, words)
-            + group_row(row + 6u, end, word, words) + group_row(row + 7u, end, word, words);
+    var at = first;
+    for (; at + 3u * words < end; at += 4u * words) {
+        sum += digit_sums[at] + digit_sums[at + words] + digit_sums[at + 2u * words] + digit_sums[at + 3u * words];
+    }
+    for (; at < end; at += words) {
+        sum += digit_sums[at];
     }
     return sum;
-}
-
-fn group_row(row: u32, end: u32, word: u32, words: u32) -> vec2<u32> {
-    if row < end {
-        return digit_sums[row * words + word];
-    }
-    return vec2<u32>(0u);
 }
 
 // Does so for sections.
-fn section_sums(first: u32, end: u32, word: u32, words: u32) -> vec2<u32> {
+fn sum_sections(first: u32, end: u32, words: u32) -> vec2<u32> {
     var sum = vec2<u32>(0u);
-    for (var row = first; row < end; row += 8u) {
-        sum += section_row(row, end, word, words) + section_row(row + 1u, end, word, words)
-            + section_row(row + 2u, end, word, words) + section_row(row + 3u, end, word, words)
-            + section_row(row + 4u, end, word, words) + section_row(row + 5u, end, word, words)
-            + section_row(row + 6u, end, word, words) + section_row(row + 7u, end, word, words);
+    var at = first;
+    for (; at + 3u * words < end; at += 4u * words) {
+        sum += histograms[at] + histograms[at + words] + histograms[at + 2u * words] + histograms[at + 3u * words];
+    }
+    for (; at < end; at += words) {
+        sum += histograms[at];
     }
     return sum;
-}
-
-fn section_row(row: u32, end: u32, word: u32, words: u32) -> vec2<u32> {
-    if row < end {
-        return histograms[row * words + word];
-    }
-    return vec2<u32>(0u);
 }

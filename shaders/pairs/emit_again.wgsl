@@ -1,7 +1,7 @@
 // emit_again: finds the pairs of the tiles whose runs were not kept again, and writes those that lie in the window.
 //
 // Reads   params, window, boxes, counts, entries, stretches, footprints, path_bases, as sweep_test
-//         block_hits     [HIT_SUMS] sums, then [sweep_blocks] pairs of each block, of sweep_test
+//         block_hits     [HIT_SUMS] sums, then [giant_blocks + sweep_blocks] pairs of each block
 // Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path
 // Apart from emit_sweep, which would keep the registers of a walk for what is rare. Not dispatched where all runs were
 // kept. One workgroup per block: it goes through the tiles from the last one back, so that it need not know
@@ -28,16 +28,19 @@ fn emit_again(
     if block >= counts.sweep_blocks {
         return;
     }
-    let start = pairs_before(block, local);
-    if !meets_window(start, hits_of(block)) {
+    let at_block = counts.giant_blocks + block;
+    let start = pairs_before(at_block, local);
+    if !meets_window(start, hits_of(at_block)) {
         return;
     }
-    var next = add64(start, vec2<u32>(hits_of(block), 0u));
+    var next = add64(start, vec2<u32>(hits_of(at_block), 0u));
     let first = max(block * counts.sweep_tiles_per_block, params.tile_capacity);
     var tile = min((block + 1u) * counts.sweep_tiles_per_block, counts.sweep_tiles);
     while tile > first {
         tile -= 1u;
-        var walk = walk_from(add64(mul64(tile, TILE_QUADS), vec2<u32>(local * RUN_QUADS, 0u)), RUN_QUADS);
+        let start_of_tile = mul64(tile, TILE_QUADS);
+        find_sections(start_of_tile, local);
+        var walk = walk_from(add64(start_of_tile, vec2<u32>(local * RUN_QUADS, 0u)), RUN_QUADS);
         let found = survey(&walk);
         let run = found.run;
         var hits = exact_hits(found);

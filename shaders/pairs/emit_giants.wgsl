@@ -1,20 +1,18 @@
-// emit_giants: writes the pairs that giants_test found and that lie in the window.
+// emit_giants: writes the pairs that giants_test counted and that lie in the window, found again.
 //
-// Reads   params, window, boxes, counts, frame, cells, giants
-//         hit_words      [tiles * 256]; bits that had no room are found again
-//         block_hits     [HIT_SUMS] sums, then [sweep_blocks + giant_blocks] pairs of each block
-// Writes  pairs          [window.capacity] (a, b), a < b: giant by giant, behind the pairs of emit_sweep
+// Reads   params, window, boxes, counts, entries, giants
+//         block_hits     [HIT_SUMS] sums, then [giant_blocks] pairs of each block
+// Writes  pairs          [window.capacity] (a, b), a < b: tile by tile, in it by rows, before the pairs of emit_sweep
+// A workgroup per block; there may be more workgroups.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;
-@group(0) @binding(2) var<storage, read> boxes: array<vec2<u32>>;
-@group(0) @binding(3) var<storage, read> counts: Counts;
-@group(0) @binding(4) var<uniform> frame: Frame;
-@group(0) @binding(5) var<storage, read> cells: array<vec4<u32>>;
-@group(0) @binding(6) var<storage, read> giants: array<u32>;
-@group(0) @binding(7) var<storage, read> hit_words: array<u32>;
-@group(0) @binding(8) var<storage, read> block_hits: array<u32>;
-@group(0) @binding(9) var<storage, read_write> pairs: array<vec2<u32>>;
+@group(0) @binding(2) var<uniform> counts: Counts;
+@group(0) @binding(3) var<storage, read> boxes: array<vec2<u32>>;
+@group(0) @binding(4) var<storage, read> entries: array<u32>;
+@group(0) @binding(5) var<storage, read> giants: array<u32>;
+@group(0) @binding(6) var<storage, read> block_hits: array<u32>;
+@group(0) @binding(7) var<storage, read_write> pairs: array<vec2<u32>>;
 
 @compute @workgroup_size(256)
 fn emit_giants(
@@ -22,16 +20,40 @@ fn emit_giants(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    emit_block(group_index(group, groups), local);
+    let block = group_index(group, groups);
+    if block >= counts.giant_blocks || counts.refused == 1u {
+        return;
+    }
+    var next = pairs_before(block, local);
+    if !meets_window(next, hits_of(block)) {
+        return;
+    }
+    let first = block * counts.giant_tiles_per_block;
+    let end = min(first + counts.giant_tiles_per_block, counts.giant_tiles);
+    for (var tile = first; tile < end; tile += 1u) {
+        let word = word_of(tile, local);
+        let scan = scan_workgroup(local, count_in(word));
+        if count_in(word) != 0u {
+            write_row(tile, local, word, add64(next, vec2<u32>(scan.before, 0u)));
+        }
+        next = add64(next, vec2<u32>(scan.total, 0u));
+    }
 }
 
-// Writes the pairs whose bits are set in the word of an invocation, of which the first one has this number.
-fn emit_word(tile: u32, local: u32, word: u32, first: vec2<u32>) {
-    let giant = giant_of(tile);
+// Writes the pairs that the word of an invocation stands for, of which the first one has this number.
+fn write_row(tile: u32, local: u32, word: u32, first: vec2<u32>) {
+    let meeting = meeting_of(tile, local, word & ALL_OF_GROUP);
+    var count = count_in(word);
     var number = first;
-    for (var left = word; left != 0u; left &= left - 1u) {
-        let other = first_box_of(tile, local) + firstTrailingBit(left) * 256u;
-        write_pair(number, vec2<u32>(min(giant, other), max(giant, other)));
-        number = add64(number, vec2<u32>(1u, 0u));
+    // No farther than to the last pair; nor on and on, should boxes have changed since they were tested.
+    for (var k = 0u; k < GIANT_ROW && count > 0u; k += 1u) {
+        let item = item_of(meeting.row, k);
+        let met = giants_met(item, meeting);
+        for (var left = met; left != 0u; left &= left - 1u) {
+            let giant = giants[meeting.first_giant + firstTrailingBit(left)];
+            write_pair(number, vec2<u32>(min(giant, item.index), max(giant, item.index)));
+            number = add64(number, vec2<u32>(1u, 0u));
+        }
+        count -= min(count, countOneBits(met));
     }
 }

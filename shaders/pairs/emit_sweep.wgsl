@@ -2,8 +2,8 @@
 //
 // Reads   params, window, entries
 //         runs           [tiles * RUN_WORDS * 256], of sweep_test
-//         block_hits     [HIT_SUMS] sums, then [sweep_blocks + giant_blocks] pairs of each block (hit_sums.wgsl)
-// Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path
+//         block_hits     [HIT_SUMS] sums, then [giant_blocks + sweep_blocks] pairs of each block (hit_sums.wgsl)
+// Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path, behind those of giants
 //         counts         pairs, written; the included ones come behind those that were found
 //         header         for a consumer on the GPU
 //         arguments      of its indirect calls
@@ -120,7 +120,7 @@ fn emit_sweep(
     }
     let blocks = workgroupUniformLoad(&all_blocks);
     if block == 0u {
-        let found = pairs_before(blocks.count + blocks.giant_count, local);
+        let found = pairs_before(blocks.giant_count + blocks.count, local);
         if local == 0u {
             write_header(add64(found, vec2<u32>(params.include_count, 0u)));
         }
@@ -128,8 +128,8 @@ fn emit_sweep(
     if block >= blocks.count {
         return;
     }
-    var next = pairs_before(block, local);
-    if !meets_window(next, hits_of(block)) {
+    var next = pairs_before(blocks.giant_count + block, local);
+    if !meets_window(next, hits_of(blocks.giant_count + block)) {
         return;
     }
     let first = block * blocks.tiles_each;

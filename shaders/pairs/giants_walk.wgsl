@@ -1,46 +1,160 @@
-// Giants against all boxes. A tile is one giant and HIT_TILE consecutive boxes; bit k of an invocation is the
-// box 256 * k further on, so that neighbours read neighbours. Shared by giants_test and emit_giants, which bind
-// params, boxes, counts, cells, giants and frame.
-// Source: ODE's hash space, where what is too large for its cells has a list of its own and is tested against all.
+// Giants against all boxes: groups of GIANT_GROUP giants against rows of boxes that lie near each other, GIANT_ROW entries in a row in
+// sorted order, and behind them GIANT_ROW giants in a row. A tile is a group and 256 rows, one for each invocation. Giants that do not meet
+// the bounds of a row are not tested against its boxes. Shared by giants_test and emit_giants, which bind boxes, counts, entries
+// and giants.
+// Sources: ODE's hash space, where what is too large for its cells has a list of its own and is tested against all; joins
+// that prune both sides by bounds, Brinkhoff, Kriegel and Seeger 1993, Efficient processing of spatial joins using R-trees.
 
-fn giant_of(tile: u32) -> u32 {
-    return giants[tile / div_ceil(params.box_count, HIT_TILE)];
+// A box of a row.
+struct Item {
+    index: u32,
+    is_there: bool,           // an entry stands for its box in the first cell of the box alone
 }
 
-fn first_box_of(tile: u32, local: u32) -> u32 {
-    return tile % div_ceil(params.box_count, HIT_TILE) * HIT_TILE + local;
+// Counts the rows of entries, behind which those of giants come.
+fn entry_row_count() -> u32 {
+    return div_ceil(counts.entry_count, GIANT_ROW);
+}
+
+fn row_count() -> u32 {
+    return rows_of(counts.entry_count, counts.giant_count);
+}
+
+// Returns box k of a row. One that is not there has the index of some box all the same.
+fn item_of(row: u32, k: u32) -> Item {
+    let entry_rows = entry_row_count();
+    if row < entry_rows {
+        let at = row * GIANT_ROW + k;
+        let entry = entries[min(at, counts.entry_count - 1u)];
+        let first = ENTRY_FIRST_U | ENTRY_FIRST_V;
+        return Item(entry & ENTRY_BOX, at < counts.entry_count && (entry & first) == first);
+    }
+    let at = (row - entry_rows) * GIANT_ROW + k;
+    return Item(giants[min(at, counts.giant_count - 1u)], at < counts.giant_count);
+}
+
+// Bounds of nothing, ordered.
+const NO_LOW: i32 = 0x7fffffff;
+const NO_HIGH: i32 = -0x7fffffff - 1;
+const NO_BOUNDS: OrderedBox = OrderedBox(vec3<i32>(NO_LOW), vec3<i32>(NO_HIGH));
+
+fn around(a: OrderedBox, b: OrderedBox) -> OrderedBox {
+    return OrderedBox(min(a.min, b.min), max(a.max, b.max));
+}
+
+// A bit for each giant of a group.
+const ALL_OF_GROUP: u32 = (1u << GIANT_GROUP) - 1u;
+
+// Returns those giants of a group, which begins at number `first`, that meet these bounds: a bit for each.
+fn giants_near(first: u32, bounds: OrderedBox) -> u32 {
+    var near = 0u;
+    let there = ALL_OF_GROUP >> (GIANT_GROUP - min(counts.giant_count - first, GIANT_GROUP));
+    for (var left = there; left != 0u; left &= left - 1u) {
+        let k = firstTrailingBit(left);
+        near |= select(0u, 1u << k, overlap(ordered_box(giants[first + k]), bounds));
+    }
+    if IS_FILTERED {
+        near = without_half_spaces_apart(first, near, bounds);
+    }
+    return near;
+}
+
+// Leaves out giants that stand for half-spaces apart from the bounds: one that meets a box meets all bounds around it. Where there are no
+// half-spaces, no loop has a turn.
+fn without_half_spaces_apart(first: u32, among: u32, bounds: OrderedBox) -> u32 {
+    let low = bitcast<vec3<u32>>(ordered(bitcast<vec3<u32>>(bounds.min)));
+    let high = bitcast<vec3<u32>>(ordered(bitcast<vec3<u32>>(bounds.max)));
+    var near = among;
+    // Half-spaces ascend by box as giants do: between two giants there are at most as many of them as boxes.
+    var before = giants[first];
+    let count = select(0u, filter_layout.half_space_count, among != 0u);
+    var nth = half_space_between(before, 0u, count);
+    for (var left = select(0u, among, count != 0u); left != 0u; left &= left - 1u) {
+        let k = firstTrailingBit(left);
+        let giant = giants[first + k];
+        nth = half_space_between(giant, nth, min(nth + giant - before + 1u, count));
+        before = giant;
+        if bit_of(filter_layout.half_space_bits, giant) == 1u {
+            near &= ~select(1u << k, 0u, meets_half_space(nth, low, high));
+        }
+    }
+    return near;
+}
+
+// A group of giants and a row.
+struct Meeting {
+    first_giant: u32,
+    row: u32,
+    near: u32,                // a bit for each giant of the group that meets the bounds of the row
+    bounds: OrderedBox,       // of these giants
+}
+
+// Returns what an invocation looks at in a tile, where these giants of the group are near its row.
+fn meeting_of(tile: u32, local: u32, near: u32) -> Meeting {
+    let row_tiles = div_ceil(row_count(), 256u);
+    let first_giant = tile / row_tiles * GIANT_GROUP;
+    var bounds = NO_BOUNDS;
+    for (var left = near; left != 0u; left &= left - 1u) {
+        bounds = around(bounds, ordered_box(giants[first_giant + firstTrailingBit(left)]));
+    }
+    return Meeting(first_giant, tile % row_tiles * 256u + local, near, bounds);
+}
+
+// Returns which giants of a tile are near the row of an invocation: a bit for each.
+fn near_of(tile: u32, local: u32) -> u32 {
+    let row_tiles = div_ceil(row_count(), 256u);
+    let row = tile % row_tiles * 256u + local;
+    if row >= row_count() {
+        return 0u;
+    }
+    var bounds = NO_BOUNDS;
+    for (var k = 0u; k < GIANT_ROW; k += 1u) {
+        let item = item_of(row, k);
+        let own = ordered_box(item.index);
+        bounds.min = select(bounds.min, min(bounds.min, own.min), item.is_there);
+        bounds.max = select(bounds.max, max(bounds.max, own.max), item.is_there);
+    }
+    return giants_near(tile / row_tiles * GIANT_GROUP, bounds);
+}
+
+// Tests the box of an item against the giants that are near its row, and returns a bit for each that it meets.
+fn giants_met(item: Item, meeting: Meeting) -> u32 {
+    let own = ordered_box(item.index);
+    // Two giants meet once, from the smaller index.
+    let is_giant = meeting.row >= entry_row_count();
+    var met = 0u;
+    let may_meet = item.is_there & overlap(meeting.bounds, own);
+    for (var left = select(0u, meeting.near, may_meet); left != 0u; left &= left - 1u) {
+        let giant = giants[meeting.first_giant + firstTrailingBit(left)];
+        let is_first = !is_giant | (giant < item.index);
+        met |= select(0u, left & (0u - left), overlap(ordered_box(giant), own) & is_first);
+    }
+    if IS_FILTERED {
+        for (var left = met; left != 0u; left &= left - 1u) {
+            if !keeps(giants[meeting.first_giant + firstTrailingBit(left)], item.index) {
+                met &= ~(left & (0u - left));
+            }
+        }
+    }
+    return met;
+}
+
+// Returns how many pairs an invocation has in a tile, and which giants are near its row, in a word.
+fn word_of(tile: u32, local: u32) -> u32 {
+    let meeting = meeting_of(tile, local, near_of(tile, local));
+    return (count_met(meeting) << GIANT_GROUP) | meeting.near;
 }
 
 fn count_in(word: u32) -> u32 {
-    return countOneBits(word);
+    return word >> GIANT_GROUP;
 }
 
-// Tests a giant against the boxes of an invocation, and returns a bit for each that it meets.
-fn word_of(tile: u32, local: u32) -> u32 {
-    let giant = giant_of(tile);
-    let giant_box = ordered_box(giant);
-    let first = first_box_of(tile, local);
-    var hits = 0u;
-    for (var bit = 0u; bit < 32u; bit += 1u) {
-        let i = first + bit * 256u;
-        if i < params.box_count {
-            let other = cells_from(cells[i]);
-            // An invalid box pairs with nothing, and two giants meet once.
-            let is_candidate = is_binned(other) || other.y == CELLS_OF_UNBOUNDED.y;
-            if is_candidate && (i > giant || !is_giant(other, counts.level, frame.max_span, frame.giant_cells)) && i != giant {
-                if overlap(giant_box, ordered_box(i)) {
-                    hits |= 1u << bit;
-                }
-            }
-        }
+// Counts the pairs of a row and a group of giants.
+fn count_met(meeting: Meeting) -> u32 {
+    var count = 0u;
+    let end = select(0u, GIANT_ROW, meeting.near != 0u);
+    for (var k = 0u; k < end; k += 1u) {
+        count += countOneBits(giants_met(item_of(meeting.row, k), meeting));
     }
-    if IS_FILTERED {
-        for (var word = hits; word != 0u; word &= word - 1u) {
-            let bit = firstTrailingBit(word);
-            if !keeps(giant, first + bit * 256u) {
-                hits &= ~(1u << bit);
-            }
-        }
-    }
-    return hits;
+    return count;
 }

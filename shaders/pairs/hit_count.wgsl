@@ -1,6 +1,5 @@
-// Counts the pairs of a block of tiles, and adds them to the sum of SUM_BLOCKS blocks: shared by the kernels that test, which bind
-// block_hits with atomics. A sum of 64 bits is two words; the upper one is added to where the lower one overflows, of which
-// atomicAdd tells. So both words are right in any order of additions.
+// Counts the pairs of a block of tiles, and adds them to the sum of SUM_BLOCKS blocks (shared/scan.wgsl): shared by the kernels that
+// test, which bind block_hits with atomics.
 
 var<workgroup> hits_in_block: atomic<u32>;
 
@@ -17,10 +16,8 @@ fn count_block(block: u32, local: u32, found: u32) {
     if local == 0u {
         let hits = atomicLoad(&hits_in_block);
         atomicStore(&block_hits[2u * HIT_SUMS + block], hits);
-        let sum = 2u * (block / SUM_BLOCKS);
-        let before = atomicAdd(&block_hits[sum], hits);
-        if before + hits < before {
-            atomicAdd(&block_hits[sum + 1u], 1u);
-        }
+        let more = halves_of(vec2<u32>(hits, 0u));
+        atomicAdd(&block_hits[2u * (block / SUM_BLOCKS)], more.x);
+        atomicAdd(&block_hits[2u * (block / SUM_BLOCKS) + 1u], more.y);
     }
 }

@@ -20,18 +20,19 @@ fn pairs_before(block: u32, local: u32) -> vec2<u32> {
     let sums = block / SUM_BLOCKS;
     var mine = vec2<u32>(0u);
     for (var sum = local; sum < sums; sum += 256u) {
-        mine = add64(mine, vec2<u32>(block_hits[2u * sum], block_hits[2u * sum + 1u]));
+        mine = add64(mine, from_halves(vec2<u32>(block_hits[2u * sum], block_hits[2u * sum + 1u])));
     }
     for (var nth = sums * SUM_BLOCKS + local; nth < block; nth += 256u) {
         mine = add64(mine, vec2<u32>(hits_of(nth), 0u));
     }
     if (mine.x | mine.y) != 0u {
-        let before = atomicAdd(&added_hits[0], mine.x);
-        atomicAdd(&added_hits[1], mine.y + select(0u, 1u, before + mine.x < before));
+        let more = halves_of(mine);
+        atomicAdd(&added_hits[0], more.x);
+        atomicAdd(&added_hits[1], more.y);
     }
     workgroupBarrier();
     if local == 0u {
-        all_added = vec2<u32>(atomicLoad(&added_hits[0]), atomicLoad(&added_hits[1]));
+        all_added = from_halves(vec2<u32>(atomicLoad(&added_hits[0]), atomicLoad(&added_hits[1])));
     }
     return workgroupUniformLoad(&all_added);
 }

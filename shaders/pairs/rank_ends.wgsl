@@ -9,21 +9,29 @@
 //                    loaded together
 //         footprints [entry_count] where in its cell the box begins and ends, whether the cell is its first, and
 //                    whether the box is plain, and its set
+//         path_bases quads of each section of PATH_SECTION entries, and before every ENTRY_STRIDE-th entry of it (path.wgsl)
+// Changes path_bases quads and candidates of each group of sections, added to zeros
+// A workgroup per section; there may be more workgroups.
+// The candidates of an entry are the ranks between its own and its end. A quad is four footprints in a row, of which
+// one load brings all; an entry without candidates has one quad nevertheless, which bounds how many entries a piece
+// of the path can span. Entries between two bases have none: who looks for one counts its way from the ends, which it needs too.
 // The start of an entry is its own rank. An end is only as far from it as the entry has candidates. So REACH_QUADS quads of
 // keys come first, of which four are looked at at once: an entry with twelve candidates waits for memory once or twice, not
 // eight times. Behind them the search doubles its step from FIRST_REACH on. Touching intervals meet: a start equal to the
 // end is not after it.
 // Sources: a sweep of every entry on its own, without a list of those that have begun, Liu, Harada, Lee, Kim 2010;
-// Bentley and Yao 1976, An almost optimal algorithm for unbounded searching.
+// Bentley and Yao 1976, An almost optimal algorithm for unbounded searching; work counted before it is divided, as in Baxter,
+// Modern GPU, 2013.
 
-@group(0) @binding(0) var<storage, read> frame: Frame;
-@group(0) @binding(1) var<storage, read> counts: Counts;
+@group(0) @binding(0) var<uniform> frame: Frame;
+@group(0) @binding(1) var<uniform> counts: Counts;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
 @group(0) @binding(3) var<storage, read> entries: array<u32>;
 @group(0) @binding(4) var<storage, read> box_ends: array<vec2<u32>>;
 @group(0) @binding(5) var<storage, read_write> stretches: array<u32>;
 @group(0) @binding(6) var<storage, read_write> footprints: array<u32>;
 @group(0) @binding(7) var<storage, read> key_quads: array<vec4<u32>>;
+@group(0) @binding(8) var<storage, read_write> path_bases: array<atomic<u32>>;
 
 // The quads of keys that are looked at, four at once, before the search doubles its step.
 const REACH_QUADS: u32 = 16u;
@@ -109,15 +117,18 @@ fn packed_end(rank: u32, n: u32, cell: u32, own_end: u32) -> u32 {
     return end | (select(ALL_UNSURE, unsure, is_sure) << END_BITS);
 }
 
-@compute @workgroup_size(256)
-fn rank_ends(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) local: u32,
-) {
-    let rank = group_index(group, groups) * 256u + local;
-    let n = counts.entry_count;
+// Where the candidates of each entry of the section end; zero where there is no entry.
+var<workgroup> entry_ends: array<u32, PATH_SECTION>;
+// Candidates of the section, in the two words of a sum (shared/scan.wgsl).
+var<workgroup> section_candidates: array<atomic<u32>, 2>;
+
+const STRIDES: u32 = PATH_SECTION / ENTRY_STRIDE;
+const_assert PATH_SECTION == 512u && ENTRY_STRIDE == 8u;
+
+// Writes where the candidates of an entry end, and its footprint.
+fn rank_entry(rank: u32, n: u32) {
     if rank >= n {
+        entry_ends[rank % PATH_SECTION] = 0u;
         if rank < div_ceil(n, ENTRY_STRIDE) * ENTRY_STRIDE {
             stretches[rank] = 0u;
         }
@@ -126,10 +137,73 @@ fn rank_ends(
     let entry = entries[rank];
     let own = box_ends[entry & ENTRY_BOX];
     let mask = (1u << frame.position_bits) - 1u;
-    stretches[rank] = packed_end(rank, n, keys[rank] & ~mask, own.x);
+    let word = packed_end(rank, n, keys[rank] & ~mask, own.x);
+    stretches[rank] = word;
+    entry_ends[rank % PATH_SECTION] = end_of(word);
 
     // The box goes on beyond a cell that is not its first, or not its last.
     let first = select(0u, 0xffu, (entry & ENTRY_FIRST_U) != 0u) | select(0u, 0xff0000u, (entry & ENTRY_FIRST_V) != 0u);
     let last = select(0x7f00u, 0u, (entry & ENTRY_LAST_U) != 0u) | select(0x7f000000u, 0u, (entry & ENTRY_LAST_V) != 0u);
     footprints[rank] = ((own.y | FOOTPRINT_FIRST) & (first | 0xff00ff00u)) | last;
+}
+
+// Counts the quads and the candidates of ENTRY_STRIDE entries in a row.
+fn count_stride(stride: u32) -> vec2<u32> {
+    var sums = vec2<u32>(0u);
+    for (var rank = stride * ENTRY_STRIDE; rank < (stride + 1u) * ENTRY_STRIDE; rank += 1u) {
+        let end = entry_ends[rank % PATH_SECTION];
+        let first_quad = (rank + 1u) / 4u;
+        let quads = max((end - 1u) / 4u, first_quad) - first_quad + 1u;
+        sums += select(vec2<u32>(0u), vec2<u32>(quads, end - rank - 1u), end != 0u);
+    }
+    return sums;
+}
+
+// Adds to a sum of a group, which begins at this word.
+fn add_to_group(at: u32, number: vec2<u32>) {
+    let more = halves_of(number);
+    atomicAdd(&path_bases[at], more.x);
+    atomicAdd(&path_bases[at + 1u], more.y);
+}
+
+fn write_base(at: u32, base: vec2<u32>) {
+    atomicStore(&path_bases[2u * at], base.x);
+    atomicStore(&path_bases[2u * at + 1u], base.y);
+}
+
+@compute @workgroup_size(256)
+fn rank_ends(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let section = group_index(group, groups);
+    let n = counts.entry_count;
+    if section >= path_sections() {
+        return;
+    }
+    if local < 2u {
+        atomicStore(&section_candidates[local], 0u);
+    }
+    rank_entry(section * PATH_SECTION + local, n);
+    rank_entry(section * PATH_SECTION + 256u + local, n);
+    workgroupBarrier();
+    let stride = section * STRIDES + local;
+    var own = vec2<u32>(0u);
+    if local < STRIDES {
+        own = count_stride(stride);
+        let candidates = halves_of(vec2<u32>(own.y, 0u));
+        atomicAdd(&section_candidates[0], candidates.x);
+        atomicAdd(&section_candidates[1], candidates.y);
+    }
+    let scan = scan_workgroup48(local, vec2<u32>(own.x, 0u));
+    if local < STRIDES && stride * ENTRY_STRIDE < n {
+        write_base(stride_at(stride), scan.before);
+    }
+    if local == 0u {
+        write_base(section_at(section), scan.total);
+        let candidates = vec2<u32>(atomicLoad(&section_candidates[0]), atomicLoad(&section_candidates[1]));
+        add_to_group(4u * (section / PATH_GROUP), scan.total);
+        add_to_group(4u * (section / PATH_GROUP) + 2u, from_halves(candidates));
+    }
 }

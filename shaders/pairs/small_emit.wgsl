@@ -76,6 +76,8 @@ fn sum_up(local: u32) {
         counts.candidate_low = params.box_count * (params.box_count - 1u) / 2u;
         counts.candidate_high = 0u;
         counts.refused = 0u;
+        counts.path_low = 0u;
+        counts.path_high = 0u;
         counts.sweep_tiles = 0u;
         counts.sweep_tiles_per_block = 0u;
         counts.sweep_blocks = 0u;

@@ -3,7 +3,8 @@
 // Reads   boxes       [box_count * 3] bits of f32, two at a time
 //         counts, entries, stretches, footprints, path_bases: the path (see sweep_walk.wgsl)
 // Writes  runs        [tile_capacity * RUN_WORDS * 256] what each run found, as far as there is room
-//         block_hits  [HIT_SUMS] sums, added to zeros, then [sweep_blocks] the pairs of each block (hit_count.wgsl)
+//         block_hits  [HIT_SUMS] sums, added to zeros; then, behind those of giants, [sweep_blocks] the pairs of each block
+//                     (hit_count.wgsl)
 // A workgroup has a block of tiles, an invocation as many runs in a row as the block has tiles. It looks at RUN_QUADS quads at
 // a time, whatever entries, cells or rows they belong to. What survives is tested exactly.
 // Sources: those of sweep_walk.wgsl.
@@ -31,14 +32,25 @@ fn sweep_test(
     let per_block = counts.sweep_tiles_per_block;
     let first = block * per_block;
     let end = min(first + per_block, counts.sweep_tiles);
-    let first_run = local * per_block;
     var hit_count = 0u;
-    var walk = walk_from(add64(mul64(first, TILE_QUADS), vec2<u32>(first_run * RUN_QUADS, 0u)), per_block * RUN_QUADS);
-    for (var nth = first_run; nth < first_run + per_block; nth += 1u) {
+    // There is more than one turn only where there are very many tiles.
+    for (var tile = first; tile < end; tile += MOST_BLOCK_TILES) {
+        hit_count += test_tiles(tile, min(tile + MOST_BLOCK_TILES, end), local);
+    }
+    count_block(counts.giant_blocks + block, local, hit_count);
+}
+
+// Tests at most MOST_BLOCK_TILES tiles, of which an invocation takes as many runs in a row, and returns how many hits it found. Every
+// invocation of the workgroup has to call.
+fn test_tiles(first: u32, end: u32, local: u32) -> u32 {
+    let start = mul64(first, TILE_QUADS);
+    find_sections(start, local);
+    let each = end - first;
+    let first_run = local * each;
+    var hit_count = 0u;
+    var walk = walk_from(add64(start, vec2<u32>(first_run * RUN_QUADS, 0u)), each * RUN_QUADS);
+    for (var nth = first_run; nth < first_run + each; nth += 1u) {
         let tile = first + nth / 256u;
-        if tile >= end {
-            break;
-        }
         let found = survey(&walk);
         var run = found.run;
         run.hits = exact_hits(found);
@@ -50,5 +62,5 @@ fn sweep_test(
             runs[at + 512u] = rank_and_turns(run);
         }
     }
-    count_block(block, local, hit_count);
+    return hit_count;
 }

@@ -6,9 +6,59 @@
 // duplicate detection in spatial join processing; bytes compared in one subtraction, Lamport 1975, Multiple byte
 // processing with full-word instructions.
 
-// Returns the last from `first` to before `end` whose base is at most `at`, which that of the first is. The bases begin
-// behind `skipped` others. Three are loaded at once, so that a search waits for memory half as often as one by halves.
-fn last_base(at: vec2<u32>, skipped: u32, first: u32, end: u32) -> u32 {
+// The sections that a workgroup looks at: the number of the first, and quads before each of 256 in a row and behind the last.
+var<workgroup> first_section: u32;
+var<workgroup> group_base: vec2<u32>;
+var<workgroup> section_bases: array<vec2<u32>, 256>;
+var<workgroup> sections_end: vec2<u32>;
+
+// A part of the path of this many quads lies in as many sections as `section_bases` has, wherever it begins.
+const_assert MOST_BLOCK_TILES * TILE_QUADS / PATH_SECTION + 1u + PATH_GROUP <= 256u;
+
+// Looks up the sections of at most MOST_BLOCK_TILES tiles from number `at` of the path on, which lies before its end. Every invocation
+// of the workgroup has to call.
+fn find_sections(at: vec2<u32>, local: u32) {
+    let groups = path_groups();
+    for (var group = local; group < groups; group += 256u) {
+        let base = path_bases[2u * group];
+        let next = select(vec2<u32>(counts.path_low, counts.path_high), path_bases[2u * group + 2u], group + 1u < groups);
+        if !less64(at, base) && less64(at, next) {
+            first_section = group * PATH_GROUP;
+            group_base = base;
+        }
+    }
+    workgroupBarrier();
+    let section = first_section + local;
+    var quads = vec2<u32>(0u);
+    if section < path_sections() {
+        quads = path_bases[section_at(section)];
+    }
+    let scan = scan_workgroup48(local, quads);
+    section_bases[local] = add64(group_base, scan.before);
+    if local == 0u {
+        sections_end = add64(group_base, scan.total);
+    }
+    workgroupBarrier();
+}
+
+// Returns the entry, and the number of the quad among its own, at number `at` of the path, which lies in the sections that were
+// found.
+fn walk_at(at: vec2<u32>) -> vec2<u32> {
+    // The last section that starts at or before the quad.
+    var nth = 0u;
+    for (var half = 128u; half > 0u; half /= 2u) {
+        nth = select(nth + half, nth, less64(at, section_bases[nth + half]));
+    }
+    let of_section = sub64(at, section_bases[nth]);
+    let first = (first_section + nth) * (PATH_SECTION / ENTRY_STRIDE);
+    let end = min(first + PATH_SECTION / ENTRY_STRIDE, div_ceil(counts.entry_count, ENTRY_STRIDE));
+    let stride = last_stride(of_section, first, end);
+    return entry_at(stride * ENTRY_STRIDE, sub64(of_section, path_bases[stride_at(stride)]).x);
+}
+
+// Returns the last stride from `first` to before `end` whose base is at most `at`, which that of the first is. Three are loaded at once,
+// so that a search waits for memory half as often as one by halves.
+fn last_stride(at: vec2<u32>, first: u32, end: u32) -> u32 {
     let last = end - 1u;
     var low = first;
     var step = end - first;
@@ -17,27 +67,14 @@ fn last_base(at: vec2<u32>, skipped: u32, first: u32, end: u32) -> u32 {
         let a = min(low + step, last);
         let b = min(a + step, last);
         let c = min(b + step, last);
-        let base_a = path_bases[skipped + a];
-        let base_b = path_bases[skipped + b];
-        let base_c = path_bases[skipped + c];
+        let base_a = path_bases[stride_at(a)];
+        let base_b = path_bases[stride_at(b)];
+        let base_c = path_bases[stride_at(c)];
         low = select(a, low, less64(at, base_a));
         low = select(b, low, less64(at, base_b));
         low = select(c, low, less64(at, base_c));
     }
     return low;
-}
-
-// Returns the entry, and the number of the quad among its own, at number `at` of the path, which lies before its end.
-fn walk_at(at: vec2<u32>) -> vec2<u32> {
-    let n = counts.entry_count;
-    // The last section that starts at or before the quad, and the last entry of it that has a base. Each of them has quads.
-    let sections = div_ceil(n, PATH_SECTION);
-    let section = last_base(at, 0u, 0u, sections);
-    let first = section * (PATH_SECTION / ENTRY_STRIDE);
-    let end = min(first + PATH_SECTION / ENTRY_STRIDE, div_ceil(n, ENTRY_STRIDE));
-    let of_section = sub64(at, path_bases[section]);
-    let stride = last_base(of_section, sections + 1u, first, end);
-    return entry_at(stride * ENTRY_STRIDE, sub64(of_section, path_bases[sections + 1u + stride]).x);
 }
 
 const_assert ENTRY_STRIDE == 8u;
@@ -72,13 +109,12 @@ struct Walk {
     is_over: bool,            // whether its stretch is over
 }
 
-// Begins a walk over `most` quads from number `at` of the path, as far as the path goes.
+// Begins a walk over `most` quads from number `at` of the path, as far as the path goes. They lie in the sections that were found.
 fn walk_from(at: vec2<u32>, most: u32) -> Walk {
-    let length = path_bases[div_ceil(counts.entry_count, PATH_SECTION)];
-    if !less64(at, length) {
+    if !less64(at, sections_end) {
         return Walk();
     }
-    let left = sub64(length, at);
+    let left = sub64(sections_end, at);
     let start = walk_at(at);
     return Walk(
         start.x,

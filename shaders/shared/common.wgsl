@@ -8,7 +8,6 @@
 struct Params {
     box_count: u32,
     entry_capacity: u32,      // entries that fit the buffers, at least box_count
-    giant_tile_capacity: u32, // tiles of giants whose hits are kept; those of later tiles are found again by emit
     axis: u32,                // AXIS_*
     cell_mode: u32,           // CELL_*
     cell_size: f32,           // for CELL_FIXED, in input units
@@ -18,7 +17,6 @@ struct Params {
     tile_capacity: u32,       // tiles of the sweep whose runs are kept; those of later tiles are found again by emit
     world_count: u32,         // worlds that boxes are in, the global one aside
     include_count: u32,       // pairs that are reported whatever the boxes are
-    most_joined_tiles: u32,   // tiles of giants that are joined with rows of boxes; where there would be more, none is
     is_beyond: u32,           // 0; or BEYOND_* where a number that lies in a buffer is beyond what there is room for
     key_bits: u32,            // KEY_BITS or LONG_KEY_BITS
 }
@@ -104,6 +102,8 @@ struct Counts {
     candidate_low: u32,
     candidate_high: u32,
     refused: u32,             // 1 if there are more candidates than the limit
+    path_low: u32,            // quads of the path
+    path_high: u32,
     sweep_tiles: u32,
     sweep_tiles_per_block: u32,
     sweep_blocks: u32,
@@ -113,14 +113,13 @@ struct Counts {
     pair_low: u32,
     pair_high: u32,
     written: u32,             // pairs in the window
+    unused_a: u32,
+    unused_b: u32,
 }
 
 // Indirect dispatch sizes.
 struct Dispatches {
     sweep_test: array<u32, 3>,
-    giants_test: array<u32, 3>,
-    giants_rows: array<u32, 3>,
-    giants_join: array<u32, 3>,
     emit_sweep: array<u32, 3>,
     emit_again: array<u32, 3>,
 }

@@ -68,3 +68,24 @@ fn scan_workgroup64(local: u32, value: vec2<u32>) -> Scanned64 {
     let total = add64(vec2<u32>(low.total.x, high.total), vec2<u32>(low.total.y << 16u, low.total.y >> 16u));
     return Scanned64(before, total);
 }
+
+// Scans numbers whose sum is below 2^48, in half of the time.
+fn scan_workgroup48(local: u32, value: vec2<u32>) -> Scanned64 {
+    let scan = scan_workgroup2(local, halves_of(value));
+    return Scanned64(from_halves(scan.before), from_halves(scan.total));
+}
+
+// ---- sums of many numbers in two words ----
+
+// Of the low 16 bits of all numbers, and of the bits above, which are added up apart: so many invocations may add with atomics, in any
+// order, and nothing is carried. A sum is below 2^48, of at most 65,536 numbers.
+
+// Returns what a number adds to the two words.
+fn halves_of(number: vec2<u32>) -> vec2<u32> {
+    return vec2<u32>(number.x & 0xffffu, (number.x >> 16u) | (number.y << 16u));
+}
+
+// Returns the sum that the two words stand for.
+fn from_halves(words: vec2<u32>) -> vec2<u32> {
+    return add64(vec2<u32>(words.x, 0u), vec2<u32>(words.y << 16u, words.y >> 16u));
+}

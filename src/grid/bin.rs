@@ -14,7 +14,7 @@ pub const WORLDS: Source = filtered!("grid/bin_worlds", "shared/boxes", "grid/ce
 /// The source of `bin_count`.
 pub const COUNT: Source = filtered!("grid/bin_count", "shared/boxes", "shared/box_quads", "grid/cells");
 /// The source of `bin_scatter`.
-pub const SCATTER: Source = source!("grid/bin_scatter", "grid/bin_level", "shared/scan");
+pub const SCATTER: Source = source!("grid/bin_scatter", "grid/bin_level", "grid/bin_giants", "shared/scan");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[WORLDS, COUNT, SCATTER];
 
@@ -34,17 +34,22 @@ buffer_table! {
         cells: [[u32; 4]; room.boxes], STORAGE;
         /// `[box_count]` quantised end on the sweep axis, and footprint in the first and last cells.
         box_ends: [[u32; 2]; room.boxes], STORAGE;
-        /// `[blocks * BIN_COUNTS]` entries and giants at each level of coarsening, invalid boxes.
-        block_counts: [u32; room.boxes.div_ceil(u64::from(BIN_BLOCK)) * u64::from(BIN_COUNTS)], STORAGE;
-        /// `[groups * BIN_COUNTS]` the same of each `BIN_GROUP` blocks, zero before.
-        group_counts: [u32; room.boxes.div_ceil(u64::from(BIN_BLOCK * BIN_GROUP)) * u64::from(BIN_COUNTS)], STORAGE;
+        /// `[groups * BIN_COUNTS]` entries and giants at each level of coarsening and invalid boxes, of each `BIN_GROUP` blocks, zero
+        /// before; then `[blocks * BIN_COUNTS]` the same of each block.
+        block_counts: [u32; (bin_groups(room.boxes) + room.boxes.div_ceil(u64::from(BIN_BLOCK))) * u64::from(BIN_COUNTS)], STORAGE;
     }
 }
 
+/// Counts the groups of blocks of this many boxes.
+fn bin_groups(boxes: u64) -> u64 {
+    boxes.div_ceil(u64::from(BIN_BLOCK * BIN_GROUP))
+}
+
 impl Bins {
-    /// Records the clearing of what `bin_count` adds to.
-    pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
-        encoder.clear_buffer(self.group_counts.raw(), 0, None);
+    /// Records the clearing of what `bin_count` adds to, of this many boxes at most.
+    pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder, boxes: u32) {
+        let bytes = bin_groups(u64::from(boxes)) * u64::from(4 * BIN_COUNTS);
+        encoder.clear_buffer(self.block_counts.raw(), 0, Some(bytes));
     }
 }
 
@@ -129,6 +134,7 @@ impl Bin {
         counts: &Buffer<Counts>,
         (keys, entries): (&Buffer<u32>, &Buffer<u32>),
         giants: &Buffer<u32>,
+        giant_sizes: &Buffer<[u32; 3]>,
     ) {
         let own = vec![
             ("params", params.all()),
@@ -137,11 +143,13 @@ impl Bin {
             ("keys", keys.all()),
             ("entries", entries.all()),
             ("giants", giants.all()),
+            ("giant_sizes", giant_sizes.all()),
         ];
         let buffers = [own, bins.bound()].concat();
         match block_sizes {
             Some(sizes) => self.scatter.dispatch_indirect(pass, sizes.raw(), 0, &buffers),
-            None => self.scatter.dispatch(pass, box_count.div_ceil(BIN_BLOCK), &buffers),
+            // At least one workgroup, which counts that there are none.
+            None => self.scatter.dispatch(pass, box_count.div_ceil(BIN_BLOCK).max(1), &buffers),
         }
     }
 }

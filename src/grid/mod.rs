@@ -65,8 +65,10 @@ buffer_table! {
         frame: [Frame; 1], CONSTANT;
         /// The numbers that the stages count, those of the pairs among them.
         counts: [Counts; 1], CONSTANT;
-        /// Sizes of indirect dispatches, those of the stages of the pairs among them.
+        /// Sizes of indirect dispatches of the stages of the pairs.
         dispatches: [Dispatches; 1], SIZES;
+        /// Those of the kernels of giants, apart since one of them writes the others.
+        giant_sizes: [[u32; 3]; 1], SIZES;
     }
 }
 
@@ -79,8 +81,8 @@ buffer_table! {
         keys: [u32; room.entries], STORAGE;
         /// `[entry_count]` box and flags of each entry, in the order of the keys; equal keys by box.
         entries: [u32; room.entries], STORAGE;
-        /// Scratch of the sort; then bounds for `giants_join`, where there are many giants.
-        other_keys: [u32; room.entries.max(LEAST_BOUND_WORDS)], STORAGE;
+        /// Scratch of the sort.
+        other_keys: [u32; room.entries], STORAGE;
         /// Scratch of the sort.
         other_entries: [u32; room.entries], STORAGE;
         /// Scratch of the sort.
@@ -124,9 +126,9 @@ impl Grid {
 
     /// Clears the buffers that the kernels add to. To be called with the encoder, before the pass of
     /// [`record_build`](Self::record_build).
-    pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder, filters: &FilterSet) {
+    pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder, box_count: u32, filters: &FilterSet) {
         encoder.clear_buffer(self.summary.counts.raw(), 0, None);
-        self.bins.record_clear(encoder);
+        self.bins.record_clear(encoder, box_count);
         self.entries.sort_buffers().record_clear(encoder);
         if filters.checked().world_count() > 0 {
             encoder.clear_buffer(filters.world_cells().raw(), 0, None);
@@ -156,7 +158,7 @@ impl Grid {
         self.forget();
         let GridKernels { pca, frame: choice, bin, .. } = kernels;
         let sort = kernels.sort()?;
-        let GridSummary { bounds, moments, frame, counts, .. } = &self.summary;
+        let GridSummary { bounds, moments, frame, counts, giant_sizes, .. } = &self.summary;
         let (bins, world_cells) = (&self.bins, filters.world_cells());
         let sorted = &self.entries.sort_buffers();
 
@@ -167,7 +169,7 @@ impl Grid {
         }
         bin.record_count(pass, box_count, block_sizes, params, boxes, lists, frame, world_cells, bins);
         let (start, giants) = (sort.start(sorted, key_bits), &self.entries.giants);
-        bin.record_scatter(pass, box_count, block_sizes, params, frame, bins, counts, start, giants);
+        bin.record_scatter(pass, box_count, block_sizes, params, frame, bins, counts, start, giants, giant_sizes);
         sort.record_entries(pass, counts, entry_capacity, sorted, key_bits);
         let build = Build(BUILDS.fetch_add(1, Ordering::Relaxed));
         self.build = Some(build);
@@ -176,13 +178,6 @@ impl Grid {
 }
 
 impl Entries {
-    /// Returns the memory for the bounds of rows of entries and giants, six words each: the sort needs it no more. There is
-    /// room for all, since there are at most as many entries, and as many giants, as the buffer has words, or
-    /// LEAST_BOUND_WORDS.
-    pub fn row_bounds(&self) -> &Buffer<u32> {
-        &self.other_keys
-    }
-
     /// Returns keys and entries as the sort takes them.
     fn sort_buffers(&self) -> SortBuffers {
         let Self { keys, entries, other_keys, other_entries, histograms, digit_sums, .. } = self;

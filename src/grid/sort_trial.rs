@@ -82,6 +82,7 @@ fn sorts_as_it_should(gpu: &Gpu, ballot: &Source) -> Result<bool, Error> {
     counts.write(gpu, &[Counts { written: n, ..Counts::zeroed() }]);
 
     let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    lists.record_clear(&mut encoder);
     let mut pass = Pass::begin(gpu, &mut encoder);
     let sorted = sort.record_pairs(&mut pass, &counts, n, lists.clone(), bits);
     pass.finish()?;

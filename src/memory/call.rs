@@ -1,11 +1,11 @@
 //! What a call decides before its first command.
 
 use super::MemoryPlan;
-use crate::constants::{MOST_BLOCKS, SOFTWARE_CANDIDATES, SOFTWARE_TURNS, giant_turns, key_bits};
+use crate::constants::{SOFTWARE_CANDIDATES, key_bits};
 use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::layout::Params;
-use crate::{Error, Filters, Options};
+use crate::{Error, Options};
 
 /// The decision that a call makes once and that everything later in the call follows. The decision does not depend on
 /// earlier calls, since the order of the pairs depends on it.
@@ -45,7 +45,6 @@ impl Call {
         let params = Params {
             box_count: plan.box_count,
             entry_capacity: plan.entry_capacity,
-            giant_tile_capacity: 0,
             axis: options.axis.code(),
             cell_mode,
             cell_size,
@@ -55,7 +54,6 @@ impl Call {
             tile_capacity: 0,
             world_count: filters.checked().world_count(),
             include_count: filters.checked().include().len() as u32,
-            most_joined_tiles: most_joined_tiles(gpu, filters.checked().filters()),
             is_beyond: 0,
             key_bits: key_bits(plan.box_count, filters.checked().world_count()),
         };
@@ -75,19 +73,8 @@ impl Call {
         Params {
             // Room that earlier, larger scenes have left does not count: the same boxes give the same bytes.
             entry_capacity: self.params.entry_capacity.min(plan.entry_capacity),
-            giant_tile_capacity: plan.giant_tile_capacity,
             tile_capacity: plan.tile_capacity,
             ..self.params
         }
     }
-}
-
-/// Returns the most tiles of giants that are joined with rows of boxes: on a software adapter as many for each workgroup as its
-/// loops have turns for with these filters, a power of two as all tiles of a block are.
-fn most_joined_tiles(gpu: &Gpu, filters: &Filters) -> u32 {
-    if !gpu.is_software() {
-        return u32::MAX;
-    }
-    let searches = u32::from(filters.has_lists()) + u32::from(!filters.half_spaces.is_empty());
-    MOST_BLOCKS << (SOFTWARE_TURNS / giant_turns(searches)).ilog2()
 }

@@ -33,8 +33,8 @@ pub struct MemoryPlan {
     /// The tiles of the sweep, of up to 8,192 candidates, whose results are kept; the results of further tiles are
     /// found again for the list.
     pub tile_capacity: u32,
-    /// The tiles of giants whose results are kept: of 8,192 tests, or of 16 giants and up to 8,192 boxes.
-    pub giant_tile_capacity: u32,
+    /// The tiles of 8,192 tests that fit, of scenes so small that all pairs are tested.
+    pub all_pairs_tile_capacity: u32,
     /// The pairs that fit the list; a longer one is produced in pieces of this length.
     pub pair_capacity: u32,
     /// Whether every box is tested against every other ([`Options::all_pairs_up_to`]); then not all buffers of the plan
@@ -50,15 +50,12 @@ pub struct MemoryPlan {
 pub(crate) struct Wishes {
     pub pairs: u64,
     pub tiles: u64,
-    pub giant_tiles: u64,
 }
 
 impl Wishes {
     /// Returns whether a plan that was laid out without these wishes has room for them anyway.
     pub fn are_fulfilled_by(&self, plan: &MemoryPlan) -> bool {
-        self.pairs <= plan.pair_capacity.into()
-            && self.tiles <= plan.tile_capacity.into()
-            && self.giant_tiles <= plan.giant_tile_capacity.into()
+        self.pairs <= plan.pair_capacity.into() && self.tiles <= plan.tile_capacity.into()
     }
 }
 
@@ -68,7 +65,7 @@ struct Room {
     boxes: u64,
     entries: u64,
     tiles: u64,
-    giant_tiles: u64,
+    all_pairs_tiles: u64,
     pairs: u64,
 }
 
@@ -118,11 +115,12 @@ impl MemoryPlan {
 
         // The number of tiles does not depend on earlier calls: the order of the pairs depends on it.
         let all_pairs_tiles = all_pairs_tiles(boxes).max(LEAST_TILES);
-        let few = Room { boxes, entries: boxes, tiles: LEAST_TILES, giant_tiles: all_pairs_tiles, pairs: LEAST_PAIRS };
+        let few =
+            Room { boxes, entries: boxes, tiles: LEAST_TILES, all_pairs_tiles: all_pairs_tiles, pairs: LEAST_PAIRS };
         let all_pairs = options.tests_all_pairs(boxes as u32)
-            && all_pairs_tiles <= wanted.giant_tiles
+            && all_pairs_tiles <= wanted.all_pairs_tiles
             && few.bytes(options.order) <= budget;
-        let least = Room { giant_tiles: if all_pairs { all_pairs_tiles } else { LEAST_TILES }, ..few };
+        let least = Room { all_pairs_tiles: if all_pairs { all_pairs_tiles } else { LEAST_TILES }, ..few };
 
         let room = wanted.shrunk(least, budget, options.order).ok_or_else(|| Error::OverBudget {
             box_count: boxes,
@@ -133,7 +131,7 @@ impl MemoryPlan {
             box_count: room.boxes as u32,
             entry_capacity: room.entries as u32,
             tile_capacity: room.tiles as u32,
-            giant_tile_capacity: room.giant_tiles as u32,
+            all_pairs_tile_capacity: room.all_pairs_tiles as u32,
             pair_capacity: room.pairs as u32,
             all_pairs,
             order: options.order,
@@ -146,7 +144,7 @@ impl MemoryPlan {
             boxes: self.box_count.into(),
             entries: self.entry_capacity.into(),
             tiles: self.tile_capacity.into(),
-            giant_tiles: self.giant_tile_capacity.into(),
+            all_pairs_tiles: self.all_pairs_tile_capacity.into(),
             pairs: self.pair_capacity.into(),
         }
     }
@@ -186,9 +184,9 @@ impl MemoryPlan {
     pub(crate) fn covers(&self, other: &Self, options: &Options) -> bool {
         let needed = if other.all_pairs { all_pairs_tiles(u64::from(other.box_count)) } else { 0 };
         let has_tiles = if options.memory_budget.is_some() {
-            u64::from(self.giant_tile_capacity) >= needed
+            u64::from(self.all_pairs_tile_capacity) >= needed
         } else {
-            self.giant_tile_capacity >= other.giant_tile_capacity && self.tile_capacity >= other.tile_capacity
+            self.all_pairs_tile_capacity >= other.all_pairs_tile_capacity && self.tile_capacity >= other.tile_capacity
         };
         self.box_count >= other.box_count && self.entry_capacity >= other.entry_capacity && has_tiles
     }
@@ -216,17 +214,16 @@ impl Room {
         let entries = (4 * boxes + 1024).min(most_entries(limits)).min((budget / 2 / ENTRY_BYTES).max(boxes));
         // A larger scene never wishes for fewer tiles than one that tests all pairs, or the buffers would be laid out
         // anew whenever a scene grows and shrinks past that size.
-        let giant_tiles = (8 * boxes / u64::from(HIT_TILE) + LEAST_TILES)
-            .max(wishes.giant_tiles)
-            .max(all_pairs_tiles(boxes.min(u64::from(options.most_in_all_pairs()))))
-            .min(binding / (257 * 4));
+        let all_pairs_tiles = all_pairs_tiles(boxes.min(u64::from(options.most_in_all_pairs())))
+            .max(LEAST_TILES)
+            .min(binding / (256 * 4));
         // Ten quads per box.
         let tiles = (10 * boxes / u64::from(TILE_QUADS) + LEAST_TILES)
             .max(wishes.tiles)
             .min(binding / (256 * 4 * u64::from(RUN_WORDS)))
             .min(u64::from(u32::MAX / 256));
         let pairs = (4 * boxes + LEAST_PAIRS).max(wishes.pairs).min(longest_list(limits));
-        Self { boxes, entries, tiles, giant_tiles, pairs }
+        Self { boxes, entries, tiles, all_pairs_tiles, pairs }
     }
 
     /// Shrinks the room towards `least` by one factor until the budget is met, and at last the entries to one per box;
@@ -237,7 +234,7 @@ impl Room {
             let part = |least: u64, wish: u64| least.min(wish) + (wish.saturating_sub(least) as f64 * share) as u64;
             let room = Self {
                 tiles: part(least.tiles, self.tiles),
-                giant_tiles: part(least.giant_tiles, self.giant_tiles),
+                all_pairs_tiles: part(least.all_pairs_tiles, self.all_pairs_tiles),
                 pairs: part(least.pairs, self.pairs),
                 ..self
             };
@@ -256,7 +253,7 @@ impl Room {
     }
 
     fn of_search(&self) -> SearchRoom {
-        SearchRoom { entries: self.entries, tiles: self.tiles, giant_tiles: self.giant_tiles }
+        SearchRoom { entries: self.entries, tiles: self.tiles, all_pairs_tiles: self.all_pairs_tiles }
     }
 
     /// Lists all buffers, those of the filters aside.
@@ -289,7 +286,7 @@ mod tests {
     fn an_entry_takes_as_many_bytes_as_the_tables_say() {
         // Whole tiles of the sort and whole sections of the path, of which there are some words for many entries.
         let bytes = |entries| {
-            let room = Room { boxes: 0, entries, tiles: 0, giant_tiles: 0, pairs: 0 };
+            let room = Room { boxes: 0, entries, tiles: 0, all_pairs_tiles: 0, pairs: 0 };
             let per_entry = |(name, bytes): Row| match name {
                 "histograms" | "digit_sums" | "path_sums" => 0,
                 // Those of sections aside.

@@ -117,7 +117,6 @@ impl Workspace {
     /// Notes what a search needed, for the next plan.
     pub fn note_counts(&mut self, counts: &Counts) {
         self.wishes.tiles = self.wishes.tiles.max(u64::from(counts.sweep_tiles));
-        self.wishes.giant_tiles = self.wishes.giant_tiles.max(u64::from(counts.giant_tiles));
     }
 
     /// Wishes for a list of this many pairs.

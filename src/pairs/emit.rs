@@ -10,8 +10,7 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::grid::Entries;
-use crate::grid::bin::Bins;
-use crate::layout::{Counts, Dispatches, Frame, Params, Window};
+use crate::layout::{Counts, Dispatches, Params, Window};
 
 /// The source of `emit_sweep`.
 pub const SWEEP: Source =
@@ -20,6 +19,7 @@ pub const SWEEP: Source =
 pub const AGAIN: Source = filtered!(
     "pairs/emit_again",
     "pairs/sweep_walk",
+    "pairs/path",
     "shared/boxes",
     "pairs/emit_window",
     "pairs/hit_sums",
@@ -29,20 +29,6 @@ pub const AGAIN: Source = filtered!(
 pub const GIANTS: Source = filtered!(
     "pairs/emit_giants",
     "pairs/giants_walk",
-    "pairs/emit_block",
-    "shared/boxes",
-    "pairs/emit_window",
-    "pairs/hit_sums",
-    "shared/scan"
-);
-/// The source of `emit_joined`.
-pub const JOINED: Source = filtered!(
-    "pairs/emit_joined",
-    "pairs/joined_walk",
-    "pairs/emit_block",
-    "pairs/giants_near",
-    "pairs/rows_of_boxes",
-    "pairs/row_bounds",
     "shared/boxes",
     "pairs/emit_window",
     "pairs/hit_sums",
@@ -51,7 +37,7 @@ pub const JOINED: Source = filtered!(
 /// The source of `emit_include`.
 pub const INCLUDE: Source = source!("pairs/emit_include", "pairs/emit_window");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[SWEEP, AGAIN, GIANTS, JOINED, INCLUDE];
+pub const KERNELS: &[Source] = &[SWEEP, AGAIN, GIANTS, INCLUDE];
 
 /// The kernels of the stage `emit`.
 #[derive(Debug)]
@@ -59,7 +45,6 @@ pub struct Emit {
     sweep: Kernel,
     again: FilteredKernel,
     giants: FilteredKernel,
-    joined: FilteredKernel,
     include: Kernel,
 }
 
@@ -70,16 +55,15 @@ impl Emit {
             sweep: Kernel::new(gpu, &SWEEP),
             again: FilteredKernel::new(gpu, &AGAIN),
             giants: FilteredKernel::new(gpu, &GIANTS),
-            joined: FilteredKernel::new(gpu, &JOINED),
             include: Kernel::new(gpu, &INCLUDE),
         }
     }
 
     /// Returns the kernels that the stage always dispatches, where filters are tested or not, and the one that it dispatches where
     /// there are included pairs.
-    pub fn kernels(&self, are_tested: bool) -> ([&Kernel; 4], &Kernel) {
-        let [again, giants, joined] = [&self.again, &self.giants, &self.joined].map(|kernel| kernel.of(are_tested));
-        ([&self.sweep, again, giants, joined], &self.include)
+    pub fn kernels(&self, are_tested: bool) -> ([&Kernel; 3], &Kernel) {
+        let [again, giants] = [&self.again, &self.giants].map(|kernel| kernel.of(are_tested));
+        ([&self.sweep, again, giants], &self.include)
     }
 
     /// Records the writing of the included pairs that lie in the window, behind the pairs that were found. `params` has
@@ -113,31 +97,19 @@ impl Emit {
         boxes: wgpu::BindingResource,
         filters: &FilterLists,
         counts: &Buffer<Counts>,
+        giant_sizes: &Buffer<[u32; 3]>,
         dispatches: &Buffer<Dispatches>,
-        frame: &Buffer<Frame>,
-        bins: &Bins,
         sorted: &Entries,
         path: &Path,
         hits: &Hits,
         list: &List,
     ) {
-        let own = [
-            ("params", params.all()),
-            ("window", window.all()),
-            ("boxes", boxes),
-            ("counts", counts.all()),
-            ("frame", frame.all()),
-            ("row_bounds", sorted.row_bounds().all()),
-        ];
-        let tables = [filters.bound(), bins.bound(), sorted.bound(), path.bound(), hits.bound(), list.bound()];
+        let own = [("params", params.all()), ("window", window.all()), ("boxes", boxes), ("counts", counts.all())];
+        let tables = [filters.bound(), sorted.bound(), path.bound(), hits.bound(), list.bound()];
         let buffers = [own.into(), tables.concat()].concat();
         self.sweep.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_sweep), &buffers);
-        for (kernel, size) in [
-            (&self.again, offset_of!(Dispatches, emit_again)),
-            (&self.giants, offset_of!(Dispatches, giants_test)),
-            (&self.joined, offset_of!(Dispatches, giants_join)),
-        ] {
-            kernel.of(filters.are_tested).dispatch_indirect(pass, dispatches.raw(), size, &buffers);
-        }
+        let [again, giants] = [&self.again, &self.giants].map(|kernel| kernel.of(filters.are_tested));
+        again.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_again), &buffers);
+        giants.dispatch_indirect(pass, giant_sizes.raw(), 0, &buffers);
     }
 }

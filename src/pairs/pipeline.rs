@@ -17,7 +17,7 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{self, Kernel, Pass};
 use crate::gpu::timing::Timer;
-use crate::grid::{Build, Grid, GridKernels};
+use crate::grid::{Build, Grid, GridKernels, GridSummary};
 use crate::layout::{ExcludeChange, Params, Window};
 use crate::{Error, PairOrder};
 
@@ -244,8 +244,9 @@ impl Pipeline {
             self.record_emit(pass, search, grid, pairs, 0)?;
             return pass.finish().map(|()| None);
         }
-        grid.record_clear(encoder, filters);
+        grid.record_clear(encoder, n, filters);
         pairs.list.record_clear(encoder);
+        path.record_clear(encoder, search.entry_capacity);
         hits.record_clear(encoder);
         let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
 
@@ -264,14 +265,12 @@ impl Pipeline {
             lists,
         )?;
         let (summary, bins, sorted) = (&grid.summary, &grid.bins, &grid.entries);
-        let (frame, counts, dispatches) = (&summary.frame, &summary.counts, &summary.dispatches);
+        let GridSummary { frame, counts, dispatches, giant_sizes, .. } = summary;
         let (keys, entries) = (&sorted.keys, &sorted.entries);
 
         self.rank.record(pass, entry_capacity, frame, counts, keys, entries, &bins.box_ends, path);
-        self.sweep.record_count(pass, counts, entry_capacity, path);
-        self.sweep.record_scan(pass, params, counts, dispatches, path);
-        self.sweep.record_test(pass, params, boxes.clone(), lists, counts, dispatches, entries, path, hits);
-        self.giants.record(pass, params, boxes, lists, counts, dispatches, frame, bins, sorted, hits);
+        self.giants.record(pass, params, boxes.clone(), lists, counts, giant_sizes, dispatches, sorted, path, hits);
+        self.sweep.record_test(pass, params, boxes, lists, counts, dispatches, entries, path, hits);
         self.record_emit(pass, search, grid, pairs, 0)?;
         pass.finish().map(|()| Some(build))
     }
@@ -308,9 +307,19 @@ impl Pipeline {
             self.small.record_emit(pass, n, params, window, boxes, hits, counts, pairs, header, arguments);
             return Ok(());
         }
-        let (frame, bins, sorted) = (&summary.frame, &grid.bins, &grid.entries);
         self.emit.record_pairs(
-            pass, params, window, boxes, lists, counts, dispatches, frame, bins, sorted, path, hits, &list.list,
+            pass,
+            params,
+            window,
+            boxes,
+            lists,
+            counts,
+            &summary.giant_sizes,
+            dispatches,
+            &grid.entries,
+            path,
+            hits,
+            &list.list,
         );
         if let Some(included) = filters.included() {
             self.emit.record_include(pass, params, window, counts, included, pairs);

@@ -1,13 +1,14 @@
-//! Where each interval ends among the sorted starts.
+//! Where each interval ends among the sorted starts, and the path that follows from it.
 
 use super::sweep::Path;
+use crate::constants::PATH_SECTION;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::layout::{Counts, Frame};
 
 /// The source of `rank_ends`.
-pub const ENDS: Source = source!("pairs/rank_ends");
+pub const ENDS: Source = source!("pairs/rank_ends", "pairs/path", "shared/scan");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[ENDS];
 
@@ -28,7 +29,8 @@ impl Rank {
         [&self.ends]
     }
 
-    /// Records the finding of the path from sorted `keys` and `entries`, of which there are at most `capacity`.
+    /// Records the finding of the path from sorted `keys` and `entries`, of which there are at most `capacity`, behind
+    /// [`Path::record_clear`].
     #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record(
         &self,
@@ -50,7 +52,8 @@ impl Rank {
             ("box_ends", box_ends.all()),
             ("stretches", path.stretches.all()),
             ("footprints", path.footprints.all()),
+            ("path_bases", path.path_bases.all()),
         ];
-        self.ends.dispatch(pass, capacity.div_ceil(256), &buffers);
+        self.ends.dispatch(pass, capacity.div_ceil(PATH_SECTION), &buffers);
     }
 }

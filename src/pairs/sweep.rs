@@ -2,28 +2,26 @@
 
 use std::mem::offset_of;
 
-use crate::constants::{ENTRY_STRIDE, HIT_SUMS, HIT_TILE, MOST_BLOCKS, PATH_SECTION, RUN_WORDS, TILE_QUADS};
+use crate::constants::{
+    ENTRY_STRIDE, GIANT_GROUP, GIANT_ROW, HIT_SUMS, MOST_BLOCKS, MOST_GIANT_BLOCKS, PATH_GROUP, PATH_SECTION,
+    RUN_WORDS, TILE_QUADS,
+};
 use crate::filters::lists::{FilterLists, FilteredKernel, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
-use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::gpu::kernel::{Kernel, Pass, Source};
 use crate::gpu::table::{STORAGE, buffer_table};
 use crate::layout::{Counts, Dispatches, Params};
 
-/// The source of `sweep_count`.
-pub const COUNT: Source = source!("pairs/sweep_count", "shared/scan");
-/// The source of `sweep_scan`.
-pub const SCAN: Source = source!("pairs/sweep_scan", "shared/scan");
 /// The source of `sweep_test`.
-pub const TEST: Source = filtered!("pairs/sweep_test", "pairs/sweep_walk", "pairs/hit_count", "shared/boxes");
+pub const TEST: Source =
+    filtered!("pairs/sweep_test", "pairs/sweep_walk", "pairs/path", "pairs/hit_count", "shared/boxes", "shared/scan");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[COUNT, SCAN, TEST];
+pub const KERNELS: &[Source] = &[TEST];
 
 /// The kernels of the stage `sweep`.
 #[derive(Debug)]
 pub struct Sweep {
-    count: Kernel,
-    scan: Kernel,
     test: FilteredKernel,
 }
 
@@ -34,8 +32,8 @@ pub struct SearchRoom {
     pub entries: u64,
     /// Tiles of the sweep whose runs are kept.
     pub tiles: u64,
-    /// Tiles of tests, of giants or of `small`, whose bits are kept.
-    pub giant_tiles: u64,
+    /// Tiles of tests of `small`.
+    pub all_pairs_tiles: u64,
 }
 
 impl SearchRoom {
@@ -45,10 +43,10 @@ impl SearchRoom {
         // Where each entry has all later ones as candidates: a quarter of a quad for each, and up to two quads beyond those.
         let quads = self.entries * self.entries / 8 + 2 * self.entries;
         let sweep_tiles = quads.div_ceil(u64::from(TILE_QUADS));
-        let giant_tiles = self.entries * self.entries.div_ceil(u64::from(HIT_TILE));
-        let most = |blocks: u64| blocks.min(u64::from(MOST_BLOCKS));
-        let found = most(sweep_tiles) + most(giant_tiles);
-        found.max(self.giant_tiles.min(2 * u64::from(MOST_BLOCKS)))
+        let rows = 2 * self.entries.div_ceil(u64::from(GIANT_ROW));
+        let giant_tiles = self.entries.div_ceil(u64::from(GIANT_GROUP)) * rows.div_ceil(256);
+        let found = sweep_tiles.min(u64::from(MOST_BLOCKS)) + giant_tiles.min(u64::from(MOST_GIANT_BLOCKS));
+        found.max(self.all_pairs_tiles)
     }
 }
 
@@ -59,12 +57,23 @@ buffer_table! {
         stretches: [u32; room.entries.next_multiple_of(u64::from(ENTRY_STRIDE))], STORAGE;
         /// `[entry_count]`, and room for one more and whole quads: where in its cell the box begins and ends.
         footprints: [u32; (room.entries + 1).next_multiple_of(4)], STORAGE;
-        /// `[sections]` quads and candidates in the section, each low and high half.
-        path_sums: [[u32; 4]; room.entries.div_ceil(u64::from(PATH_SECTION))], STORAGE;
-        /// `[sections + 1]` quads before the section, low and high half; the last is the length of the path. Behind them
-        /// `[entry_count / ENTRY_STRIDE]` quads before every `ENTRY_STRIDE`-th entry within its section.
-        path_bases: [[u32; 2]; room.entries.div_ceil(u64::from(PATH_SECTION)) + 1
+        /// Low and high half of: `[groups]` quads and candidates in the sections of a group, zero before; `[sections]` quads in the
+        /// section; `[entry_count / ENTRY_STRIDE]` quads before every `ENTRY_STRIDE`-th entry within its section.
+        path_bases: [[u32; 2]; 2 * path_groups(room.entries)
+            + room.entries.div_ceil(u64::from(PATH_SECTION))
             + room.entries.div_ceil(u64::from(ENTRY_STRIDE))], STORAGE;
+    }
+}
+
+/// Counts the groups of sections that this many entries have.
+fn path_groups(entries: u64) -> u64 {
+    entries.div_ceil(u64::from(PATH_SECTION * PATH_GROUP))
+}
+
+impl Path {
+    /// Records the clearing of the sums that `rank_ends` adds to, where there may be this many entries.
+    pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder, capacity: u32) {
+        encoder.clear_buffer(self.path_bases.raw(), 0, Some(16 * path_groups(u64::from(capacity))));
     }
 }
 
@@ -74,10 +83,9 @@ buffer_table! {
         /// `[tiles * RUN_WORDS * 256]` what each run of `sweep` found, as far as there is room: the first words of all
         /// runs of a tile, then the second ones, then the third ones.
         runs: [u32; room.tiles * 256 * u64::from(RUN_WORDS)], STORAGE;
-        /// `[tiles * 256]` a bit per test of `giants_test`, as far as there is room, or of `small`; or what each invocation of
-        /// `giants_join` found, and behind those `[tiles]`: the giants that may meet boxes of each.
-        hit_words: [u32; room.giant_tiles * 257], STORAGE;
-        /// `[HIT_SUMS]` sums, low and high half, zero before `sweep_test`; behind them `[sweep_blocks + giant_blocks]` pairs of each
+        /// `[tiles * 256]` a bit per test of `small`.
+        hit_words: [u32; room.all_pairs_tiles * 256], STORAGE;
+        /// `[HIT_SUMS]` sums, low and high half, zero before `sweep_test`; behind them `[giant_blocks + sweep_blocks]` pairs of each
         /// block of tiles. Or the counts of `small_test`.
         block_hits: [u32; u64::from(2 * HIT_SUMS) + room.blocks()], STORAGE;
     }
@@ -93,33 +101,12 @@ impl Hits {
 impl Sweep {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
-        Self { count: Kernel::new(gpu, &COUNT), scan: Kernel::new(gpu, &SCAN), test: FilteredKernel::new(gpu, &TEST) }
+        Self { test: FilteredKernel::new(gpu, &TEST) }
     }
 
     /// Returns the kernels that the stage dispatches, where filters are tested or not.
-    pub fn kernels(&self, are_tested: bool) -> [&Kernel; 3] {
-        [&self.count, &self.scan, self.test.of(are_tested)]
-    }
-
-    /// Records the finding of the places that at most `capacity` entries have on the path.
-    pub fn record_count(&self, pass: &mut Pass, counts: &Buffer<Counts>, capacity: u32, path: &Path) {
-        let buffers = [vec![("counts", counts.all())], path.bound()].concat();
-        self.count.dispatch(pass, capacity.div_ceil(PATH_SECTION), &buffers);
-    }
-
-    /// Records the counting of the candidates, and the division of their tests and of the tests of giants among
-    /// workgroups.
-    pub fn record_scan(
-        &self,
-        pass: &mut Pass,
-        params: &Buffer<Params>,
-        counts: &Buffer<Counts>,
-        dispatches: &Buffer<Dispatches>,
-        path: &Path,
-    ) {
-        let own = [("params", params.all()), ("counts", counts.all()), ("dispatches", dispatches.all())];
-        let buffers = [own.into(), path.bound()].concat();
-        self.scan.dispatch(pass, 1, &buffers);
+    pub fn kernels(&self, are_tested: bool) -> [&Kernel; 1] {
+        [self.test.of(are_tested)]
     }
 
     /// Records the exact tests.

@@ -1,6 +1,6 @@
 //! Many worlds in one place.
 
-use broadsweep::internals::constants::{GIANT_GROUP, GIANT_ROW};
+use broadsweep::internals::constants::GIANT_GROUP;
 use broadsweep::{Aabb, Filters, HalfSpace, Pair, cpu};
 use laboratory::scenes::Kind;
 
@@ -146,7 +146,7 @@ fn giants_without_an_end_are_exact_in_any_number() {
 
 #[test]
 #[ignore = "long"]
-fn many_giants_give_the_same_list_whether_their_hits_had_room_or_not() {
+fn many_giants_give_the_same_list_within_any_budget() {
     let (mut boxes, filters) = among_endless(600, 20, true);
     boxes.extend(Kind::Uniform.generate(9_000, 3));
     let more = |list: &[u32]| list.iter().copied().cycle().take(boxes.len()).collect::<Vec<_>>();
@@ -159,17 +159,11 @@ fn many_giants_give_the_same_list_whether_their_hits_had_room_or_not() {
             engine.set_filters(filters.clone()).unwrap();
             engine.find_pairs(&boxes).unwrap().clone()
         };
-        let [giants, entries] = [expected.report.giant_count, expected.report.entry_count];
-        let rows = entries.div_ceil(GIANT_ROW) + giants.div_ceil(GIANT_ROW);
-        let tiles = giants.div_ceil(GIANT_GROUP) * rows.div_ceil(256);
-        // Room is made for the second call, where no budget forbids it.
-        for (memory_budget, has_room) in [(None, true), (Some(5 << 20), false)] {
+        assert!(expected.report.giant_count > GIANT_GROUP);
+        for memory_budget in [None, Some(5 << 20)] {
             let mut engine = BroadPhase::new(&GPU, Options { memory_budget, ..SWEEP }).unwrap();
             engine.set_filters(filters.clone()).unwrap();
-            let room = |engine: &BroadPhase| engine.memory_plan(boxes.len()).unwrap().giant_tile_capacity;
-            assert!(room(&engine) < tiles);
             let mut pairs = engine.find_pairs(&boxes).unwrap().pairs.clone();
-            assert_eq!(room(&engine) >= tiles, has_room, "{} for {tiles}", room(&engine));
             assert!(engine.find_pairs(&boxes).unwrap().pairs == pairs, "{memory_budget:?}");
             pairs.sort_unstable();
             assert_pairs(&pairs, &expected.pairs, &format!("{memory_budget:?}, worlds: {has_worlds}"));

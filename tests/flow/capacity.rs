@@ -294,8 +294,8 @@ fn no_budget_refuses_what_the_sweep_would_do() {
     let boxes = Kind::Uniform.generate(3000, 1);
     let expected = brute_force::find_pairs(&boxes);
     let least = least_budget(&boxes, PairOrder::Canonical);
-    // Twelve blocks of boxes have 78 tiles of 8 × 256 words, and 16 × 256 words are there in any case; behind each 256 one for giants.
-    let enough = least + (78 * 8 - 16) * 257 * 4;
+    // Twelve blocks of boxes have 78 tiles of 8 × 256 words, and 16 × 256 words are there in any case.
+    let enough = least + (78 * 8 - 16) * 256 * 4;
     for (budget, is_all_pairs) in [(least, false), (enough - 1, false), (enough, true)] {
         let overlaps = on_gpu(&boxes, Options { memory_budget: Some(budget), ..ALL_PAIRS });
         assert_pairs(&overlaps.pairs, &expected, "in a budget");
@@ -323,7 +323,7 @@ fn all_pairs_are_tested_up_to_the_limit_and_never_beyond_the_largest() {
     }
     // A scene that grows past the limit and shrinks again must not be given other buffers each time.
     let sizes = [1, 300, 3000, 3001, 3300, 5000, 100_000];
-    let tiles = sizes.map(|n| plan(n, 3000).giant_tile_capacity);
+    let tiles = sizes.map(|n| plan(n, 3000).all_pairs_tile_capacity);
     assert!(tiles.is_sorted(), "{tiles:?}");
     assert!(plan(100_000, 3000).total() < plan(100_000, 0).total() + (1 << 20));
 }

@@ -103,7 +103,7 @@ fn what_is_compiled_ahead_is_what_the_call_needs() {
     assert_eq!(gpu.compiled_kernels(), [""; 0], "before they are needed");
     let mut found = Vec::new();
     // Few boxes in three kernels, then the whole flow.
-    for (all_pairs_up_to, least, most) in [(Some(u32::MAX), 4, 4), (Some(0), 25, 36)] {
+    for (all_pairs_up_to, least, most) in [(Some(u32::MAX), 4, 4), (Some(0), 20, 24)] {
         broad_phase.set_options(Options { all_pairs_up_to, ..CANONICAL }).unwrap();
         // Given up at once, and then not.
         drop(broad_phase.compile_ahead(boxes.len()));

@@ -10,7 +10,7 @@ use broadsweep::internals::mirror;
 use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
-use crate::bin_level::grouped;
+use crate::bin_level::{grouped, uncounted_bins};
 use crate::inputs::{Random, any_box, lattice, mixed, ordinary};
 use crate::*;
 
@@ -52,20 +52,16 @@ struct Counted {
 
 fn count(boxes: &[Aabb], frame: &Frame) -> Counted {
     let blocks = boxes.len().div_ceil(BIN_BLOCK as usize);
-    let bins = Bins {
-        cells: poisoned(boxes.len()),
-        box_ends: poisoned(boxes.len()),
-        block_counts: poisoned(blocks * BIN_COUNTS as usize),
-        group_counts: guarded(&vec![0; blocks.div_ceil(BIN_GROUP as usize) * BIN_COUNTS as usize]),
-    };
+    let bins =
+        Bins { cells: poisoned(boxes.len()), box_ends: poisoned(boxes.len()), block_counts: uncounted_bins(blocks) };
     let n = boxes.len() as u32;
     let params = uniform(Params { box_count: n, ..Params::zeroed() });
     let (input, frame) = (upload(boxes), uniform(*frame));
     run(|pass| BIN.record_count(pass, n, None, &params, input.all(), no_filters(), &frame, &upload(&[[0; 4]]), &bins));
     let (cells, positions) = unpacked(&bins);
-    let block_counts = written(&bins.block_counts);
-    let (blocks, _) = block_counts.as_chunks();
-    assert_eq!(written(&bins.group_counts), grouped(blocks).as_flattened());
+    let mut words = written(&bins.block_counts);
+    let block_counts = words.split_off(blocks.div_ceil(BIN_GROUP as usize) * BIN_COUNTS as usize);
+    assert_eq!(words, grouped(block_counts.as_chunks().0).as_flattened());
     Counted { cells, positions, block_counts }
 }
 

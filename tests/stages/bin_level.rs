@@ -2,7 +2,7 @@
 
 use broadsweep::internals::constants::*;
 use broadsweep::internals::grid::bin::Bins;
-use broadsweep::internals::layout::{Counts, Frame, Params, packed_cells};
+use broadsweep::internals::layout::{Counts, Frame, Params, dispatch_size, packed_cells};
 use broadsweep::internals::mirror;
 use broadsweep::internals::mirror::bin::Totals;
 use proptest::prelude::*;
@@ -19,23 +19,46 @@ pub fn grouped(blocks: &[Block]) -> Vec<Block> {
     blocks.chunks(BIN_GROUP as usize).map(sum).collect()
 }
 
+/// Returns what `bin_count` leaves: the counts of groups, then those of blocks.
+pub fn bin_words(blocks: &[Block]) -> Vec<u32> {
+    [grouped(blocks).as_flattened(), blocks.as_flattened()].concat()
+}
+
+/// Makes the counts of so many blocks as they are before they are counted.
+pub fn uncounted_bins(blocks: usize) -> Buffer<u32> {
+    let mut words = vec![0; blocks.div_ceil(BIN_GROUP as usize) * BIN_COUNTS as usize];
+    words.resize(words.len() + blocks * BIN_COUNTS as usize, poison());
+    guarded(&words)
+}
+
+/// Says how many tiles giants have, how many of those a block has, and how many blocks there are.
+pub fn giant_division(entry_count: u32, giant_count: u32) -> [u32; 3] {
+    let rows = u64::from(entry_count.div_ceil(GIANT_ROW) + giant_count.div_ceil(GIANT_ROW));
+    let tiles = u64::from(giant_count.div_ceil(GIANT_GROUP)) * rows.div_ceil(256);
+    let tiles = u32::try_from(tiles).unwrap();
+    let each = (0..32).map(|k| 1 << k).find(|&each| tiles.div_ceil(each) <= MOST_GIANT_BLOCKS).unwrap();
+    [tiles, each, tiles.div_ceil(each)]
+}
+
 /// Checks the choice of a level and what is counted at it; returns the level. The boxes are invalid, whatever the counts say, so
 /// that no entry is written.
 fn check(box_count: u32, blocks: &[Block], entry_capacity: u32) -> u32 {
     assert_eq!(blocks.len(), box_count.div_ceil(BIN_BLOCK) as usize);
-    let params = uniform(Params { box_count, entry_capacity, ..Params::zeroed() });
+    let params = Params { box_count, entry_capacity, ..at_any_limit() };
+    let params = uniform(params);
     let invalid = packed_cells(mirror::bin::CELLS_OF_INVALID, 0);
-    let groups = grouped(blocks);
     let bins = Bins {
         cells: upload(&vec![invalid; box_count as usize]),
         box_ends: poisoned(0),
-        block_counts: upload(blocks.as_flattened()),
-        group_counts: upload(groups.as_flattened()),
+        block_counts: upload(&bin_words(blocks)),
     };
     let counts = guarded(&[poison::<Counts>()]);
     let [keys, entries, giants] = [(); 3].map(|()| poisoned(0));
+    let sizes = poisoned(1);
     let frame = uniform(Frame { giant_cells: 64, ..Frame::zeroed() });
-    run(|pass| BIN.record_scatter(pass, box_count, None, &params, &frame, &bins, &counts, (&keys, &entries), &giants));
+    run(|pass| {
+        BIN.record_scatter(pass, box_count, None, &params, &frame, &bins, &counts, (&keys, &entries), &giants, &sizes)
+    });
     for untouched in [&keys, &entries, &giants] {
         written(untouched);
     }
@@ -48,21 +71,57 @@ fn check(box_count: u32, blocks: &[Block], entry_capacity: u32) -> u32 {
     };
     let level = mirror::bin::level(&totals, box_count, entry_capacity);
     let found = written::<Counts>(&counts)[0];
-    if box_count == 0 {
-        // Nothing is dispatched.
-        assert!(is_poison(&found));
-        return level;
-    }
+    let entry_count = u32::try_from(totals.entries[level as usize]).unwrap();
+    let giant_count = totals.giants[level as usize];
+    let [giant_tiles, giant_tiles_per_block, giant_blocks] = giant_division(entry_count, giant_count);
+    assert_eq!(written(&sizes), [dispatch_size(1 + giant_blocks)]);
     let expected = Counts {
         level,
-        entry_count: u32::try_from(totals.entries[level as usize]).unwrap(),
-        giant_count: totals.giants[level as usize],
+        entry_count,
+        giant_count,
         invalid_count: totals.invalid,
+        giant_tiles,
+        giant_tiles_per_block,
+        giant_blocks,
         first_invalid: found.first_invalid,
         ..poison()
     };
     assert_eq!(found, expected);
     level
+}
+
+/// Parameters of a search without a limit of candidates.
+pub fn at_any_limit() -> Params {
+    Params { candidate_limit_low: u32::MAX, candidate_limit_high: u32::MAX, ..Params::zeroed() }
+}
+
+#[test]
+fn giants_with_more_candidates_than_the_limit_have_no_tiles() {
+    // 2,000 giants at the last level, and as many candidates for each as there are boxes.
+    let box_count = 5 * BIN_BLOCK;
+    let mut blocks = vec![[0; BIN_COUNTS as usize]; 5];
+    blocks[3][LEVELS as usize..][..LEVELS as usize].fill(2000);
+    let limit = 2000 * u64::from(box_count);
+    for (limit, tiles) in [(limit, 125), (limit - 1, 0), (0, 0)] {
+        let [candidate_limit_low, candidate_limit_high] = halves(limit);
+        let params = uniform(Params { box_count, candidate_limit_low, candidate_limit_high, ..Params::zeroed() });
+        let invalid = packed_cells(mirror::bin::CELLS_OF_INVALID, 0);
+        let bins = Bins {
+            cells: upload(&vec![invalid; box_count as usize]),
+            box_ends: poisoned(0),
+            block_counts: upload(&bin_words(&blocks)),
+        };
+        let (counts, sizes) = (guarded(&[poison::<Counts>()]), poisoned(1));
+        let [keys, entries, giants] = [(); 3].map(|()| poisoned(0));
+        let frame = uniform(Frame { giant_cells: 64, ..Frame::zeroed() });
+        run(|pass| {
+            let lists = (&keys, &entries);
+            BIN.record_scatter(pass, box_count, None, &params, &frame, &bins, &counts, lists, &giants, &sizes);
+        });
+        let found = written::<Counts>(&counts)[0];
+        assert_eq!((found.giant_count, found.giant_tiles, found.giant_blocks), (2000, tiles, tiles));
+        assert_eq!(written(&sizes), [dispatch_size(1 + tiles)]);
+    }
 }
 
 /// Counts as they could be: entries fall and giants fall as the grid grows coarser.

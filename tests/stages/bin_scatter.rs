@@ -7,7 +7,7 @@ use broadsweep::internals::mirror;
 use proptest::prelude::*;
 
 use crate::bin_count::{BIN, ends_of, packed};
-use crate::bin_level::grouped;
+use crate::bin_level::{at_any_limit, bin_words, giant_division};
 use crate::inputs::Random;
 use crate::*;
 
@@ -54,19 +54,21 @@ fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> mirror::bin::Entries 
     let keys = poisoned(expected.keys.len());
     let entries = poisoned(expected.entries.len());
     let giants = poisoned(expected.giants.len());
-    run(|pass| BIN.record_scatter(pass, n, None, &params, &frame, &bins, &counts, (&keys, &entries), &giants));
+    run(|pass| {
+        BIN.record_scatter(pass, n, None, &params, &frame, &bins, &counts, (&keys, &entries), &giants, &poisoned(1))
+    });
     assert_eq!(written(&bins.box_ends), ends_of(&merged));
     assert_eq!(written(&keys), expected.keys);
     assert_eq!(written(&entries), expected.entries);
     assert_eq!(written(&giants), expected.giants);
     let mut counted = poison::<Counts>();
-    if n > 0 {
-        let is_invalid = |own: &&[i32; 4]| **own == mirror::bin::CELLS_OF_INVALID;
-        counted.level = level;
-        counted.entry_count = expected.entries.len() as u32;
-        counted.giant_count = expected.giants.len() as u32;
-        counted.invalid_count = cells.iter().filter(is_invalid).count() as u32;
-    }
+    let is_invalid = |own: &&[i32; 4]| **own == mirror::bin::CELLS_OF_INVALID;
+    counted.level = if n > 0 { level } else { 0 };
+    counted.entry_count = expected.entries.len() as u32;
+    counted.giant_count = expected.giants.len() as u32;
+    counted.invalid_count = cells.iter().filter(is_invalid).count() as u32;
+    [counted.giant_tiles, counted.giant_tiles_per_block, counted.giant_blocks] =
+        giant_division(counted.entry_count, counted.giant_count);
     let places = counted.first_invalid.iter_mut().zip(&expected.first_invalid);
     places.for_each(|(place, &index)| *place = [index, 0, 0, 0]);
     assert_eq!(written(&counts), [counted]);
@@ -75,7 +77,7 @@ fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> mirror::bin::Entries 
 
 /// Parameters with which the level is this one, where the counts are those of [`bins`].
 fn at_level(box_count: u32, level: u32) -> Buffer<Params> {
-    uniform(Params { box_count, entry_capacity: if level < LEVELS - 1 { MAX_ENTRIES } else { 0 }, ..Params::zeroed() })
+    uniform(Params { box_count, entry_capacity: if level < LEVELS - 1 { MAX_ENTRIES } else { 0 }, ..at_any_limit() })
 }
 
 /// Makes what `bin_count` writes of these cells, but for the counts of other levels: those have more entries than fit.
@@ -95,12 +97,7 @@ fn bins(cells: &[[i32; 4]], positions: &[[u32; 4]], level: u32, frame: &Frame) -
         }
     }
     let (cells, ends) = packed(cells, positions);
-    Bins {
-        cells: upload(&cells),
-        box_ends: guarded(&ends),
-        block_counts: upload(blocks.as_flattened()),
-        group_counts: upload(grouped(&blocks).as_flattened()),
-    }
+    Bins { cells: upload(&cells), box_ends: guarded(&ends), block_counts: upload(&bin_words(&blocks)) }
 }
 
 fn frame(cell_bits: [u32; 2], position_bits: u32, giant_cells: u32) -> Frame {
@@ -183,7 +180,9 @@ fn footprints_in_merged_cells_are_the_same_places_in_larger_steps() {
         let (n, most) = (cells.len() as u32, 64 * cells.len());
         let (params, input, counts) = (at_level(n, level), uniform(host), guarded(&[poison::<Counts>()]));
         let (keys, entries, giants) = (poisoned(most), poisoned(most), poisoned(most));
-        run(|pass| BIN.record_scatter(pass, n, None, &params, &input, &bins, &counts, (&keys, &entries), &giants));
+        run(|pass| {
+            BIN.record_scatter(pass, n, None, &params, &input, &bins, &counts, (&keys, &entries), &giants, &poisoned(1))
+        });
         let shift = LEVEL_SHIFTS[level as usize];
         for ((own, before), after) in cells.iter().zip(&ends_in).zip(written(&bins.box_ends)) {
             if !mirror::bin::is_binned(*own) || mirror::bin::is_giant(*own, level, &host) {

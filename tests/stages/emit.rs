@@ -3,7 +3,6 @@
 use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
-use broadsweep::internals::grid::Entries;
 use broadsweep::internals::layout::{Counts, PairArguments, PairHeader, Params, Run, Window, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::emit::Emit;
@@ -12,8 +11,9 @@ use broadsweep::internals::pairs::sweep::Hits;
 use broadsweep::{Aabb, Pair};
 use proptest::prelude::*;
 
+use crate::giants::hits_of_joined;
 use crate::inputs::Random;
-use crate::sweep::{TILE_WORDS, block_words, hits_of_blocks, hits_of_runs, no_hits, words_of};
+use crate::sweep::{TILE_WORDS, block_words, hits_of_runs, no_hits, words_of};
 use crate::*;
 
 static EMIT: LazyLock<Emit> = LazyLock::new(|| Emit::new(gpu()));
@@ -41,7 +41,7 @@ fn check_counts(block_hits: &[u32], sweep_blocks: u32, first: u64, capacity: u32
     let sizes = dispatches(|sizes| sizes.emit_sweep = [1; 3]);
     let giants = crate::giants::Scene::new(vec![], vec![], 0);
     let path = crate::sweep::Scene::new(vec![], vec![], vec![], vec![]).path();
-    let (boxes, frame) = (upload::<Aabb>(&[]), uniform(crate::giants::frame()));
+    let (boxes, none) = (upload::<Aabb>(&[]), guarded(&[[0; 3]]));
     run(|pass| {
         EMIT.record_pairs(
             pass,
@@ -50,9 +50,8 @@ fn check_counts(block_hits: &[u32], sweep_blocks: u32, first: u64, capacity: u32
             boxes.all(),
             no_filters(),
             &counts,
+            &none,
             &sizes,
-            &frame,
-            &giants.bins(),
             &giants.sorted(),
             &path,
             &hits,
@@ -128,7 +127,7 @@ struct Found {
     giants: crate::giants::Scene,
     tiles_per_block: u32,
     runs: Vec<Run>,
-    words: Vec<u32>,
+    joined: Vec<mirror::giants::Joined>,
     pairs: Vec<Pair>,
 }
 
@@ -137,8 +136,9 @@ impl Found {
     fn random(n: u32, reach: u32, rarity: u32, tiles_per_block: u32, seed: u64) -> Self {
         let mut sweep = crate::sweep::Scene::random(n, reach, seed);
         let giants = crate::giants::Scene::random(n, rarity, 0, seed);
-        // Both look at the same boxes. Those of the sweep are the valid ones.
-        let valid: Vec<u32> = (0..n).filter(|&i| giants.boxes[i as usize].is_valid()).collect();
+        // Both look at the same boxes. Those of the sweep are the valid ones that are no giants.
+        let has_entries = |&i: &u32| giants.boxes[i as usize].is_valid() && giants.giants.binary_search(&i).is_err();
+        let valid: Vec<u32> = (0..n).filter(has_entries).collect();
         for entry in &mut sweep.entries {
             let at = (*entry & ENTRY_BOX) as usize;
             *entry = *entry & !ENTRY_BOX | valid.get(at % valid.len().max(1)).copied().unwrap_or(0);
@@ -151,71 +151,48 @@ impl Found {
     }
 
     /// Makes entries of boxes that are those of the giants too.
-    fn new(sweep: crate::sweep::Scene, giants: crate::giants::Scene, tiles_per_block: u32) -> Self {
-        let mut pairs = sweep.pairs();
-        let runs = sweep.runs();
-        assert_eq!(runs.iter().map(|run| run.hits.count_ones() as usize).sum::<usize>(), pairs.len());
-        for &giant in &giants.giants {
-            let mut own = Vec::new();
-            let hits = mirror::giants::test(&giants.boxes, &giants.cells, &crate::giants::frame(), 0, giant);
-            mirror::emit::giants(&hits, giant, &mut own);
-            // Tile by tile, and in it by invocations, of which each has every 256th box.
-            own.sort_by_key(|pair| {
-                let other = if pair.a == giant { pair.b } else { pair.a };
-                (other / HIT_TILE, other % 256, other)
-            });
-            pairs.extend(own);
-        }
-        let words = giants.words();
-        Self { sweep, giants, tiles_per_block, runs, words, pairs }
-    }
-
-    /// Returns room for the hits of all tiles, of the sweep and of giants.
-    fn room(&self) -> [u32; 2] {
-        [self.sweep.tiles(), self.giants.tiles()]
+    fn new(sweep: crate::sweep::Scene, mut giants: crate::giants::Scene, tiles_per_block: u32) -> Self {
+        let (swept, runs) = (sweep.pairs(), sweep.runs());
+        assert_eq!(runs.iter().map(|run| run.hits.count_ones() as usize).sum::<usize>(), swept.len());
+        giants.entries.clone_from(&sweep.entries);
+        let joined = giants.joined();
+        let pairs = [mirror::emit::joined(&joined), swept].concat();
+        Self { sweep, giants, tiles_per_block, runs, joined, pairs }
     }
 
     /// Returns the pairs of each window, whose capacities repeat, with room for the hits of some tiles only.
-    #[expect(clippy::too_many_lines, reason = "buffers for all kernels of the stage, which run one after the other")]
-    fn check(&self, capacities: &[u32], room: [u32; 2], columns: bool) {
-        let [tile_capacity, giant_tile_capacity] = room;
+    fn check(&self, capacities: &[u32], tile_capacity: u32, columns: bool) {
         let n = self.giants.boxes.len() as u32;
-        let [sweep_tiles, giant_tiles] = self.room();
-        let sweep_hits = hits_of_runs(&self.runs, self.tiles_per_block);
-        let giant_hits = hits_of_blocks(&self.words, self.tiles_per_block);
+        let (sweep_tiles, tiles_per_block) = (self.sweep.tiles(), self.tiles_per_block);
+        let sweep_hits = hits_of_runs(&self.runs, tiles_per_block);
+        let giant_hits = hits_of_joined(&self.joined, tiles_per_block);
         let (sweep_blocks, giant_blocks) = (sweep_hits.len() as u32, giant_hits.len() as u32);
         let counts = counted(Counts {
             entry_count: self.sweep.entries.len() as u32,
             giant_count: self.giants.giants.len() as u32,
             sweep_tiles,
-            sweep_tiles_per_block: self.tiles_per_block,
+            sweep_tiles_per_block: tiles_per_block,
             sweep_blocks,
-            giant_tiles,
-            giant_tiles_per_block: self.tiles_per_block,
+            path_low: self.sweep.length() as u32,
+            giant_tiles: (self.joined.len() / TILE_WORDS) as u32,
+            giant_tiles_per_block: tiles_per_block,
             giant_blocks,
             ..Counts::zeroed()
         });
-        let params = uniform(Params { box_count: n, tile_capacity, giant_tile_capacity, ..Params::zeroed() });
+        let params = uniform(Params { box_count: n, tile_capacity, ..Params::zeroed() });
         let size = |groups| if columns { in_columns(groups) } else { dispatch_size(groups) };
+        let giant_sizes = guarded(&[size(1 + giant_blocks)]);
         let sizes = dispatches(|sizes| {
             sizes.emit_sweep = size(sweep_blocks.max(1));
             sizes.emit_again = size(if sweep_tiles <= tile_capacity { 0 } else { sweep_blocks });
-            sizes.giants_test = size(giant_blocks);
         });
-        let frame = uniform(crate::giants::frame());
-        // What had no room is poison, in case it is read all the same.
-        let kept = |all: usize, capacity: u32| all.min(capacity as usize * TILE_WORDS);
-        let runs = &self.runs[..kept(self.runs.len(), tile_capacity)];
-        let words = &self.words[..kept(self.words.len(), giant_tile_capacity)];
-        let mut words = words.to_vec();
-        words.resize(giant_tile_capacity as usize * TILE_WORDS, poison());
+        let runs = &self.runs[..self.runs.len().min(tile_capacity as usize * TILE_WORDS)];
         let hits = Hits {
             runs: guarded(&words_of(runs)),
-            hit_words: guarded(&words),
-            block_hits: upload(&block_words(&[sweep_hits, giant_hits].concat())),
+            block_hits: upload(&block_words(&[giant_hits, sweep_hits].concat())),
+            ..no_hits()
         };
-        let (boxes, bins, path) = (upload(&self.giants.boxes), self.giants.bins(), self.sweep.path());
-        let sorted = Entries { entries: upload(&self.sweep.entries), ..self.giants.sorted() };
+        let (boxes, sorted, path) = (upload(&self.giants.boxes), self.giants.sorted(), self.sweep.path());
 
         let mut first = 0;
         let mut all = Vec::new();
@@ -230,9 +207,8 @@ impl Found {
                     boxes.all(),
                     no_filters(),
                     &counts,
+                    &giant_sizes,
                     &sizes,
-                    &frame,
-                    &bins,
                     &sorted,
                     &path,
                     &hits,
@@ -254,7 +230,6 @@ impl Found {
             panic!("pair {at} of {} is {:?} instead of {:?}", all.len(), all[at], self.pairs[at]);
         }
         assert!(written(&hits.runs) == words_of(runs));
-        assert!(written(&hits.hit_words) == words);
     }
 }
 
@@ -264,7 +239,7 @@ fn the_list_is_that_of_the_mirror() {
         for tiles_per_block in [1, 3] {
             let found = Found::random(n, 70, n / 10 + 1, tiles_per_block, u64::from(n) + 5);
             for columns in [false, true] {
-                found.check(&[found.pairs.len() as u32 + 10], found.room(), columns);
+                found.check(&[found.pairs.len() as u32 + 10], found.sweep.tiles(), columns);
             }
         }
     }
@@ -274,9 +249,9 @@ fn the_list_is_that_of_the_mirror() {
 #[ignore = "long"]
 fn windows_of_any_size_together_are_the_list() {
     let found = Found::random(1234, 400, 100, 1, 3);
-    assert!(found.sweep.tiles() > 16 && found.giants.tiles() > 3 && found.pairs.len() > 2000);
+    assert!(found.sweep.tiles() > 16 && found.giants.giants.len() > 3 && found.pairs.len() > 2000);
     for capacities in [&[1000][..], &[1, 500], &[333, 7, 2000], &[found.pairs.len() as u32]] {
-        found.check(capacities, found.room(), false);
+        found.check(capacities, found.sweep.tiles(), false);
     }
 }
 
@@ -293,7 +268,7 @@ fn a_window_is_cut_at_every_pair_of_a_run() {
     assert_eq!(found.pairs.len(), 41 * 40 / 2);
     for room in [0, 1] {
         for capacity in (1..40).step_by(3) {
-            found.check(&[capacity, 29, 1, 500], [room, 0], false);
+            found.check(&[capacity, 29, 1, 500], room, false);
         }
     }
 }
@@ -303,21 +278,18 @@ fn a_window_is_cut_at_every_pair_of_a_run() {
 fn hits_that_had_no_room_are_found_again() {
     for tiles_per_block in [1, 2] {
         let found = Found::random(1234, 400, 100, tiles_per_block, 4);
-        let [tiles, giant_tiles] = found.room();
-        assert!(tiles > 16 && giant_tiles > 3);
+        let tiles = found.sweep.tiles();
+        assert!(tiles > 16 && found.giants.giants.len() > 3);
         let all = found.pairs.len() as u32 + 1;
+        let of_giants = mirror::emit::joined(&found.joined).len() as u32;
         for capacity in [0, 1, 7, 8, 9, tiles - 1, tiles, tiles + 1] {
-            found.check(&[all], [capacity, giant_tiles], false);
+            found.check(&[all], capacity, false);
             // Cut inside what was kept, at its end, and inside what was not.
             let kept = &found.runs[..tiles.min(capacity) as usize * TILE_WORDS];
-            let kept_pairs = kept.iter().map(|run| run.hits.count_ones()).sum::<u32>();
-            found.check(&[(kept_pairs / 2).max(1), all], [capacity, giant_tiles], true);
-            found.check(&[kept_pairs.max(1), 3, all], [capacity, giant_tiles], false);
-            found.check(&[kept_pairs + 100, all], [capacity, giant_tiles], true);
-        }
-        for capacity in [0, 1, giant_tiles - 1, giant_tiles + 1] {
-            found.check(&[all], [tiles, capacity], false);
-            found.check(&[all / 5], [0, capacity], true);
+            let kept_pairs = of_giants + kept.iter().map(|run| run.hits.count_ones()).sum::<u32>();
+            found.check(&[(kept_pairs / 2).max(1), all], capacity, true);
+            found.check(&[kept_pairs.max(1), 3, all], capacity, false);
+            found.check(&[kept_pairs + 100, all], capacity, true);
         }
     }
 }
@@ -326,8 +298,8 @@ fn hits_that_had_no_room_are_found_again() {
 fn giants_that_look_at_several_tiles_of_boxes_list_them_all() {
     let found = Found::random(20_000, 3, 2000, 2, 5);
     assert!(found.giants.giants.len() > 3);
-    found.check(&[found.pairs.len() as u32], found.room(), false);
-    found.check(&[found.pairs.len() as u32 / 3 + 1], [0, 0], false);
+    found.check(&[found.pairs.len() as u32], found.sweep.tiles(), false);
+    found.check(&[found.pairs.len() as u32 / 3 + 1], 0, false);
 }
 
 proptest! {
@@ -356,7 +328,7 @@ proptest! {
         seed: u64,
     ) {
         let found = Found::random(n, reach, n / 20 + 1, tiles_per_block, seed);
-        let room = found.room().map(|tiles| (f64::from(tiles) * room) as u32);
+        let room = (f64::from(found.sweep.tiles()) * room) as u32;
         let capacities: Vec<_> = parts.iter().map(|part| (found.pairs.len() as f64 * part) as u32 + 1).collect();
         found.check(&capacities, room, false);
     }

@@ -12,6 +12,7 @@ use broadsweep::internals::pairs::sweep::Hits;
 use broadsweep::{Aabb, Filters, Pair};
 
 use crate::bin_count::{BIN, unpacked};
+use crate::bin_level::uncounted_bins;
 use crate::inputs::{Random, lattice, mixed};
 use crate::sweep::no_hits;
 use crate::*;
@@ -65,12 +66,8 @@ fn check_worlds(boxes: &[Aabb], world_count: u32, cell: f32) {
 
     // With the mirror's ranges, boxes without an end have the mirror's cells.
     let blocks = n.div_ceil(BIN_BLOCK) as usize;
-    let bins = Bins {
-        cells: poisoned(boxes.len()),
-        box_ends: poisoned(boxes.len()),
-        block_counts: poisoned(blocks * BIN_COUNTS as usize),
-        group_counts: upload(&[0; BIN_COUNTS as usize]),
-    };
+    let bins =
+        Bins { cells: poisoned(boxes.len()), box_ends: poisoned(boxes.len()), block_counts: uncounted_bins(blocks) };
     let ranges = upload(&mirror);
     run(|pass| BIN.record_count(pass, n, None, &params, input.all(), &lists, &frame, &ranges, &bins));
     let (cells, positions) = unpacked(&bins);

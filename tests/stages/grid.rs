@@ -23,7 +23,7 @@ fn build(grid: &mut Grid, kernels: &GridKernels, boxes: &[Aabb]) -> Build {
     });
     let input = upload(boxes);
     let mut encoder = gpu().device().create_command_encoder(&CommandEncoderDescriptor::default());
-    grid.record_clear(&mut encoder, &filters);
+    grid.record_clear(&mut encoder, n, &filters);
     let mut pass = Pass::begin(gpu(), &mut encoder);
     let capacity = grid.entries.keys.len() as u32;
     let build = grid

@@ -115,7 +115,7 @@ fn a_number_of_boxes_is_taken_as_by_the_mirror() {
             run(|pass| PREPARE.record_count(pass, &given_now, count, &refused, &params, &sizes));
             let taken = n.unwrap_or(600);
             let taken = if taken > 600 || is_refused { 0 } else { taken };
-            assert_eq!(written(&sizes), [dispatch_size(taken.div_ceil(BIN_BLOCK))]);
+            assert_eq!(written(&sizes), [dispatch_size(taken.div_ceil(BIN_BLOCK).max(1))]);
             assert_eq!(written(&params), [mirror::prepare::count(given, n, is_refused)]);
         };
         check(Some(count.all()), Some(n));

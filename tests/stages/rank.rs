@@ -11,6 +11,7 @@ use proptest::prelude::*;
 
 use crate::bin_count::ends_of;
 use crate::inputs::Random;
+use crate::sweep::Scene;
 use crate::*;
 
 static RANK: LazyLock<Rank> = LazyLock::new(|| Rank::new(gpu()));
@@ -38,25 +39,38 @@ fn stretches(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]
     words
 }
 
+/// Returns the path of entries that end there.
+fn path_of(ends: &[u32]) -> Scene {
+    Scene::new(vec![], vec![0; ends.len()], vec![0; ends.len()], ends.to_vec())
+}
+
+/// Makes the path of so many entries as it is before it is counted.
+fn uncounted_path(n: u32, len: usize) -> Buffer<[u32; 2]> {
+    let mut words = vec![poison(); len];
+    words[..2 * n.div_ceil(PATH_SECTION).div_ceil(PATH_GROUP) as usize].fill([0; 2]);
+    guarded(&words)
+}
+
 /// Returns the ranks where the entries end, after a look at all that the kernel writes.
 fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u32) -> Vec<u32> {
     let n = keys.len() as u32;
     let ends = mirror::rank::ends(&frame(position_bits), keys, entries, positions);
     let stretches = stretches(&frame(position_bits), keys, entries, positions, &ends);
     let footprints = mirror::rank::footprints(entries, positions);
-    let frame = upload(&[frame(position_bits)]);
-    let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
+    let path_bases = path_of(&ends).bases();
+    let frame = uniform(frame(position_bits));
+    let counts = counted(Counts { entry_count: n, ..Counts::zeroed() });
     let (keys, entries, positions) = (upload(keys), upload(entries), upload(&ends_of(positions)));
     // More workgroups than there are entries for do nothing.
     for capacity in [n, 2 * n + 10_000] {
         let path = Path {
             stretches: poisoned(stretches.len()),
             footprints: poisoned(n as usize),
-            path_sums: poisoned(0),
-            path_bases: poisoned(0),
+            path_bases: uncounted_path(n, path_bases.len()),
         };
         run(|pass| RANK.record(pass, capacity, &frame, &counts, &keys, &entries, &positions, &path));
         assert_eq!(written(&path.stretches), stretches);
+        assert_eq!(written(&path.path_bases), path_bases);
         assert_eq!(written(&path.footprints), footprints);
     }
     ends
@@ -191,28 +205,49 @@ fn candidates_that_may_begin_after_the_end_are_counted() {
 #[test]
 #[ignore = "long"]
 fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
-    // 65,536 workgroups, the last with a single entry; 256 cells of 65,536 starts, the same boxes in each.
-    let n = MAX_GROUPS_X * 256 + 1;
-    assert_eq!(dispatch_size(n.div_ceil(256)), [65_535, 2, 1]);
+    // 65,536 workgroups, the last with a single entry; 512 cells of 65,536 starts, the same boxes in each.
+    let n = MAX_GROUPS_X * PATH_SECTION + 1;
+    assert_eq!(dispatch_size(n.div_ceil(PATH_SECTION)), [65_535, 2, 1]);
     let keys: Vec<u32> = (0..n).collect();
     let positions = with_footprints(&(0..1 << 16).map(|i| [i, (i + i % 7).min(0xffff)]).collect::<Vec<_>>());
     let entries: Vec<u32> = keys.iter().map(|rank| (rank % (1 << 16)) | ((rank % 16) << 28)).collect();
-    let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
+    let counts = counted(Counts { entry_count: n, ..Counts::zeroed() });
+    let (keys_in, entries_in, positions_in) = (upload(&keys), upload(&entries), upload(&ends_of(&positions)));
+    let frame_in = uniform(frame(16));
+    let ends = mirror::rank::ends(&frame(16), &keys, &entries, &positions);
+    let expected = stretches(&frame(16), &keys, &entries, &positions, &ends);
+    let bases = path_of(&ends).bases();
     let path = Path {
         stretches: poisoned(n.next_multiple_of(ENTRY_STRIDE) as usize),
         footprints: poisoned(n as usize),
-        path_sums: poisoned(0),
-        path_bases: poisoned(0),
+        path_bases: uncounted_path(n, bases.len()),
     };
-    let (keys_in, entries_in, positions_in) = (upload(&keys), upload(&entries), upload(&ends_of(&positions)));
-    let frame_in = upload(&[frame(16)]);
-    let ends = mirror::rank::ends(&frame(16), &keys, &entries, &positions);
-    let expected = stretches(&frame(16), &keys, &entries, &positions, &ends);
     run(|pass| RANK.record(pass, n, &frame_in, &counts, &keys_in, &entries_in, &positions_in, &path));
     for (rank, (end, expected)) in written(&path.stretches).iter().zip(&expected).enumerate() {
         assert!(end == expected, "{end:x} at rank {rank} instead of {expected:x}");
     }
     assert!(written(&path.footprints) == mirror::rank::footprints(&entries, &positions));
+    assert!(written(&path.path_bases) == bases);
+}
+
+#[test]
+#[ignore = "long"]
+fn candidates_of_a_section_are_counted_beyond_32_bits() {
+    // All entries begin at one place of one cell, so that each has all those behind it as candidates.
+    let n = 9_000_000;
+    let ends = vec![n; n as usize];
+    let bases = path_of(&ends).bases();
+    assert!(u64::from(PATH_SECTION) * u64::from(n - PATH_SECTION) > 1 << 32);
+    let path = Path {
+        stretches: poisoned(n.next_multiple_of(ENTRY_STRIDE) as usize),
+        footprints: poisoned(n as usize),
+        path_bases: uncounted_path(n, bases.len()),
+    };
+    let counts = counted(Counts { entry_count: n, ..Counts::zeroed() });
+    let (keys, entries) = (upload(&vec![7; n as usize]), upload(&vec![0; n as usize]));
+    let positions = upload(&ends_of(&with_footprints(&[[7, 9]])));
+    run(|pass| RANK.record(pass, n, &uniform(frame(16)), &counts, &keys, &entries, &positions, &path));
+    assert!(written(&path.path_bases) == bases);
 }
 
 proptest! {

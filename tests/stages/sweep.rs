@@ -6,6 +6,7 @@ use broadsweep::internals::constants::*;
 use broadsweep::internals::filters::lists::FilterLists;
 use broadsweep::internals::layout::{Counts, Dispatches, Params, Run, dispatch_size};
 use broadsweep::internals::mirror;
+use broadsweep::internals::pairs::giants::Giants;
 use broadsweep::internals::pairs::sweep::{Hits, Path, Sweep};
 use broadsweep::{Aabb, Filters, Pair};
 use proptest::prelude::*;
@@ -14,6 +15,7 @@ use crate::inputs::{Random, lattice};
 use crate::*;
 
 static SWEEP: LazyLock<Sweep> = LazyLock::new(|| Sweep::new(gpu()));
+static GIANTS: LazyLock<Giants> = LazyLock::new(|| Giants::new(gpu()));
 
 /// Invocations that look at a tile: runs, or words.
 pub const TILE_WORDS: usize = 256;
@@ -35,18 +37,16 @@ fn random_footprint(random: &mut Random) -> u32 {
     random.next() as u32 & (0x7f7f_7f7f | FOOTPRINT_FIRST | FOOTPRINT_OF_BOX)
 }
 
-/// The quads and candidates of a section.
+/// The quads and candidates of a section, or a group of sections.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sums {
     pub quads: u64,
     pub candidates: u64,
 }
 
-impl Sums {
-    fn words(self) -> [u32; 4] {
-        let ([quads, quads_high], [candidates, candidates_high]) = (halves(self.quads), halves(self.candidates));
-        [quads, quads_high, candidates, candidates_high]
-    }
+/// Returns how many groups of sections so many entries have.
+fn path_groups(entry_count: u32) -> u32 {
+    entry_count.div_ceil(PATH_SECTION).div_ceil(PATH_GROUP)
 }
 
 impl Scene {
@@ -100,20 +100,38 @@ impl Scene {
     }
 
     /// Quads and candidates of each section.
-    pub fn sums(&self) -> Vec<Sums> {
-        let candidates: Vec<u32> = (1..).zip(&self.ends).map(|(next, end)| end - next).collect();
-        let sum = |counts: &[u32]| counts.iter().map(|&count| u64::from(count)).sum();
-        let section = PATH_SECTION as usize;
-        let of_section = |(quads, candidates)| Sums { quads: sum(quads), candidates: sum(candidates) };
-        mirror::sweep::count(&self.ends).chunks(section).zip(candidates.chunks(section)).map(of_section).collect()
+    pub fn sections(&self) -> Vec<Sums> {
+        let (n, section) = (self.entries.len(), PATH_SECTION as usize);
+        let sum = |first: usize| {
+            let ranks = first..(first + section).min(n);
+            let candidates = ranks.clone().map(|rank| u64::from(self.ends[rank]) - rank as u64 - 1).sum();
+            Sums { quads: self.offsets[ranks.end] - self.offsets[ranks.start], candidates }
+        };
+        (0..n).step_by(section).map(sum).collect()
     }
 
-    /// Quads before each section, and of all; then quads before every `ENTRY_STRIDE`-th entry within its section.
+    /// Returns what `rank_ends` leaves of the path: quads and candidates of groups of sections, quads of sections, then quads before
+    /// every `ENTRY_STRIDE`-th entry within its section.
     pub fn bases(&self) -> Vec<[u32; 2]> {
         let (n, section) = (self.entries.len(), PATH_SECTION as usize);
-        let of_sections = self.offsets[..n].iter().step_by(section).chain([&self.offsets[n]]).copied();
+        let sections = self.sections();
+        let quads = |own: &Sums| own.quads;
+        let of_group =
+            |group: &[Sums]| [sum_words(group.iter().map(quads)), sum_words(group.iter().map(|own| own.candidates))];
+        let of_groups = sections.chunks(PATH_GROUP as usize).flat_map(of_group);
         let of_entry = |rank: usize| self.offsets[rank] - self.offsets[rank / section * section];
-        of_sections.chain((0..n).step_by(ENTRY_STRIDE as usize).map(of_entry)).map(halves).collect()
+        let of_entries = (0..n).step_by(ENTRY_STRIDE as usize).map(of_entry);
+        of_groups.chain(sections.iter().map(quads).chain(of_entries).map(halves)).collect()
+    }
+
+    /// Returns what `giants_test` leaves of it: quads before each group in place of its own.
+    pub fn divided_bases(&self) -> Vec<[u32; 2]> {
+        let mut bases = self.bases();
+        let firsts = self.offsets.iter().step_by((PATH_SECTION * PATH_GROUP) as usize);
+        for (k, &before) in firsts.enumerate().take(path_groups(self.entries.len() as u32) as usize) {
+            bases[2 * k] = halves(before);
+        }
+        bases
     }
 
     /// Makes the path as an input. Behind the last footprint, in the quad that is loaded nevertheless, there is
@@ -124,8 +142,7 @@ impl Scene {
         Path {
             stretches: upload(&self.stretches()),
             footprints: upload(&footprints),
-            path_sums: poisoned(0),
-            path_bases: upload(&self.bases()),
+            path_bases: upload(&self.divided_bases()),
         }
     }
 
@@ -186,21 +203,22 @@ pub fn words_of(runs: &[Run]) -> Vec<u32> {
     runs.chunks(TILE_WORDS).flat_map(Run::words_of_tile).collect()
 }
 
-/// Hits of each block of tiles of giants.
-pub fn hits_of_blocks(words: &[u32], tiles_per_block: u32) -> Vec<u32> {
-    words.chunks(tiles_per_block as usize * TILE_WORDS).map(|words| mirror::emit::count(words) as u32).collect()
+/// Hits of each block of tiles.
+pub fn hits_of_runs(runs: &[Run], tiles_per_block: u32) -> Vec<u32> {
+    let hits_of = |block: &[Run]| block.iter().map(|run| run.hits.count_ones()).sum();
+    runs.chunks(tiles_per_block as usize * TILE_WORDS).map(hits_of).collect()
 }
 
-/// Hits of each block of tiles of the sweep.
-pub fn hits_of_runs(runs: &[Run], tiles_per_block: u32) -> Vec<u32> {
-    hits_of_blocks(&runs.iter().map(|run| run.hits).collect::<Vec<_>>(), tiles_per_block)
+/// Returns the two words to which these numbers are added: the low 16 bits, and those above.
+pub fn sum_words(numbers: impl Iterator<Item = u64>) -> [u32; 2] {
+    numbers.fold([0, 0], |[low, high], number| [low + (number as u32 & 0xffff), high + (number >> 16) as u32])
 }
 
 /// Puts the pairs of blocks behind their sums.
 pub fn block_words(block_hits: &[u32]) -> Vec<u32> {
     let mut words = vec![0; 2 * HIT_SUMS as usize];
     for (sum, blocks) in words.chunks_mut(2).zip(block_hits.chunks(SUM_BLOCKS as usize)) {
-        sum.copy_from_slice(&halves(blocks.iter().map(|&hits| u64::from(hits)).sum()));
+        sum.copy_from_slice(&sum_words(blocks.iter().map(|&hits| u64::from(hits))));
     }
     words.extend(block_hits);
     words
@@ -211,6 +229,13 @@ pub fn uncounted(blocks: u32) -> Buffer<u32> {
     let mut words = block_words(&[]);
     words.resize(words.len() + blocks as usize, poison());
     guarded(&words)
+}
+
+/// Returns the words of blocks that are counted behind so many others, of which none was counted.
+fn counted_behind(others: u32, block_hits: &[u32]) -> Vec<u32> {
+    let mut words = block_words(&[vec![0; others as usize], block_hits.to_vec()].concat());
+    words[2 * HIT_SUMS as usize..][..others as usize].fill(poison());
+    words
 }
 
 /// Makes hits for kernels that read and write none of them.
@@ -332,75 +357,7 @@ fn a_pair_is_reported_only_by_entries_that_together_are_first_along_both() {
     check_test(&scene, 1, 1);
 }
 
-// ---- sweep_count ----
-
-fn check_count(scene: &Scene) {
-    let n = scene.entries.len() as u32;
-    let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
-    let groups = n.div_ceil(PATH_SECTION);
-    // More workgroups than there are sections do nothing.
-    for capacity in [n, 2 * n + 5000] {
-        let bases = scene.bases();
-        let path = Path {
-            stretches: upload(&scene.stretches()),
-            footprints: poisoned(0),
-            path_sums: poisoned(groups as usize),
-            path_bases: poisoned(bases.len()),
-        };
-        run(|pass| SWEEP.record_count(pass, &counts, capacity, &path));
-        assert_eq!(written(&path.path_sums), scene.sums().into_iter().map(Sums::words).collect::<Vec<_>>());
-        let of_sections = groups as usize + 1;
-        let written = written(&path.path_bases);
-        assert_eq!(written[..of_sections], vec![poison::<[u32; 2]>(); of_sections]);
-        assert_eq!(written[of_sections..], bases[of_sections..]);
-    }
-}
-
-#[test]
-fn the_path_is_that_of_the_mirror() {
-    for n in SIZES.into_iter().chain([7, 8, 9, 63, 64, 65, 511, 512, 513, 2047, 2048, 2049, 20_000]) {
-        for reach in [0, 1, 40, n] {
-            check_count(&Scene::random(n, reach, u64::from(n)));
-        }
-    }
-}
-
-#[test]
-fn the_path_of_the_most_entries_is_counted() {
-    // As many as one binding holds.
-    let binding = gpu().device().limits().max_storage_buffer_binding_size;
-    let n = MAX_ENTRIES.min(u32::try_from(binding / 4).unwrap_or(MAX_ENTRIES));
-    // Blocks of few entries that all reach the end: the candidates of each are nearly as many as 32 bits can count.
-    let end = |rank: u32| if (1..4).contains(&(rank / PATH_BLOCK)) { n } else { (rank + 1 + rank % 7).min(n) };
-    let ends: Vec<u32> = (0..n).map(end).collect();
-    let quads = mirror::sweep::count(&ends);
-    let counts = upload(&[Counts { entry_count: n, ..Counts::zeroed() }]);
-    let groups = n.div_ceil(PATH_SECTION);
-    let path = Path {
-        stretches: upload(&ends),
-        footprints: poisoned(0),
-        path_sums: poisoned(groups as usize),
-        path_bases: poisoned(groups as usize + 1 + n.div_ceil(ENTRY_STRIDE) as usize),
-    };
-    run(|pass| SWEEP.record_count(pass, &counts, n, &path));
-    let (sums, bases) = (written(&path.path_sums), written(&path.path_bases));
-    let mut sum = Sums { quads: 0, candidates: 0 };
-    for rank in 0..ends.len() {
-        if rank % ENTRY_STRIDE as usize == 0 {
-            let (found, expected) = (bases[groups as usize + 1 + rank / ENTRY_STRIDE as usize], halves(sum.quads));
-            assert!(found == expected, "{found:?} at rank {rank} instead of {expected:?}");
-        }
-        sum.quads += u64::from(quads[rank]);
-        sum.candidates += u64::from(ends[rank]) - rank as u64 - 1;
-        if rank % PATH_SECTION as usize == PATH_SECTION as usize - 1 || rank + 1 == ends.len() {
-            assert_eq!(sums[rank / PATH_SECTION as usize], sum.words());
-            sum = Sums { quads: 0, candidates: 0 };
-        }
-    }
-    assert!(sums[0][3] > 0, "the first section has more candidates than 32 bits can count");
-}
-
-// ---- sweep_scan ----
+// ---- how the path is divided ----
 
 struct Division {
     box_count: u32,
@@ -408,7 +365,6 @@ struct Division {
     giant_count: u32,
     tile_capacity: u32,
     candidate_limit: u64,
-    most_joined_tiles: u32,
 }
 
 /// Returns as few times two of `least` as leave at most MOST_BLOCKS blocks.
@@ -421,15 +377,6 @@ fn least_of_sweep(tiles: u32) -> u32 {
     [16, 8, 4, 2].into_iter().find(|&each| tiles / each >= SWEEP_GROUPS).unwrap_or(1)
 }
 
-/// Says how giants are tested.
-#[derive(Default)]
-struct GiantTests {
-    is_joined: bool,
-    /// Workgroups that bound rows, where giants are joined with those.
-    bounding_groups: u64,
-    tiles: u64,
-}
-
 impl Division {
     fn params(&self) -> Params {
         let [candidate_limit_low, candidate_limit_high] = halves(self.candidate_limit);
@@ -438,87 +385,67 @@ impl Division {
             candidate_limit_low,
             candidate_limit_high,
             tile_capacity: self.tile_capacity,
-            giant_tile_capacity: self.tile_capacity,
-            most_joined_tiles: self.most_joined_tiles,
             ..Params::zeroed()
         }
     }
-
-    fn giant_tests(&self) -> GiantTests {
-        let rows = self.entry_count.div_ceil(GIANT_ROW) + self.giant_count.div_ceil(GIANT_ROW);
-        let bounding_groups = u64::from(rows.div_ceil(256));
-        let tiles = u64::from(self.giant_count.div_ceil(GIANT_GROUP)) * bounding_groups;
-        if self.giant_count >= FEWEST_JOINED && tiles <= self.most_joined_tiles.into() {
-            return GiantTests { is_joined: true, bounding_groups, tiles };
-        }
-        let tiles = u64::from(self.giant_count) * u64::from(self.box_count.div_ceil(HIT_TILE));
-        GiantTests { tiles, ..GiantTests::default() }
-    }
 }
 
-fn check_scan(division: &Division, sums: &[Sums]) -> Counts {
-    let &Division { box_count, entry_count, giant_count, tile_capacity, candidate_limit, .. } = division;
-    assert_eq!(sums.len(), entry_count.div_ceil(PATH_SECTION) as usize);
+fn check_division(division: &Division, sums: &[Sums]) -> Counts {
+    let &Division { box_count, entry_count, giant_count, tile_capacity, candidate_limit } = division;
+    assert_eq!(sums.len() as u32, path_groups(entry_count));
     let params = uniform(division.params());
     let given = Counts { entry_count, giant_count, ..poison() };
     let counts = guarded(&[given]);
-    let path = Path {
-        stretches: poisoned(0),
-        footprints: poisoned(0),
-        path_sums: upload(&sums.iter().map(|sums| sums.words()).collect::<Vec<_>>()),
-        path_bases: poisoned(sums.len() + 1),
-    };
-    let dispatches = poisoned(1);
-    run(|pass| SWEEP.record_scan(pass, &params, &counts, &dispatches, &path));
+    let words = |number| sum_words(std::iter::once(number));
+    let bases: Vec<_> = sums.iter().flat_map(|sums| [sums.quads, sums.candidates]).map(words).collect();
+    let path = Path { stretches: poisoned(0), footprints: poisoned(0), path_bases: guarded(&bases) };
+    let (sizes, dispatches) = (guarded(&[[1; 3]]), poisoned(1));
+    let giants = crate::giants::Scene::new(vec![], vec![], 0);
+    let (boxes, hits) = (upload::<Aabb>(&[]), no_hits());
+    run(|pass| {
+        let sorted = giants.sorted();
+        let lists = no_filters();
+        GIANTS.record(pass, &params, boxes.all(), lists, &counts, &sizes, &dispatches, &sorted, &path, &hits);
+    });
 
     let mut length = 0;
-    for (sums, base) in sums.iter().zip(written(&path.path_bases)) {
-        assert_eq!(base, halves(length));
+    for (sums, found) in sums.iter().zip(written(&path.path_bases).chunks(2)) {
+        assert_eq!(found, [halves(length), words(sums.candidates)]);
         length += sums.quads;
     }
-    assert_eq!(written(&path.path_bases)[sums.len()], halves(length));
     let swept: u64 = sums.iter().map(|sums| sums.candidates).sum();
     let candidates = swept + u64::from(giant_count) * u64::from(box_count);
     let refused = candidates > candidate_limit;
-    let kept = |tiles: u64| if refused { 0 } else { u32::try_from(tiles).unwrap() };
-    let sweep_tiles = kept(length.div_ceil(u64::from(TILE_QUADS)));
-    let of_giants = division.giant_tests();
-    let giant_tiles = kept(of_giants.tiles);
+    let sweep_tiles = if refused { 0 } else { u32::try_from(length.div_ceil(u64::from(TILE_QUADS))).unwrap() };
     let per_block = tiles_of_block(sweep_tiles, least_of_sweep(sweep_tiles));
     let expected = Counts {
         candidate_low: candidates as u32,
         candidate_high: (candidates >> 32) as u32,
         refused: u32::from(refused),
+        path_low: length as u32,
+        path_high: (length >> 32) as u32,
         sweep_tiles,
         sweep_tiles_per_block: per_block,
         sweep_blocks: sweep_tiles.div_ceil(per_block),
-        giant_tiles,
-        giant_tiles_per_block: tiles_of_block(giant_tiles, 1),
-        giant_blocks: giant_tiles.div_ceil(tiles_of_block(giant_tiles, 1)),
         ..given
     };
     assert_eq!(written(&counts), [expected]);
-    let blocks_if = |is: bool| dispatch_size(if is { expected.giant_blocks } else { 0 });
-    let bounding_if = |is: bool| dispatch_size(if is { kept(of_giants.bounding_groups) } else { 0 });
     let expected_sizes = Dispatches {
         sweep_test: dispatch_size(expected.sweep_blocks),
         emit_sweep: dispatch_size(expected.sweep_blocks.max(1)),
         emit_again: dispatch_size(if sweep_tiles <= tile_capacity { 0 } else { expected.sweep_blocks }),
-        giants_test: blocks_if(!of_giants.is_joined),
-        giants_rows: bounding_if(of_giants.is_joined),
-        giants_join: blocks_if(of_giants.is_joined),
     };
     assert_eq!(written::<Dispatches>(&dispatches), [expected_sizes]);
     expected
 }
 
-/// Makes sums of sections: at least a quad for each of `entry_count` entries, and up to four candidates for each quad.
+/// Makes sums of groups of sections: at least a quad for each of `entry_count` entries, and up to four candidates for each quad.
 fn random_sums(entry_count: u32, most: u64, seed: u64) -> Vec<Sums> {
     let mut random = Random::new(seed);
-    let sections = entry_count.div_ceil(PATH_SECTION);
-    (0..sections)
-        .map(|section| {
-            let entries = (entry_count - section * PATH_SECTION).min(PATH_SECTION);
+    let length = PATH_SECTION * PATH_GROUP;
+    (0..path_groups(entry_count))
+        .map(|group| {
+            let entries = (entry_count - group * length).min(length);
             let quads = u64::from(entries) + random.next() % most;
             Sums { quads, candidates: random.next() % (4 * quads) }
         })
@@ -527,13 +454,14 @@ fn random_sums(entry_count: u32, most: u64, seed: u64) -> Vec<Sums> {
 
 #[test]
 fn the_path_is_divided_as_by_the_mirror() {
-    for n in SIZES.into_iter().chain([256 * 255, 256 * 256, 256 * 256 + 1, 1 << 20]) {
-        for giant_count in [0, 1, FEWEST_JOINED - 1, FEWEST_JOINED, 77, 1999] {
-            for (tile_capacity, most_joined_tiles) in [(0, u32::MAX), (3, 4), (1 << 20, MOST_BLOCKS)] {
+    // Up to more groups than invocations.
+    let length = PATH_SECTION * PATH_GROUP;
+    for n in SIZES.into_iter().chain([length - 1, length, length + 1, 255 * length, 256 * length, 256 * length + 1]) {
+        for giant_count in [0, 1, 1999] {
+            for tile_capacity in [0, 3, 1 << 20] {
                 let (box_count, candidate_limit, entry_count) = (n.max(1999), 1 << 44, n);
-                let division =
-                    Division { box_count, entry_count, giant_count, tile_capacity, candidate_limit, most_joined_tiles };
-                check_scan(&division, &random_sums(n, 10_000, u64::from(n)));
+                let division = Division { box_count, entry_count, giant_count, tile_capacity, candidate_limit };
+                check_division(&division, &random_sums(n, 100_000, u64::from(n)));
             }
         }
     }
@@ -543,11 +471,10 @@ fn the_path_is_divided_as_by_the_mirror() {
 fn a_block_has_twice_the_tiles_from_one_more_than_there_may_be() {
     let division = Division {
         box_count: 1,
-        entry_count: 2 * PATH_SECTION,
+        entry_count: 2 * PATH_SECTION * PATH_GROUP,
         giant_count: 0,
         tile_capacity: 1 << 20,
         candidate_limit: 1 << 44,
-        most_joined_tiles: MOST_BLOCKS,
     };
     for (tiles, per_block) in [
         (1, 1),
@@ -564,7 +491,7 @@ fn a_block_has_twice_the_tiles_from_one_more_than_there_may_be() {
         for length in [u64::from(tiles) * quads, u64::from(tiles - 1) * quads + 1] {
             let candidates = u64::from(u32::MAX);
             let first = Sums { quads: length / 2, candidates };
-            let counts = check_scan(&division, &[first, Sums { quads: length - first.quads, candidates: 0 }]);
+            let counts = check_division(&division, &[first, Sums { quads: length - first.quads, candidates: 0 }]);
             assert_eq!((counts.sweep_tiles, counts.sweep_tiles_per_block), (tiles, per_block));
         }
     }
@@ -578,31 +505,14 @@ fn a_path_of_more_than_32_bits_is_counted_exactly() {
         giant_count: 3,
         tile_capacity: u32::MAX / 256,
         candidate_limit: 1 << 48,
-        most_joined_tiles: MOST_BLOCKS,
     };
-    let counts = check_scan(&division, &random_sums(MAX_ENTRIES, 1 << 29, 1));
+    let counts = check_division(&division, &random_sums(MAX_ENTRIES, 1 << 33, 1));
     assert!(counts.candidate_high > 0 && counts.sweep_tiles_per_block > MOST_BLOCK_TILES);
     // The longest of all: more than the host allows, and refused without overflow.
-    let most = Sums { quads: 1 << 34, candidates: 1 << 36 };
-    let longest = vec![most; (MAX_ENTRIES / PATH_SECTION) as usize];
+    let most = Sums { quads: 1 << 37, candidates: 1 << 40 };
+    let longest = vec![most; path_groups(MAX_ENTRIES) as usize];
     let division = Division { candidate_limit: 1 << 44, ..division };
-    assert_eq!(check_scan(&division, &longest).refused, 1);
-}
-
-#[test]
-fn tests_of_giants_past_32_bits_are_counted_exactly() {
-    let division = Division {
-        box_count: 1 << 22,
-        entry_count: 0,
-        giant_count: 1 << 22,
-        tile_capacity: 16,
-        candidate_limit: 1 << 44,
-        most_joined_tiles: MOST_BLOCKS,
-    };
-    let counts = check_scan(&division, &[]);
-    assert_eq!((counts.giant_tiles, counts.giant_tiles_per_block), (1 << 31, 1 << 16));
-    let one_more = Division { box_count: (1 << 22) + 1, ..division };
-    assert_eq!(check_scan(&one_more, &[]).refused, 1);
+    assert_eq!(check_division(&division, &longest).refused, 1);
 }
 
 #[test]
@@ -612,14 +522,13 @@ fn candidates_are_refused_from_one_above_the_limit() {
         for (candidate_limit, refused) in [(candidates, 0), (candidates - 1, 1), (0, 1), (1 << 44, 0)] {
             let division = Division {
                 box_count: 300,
-                entry_count: 4 * PATH_SECTION,
+                entry_count: 4 * PATH_SECTION * PATH_GROUP,
                 giant_count,
                 tile_capacity: 16,
                 candidate_limit,
-                most_joined_tiles: MOST_BLOCKS,
             };
             let sums = Sums { quads: u64::from(sum / 4 + 200), candidates: u64::from(sum) };
-            assert_eq!(check_scan(&division, &[sums; 4]).refused, refused);
+            assert_eq!(check_division(&division, &[sums; 4]).refused, refused);
         }
     }
 }
@@ -640,6 +549,8 @@ fn check_filtered_test(filters: &FilterLists, scene: &Scene, runs: &[Run], tiles
         sweep_tiles: tiles,
         sweep_tiles_per_block: tiles_per_block,
         sweep_blocks: blocks,
+        path_low: scene.length() as u32,
+        giant_blocks: 3,
         ..Counts::zeroed()
     };
     let counts = counted(counts);
@@ -648,9 +559,9 @@ fn check_filtered_test(filters: &FilterLists, scene: &Scene, runs: &[Run], tiles
     for size in [dispatch_size(blocks), in_columns(blocks)] {
         let sizes = dispatches(|sizes| sizes.sweep_test = size);
         let runs_out = poisoned(kept.len() * RUN_WORDS as usize);
-        let hits = Hits { runs: runs_out, block_hits: uncounted(blocks), ..no_hits() };
+        let hits = Hits { runs: runs_out, block_hits: uncounted(3 + blocks), ..no_hits() };
         run(|pass| SWEEP.record_test(pass, &params, boxes.all(), filters, &counts, &sizes, &entries, &path, &hits));
-        assert_eq!(written(&hits.block_hits), block_words(&hits_of_runs(runs, tiles_per_block)));
+        assert_eq!(written(&hits.block_hits), counted_behind(3, &hits_of_runs(runs, tiles_per_block)));
         for (i, (found, expected)) in written(&hits.runs).iter().zip(words_of(kept)).enumerate() {
             assert!(*found == expected, "word {i} of {n} entries: {found:x} instead of {expected:x}");
         }
@@ -720,18 +631,19 @@ fn sums_of_pairs_go_on_beyond_32_bits() {
         sweep_tiles: tiles,
         sweep_tiles_per_block: 1,
         sweep_blocks: tiles,
+        path_low: scene.length() as u32,
         ..Counts::zeroed()
     });
-    // The sum passes 2³² with the last pair, with the first, in between, or not.
-    for before in [found, 1, found / 2, found + 1].map(|left| 7 << 32 | u64::from(0u32.wrapping_sub(left))) {
-        let mut words = written(&uncounted(tiles));
-        words[..2].copy_from_slice(&halves(before));
+    for before in [(1 << 32) - 1, (7 << 32) - u64::from(found), (7 << 32) - u64::from(found) / 2, (1 << 47) + 0xffff] {
+        let mut words = written(&uncounted(3 + tiles));
+        words[..2].copy_from_slice(&sum_words(std::iter::once(before)));
         let hits = Hits { block_hits: guarded(&words), ..no_hits() };
         let sizes = dispatches(|sizes| sizes.sweep_test = dispatch_size(tiles));
         run(|pass| {
             SWEEP.record_test(pass, &params, boxes.all(), no_filters(), &counts, &sizes, &entries, &path, &hits)
         });
-        assert_eq!(written(&hits.block_hits)[..2], halves(before + u64::from(found)));
+        let [low, high] = [0, 1].map(|k| u64::from(written(&hits.block_hits)[k]));
+        assert_eq!(low + (high << 16), before + u64::from(found));
     }
 }
 
@@ -784,7 +696,7 @@ fn candidates_begin_and_end_anywhere_in_a_quad() {
         // Every length at every place modulo four.
         let ends = (0..n).map(|rank| (rank + 1 + rank / 4 % longest).min(n)).collect();
         let scene = Scene::new(boxes.clone(), (0..n).collect(), footprints.clone(), ends);
-        assert_eq!(scene.pairs().len(), scene.sums().iter().map(|sums| sums.candidates as usize).sum::<usize>());
+        assert_eq!(scene.pairs().len(), scene.sections().iter().map(|sums| sums.candidates as usize).sum::<usize>());
         check_test(&scene, 1, scene.tiles());
     }
 }
@@ -811,7 +723,6 @@ proptest! {
         capacity in 0..30u32,
     ) {
         let scene = Scene::random(n, reach, seed);
-        check_count(&scene);
         check_test(&scene, tiles_per_block, capacity);
     }
 
@@ -823,7 +734,6 @@ proptest! {
         giant_count in 0..1000u32,
         tile_capacity in 0..1_000_000u32,
         limit_bits in 0..45u32,
-        most_joined_tiles in prop_oneof![0..1000u32, Just(u32::MAX)],
         seed: u64,
     ) {
         let division = Division {
@@ -832,8 +742,7 @@ proptest! {
             giant_count,
             tile_capacity,
             candidate_limit: 1 << limit_bits,
-            most_joined_tiles,
         };
-        check_scan(&division, &random_sums(entry_count, most, seed));
+        check_division(&division, &random_sums(entry_count, most, seed));
     }
 }

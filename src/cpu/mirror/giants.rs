@@ -122,10 +122,3 @@ pub fn join(giants: Giants, rows: &[Row]) -> Vec<Joined> {
     }
     joined
 }
-
-/// Returns for each group of giants, and in it for each 256 rows, a bit for each giant that meets the bounds of these rows.
-pub fn near_tiles(giants: Giants, rows: &[Row]) -> Vec<u32> {
-    let of_tile = |group: &[u32], rows: &[Row]| giants.near(group, bounds(rows.iter().filter_map(|row| row.bounds)));
-    let groups = giants.ids.chunks(GIANT_GROUP as usize);
-    groups.flat_map(|group| rows.chunks(256).map(move |rows| of_tile(group, rows))).collect()
-}

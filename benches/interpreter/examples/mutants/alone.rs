@@ -33,6 +33,17 @@ pub fn compared(mutants: Vec<(String, Mutation)>) -> Vec<Compared> {
     interpreter.compared()
 }
 
+/// Puts the pairs of blocks behind their sums.
+fn block_words(hits: &[u32]) -> Vec<u32> {
+    let mut words = vec![0; 2 * HIT_SUMS as usize];
+    for (sum, blocks) in words.chunks_mut(2).zip(hits.chunks(SUM_BLOCKS as usize)) {
+        let part = |shift: u32, mask: u32| blocks.iter().map(|own| own >> shift & mask).sum();
+        sum.copy_from_slice(&[part(0, 0xffff), part(16, u32::MAX)]);
+    }
+    words.extend(hits);
+    words
+}
+
 /// Runs of kernels.
 struct Runs {
     gpu: Gpu,
@@ -111,7 +122,7 @@ impl Runs {
         }
     }
 
-    /// sweep_scan: paths and tests of giants of more than 32 bits, and as many tiles as dispatches just have workgroups.
+    /// giants_test: paths and tests of giants of more than 32 bits, and as many tiles as dispatches just have workgroups.
     fn divisions(&self) {
         let mut bits = random();
         let sums = |blocks: u32, most: u64, bits: &mut dyn FnMut() -> u64| -> Vec<[u32; 2]> {
@@ -144,23 +155,28 @@ impl Runs {
             }
         }
         for (params, giant_count, sums) in runs {
-            let counts = Counts { entry_count: sums.len() as u32 * PATH_BLOCK, giant_count, ..Counts::zeroed() };
+            let entry_count = sums.len() as u32 * PATH_SECTION * PATH_GROUP;
+            let counts = Counts { entry_count, giant_count, ..Counts::zeroed() };
             let (params, counts) = (self.buffer(&[params]), self.buffer(&[counts]));
-            let bases = self.output::<[u32; 2]>(sums.len() + 1);
-            let sums = self.buffer(&sums);
+            let words: Vec<u32> = sums.iter().flat_map(|own| own.iter().flat_map(|n| [n & 0xffff, n >> 16])).collect();
+            let bases = self.buffer(&words);
             let dispatches = self.output::<Dispatches>(1);
+            let none = self.buffer(&[0u32; 8]);
             let buffers = [
                 ("params", params.all()),
                 ("counts", counts.all()),
-                ("path_sums", sums.all()),
                 ("path_bases", bases.all()),
                 ("dispatches", dispatches.all()),
+                ("boxes", none.all()),
+                ("entries", none.all()),
+                ("giants", none.all()),
+                ("block_hits", none.all()),
             ];
-            self.dispatch("sweep_scan", 1, &buffers);
+            self.dispatch("giants_test", 1, &buffers);
         }
     }
 
-    /// emit_scan: more blocks than invocations, lists of more than 32 bits, and windows around their end.
+    /// emit_sweep: more blocks than invocations, lists of more than 32 bits, and windows around their end.
     fn lists(&self) {
         let mut bits = random();
         for (blocks, most) in [(0, 1), (1, 100), (255, 8192), (257, 8192), (1234, 8192), (3000, 1 << 32)] {
@@ -173,20 +189,9 @@ impl Runs {
             {
                 for refused in [0, 1] {
                     let sweep_blocks = blocks / 3;
-                    let tile_capacity = 8 * sweep_blocks - u32::from(sweep_blocks > 0 && first % 2 == 1);
-                    let params = Params {
-                        vertices_per_pair: 24,
-                        tile_capacity,
-                        include_count: first as u32 % 5,
-                        ..Params::zeroed()
-                    };
-                    let counts = Counts {
-                        sweep_tiles: 8 * sweep_blocks,
-                        sweep_blocks,
-                        giant_blocks: blocks - sweep_blocks,
-                        refused,
-                        ..Counts::zeroed()
-                    };
+                    let params = Params { vertices_per_pair: 24, include_count: first as u32 % 5, ..Params::zeroed() };
+                    let counts =
+                        Counts { sweep_blocks, giant_blocks: blocks - sweep_blocks, refused, ..Counts::zeroed() };
                     self.list(params, counts, first, capacity, &hits);
                 }
             }
@@ -196,21 +201,21 @@ impl Runs {
     fn list(&self, params: Params, counts: Counts, first: u64, capacity: u32, hits: &[u32]) {
         let window = Window { first_low: first as u32, first_high: (first >> 32) as u32, capacity, unused: 0 };
         let (params, window, counts) = (self.buffer(&[params]), self.buffer(&[window]), self.buffer(&[counts]));
-        let offsets = self.output::<[u32; 2]>(hits.len() + 1);
-        let hits = self.buffer(hits);
+        let hits = self.buffer(&block_words(hits));
         let (header, arguments) = (self.output::<PairHeader>(1), self.output::<PairArguments>(1));
-        let dispatches = self.output::<Dispatches>(1);
+        let (none, list) = (self.buffer(&[0u32; 768]), self.output::<[u32; 2]>(1));
         let buffers = [
             ("params", params.all()),
             ("window", window.all()),
             ("block_hits", hits.all()),
-            ("hit_offsets", offsets.all()),
             ("counts", counts.all()),
             ("header", header.all()),
             ("arguments", arguments.all()),
-            ("dispatches", dispatches.all()),
+            ("entries", none.all()),
+            ("runs", none.all()),
+            ("pairs", list.all()),
         ];
-        self.dispatch("emit_scan", 1, &buffers);
+        self.dispatch("emit_sweep", 1, &buffers);
     }
 
     /// emit_sweep: windows that begin and end within one run, also beyond 2³² pairs.
@@ -230,12 +235,21 @@ impl Runs {
                 let first: u64 = base + first;
                 let params = Params { tile_capacity: 1, ..Params::zeroed() };
                 let window = Window { first_low: first as u32, first_high: (first >> 32) as u32, capacity, unused: 0 };
-                let counts = Counts { sweep_tiles: 1, sweep_tiles_per_block: BLOCK_TILES, ..Counts::zeroed() };
+                let counts = Counts {
+                    sweep_tiles: 1,
+                    sweep_tiles_per_block: 1,
+                    sweep_blocks: 1,
+                    giant_blocks: SUM_BLOCKS,
+                    ..Counts::zeroed()
+                };
                 let (params, window, counts) = (self.buffer(&[params]), self.buffer(&[window]), self.buffer(&[counts]));
                 let entries = self.buffer(&(0..2048).collect::<Vec<u32>>());
                 let found = self.buffer(&words);
-                let hit_offsets = self.buffer(&[[base as u32, (base >> 32) as u32]]);
-                let tile_offsets = self.buffer::<u32>(&[0]);
+                // The pairs of all giants, as one sum.
+                let mut hits = block_words(&[vec![0; SUM_BLOCKS as usize], vec![total as u32]].concat());
+                hits[..2].copy_from_slice(&[base as u32 & 0xffff, (base >> 16) as u32]);
+                let hits = self.buffer(&hits);
+                let (header, arguments) = (self.output::<PairHeader>(1), self.output::<PairArguments>(1));
                 let list = self.output::<[u32; 2]>(capacity as usize);
                 let buffers = [
                     ("params", params.all()),
@@ -243,8 +257,9 @@ impl Runs {
                     ("counts", counts.all()),
                     ("entries", entries.all()),
                     ("runs", found.all()),
-                    ("tile_offsets", tile_offsets.all()),
-                    ("hit_offsets", hit_offsets.all()),
+                    ("block_hits", hits.all()),
+                    ("header", header.all()),
+                    ("arguments", arguments.all()),
                     ("pairs", list.all()),
                 ];
                 self.dispatch("emit_sweep", 1, &buffers);
@@ -339,20 +354,22 @@ impl Runs {
             std::array::from_fn::<u32, { BIN_COUNTS as usize }, _>(|k| group.iter().map(|block| block[k]).sum())
         };
         let groups: Vec<_> = blocks.chunks(BIN_GROUP as usize).map(sum).collect();
-        let params = self.buffer(&[Params { box_count, entry_capacity, ..Params::zeroed() }]);
+        let limit = Params { candidate_limit_low: u32::MAX, candidate_limit_high: u32::MAX, ..Params::zeroed() };
+        let params = self.buffer(&[Params { box_count, entry_capacity, ..limit }]);
         let frame = self.buffer(&[Frame { giant_cells: 64, ..Frame::zeroed() }]);
-        let (counted, grouped) = (self.buffer(blocks.as_flattened()), self.buffer(groups.as_flattened()));
+        let counted = self.buffer(&[groups.as_flattened(), blocks.as_flattened()].concat());
         let most = blocks.len().min(BIN_GROUP as usize + 2);
         let cells = self.buffer(&vec![packed_cells([1, 0, 0, 0], 0); most * BIN_BLOCK as usize]);
         let (counts, ends) = (self.output::<Counts>(1), self.output::<[u32; 2]>(1));
         let lists = [(); 3].map(|()| self.output::<u32>(1));
+        let sizes = self.output::<[u32; 3]>(1);
         let buffers = [
             ("params", params.all()),
             ("frame", frame.all()),
             ("cells", cells.all()),
             ("box_ends", ends.all()),
             ("block_counts", counted.all()),
-            ("group_counts", grouped.all()),
+            ("giant_sizes", sizes.all()),
             ("counts", counts.all()),
             ("keys", lists[0].all()),
             ("entries", lists[1].all()),

@@ -1,0 +1,68 @@
+// How long the path of the sweep is, and how its tests are divided: what the first workgroup of giants_test does, which binds
+// params, counts, path_bases and dispatches.
+// A tile is TILE_QUADS quads. A block is some tiles in a row, which one workgroup tests, and whose pairs are counted together. There are
+// at most MOST_BLOCKS: where there would be more, a block has 2, 4, 8, ... times as many tiles.
+
+// Returns how many tiles a block has: `least`, or as few times two as leave at most MOST_BLOCKS blocks.
+fn tiles_per_block(tiles: u32, least: u32) -> u32 {
+    var per_block = least;
+    while div_ceil(tiles, per_block) > MOST_BLOCKS {
+        per_block *= 2u;
+    }
+    return per_block;
+}
+
+// Returns the least for blocks of the sweep: as few as leave the device enough workgroups, since an invocation looks for its
+// place on the path once.
+fn least_of_sweep(tiles: u32) -> u32 {
+    var per_block = MOST_BLOCK_TILES;
+    while per_block > 1u && tiles / per_block < SWEEP_GROUPS {
+        per_block /= 2u;
+    }
+    return per_block;
+}
+
+// Adds up the groups of sections, writes the quads before each in their place, and what follows from all into counts and
+// dispatches. Every invocation of the workgroup has to call.
+fn divide_path(local: u32, entry_count: u32, giant_count: u32) {
+    // An invocation has some groups in a row.
+    let groups = div_ceil(div_ceil(entry_count, PATH_SECTION), PATH_GROUP);
+    let each = div_ceil(groups, 256u);
+    let first = local * each;
+    let end = min(first + each, groups);
+    var quads = vec2<u32>(0u);
+    var candidates = vec2<u32>(0u);
+    for (var group = first; group < end; group += 1u) {
+        quads = add64(quads, from_halves(path_bases[2u * group]));
+        candidates = add64(candidates, from_halves(path_bases[2u * group + 1u]));
+    }
+    let swept = scan_workgroup64(local, candidates).total;
+    let scan = scan_workgroup48(local, quads);
+    let length = scan.total;
+    var base = scan.before;
+    for (var group = first; group < end; group += 1u) {
+        let own = from_halves(path_bases[2u * group]);
+        path_bases[2u * group] = base;
+        base = add64(base, own);
+    }
+    if local == 0u {
+        let all = add64(swept, mul64(giant_count, params.box_count));
+        let refused = less64(vec2<u32>(params.candidate_limit_low, params.candidate_limit_high), all);
+        // The host keeps the limit low enough for tiles to be counted in 32 bits.
+        let tiles = select(shift_right64(add64(length, vec2<u32>(TILE_QUADS - 1u, 0u)), TILE_QUADS_BITS).x, 0u, refused);
+        let per_block = tiles_per_block(tiles, least_of_sweep(tiles));
+        let blocks = div_ceil(tiles, per_block);
+        counts.candidate_low = all.x;
+        counts.candidate_high = all.y;
+        counts.refused = select(0u, 1u, refused);
+        counts.path_low = length.x;
+        counts.path_high = length.y;
+        counts.sweep_tiles = tiles;
+        counts.sweep_tiles_per_block = per_block;
+        counts.sweep_blocks = blocks;
+        dispatches.sweep_test = dispatch_size(blocks);
+        // One writes the header, whether there are blocks or not.
+        dispatches.emit_sweep = dispatch_size(max(blocks, 1u));
+        dispatches.emit_again = dispatch_size(select(blocks, 0u, tiles <= params.tile_capacity));
+    }
+}
