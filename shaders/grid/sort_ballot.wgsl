@@ -323,8 +323,7 @@ fn sort_tile(tile: u32, n: u32, places: vec2<u32>, lane: Lane, subgroup: u32, su
     put_values(four_words(at + 1024u), places_b, at + 1024u, length);
     put_values(four_words(at + 2048u), places_c, at + 2048u, length);
     put_values(four_words(at + 3072u), places_d, at + 3072u, length);
-    // The next tile counts in the same words.
-    workgroupBarrier();
+    workgroupBarrier(); // before the next tile counts in the same words
     return places + digits.counts;
 }
 

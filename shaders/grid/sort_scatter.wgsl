@@ -123,7 +123,7 @@ fn sort_tile(tile: u32, n: u32, local: u32) {
     if local < RADIX {
         places[local] += (ranks[rank_index(local / 2u, 255u)] >> ((local & 1u) * 16u)) & 0xffffu;
     }
-    workgroupBarrier();
+    workgroupBarrier(); // before the next tile counts in the same words
 }
 
 fn count(local: u32, digit: u32, there: bool) {

@@ -5,7 +5,7 @@
 //         step_counts   of pair_count, last_count and refused, to all
 // Writes  step_sizes    of events_list and events_keep
 // One workgroup.
-// Source: as that of emit_place.
+// Source: compaction by a scan of counts, Sengupta, Harris, Zhang, Owens 2007, Scan primitives for GPU computing.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> step_params: StepParams;

@@ -54,10 +54,10 @@ mod tests {
         let kernel = |kernel, ms| KernelTime { kernel, dispatches: 1, time: Duration::from_millis(ms) };
         let mut times = KernelTimes::default();
         for [count, scan, rank] in [[1, 10, 5], [2, 2, 5], [9, 4, 6]] {
-            times.add(vec![kernel("bin_count", count), kernel("rank_ends", rank), kernel("bin_scan", scan)]);
+            times.add(vec![kernel("bin_count", count), kernel("rank_ends", rank), kernel("bin_scatter", scan)]);
         }
         assert_eq!(times.stages_ms(), [("bin".to_owned(), 11.0), ("rank".to_owned(), 5.0)]);
-        assert_eq!(times.median_ms(|kernel| kernel.kernel == "bin_scan"), 4.0);
+        assert_eq!(times.median_ms(|kernel| kernel.kernel == "bin_scatter"), 4.0);
         assert_eq!((times.kernels().len(), KernelTimes::default().median_ms(|_| true)), (3, 0.0));
     }
 }
