@@ -62,5 +62,6 @@ fn test_tiles(first: u32, end: u32, local: u32) -> u32 {
             runs[at + 512u] = rank_and_turns(run);
         }
     }
+    workgroupBarrier(); // before the sections of the next tiles are looked up
     return hit_count;
 }

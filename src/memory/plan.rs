@@ -115,8 +115,7 @@ impl MemoryPlan {
 
         // The number of tiles does not depend on earlier calls: the order of the pairs depends on it.
         let all_pairs_tiles = all_pairs_tiles(boxes).max(LEAST_TILES);
-        let few =
-            Room { boxes, entries: boxes, tiles: LEAST_TILES, all_pairs_tiles: all_pairs_tiles, pairs: LEAST_PAIRS };
+        let few = Room { boxes, entries: boxes, tiles: LEAST_TILES, all_pairs_tiles, pairs: LEAST_PAIRS };
         let all_pairs = options.tests_all_pairs(boxes as u32)
             && all_pairs_tiles <= wanted.all_pairs_tiles
             && few.bytes(options.order) <= budget;
@@ -199,7 +198,13 @@ impl MemoryPlan {
         let others = self.own_bytes() - list(u64::from(self.pair_capacity)) + others;
         let room = options.memory_budget.unwrap_or(u64::MAX).saturating_sub(others);
         let per_thousand = list(1_001_000) - list(1_000_000) + 1000 * size_of::<Pair>() as u64;
-        let affordable = (room / (per_thousand + 1)).saturating_mul(1000).saturating_sub(4096);
+        let about = (room / (per_thousand + 1)).saturating_mul(1000).saturating_sub(4096);
+        // What the sort counts takes steps of many pairs.
+        let bytes = |pairs: u64| list(pairs).saturating_add(pairs * size_of::<Pair>() as u64);
+        let mut affordable = about.min(longest_list(limits));
+        while affordable > 0 && bytes(affordable) > room {
+            affordable -= affordable / 64 + 1;
+        }
         let pairs = wish.min(longest_list(limits)).min(affordable).max(u64::from(self.pair_capacity));
         Self { pair_capacity: pairs as u32, ..self.clone() }
     }
