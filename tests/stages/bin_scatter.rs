@@ -84,7 +84,7 @@ fn at_level(box_count: u32, level: u32) -> Buffer<Params> {
 fn bins(cells: &[[i32; 4]], positions: &[[u32; 4]], level: u32, frame: &Frame) -> Bins {
     let mut blocks = vec![[0; BIN_COUNTS as usize]; cells.len().div_ceil(BIN_BLOCK as usize)];
     for (block, cells) in blocks.iter_mut().zip(cells.chunks(BIN_BLOCK as usize)) {
-        block[..LEVELS as usize].fill(1 << 26);
+        block[..LEVELS as usize].fill(MAX_ENTRIES + 1);
         block[level as usize] = 0;
         for &own in cells {
             if mirror::bin::is_giant(own, level, frame) {
