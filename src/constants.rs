@@ -55,9 +55,9 @@ shared_constants! {
     MIN_POSITION_BITS: u32 = 8;
     /// Bits of a key: three passes of `BALLOT_BITS`.
     KEY_BITS: u32 = 3 * BALLOT_BITS;
-    /// The most boxes, and the most worlds, for which `KEY_BITS` are enough.
+    /// The most boxes for which `KEY_BITS` are enough.
     KEY_BOXES: u32 = 1 << 22;
-    /// See `KEY_BOXES`.
+    /// The most worlds for which `KEY_BITS` are enough.
     KEY_WORLDS: u32 = 1 << 17;
     /// Bits of a key for more boxes or worlds.
     LONG_KEY_BITS: u32 = 32;
@@ -398,7 +398,7 @@ const SEARCH_TURNS: u32 = MAX_ENTRIES.ilog2() + 1;
 
 /// The turns of loops that an invocation takes at most for a tile of giants, where filters make two searches for each pair.
 const GIANT_TURNS: u32 = {
-    // What bounds the row, which giants are near, which of those stand for half-spaces, and what bounds them, twice.
+    // The bounds of the row, the giants near it, the half-spaces among those, and their common bounds, twice.
     let near = GIANT_ROW + 4 * GIANT_GROUP + (1 + GIANT_GROUP) * SEARCH_TURNS;
     // For each box the giants that are near, and what filters say of those that it meets.
     let walk = GIANT_ROW * (1 + GIANT_GROUP * (2 + 2 * SEARCH_TURNS));
@@ -470,7 +470,7 @@ const _: () = {
         BIN_GROUP as u64 * BIN_BLOCK as u64 * MAX_CELLS as u64 <= u32::MAX as u64 && 256_u32.is_multiple_of(LEVELS)
     );
     assert!(CELL_BASE > CELL_REACH && CELL_REACH < 1 << 23);
-    assert!(PATH_SECTION == 512 && PATH_SECTION.is_multiple_of(ENTRY_STRIDE));
+    assert!(PATH_SECTION == 2 * 256 && PATH_SECTION.is_multiple_of(ENTRY_STRIDE));
     assert!(MOST_BLOCK_TILES * TILE_QUADS / PATH_SECTION + 1 + PATH_GROUP <= 256);
     assert!(SORT_TILE < 1 << 16);
     assert!(TURNED_PARTS <= MOST_PARTS && CAPSULE_PARTS <= MOST_PARTS);

@@ -1,4 +1,4 @@
-// How the tests of giants are divided: what the first workgroup of bin_scatter does, which binds params, counts and
+// The division of the tests of giants among workgroups: by the first workgroup of bin_scatter, which binds params, counts and
 // giant_sizes. A tile is a group of giants and 256 rows of boxes (pairs/giants_walk.wgsl). A block is some tiles in a row, which one workgroup
 // tests, and whose pairs are counted together. There are at most MOST_GIANT_BLOCKS.
 

@@ -1,4 +1,4 @@
-// What the kernels of a radix pass share: `sort_pass`, `counts`, and how the keys are divided among workgroups.
+// The division of keys among workgroups: shared by the kernels of a radix pass, which bind `sort_pass` and `counts`.
 //
 // A workgroup has a section: tiles of SORT_TILE keys in a row. SECTION_GROUP sections in a row are a group.
 

@@ -301,7 +301,7 @@ fn sort_tile(tile: u32, n: u32, places: vec2<u32>, lane: Lane, subgroup: u32, su
     let sorted_c = four_words(at + 2048u);
     let sorted_d = four_words(at + 3072u);
     workgroupBarrier();
-    // What turns positions into places.
+    // The difference of place and position, for each digit.
     if at < lane.words {
         tile_words[2u * at] = places.x - digits.positions.x;
         tile_words[2u * at + 1u] = places.y - digits.positions.y;

@@ -98,7 +98,7 @@ fn write_tile(tile: u32, local: u32, number: vec2<u32>) -> u32 {
     return count;
 }
 
-// What of `counts` the workgroup reads.
+// The fields of `counts` that the workgroup reads.
 struct Blocks {
     tiles: u32,
     tiles_each: u32,

@@ -19,7 +19,7 @@
 @group(0) @binding(6) var<storage, read_write> block_hits: array<atomic<u32>>;
 @group(0) @binding(7) var<storage, read_write> dispatches: Dispatches;
 
-// What of `counts` the workgroup reads.
+// The fields of `counts` that the workgroup reads.
 struct Giants {
     entry_count: u32,
     count: u32,

@@ -1,4 +1,4 @@
-// How long the path of the sweep is, and how its tests are divided: what the first workgroup of giants_test does, which binds
+// The length of the path of the sweep, and the division of its tests: by the first workgroup of giants_test, which binds
 // params, counts, path_bases and dispatches.
 // A tile is TILE_QUADS quads. A block is some tiles in a row, which one workgroup tests, and whose pairs are counted together. There are
 // at most MOST_BLOCKS: where there would be more, a block has 2, 4, 8, ... times as many tiles.

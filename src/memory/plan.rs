@@ -199,7 +199,7 @@ impl MemoryPlan {
         let room = options.memory_budget.unwrap_or(u64::MAX).saturating_sub(others);
         let per_thousand = list(1_001_000) - list(1_000_000) + 1000 * size_of::<Pair>() as u64;
         let about = (room / (per_thousand + 1)).saturating_mul(1000).saturating_sub(4096);
-        // What the sort counts takes steps of many pairs.
+        // The counts of the sort grow in steps of many pairs.
         let bytes = |pairs: u64| list(pairs).saturating_add(pairs * size_of::<Pair>() as u64);
         let mut affordable = about.min(longest_list(limits));
         while affordable > 0 && bytes(affordable) > room {

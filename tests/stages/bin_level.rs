@@ -168,7 +168,7 @@ fn cells_are_merged_where_giants_would_cost_more_than_entries() {
         blocks[7][LEVELS as usize..][..2].fill(giants);
         assert_eq!(check(n, &blocks, 1 << 24), expected);
     }
-    // Those that are giants at every level are no reason to merge.
+    // Giants at every level are no reason to merge.
     blocks[7][LEVELS as usize..][..LEVELS as usize].fill(20_000);
     assert_eq!(check(n, &blocks, 1 << 24), 0);
 }
