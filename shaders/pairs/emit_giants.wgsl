@@ -1,18 +1,17 @@
 // emit_giants: writes the pairs that giants_test counted and that lie in the window, found again.
 //
-// Reads   params, window, boxes, counts, entries, giants
+// Reads   window, boxes, counts, entries, giants
 //         block_hits     [HIT_SUMS] sums, then [giant_blocks] pairs of each block
 // Writes  pairs          [window.capacity] (a, b), a < b: tile by tile, in it by rows, before the pairs of emit_sweep
 // A workgroup per block; there may be more workgroups.
 
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<uniform> window: Window;
-@group(0) @binding(2) var<uniform> counts: Counts;
-@group(0) @binding(3) var<storage, read> boxes: array<vec2<u32>>;
-@group(0) @binding(4) var<storage, read> entries: array<u32>;
-@group(0) @binding(5) var<storage, read> giants: array<u32>;
-@group(0) @binding(6) var<storage, read> block_hits: array<u32>;
-@group(0) @binding(7) var<storage, read_write> pairs: array<vec2<u32>>;
+@group(0) @binding(0) var<uniform> window: Window;
+@group(0) @binding(1) var<uniform> counts: Counts;
+@group(0) @binding(2) var<storage, read> boxes: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read> entries: array<u32>;
+@group(0) @binding(4) var<storage, read> giants: array<u32>;
+@group(0) @binding(5) var<storage, read> block_hits: array<u32>;
+@group(0) @binding(6) var<storage, read_write> pairs: array<vec2<u32>>;
 
 @compute @workgroup_size(256)
 fn emit_giants(
