@@ -220,7 +220,7 @@ mod tests {
     fn a_call_has_as_many_dispatches_as_the_documents_say() {
         let work = Work { boxes: 1e5, entries: 2e5, candidates: 2.4e6, pairs: 4e5 };
         for (tested_all_pairs, sort, expected) in
-            [(true, Sort::Subgroup, 2.0), (false, Sort::Subgroup, 32.0), (false, Sort::Portable, 44.0)]
+            [(true, Sort::Subgroup, 2.0), (false, Sort::Subgroup, 17.0), (false, Sort::Portable, 25.0)]
         {
             let cost = |kernel| of_kernel(kernel, &work, sort).unwrap().dispatches;
             assert_eq!(kernels(tested_all_pairs, sort).into_iter().map(cost).sum::<f64>(), expected);

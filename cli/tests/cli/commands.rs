@@ -107,13 +107,13 @@ fn times_are_predicted_as_ranges_for_every_known_gpu() {
     let said = place.run("predict uniform:20000 --gpu M2");
     let lines: Vec<Vec<f64>> = said.lines().skip(3).map(micros).collect();
     let (all, kernels) = (&lines[lines.len() - 2], &lines[..lines.len() - 2]);
-    assert!(kernels.len() > 15 && said.contains("sort_ballot"), "{said}");
+    assert!(kernels.len() > 10 && said.contains("sort_ballot"), "{said}");
     assert!((kernels.iter().map(|range| range[1]).sum::<f64>() - all[1]).abs() < 20.0, "{said}");
     let dispatches =
         |said: &str| said.lines().find_map(|line| line.strip_prefix("M2")?.split_whitespace().next()?.parse().ok());
-    assert_eq!(dispatches(&said), Some(32));
+    assert_eq!(dispatches(&said), Some(17));
     let portable = place.run("predict uniform:20000 --gpu M2 --portable");
-    assert!(portable.contains("sort_scatter") && dispatches(&portable) == Some(44), "{portable}");
+    assert!(portable.contains("sort_scatter") && dispatches(&portable) == Some(25), "{portable}");
     assert!(place.fail("predict uniform:0").contains("there are no boxes"));
     assert!(place.command("predict uniform:9 --gpu none").output().unwrap().status.code() != Some(0));
 }
