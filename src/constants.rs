@@ -317,6 +317,23 @@ shared_constants! {
 
     // ---- events ----
 
+    // ---- canonical order ----
+
+    /// Pairs in a row that an invocation counts or scatters. Those of one first box take one atomic.
+    ORDER_RUN: u32 = 8;
+    /// Rows whose sizes a workgroup adds up.
+    ORDER_ROWS: u32 = 1024;
+    /// Rows of an invocation among these.
+    ORDER_ROW_RUN: u32 = ORDER_ROWS / 256;
+    /// Elements of rows that a workgroup sorts.
+    ORDER_TILE: u32 = 1024;
+    /// Elements of a row at most, for each of which all others are counted that are smaller.
+    ORDER_SHORT: u32 = 256;
+    /// The most longer rows that have a part in a tile: two that begin or end outside, and those between.
+    ORDER_LONG_ROWS: u32 = (ORDER_TILE - 2) / (ORDER_SHORT + 1) + 2;
+    /// Boxes that have a bit each in workgroup memory.
+    ORDER_WINDOW: u32 = 32 * 1024;
+
     /// Pairs of a list that a workgroup compares with another list, or of which it lists some.
     EVENT_TILE: u32 = 1024;
     /// Pairs that lie between two places of another list that are looked up beforehand.

@@ -24,7 +24,7 @@ const STAGES: &[&[Source]] = &[
     sweep::KERNELS,
     giants::KERNELS,
     emit::KERNELS,
-    order::KERNELS,
+    &order::KERNELS,
     small::KERNELS,
     &events::KERNELS,
     neighbours::KERNELS,

@@ -75,6 +75,15 @@ twins! {
         pub unused: u32,
     }
 
+    /// Rows of pairs: a row for each first box, or for each box.
+    #[allow(missing_docs)]
+    pub struct OrderParams {
+        pub row_count: u32,
+        pub column_count: u32,
+        pub ways: u32,
+        pub unused: u32,
+    }
+
     /// Bounds of the boxes that count for the statistics.
     #[allow(missing_docs)]
     pub struct Bounds {

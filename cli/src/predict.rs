@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use broadsweep::{Options, cpu};
+use broadsweep::{Options, PairOrder, cpu};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use laboratory::model::cost::{Sort, Work};
+use laboratory::model::cost::{Flow, Sort, Work};
 use laboratory::model::gpu::{Gpu, KNOWN};
 use laboratory::model::{Call, floor, predict};
 
@@ -31,6 +31,10 @@ pub struct Args {
     /// Predict the sort for GPUs without subgroups
     #[arg(long)]
     portable: bool,
+
+    /// Predict pairs in canonical order
+    #[arg(long)]
+    canonical: bool,
 }
 
 fn gpus() -> impl TypedValueParser<Value = &'static Gpu> {
@@ -49,7 +53,9 @@ pub fn run(args: &Args) -> Result<()> {
     ensure!(report.box_count > 0, "there are no boxes, so there is nothing to predict");
     let work = Work::of(&report);
     let sort = if args.portable { Sort::Portable } else { Sort::Subgroup };
-    let on = |gpu| predict(gpu, &work, report.tested_all_pairs(), sort);
+    let order = if args.canonical { PairOrder::Canonical } else { PairOrder::Sweep };
+    let flow = Flow { tests_all_pairs: report.tested_all_pairs(), sort, order };
+    let on = |gpu| predict(gpu, &work, flow);
     let mut lines = format!(
         "{}: {}, {} entries, {} tests, {} pairs\npredicted, not measured\n\n",
         text::path(&args.scene),

@@ -37,6 +37,14 @@ struct SortPass {
     unused: u32,
 }
 
+// Rows of pairs.
+struct OrderParams {
+    row_count: u32,
+    column_count: u32,        // more than any box in a row
+    ways: u32,                // 1: a pair is in the row of its first box; 2: in the rows of both
+    unused: u32,
+}
+
 // Bounds of the boxes that count for the statistics.
 struct Bounds {
     min: vec3<f32>,

@@ -27,8 +27,8 @@ impl BroadPhase {
     /// behind it. What a program needs that goes from box to box: densities of particles, islands, colours of a solver.
     /// Nothing is submitted or read back.
     ///
-    /// The order is always the same. It takes one more sort of the pairs, by half of their bits, and 8 bytes of GPU memory
-    /// for each pair that the list has room for and 8 for each box, beside the [`MemoryPlan`](crate::MemoryPlan) but
+    /// The order is always the same. It takes six dispatches, and 16 bytes of GPU memory
+    /// for each pair that the list has room for and 4 for each box, beside the [`MemoryPlan`](crate::MemoryPlan) but
     /// within the memory budget.
     ///
     /// # Errors
@@ -55,9 +55,9 @@ impl BroadPhase {
         arrived.record_times(encoder, Timed::Neighbours, timer);
         scopes.close("neighbours")?;
         Ok(GpuNeighbours {
-            offsets: buffers.offsets.raw().clone(),
-            neighbours: buffers.neighbours.raw().clone(),
-            header: buffers.header.raw().clone(),
+            offsets: buffers.rows.offsets.raw().clone(),
+            neighbours: buffers.lists.neighbours.raw().clone(),
+            header: buffers.lists.header.raw().clone(),
             capacity: 2 * list.capacity,
         })
     }

@@ -3,7 +3,7 @@
 use super::slots::{BoxSlot, Staging, box_bytes, staging_bytes};
 use super::{MemoryPlan, Workspace};
 use crate::filters::device::FilterSet;
-use crate::pairs::list::PairList;
+use crate::pairs::list::{ListRoom, PairList};
 use crate::{Error, Options};
 
 impl Workspace {
@@ -33,14 +33,17 @@ impl Workspace {
         // If not even the old list can be had back, nothing is kept.
         let mut made = self.made.take().ok_or(Error::NothingSubmitted)?;
         // The old list goes first, or both together might exceed the budget.
-        made.pairs.list = PairList::new(&self.gpu, 1, options.order)?;
+        let boxes = made.plan.box_count.into();
+        made.pairs.list = PairList::new(&self.gpu, &ListRoom { boxes, pairs: 1 }, options.order)?;
         made.neighbours = None;
         if let Some(results) = &mut made.results {
             results.has_list = false;
         }
         self.stagings.clear();
-        let make =
-            |capacity| Ok((PairList::new(&self.gpu, capacity, options.order)?, Staging::new(&self.gpu, capacity)?));
+        let make = |capacity: u32| {
+            let room = ListRoom { boxes, pairs: capacity.into() };
+            Ok((PairList::new(&self.gpu, &room, options.order)?, Staging::new(&self.gpu, capacity)?))
+        };
         let wanted: Result<_, Error> = make(plan.pair_capacity);
         let result = wanted.as_ref().map(|_| ()).map_err(Clone::clone);
         let (list, staging) = match wanted {

@@ -8,7 +8,7 @@ use crate::gpu::limits::largest_binding;
 use crate::gpu::table::Row;
 use crate::grid::{Grid, GridRoom};
 use crate::pairs::PairBuffers;
-use crate::pairs::list::PairList;
+use crate::pairs::list::{ListRoom, PairList};
 use crate::pairs::sweep::SearchRoom;
 use crate::{Error, Options, Pair, PairOrder};
 
@@ -158,6 +158,11 @@ impl MemoryPlan {
         self.room().of_search()
     }
 
+    /// Returns the room of the list of pairs.
+    pub(crate) fn list_room(&self) -> ListRoom {
+        self.room().of_list()
+    }
+
     /// Lists every buffer with its size in bytes, those of the filters last.
     pub fn buffers(&self) -> Vec<(&'static str, u64)> {
         self.room().rows(self.order).chain(self.filters.iter().copied()).collect()
@@ -194,12 +199,14 @@ impl MemoryPlan {
     /// `others` bytes are held beside the plan. A second staging buffer, for lists in more than one piece, has room
     /// too.
     pub(crate) fn with_longer_list(&self, wish: u64, others: u64, options: &Options, limits: &wgpu::Limits) -> Self {
-        let list = |pairs: u64| list_rows(pairs, options.order).map(|(_, bytes)| bytes).sum::<u64>();
+        let boxes = u64::from(self.box_count);
+        let list =
+            |pairs: u64| list_rows(ListRoom { boxes, pairs }, options.order).map(|(_, bytes)| bytes).sum::<u64>();
         let others = self.own_bytes() - list(u64::from(self.pair_capacity)) + others;
         let room = options.memory_budget.unwrap_or(u64::MAX).saturating_sub(others);
         let per_thousand = list(1_001_000) - list(1_000_000) + 1000 * size_of::<Pair>() as u64;
         let about = (room / (per_thousand + 1)).saturating_mul(1000).saturating_sub(4096);
-        // The counts of the sort grow in steps of many pairs.
+        // Some buffers have an element for many pairs.
         let bytes = |pairs: u64| list(pairs).saturating_add(pairs * size_of::<Pair>() as u64);
         let mut affordable = about.min(longest_list(limits));
         while affordable > 0 && bytes(affordable) > room {
@@ -257,6 +264,10 @@ impl Room {
         GridRoom { boxes: self.boxes, entries: self.entries }
     }
 
+    fn of_list(&self) -> ListRoom {
+        ListRoom { boxes: self.boxes, pairs: self.pairs }
+    }
+
     fn of_search(&self) -> SearchRoom {
         SearchRoom { entries: self.entries, tiles: self.tiles, all_pairs_tiles: self.all_pairs_tiles }
     }
@@ -264,7 +275,7 @@ impl Room {
     /// Lists all buffers, those of the filters aside.
     fn rows(&self, order: PairOrder) -> impl Iterator<Item = Row> + use<> {
         let grid = BoxSlot::rows(&self.boxes).chain(Grid::rows(&self.of_grid()));
-        grid.chain(PairBuffers::rows(&self.of_search())).chain(list_rows(self.pairs, order))
+        grid.chain(PairBuffers::rows(&self.of_search())).chain(list_rows(self.of_list(), order))
     }
 
     fn bytes(&self, order: PairOrder) -> u64 {
@@ -279,8 +290,8 @@ fn all_pairs_tiles(boxes: u64) -> u64 {
 }
 
 /// Lists the buffers of a list of pairs and of its staging.
-fn list_rows(pairs: u64, order: PairOrder) -> impl Iterator<Item = Row> {
-    PairList::rows(pairs, order).chain(Staging::rows(pairs))
+fn list_rows(room: ListRoom, order: PairOrder) -> impl Iterator<Item = Row> {
+    PairList::rows(&room, order).chain(Staging::rows(room.pairs))
 }
 
 #[cfg(test)]

@@ -257,7 +257,7 @@ impl Workspace {
 
     fn make(&mut self, plan: MemoryPlan, options: &Options) -> Result<(), Error> {
         let grid = Grid::new(&self.gpu, &plan.grid_room())?;
-        let pairs = PairBuffers::new(&self.gpu, &plan.search_room(), plan.pair_capacity, options.order)?;
+        let pairs = PairBuffers::new(&self.gpu, &plan.search_room(), &plan.list_room(), options.order)?;
         let boxes = BoxSlot::new(&self.gpu, &plan.box_count.into())?;
         let staging = Staging::new(&self.gpu, plan.pair_capacity)?;
         self.boxes.add(boxes);

@@ -1,8 +1,8 @@
 //! The list of pairs on the GPU.
 
+use super::order::{OrderBuffers, OrderRoom};
 use crate::gpu::Gpu;
 use crate::gpu::table::{Row, SIZES, STORAGE, buffer_table};
-use crate::grid::sort::{SortBuffers, digit_sum_words, histogram_words};
 use crate::layout::{PairArguments, PairHeader};
 use crate::{Error, Pair, PairOrder};
 
@@ -19,21 +19,18 @@ buffer_table! {
     }
 }
 
-buffer_table! {
-    /// The scratch that sorting the list takes.
-    pub struct Scratch(capacity: u64) {
-        /// `[capacity]`.
-        pair_keys: [u32; *capacity], STORAGE;
-        /// `[capacity]`.
-        pair_values: [u32; *capacity], STORAGE;
-        /// `[capacity]`.
-        other_pair_keys: [u32; *capacity], STORAGE;
-        /// `[capacity]`.
-        other_pair_values: [u32; *capacity], STORAGE;
-        /// u32 count of each section and digit.
-        pair_histograms: [u32; histogram_words(*capacity)], STORAGE;
-        /// Sums of these.
-        pair_digit_sums: [u32; digit_sum_words(*capacity)], STORAGE;
+/// The capacity of a list.
+#[derive(Clone, Copy, Debug)]
+pub struct ListRoom {
+    /// Boxes, each of which has a row where the order is canonical.
+    pub boxes: u64,
+    /// Pairs.
+    pub pairs: u64,
+}
+
+impl ListRoom {
+    fn of_rows(&self) -> OrderRoom {
+        OrderRoom { rows: self.boxes, elements: self.pairs }
     }
 }
 
@@ -42,54 +39,50 @@ buffer_table! {
 pub struct PairList {
     /// The list.
     pub list: List,
-    /// The scratch of the sort, where the order is canonical.
-    scratch: Option<Scratch>,
+    /// What the order takes, where it is canonical.
+    rows: Option<OrderBuffers>,
     /// The pairs that fit.
     pub capacity: u32,
 }
 
 impl PairList {
-    /// Allocates a list for this many pairs.
+    /// Allocates a list of this capacity.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn new(gpu: &Gpu, capacity: u32, order: PairOrder) -> Result<Self, Error> {
-        let room = u64::from(capacity);
-        let scratch = match order {
+    pub fn new(gpu: &Gpu, room: &ListRoom, order: PairOrder) -> Result<Self, Error> {
+        let rows = match order {
             PairOrder::Sweep => None,
-            PairOrder::Canonical => Some(Scratch::new(gpu, &room)?),
+            PairOrder::Canonical => Some(OrderBuffers::new(gpu, &room.of_rows())?),
         };
-        Ok(Self { list: List::new(gpu, &room)?, scratch, capacity })
+        Ok(Self { list: List::new(gpu, &room.pairs)?, rows, capacity: room.pairs as u32 })
     }
 
     /// Returns the order that the list is made for.
     pub fn order(&self) -> PairOrder {
-        if self.scratch.is_some() { PairOrder::Canonical } else { PairOrder::Sweep }
+        if self.rows.is_some() { PairOrder::Canonical } else { PairOrder::Sweep }
     }
 
-    /// Returns what sorting the list takes; `None` where the list is not sorted.
-    pub fn sort_buffers(&self) -> Option<SortBuffers> {
-        let scratch = self.scratch.as_ref()?;
-        let Scratch { pair_keys, pair_values, other_pair_keys, other_pair_values, .. } = scratch;
-        let (histograms, sums) = (&scratch.pair_histograms, &scratch.pair_digit_sums);
-        Some(SortBuffers::of([pair_keys, pair_values, other_pair_keys, other_pair_values, histograms, sums]))
+    /// Returns what the canonical order takes; `None` where the order is that of the sweep.
+    pub fn row_buffers(&self) -> Option<&OrderBuffers> {
+        self.rows.as_ref()
     }
 
-    /// Records the clearing of what the sort adds to, before the pass in which the list is sorted.
+    /// Records the clearing of what the order adds to, before the compute pass in which pairs are written.
     pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
-        if let Some(buffers) = self.sort_buffers() {
-            buffers.record_clear(encoder);
+        if let Some(rows) = &self.rows {
+            rows.record_clear(encoder);
         }
     }
 
-    /// Lists the buffers of a list with the bytes that they take for this many pairs.
-    pub fn rows(capacity: u64, order: PairOrder) -> impl Iterator<Item = Row> {
-        let scratch = (order == PairOrder::Canonical).then(|| Scratch::rows(&capacity));
-        List::rows(&capacity).chain(scratch.into_iter().flatten())
+    /// Lists the buffers of a list with the bytes that they take for this capacity.
+    pub fn rows(room: &ListRoom, order: PairOrder) -> impl Iterator<Item = Row> + use<> {
+        let rows = (order == PairOrder::Canonical).then(|| OrderBuffers::rows(&room.of_rows()));
+        List::rows(&room.pairs).chain(rows.into_iter().flatten())
     }
 
     /// Lists the buffers of the list with the bytes that the device gave them.
     pub fn made(&self) -> impl Iterator<Item = Row> {
-        self.list.made().chain(self.scratch.iter().flat_map(Scratch::made))
+        self.list.made().chain(self.rows.iter().flat_map(OrderBuffers::made))
     }
 }

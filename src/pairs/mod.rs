@@ -19,7 +19,7 @@ pub use pipeline::{Needs, Pipeline, SearchInput};
 use crate::gpu::Gpu;
 use crate::gpu::table::Row;
 use crate::{Error, PairOrder};
-use list::PairList;
+use list::{ListRoom, PairList};
 use sweep::{Hits, Path, SearchRoom};
 
 /// The buffers between the stages of a search, and the list that comes of it.
@@ -34,13 +34,13 @@ pub struct PairBuffers {
 }
 
 impl PairBuffers {
-    /// Allocates the memory of a search, with a list for this many pairs.
+    /// Allocates the memory of a search, with a list of this capacity.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn new(gpu: &Gpu, room: &SearchRoom, pair_capacity: u32, order: PairOrder) -> Result<Self, Error> {
+    pub fn new(gpu: &Gpu, room: &SearchRoom, list: &ListRoom, order: PairOrder) -> Result<Self, Error> {
         let (path, hits) = (Path::new(gpu, room)?, Hits::new(gpu, room)?);
-        Ok(Self { path, hits, list: PairList::new(gpu, pair_capacity, order)? })
+        Ok(Self { path, hits, list: PairList::new(gpu, list, order)? })
     }
 
     /// Lists the buffers of a search, the list aside, with the bytes that they take for this room.

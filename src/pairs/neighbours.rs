@@ -1,34 +1,26 @@
-//! The pairs by box: the neighbours of each, from the list in canonical order, which is sorted once more, by b.
+//! The pairs by box: the neighbours of each.
 
 use super::list::PairList;
-use super::order;
-use crate::Error;
+use super::order::{Order, OrderBuffers, OrderRoom};
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{self, Kernel, Pass, Source, source};
-use crate::gpu::table::{CONSTANT, STORAGE, buffer_table};
-use crate::grid::sort::Sort;
+use crate::gpu::table::{CONSTANT, Row, STORAGE, buffer_table};
 use crate::layout::{Counts, PairHeader};
+use crate::{Error, PairOrder};
 
 /// The source of `neighbours_begin`.
 pub const BEGIN: Source = source!("pairs/neighbours_begin");
-/// The source of `neighbours_rows`.
-pub const ROWS: Source = source!("pairs/neighbours_rows");
-/// The source of `neighbours_place`.
-pub const PLACE: Source = source!("pairs/neighbours_place");
-/// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[BEGIN, ROWS, PLACE];
+/// The kernel of the stage, beside those of [`order`](super::order).
+pub const KERNELS: &[Source] = &[BEGIN];
 
 /// The kernels of the stage `neighbours`.
 #[derive(Debug)]
 pub struct Neighbours {
     gpu: Gpu,
     begin: Kernel,
-    split: Kernel,
-    rows: Kernel,
-    place: Kernel,
 }
 
-/// How much there is room for.
+/// The capacity of neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeighbourRoom {
     /// Boxes.
@@ -39,11 +31,7 @@ pub struct NeighbourRoom {
 
 buffer_table! {
     /// The neighbours of boxes.
-    pub struct NeighbourBuffers(room: NeighbourRoom) {
-        /// `[boxes + 1]` where the neighbours of each box begin.
-        offsets: [u32; room.boxes + 1], STORAGE;
-        /// `[boxes + 1]` how many pairs (a, b) have an a before.
-        pairs_from: [u32; room.boxes + 1], STORAGE;
+    pub struct NeighbourLists(room: NeighbourRoom) {
         /// `[2 * pairs]`.
         neighbours: [u32; 2 * room.pairs], STORAGE;
         /// How many neighbours there are.
@@ -53,54 +41,80 @@ buffer_table! {
     }
 }
 
+/// The neighbours of boxes, and where those of each box begin.
+#[derive(Clone, Debug)]
+pub struct NeighbourBuffers {
+    /// The neighbours.
+    pub lists: NeighbourLists,
+    /// A row for each box.
+    pub rows: OrderBuffers,
+}
+
+impl NeighbourRoom {
+    fn of_rows(&self) -> OrderRoom {
+        OrderRoom { rows: self.boxes, elements: 2 * self.pairs }
+    }
+}
+
 impl NeighbourBuffers {
+    /// Allocates the buffers.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new(gpu: &Gpu, room: &NeighbourRoom) -> Result<Self, Error> {
+        Ok(Self { lists: NeighbourLists::new(gpu, room)?, rows: OrderBuffers::new(gpu, &room.of_rows())? })
+    }
+
+    /// Sums the bytes of the buffers.
+    pub fn bytes(room: &NeighbourRoom) -> u64 {
+        NeighbourLists::bytes(room).saturating_add(OrderBuffers::bytes(&room.of_rows()))
+    }
+
+    /// Lists the buffers with the bytes that the device gave them.
+    pub fn made(&self) -> impl Iterator<Item = Row> {
+        self.lists.made().chain(self.rows.made())
+    }
+
     /// Returns whether there is as much room.
     pub fn has_room(&self, room: &NeighbourRoom) -> bool {
-        self.offsets.len() > room.boxes && self.neighbours.len() >= 2 * room.pairs
+        self.rows.offsets.len() > room.boxes && self.lists.neighbours.len() >= 2 * room.pairs
     }
 }
 
 impl Neighbours {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
-        let [begin, split, rows, place] = [BEGIN, order::SPLIT, ROWS, PLACE].map(|source| Kernel::new(gpu, &source));
-        Self { gpu: gpu.clone(), begin, split, rows, place }
+        Self { gpu: gpu.clone(), begin: Kernel::new(gpu, &BEGIN) }
     }
 
-    /// Compiles the kernels of the stage, as far as they are not yet.
+    /// Compiles the kernels of the stage and of `order` that are not compiled yet.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`].
-    pub fn compile(&self) -> Result<(), Error> {
-        kernel::compile(&self.gpu, &[&self.begin, &self.split, &self.rows, &self.place])
+    pub fn compile(&self, order: &Order) -> Result<(), Error> {
+        let kernels: Vec<&Kernel> = [&self.begin].into_iter().chain(order.kernels()).collect();
+        kernel::compile(&self.gpu, &kernels)
     }
 
-    /// Records the listing of the neighbours of at most `box_count` boxes, from their pairs in canonical order. There is room
-    /// for as many pairs as the list has room for.
+    /// Records the listing of the neighbours of at most `box_count` boxes, from their pairs, behind [`OrderBuffers::record_clear`]. All
+    /// pairs that fit the list fit.
     ///
     /// # Errors
-    /// [`Error::NothingRecorded`] where the list is not in canonical order.
+    /// [`Error::NothingRecorded`] where the list is not in canonical order; [`Error::OutOfMemory`].
     pub fn record(
         &self,
         pass: &mut Pass,
         box_count: u32,
         list: &PairList,
-        sort: &Sort,
+        order: &Order,
         buffers: &NeighbourBuffers,
     ) -> Result<(), Error> {
-        let scratch = list.sort_buffers().ok_or(Error::NothingRecorded)?;
-        let own = [("list_header", list.list.header.all()), ("pairs", list.list.pairs.all())];
-        let all = [own.into(), buffers.bound()].concat();
+        if list.order() != PairOrder::Canonical {
+            return Err(Error::NothingRecorded);
+        }
+        let NeighbourBuffers { lists, rows } = buffers;
+        let all = [vec![("list_header", list.list.header.all())], lists.bound()].concat();
         self.begin.dispatch(pass, 1, &all);
-        let of_pairs = list.capacity.div_ceil(256);
-        self.split.dispatch(pass, of_pairs, &[scratch.bound(), all.clone()].concat());
-        // Equal b keep their order, by a.
-        let bits = u32::BITS - box_count.leading_zeros();
-        let by_b = sort.record_pairs(pass, &buffers.counts, list.capacity, scratch, bits);
-        let placed = [by_b.bound(), all].concat();
-        let rows = (buffers.offsets.len() as u32).div_ceil(256);
-        self.rows.dispatch(pass, rows, &placed);
-        self.place.dispatch(pass, of_pairs, &placed);
-        Ok(())
+        order.record_neighbours(pass, box_count, &lists.counts, rows, &list.list.pairs, &lists.neighbours)
     }
 }

@@ -1,55 +1,138 @@
-//! Canonical order: the pairs sorted by `(a, b)`, with the radix sort of [`crate::grid::sort`].
+//! Canonical order: pairs row by row, a row for each first box, in order within each row. Also the neighbours of boxes, with a row
+//! for each box.
 
-use crate::Pair;
+use crate::constants::{ORDER_ROWS, ORDER_RUN, ORDER_TILE};
 use crate::gpu::Gpu;
-use crate::gpu::buffers::Buffer;
+use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::grid::sort::{Sort, SortBuffers};
-use crate::layout::Counts;
+use crate::gpu::table::{STORAGE, buffer_table};
+use crate::layout::{Counts, OrderParams};
+use crate::{Error, Pair};
 
-/// The source of `order_split`.
-pub const SPLIT: Source = source!("pairs/order_split");
-/// The source of `order_join`.
-pub const JOIN: Source = source!("pairs/order_join");
+/// The source of `order_count`.
+pub const COUNT: Source = source!("pairs/order_count");
+/// The source of `order_sums`.
+pub const SUMS: Source = source!("pairs/order_sums", "shared/scan");
+/// The source of `order_rows`.
+pub const ROWS: Source = source!("pairs/order_rows", "shared/scan");
+/// The source of `order_scatter`.
+pub const SCATTER: Source = source!("pairs/order_scatter");
+/// The source of `order_sort`.
+pub const SORT: Source = source!("pairs/order_sort", "shared/scan");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[SPLIT, JOIN];
+pub const KERNELS: [Source; 5] = [COUNT, SUMS, ROWS, SCATTER, SORT];
 
 /// The kernels of the stage `order`.
 #[derive(Debug)]
 pub struct Order {
-    split: Kernel,
-    join: Kernel,
+    gpu: Gpu,
+    /// Those of [`KERNELS`].
+    kernels: [Kernel; 5],
+    params: Constants<OrderParams>,
+}
+
+/// The capacity of scratch.
+#[derive(Clone, Copy, Debug)]
+pub struct OrderRoom {
+    /// Rows.
+    pub rows: u64,
+    /// Elements of all rows: one for each pair, or two.
+    pub elements: u64,
+}
+
+buffer_table! {
+    /// Rows, and the scratch of their sort.
+    pub struct OrderBuffers(room: OrderRoom) {
+        /// `[rows + 1]` where each row begins, and the end of the last; zeros before: see [`record_clear`](Self::record_clear).
+        offsets as "order_offsets": [u32; room.rows + 1], STORAGE;
+        /// Sums of the sizes of rows.
+        row_sums as "order_row_sums": [u32; room.rows.div_ceil(ORDER_ROWS.into())], STORAGE;
+        /// The row of the first element of each tile.
+        tile_rows as "order_tile_rows": [u32; room.elements.div_ceil(ORDER_TILE.into())], STORAGE;
+        /// `[elements]` scratch: elements row by row, in any order within a row.
+        others as "order_others": [u32; room.elements], STORAGE;
+    }
+}
+
+impl OrderBuffers {
+    /// Records the clearing of what the stage adds to, before the compute pass of the stage.
+    pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.clear_buffer(self.offsets.raw(), 0, None);
+    }
 }
 
 impl Order {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
-        Self { split: Kernel::new(gpu, &SPLIT), join: Kernel::new(gpu, &JOIN) }
+        Self {
+            gpu: gpu.clone(),
+            kernels: KERNELS.map(|source| Kernel::new(gpu, &source)),
+            params: Constants::new("order_params"),
+        }
     }
 
     /// Returns the kernels that the stage dispatches.
-    pub fn kernels(&self) -> [&Kernel; 2] {
-        [&self.split, &self.join]
+    pub fn kernels(&self) -> &[Kernel; 5] {
+        &self.kernels
     }
 
-    /// Records the sort of the written pairs of `box_count` boxes in place: by b, then stably by a.
-    #[allow(clippy::too_many_arguments)]
-    pub fn record(
+    /// Records the sort of the written pairs in place, behind [`OrderBuffers::record_clear`]. Pairs are distinct. First boxes are below
+    /// `row_count`, second ones below `column_count`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn record_pairs(
         &self,
         pass: &mut Pass,
-        sort: &Sort,
+        (row_count, column_count): (u32, u32),
+        counts: &Buffer<Counts>,
+        buffers: &OrderBuffers,
+        pairs: &Buffer<Pair>,
+    ) -> Result<(), Error> {
+        let params = OrderParams { row_count, column_count, ways: 1, unused: 0 };
+        self.record(pass, params, counts, buffers, pairs, pairs.all())
+    }
+
+    /// Records the rows of all boxes, each with the other boxes of its written pairs, ascending, behind [`OrderBuffers::record_clear`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn record_neighbours(
+        &self,
+        pass: &mut Pass,
         box_count: u32,
         counts: &Buffer<Counts>,
-        lists: SortBuffers,
+        buffers: &OrderBuffers,
         pairs: &Buffer<Pair>,
-    ) {
-        let bits = u32::BITS - box_count.leading_zeros();
-        // As many as there is room for: workgroups behind the last pair end at once.
+        neighbours: &Buffer<u32>,
+    ) -> Result<(), Error> {
+        let params = OrderParams { row_count: box_count, column_count: box_count, ways: 2, unused: 0 };
+        self.record(pass, params, counts, buffers, pairs, neighbours.all())
+    }
+
+    fn record(
+        &self,
+        pass: &mut Pass,
+        params: OrderParams,
+        counts: &Buffer<Counts>,
+        buffers: &OrderBuffers,
+        pairs: &Buffer<Pair>,
+        in_order: wgpu::BindingResource,
+    ) -> Result<(), Error> {
+        let order = self.params.get(&self.gpu, params)?;
+        let own = [("order", order.all()), ("counts", counts.all()), ("pairs", pairs.all()), ("in_order", in_order)];
+        let all = [own.into(), buffers.bound()].concat();
+        // For as many pairs as fit: workgroups behind the last pair end at once.
         let capacity = pairs.len() as u32;
-        let own = [("counts", counts.all()), ("pairs", pairs.all())];
-        self.split.dispatch(pass, capacity.div_ceil(256), &[lists.bound(), own.to_vec()].concat());
-        let by_b = sort.record_pairs(pass, counts, capacity, lists, bits);
-        let by_a = sort.record_pairs(pass, counts, capacity, by_b.swapped(), bits);
-        self.join.dispatch(pass, capacity.div_ceil(256), &[by_a.bound(), own.to_vec()].concat());
+        let of_pairs = capacity.div_ceil(256 * ORDER_RUN);
+        let of_rows = params.row_count.div_ceil(ORDER_ROWS);
+        let of_elements = (params.ways * capacity).div_ceil(ORDER_TILE);
+        let [count, sums, rows, scatter, sort] = &self.kernels;
+        count.dispatch(pass, of_pairs, &all);
+        sums.dispatch(pass, of_rows, &all);
+        rows.dispatch(pass, of_rows, &all);
+        scatter.dispatch(pass, of_pairs, &all);
+        sort.dispatch(pass, of_elements, &all);
+        Ok(())
     }
 }

@@ -156,7 +156,7 @@ impl Pipeline {
         kernels.extend(self.giants.kernels(needs.tests_filters));
         kernels.extend(emit);
         kernels.extend(needs.includes_pairs.then_some(include));
-        kernels.extend(self.order.kernels().into_iter().filter(|_| needs.sorts_pairs));
+        kernels.extend(self.order.kernels().iter().filter(|_| needs.sorts_pairs));
         Ok(kernels)
     }
 
@@ -324,10 +324,10 @@ impl Pipeline {
         if let Some(included) = filters.included() {
             self.emit.record_include(pass, params, window, counts, included, pairs);
         }
-        if let Some(buffers) = list.sort_buffers() {
-            self.order.record(pass, self.grid.sort()?, n, counts, buffers, pairs);
+        match list.row_buffers() {
+            Some(rows) => self.order.record_pairs(pass, (n, n), counts, rows, pairs),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Records the listing of pairs by box, from a list in canonical order.
@@ -343,10 +343,10 @@ impl Pipeline {
         buffers: &NeighbourBuffers,
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
-        self.neighbours.compile()?;
-        list.record_clear(encoder);
+        self.neighbours.compile(&self.order)?;
+        buffers.rows.record_clear(encoder);
         let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
-        self.neighbours.record(pass, box_count, list, self.grid.sort()?, buffers)?;
+        self.neighbours.record(pass, box_count, list, &self.order, buffers)?;
         pass.finish()
     }
 

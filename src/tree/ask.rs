@@ -209,7 +209,6 @@ struct Part {
     params: Buffer<QueryParams>,
     order: Buffer<u32>,
     count: u32,
-    sort: Sort,
 }
 
 impl Part {
@@ -379,7 +378,7 @@ impl Tree {
         pass.finish()?;
         drop(pass);
         recording.submit(&self.gpu)?;
-        Ok(Part { built, buffers, said, params, order, count: count as u32, sort })
+        Ok(Part { built, buffers, said, params, order, count: count as u32 })
     }
 
     /// Finds the first answers of each query, and hands over, part by part, a row for each; behind the answers it has entries
@@ -481,6 +480,7 @@ impl Tree {
             query.record_rows(pass, ranked, input, &part.buffers);
             // It is worth a try: most queries end in one dispatch.
             query.record_ranked(pass, ranked, input, &part.buffers);
+            Ok(())
         })
     }
 
@@ -489,7 +489,7 @@ impl Tree {
         &mut self,
         part: &Part,
         copies: &[(&wgpu::Buffer, u64)],
-        record: impl FnOnce(&Query, &mut Pass, &BatchInput<'_>),
+        record: impl FnOnce(&Query, &mut Pass, &BatchInput<'_>) -> Result<(), Error>,
     ) -> Result<Readback, Error> {
         let bytes = copies.iter().map(|(_, bytes)| bytes).sum();
         let staging = self.memory.staging(&self.gpu, bytes)?;
@@ -497,7 +497,7 @@ impl Tree {
         let mut recording = Recording::begin(&self.gpu);
         part.buffers.record_clear(&mut recording.encoder);
         let mut pass = Pass::begin(&self.gpu, &mut recording.encoder);
-        record(&self.query, &mut pass, &part.input(tree, &self.filters));
+        record(&self.query, &mut pass, &part.input(tree, &self.filters))?;
         pass.finish()?;
         drop(pass);
         let mut to = 0;
@@ -551,6 +551,7 @@ impl Tree {
             let copies = [(part.buffers.offsets.raw(), count as u64 * 16)];
             let readback = self.submit_part(part, &copies, |query, pass, input| {
                 query.record_walk(pass, listed, input, window, &part.buffers);
+                Ok(())
             })?;
             let readback = wait(&self.gpu, readback, waiting).await?;
             let is_left = readback.read(0, count, |states: &[[u32; 4]]| part.resume(self, states))??;
@@ -565,6 +566,7 @@ impl Tree {
         let copies = [(part.buffers.offsets.raw(), (u64::from(part.count) + 1) * 16)];
         self.submit_part(part, &copies, |query, pass, input| {
             query.record_offsets(pass, input, window, &part.buffers);
+            Ok(())
         })
     }
 
@@ -582,8 +584,7 @@ impl Tree {
         let box_count = part.built.room.boxes as u32;
         self.submit_part(part, &copies, |query, pass, input| {
             query.record_short(pass, input, window, &part.buffers);
-            let sort = has_long.then_some(&part.sort);
-            query.record_answers(pass, sort, listed, input, window, box_count, &part.buffers);
+            query.record_answers(pass, has_long, listed, input, window, box_count, &part.buffers)
         })
     }
 

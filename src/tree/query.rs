@@ -12,7 +12,7 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{Bound, CONSTANT, SIZES, STORAGE, buffer_table};
 use crate::grid::sort::{Sort, SortBuffers, digit_sum_words, histogram_words};
 use crate::layout::{Counts, Cube, PairArguments, QueryHeader, QueryParams, Round, TreeShape, Window};
-use crate::pairs::order::Order;
+use crate::pairs::order::{Order, OrderBuffers};
 use crate::{BoxCast, Error, Pair};
 
 use super::build::TreeBuffers;
@@ -310,26 +310,28 @@ buffer_table! {
         query_counts: [Counts; 1], CONSTANT;
         /// What the sort of answers is told.
         answer_counts: [Counts; 1], CONSTANT;
-        /// Scratch of the sorts: places along the curve, then parts of answers.
-        keys as "query_keys": [u32; room.queries.max(room.pairs)], STORAGE;
+        /// Scratch of the sort of queries: places along the curve.
+        keys as "query_keys": [u32; room.queries], STORAGE;
         /// `[query_count]` the order in which queries are asked.
         values as "query_values": [u32; room.queries], STORAGE;
         /// Scratch.
-        other_keys as "query_other_keys": [u32; room.queries.max(room.pairs)], STORAGE;
+        other_keys as "query_other_keys": [u32; room.queries], STORAGE;
         /// Scratch.
         other_values as "query_other_values": [u32; room.queries], STORAGE;
         /// `[query_count]` the queries that a dispatch has left to the next.
         rest as "query_rest": [u32; room.queries], STORAGE;
-        /// Scratch of the sort of answers; that of queries has to stay.
-        answer_values: [u32; room.pairs], STORAGE;
         /// Scratch.
-        other_answer_values: [u32; room.pairs], STORAGE;
-        /// Scratch.
-        histograms as "query_histograms": [u32; histogram_words(room.queries.max(room.pairs))], STORAGE;
+        histograms as "query_histograms": [u32; histogram_words(room.queries)], STORAGE;
         /// Sums of the sort of queries.
         digit_sums as "query_digit_sums": [u32; digit_sum_words(room.queries)], STORAGE;
-        /// Sums of the sort of answers.
-        answer_digit_sums: [u32; digit_sum_words(room.pairs)], STORAGE;
+        /// For the canonical order of answers: where the row of each query begins.
+        answer_offsets as "answer_order_offsets": [u32; room.lists + 1], STORAGE;
+        /// Sums of the sizes of rows.
+        answer_row_sums as "answer_order_row_sums": [u32; room.lists.div_ceil(ORDER_ROWS.into())], STORAGE;
+        /// The row of the first answer of each tile.
+        answer_tile_rows as "answer_order_tile_rows": [u32; room.pairs.div_ceil(ORDER_TILE.into())], STORAGE;
+        /// The boxes of answers, row by row.
+        answer_others as "answer_order_others": [u32; room.pairs], STORAGE;
     }
 }
 
@@ -344,26 +346,24 @@ impl QueryBuffers {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn with_room_for_answers(&self, gpu: &Gpu, answers: u64) -> Result<Self, Error> {
-        let room = QueryRoom { pairs: answers, ..QueryRoom::default() };
-        let other = Self::new(gpu, &QueryRoom { queries: self.values.len(), ..room })?;
+        let other = Self::new(gpu, &QueryRoom { pairs: answers, ..QueryRoom::default() })?;
         Ok(Self {
             pairs: other.pairs,
-            answer_values: other.answer_values,
-            other_answer_values: other.other_answer_values,
-            keys: other.keys,
-            other_keys: other.other_keys,
-            histograms: other.histograms,
-            answer_digit_sums: other.answer_digit_sums,
+            answer_tile_rows: other.answer_tile_rows,
+            answer_others: other.answer_others,
             ..self.clone()
         })
     }
 
-    fn answer_lists(&self) -> SortBuffers {
-        let Self { keys, answer_values, other_keys, other_answer_values, histograms, answer_digit_sums, .. } = self;
-        SortBuffers::of([keys, answer_values, other_keys, other_answer_values, histograms, answer_digit_sums])
+    /// Returns the rows of answers, one for each query.
+    fn answer_order(&self) -> OrderBuffers {
+        let Self { answer_offsets, answer_row_sums, answer_tile_rows, answer_others, .. } = self;
+        let [offsets, row_sums, tile_rows, others] =
+            [answer_offsets, answer_row_sums, answer_tile_rows, answer_others].map(Clone::clone);
+        OrderBuffers { offsets, row_sums, tile_rows, others }
     }
 
-    /// Records the clearing of what the sorts add to, before the passes that sort.
+    /// Records the clearing of what kernels add to, before their compute pass.
     pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
         self.query_lists().record_clear(encoder);
         self.answer_lists().record_clear(encoder);
@@ -545,22 +545,30 @@ impl Query {
         self.kernel(&SHORT).dispatch(pass, (batch.said.query_count * SORTERS).div_ceil(256), &bound);
     }
 
-    /// Records the canonical order of the answers that were written, unless there is no `sort`, and when paths touch them.
-    /// The counts are there.
+    /// Records the canonical order of the answers that were written, if `is_sorted`, and when paths touch them.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
     #[allow(clippy::too_many_arguments)] // what it reads, then what it changes
     pub fn record_answers(
         &self,
         pass: &mut Pass,
-        sort: Option<&Sort>,
+        is_sorted: bool,
         listed: Listed,
         batch: &BatchInput,
         window: &Buffer<Window>,
         box_count: u32,
         buffers: &QueryBuffers,
-    ) {
-        let most = box_count.max(batch.said.query_count);
-        if let Some(sort) = sort {
-            self.canonical.record(pass, sort, most, &buffers.answer_counts, buffers.answer_lists(), &buffers.pairs);
+    ) -> Result<(), Error> {
+        if is_sorted {
+            let shape = (batch.said.query_count, box_count);
+            self.canonical.record_pairs(
+                pass,
+                shape,
+                &buffers.answer_counts,
+                &buffers.answer_order(),
+                &buffers.pairs,
+            )?;
         }
         if listed == Listed::Cross {
             let bound = [vec![("window", window.all())], batch.bound(buffers)].concat();
@@ -571,6 +579,7 @@ impl Query {
 
     /// Records the counting of all boxes that queries meet, or where `QUERY_EMITS` the writing of those in a window whose lists were not
     /// kept; of what the last dispatch left, where the parameters say so.
+        Ok(())
     pub fn record_walk(
         &self,
         pass: &mut Pass,

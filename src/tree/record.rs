@@ -130,7 +130,10 @@ impl Prepared<'_> {
     }
 
     /// Records all kernels of the batch.
-    fn record(&self, pass: &mut Pass, query: &Query, filters: &FilterLists) {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    fn record(&self, pass: &mut Pass, query: &Query, filters: &FilterLists) -> Result<(), Error> {
         let Self { wanted, buffers, window, sort, .. } = self;
         if let (Some((made, params)), Some(given)) = (&self.made, &self.queries) {
             query.record_made(pass, *made, self.query_count, params, given.clone(), buffers);
@@ -168,10 +171,11 @@ impl Prepared<'_> {
             Wanted::Lists(listed, _) => {
                 query.record_short(pass, &first, window, buffers);
                 let box_count = self.asked.room.boxes as u32;
-                query.record_answers(pass, Some(sort), listed, &first, window, box_count, buffers);
+                query.record_answers(pass, true, listed, &first, window, box_count, buffers)?;
             }
         }
         query.record_ends(pass, &first, window, buffers);
+        Ok(())
     }
 }
 
@@ -331,7 +335,7 @@ impl Tree {
         let scopes = self.gpu.open_scopes();
         prepared.record_sizes(&self.gpu, encoder)?;
         let mut pass = Pass::begin(&self.gpu, encoder);
-        prepared.record(&mut pass, &self.query, &self.filters.lists);
+        prepared.record(&mut pass, &self.query, &self.filters.lists)?;
         pass.finish()?;
         drop(pass);
         scopes.close("recording")?;

@@ -231,9 +231,9 @@ fn the_times_of_a_recording_arrive_where_they_are_wanted() {
         };
         let (search, window) = (ran(broad_phase.last_times()), ran(broad_phase.last_window_times()));
         let neighbours = ran(broad_phase.last_neighbour_times());
-        assert!(search("sweep_test") && search("emit_sweep") && !search("neighbours_place"));
+        assert!(search("sweep_test") && search("emit_sweep") && !search("neighbours_begin"));
         assert!(window("emit_sweep") && !window("sweep_test"));
-        assert!(neighbours("neighbours_place") && !neighbours("emit_sweep"));
+        assert!(neighbours("neighbours_begin") && !neighbours("emit_sweep"));
     }
     // Those that are not timed do not change them.
     let before = broad_phase.last_times();

@@ -4,12 +4,12 @@ use std::sync::LazyLock;
 
 use broadsweep::internals::layout::PairHeader;
 use broadsweep::internals::mirror;
-use broadsweep::internals::pairs::list::PairList;
-use broadsweep::internals::pairs::neighbours::{NeighbourBuffers, NeighbourRoom, Neighbours};
+use broadsweep::internals::pairs::list::{ListRoom, PairList};
+use broadsweep::internals::pairs::neighbours::{NeighbourBuffers, NeighbourLists, NeighbourRoom, Neighbours};
 use broadsweep::{Pair, PairOrder};
 
 use crate::inputs::Random;
-use crate::sort::SORT;
+use crate::order::{ORDER, rows_of};
 use crate::*;
 
 static NEIGHBOURS: LazyLock<Neighbours> = LazyLock::new(|| Neighbours::new(gpu()));
@@ -29,27 +29,20 @@ fn pairs(count: u32, box_count: u32, random: &mut Random) -> Vec<Pair> {
 }
 
 /// Lists neighbours, and returns offsets, neighbours and header.
-fn listed(pairs: &[Pair], box_count: u32, header: PairHeader) -> (Vec<u32>, Vec<u32>, Vec<u32>, PairHeader) {
+fn listed(pairs: &[Pair], box_count: u32, header: PairHeader) -> (Vec<u32>, Vec<u32>, PairHeader) {
     let capacity = pairs.len() as u32 + 5;
-    let list = PairList::new(gpu(), capacity, PairOrder::Canonical).unwrap();
+    let room = ListRoom { boxes: box_count.into(), pairs: capacity.into() };
+    let list = PairList::new(gpu(), &room, PairOrder::Canonical).unwrap();
     list.list.pairs.write(gpu(), pairs);
     list.list.header.write(gpu(), &[PairHeader { capacity, ..header }]);
     let room = NeighbourRoom { boxes: box_count.into(), pairs: capacity.into() };
     let buffers = NeighbourBuffers {
-        offsets: poisoned(box_count as usize + 1),
-        pairs_from: poisoned(box_count as usize + 1),
-        neighbours: poisoned(2 * pairs.len()),
-        ..NeighbourBuffers::new(gpu(), &room).unwrap()
+        lists: NeighbourLists { neighbours: poisoned(2 * pairs.len()), ..NeighbourLists::new(gpu(), &room).unwrap() },
+        rows: rows_of(box_count, 2 * pairs.len()),
     };
-    run(|pass| NEIGHBOURS.record(pass, box_count, &list, &SORT, &buffers).unwrap());
-    let rows = |buffer| {
-        // The guard is a part of what has rows.
-        let mut rows: Vec<u32> = download(buffer);
-        rows.truncate(box_count as usize + 1);
-        rows
-    };
-    let neighbours = written(&buffers.neighbours);
-    (rows(&buffers.offsets), rows(&buffers.pairs_from), neighbours, download(&buffers.header)[0])
+    run(|pass| NEIGHBOURS.record(pass, box_count, &list, &ORDER, &buffers).unwrap());
+    written(&buffers.rows.others);
+    (written(&buffers.rows.offsets), written(&buffers.lists.neighbours), download(&buffers.lists.header)[0])
 }
 
 #[test]
@@ -60,9 +53,9 @@ fn neighbours_are_those_of_the_mirror_in_its_order() {
             let pairs = pairs(n, box_count, &mut random);
             let count = pairs.len() as u32;
             let header = PairHeader { count, written: count, ..PairHeader::zeroed() };
-            let (offsets, pairs_from, neighbours, header) = listed(&pairs, box_count, header);
-            assert_eq!((offsets, pairs_from), mirror::neighbours::rows(&pairs, box_count), "{count} of {box_count}");
-            assert_eq!(neighbours, mirror::neighbours::place(&pairs, box_count), "{count} of {box_count}");
+            let (offsets, neighbours, header) = listed(&pairs, box_count, header);
+            let expected = mirror::neighbours::neighbours(&pairs, box_count);
+            assert_eq!((offsets, neighbours), expected, "{count} of {box_count}");
             assert_eq!((header.count, header.written, header.overflow), (2 * count, 2 * count, 0));
             assert_eq!((header.count_high, header.capacity), (0, 2 * (count + 5)));
         }
@@ -80,7 +73,7 @@ fn of_a_list_that_is_not_whole_no_box_has_any() {
         (PairHeader { count: 2 * count, written: count, ..PairHeader::zeroed() }, 1),
         (PairHeader { count, count_high: 1, written: count, ..PairHeader::zeroed() }, 1),
     ] {
-        let (offsets, _, neighbours, header) = listed(&pairs, 100, header);
+        let (offsets, neighbours, header) = listed(&pairs, 100, header);
         assert_eq!((header.count, header.written, header.overflow), (0, 0, overflow));
         assert!(offsets.iter().all(|offset| *offset == 0) && neighbours.iter().all(is_poison));
     }

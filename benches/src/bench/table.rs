@@ -137,7 +137,7 @@ mod tests {
         let kernel =
             |kernel: &str, ms, predicted_ms| KernelRow { kernel: kernel.to_owned(), dispatches: 1, ms, predicted_ms };
         let mut row = Row::new(&Scene::Kind(Kind::Uniform), 2000, Engine::Gpu);
-        row.kernels = vec![kernel("bin_count", 0.03, Some([0.01, 0.05])), kernel("order_join", 0.5, None)];
+        row.kernels = vec![kernel("bin_count", 0.03, Some([0.01, 0.05])), kernel("order_sort", 0.5, None)];
         let mut lines = String::new();
         predictions(&mut lines, &row);
         assert_eq!(lines, "", "nothing is predicted for a GPU that is not known");
@@ -145,7 +145,7 @@ mod tests {
         predictions(&mut lines, &row);
         let words: Vec<Vec<&str>> = lines.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(words[0], ["bin_count", "0.0300", "ms", "0.0100", "ms", "to", "0.0500", "ms"]);
-        assert_eq!(words[1], ["order_join", "0.500", "ms"]);
+        assert_eq!(words[1], ["order_sort", "0.500", "ms"]);
         assert_eq!(words[2][2..], ["0.0300", "ms", "0.0100", "ms", "to", "0.0500", "ms"]);
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use broadsweep::PairOrder;
+
 /// The table of counted costs; its first line names the columns.
 const TABLE: &str = include_str!("costs.csv");
 
@@ -71,6 +73,7 @@ impl Work {
             "sweep" | "giants" | "small" => self.candidates,
             "emit" if kernel == "emit_sweep" => self.pairs,
             "emit" => self.candidates,
+            "order" if !matches!(kernel, "order_sums" | "order_rows") => self.pairs,
             _ => self.boxes,
         }
     }
@@ -112,6 +115,17 @@ impl Sort {
     }
 }
 
+/// What decides which kernels a call dispatches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Whether every box is tested against every other.
+    pub tests_all_pairs: bool,
+    /// The sort of entries.
+    pub sort: Sort,
+    /// The order of the pairs.
+    pub order: PairOrder,
+}
+
 /// Returns the costs of a kernel in a call that does this work: between two that were counted, or as the last two go on.
 /// `None` for a kernel whose costs were not counted.
 pub fn of_kernel(kernel: &str, work: &Work, sort: Sort) -> Option<Cost> {
@@ -136,10 +150,13 @@ pub fn of_kernel(kernel: &str, work: &Work, sort: Sort) -> Option<Cost> {
     Some(cost)
 }
 
-/// Lists the kernels of a call: those that test every box against every other, or those of a sweep with this sort.
-pub fn kernels(tested_all_pairs: bool, sort: Sort) -> Vec<&'static str> {
-    let takes_part =
-        |(kernel, of): &&Key| kernel.starts_with("small") == tested_all_pairs && (of.is_empty() || *of == sort.name());
+/// Lists the kernels of a call. A test of every box against every other is in canonical order anyway.
+pub fn kernels(flow: Flow) -> Vec<&'static str> {
+    let takes_part = |(kernel, of): &&Key| {
+        kernel.starts_with("small") == flow.tests_all_pairs
+            && (of.is_empty() || *of == flow.sort.name())
+            && (flow.order == PairOrder::Canonical || !kernel.starts_with("order"))
+    };
     COUNTED.keys().filter(takes_part).map(|(kernel, _)| *kernel).collect()
 }
 
@@ -205,7 +222,8 @@ mod tests {
     #[test]
     fn costs_between_two_counted_ones_are_between_them() {
         let at = |boxes: f64| Work { boxes, entries: 1.95 * boxes, candidates: 24.0 * boxes, pairs: 4.0 * boxes };
-        for kernel in kernels(false, Sort::Subgroup) {
+        let flow = Flow { tests_all_pairs: false, sort: Sort::Subgroup, order: PairOrder::Canonical };
+        for kernel in kernels(flow) {
             let [low, middle, high, beyond] =
                 [1e5, 2e5, 3e5, 1e7].map(|boxes| of_kernel(kernel, &at(boxes), Sort::Subgroup).unwrap().operations);
             // Loops of one scene may end a little sooner than those of a smaller one.
@@ -213,17 +231,22 @@ mod tests {
             assert!(low <= middle && middle <= high && is_beyond, "{kernel}: {low} {middle} {high} {beyond}");
         }
         assert_eq!(of_kernel("no_such_kernel", &at(1e5), Sort::Subgroup), None);
-        assert_eq!(kernels(true, Sort::Subgroup), ["small_emit", "small_test"]);
+        let small = Flow { tests_all_pairs: true, ..flow };
+        assert_eq!(kernels(small), ["small_emit", "small_test"]);
     }
 
     #[test]
     fn a_call_has_as_many_dispatches_as_the_documents_say() {
         let work = Work { boxes: 1e5, entries: 2e5, candidates: 2.4e6, pairs: 4e5 };
-        for (tested_all_pairs, sort, expected) in
-            [(true, Sort::Subgroup, 2.0), (false, Sort::Subgroup, 17.0), (false, Sort::Portable, 25.0)]
-        {
+        for (tests_all_pairs, sort, order, expected) in [
+            (true, Sort::Subgroup, PairOrder::Canonical, 2.0),
+            (false, Sort::Subgroup, PairOrder::Sweep, 17.0),
+            (false, Sort::Portable, PairOrder::Sweep, 25.0),
+            (false, Sort::Subgroup, PairOrder::Canonical, 22.0),
+        ] {
             let cost = |kernel| of_kernel(kernel, &work, sort).unwrap().dispatches;
-            assert_eq!(kernels(tested_all_pairs, sort).into_iter().map(cost).sum::<f64>(), expected);
+            let flow = Flow { tests_all_pairs, sort, order };
+            assert_eq!(kernels(flow).into_iter().map(cost).sum::<f64>(), expected);
         }
     }
 }

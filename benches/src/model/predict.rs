@@ -1,6 +1,6 @@
 //! Times from costs.
 
-use super::cost::{Cost, Sort, Work, kernels, of_kernel};
+use super::cost::{Cost, Flow, Work, kernels, of_kernel};
 use super::gpu::{Between, Gpu};
 
 /// Machine instructions for an operation that the interpreter counts: some vanish, such as moves, others are several,
@@ -33,11 +33,11 @@ pub struct Call {
     pub all: Predicted,
 }
 
-/// Predicts the kernels of a call that does this work: that tests every box against every other, or sweeps with this sort.
-pub fn predict(gpu: &Gpu, work: &Work, tested_all_pairs: bool, sort: Sort) -> Call {
+/// Predicts the kernels of a call that does this work.
+pub fn predict(gpu: &Gpu, work: &Work, flow: Flow) -> Call {
     let kernel =
-        |kernel| of_kernel(kernel, work, sort).map(|cost| (kernel, cost.dispatches, predict_kernel(gpu, &cost)));
-    let kernels: Vec<_> = kernels(tested_all_pairs, sort).into_iter().filter_map(kernel).collect();
+        |kernel| of_kernel(kernel, work, flow.sort).map(|cost| (kernel, cost.dispatches, predict_kernel(gpu, &cost)));
+    let kernels: Vec<_> = kernels(flow).into_iter().filter_map(kernel).collect();
     let sum = |of: fn(&Predicted) -> f64| kernels.iter().map(|(.., predicted)| of(predicted)).sum();
     let all = Predicted { least: sum(|of| of.least), most: sum(|of| of.most) };
     Call { kernels, all }
@@ -127,6 +127,9 @@ fn new_bytes(gpu: &Gpu, cost: &Cost, is_best: bool) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use broadsweep::PairOrder;
+
+    use super::super::cost::Sort;
     use super::super::gpu::KNOWN;
     use super::*;
 
@@ -138,7 +141,8 @@ mod tests {
     fn more_boxes_take_longer_and_more_than_the_floor() {
         for gpu in &KNOWN {
             for sort in [Sort::Subgroup, Sort::Portable] {
-                let calls = [1e3, 1e4, 1e5, 1e6, 1e7].map(|boxes| predict(gpu, &work(boxes), false, sort).all);
+                let flow = Flow { tests_all_pairs: false, sort, order: PairOrder::Canonical };
+                let calls = [1e3, 1e4, 1e5, 1e6, 1e7].map(|boxes| predict(gpu, &work(boxes), flow).all);
                 assert!(calls.windows(2).all(|two| two[0].least <= two[1].least && two[0].most < two[1].most));
                 assert!(calls.iter().all(|call| call.least < call.most));
                 assert!(calls[4].least > floor(gpu, &work(1e7)), "{} {:?}", gpu.name, calls[4]);

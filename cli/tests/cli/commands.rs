@@ -114,6 +114,8 @@ fn times_are_predicted_as_ranges_for_every_known_gpu() {
     assert_eq!(dispatches(&said), Some(17));
     let portable = place.run("predict uniform:20000 --gpu M2 --portable");
     assert!(portable.contains("sort_scatter") && dispatches(&portable) == Some(25), "{portable}");
+    let canonical = place.run("predict uniform:20000 --gpu M2 --canonical");
+    assert!(canonical.contains("order_scatter") && dispatches(&canonical) == Some(22), "{canonical}");
     assert!(place.fail("predict uniform:0").contains("there are no boxes"));
     assert!(place.command("predict uniform:9 --gpu none").output().unwrap().status.code() != Some(0));
 }

@@ -1,21 +1,54 @@
-//! Mirror of `order`: pairs sorted by `(a, b)`.
+//! Mirror of `order`: pairs row by row, in order within each row.
 
 use crate::Pair;
+use crate::constants::{ORDER_ROWS, ORDER_TILE};
 
-/// Takes pairs apart: keys b, values a.
-pub fn split(pairs: &[Pair]) -> (Vec<u32>, Vec<u32>) {
-    pairs.iter().map(|pair| (pair.b, pair.a)).unzip()
+/// Lists the elements of all rows as (row, other box): one for each pair, or with two `ways` one for either box.
+fn elements(pairs: &[Pair], ways: u32) -> impl Iterator<Item = (u32, u32)> {
+    pairs.iter().flat_map(move |pair| [(pair.a, pair.b), (pair.b, pair.a)].into_iter().take(ways as usize))
 }
 
-/// Puts sorted pairs together again: keys a, values b.
-pub fn join(keys: &[u32], values: &[u32], pairs: &mut [Pair]) {
-    for (pair, (&a, &b)) in pairs.iter_mut().zip(keys.iter().zip(values)) {
-        *pair = Pair { a, b };
+/// Counts the elements of row i at place i + 1 of `[rows + 1]` zeros.
+pub fn count(pairs: &[Pair], ways: u32, offsets: &mut [u32]) {
+    for (row, _) in elements(pairs, ways) {
+        offsets[row as usize + 1] += 1;
     }
 }
 
-/// Sorts pairs in place, with the result of a sort by b and then stably by a, since pairs are distinct: lists of keys
-/// and values would take three times the memory of the pairs.
+/// Sums the sizes of each `ORDER_ROWS` rows.
+pub fn sums(offsets: &[u32]) -> Vec<u32> {
+    offsets[1..].chunks(ORDER_ROWS as usize).map(|sizes| sizes.iter().sum()).collect()
+}
+
+/// Replaces sizes of rows by where they begin. Returns the row of the first element of each tile.
+pub fn rows(offsets: &mut [u32]) -> Vec<u32> {
+    let (mut begin, mut tile_rows) = (0, Vec::new());
+    for (row, offset) in offsets[1..].iter_mut().enumerate() {
+        let behind = begin + *offset;
+        tile_rows.extend((begin.div_ceil(ORDER_TILE)..behind.div_ceil(ORDER_TILE)).map(|_| row as u32));
+        *offset = begin;
+        begin = behind;
+    }
+    tile_rows
+}
+
+/// Puts the other boxes into rows. Replaces where row i begins, at place i + 1, by where it ends.
+pub fn scatter(pairs: &[Pair], ways: u32, offsets: &mut [u32], others: &mut [u32]) {
+    for (row, other) in elements(pairs, ways) {
+        let place = &mut offsets[row as usize + 1];
+        others[*place as usize] = other;
+        *place += 1;
+    }
+}
+
+/// Sorts each row.
+pub fn sort(offsets: &[u32], others: &mut [u32]) {
+    for ends in offsets.windows(2) {
+        others[ends[0] as usize..ends[1] as usize].sort_unstable();
+    }
+}
+
+/// Sorts pairs in place.
 pub fn canonical(pairs: &mut [Pair]) {
     pairs.sort_unstable();
 }

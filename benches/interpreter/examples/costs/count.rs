@@ -87,12 +87,12 @@ fn by_box<T>(boxes: &[Aabb], value: impl Fn(u32) -> T) -> Vec<T> {
     (0..boxes.len() as u32).map(value).collect()
 }
 
-/// Counts the costs of a call with subgroups of this size.
+/// Counts the costs of a call in canonical order with subgroups of this size.
 pub fn count(kind: Kind, n: u32, subgroup: usize, sort: SortVariant, is_small: bool) -> Counted {
     count_filtered(kind, n, subgroup, sort, is_small, &[])
 }
 
-/// Counts the costs of a call with these filters.
+/// Counts the costs of a call in canonical order with these filters.
 pub fn count_filtered(
     kind: Kind,
     n: u32,
@@ -103,7 +103,7 @@ pub fn count_filtered(
 ) -> Counted {
     let (interpreter, gpu) = device(subgroup, sort);
     let all_pairs_up_to = Some(if is_small { n } else { 0 });
-    let options = Options { order: PairOrder::Sweep, all_pairs_up_to, ..Options::default() };
+    let options = Options { order: PairOrder::Canonical, all_pairs_up_to, ..Options::default() };
     let boxes = kind.generate(n as usize, 1);
     let mut broad_phase = BroadPhase::new(&gpu, options).expect("an engine");
     let mut all = Filters::default();

@@ -44,6 +44,8 @@ const KNOWN: &[(&str, Fault, &str, &str)] = &[
     ("sort_count", Fault::Unwritten, "load of keys_in", "four at once; those behind the end are counted apart"),
     ("sort_scatter", Fault::Unwritten, "load of keys_in", "four at once; those behind the end are left out"),
     ("sort_scatter", Fault::Unwritten, "load of values_in", "four at once; those behind the end are left out"),
+    ("order_scatter", Fault::Race, "atomic on offsets", "a row is put together in any order, and sorted"),
+    ("order_sort", Fault::Race, "atomic on long_count", "rows are sorted in any order"),
     ("query_cross", Fault::Race, "atomic on found_together", IN_ANY_ORDER),
     ("query_touch", Fault::Race, "atomic on found_together", IN_ANY_ORDER),
     ("query_sphere", Fault::Race, "atomic on found_together", IN_ANY_ORDER),

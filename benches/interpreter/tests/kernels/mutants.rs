@@ -103,7 +103,6 @@ const ATOMICS_NOT_MISSED: &[(&str, &str, &str)] = &[
 /// line of the first.
 const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("prepare_count", "own.is_beyond = is_beyond;", OWN),
-    ("neighbours_place", "neighbours[k + pairs_from[keys[k]]] = values[k];", ELEMENTS),
     ("prepare_boxes", "prepared[i * 3u] = low.xy;", ELEMENTS),
     ("prepare_boxes", "prepared[i * 3u + 1u] = vec2<u32>(low.z, high.x);", ELEMENTS),
     ("frame_choose", "a[p] = c * ap - s * aq;", ELEMENTS),

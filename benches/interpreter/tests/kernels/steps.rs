@@ -135,8 +135,9 @@ fn list_of(pairs: &[Pair], overflow: u32) -> Vec<Pair> {
 
 /// Returns what is read of neighbours that are right.
 fn by_box(pairs: &[Pair], n: usize, overflow: u32) -> Vec<Pair> {
-    let offsets = mirror::neighbours::rows(pairs, n as u32).0.into_iter().map(|a| Pair { a, b: overflow });
-    offsets.chain(mirror::neighbours::place(pairs, n as u32).into_iter().map(|a| Pair { a, b: 1 })).collect()
+    let (offsets, neighbours) = mirror::neighbours::neighbours(pairs, n as u32);
+    let offsets = offsets.into_iter().map(|a| Pair { a, b: overflow });
+    offsets.chain(neighbours.into_iter().map(|a| Pair { a, b: 1 })).collect()
 }
 
 /// Makes of a part of a buffer what a list of the filters changes to.

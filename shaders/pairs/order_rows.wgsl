@@ -1,0 +1,44 @@
+// order_rows: where each row begins.
+//
+// Reads   order      one OrderParams
+//         row_sums   of order_sums
+// Changes offsets    [row_count + 1] the size of row i at place i + 1, to its begin
+// Writes  tile_rows  [elements / ORDER_TILE] rounded up, the row of the first element of each tile
+// A workgroup per ORDER_ROWS rows, of which an invocation has four in a row.
+// Source: sums by one kernel, prefixes by the next: Sengupta, Harris, Zhang, Owens 2007, Scan primitives for GPU computing.
+
+@group(0) @binding(0) var<uniform> order: OrderParams;
+@group(0) @binding(1) var<storage, read> row_sums: array<u32>;
+@group(0) @binding(2) var<storage, read_write> offsets: array<u32>;
+@group(0) @binding(3) var<storage, read_write> tile_rows: array<u32>;
+
+@compute @workgroup_size(256)
+fn order_rows(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let tile = group_index(group, groups);
+    let first = tile * ORDER_ROWS + local * ORDER_ROW_RUN;
+    let end = min(first + ORDER_ROW_RUN, order.row_count);
+    var sizes = 0u;
+    for (var i = first; i < end; i += 1u) {
+        sizes += offsets[i + 1u];
+    }
+    // The last row may reach past the end.
+    let sums_end = min(tile, div_ceil(order.row_count, ORDER_ROWS));
+    var earlier = 0u;
+    for (var i = local; i < sums_end; i += 256u) {
+        earlier += row_sums[i];
+    }
+    let scan = scan_workgroup2(local, vec2<u32>(sizes, earlier));
+    var begin = scan.total.y + scan.before.x;
+    for (var i = first; i < end; i += 1u) {
+        let behind = begin + offsets[i + 1u];
+        offsets[i + 1u] = begin;
+        for (var k = div_ceil(begin, ORDER_TILE); k * ORDER_TILE < behind; k += 1u) {
+            tile_rows[k] = i;
+        }
+        begin = behind;
+    }
+}

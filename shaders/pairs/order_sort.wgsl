@@ -1,0 +1,189 @@
+// order_sort: the elements of each row, ascending.
+//
+// Reads   order      one OrderParams
+//         counts     written
+//         offsets    [row_count + 1] where rows begin, and their end
+//         tile_rows  of order_rows
+//         others     [ways * written] row by row, each once in its row
+// Writes  in_order   [ways * written] the same, ascending within each row; where ways is 1 with the row in front of each
+// A workgroup per ORDER_TILE elements, of which an invocation has ORDER_TILE / 256 in a row. The place of an element of a short row is the
+// number of smaller ones. A long row is divided among the workgroups that have a part of it, by ranges of boxes; each sorts its range by a
+// bit for each box, ORDER_WINDOW boxes at a time.
+// Source: rank by counting, Knuth, The Art of Computer Programming 3, 5.2; sorting distinct numbers in a bit map, Bentley 1986,
+// Programming Pearls, column 1.
+
+@group(0) @binding(0) var<uniform> order: OrderParams;
+@group(0) @binding(1) var<storage, read> counts: Counts;
+@group(0) @binding(2) var<storage, read> offsets: array<u32>;
+@group(0) @binding(3) var<storage, read> tile_rows: array<u32>;
+@group(0) @binding(4) var<storage, read> others: array<u32>;
+@group(0) @binding(5) var<storage, read_write> in_order: array<u32>;
+
+// The long rows that have a part in the tile, and how many they are.
+var<workgroup> long_rows: array<u32, ORDER_LONG_ROWS>;
+var<workgroup> long_count: atomic<u32>;
+var<workgroup> all_long: u32;
+// A bit for each box of a window.
+var<workgroup> window_bits: array<atomic<u32>, ORDER_WINDOW / 32u>;
+// How many elements of the row come before the window, and where the next window begins.
+var<workgroup> before_window: atomic<u32>;
+var<workgroup> next_window: atomic<u32>;
+var<workgroup> window_end: u32;
+
+// Words of a window that one invocation writes.
+const WINDOW_RUN = ORDER_WINDOW / 32u / 256u;
+
+@compute @workgroup_size(256)
+fn order_sort(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let tile = group_index(group, groups);
+    let count = counts.written * order.ways;
+    // Workgroups behind the last element end at once: all of their invocations, and `count` is the same for all.
+    if tile >= div_ceil(count, ORDER_TILE) {
+        return;
+    }
+    let first = tile * ORDER_TILE;
+    let end = min(first + ORDER_TILE, count);
+    if local == 0u {
+        atomicStore(&long_count, 0u);
+    }
+    workgroupBarrier();
+
+    var row = tile_rows[tile];
+    var last_row = order.row_count - 1u;
+    if end < count {
+        last_row = tile_rows[tile + 1u];
+    }
+    for (var k = 0u; k < ORDER_TILE / 256u; k += 1u) {
+        let place = first + local * (ORDER_TILE / 256u) + k;
+        if place < end {
+            row = row_of(place, row, last_row);
+            let begin = offsets[row];
+            let behind = offsets[row + 1u];
+            if behind - begin <= ORDER_SHORT {
+                let own = others[place];
+                var sorted = begin;
+                for (var i = begin; i < behind; i += 1u) {
+                    sorted += u32(others[i] < own);
+                }
+                put(sorted, row, own);
+            } else if place == max(begin, first) {
+                long_rows[atomicAdd(&long_count, 1u)] = row;
+            }
+        }
+    }
+
+    workgroupBarrier();
+    if local == 0u {
+        all_long = atomicLoad(&long_count);
+    }
+    let rows = workgroupUniformLoad(&all_long);
+    for (var i = local; rows > 0u && i < ORDER_WINDOW / 32u; i += 256u) {
+        atomicStore(&window_bits[i], 0u);
+    }
+    for (var k = 0u; k < rows; k += 1u) {
+        sort_long(local, tile, workgroupUniformLoad(&long_rows[k]));
+    }
+}
+
+// Returns the row of an element, from these rows. Those that follow closely are found first.
+fn row_of(place: u32, low: u32, high: u32) -> u32 {
+    var first = low;
+    var end = high;
+    var reach = 1u;
+    while first < end {
+        let middle = first + min(reach - 1u, (end - first) / 2u);
+        if offsets[middle + 1u] <= place {
+            first = middle + 1u;
+            reach *= 2u;
+        } else {
+            end = middle;
+        }
+    }
+    return first;
+}
+
+// Sorts this workgroup's range of a long row. All of its invocations call.
+//
+// Mesa's drivers in software end all loops of an invocation after 65,535 turns together. A range without elements is skipped, so that
+// there are no more windows than elements, and a turn takes four elements: a row has up to 2²⁵.
+fn sort_long(local: u32, tile: u32, row: u32) {
+    let begin = offsets[row];
+    let behind = offsets[row + 1u];
+    let first_tile = begin / ORDER_TILE;
+    let shares = (behind - 1u) / ORDER_TILE - first_tile + 1u;
+    let width = max(div_ceil(order.column_count, shares), ORDER_WINDOW);
+    var low = min(tile - first_tile, div_ceil(order.column_count, width)) * width;
+    let high = min(low + width, order.column_count);
+    while low < high {
+        if local == 0u {
+            atomicStore(&before_window, 0u);
+            atomicStore(&next_window, high);
+        }
+        workgroupBarrier();
+        let window = vec2<u32>(low, min(low + ORDER_WINDOW, high));
+        var taken = Taken(0u, high);
+        for (var i = begin + local; i < behind; i += 1024u) {
+            taken = take(taken, i, behind, window);
+            taken = take(taken, i + 256u, behind, window);
+            taken = take(taken, i + 512u, behind, window);
+            taken = take(taken, i + 768u, behind, window);
+        }
+        atomicAdd(&before_window, taken.before);
+        atomicMin(&next_window, taken.next);
+        workgroupBarrier();
+        let word = local * WINDOW_RUN;
+        var own = 0u;
+        for (var i = word; i < word + WINDOW_RUN; i += 1u) {
+            own += countOneBits(atomicLoad(&window_bits[i]));
+        }
+        let scan = scan_workgroup(local, own);
+        var place = begin + atomicLoad(&before_window) + scan.before;
+        for (var i = word; i < word + WINDOW_RUN; i += 1u) {
+            for (var bits = atomicLoad(&window_bits[i]); bits != 0u; bits &= bits - 1u) {
+                put(place, row, low + i * 32u + firstTrailingBit(bits));
+                place += 1u;
+            }
+            atomicStore(&window_bits[i], 0u);
+        }
+        if local == 0u {
+            window_end = atomicLoad(&next_window);
+        }
+        low = workgroupUniformLoad(&window_end);
+    }
+}
+
+// What an invocation knows of a row.
+struct Taken {
+    before: u32,              // elements before the window
+    next: u32,                // the least element behind it, or the end of the range
+}
+
+// Takes an element, if it is in the row, which ends at `behind`: sets its bit, where it is in the window, from one box to before another.
+fn take(taken: Taken, i: u32, behind: u32, window: vec2<u32>) -> Taken {
+    var now = taken;
+    if i < behind {
+        let other = others[i];
+        if other < window.x {
+            now.before += 1u;
+        } else if other < window.y {
+            atomicOr(&window_bits[(other - window.x) / 32u], 1u << ((other - window.x) % 32u));
+        } else {
+            now.next = min(now.next, other);
+        }
+    }
+    return now;
+}
+
+// Writes an element to its place.
+fn put(place: u32, row: u32, other: u32) {
+    if order.ways == 2u {
+        in_order[place] = other;
+    } else {
+        in_order[2u * place] = row;
+        in_order[2u * place + 1u] = other;
+    }
+}
