@@ -315,8 +315,6 @@ shared_constants! {
     /// must fit `block_hits`, and its pairs 32 bits.
     SMALL_MOST: u32 = 1 << 15;
 
-    // ---- events ----
-
     // ---- canonical order ----
 
     /// Pairs in a row that an invocation counts or scatters. Those of one first box take one atomic.
@@ -336,11 +334,20 @@ shared_constants! {
 
     /// Pairs of a list that a workgroup compares with another list, or of which it lists some.
     EVENT_TILE: u32 = 1024;
+    // ---- events ----
+
     /// Pairs that lie between two places of another list that are looked up beforehand.
     EVENT_SPAN: u32 = 256;
-    /// Pairs that a workgroup counts: a word of 32 for each invocation.
-    EVENT_BLOCK: u32 = 32 * 256;
-    /// Pairs in a row that an invocation of a workgroup of 256 lists.
+    /// Tiles in a row whose counts are summed.
+    EVENT_GROUP: u32 = 64;
+    /// Tiles of the last list in a row whose found pairs a workgroup adds up before it counts them for all: those of a tile mostly lie in
+    /// two.
+    EVENT_NEAR: u32 = 4;
+    /// Words that tell how many events there are of each kind, and whether the step counts.
+    EVENT_TOTALS: u32 = 4;
+    /// Words of the last step in front of the generations.
+    EVENT_GENERATIONS: u32 = 2;
+    /// Pairs in a row that an invocation of a workgroup of 256 finds and lists.
     EVENT_RUN: u32 = EVENT_TILE / 256;
     /// In place of a place in the last list: the last step did not have the pair. In place of a name: it did not have the
     /// box.
@@ -512,9 +519,20 @@ const _: () = {
     assert!(GIANT_GROUP * GIANT_ROW < 1 << (32 - GIANT_GROUP));
     assert!(FRACTION_BITS == 7 && FOOTPRINT_FIRST == 1 << 7 | 1 << 23);
     assert!(LEVEL_SHIFTS[LEVELS as usize - 2] + FRACTION_BITS < 32);
-    assert!(EVENT_TILE.is_multiple_of(256) && EVENT_TILE < 1 << 16 && EVENT_TILE / 32 <= 256 && 32 % EVENT_RUN == 0);
+    assert!(EVENT_TILE.is_multiple_of(256) && EVENT_TILE / 16 <= 256 && 32 % EVENT_RUN == 0);
     assert!(EVENT_RUN == 4);
-    assert!(EVENT_BLOCK == 32 * 256 && EVENT_BLOCK < 1 << 16);
+    assert!(ORDER_TILE.is_multiple_of(256) && ORDER_ROWS.is_multiple_of(256) && ORDER_WINDOW.is_multiple_of(32 * 256));
+    // Turns of loops of one workgroup. A window takes nine, one for each 1,024 elements of its row and one for each element that it has; no
+    // window but the first of a row is without elements. Rows that lie in the tile have no more elements than that. Two rows may begin or
+    // end in it: those of two tiles have up to 2 ORDER_TILE elements in either half, and those of more tiles have smaller ranges.
+    assert!((4 + 1) * ORDER_TILE * 12 + ORDER_TILE < SOFTWARE_TURNS);
+    // Created and persisting pairs of a tile are counted in one word, and the counts of a group's tiles are loaded by as many invocations.
+    assert!(
+        EVENT_TILE < 1 << 16
+            && EVENT_GROUP <= 256
+            && EVENT_TILE / EVENT_SPAN < 256
+            && EVENT_SPAN.is_multiple_of(EVENT_RUN)
+    );
     // The counts of 32 subgroups, with two digits to a word, lie where later the keys of a tile do; or those of 16 subgroups, of
     // larger digits, of which each invocation looks after a word.
     assert!((32 << SHORT_BALLOT_BITS) / 2 <= SORT_TILE);

@@ -229,31 +229,6 @@ twins! {
         pub is_join: u32,
     }
 
-    /// What is known of a step, and of the last one that counted.
-    #[derive(Eq)]
-    #[allow(missing_docs)]
-    pub struct StepCounts {
-        pub last_count: u32,
-        pub generation_count: u32,
-        pub pair_count: u32,
-        pub refused: u32,
-        pub created: u32,
-        pub lost: u32,
-        pub persisting: u32,
-        pub verdict: u32,
-    }
-
-    /// Indirect dispatch sizes of a step.
-    #[derive(Eq)]
-    #[allow(missing_docs)]
-    pub struct StepSizes {
-        pub ends: [u32; 3],
-        pub find: [u32; 3],
-        pub count: [u32; 3],
-        pub list: [u32; 3],
-        pub keep: [u32; 3],
-    }
-
     /// Where the nodes of a tree lie.
     #[derive(Eq)]
     #[allow(missing_docs)]

@@ -1,28 +1,38 @@
-// events_find: where each pair of a step was in the list of the last step, and which pairs of that list were found.
+// events_find: where each pair of a step was in the list of the last step, and which pairs of either list are events.
 //
 // Reads   step_params
-//         step_counts       pair_count, last_count, generation_count
-//         pairs             [pair_count] of the step, in canonical order
-//         last_pairs        [last_count] of the last step, in canonical order
-//         event_ends        of events_ends
-//         names             [box_count] NAMING_WAS: the index that each box had; NAMING_GENERATIONS: its generation; or nothing that is read
-//         last_generations  [generation_count] of the last step that had some; NAMING_GENERATIONS only
-// Writes  before            [pair_count] places in the last list, or EVENT_CREATED, as up to the next multiple of EVENT_RUN
-// Changes found             [last_count] bits, zero at first
-// An invocation per EVENT_RUN pairs. Both lists ascend: unless boxes moved in the array, the pairs of a span lie between its ends. Where
-// little changed, each is as far behind the first end as behind the first pair. Pairs that are not are looked for one after the other,
-// by bisection behind the one before; where boxes moved, in the place behind it first, and then in the whole list.
+//         header       of the list of the step; that of pairs has the same first fields
+//         last_step    pairs of the last step; boxes of the last step that had generations; these generations
+//         pairs        of the step, in canonical order
+//         last_pairs   of the last step, in canonical order
+//         names        [box_count] NAMING_WAS: the index that each box had; NAMING_GENERATIONS: its generation; or nothing that is read
+// Writes  before       places in the last list, or EVENT_CREATED
+// Changes event_marks  zeros, to bits, counts of tiles and sums of groups
+// An invocation per EVENT_RUN pairs. Both lists ascend: unless boxes moved in the array, the pairs of a span lie between the places of its
+// first pair and of the next one's. Where little changed, each is as far behind that place as behind the first pair. Pairs that are not are
+// looked for one after the other, by bisection behind the one before; where boxes moved, in the place behind it first, and then in the whole
+// list.
 // Source: the binary searches of a merge path, Odeh, Green, Mwassi, Shmueli, Birk 2012, Merge path.
 
-@group(0) @binding(0) var<storage, read> step_counts: StepCounts;
-@group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;
-@group(0) @binding(2) var<storage, read> last_pairs: array<vec2<u32>>;
-@group(0) @binding(3) var<storage, read> names: array<u32>;
-@group(0) @binding(4) var<storage, read> last_generations: array<u32>;
-@group(0) @binding(5) var<storage, read> event_ends: array<u32>;
+@group(0) @binding(0) var<uniform> step_params: StepParams;
+@group(0) @binding(1) var<storage, read> header: QueryHeader;
+@group(0) @binding(2) var<storage, read> last_step: array<u32>;
+@group(0) @binding(3) var<storage, read> pairs: array<vec2<u32>>;
+@group(0) @binding(4) var<storage, read> last_pairs: array<vec2<u32>>;
+@group(0) @binding(5) var<storage, read> names: array<u32>;
 @group(0) @binding(6) var<storage, read_write> before: array<u32>;
-@group(0) @binding(7) var<storage, read_write> found: array<atomic<u32>>;
-@group(0) @binding(8) var<uniform> step_params: StepParams;
+@group(0) @binding(7) var<storage, read_write> event_marks: array<atomic<u32>>;
+
+// The first places in the last list whose pairs are not below the first one of each span of the tile; and behind the tile.
+var<workgroup> span_ends: array<u32, EVENT_TILE / EVENT_SPAN + 1u>;
+// The bits of the tile, created and awake; how many they are; and how many pairs of EVENT_NEAR tiles of the last list were found.
+var<workgroup> tile_bits: array<atomic<u32>, EVENT_TILE / 16u>;
+var<workgroup> tile_counts: array<atomic<u32>, 2>;
+var<workgroup> near_found: array<atomic<u32>, EVENT_NEAR>;
+// The first of these tiles.
+var<private> near_tile: u32;
+// Of the invocation's pairs, a bit for each that is created.
+var<private> created: u32;
 
 // Returns whether boxes moved in the array.
 fn is_renamed() -> bool {
@@ -35,8 +45,8 @@ fn name_of(i: u32) -> u32 {
         return names[i];
     }
     var name = i;
-    if step_params.naming == NAMING_GENERATIONS && i < step_counts.generation_count {
-        name = select(EVENT_CREATED, i, last_generations[i] == names[i]);
+    if step_params.naming == NAMING_GENERATIONS && i < last_step[1] {
+        name = select(EVENT_CREATED, i, last_step[EVENT_GENERATIONS + i] == names[i]);
     }
     return name;
 }
@@ -58,18 +68,95 @@ fn events_find(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let first = (group_index(group, groups) * 256u + local) * EVENT_RUN;
-    if first >= step_counts.pair_count {
+    let tile = group_index(group, groups);
+    let lengths = event_step(last_step[0]);
+    // The same for all invocations.
+    if tile >= div_ceil(lengths.pair_count, EVENT_TILE) {
         return;
     }
-    var ends = vec2<u32>(0u, step_counts.last_count);
-    if !is_renamed() {
-        ends = vec2<u32>(event_ends[first / EVENT_SPAN], event_ends[first / EVENT_SPAN + 1u]);
+    if local < EVENT_TILE / 16u {
+        atomicStore(&tile_bits[local], 0u);
     }
-    let count = min(EVENT_RUN, step_counts.pair_count - first);
-    let likely = select(ends.x + first % EVENT_SPAN, first, is_renamed());
+    if local < 2u {
+        atomicStore(&tile_counts[local], 0u);
+    }
+    if local < EVENT_NEAR {
+        atomicStore(&near_found[local], 0u);
+    }
+    if local <= EVENT_TILE / EVENT_SPAN {
+        let begin = tile * EVENT_TILE + local * EVENT_SPAN;
+        span_ends[local] = lengths.last_count;
+        if begin < lengths.pair_count && !is_renamed() {
+            span_ends[local] = first_not_below(pairs[begin], lengths.last_count);
+        }
+    }
+    workgroupBarrier();
+
+    let first = tile * EVENT_TILE + local * EVENT_RUN;
+    if first < lengths.pair_count {
+        let count = min(EVENT_RUN, lengths.pair_count - first);
+        let span = local * EVENT_RUN / EVENT_SPAN;
+        if is_renamed() {
+            near_tile = tile;
+            find(first, first + count, first, vec2<u32>(0u, lengths.last_count));
+        } else {
+            near_tile = span_ends[0] / EVENT_TILE;
+            let ends = vec2<u32>(span_ends[span], span_ends[span + 1u]);
+            find(first, first + count, ends.x + first % EVENT_SPAN, ends);
+        }
+        let persisting = awake(~created & bits_up_to(count), first);
+        atomicOr(&tile_bits[first % EVENT_TILE / 32u], created << (first % 32u));
+        atomicOr(&tile_bits[EVENT_TILE / 32u + first % EVENT_TILE / 32u], persisting << (first % 32u));
+        atomicAdd(&tile_counts[0], countOneBits(created));
+        atomicAdd(&tile_counts[1], countOneBits(persisting));
+    }
+    workgroupBarrier();
+
+    let word = tile * (EVENT_TILE / 32u) + local % (EVENT_TILE / 32u);
+    if local < EVENT_TILE / 16u && word < div_ceil(lengths.pair_count, 32u) {
+        let which = select(EVENT_IS_CREATED, EVENT_IS_AWAKE, local >= EVENT_TILE / 32u);
+        atomicStore(&event_marks[bits_at(which, word)], atomicLoad(&tile_bits[local]));
+    }
+    if local < 2u {
+        add_count(tile, local, atomicLoad(&tile_counts[local]));
+    }
+    if local < EVENT_NEAR {
+        add_count(near_of_group(tile) + local, 2u, atomicLoad(&near_found[local]));
+    }
+}
+
+// Returns the first of the tiles whose found pairs this workgroup adds up itself.
+fn near_of_group(tile: u32) -> u32 {
+    return select(span_ends[0] / EVENT_TILE, tile, is_renamed());
+}
+
+// Adds to a count of a tile, and to the sum of its group.
+fn add_count(tile: u32, which: u32, count: u32) {
+    if count > 0u {
+        atomicAdd(&event_marks[tile_at(tile) + which], count);
+        atomicAdd(&event_marks[group_at(tile / EVENT_GROUP) + which], count);
+    }
+}
+
+// Returns the first place in the last list whose pair is not below this one; `count` where there is none.
+fn first_not_below(pair: vec2<u32>, count: u32) -> u32 {
+    var first = 0u;
+    var end = count;
+    while first < end {
+        let middle = first + (end - first) / 2u;
+        if is_below(last_pairs[middle], pair) {
+            first = middle + 1u;
+        } else {
+            end = middle;
+        }
+    }
+    return first;
+}
+
+// Finds pairs from one place to another between these ends of the last list: those first that follow each other from `likely` on.
+fn find(first: u32, behind: u32, likely: u32, ends: vec2<u32>) {
     var k = 0u;
-    while k < min(count, ends.y - min(likely, ends.y)) && all(last_pairs[likely + k] == named(pairs[first + k])) {
+    while k < min(behind - first, ends.y - min(likely, ends.y)) && all(last_pairs[likely + k] == named(pairs[first + k])) {
         before[first + k] = likely + k;
         k += 1u;
     }
@@ -78,18 +165,47 @@ fn events_find(
     if likely % 32u + k > 32u {
         note_found(likely / 32u + 1u, bits >> (32u - likely % 32u));
     }
-    look_for(first + k, first + count, ends);
-    // They are read four at a time.
-    for (var i = first + count; i < first + EVENT_RUN; i += 1u) {
-        before[i] = EVENT_CREATED;
+    look_for(first + k, behind, ends);
+}
+
+// Takes note of pairs of the last list, 32 from this word on. Each bit is counted once, by the first invocation that sets it.
+fn note_found(word: u32, bits: u32) {
+    if bits != 0u {
+        let fresh = countOneBits(bits & ~atomicOr(&event_marks[bits_at(EVENT_FOUND, word)], bits));
+        let tile = word / (EVENT_TILE / 32u);
+        if tile - near_tile < EVENT_NEAR {
+            atomicAdd(&near_found[tile - near_tile], fresh);
+        } else {
+            add_count(tile, 2u, fresh);
+        }
     }
 }
 
-// Takes note of pairs of the last list, 32 from this word on.
-fn note_found(word: u32, bits: u32) {
-    if bits != 0u {
-        atomicOr(&found[word], bits);
+// Tells whether a box sleeps or is fixed.
+fn rests(i: u32) -> bool {
+    var bit = 0u;
+    if filter_layout.fixed != ABSENT {
+        bit |= bit_of(filter_layout.fixed, i);
     }
+    if filter_layout.sleeping != ABSENT {
+        bit |= bit_of(filter_layout.sleeping, i);
+    }
+    return bit != 0u;
+}
+
+// Returns, of the bits of pairs from this one on, those of pairs that are not at rest.
+fn awake(bits: u32, first: u32) -> u32 {
+    var all = bits;
+    if (filter_layout.fixed & filter_layout.sleeping) != ABSENT {
+        var left = bits;
+        while left != 0u {
+            let pair = pairs[first + firstTrailingBit(left)];
+            let bit = left & (0u - left);
+            all ^= select(0u, bit, rests(pair.x) && rests(pair.y));
+            left ^= bit;
+        }
+    }
+    return all;
 }
 
 // Looks for pairs from one place to another, one after the other, between these ends of the last list.
@@ -117,6 +233,7 @@ fn look_for(first: u32, behind: u32, ends: vec2<u32>) {
             low = select(next, low, is_renamed());
         }
         before[i] = place;
+        created |= u32(place == EVENT_CREATED) << (i % EVENT_RUN);
     }
 }
 

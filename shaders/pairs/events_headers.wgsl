@@ -1,11 +1,12 @@
 // events_headers: how long the lists of events are, for consumers on the GPU.
 //
-// Reads   step_params, step_counts
+// Reads   step_params
+//         event_marks  totals of events_list
 // Writes  header and arguments of the lists of pairs that are created, lost, and persist
 // One invocation.
 
 @group(0) @binding(0) var<uniform> step_params: StepParams;
-@group(0) @binding(1) var<storage, read> step_counts: StepCounts;
+@group(0) @binding(1) var<storage, read> event_marks: array<u32>;
 @group(0) @binding(2) var<storage, read_write> created_header: PairHeader;
 @group(0) @binding(3) var<storage, read_write> lost_header: PairHeader;
 @group(0) @binding(4) var<storage, read_write> persisting_header: PairHeader;
@@ -15,15 +16,15 @@
 
 fn header_of(count: u32) -> PairHeader {
     let unused = array<u32, 3>(0u, 0u, 0u);
-    return PairHeader(count, 0u, step_params.capacity, step_counts.verdict, count, unused);
+    return PairHeader(count, 0u, step_params.capacity, event_marks[3], count, unused);
 }
 
 @compute @workgroup_size(1)
 fn events_headers() {
-    created_header = header_of(step_counts.created);
-    created_arguments = arguments_of(step_counts.created, step_params.vertices_per_pair);
-    lost_header = header_of(step_counts.lost);
-    lost_arguments = arguments_of(step_counts.lost, step_params.vertices_per_pair);
-    persisting_header = header_of(step_counts.persisting);
-    persisting_arguments = arguments_of(step_counts.persisting, step_params.vertices_per_pair);
+    created_header = header_of(event_marks[0]);
+    created_arguments = arguments_of(event_marks[0], step_params.vertices_per_pair);
+    lost_header = header_of(event_marks[2]);
+    lost_arguments = arguments_of(event_marks[2], step_params.vertices_per_pair);
+    persisting_header = header_of(event_marks[1]);
+    persisting_arguments = arguments_of(event_marks[1], step_params.vertices_per_pair);
 }

@@ -1,20 +1,22 @@
 // events_keep: what the next step is compared with.
 //
 // Reads   params, step_params
-//         pairs             [pair_count] of the step
-//         names             [box_count] generations, where step_params.naming says so
-// Changes step_counts       last_count, generation_count
-// Writes  last_pairs        [pair_count]
-//         last_generations  [box_count]
+//         header       of the list of the step
+//         pairs        of the step
+//         names        [box_count] generations, where step_params.naming says so
+//         event_marks  totals of events_list
+// Writes  last_pairs   pairs of the step, where they are others than those of the last one
+// Changes last_step    numbers of pairs and of generations; the generations
 // A workgroup per EVENT_TILE pairs or boxes, one at least.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> step_params: StepParams;
-@group(0) @binding(2) var<storage, read> pairs: array<vec2<u32>>;
-@group(0) @binding(3) var<storage, read> names: array<u32>;
-@group(0) @binding(4) var<storage, read_write> step_counts: StepCounts;
-@group(0) @binding(5) var<storage, read_write> last_pairs: array<vec2<u32>>;
-@group(0) @binding(6) var<storage, read_write> last_generations: array<u32>;
+@group(0) @binding(2) var<storage, read> header: QueryHeader;
+@group(0) @binding(3) var<storage, read> pairs: array<vec2<u32>>;
+@group(0) @binding(4) var<storage, read> names: array<u32>;
+@group(0) @binding(5) var<storage, read> event_marks: array<u32>;
+@group(0) @binding(6) var<storage, read_write> last_pairs: array<vec2<u32>>;
+@group(0) @binding(7) var<storage, read_write> last_step: array<u32>;
 
 @compute @workgroup_size(256)
 fn events_keep(
@@ -22,23 +24,28 @@ fn events_keep(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
+    // A step that does not count leaves the last one as it is.
+    if event_marks[3] != 0u {
+        return;
+    }
     let tile = group_index(group, groups) * EVENT_TILE;
-    let pair_count = step_counts.pair_count;
+    let is_same = event_marks[0] == 0u && event_marks[2] == 0u && step_params.naming != NAMING_WAS;
+    let kept_pairs = select(header.written, 0u, is_same);
     let has_generations = step_params.naming == NAMING_GENERATIONS;
-    let box_count = select(0u, params.box_count, has_generations);
+    let kept_names = select(0u, params.box_count, has_generations);
     for (var k = local; k < EVENT_TILE; k += 256u) {
         let i = tile + k;
-        if i < pair_count {
+        if i < kept_pairs {
             last_pairs[i] = pairs[i];
         }
-        if i < box_count {
-            last_generations[i] = names[i];
+        if i < kept_names {
+            last_step[EVENT_GENERATIONS + i] = names[i];
         }
     }
     if tile + local == 0u {
-        step_counts.last_count = pair_count;
+        last_step[0] = header.written;
         if has_generations {
-            step_counts.generation_count = box_count;
+            last_step[1] = params.box_count;
         }
     }
 }

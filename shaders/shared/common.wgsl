@@ -158,27 +158,6 @@ struct StepParams {
     is_join: u32,             // 1 where the second box of a pair is of a set that stays
 }
 
-// What is known of a step, and of the last one that counted.
-struct StepCounts {
-    last_count: u32,          // pairs of the last step
-    generation_count: u32,    // boxes of the last step that had generations
-    pair_count: u32,          // pairs of this step; 0 where it is refused
-    refused: u32,             // 0, or OVERFLOW_* of the list: the step does not count
-    created: u32,
-    lost: u32,
-    persisting: u32,          // pairs that persist and are not at rest
-    verdict: u32,             // refused, or OVERFLOW_NAMES: the step does not count either
-}
-
-// Indirect dispatch sizes of a step.
-struct StepSizes {
-    ends: array<u32, 3>,
-    find: array<u32, 3>,
-    count: array<u32, 3>,
-    list: array<u32, 3>,
-    keep: array<u32, 3>,
-}
-
 // Where the nodes of a tree lie (tree.wgsl).
 struct TreeShape {
     box_count: u32,

@@ -1,45 +1,41 @@
 //! What began and what ended since the last step: the list of a step compared with the one before, both in canonical order.
 
-use std::mem::offset_of;
-
-use bytemuck::Zeroable;
-
-use crate::constants::{EVENT_BLOCK, EVENT_SPAN};
+use crate::constants::{EVENT_GENERATIONS, EVENT_GROUP, EVENT_TILE, EVENT_TOTALS};
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{self, Kernel, Pass, Source, source};
 use crate::gpu::table::{Row, SIZES, STORAGE, buffer_table};
-use crate::layout::{PairArguments, PairHeader, Params, StepCounts, StepParams, StepSizes};
+use crate::layout::{PairArguments, PairHeader, Params, StepParams};
 use crate::{Error, Pair};
 
-/// The source of `events_begin`.
-pub const BEGIN: Source = source!("pairs/events_begin");
-/// The source of `events_ends`.
-pub const ENDS: Source = source!("pairs/events_ends", "pairs/pair_order");
 /// The source of `events_find`.
-pub const FIND: Source = source!("pairs/events_find", "pairs/pair_order");
-/// The source of `events_count`.
-pub const COUNT: Source =
-    source!("pairs/events_count", "pairs/events_bits", "shared/scan", "filters/by_box"; rows::WGSL);
-/// The source of `events_scan`.
-pub const SCAN: Source = source!("pairs/events_scan", "shared/scan");
-/// The source of `events_headers`.
-pub const HEADERS: Source = source!("pairs/events_headers");
+pub const FIND: Source = source!(
+    "pairs/events_find", "pairs/event_step", "pairs/event_marks", "pairs/pair_order", "filters/by_box";
+    rows::WGSL
+);
 /// The source of `events_list`.
-pub const LIST: Source = source!("pairs/events_list");
+pub const LIST: Source = source!("pairs/events_list", "pairs/event_step", "pairs/event_marks", "shared/scan");
 /// The source of `events_keep`.
 pub const KEEP: Source = source!("pairs/events_keep");
+/// The source of `events_headers`.
+pub const HEADERS: Source = source!("pairs/events_headers");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: [Source; 8] = [BEGIN, ENDS, FIND, COUNT, SCAN, HEADERS, LIST, KEEP];
+pub const KERNELS: [Source; 4] = [FIND, LIST, KEEP, HEADERS];
+
+/// Counts the words of `event_marks` for lists of this many pairs.
+pub fn mark_words(pairs: u64) -> u64 {
+    let tiles = pairs.div_ceil(EVENT_TILE.into());
+    u64::from(EVENT_TOTALS) + 3 * (pairs.div_ceil(32) + tiles + tiles.div_ceil(EVENT_GROUP.into()))
+}
 
 /// The kernels of the stage `events`.
 #[derive(Debug)]
 pub struct EventKernels {
     gpu: Gpu,
     /// Those of [`KERNELS`].
-    kernels: [Kernel; 8],
+    kernels: [Kernel; 4],
     params: Constants<StepParams>,
 }
 
@@ -67,7 +63,7 @@ buffer_table! {
     /// The events of a step.
     pub struct EventLists(room: EventRoom) {
         /// `[pairs]` the place of each pair of the step in the list of the last step, or `EVENT_CREATED`.
-        before: [u32; room.pairs.next_multiple_of(4)], STORAGE;
+        before: [u32; room.pairs], STORAGE;
         /// `[pairs]` those that are created.
         created: [Pair; room.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
         /// `[pairs]` those of the last step that are lost.
@@ -86,14 +82,8 @@ buffer_table! {
         lost_arguments: [PairArguments; 1], SIZES;
         /// For those that persist and are not at rest.
         persisting_arguments: [PairArguments; 1], SIZES;
-        /// `[pairs]` bits: which pairs of the last list were found.
-        found: [u32; room.pairs.div_ceil(32)], STORAGE;
-        /// Of each 32 pairs, which are events of each kind, and how many come before them within their tile.
-        event_words: [[[u32; 4]; 2]; room.pairs.div_ceil(32)], STORAGE;
-        /// Where the pairs of each span begin in the last list; and its end.
-        event_ends: [u32; room.pairs.div_ceil(EVENT_SPAN.into()) + 1], STORAGE;
-        /// A count of each kind for each tile of pairs.
-        event_tiles: [[u32; 4]; room.pairs.div_ceil(EVENT_BLOCK.into())], STORAGE;
+        /// Which pairs of both lists are events, as bits, and how many: see `event_marks.wgsl`.
+        event_marks: [u32; mark_words(room.pairs)], STORAGE;
     }
 }
 
@@ -102,12 +92,8 @@ buffer_table! {
     pub struct LastStep(room: EventRoom) {
         /// `[pairs]` the pairs of the last step, in canonical order.
         last_pairs: [Pair; room.pairs], STORAGE;
-        /// `[generations]` of the last step that had some.
-        last_generations: [u32; room.generations], STORAGE;
-        /// What is known of the last step, and of this one.
-        step_counts: [StepCounts; 1], STORAGE;
-        /// The sizes of dispatches.
-        step_sizes: [StepSizes; 1], SIZES;
+        /// The number of these pairs; the number of boxes of the last step that had generations; and these generations.
+        last_step: [u32; u64::from(EVENT_GENERATIONS) + room.generations], STORAGE;
     }
 }
 
@@ -130,7 +116,7 @@ impl EventBuffers {
     pub fn new(gpu: &Gpu, room: EventRoom) -> Result<Self, Error> {
         let last = LastStep::new(gpu, &room)?;
         let scopes = gpu.open_scopes();
-        last.step_counts.write(gpu, &[StepCounts::zeroed()]);
+        last.last_step.write(gpu, &[0; EVENT_GENERATIONS as usize]);
         scopes.close("events")?;
         Self::with_last(gpu, room, last)
     }
@@ -155,17 +141,13 @@ impl EventBuffers {
 
     /// Records what has to be zero before the pass of a step.
     pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
-        encoder.clear_buffer(self.lists.found.raw(), 0, None);
+        encoder.clear_buffer(self.lists.event_marks.raw(), 0, None);
     }
 
     /// Records the copying of what smaller buffers know of the last step.
     pub fn record_move(&self, encoder: &mut wgpu::CommandEncoder, last: &LastStep) {
         let own = &self.last;
-        let buffers = [
-            (last.last_pairs.raw(), own.last_pairs.raw()),
-            (last.last_generations.raw(), own.last_generations.raw()),
-            (last.step_counts.raw(), own.step_counts.raw()),
-        ];
+        let buffers = [(last.last_pairs.raw(), own.last_pairs.raw()), (last.last_step.raw(), own.last_step.raw())];
         for (from, to) in buffers {
             encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
         }
@@ -203,7 +185,7 @@ impl EventKernels {
     }
 
     /// Records the comparison of the pairs of a step, in canonical order, with those of the last one, whose place they take. `params` are those
-    /// of the search. `naming` is a `NAMING_*`, and `names` has the numbers of all boxes, or is any buffer for `NAMING_INDEX`. `found` was
+    /// of the search. `naming` is a `NAMING_*`, and `names` has the numbers of all boxes, or is any buffer for `NAMING_INDEX`. `event_marks` were
     /// [cleared](EventBuffers::record_clear). There is room for all pairs that the list has room for, and for the generations.
     ///
     /// # Errors
@@ -232,16 +214,14 @@ impl EventKernels {
             ("names", names),
         ];
         let all = [own.into(), filters.bound(), lists.bound(), last.bound()].concat();
-        let sizes = last.step_sizes.raw();
-        let [begin, ends, find, count, scan, headers, list, keep] = &self.kernels;
-        begin.dispatch(pass, 1, &all);
-        ends.dispatch_indirect(pass, sizes, offset_of!(StepSizes, ends), &all);
-        find.dispatch_indirect(pass, sizes, offset_of!(StepSizes, find), &all);
-        count.dispatch_indirect(pass, sizes, offset_of!(StepSizes, count), &all);
-        scan.dispatch(pass, 1, &all);
+        // For as many pairs as fit: workgroups behind the last pair end at once.
+        let tiles = capacity.div_ceil(EVENT_TILE).max(1);
+        let kept = tiles.max((room.generations as u32).div_ceil(EVENT_TILE));
+        let [find, list, keep, headers] = &self.kernels;
+        find.dispatch(pass, tiles, &all);
+        list.dispatch(pass, tiles, &all);
+        keep.dispatch(pass, kept, &all);
         headers.dispatch(pass, 1, &all);
-        list.dispatch_indirect(pass, sizes, offset_of!(StepSizes, list), &all);
-        keep.dispatch_indirect(pass, sizes, offset_of!(StepSizes, keep), &all);
         Ok(())
     }
 }

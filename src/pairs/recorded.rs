@@ -139,7 +139,7 @@ impl RecordedSteps {
             GpuIdentity::Was(numbers) => (NAMING_WAS, bind(numbers, bytes::<u32>(box_count))),
         };
         // Without numbers or boxes, kernels read nothing of the buffer in their place.
-        let names = numbers.unwrap_or_else(|| buffers.lists.event_tiles.all());
+        let names = numbers.unwrap_or_else(|| step.pairs.all());
         let scopes = gpu.open_scopes();
         buffers.record_clear(encoder);
         let mut pass = Pass::begin_timed(gpu, encoder, timer);

@@ -2,14 +2,14 @@
 
 use std::mem::offset_of;
 
+use broadsweep::QueryHeader;
 use broadsweep::internals::constants::{
-    EVENT_BLOCK, EVENT_CREATED, EVENT_SPAN, EVENT_TILE, NAMING_GENERATIONS, NAMING_INDEX, NAMING_WAS,
+    EVENT_CREATED, EVENT_GENERATIONS, EVENT_GROUP, EVENT_TILE, EVENT_TOTALS, NAMING_GENERATIONS, NAMING_INDEX,
+    NAMING_WAS,
 };
 use broadsweep::internals::filters::lists::FilterLists;
 use broadsweep::internals::gpu::kernel::Kernel;
-use broadsweep::internals::layout::{
-    PairArguments, PairHeader, Params, StepCounts, StepParams, StepSizes, dispatch_size,
-};
+use broadsweep::internals::layout::{Dispatches, PairArguments, PairHeader, Params, StepParams, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::events;
 use broadsweep::{Filters, Pair};
@@ -42,7 +42,7 @@ pub fn random_pairs(count: u32, random: &mut Random) -> Vec<Pair> {
 fn lists() -> Vec<Lists> {
     let mut random = Random::new(7);
     let mut all = Vec::new();
-    for n in SIZES.into_iter().chain([EVENT_TILE - 1, EVENT_TILE, EVENT_TILE + 1, 5000, EVENT_BLOCK + 300]) {
+    for n in SIZES.into_iter().chain([EVENT_TILE - 1, EVENT_TILE, EVENT_TILE + 1, 5000, 8500]) {
         let last = random_pairs(n, &mut random);
         let some = random_pairs(n / 8, &mut random);
         let mut alike: Vec<Pair> = last.iter().copied().filter(|_| random.below(8) > 0).chain(some).collect();
@@ -99,10 +99,6 @@ fn rests(filters: &Filters, i: u32) -> bool {
     is(&filters.sleeping) || is(&filters.fixed)
 }
 
-fn words(count: usize) -> usize {
-    count.div_ceil(32)
-}
-
 /// Dispatch sizes, in rows and in columns.
 fn sizes(groups: usize) -> [[u32; 3]; 2] {
     [dispatch_size(groups as u32), in_columns(groups as u32)]
@@ -114,27 +110,41 @@ fn tiles(count: usize) -> usize {
 
 /// Dispatches a kernel by sizes of the caller's.
 fn dispatch(kernel: &Kernel, size: [u32; 3], buffers: &[(&str, broadsweep::wgpu::BindingResource)]) {
-    let sizes = guarded(&[StepSizes { find: size, ..StepSizes::zeroed() }]);
-    run(|pass| kernel.dispatch_indirect(pass, sizes.raw(), offset_of!(StepSizes, find), buffers));
+    let sizes = dispatches(|sizes| sizes.sweep_test = size);
+    run(|pass| kernel.dispatch_indirect(pass, sizes.raw(), offset_of!(Dispatches, sweep_test), buffers));
 }
 
-#[test]
-fn spans_of_a_step_begin_in_the_last_list_where_they_do_in_the_mirror() {
-    let kernel = Kernel::new(gpu(), &events::ENDS);
-    for (number, Lists { pairs, last }) in lists().iter().enumerate() {
-        let expected = mirror::events::ends(pairs, last);
-        let (pair_count, last_count) = (pairs.len() as u32, last.len() as u32);
-        let counts = upload(&[StepCounts { pair_count, last_count, ..StepCounts::zeroed() }]);
-        let (list, last_list, ends) = (upload(pairs), upload(last), poisoned::<u32>(expected.len()));
-        let buffers = [
-            ("step_counts", counts.all()),
-            ("pairs", list.all()),
-            ("last_pairs", last_list.all()),
-            ("event_ends", ends.all()),
-        ];
-        dispatch(&kernel, sizes(expected.len().div_ceil(256))[number % 2], &buffers);
-        assert_eq!(written(&ends), expected, "lists {number}");
+/// Returns the marks that `events_find` leaves for `capacity` pairs, with these totals.
+fn marks_of(
+    capacity: usize,
+    totals: [u32; EVENT_TOTALS as usize],
+    found: &[u32],
+    bits: &[Vec<u32>; 2],
+    tiles: &[[u32; 3]],
+) -> Vec<u32> {
+    let words = capacity.div_ceil(32);
+    let mut marks = totals.to_vec();
+    for bits in [found, &bits[0], &bits[1]] {
+        marks.extend(bits.iter().copied().chain(std::iter::repeat(0)).take(words));
     }
+    let mut tiles = tiles.to_vec();
+    tiles.resize(capacity.div_ceil(EVENT_TILE as usize), [0; 3]);
+    marks.extend(tiles.iter().flatten());
+    for group in tiles.chunks(EVENT_GROUP as usize) {
+        marks.extend((0..3).map(|k| group.iter().map(|tile| tile[k]).sum::<u32>()));
+    }
+    assert_eq!(marks.len() as u64, events::mark_words(capacity as u64));
+    marks
+}
+
+/// Returns the header of a list of this many pairs.
+fn header_of(pairs: usize) -> Buffer<QueryHeader> {
+    upload(&[QueryHeader { written: pairs as u32, count: pairs as u32, ..QueryHeader::zeroed() }])
+}
+
+/// Returns what is known of the last step.
+fn last_step(pair_count: usize, generations: &[u32]) -> Vec<u32> {
+    [&[pair_count as u32, generations.len() as u32], generations].concat()
 }
 
 /// The same lists as pairs of two sets: the first box may have the larger index, or the same.
@@ -166,149 +176,181 @@ fn in_a_join_the_first_box_alone_is_named() {
 }
 
 fn check_find(is_join: bool, lists: &[Lists]) {
-    for (naming, names, then) in names() {
+    for ((naming, names, then), (filters, lists_of_filters)) in names().into_iter().zip(filters().into_iter().cycle()) {
         let kernel = Kernel::new(gpu(), &events::FIND);
-        let (names_now, generations) = (upload(&names), upload(&then));
-        let params = uniform(StepParams { naming, is_join: is_join.into(), ..StepParams::zeroed() });
+        let names_now = upload(&names);
         for (number, Lists { pairs, last }) in lists.iter().enumerate() {
-            let expected = mirror::events::find(pairs, last, is_join, |i| name(naming, &names, &then, i));
-            let counts = StepCounts {
-                pair_count: pairs.len() as u32,
-                last_count: last.len() as u32,
-                generation_count: then.len() as u32,
-                ..StepCounts::zeroed()
-            };
+            let (places, found) = mirror::events::find(pairs, last, is_join, |i| name(naming, &names, &then, i));
+            let (bits, counts) = mirror::events::marks(pairs, &places, &found, |i| rests(&filters, i));
+            // Some more than there are.
+            let capacity = pairs.len().max(last.len()) + number % 40;
+            let params = uniform(StepParams {
+                naming,
+                is_join: is_join.into(),
+                capacity: capacity as u32,
+                ..StepParams::zeroed()
+            });
             let size = sizes(tiles(pairs.len()))[number % 2];
-            let before = poisoned::<u32>(pairs.len().next_multiple_of(4));
-            let found = guarded(&vec![0u32; words(last.len())]);
-            let (counts, list, last_list) = (upload(&[counts]), upload(pairs), upload(last));
-            let ends = upload(&mirror::events::ends(pairs, last));
+            let (before, marks) =
+                (poisoned::<u32>(pairs.len()), guarded(&vec![0; events::mark_words(capacity as u64) as usize]));
+            let (header, list, last_list) = (header_of(pairs.len()), upload(pairs), upload(last));
+            let last_step = upload(&last_step(last.len(), &then));
             let buffers = [
                 ("step_params", params.all()),
-                ("step_counts", counts.all()),
+                ("header", header.all()),
+                ("last_step", last_step.all()),
                 ("pairs", list.all()),
                 ("last_pairs", last_list.all()),
                 ("names", names_now.all()),
-                ("last_generations", generations.all()),
-                ("event_ends", ends.all()),
+                ("filter_layout", lists_of_filters.layout.all()),
+                ("filters", lists_of_filters.words.all()),
                 ("before", before.all()),
-                ("found", found.all()),
+                ("event_marks", marks.all()),
             ];
             dispatch(&kernel, size, &buffers);
-            let (mut places, bits) = expected;
-            places.resize(pairs.len().next_multiple_of(4), EVENT_CREATED);
-            assert!((written(&before), written(&found)) == (places, bits), "lists {number}, naming {naming}");
+            assert!(written(&before) == places, "lists {number}, naming {naming}");
+            assert!(
+                written(&marks) == marks_of(capacity, [0; 4], &found, &bits, &counts),
+                "lists {number}, naming {naming}"
+            );
         }
     }
 }
 
-/// Sums the counts of tiles, and returns what is left of them, of what is known of the step, and the sizes of dispatches.
-fn scanned(naming: u32, tiles: &[[u32; 4]], counts: StepCounts) -> (Vec<[u32; 4]>, StepCounts, StepSizes) {
-    let kernel = Kernel::new(gpu(), &events::SCAN);
-    let params = uniform(Params { box_count: 5 * BOXES, ..Params::zeroed() });
-    let step_params = uniform(StepParams { naming, ..StepParams::zeroed() });
-    let (event_tiles, step_counts, sizes) = (guarded(tiles), guarded(&[counts]), poisoned::<StepSizes>(1));
+#[test]
+fn two_boxes_that_were_one_find_one_place_that_is_counted_once() {
+    // Boxes 0 and 1 are said to have been box 0.
+    let (pairs, last) = ([Pair { a: 0, b: 2 }, Pair { a: 1, b: 2 }], [Pair { a: 0, b: 2 }]);
+    let kernel = Kernel::new(gpu(), &events::FIND);
+    let params = uniform(StepParams { naming: NAMING_WAS, capacity: 2, ..StepParams::zeroed() });
+    let marks = guarded(&vec![0; events::mark_words(2) as usize]);
+    let (header, list, last_list) = (header_of(2), upload(&pairs), upload(&last));
+    let (last_step, names, before) = (upload(&last_step(1, &[])), upload(&[0, 0, 2]), poisoned::<u32>(2));
+    let no_filters = no_filters();
     let buffers = [
-        ("params", params.all()),
-        ("step_params", step_params.all()),
-        ("event_tiles", event_tiles.all()),
-        ("step_counts", step_counts.all()),
-        ("step_sizes", sizes.all()),
+        ("step_params", params.all()),
+        ("header", header.all()),
+        ("last_step", last_step.all()),
+        ("pairs", list.all()),
+        ("last_pairs", last_list.all()),
+        ("names", names.all()),
+        ("filter_layout", no_filters.layout.all()),
+        ("filters", no_filters.words.all()),
+        ("before", before.all()),
+        ("event_marks", marks.all()),
     ];
     run(|pass| kernel.dispatch(pass, 1, &buffers));
-    (written(&event_tiles), written(&step_counts)[0], written(&sizes)[0])
+    assert_eq!(written(&before), [0, 0]);
+    assert_eq!(written(&marks), marks_of(2, [0; 4], &[1], &[vec![0], vec![3]], &[[0, 2, 1]]));
 }
 
-/// Checks what is known of a step with so many events of each kind, and the sizes of what follows.
-fn check_totals(before: StepCounts, total: [u32; 4], found: StepCounts, sizes: StepSizes) {
-    let [created, persisting, lost, _] = total;
-    assert_eq!(found, StepCounts { created, persisting, lost, ..before });
-    let groups = |count: u32| dispatch_size(count.div_ceil(EVENT_TILE));
-    let last_count = if lost == 0 { 0 } else { before.last_count };
-    assert_eq!(sizes.list, groups(before.pair_count.max(last_count)));
-    let is_same = (created, lost) == (0, 0);
-    assert_eq!(sizes.keep, groups(if is_same { 1 } else { before.pair_count.max(1) }));
+/// What `events_list` reads, and what it leaves: totals, and the three lists.
+struct Listed {
+    totals: [u32; 4],
+    lists: [Vec<Pair>; 3],
+}
+
+/// Lists events. `lengths` are those of the three lists.
+fn listed(
+    header: QueryHeader,
+    is_join: bool,
+    pairs: &[Pair],
+    last: &[Pair],
+    capacity: usize,
+    marks: &[u32],
+    lengths: [usize; 3],
+    is_in_columns: bool,
+) -> Listed {
+    let kernel = Kernel::new(gpu(), &events::LIST);
+    let params = uniform(StepParams { is_join: is_join.into(), capacity: capacity as u32, ..StepParams::zeroed() });
+    let (header, last_step) = (upload(&[header]), upload(&last_step(last.len(), &[])));
+    let (list, last_list, event_marks) = (upload(pairs), upload(last), guarded(marks));
+    let out = lengths.map(|length| poisoned::<Pair>(length));
+    let buffers = [
+        ("step_params", params.all()),
+        ("header", header.all()),
+        ("last_step", last_step.all()),
+        ("pairs", list.all()),
+        ("last_pairs", last_list.all()),
+        ("event_marks", event_marks.all()),
+        ("created", out[0].all()),
+        ("persisting", out[1].all()),
+        ("lost", out[2].all()),
+    ];
+    dispatch(&kernel, sizes(tiles(capacity).max(1))[usize::from(is_in_columns)], &buffers);
+    let left = written(&event_marks);
+    let (totals, rest) = left.split_at(EVENT_TOTALS as usize);
+    assert!(rest == &marks[EVENT_TOTALS as usize..]);
+    Listed { totals: totals.try_into().unwrap(), lists: out.each_ref().map(written) }
 }
 
 #[test]
-#[ignore = "long"]
-fn events_are_counted_summed_and_listed_as_by_the_mirror() {
-    for (filters, lists_of_filters) in filters() {
-        let [count, list] = [&events::COUNT, &events::LIST].map(|source| Kernel::new(gpu(), source));
+fn events_are_listed_as_by_the_mirror() {
+    for (filters, _) in filters() {
         for (number, Lists { pairs, last }) in lists().iter().enumerate() {
             let (before, found) = mirror::events::find(pairs, last, false, Some);
-            let (pair_count, last_count) = (pairs.len() as u32, last.len() as u32);
-            let counts_in = StepCounts { pair_count, last_count, ..StepCounts::zeroed() };
-            let length = pairs.len().max(last.len());
-            let side = number % 2;
-
-            let (counts, list_now, last_list) = (upload(&[counts_in]), upload(pairs), upload(last));
-            let mut in_fours = before.clone();
-            in_fours.resize(before.len().next_multiple_of(4), 5);
-            let (before_now, found_now) = (upload(&in_fours), upload(&found));
-            let (event_words, event_tiles) =
-                (poisoned::<[[u32; 4]; 2]>(words(length)), poisoned::<[u32; 4]>(length.div_ceil(EVENT_BLOCK as usize)));
-            let buffers = |event_tiles| {
-                [
-                    ("step_counts", counts.all()),
-                    ("pairs", list_now.all()),
-                    ("last_pairs", last_list.all()),
-                    ("before", before_now.all()),
-                    ("found", found_now.all()),
-                    ("filter_layout", lists_of_filters.layout.all()),
-                    ("filters", lists_of_filters.words.all()),
-                    ("event_words", event_words.all()),
-                    ("event_tiles", event_tiles),
-                ]
-            };
-            dispatch(&count, sizes(length.div_ceil(EVENT_BLOCK as usize))[side], &buffers(event_tiles.all()));
-            let (words, expected) = mirror::events::count(pairs, &before, last_count, &found, |i| rests(&filters, i));
-            assert_eq!(written(&event_words), words, "lists {number}");
-            assert_eq!(written(&event_tiles), expected, "lists {number}");
-
-            let (tiles_found, counts_found, sizes_found) = scanned(NAMING_INDEX, &expected, counts_in);
-            let (sums, total) = mirror::events::scan(&expected);
-            assert_eq!(tiles_found, sums, "lists {number}");
-            let event_tiles = upload(&sums);
-            check_totals(counts_in, total, counts_found, sizes_found);
-
+            let (bits, counts) = mirror::events::marks(pairs, &before, &found, |i| rests(&filters, i));
+            let capacity = pairs.len().max(last.len()) + number % 70;
+            let marks = marks_of(capacity, [0; 4], &found, &bits, &counts);
             let (created, persisting) = mirror::events::list(pairs, &before, |i| rests(&filters, i));
-            let lost_pairs = mirror::events::lost(last, &found);
-            assert_eq!([created.len(), persisting.len(), lost_pairs.len()], [0, 1, 2].map(|k| total[k] as usize));
-            let out = [&created, &persisting, &lost_pairs].map(|pairs: &Vec<Pair>| poisoned::<Pair>(pairs.len()));
-            let mut buffers = buffers(event_tiles.all()).to_vec();
-            buffers.extend([("created", out[0].all()), ("persisting", out[1].all()), ("lost", out[2].all())]);
-            dispatch(&list, sizes(tiles(length))[side], &buffers);
-            assert!(written(&out[0]) == created && written(&out[1]) == persisting, "lists {number}");
-            assert!(written(&out[2]) == lost_pairs, "lists {number}");
+            let expected = [created, persisting, mirror::events::lost(last, &found)];
+            let lengths = expected.each_ref().map(Vec::len);
+            let header = QueryHeader { written: pairs.len() as u32, ..QueryHeader::zeroed() };
+            let Listed { totals, lists } =
+                listed(header, false, pairs, last, capacity, &marks, lengths, number % 2 == 1);
+            assert_eq!(totals[..3], lengths.map(|length| length as u32), "lists {number}");
+            assert!(totals[3] == 0 && lists == expected, "lists {number}");
         }
     }
 }
 
 #[test]
-fn a_step_begins_with_its_list_and_one_that_is_not_whole_is_refused() {
-    let kernel = Kernel::new(gpu(), &events::BEGIN);
-    let params = uniform(StepParams { capacity: 5000, ..StepParams::zeroed() });
-    let last_count = 3 * EVENT_BLOCK + 1;
-    for (overflow, written_pairs, refused) in [(0, 0, 0), (0, 5000, 0), (0, 5001, 1), (1, 10, 1), (2, 0, 2)] {
-        let header = PairHeader { overflow, written: written_pairs, ..PairHeader::zeroed() };
-        let counts = guarded(&[StepCounts { last_count, refused: 7, pair_count: 9, ..StepCounts::zeroed() }]);
-        let (header, sizes) = (upload(&[header]), poisoned::<StepSizes>(1));
-        let buffers = [
-            ("step_params", params.all()),
-            ("header", header.all()),
-            ("step_counts", counts.all()),
-            ("step_sizes", sizes.all()),
-        ];
-        run(|pass| kernel.dispatch(pass, 1, &buffers));
-        let pair_count = if refused == 0 { written_pairs } else { 0 };
-        assert_eq!(written(&counts), [StepCounts { last_count, refused, pair_count, ..StepCounts::zeroed() }]);
-        let sizes = written(&sizes)[0];
-        assert_eq!(sizes.ends, dispatch_size((pair_count.div_ceil(EVENT_SPAN) + 1).div_ceil(256)));
-        assert_eq!(sizes.find, dispatch_size(pair_count.div_ceil(EVENT_TILE)));
-        let both = if refused == 0 { pair_count.max(last_count) } else { 0 };
-        assert_eq!(sizes.count, dispatch_size(both.div_ceil(EVENT_BLOCK)));
+fn places_follow_from_more_groups_of_tiles_than_one() {
+    // Every fifth pair is new, every seventh is gone; of the others, half are at rest.
+    let n = 3 * EVENT_GROUP * EVENT_TILE + 777;
+    let all = |is_there: fn(u32) -> bool| -> Vec<Pair> {
+        (0..n).filter(|i| is_there(*i)).map(|i| Pair { a: i, b: i + 1 }).collect()
+    };
+    let (pairs, last) = (all(|i| i % 7 != 0), all(|i| i % 5 != 0));
+    let (before, found) = mirror::events::find(&pairs, &last, false, Some);
+    let rests = |i: u32| i % 4 < 2;
+    let (bits, counts) = mirror::events::marks(&pairs, &before, &found, rests);
+    let capacity = n as usize;
+    let marks = marks_of(capacity, [0; 4], &found, &bits, &counts);
+    let (created, persisting) = mirror::events::list(&pairs, &before, rests);
+    let expected = [created, persisting, mirror::events::lost(&last, &found)];
+    let header = QueryHeader { written: pairs.len() as u32, ..QueryHeader::zeroed() };
+    let lengths = expected.each_ref().map(Vec::len);
+    let Listed { totals, lists } = listed(header, false, &pairs, &last, capacity, &marks, lengths, false);
+    assert!(lists == expected);
+    assert_eq!(totals[..3], lengths.map(|length| length as u32));
+}
+
+#[test]
+fn a_step_whose_list_is_not_whole_or_whose_names_clash_does_not_count() {
+    let pairs = random_pairs(2000, &mut Random::new(4));
+    let (n, last) = (pairs.len(), &pairs[..1500]);
+    let (before, found) = mirror::events::find(&pairs, last, false, Some);
+    let (bits, mut counts) = mirror::events::marks(&pairs, &before, &found, |_| false);
+    let nothing = || marks_of(n, [0; 4], &[], &[vec![], vec![]], &[]);
+    let whole = QueryHeader { written: n as u32, ..QueryHeader::zeroed() };
+    for (header, is_join, capacity, verdict) in [
+        (QueryHeader { overflow: 1, ..whole }, false, n, 1),
+        (QueryHeader { overflow: 2, written: 0, ..whole }, false, n, 2),
+        (QueryHeader { written: n as u32 + 1, ..whole }, false, n, 1),
+        (QueryHeader { unfinished: 1, written: 0, ..whole }, true, n, 3),
+    ] {
+        let Listed { totals, .. } = listed(header, is_join, &pairs, last, capacity, &nothing(), [0; 3], false);
+        assert_eq!(totals, [0, 0, 0, verdict], "{header:?}");
     }
+    // One place of the last list too few was found.
+    counts[0][2] -= 1;
+    let marks = marks_of(n, [0; 4], &found, &bits, &counts);
+    let Listed { totals, .. } = listed(whole, false, &pairs, last, n, &marks, [0; 3], false);
+    assert_eq!(totals, [0, 0, 0, 4]);
+    // Lists of pairs have no word for queries that are unfinished.
+    let empty = QueryHeader { unfinished: 1, ..QueryHeader::zeroed() };
+    assert_eq!(listed(empty, false, &[], &[], n, &nothing(), [0; 3], false).totals, [0; 4]);
 }
 
 #[test]
@@ -317,13 +359,12 @@ fn headers_tell_how_long_each_list_is() {
     let params = uniform(StepParams { capacity: 5000, vertices_per_pair: 24, ..StepParams::zeroed() });
     // The last one has more vertices than can be counted.
     for (refused, persisting, vertices) in [(0, 257, 24 * 257), (2, 257, 24 * 257), (0, 178_956_971, 4_294_967_280)] {
-        let counts = StepCounts { created: 1, lost: 256, persisting, verdict: refused, ..StepCounts::zeroed() };
-        let counts_now = upload(&[counts]);
+        let totals = upload(&[1, persisting, 256, refused]);
         let headers = [(); 3].map(|()| poisoned::<PairHeader>(1));
         let arguments = [(); 3].map(|()| poisoned::<PairArguments>(1));
         let buffers = [
             ("step_params", params.all()),
-            ("step_counts", counts_now.all()),
+            ("event_marks", totals.all()),
             ("created_header", headers[0].all()),
             ("lost_header", headers[1].all()),
             ("persisting_header", headers[2].all()),
@@ -352,74 +393,47 @@ fn headers_tell_how_long_each_list_is() {
 fn what_the_next_step_needs_is_kept() {
     let kernel = Kernel::new(gpu(), &events::KEEP);
     let mut random = Random::new(5);
-    for (n, naming) in [(0, NAMING_INDEX), (1, NAMING_WAS), (5000, NAMING_INDEX), (500, NAMING_GENERATIONS)] {
+    // As events created, persisting and lost, and why the step does not count.
+    let (changed, same, refused) = ([1, 3, 0, 0], [0, 3, 0, 0], [0, 0, 0, 1]);
+    for (n, naming, totals) in [
+        (0, NAMING_INDEX, [0, 0, 9, 0]),
+        (1, NAMING_WAS, same),
+        (5000, NAMING_INDEX, changed),
+        (5000, NAMING_INDEX, same),
+        (500, NAMING_GENERATIONS, changed),
+        (500, NAMING_GENERATIONS, same),
+        (500, NAMING_GENERATIONS, refused),
+    ] {
         let pairs = random_pairs(n, &mut random);
         let names: Vec<u32> = (0..BOXES).map(|i| i * i).collect();
-        let pair_count = pairs.len() as u32;
-        let before = StepCounts { pair_count, last_count: 77, generation_count: 88, ..StepCounts::zeroed() };
         let params = uniform(Params { box_count: BOXES, ..Params::zeroed() });
         let step_params = uniform(StepParams { naming, ..StepParams::zeroed() });
-        let (counts, list, names_now) = (guarded(&[before]), upload(&pairs), upload(&names));
-        let (last, generations) = (poisoned::<Pair>(pairs.len()), poisoned::<u32>(BOXES as usize));
+        let (header, list, names_now) = (header_of(pairs.len()), upload(&pairs), upload(&names));
+        let marks = upload(&totals);
+        let before = last_step(77, &vec![88; BOXES as usize]);
+        let (last, step) = (poisoned::<Pair>(pairs.len()), guarded(&before));
         let buffers = [
             ("params", params.all()),
             ("step_params", step_params.all()),
+            ("header", header.all()),
             ("pairs", list.all()),
             ("names", names_now.all()),
-            ("step_counts", counts.all()),
+            ("event_marks", marks.all()),
             ("last_pairs", last.all()),
-            ("last_generations", generations.all()),
+            ("last_step", step.all()),
         ];
         dispatch(&kernel, dispatch_size(5), &buffers);
-        let has_generations = naming == NAMING_GENERATIONS;
-        let generation_count = if has_generations { BOXES } else { 88 };
-        assert_eq!(written(&counts), [StepCounts { last_count: pair_count, generation_count, ..before }]);
-        assert_eq!(written(&last), pairs);
-        let kept = written(&generations);
-        assert!(if has_generations { kept == names } else { kept.iter().all(is_poison) });
-    }
-}
-
-#[test]
-fn tiles_of_long_lists_are_summed_as_by_the_mirror() {
-    let mut random = Random::new(9);
-    for tiles in [1, 15, 16, 17, 255, 256, 257, 511, 1234, 5000] {
-        for naming in [NAMING_INDEX, NAMING_GENERATIONS, NAMING_WAS] {
-            let counts: Vec<[u32; 4]> =
-                (0..tiles).map(|_| [200 + random.below(100), random.below(500), random.below(200), 0]).collect();
-            let (sums, total) = mirror::events::scan(&counts);
-            let pair_count = tiles * EVENT_BLOCK - 5;
-            // One pair too many is found of the last list, or none is.
-            for (clash, refused) in [(0, 0), (1, 0), (0, 2)] {
-                let before = StepCounts {
-                    pair_count: if refused == 0 { pair_count } else { 0 },
-                    last_count: pair_count - total[0] + total[2] - clash,
-                    refused,
-                    ..StepCounts::zeroed()
-                };
-                let (tiles_found, after, sizes) = scanned(naming, &counts, before);
-                if clash > 0 || refused > 0 {
-                    let verdict = if refused > 0 { refused } else { 4 };
-                    assert_eq!(after, StepCounts { verdict, ..before });
-                    assert_eq!([sizes.list, sizes.keep], [[0, 1, 1]; 2]);
-                    continue;
-                }
-                assert_eq!(tiles_found, sums, "{tiles} tiles");
-                let [created, persisting, lost, _] = total;
-                assert_eq!(after, StepCounts { created, persisting, lost, ..before });
-                let groups = |count: u32| dispatch_size(count.div_ceil(EVENT_TILE));
-                assert_eq!(sizes.list, groups(pair_count.max(before.last_count)));
-                let names = if naming == NAMING_GENERATIONS { 5 * BOXES } else { 0 };
-                assert_eq!(sizes.keep, groups(pair_count.max(names)));
-            }
+        let mut expected = before;
+        if totals != refused {
+            expected[0] = pairs.len() as u32;
         }
-    }
-    // Nothing has changed: the pairs are kept already, unless boxes have other names now, and so are not the generations.
-    for (naming, kept) in [(NAMING_INDEX, 1), (NAMING_GENERATIONS, 5 * BOXES), (NAMING_WAS, 99 * EVENT_BLOCK)] {
-        let same = StepCounts { pair_count: 99 * EVENT_BLOCK, last_count: 99 * EVENT_BLOCK, ..StepCounts::zeroed() };
-        let (_, after, sizes) = scanned(naming, &vec![[0, EVENT_BLOCK, 0, 0]; 99], same);
-        let groups = |count: u32| dispatch_size(count.div_ceil(EVENT_TILE));
-        assert_eq!((sizes.keep, sizes.list), (groups(kept), groups(99 * EVENT_BLOCK)));
-        assert_eq!(after.persisting, 99 * EVENT_BLOCK);
+        if naming == NAMING_GENERATIONS && totals != refused {
+            expected[1] = BOXES;
+            expected[EVENT_GENERATIONS as usize..].copy_from_slice(&names);
+        }
+        assert_eq!(written(&step), expected);
+        let is_kept = totals != refused && (totals != same || naming == NAMING_WAS);
+        let kept = written(&last);
+        assert!(if is_kept { kept == pairs } else { kept.iter().all(is_poison) });
     }
 }

@@ -1,6 +1,6 @@
 //! Steps that are recorded, and events that stay on the GPU.
 
-use broadsweep::internals::constants::EVENT_BLOCK;
+use broadsweep::internals::constants::{EVENT_GROUP, EVENT_TILE};
 use broadsweep::wgpu::{self, BufferUsages as U};
 use broadsweep::{
     Aabb, BroadPhase, Error, Events, Filters, GpuCount, GpuEvents, GpuIdentity, GpuPairs, Options, Pair, PairArguments,
@@ -213,7 +213,7 @@ fn lists_of_many_tiles_are_compared() {
     for number in 0..2 {
         let frame = Frame::of(Motion::Brisk.boxes(90_000, 2.0, 1, number));
         let expected = canonical(&frame.boxes);
-        assert!(expected.len() > 30 * EVENT_BLOCK as usize);
+        assert!(expected.len() > (3 * EVENT_GROUP * EVENT_TILE) as usize);
         engine.reserve(frame.boxes.len(), expected.len() as u32).unwrap();
         let events = record(&mut engine, &frame).unwrap();
         oracle.check_pairs(&frame, expected, &events, &format!("step {number}"));

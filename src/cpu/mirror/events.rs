@@ -1,13 +1,7 @@
 //! Mirror of `events`: the list of a step compared with the one before.
 
 use crate::Pair;
-use crate::constants::{EVENT_BLOCK, EVENT_CREATED, EVENT_SPAN};
-
-/// Finds where in the list of the last step the pairs of each span begin; and behind them, where it ends.
-pub fn ends(pairs: &[Pair], last_pairs: &[Pair]) -> Vec<u32> {
-    let begin = |span: &[Pair]| last_pairs.partition_point(|last| *last < span[0]) as u32;
-    pairs.chunks(EVENT_SPAN as usize).map(begin).chain([last_pairs.len() as u32]).collect()
-}
+use crate::constants::{EVENT_CREATED, EVENT_TILE};
 
 /// Finds the place of each pair in the list of the last step, or `EVENT_CREATED`, and which pairs of that list were found, as
 /// bits. `name` returns the index that a box had, if it was there. In a join, the second box of a pair is of a set that stays.
@@ -29,44 +23,26 @@ pub fn find(
     (before, found)
 }
 
-/// Tells of each 32 pairs of both lists which are created, persist and are not at rest, and are lost, as bits, and how many of each
-/// come before them within their tile; and counts those of each tile.
-pub fn count(
+/// Tells of each 32 pairs of a step which are created, and which persist and are not at rest, as bits; and counts these of each tile, and those
+/// of the last list that were found.
+pub fn marks(
     pairs: &[Pair],
     before: &[u32],
-    last_count: u32,
     found: &[u32],
     rests: impl Fn(u32) -> bool,
-) -> (Vec<[[u32; 4]; 2]>, Vec<[u32; 4]>) {
-    let length = (pairs.len() as u32).max(last_count);
-    let mut words = vec![[[0; 4]; 2]; length.div_ceil(32) as usize];
+) -> ([Vec<u32>; 2], Vec<[u32; 3]>) {
+    let mut bits = [(); 2].map(|()| vec![0; pairs.len().div_ceil(32)]);
+    let mut tiles = vec![[0; 3]; pairs.len().max(32 * found.len()).div_ceil(EVENT_TILE as usize)];
     for (i, (pair, &place)) in pairs.iter().zip(before).enumerate() {
-        let [created, persisting] = class_of(place, pair, &rests);
-        words[i / 32][0][0] |= u32::from(created) << (i % 32);
-        words[i / 32][0][1] |= u32::from(persisting) << (i % 32);
-    }
-    for place in (0..last_count).filter(|place| !is_found(found, *place)) {
-        words[place as usize / 32][0][2] |= 1 << (place % 32);
-    }
-    let mut counts = vec![[0; 4]; length.div_ceil(EVENT_BLOCK) as usize];
-    for (words, count) in words.chunks_mut(EVENT_BLOCK as usize / 32).zip(&mut counts) {
-        for [bits, ranks] in words {
-            *ranks = *count;
-            count.iter_mut().zip(bits).for_each(|(count, bits)| *count += bits.count_ones());
+        for (k, is) in class_of(place, pair, &rests).into_iter().enumerate() {
+            bits[k][i / 32] |= u32::from(is) << (i % 32);
+            tiles[i / EVENT_TILE as usize][k] += u32::from(is);
         }
     }
-    (words, counts)
-}
-
-/// Sums the counts of the tiles before each tile, and of all.
-pub fn scan(tiles: &[[u32; 4]]) -> (Vec<[u32; 4]>, [u32; 4]) {
-    let mut running = [0; 4];
-    let before = tiles.iter().map(|tile| {
-        let before = running;
-        running.iter_mut().zip(tile).for_each(|(sum, count)| *sum += count);
-        before
-    });
-    (before.collect(), running)
+    for (word, bits) in found.iter().enumerate() {
+        tiles[32 * word / EVENT_TILE as usize][2] += bits.count_ones();
+    }
+    (bits, tiles)
 }
 
 /// Lists the pairs that are created, and those that persist and are not at rest.

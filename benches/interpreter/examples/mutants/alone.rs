@@ -6,10 +6,10 @@ use broadsweep::internals::gpu::kernel::{Kernel, Pass};
 use broadsweep::internals::grid::pca::moment_groups;
 use broadsweep::internals::kernels;
 use broadsweep::internals::layout::{
-    BoundsPartial, Counts, Dispatches, Frame, Moments, PairArguments, PairHeader, Params, Run, SortPass, StepCounts,
-    StepParams, StepSizes, Window, packed_cells,
+    BoundsPartial, Counts, Dispatches, Frame, Moments, PairArguments, PairHeader, Params, Run, SortPass, StepParams,
+    Window, packed_cells,
 };
-use broadsweep::{Aabb, Gpu};
+use broadsweep::{Aabb, Gpu, QueryHeader};
 use bytemuck::{Pod, Zeroable};
 use interpreter::{Compared, Mutation};
 use laboratory::scenes::Kind;
@@ -82,43 +82,41 @@ impl Runs {
         self.gpu.queue().submit([encoder.finish()]);
     }
 
-    /// events_scan: more tiles than invocations. events_begin: lists of every length, where there is room for fewer events than
-    /// pairs.
+    /// events_list: more groups of tiles than one, and lists that do not count.
     fn steps(&self) {
-        for (tiles, naming) in [(1, NAMING_INDEX), (257, NAMING_GENERATIONS), (300, NAMING_WAS), (1234, NAMING_INDEX)] {
-            for created in [0, 3] {
-                let pair_count = tiles * EVENT_BLOCK;
-                let counts =
-                    StepCounts { pair_count, last_count: pair_count - created * tiles, ..StepCounts::zeroed() };
-                let step_params = self.buffer(&[StepParams { naming, ..StepParams::zeroed() }]);
-                let params = self.buffer(&[Params { box_count: 3 * pair_count + 5, ..Params::zeroed() }]);
-                let tiles: Vec<[u32; 4]> = (0..tiles).map(|tile| [created, tile % 700, 0, 0]).collect();
-                let (event_tiles, step_counts) = (self.buffer(&tiles), self.buffer(&[counts]));
-                let sizes = self.output::<StepSizes>(1);
-                let buffers = [
-                    ("params", params.all()),
-                    ("step_params", step_params.all()),
-                    ("event_tiles", event_tiles.all()),
-                    ("step_counts", step_counts.all()),
-                    ("step_sizes", sizes.all()),
-                ];
-                self.dispatch("events_scan", 1, &buffers);
+        for (tiles, clash, overflow) in [(1, 0, 0), (65, 0, 0), (130, 0, 0), (65, 1, 0), (65, 0, 1)] {
+            // All pairs are created, and all of as long a list are lost; or one seems to be found.
+            let capacity = tiles * EVENT_TILE;
+            let written = capacity - 5;
+            let words = capacity / 32;
+            let mut marks = vec![0; EVENT_TOTALS as usize];
+            marks.extend((0..words).map(|_| 0));
+            marks.extend((0..words).map(|word| u32::MAX >> (32 - (written - 32 * word).min(32))));
+            marks.extend((0..words).map(|_| 0));
+            let counts = |tile: u32| [EVENT_TILE.min(written - tile * EVENT_TILE), 0, 0];
+            marks.extend((0..tiles).flat_map(counts));
+            for group in 0..tiles.div_ceil(EVENT_GROUP) {
+                let of_group = (group * EVENT_GROUP..tiles.min((group + 1) * EVENT_GROUP)).map(counts);
+                marks.extend([of_group.map(|counts| counts[0]).sum(), 0, clash]);
             }
-        }
-        for (overflow, written) in [(0, 0), (0, 4999), (0, 5000), (0, 5001), (1, 10), (2, 0), (2, 6000)] {
-            for last_count in [0, 1, EVENT_BLOCK, 3 * EVENT_BLOCK + 1] {
-                let params = self.buffer(&[StepParams { capacity: 5000, ..StepParams::zeroed() }]);
-                let header = self.buffer(&[PairHeader { overflow, written, ..PairHeader::zeroed() }]);
-                let counts = self.buffer(&[StepCounts { last_count, ..StepCounts::zeroed() }]);
-                let sizes = self.output::<StepSizes>(1);
-                let buffers = [
-                    ("step_params", params.all()),
-                    ("header", header.all()),
-                    ("step_counts", counts.all()),
-                    ("step_sizes", sizes.all()),
-                ];
-                self.dispatch("events_begin", 1, &buffers);
-            }
+            let step_params = self.buffer(&[StepParams { capacity, ..StepParams::zeroed() }]);
+            let header = self.buffer(&[QueryHeader { overflow, written, ..QueryHeader::zeroed() }]);
+            let pairs: Vec<[u32; 2]> = (0..capacity).map(|i| [i, i + 1]).collect();
+            let (list, last_list, event_marks) = (self.buffer(&pairs), self.buffer(&pairs), self.buffer(&marks));
+            let last_step = self.buffer(&[written, 0]);
+            let out = [(); 3].map(|()| self.output::<[u32; 2]>(capacity as usize));
+            let buffers = [
+                ("step_params", step_params.all()),
+                ("header", header.all()),
+                ("last_step", last_step.all()),
+                ("pairs", list.all()),
+                ("last_pairs", last_list.all()),
+                ("event_marks", event_marks.all()),
+                ("created", out[0].all()),
+                ("persisting", out[1].all()),
+                ("lost", out[2].all()),
+            ];
+            self.dispatch("events_list", tiles, &buffers);
         }
     }
 

@@ -129,7 +129,6 @@ const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("emit_again", "sure |= (look.is_sure & sure_ones) << at;", ELEMENTS),
     ("emit_again", "*a = Term(", ELEMENTS),
     ("small_test", "*a = Term(", ELEMENTS),
-    ("events_count", "event_words[2u * word] = vec4<u32>(created, persisting, lost, 0u);", ELEMENTS),
     ("tree_bottom", "box_words[to] = loaded.x;", ELEMENTS),
     (
         "tree_bottom",

@@ -1,0 +1,30 @@
+// A step and the last one: shared by the kernels of events, which bind `step_params`, and `header` where they look at the step. `event_marks` has
+// - EVENT_TOTALS words: how many pairs are created, persist and are not at rest, and are lost; and why the step does not count, if so;
+// - bits, a word per 32 pairs: of the last list, those that were found in this step; of this one those that are created; of this one those that
+//   persist and are not at rest;
+// - three counts for each tile of EVENT_TILE pairs: created, persisting and not at rest, found; and the sums of EVENT_GROUP tiles.
+
+// Which bits.
+const EVENT_FOUND = 0u;
+const EVENT_IS_CREATED = 1u;
+const EVENT_IS_AWAKE = 2u;
+
+// Returns the place of the bits of 32 pairs.
+fn bits_at(which: u32, word: u32) -> u32 {
+    return EVENT_TOTALS + which * div_ceil(step_params.capacity, 32u) + word;
+}
+
+// Returns the place of the counts of a tile.
+fn tile_at(tile: u32) -> u32 {
+    return bits_at(3u, 3u * tile);
+}
+
+// Returns the place of the sums of a group of tiles.
+fn group_at(group: u32) -> u32 {
+    return tile_at(div_ceil(step_params.capacity, EVENT_TILE) + group);
+}
+
+// Returns a word in which the first `count` bits are set, or all where there are more.
+fn bits_up_to(count: u32) -> u32 {
+    return select((1u << (count % 32u)) - 1u, 0xffffffffu, count >= 32u);
+}
