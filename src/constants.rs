@@ -190,6 +190,8 @@ shared_constants! {
     KEPT_ANSWERS: u32 = 32;
     /// Invocations that put such a list in order.
     SORTERS: u32 = 8;
+    /// Blocks of 256 queries whose answers are also summed.
+    QUERY_GROUP: u32 = 64;
     /// Stands in the upper half of a number of answers for a list that is longer; answers take the bits below.
     LONG_LIST: u32 = 1 << 16;
     /// In place of the place among the leaves from which a query is resumed: nothing is left of it.
@@ -332,10 +334,10 @@ shared_constants! {
     /// Boxes that have a bit each in workgroup memory.
     ORDER_WINDOW: u32 = 32 * 1024;
 
-    /// Pairs of a list that a workgroup compares with another list, or of which it lists some.
-    EVENT_TILE: u32 = 1024;
     // ---- events ----
 
+    /// Pairs of a list that a workgroup compares with another list, or of which it lists some.
+    EVENT_TILE: u32 = 1024;
     /// Pairs that lie between two places of another list that are looked up beforehand.
     EVENT_SPAN: u32 = 256;
     /// Tiles in a row whose counts are summed.

@@ -283,7 +283,6 @@ const PLACES_WHAT_ANOTHER_FOUND: [&str; 14] = [
     "query_askers",
     "query_left",
     "query_place",
-    "query_scan",
     "query_offset",
     "query_short",
     "query_ends",

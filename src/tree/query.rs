@@ -1,8 +1,9 @@
 //! The stage `query`: what a batch of queries meets in a tree.
 
 use crate::constants::{
-    CAPSULE_PARTS, KEPT_ANSWERS, PLACE_BITS, QUERY_ANY, QUERY_EMITS, QUERY_FILTERS, QUERY_GROUPS, QUERY_LISTS,
-    QUERY_NEXT_ROW, QUERY_RESUMED, QUERY_SHARED, REGION_WORDS, SHARERS, SORTERS, TURNED_PARTS, WALKERS,
+    CAPSULE_PARTS, KEPT_ANSWERS, ORDER_ROWS, ORDER_TILE, PLACE_BITS, QUERY_ANY, QUERY_EMITS, QUERY_FILTERS,
+    QUERY_GROUP, QUERY_GROUPS, QUERY_LISTS, QUERY_NEXT_ROW, QUERY_RESUMED, QUERY_SHARED, REGION_WORDS, SHARERS,
+    SORTERS, TURNED_PARTS, WALKERS,
 };
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
@@ -76,10 +77,8 @@ pub const SPHERE: Source = source!(
 );
 /// The source of `query_place`.
 pub const PLACE: Source = source!("tree/query_place", "shared/scan");
-/// The source of `query_scan`.
-pub const SCAN: Source = source!("tree/query_scan", "shared/scan");
 /// The source of `query_offset`.
-pub const OFFSET: Source = source!("tree/query_offset");
+pub const OFFSET: Source = source!("tree/query_offset", "shared/scan");
 /// The source of `query_short`.
 pub const SHORT: Source = source!("tree/query_short");
 /// The source of `query_askers`.
@@ -108,8 +107,8 @@ pub const TIMES: Source = source!(
 );
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[
-    MOVING, CAPSULE, TURNED, ORDER, ASKERS, FIRST, HITS, NEAR, SQUARES, CROSS, TOUCH, SPHERE, LEFT, PLACE, SCAN,
-    OFFSET, SHORT, TIMES, ENDS,
+    MOVING, CAPSULE, TURNED, ORDER, ASKERS, FIRST, HITS, NEAR, SQUARES, CROSS, TOUCH, SPHERE, LEFT, PLACE, OFFSET,
+    SHORT, TIMES, ENDS,
 ];
 
 /// Counts the words of a query.
@@ -269,6 +268,11 @@ impl QueryRoom {
         Self { lists: queries as u64, short: queries as u64, ..Self::default() }
     }
 
+    /// Returns the blocks of queries whose answers are listed.
+    fn blocks(&self) -> u64 {
+        self.lists.div_ceil(256)
+    }
+
     /// Returns how many answers of each list are kept while they are counted.
     pub fn kept(&self) -> u32 {
         if self.short > 0 { KEPT_ANSWERS } else { 0 }
@@ -290,8 +294,8 @@ buffer_table! {
         states as "query_states": [[u32; 4]; room.ranked], STORAGE;
         /// `[query_count + 1]` where the list of each query begins, and what it leaves for the next dispatch.
         offsets as "answer_offsets": [[u32; 4]; room.lists + 1], STORAGE;
-        /// `[query_count / 256]` answers of each block of queries.
-        blocks as "answer_blocks": [[u32; 2]; room.lists.div_ceil(256)], STORAGE;
+        /// Answers of each group of blocks of queries, and of each block: see `query_place.wgsl`.
+        blocks as "answer_blocks": [[u32; 3]; room.blocks() + room.blocks().div_ceil(QUERY_GROUP.into())], STORAGE;
         /// `[query_count * KEPT_ANSWERS / 2]` the first answers of each list.
         kept as "kept_answers": [[u32; 2]; room.short * u64::from(KEPT_ANSWERS / 2)], STORAGE;
         /// `[capacity]` the answers in the window.
@@ -366,7 +370,8 @@ impl QueryBuffers {
     /// Records the clearing of what kernels add to, before their compute pass.
     pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
         self.query_lists().record_clear(encoder);
-        self.answer_lists().record_clear(encoder);
+        self.answer_order().record_clear(encoder);
+        encoder.clear_buffer(self.blocks.raw(), 0, None);
     }
 }
 
@@ -456,8 +461,8 @@ impl Query {
         };
         kernels.extend([&ORDER].into_iter().chain(others).map(|source| self.kernel(source)));
         if matches!(question, Question::AllHits | Question::Overlaps | Question::SphereOverlaps) {
-            kernels.extend([PLACE, SCAN, OFFSET, SHORT].map(|source| self.kernel(&source)));
-            kernels.extend(self.canonical.kernels().map(Clone::clone));
+            kernels.extend([PLACE, OFFSET, SHORT].map(|source| self.kernel(&source)));
+            kernels.extend(self.canonical.kernels().iter().cloned());
         }
         kernels
     }
@@ -535,8 +540,7 @@ impl Query {
         let blocks = batch.said.query_count.div_ceil(256);
         let bound = [vec![("window", window.all())], batch.bound(buffers)].concat();
         self.kernel(&PLACE).dispatch(pass, blocks, &bound);
-        self.kernel(&SCAN).dispatch(pass, 1, &bound);
-        self.kernel(&OFFSET).dispatch(pass, blocks, &bound);
+        self.kernel(&OFFSET).dispatch(pass, blocks.max(1), &bound);
     }
 
     /// Records the writing of the lists that were kept, in order; of none, where none are.
@@ -575,11 +579,11 @@ impl Query {
             // Workgroups behind the last answer end at once.
             self.kernel(&TIMES).dispatch(pass, (buffers.pairs.len() as u32).div_ceil(256), &bound);
         }
+        Ok(())
     }
 
     /// Records the counting of all boxes that queries meet, or where `QUERY_EMITS` the writing of those in a window whose lists were not
     /// kept; of what the last dispatch left, where the parameters say so.
-        Ok(())
     pub fn record_walk(
         &self,
         pass: &mut Pass,
