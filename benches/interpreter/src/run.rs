@@ -86,17 +86,12 @@ impl<'a> Machine<'a> {
             return 0;
         }
         let count = groups.iter().fold(1, |count: u64, &groups| count.saturating_mul(u64::from(groups)));
-        for i in 0..count {
+        for (i, number) in (0..).zip(self.schedule.order.numbers(count)) {
             if !self.begin_round() {
                 return i;
             }
             self.group = self.first_group + i;
-            self.run(match self.schedule.order {
-                Order::Forward => i,
-                Order::Backward => count - 1 - i,
-                Order::Mixed if i % 2 == 0 => i / 2,
-                Order::Mixed => count - 1 - i / 2,
-            });
+            self.run(number);
         }
         count
     }
@@ -490,8 +485,12 @@ impl<'a> Machine<'a> {
         let mut addresses = self.addresses(at, active);
         let access = self.access_to(global, site, &[0], &addresses);
         self.counts.atomic(&access, to);
-        if self.schedule.order == Order::Backward {
-            addresses.reverse();
+        match self.schedule.order {
+            Order::Forward | Order::Mixed => {}
+            Order::Backward => addresses.reverse(),
+            order @ Order::Random(_) => {
+                addresses = order.numbers(addresses.len() as u64).map(|i| addresses[i as usize]).collect();
+            }
         }
         let wrote = match (to, AtomicKind::of(function)) {
             (None, Some(kind)) => Wrote::Combined(kind),

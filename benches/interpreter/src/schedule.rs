@@ -27,4 +27,30 @@ pub enum Order {
     Backward,
     /// From both ends in turn.
     Mixed,
+    /// Any, by this number.
+    Random(u64),
+}
+
+impl Order {
+    /// Returns numbers below `count` in this order: all of them, each once.
+    pub fn numbers(self, count: u64) -> Box<dyn Iterator<Item = u64>> {
+        match self {
+            Self::Forward => Box::new(0..count),
+            Self::Backward => Box::new((0..count).rev()),
+            Self::Mixed => Box::new((0..count).map(move |i| if i % 2 == 0 { i / 2 } else { count - 1 - i / 2 })),
+            Self::Random(seed) => {
+                let mut numbers: Vec<u64> = (0..count).collect();
+                numbers.sort_by_cached_key(|i| scattered(seed ^ i));
+                Box::new(numbers.into_iter())
+            }
+        }
+    }
+}
+
+/// Returns bits that tell nothing of the number that they come from (splitmix64).
+fn scattered(number: u64) -> u64 {
+    let mut z = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }

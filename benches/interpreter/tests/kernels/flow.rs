@@ -9,7 +9,7 @@ fn every_kind_of_scene_is_exact_and_clean_with_subgroups_of_every_size() {
         let device = device(subgroup, None);
         for (i, kind) in Kind::ALL.into_iter().enumerate() {
             let boxes = kind.generate(400, 3);
-            device.0.set_order([Order::Forward, Order::Backward, Order::Mixed][(i + j) % 3]);
+            device.0.set_order([Order::Forward, Order::Backward, Order::Random(7)][(i + j) % 3]);
             for (k, filters) in [Filters::default(), filters(boxes.len())].into_iter().enumerate() {
                 // Each kind with filters and without, each in half of the sizes.
                 if !is_long() && (i + j + k) % 2 == 1 {
@@ -18,6 +18,31 @@ fn every_kind_of_scene_is_exact_and_clean_with_subgroups_of_every_size() {
                 let context = format!("{} at {subgroup}, filtered: {}", kind.name(), k == 1);
                 check(&device, SWEEP, &boxes, &filters, &context);
             }
+        }
+    }
+}
+
+#[test]
+fn any_order_of_workgroups_and_invocations_gives_the_same_lists() {
+    let (interpreter, gpu) = device(32, None);
+    let orders = [Order::Forward, Order::Backward, Order::Mixed, Order::Random(1), Order::Random(2)];
+    // Several workgroups of each kernel; thousands of giants; rows of pairs that are long.
+    for (kind, n) in [(Kind::Uniform, 9000), (Kind::ThousandGiants, 1500), (Kind::Identical, 700)] {
+        let boxes = kind.generate(n, 3);
+        for (order, filters) in [
+            (PairOrder::Sweep, Filters::default()),
+            (PairOrder::Sweep, filters(n)),
+            (PairOrder::Canonical, Filters::default()),
+        ] {
+            let lists = orders.map(|of_groups| {
+                interpreter.set_order(of_groups);
+                let mut broad_phase = BroadPhase::new(&gpu, Options { order, ..SWEEP }).unwrap();
+                broad_phase.set_filters(filters.clone()).unwrap();
+                broad_phase.find_pairs(&boxes).unwrap().pairs.to_vec()
+            });
+            let context = format!("{} in {order:?}", kind.name());
+            assert_clean(&interpreter.report(), &context);
+            assert!(!lists[0].is_empty() && lists.iter().all(|list| *list == lists[0]), "{context}");
         }
     }
 }
@@ -124,6 +149,7 @@ fn recorded_steps_are_exact_and_clean() {
         let boxes = Kind::Clusters.generate(1100, 2);
         for filters in [Filters::default(), filters(boxes.len())] {
             let context = format!("steps at {subgroup}");
+            interpreter.set_order(Order::Random(subgroup as u64));
             let found = steps::record(&gpu, options, &boxes, &filters, steps::Kind::Compared).unwrap();
             assert_clean(&interpreter.report(), &context);
             assert!(found == steps::expected(&boxes, &filters, steps::Kind::Compared), "{context}");
