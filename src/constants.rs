@@ -319,14 +319,12 @@ shared_constants! {
 
     // ---- canonical order ----
 
-    /// Pairs in a row that an invocation counts or scatters. Those of one first box take one atomic.
-    ORDER_RUN: u32 = 8;
     /// Rows whose sizes a workgroup adds up.
     ORDER_ROWS: u32 = 1024;
     /// Rows of an invocation among these.
     ORDER_ROW_RUN: u32 = ORDER_ROWS / 256;
     /// Elements of rows that a workgroup sorts.
-    ORDER_TILE: u32 = 1024;
+    ORDER_TILE: u32 = 512;
     /// Elements of a row at most, for each of which all others are counted that are smaller.
     ORDER_SHORT: u32 = 256;
     /// The most longer rows that have a part in a tile: two that begin or end outside, and those between.
@@ -526,6 +524,7 @@ const _: () = {
     assert!(ORDER_TILE.is_multiple_of(256) && ORDER_ROWS.is_multiple_of(256) && ORDER_WINDOW.is_multiple_of(32 * 256));
     // Turns of loops of one workgroup. A window takes nine, one for each 1,024 elements of its row and one for each element that it has; no
     // window but the first of a row is without elements. Rows that lie in the tile have no more elements than that. Two rows may begin or
+    assert!(ORDER_TILE == 512);
     // end in it: those of two tiles have up to 2 ORDER_TILE elements in either half, and those of more tiles have smaller ranges.
     assert!((4 + 1) * ORDER_TILE * 12 + ORDER_TILE < SOFTWARE_TURNS);
     // Created and persisting pairs of a tile are counted in one word, and the counts of a group's tiles are loaded by as many invocations.

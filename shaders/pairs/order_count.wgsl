@@ -4,8 +4,7 @@
 //         counts    written
 //         pairs     [written] (a, b), each once, in any order
 // Changes offsets   [row_count + 1] zeros, to the size of row i at place i + 1
-// An invocation per ORDER_RUN pairs. Pairs of one first box that follow each other are counted by one atomic: those of a giant
-// would else all wait for the same word.
+// An invocation per four pairs (order_runs.wgsl).
 // Source: rows by counting, as in a counting sort, Knuth, The Art of Computer Programming 3, 5.2.
 
 @group(0) @binding(0) var<uniform> order: OrderParams;
@@ -19,24 +18,26 @@ fn order_count(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let first = (group_index(group, groups) * 256u + local) * ORDER_RUN;
-    let end = min(first + ORDER_RUN, counts.written);
-    if first >= end {
+    let first = 4u * (group_index(group, groups) * 256u + local);
+    if first >= counts.written {
         return;
     }
-    var row = pairs[first].x;
-    var size = 0u;
-    for (var i = first; i < end; i += 1u) {
-        let pair = pairs[i];
-        if pair.x != row {
-            atomicAdd(&offsets[row + 1u], size);
-            row = pair.x;
-            size = 0u;
-        }
-        size += 1u;
-        if order.ways == 2u {
-            atomicAdd(&offsets[pair.y + 1u], 1u);
-        }
+    let four = four_pairs(first);
+    count(four.rows.x, four.lengths.x, four.begins.x);
+    count(four.rows.y, four.lengths.y, four.begins.y);
+    count(four.rows.z, four.lengths.z, four.begins.z);
+    count(four.rows.w, four.lengths.w, four.begins.w);
+    if order.ways == 2u {
+        count(four.others.x, 1u, four.is_there.x);
+        count(four.others.y, 1u, four.is_there.y);
+        count(four.others.z, 1u, four.is_there.z);
+        count(four.others.w, 1u, four.is_there.w);
     }
-    atomicAdd(&offsets[row + 1u], size);
+}
+
+// Counts elements of a row, if any are there.
+fn count(row: u32, length: u32, is_there: bool) {
+    if is_there {
+        atomicAdd(&offsets[row + 1u], length);
+    }
 }

@@ -5,7 +5,7 @@
 //         pairs     [written] (a, b), each once
 // Changes offsets   [row_count + 1] the begin of row i at place i + 1, to its end: from then on, row i begins at place i
 // Writes  others    [ways * written]
-// An invocation per ORDER_RUN pairs. The order within a row depends on which invocation comes first; order_sort ends that.
+// An invocation per four pairs (order_runs.wgsl). The order within a row depends on which invocation comes first; order_sort ends that.
 
 @group(0) @binding(0) var<uniform> order: OrderParams;
 @group(0) @binding(1) var<storage, read> counts: Counts;
@@ -19,22 +19,49 @@ fn order_scatter(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    var i = (group_index(group, groups) * 256u + local) * ORDER_RUN;
-    let end = min(i + ORDER_RUN, counts.written);
-    while i < end {
-        let row = pairs[i].x;
-        var behind = i + 1u;
-        while behind < end && pairs[behind].x == row {
-            behind += 1u;
-        }
-        var place = atomicAdd(&offsets[row + 1u], behind - i);
-        for (; i < behind; i += 1u) {
-            let other = pairs[i].y;
-            others[place] = other;
-            place += 1u;
-            if order.ways == 2u {
-                others[atomicAdd(&offsets[other + 1u], 1u)] = row;
-            }
-        }
+    let first = 4u * (group_index(group, groups) * 256u + local);
+    if first >= counts.written {
+        return;
     }
+    // All places before the first is used: the atomics need not wait for each other.
+    let four = four_pairs(first);
+    let x = place_of(four.rows.x, four.lengths.x, four.begins.x);
+    let y = place_of(four.rows.y, four.lengths.y, four.begins.y);
+    let z = place_of(four.rows.z, four.lengths.z, four.begins.z);
+    let w = place_of(four.rows.w, four.lengths.w, four.begins.w);
+    var places = vec4<u32>(x, y, z, w);
+    places.y = select(places.x + 1u, places.y, four.begins.y);
+    places.z = select(places.y + 1u, places.z, four.begins.z);
+    places.w = select(places.z + 1u, places.w, four.begins.w);
+    put(places.x, four.others.x, four.is_there.x);
+    put(places.y, four.others.y, four.is_there.y);
+    put(places.z, four.others.z, four.is_there.z);
+    put(places.w, four.others.w, four.is_there.w);
+    if order.ways == 2u {
+        let of_others = vec4<u32>(
+            place_of(four.others.x, 1u, four.is_there.x),
+            place_of(four.others.y, 1u, four.is_there.y),
+            place_of(four.others.z, 1u, four.is_there.z),
+            place_of(four.others.w, 1u, four.is_there.w),
+        );
+        put(of_others.x, four.rows.x, four.is_there.x);
+        put(of_others.y, four.rows.y, four.is_there.y);
+        put(of_others.z, four.rows.z, four.is_there.z);
+        put(of_others.w, four.rows.w, four.is_there.w);
+    }
+}
+
+// Writes an element to its place, if it is there.
+fn put(place: u32, element: u32, is_there: bool) {
+    if is_there {
+        others[place] = element;
+    }
+}
+
+// Takes `length` places of a row, if any are wanted, and returns the first.
+fn place_of(row: u32, length: u32, is_wanted: bool) -> u32 {
+    if !is_wanted {
+        return 0u;
+    }
+    return atomicAdd(&offsets[row + 1u], length);
 }

@@ -6,7 +6,7 @@
 //         tile_rows  of order_rows
 //         others     [ways * written] row by row, each once in its row
 // Writes  in_order   [ways * written] the same, ascending within each row; where ways is 1 with the row in front of each
-// A workgroup per ORDER_TILE elements, of which an invocation has ORDER_TILE / 256 in a row. The place of an element of a short row is the
+// A workgroup per ORDER_TILE elements, of which an invocation has two in a row. The place of an element of a short row is the
 // number of smaller ones. A long row is divided among the workgroups that have a part of it, by ranges of boxes; each sorts its range by a
 // bit for each box, ORDER_WINDOW boxes at a time.
 // Source: rank by counting, Knuth, The Art of Computer Programming 3, 5.2; sorting distinct numbers in a bit map, Bentley 1986,
@@ -19,6 +19,8 @@
 @group(0) @binding(4) var<storage, read> others: array<u32>;
 @group(0) @binding(5) var<storage, read_write> in_order: array<u32>;
 
+// The elements of the tile, and ORDER_SHORT before and behind it.
+var<workgroup> nearby: array<u32, ORDER_TILE + 2u * ORDER_SHORT>;
 // The long rows that have a part in the tile, and how many they are.
 var<workgroup> long_rows: array<u32, ORDER_LONG_ROWS>;
 var<workgroup> long_count: atomic<u32>;
@@ -47,32 +49,28 @@ fn order_sort(
     }
     let first = tile * ORDER_TILE;
     let end = min(first + ORDER_TILE, count);
+    for (var k = local; k < ORDER_TILE + 2u * ORDER_SHORT; k += 256u) {
+        // Before the first element, places are large numbers.
+        let place = first + k - ORDER_SHORT;
+        if place < count {
+            nearby[k] = others[place];
+        }
+    }
     if local == 0u {
         atomicStore(&long_count, 0u);
     }
     workgroupBarrier();
 
-    var row = tile_rows[tile];
-    var last_row = order.row_count - 1u;
-    if end < count {
-        last_row = tile_rows[tile + 1u];
-    }
-    for (var k = 0u; k < ORDER_TILE / 256u; k += 1u) {
-        let place = first + local * (ORDER_TILE / 256u) + k;
-        if place < end {
-            row = row_of(place, row, last_row);
-            let begin = offsets[row];
-            let behind = offsets[row + 1u];
-            if behind - begin <= ORDER_SHORT {
-                let own = others[place];
-                var sorted = begin;
-                for (var i = begin; i < behind; i += 1u) {
-                    sorted += u32(others[i] < own);
-                }
-                put(sorted, row, own);
-            } else if place == max(begin, first) {
-                long_rows[atomicAdd(&long_count, 1u)] = row;
-            }
+    let place = first + 2u * local;
+    if place < end {
+        var last_row = order.row_count - 1u;
+        if end < count {
+            last_row = tile_rows[tile + 1u];
+        }
+        let row = row_of(place, tile_rows[tile], last_row, 0u);
+        sort_short(first, place, row);
+        if place + 1u < end {
+            sort_short(first, place + 1u, row_of(place + 1u, row, last_row, 1u));
         }
     }
 
@@ -89,21 +87,40 @@ fn order_sort(
     }
 }
 
-// Returns the row of an element, from these rows. Those that follow closely are found first.
-fn row_of(place: u32, low: u32, high: u32) -> u32 {
+// Returns the row of an element, from these rows. With a `reach` of 1, those that follow closely are found first; 0 is no limit.
+fn row_of(place: u32, low: u32, high: u32, reach: u32) -> u32 {
     var first = low;
     var end = high;
-    var reach = 1u;
+    var most = reach;
     while first < end {
-        let middle = first + min(reach - 1u, (end - first) / 2u);
+        let middle = first + min(most - 1u, (end - first) / 2u);
         if offsets[middle + 1u] <= place {
             first = middle + 1u;
-            reach *= 2u;
+            most *= 2u;
         } else {
             end = middle;
         }
     }
     return first;
+}
+
+// Writes an element of a short row of the tile from `first` on to its place. Takes note of a long row, at its first element in the tile.
+fn sort_short(first: u32, place: u32, row: u32) {
+    let begin = offsets[row];
+    let behind = offsets[row + 1u];
+    if behind - begin > ORDER_SHORT {
+        if place == max(begin, first) {
+            long_rows[atomicAdd(&long_count, 1u)] = row;
+        }
+        return;
+    }
+    let base = ORDER_SHORT - first;
+    let own = nearby[place + base];
+    var sorted = begin;
+    for (var i = begin; i < behind; i += 1u) {
+        sorted += u32(nearby[i + base] < own);
+    }
+    put(sorted, row, own);
 }
 
 // Sorts this workgroup's range of a long row. All of its invocations call.

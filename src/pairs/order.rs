@@ -1,7 +1,7 @@
 //! Canonical order: pairs row by row, a row for each first box, in order within each row. Also the neighbours of boxes, with a row
 //! for each box.
 
-use crate::constants::{ORDER_ROWS, ORDER_RUN, ORDER_TILE};
+use crate::constants::{ORDER_ROWS, ORDER_TILE};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
@@ -10,13 +10,13 @@ use crate::layout::{Counts, OrderParams};
 use crate::{Error, Pair};
 
 /// The source of `order_count`.
-pub const COUNT: Source = source!("pairs/order_count");
+pub const COUNT: Source = source!("pairs/order_count", "pairs/order_runs");
 /// The source of `order_sums`.
 pub const SUMS: Source = source!("pairs/order_sums", "shared/scan");
 /// The source of `order_rows`.
 pub const ROWS: Source = source!("pairs/order_rows", "shared/scan");
 /// The source of `order_scatter`.
-pub const SCATTER: Source = source!("pairs/order_scatter");
+pub const SCATTER: Source = source!("pairs/order_scatter", "pairs/order_runs");
 /// The source of `order_sort`.
 pub const SORT: Source = source!("pairs/order_sort", "shared/scan");
 /// The kernels of the stage, in the order in which they run.
@@ -124,7 +124,7 @@ impl Order {
         let all = [own.into(), buffers.bound()].concat();
         // For as many pairs as fit: workgroups behind the last pair end at once.
         let capacity = pairs.len() as u32;
-        let of_pairs = capacity.div_ceil(256 * ORDER_RUN);
+        let of_pairs = capacity.div_ceil(4 * 256);
         let of_rows = params.row_count.div_ceil(ORDER_ROWS);
         let of_elements = (params.ways * capacity).div_ceil(ORDER_TILE);
         let [count, sums, rows, scatter, sort] = &self.kernels;

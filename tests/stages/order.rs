@@ -5,7 +5,7 @@ use std::mem::offset_of;
 use std::sync::LazyLock;
 
 use broadsweep::Pair;
-use broadsweep::internals::constants::{ORDER_ROWS, ORDER_RUN, ORDER_SHORT, ORDER_TILE, ORDER_WINDOW};
+use broadsweep::internals::constants::{ORDER_ROWS, ORDER_SHORT, ORDER_TILE, ORDER_WINDOW};
 use broadsweep::internals::gpu::kernel::Kernel;
 use broadsweep::internals::layout::{Counts, OrderParams, dispatch_size};
 use broadsweep::internals::mirror;
@@ -160,7 +160,7 @@ fn every_kernel_writes_what_its_mirror_writes() {
                     run(|pass| kernel.dispatch_indirect(pass, sizes.raw(), at, &all));
                 };
                 let [count, sums, places, scatter, sort] = &kernels;
-                let of_pairs = (pairs.len() as u32).div_ceil(256 * ORDER_RUN);
+                let of_pairs = (pairs.len() as u32).div_ceil(4 * 256);
                 let mut offsets = vec![0; rows as usize + 1];
                 dispatch(count, of_pairs);
                 mirror::order::count(&pairs, ways, &mut offsets);

@@ -1,0 +1,28 @@
+// Four pairs in a row: shared by order_count and order_scatter, which bind counts and pairs. Pairs of one first box that follow each other
+// take one atomic: those of a giant would else all wait for the same word.
+
+struct FourPairs {
+    rows: vec4<u32>,          // the first boxes
+    others: vec4<u32>,        // the second boxes
+    is_there: vec4<bool>,
+    begins: vec4<bool>,       // whether a pair is there and has another first box than the one before it
+    lengths: vec4<u32>,       // pairs of the same first box from this one on, one after the other
+}
+
+// Returns the pairs from this one on, which is there.
+fn four_pairs(first: u32) -> FourPairs {
+    let last = counts.written - 1u;
+    let a = pairs[first];
+    let b = pairs[min(first + 1u, last)];
+    let c = pairs[min(first + 2u, last)];
+    let d = pairs[min(first + 3u, last)];
+    let rows = vec4<u32>(a.x, b.x, c.x, d.x);
+    let is_there = vec4<u32>(0u, 1u, 2u, 3u) <= vec4<u32>(last - first);
+    let goes_on = (rows.yzw == rows.xyz) & is_there.yzw;
+    var lengths = vec4<u32>(1u);
+    lengths.z += select(0u, lengths.w, goes_on.z);
+    lengths.y += select(0u, lengths.z, goes_on.y);
+    lengths.x += select(0u, lengths.y, goes_on.x);
+    let begins = is_there & !vec4<bool>(false, goes_on);
+    return FourPairs(rows, vec4<u32>(a.y, b.y, c.y, d.y), is_there, begins, lengths);
+}
