@@ -254,6 +254,8 @@ shared_constants! {
 
     // ---- sweep, giants, emit ----
 
+    /// Giants lie behind the entries, from a multiple of this on: buffers are bound from multiples of 256 bytes on.
+    ENTRY_ALIGNMENT: u32 = 64;
     /// Entries from one that has a base on the path to the next.
     ENTRY_STRIDE: u32 = 8;
     /// Entries per section of the path, which is a workgroup of `rank_ends`. Its quads are counted in 64 bits.
@@ -522,9 +524,9 @@ const _: () = {
     assert!(EVENT_TILE.is_multiple_of(256) && EVENT_TILE / 16 <= 256 && 32 % EVENT_RUN == 0);
     assert!(EVENT_RUN == 4);
     assert!(ORDER_TILE.is_multiple_of(256) && ORDER_ROWS.is_multiple_of(256) && ORDER_WINDOW.is_multiple_of(32 * 256));
+    assert!(ORDER_TILE == 512);
     // Turns of loops of one workgroup. A window takes nine, one for each 1,024 elements of its row and one for each element that it has; no
     // window but the first of a row is without elements. Rows that lie in the tile have no more elements than that. Two rows may begin or
-    assert!(ORDER_TILE == 512);
     // end in it: those of two tiles have up to 2 ORDER_TILE elements in either half, and those of more tiles have smaller ranges.
     assert!((4 + 1) * ORDER_TILE * 12 + ORDER_TILE < SOFTWARE_TURNS);
     // Created and persisting pairs of a tile are counted in one word, and the counts of a group's tiles are loaded by as many invocations.

@@ -9,7 +9,7 @@
 //                        box's first along u / v, ENTRY_LAST_U / ENTRY_LAST_V where it is the last
 //         giants         [giant_count] box indices, ascending
 //         counts         level, entry_count, giant_count, invalid_count, tiles and blocks of giants; first_invalid, ascending
-//         giant_sizes    of giants_test and emit_giants
+//         giant_sizes    of giants_test
 // Changes box_ends       [box_count], of bin_count: where cells are merged, the footprints become those in merged cells
 // Entries come in the order of boxes, those of one box by rows of cells. Each invocation writes those of its boxes,
 // unless a box of the block is in many cells: then the block's entries are dealt out evenly over the workgroup, so that

@@ -1,11 +1,13 @@
-// emit_again: finds the pairs of the tiles whose runs were not kept again, and writes those that lie in the window.
+// emit_again: finds pairs that were only counted again, and writes those that lie in the window: pairs of giants, and of the tiles of the sweep
+// whose runs were not kept.
 //
-// Reads   params, window, boxes, counts, entries, stretches, footprints, path_bases, as sweep_test
+// Reads   params, window, boxes, counts, entries, stretches, footprints, path_bases, as giants_test and sweep_test
 //         block_hits     [HIT_SUMS] sums, then [giant_blocks + sweep_blocks] pairs of each block
-// Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path
-// Apart from emit_sweep, which would keep the registers of a walk for what is rare. Not dispatched where all runs were
-// kept. One workgroup per block: it goes through the tiles from the last one back, so that it need not know
-// how many pairs the kept tiles before them have.
+// Writes  pairs          [window.capacity] (a, b), a < b: of giants tile by tile and in it by rows, before all of emit_sweep; then in the order
+//                        of the path
+// Apart from emit_sweep, which would keep the registers of a walk for what is rare. No workgroup for the sweep where all its runs were
+// kept. One workgroup per block, those of giants first. One of the sweep goes through the tiles from the last one back, so that it need not
+// know how many pairs the kept tiles before them have.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;
@@ -24,11 +26,17 @@ fn emit_again(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let block = group_index(group, groups);
-    if block >= counts.sweep_blocks {
-        return;
+    let at_block = group_index(group, groups);
+    if at_block < counts.giant_blocks {
+        list_giants(at_block, local);
+    } else if at_block < counts.giant_blocks + counts.sweep_blocks {
+        list_again(at_block, local);
     }
-    let at_block = counts.giant_blocks + block;
+}
+
+// Writes the pairs of a block of the sweep. All invocations of the workgroup have to call.
+fn list_again(at_block: u32, local: u32) {
+    let block = at_block - counts.giant_blocks;
     let start = pairs_before(at_block, local);
     if !meets_window(start, hits_of(at_block)) {
         return;

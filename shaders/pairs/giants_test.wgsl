@@ -2,7 +2,7 @@
 //
 // Reads   params
 //         boxes       [box_count * 3] bits of f32, two at a time
-//         entries     [entry_count], giants [giant_count]
+//         entries     [entry_count], and behind them the giants (giants_walk.wgsl)
 // Changes path_bases  quads of groups of sections to those before each group (path.wgsl)
 //         counts      reads what bin_scatter wrote; writes candidates, refused, and tiles and blocks of the sweep
 // Writes  block_hits  [HIT_SUMS] sums, added to zeros, then [giant_blocks] the pairs of each block (hit_count.wgsl)
@@ -14,10 +14,9 @@
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read_write> counts: Counts;
 @group(0) @binding(3) var<storage, read> entries: array<u32>;
-@group(0) @binding(4) var<storage, read> giants: array<u32>;
-@group(0) @binding(5) var<storage, read_write> path_bases: array<vec2<u32>>;
-@group(0) @binding(6) var<storage, read_write> block_hits: array<atomic<u32>>;
-@group(0) @binding(7) var<storage, read_write> dispatches: Dispatches;
+@group(0) @binding(4) var<storage, read_write> path_bases: array<vec2<u32>>;
+@group(0) @binding(5) var<storage, read_write> block_hits: array<atomic<u32>>;
+@group(0) @binding(6) var<storage, read_write> dispatches: Dispatches;
 
 // The fields of `counts` that the workgroup reads.
 struct Giants {

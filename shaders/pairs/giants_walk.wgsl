@@ -1,9 +1,14 @@
 // Giants against all boxes: groups of GIANT_GROUP giants against rows of boxes that lie near each other, GIANT_ROW entries in a row in
 // sorted order, and behind them GIANT_ROW giants in a row. A tile is a group and 256 rows, one for each invocation. Giants that do not meet
-// the bounds of a row are not tested against its boxes. Shared by giants_test and emit_giants, which bind boxes, counts, entries
-// and giants.
+// the bounds of a row are not tested against its boxes. Shared by giants_test and emit_again, which bind params, boxes, counts and
+// entries, behind which the giants lie.
 // Sources: ODE's hash space, where what is too large for its cells has a list of its own and is tested against all; joins
 // that prune both sides by bounds, Brinkhoff, Kriegel and Seeger 1993, Efficient processing of spatial joins using R-trees.
+
+// Returns giant k, in the order of the boxes.
+fn giant_at(k: u32) -> u32 {
+    return entries[div_ceil(params.entry_capacity, ENTRY_ALIGNMENT) * ENTRY_ALIGNMENT + k];
+}
 
 // A box of a row.
 struct Item {
@@ -30,7 +35,7 @@ fn item_of(row: u32, k: u32) -> Item {
         return Item(entry & ENTRY_BOX, at < counts.entry_count && (entry & first) == first);
     }
     let at = (row - entry_rows) * GIANT_ROW + k;
-    return Item(giants[min(at, counts.giant_count - 1u)], at < counts.giant_count);
+    return Item(giant_at(min(at, counts.giant_count - 1u)), at < counts.giant_count);
 }
 
 // Bounds of nothing, ordered.
@@ -51,7 +56,7 @@ fn giants_near(first: u32, bounds: OrderedBox) -> u32 {
     let there = ALL_OF_GROUP >> (GIANT_GROUP - min(counts.giant_count - first, GIANT_GROUP));
     for (var left = there; left != 0u; left &= left - 1u) {
         let k = firstTrailingBit(left);
-        near |= select(0u, 1u << k, overlap(ordered_box(giants[first + k]), bounds));
+        near |= select(0u, 1u << k, overlap(ordered_box(giant_at(first + k)), bounds));
     }
     if IS_FILTERED {
         near = without_half_spaces_apart(first, near, bounds);
@@ -66,12 +71,12 @@ fn without_half_spaces_apart(first: u32, among: u32, bounds: OrderedBox) -> u32 
     let high = bitcast<vec3<u32>>(ordered(bitcast<vec3<u32>>(bounds.max)));
     var near = among;
     // Half-spaces ascend by box as giants do: between two giants there are at most as many of them as boxes.
-    var before = giants[first];
+    var before = giant_at(first);
     let count = select(0u, filter_layout.half_space_count, among != 0u);
     var nth = half_space_between(before, 0u, count);
     for (var left = select(0u, among, count != 0u); left != 0u; left &= left - 1u) {
         let k = firstTrailingBit(left);
-        let giant = giants[first + k];
+        let giant = giant_at(first + k);
         nth = half_space_between(giant, nth, min(nth + giant - before + 1u, count));
         before = giant;
         if bit_of(filter_layout.half_space_bits, giant) == 1u {
@@ -95,7 +100,7 @@ fn meeting_of(tile: u32, local: u32, near: u32) -> Meeting {
     let first_giant = tile / row_tiles * GIANT_GROUP;
     var bounds = NO_BOUNDS;
     for (var left = near; left != 0u; left &= left - 1u) {
-        bounds = around(bounds, ordered_box(giants[first_giant + firstTrailingBit(left)]));
+        bounds = around(bounds, ordered_box(giant_at(first_giant + firstTrailingBit(left))));
     }
     return Meeting(first_giant, tile % row_tiles * 256u + local, near, bounds);
 }
@@ -125,13 +130,13 @@ fn giants_met(item: Item, meeting: Meeting) -> u32 {
     var met = 0u;
     let may_meet = item.is_there & overlap(meeting.bounds, own);
     for (var left = select(0u, meeting.near, may_meet); left != 0u; left &= left - 1u) {
-        let giant = giants[meeting.first_giant + firstTrailingBit(left)];
+        let giant = giant_at(meeting.first_giant + firstTrailingBit(left));
         let is_first = !is_giant | (giant < item.index);
         met |= select(0u, left & (0u - left), overlap(ordered_box(giant), own) & is_first);
     }
     if IS_FILTERED {
         for (var left = met; left != 0u; left &= left - 1u) {
-            if !keeps(giants[meeting.first_giant + firstTrailingBit(left)], item.index) {
+            if !keeps(giant_at(meeting.first_giant + firstTrailingBit(left)), item.index) {
                 met &= ~(left & (0u - left));
             }
         }

@@ -63,6 +63,7 @@ fn divide_path(local: u32, entry_count: u32, giant_count: u32) {
         dispatches.sweep_test = dispatch_size(blocks);
         // One writes the header, whether there are blocks or not.
         dispatches.emit_sweep = dispatch_size(max(blocks, 1u));
-        dispatches.emit_again = dispatch_size(select(blocks, 0u, tiles <= params.tile_capacity));
+        let again = counts.giant_blocks + select(blocks, 0u, tiles <= params.tile_capacity);
+        dispatches.emit_again = dispatch_size(select(again, 0u, refused));
     }
 }

@@ -112,6 +112,21 @@ impl<T: Pod> Buffer<T> {
         self.raw().as_entire_binding()
     }
 
+    /// Returns the elements before number `end`, to bind: the whole buffer, where it has no more.
+    pub fn up_to(&self, end: u64) -> wgpu::BindingResource<'_> {
+        self.part(0, Some((end * size_of::<T>() as u64).min(self.raw().size())))
+    }
+
+    /// Returns the elements from number `first` on, to bind. They begin at a multiple of 256 bytes.
+    pub fn from(&self, first: u64) -> wgpu::BindingResource<'_> {
+        self.part(first * size_of::<T>() as u64, None)
+    }
+
+    fn part(&self, offset: u64, size: Option<u64>) -> wgpu::BindingResource<'_> {
+        let size = size.and_then(std::num::NonZeroU64::new);
+        wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer: self.raw(), offset, size })
+    }
+
     /// Writes `values` at the start, before the next submission runs.
     pub fn write(&self, gpu: &Gpu, values: &[T]) {
         self.write_at(gpu, 0, values);

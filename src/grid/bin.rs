@@ -132,17 +132,17 @@ impl Bin {
         frame: &Buffer<Frame>,
         bins: &Bins,
         counts: &Buffer<Counts>,
-        (keys, entries): (&Buffer<u32>, &Buffer<u32>),
-        giants: &Buffer<u32>,
+        (keys, entries): (wgpu::BindingResource, wgpu::BindingResource),
+        giants: wgpu::BindingResource,
         giant_sizes: &Buffer<[u32; 3]>,
     ) {
         let own = vec![
             ("params", params.all()),
             ("frame", frame.all()),
             ("counts", counts.all()),
-            ("keys", keys.all()),
-            ("entries", entries.all()),
-            ("giants", giants.all()),
+            ("keys", keys),
+            ("entries", entries),
+            ("giants", giants),
             ("giant_sizes", giant_sizes.all()),
         ];
         let buffers = [own, bins.bound()].concat();

@@ -67,7 +67,7 @@ buffer_table! {
         counts: [Counts; 1], CONSTANT;
         /// Sizes of indirect dispatches of the stages of the pairs.
         dispatches: [Dispatches; 1], SIZES;
-        /// Those of the kernels of giants, apart since one of them writes the others.
+        /// That of `giants_test`, apart since it writes the others.
         giant_sizes: [[u32; 3]; 1], SIZES;
     }
 }
@@ -75,12 +75,11 @@ buffer_table! {
 buffer_table! {
     /// The entries, sorted by cell and start, and the giants.
     pub struct Entries(room: GridRoom) {
-        /// `[giant_count]` boxes that are in no cells, ascending.
-        giants: [u32; room.boxes], STORAGE;
         /// `[entry_count]` cell and start of each entry, ascending.
         keys: [u32; room.entries], STORAGE;
-        /// `[entry_count]` box and flags of each entry, in the order of the keys; equal keys by box.
-        entries: [u32; room.entries], STORAGE;
+        /// `[entry_count]` box and flags of each entry, in the order of the keys; equal keys by box. Behind all that fit, `[giant_count]`
+        /// boxes that are in no cells, ascending.
+        entries: [u32; first_giant(room.entries) + room.boxes.max(1)], STORAGE;
         /// Scratch of the sort.
         other_keys: [u32; room.entries], STORAGE;
         /// Scratch of the sort.
@@ -168,13 +167,20 @@ impl Grid {
             bin.record_worlds(pass, box_count, params, boxes.clone(), lists, frame, world_cells);
         }
         bin.record_count(pass, box_count, block_sizes, params, boxes, lists, frame, world_cells, bins);
-        let (start, giants) = (sort.start(sorted, key_bits), &self.entries.giants);
-        bin.record_scatter(pass, box_count, block_sizes, params, frame, bins, counts, start, giants, giant_sizes);
+        let first_giant = first_giant(entry_capacity.into());
+        let (keys, entries) = sort.start(sorted, key_bits);
+        let (lists, giants) = ((keys.all(), entries.up_to(first_giant)), self.entries.entries.from(first_giant));
+        bin.record_scatter(pass, box_count, block_sizes, params, frame, bins, counts, lists, giants, giant_sizes);
         sort.record_entries(pass, counts, entry_capacity, sorted, key_bits);
         let build = Build(BUILDS.fetch_add(1, Ordering::Relaxed));
         self.build = Some(build);
         Ok(build)
     }
+}
+
+/// Returns where giants begin behind this many entries. Entries have something to bind also where there are no boxes.
+fn first_giant(entry_capacity: u64) -> u64 {
+    entry_capacity.max(1).next_multiple_of(ENTRY_ALIGNMENT.into())
 }
 
 impl Entries {

@@ -18,17 +18,10 @@ pub const SWEEP: Source =
 /// The source of `emit_again`.
 pub const AGAIN: Source = filtered!(
     "pairs/emit_again",
+    "pairs/giants_list",
+    "pairs/giants_walk",
     "pairs/sweep_walk",
     "pairs/path",
-    "shared/boxes",
-    "pairs/emit_window",
-    "pairs/hit_sums",
-    "shared/scan"
-);
-/// The source of `emit_giants`.
-pub const GIANTS: Source = filtered!(
-    "pairs/emit_giants",
-    "pairs/giants_walk",
     "shared/boxes",
     "pairs/emit_window",
     "pairs/hit_sums",
@@ -37,14 +30,13 @@ pub const GIANTS: Source = filtered!(
 /// The source of `emit_include`.
 pub const INCLUDE: Source = source!("pairs/emit_include", "pairs/emit_window");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[SWEEP, AGAIN, GIANTS, INCLUDE];
+pub const KERNELS: &[Source] = &[SWEEP, AGAIN, INCLUDE];
 
 /// The kernels of the stage `emit`.
 #[derive(Debug)]
 pub struct Emit {
     sweep: Kernel,
     again: FilteredKernel,
-    giants: FilteredKernel,
     include: Kernel,
 }
 
@@ -54,16 +46,14 @@ impl Emit {
         Self {
             sweep: Kernel::new(gpu, &SWEEP),
             again: FilteredKernel::new(gpu, &AGAIN),
-            giants: FilteredKernel::new(gpu, &GIANTS),
             include: Kernel::new(gpu, &INCLUDE),
         }
     }
 
     /// Returns the kernels that the stage always dispatches, where filters are tested or not, and the one that it dispatches where
     /// there are included pairs.
-    pub fn kernels(&self, are_tested: bool) -> ([&Kernel; 3], &Kernel) {
-        let [again, giants] = [&self.again, &self.giants].map(|kernel| kernel.of(are_tested));
-        ([&self.sweep, again, giants], &self.include)
+    pub fn kernels(&self, are_tested: bool) -> ([&Kernel; 2], &Kernel) {
+        ([&self.sweep, self.again.of(are_tested)], &self.include)
     }
 
     /// Records the writing of the included pairs that lie in the window, behind the pairs that were found. `params` has
@@ -97,7 +87,6 @@ impl Emit {
         boxes: wgpu::BindingResource,
         filters: &FilterLists,
         counts: &Buffer<Counts>,
-        giant_sizes: &Buffer<[u32; 3]>,
         dispatches: &Buffer<Dispatches>,
         sorted: &Entries,
         path: &Path,
@@ -108,8 +97,7 @@ impl Emit {
         let tables = [filters.bound(), sorted.bound(), path.bound(), hits.bound(), list.bound()];
         let buffers = [own.into(), tables.concat()].concat();
         self.sweep.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_sweep), &buffers);
-        let [again, giants] = [&self.again, &self.giants].map(|kernel| kernel.of(filters.are_tested));
+        let again = self.again.of(filters.are_tested);
         again.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_again), &buffers);
-        giants.dispatch_indirect(pass, giant_sizes.raw(), 0, &buffers);
     }
 }

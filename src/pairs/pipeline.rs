@@ -314,7 +314,6 @@ impl Pipeline {
             boxes,
             lists,
             counts,
-            &summary.giant_sizes,
             dispatches,
             &grid.entries,
             path,

@@ -53,11 +53,22 @@ fn check(box_count: u32, blocks: &[Block], entry_capacity: u32) -> u32 {
         block_counts: upload(&bin_words(blocks)),
     };
     let counts = guarded(&[poison::<Counts>()]);
-    let [keys, entries, giants] = [(); 3].map(|()| poisoned(0));
+    let [keys, entries, giants] = [(); 3].map(|()| poisoned::<u32>(0));
     let sizes = poisoned(1);
     let frame = uniform(Frame { giant_cells: 64, ..Frame::zeroed() });
     run(|pass| {
-        BIN.record_scatter(pass, box_count, None, &params, &frame, &bins, &counts, (&keys, &entries), &giants, &sizes)
+        BIN.record_scatter(
+            pass,
+            box_count,
+            None,
+            &params,
+            &frame,
+            &bins,
+            &counts,
+            (keys.all(), entries.all()),
+            giants.all(),
+            &sizes,
+        )
     });
     for untouched in [&keys, &entries, &giants] {
         written(untouched);
@@ -112,11 +123,11 @@ fn giants_with_more_candidates_than_the_limit_have_no_tiles() {
             block_counts: upload(&bin_words(&blocks)),
         };
         let (counts, sizes) = (guarded(&[poison::<Counts>()]), poisoned(1));
-        let [keys, entries, giants] = [(); 3].map(|()| poisoned(0));
+        let [keys, entries, giants] = [(); 3].map(|()| poisoned::<u32>(0));
         let frame = uniform(Frame { giant_cells: 64, ..Frame::zeroed() });
         run(|pass| {
-            let lists = (&keys, &entries);
-            BIN.record_scatter(pass, box_count, None, &params, &frame, &bins, &counts, lists, &giants, &sizes);
+            let (lists, giants) = ((keys.all(), entries.all()), giants.all());
+            BIN.record_scatter(pass, box_count, None, &params, &frame, &bins, &counts, lists, giants, &sizes);
         });
         let found = written::<Counts>(&counts)[0];
         assert_eq!((found.giant_count, found.giant_tiles, found.giant_blocks), (2000, tiles, tiles));

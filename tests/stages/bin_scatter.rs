@@ -51,11 +51,12 @@ fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> mirror::bin::Entries 
     let bins = bins(cells, &positions, level, frame);
     let frame = uniform(*frame);
     let counts = guarded(&[poison::<Counts>()]);
-    let keys = poisoned(expected.keys.len());
-    let entries = poisoned(expected.entries.len());
-    let giants = poisoned(expected.giants.len());
+    let keys = poisoned::<u32>(expected.keys.len());
+    let entries = poisoned::<u32>(expected.entries.len());
+    let giants = poisoned::<u32>(expected.giants.len());
     run(|pass| {
-        BIN.record_scatter(pass, n, None, &params, &frame, &bins, &counts, (&keys, &entries), &giants, &poisoned(1))
+        let (lists, giants) = ((keys.all(), entries.all()), giants.all());
+        BIN.record_scatter(pass, n, None, &params, &frame, &bins, &counts, lists, giants, &poisoned(1))
     });
     assert_eq!(written(&bins.box_ends), ends_of(&merged));
     assert_eq!(written(&keys), expected.keys);
@@ -179,9 +180,10 @@ fn footprints_in_merged_cells_are_the_same_places_in_larger_steps() {
         let bins = bins(&cells, &positions, level, &host);
         let (n, most) = (cells.len() as u32, 64 * cells.len());
         let (params, input, counts) = (at_level(n, level), uniform(host), guarded(&[poison::<Counts>()]));
-        let (keys, entries, giants) = (poisoned(most), poisoned(most), poisoned(most));
+        let [keys, entries, giants] = [(); 3].map(|()| poisoned::<u32>(most));
         run(|pass| {
-            BIN.record_scatter(pass, n, None, &params, &input, &bins, &counts, (&keys, &entries), &giants, &poisoned(1))
+            let (lists, giants) = ((keys.all(), entries.all()), giants.all());
+            BIN.record_scatter(pass, n, None, &params, &input, &bins, &counts, lists, giants, &poisoned(1))
         });
         let shift = LEVEL_SHIFTS[level as usize];
         for ((own, before), after) in cells.iter().zip(&ends_in).zip(written(&bins.box_ends)) {

@@ -41,7 +41,7 @@ fn check_counts(block_hits: &[u32], sweep_blocks: u32, first: u64, capacity: u32
     let sizes = dispatches(|sizes| sizes.emit_sweep = [1; 3]);
     let giants = crate::giants::Scene::new(vec![], vec![], 0);
     let path = crate::sweep::Scene::new(vec![], vec![], vec![], vec![]).path();
-    let (boxes, none) = (upload::<Aabb>(&[]), guarded(&[[0; 3]]));
+    let boxes = upload::<Aabb>(&[]);
     run(|pass| {
         EMIT.record_pairs(
             pass,
@@ -50,7 +50,6 @@ fn check_counts(block_hits: &[u32], sweep_blocks: u32, first: u64, capacity: u32
             boxes.all(),
             no_filters(),
             &counts,
-            &none,
             &sizes,
             &giants.sorted(),
             &path,
@@ -119,7 +118,7 @@ fn refused_candidates_are_flagged_in_the_header() {
     check_counts(&[20], 1, 0, 10, 1);
 }
 
-// ---- emit_sweep, emit_again and emit_giants ----
+// ---- emit_sweep and emit_again ----
 
 /// What the earlier stages leave, and the list that follows from it.
 struct Found {
@@ -180,12 +179,12 @@ impl Found {
             giant_blocks,
             ..Counts::zeroed()
         });
-        let params = uniform(Params { box_count: n, tile_capacity, ..Params::zeroed() });
+        let entry_capacity = self.giants.entries.len() as u32;
+        let params = uniform(Params { box_count: n, tile_capacity, entry_capacity, ..Params::zeroed() });
         let size = |groups| if columns { in_columns(groups) } else { dispatch_size(groups) };
-        let giant_sizes = guarded(&[size(1 + giant_blocks)]);
         let sizes = dispatches(|sizes| {
             sizes.emit_sweep = size(sweep_blocks.max(1));
-            sizes.emit_again = size(if sweep_tiles <= tile_capacity { 0 } else { sweep_blocks });
+            sizes.emit_again = size(giant_blocks + if sweep_tiles <= tile_capacity { 0 } else { sweep_blocks });
         });
         let runs = &self.runs[..self.runs.len().min(tile_capacity as usize * TILE_WORDS)];
         let hits = Hits {
@@ -208,7 +207,6 @@ impl Found {
                     boxes.all(),
                     no_filters(),
                     &counts,
-                    &giant_sizes,
                     &sizes,
                     &sorted,
                     &path,

@@ -62,10 +62,13 @@ impl Scene {
 
     /// Makes the entries and the giants as inputs.
     pub fn sorted(&self) -> Entries {
+        // Nobody reads what lies between the two.
+        let mut lists = self.entries.clone();
+        lists.resize(lists.len().next_multiple_of(ENTRY_ALIGNMENT as usize), u32::MAX);
+        lists.extend(&self.giants);
         Entries {
-            giants: upload(&self.giants),
             keys: poisoned(0),
-            entries: upload(&self.entries),
+            entries: upload(&lists),
             other_keys: poisoned(0),
             other_entries: poisoned(0),
             histograms: poisoned(0),
@@ -110,7 +113,8 @@ fn check(scene: &Scene, tiles_per_block: u32) {
     let joined = scene.joined();
     let tiles = (joined.len() / TILE_WORDS) as u32;
     let blocks = tiles.div_ceil(tiles_per_block);
-    let params = uniform(Params { box_count: scene.boxes.len() as u32, ..Params::zeroed() });
+    let entry_capacity = scene.entries.len() as u32;
+    let params = uniform(Params { box_count: scene.boxes.len() as u32, entry_capacity, ..Params::zeroed() });
     let counts = counted(Counts {
         level: scene.level,
         entry_count: scene.entries.len() as u32,

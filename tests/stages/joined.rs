@@ -1,4 +1,4 @@
-//! `emit_giants`: the list of the pairs of giants.
+//! `emit_again`: the list of the pairs of giants.
 
 use broadsweep::Pair;
 use broadsweep::internals::filters::lists::FilterLists;
@@ -19,9 +19,9 @@ fn check(scene: &Scene, tiles_per_block: u32, capacities: &[u32]) {
     let block_hits = hits_of_joined(&joined, tiles_per_block);
     let filters = &scene.filters();
     let emit = Emit::new(gpu());
-    let params = uniform(Params { box_count: scene.boxes.len() as u32, ..Params::zeroed() });
-    let sizes = guarded(&[in_columns(block_hits.len() as u32 + 2)]);
-    let none = dispatches(|_| ());
+    let (box_count, entry_capacity) = (scene.boxes.len() as u32, scene.entries.len() as u32);
+    let params = uniform(Params { box_count, entry_capacity, ..Params::zeroed() });
+    let sizes = dispatches(|sizes| sizes.emit_again = in_columns(block_hits.len() as u32 + 2));
     let counts = counted(Counts {
         entry_count: scene.entries.len() as u32,
         giant_count: scene.giants.len() as u32,
@@ -39,9 +39,7 @@ fn check(scene: &Scene, tiles_per_block: u32, capacities: &[u32]) {
         let (window, list) = (uniform(window(first, capacity)), poisoned_list(capacity));
         let boxes = boxes.all();
         run(|pass| {
-            emit.record_pairs(
-                pass, &params, &window, boxes, &lists, &counts, &sizes, &none, &sorted, &path, &hits, &list,
-            );
+            emit.record_pairs(pass, &params, &window, boxes, &lists, &counts, &sizes, &sorted, &path, &hits, &list);
         });
         let found: Vec<Pair> = written(&list.pairs);
         let (expected, behind) = left.split_at(left.len().min(capacity as usize));

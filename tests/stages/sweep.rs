@@ -394,7 +394,7 @@ fn check_division(division: &Division, sums: &[Sums]) -> Counts {
     let &Division { box_count, entry_count, giant_count, tile_capacity, candidate_limit } = division;
     assert_eq!(sums.len() as u32, path_groups(entry_count));
     let params = uniform(division.params());
-    let given = Counts { entry_count, giant_count, ..poison() };
+    let given = Counts { entry_count, giant_count, giant_blocks: 5, ..poison() };
     let counts = guarded(&[given]);
     let words = |number| sum_words(std::iter::once(number));
     let bases: Vec<_> = sums.iter().flat_map(|sums| [sums.quads, sums.candidates]).map(words).collect();
@@ -433,7 +433,11 @@ fn check_division(division: &Division, sums: &[Sums]) -> Counts {
     let expected_sizes = Dispatches {
         sweep_test: dispatch_size(expected.sweep_blocks),
         emit_sweep: dispatch_size(expected.sweep_blocks.max(1)),
-        emit_again: dispatch_size(if sweep_tiles <= tile_capacity { 0 } else { expected.sweep_blocks }),
+        emit_again: dispatch_size(match () {
+            () if refused => 0,
+            () if sweep_tiles <= tile_capacity => 5,
+            () => 5 + expected.sweep_blocks,
+        }),
     };
     assert_eq!(written::<Dispatches>(&dispatches), [expected_sizes]);
     expected

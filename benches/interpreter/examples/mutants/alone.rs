@@ -167,7 +167,6 @@ impl Runs {
                 ("dispatches", dispatches.all()),
                 ("boxes", none.all()),
                 ("entries", none.all()),
-                ("giants", none.all()),
                 ("block_hits", none.all()),
             ];
             self.dispatch("giants_test", 1, &buffers);

@@ -46,7 +46,12 @@ const KNOWN: &[(&str, Fault, &str, &str)] = &[
     ("sort_scatter", Fault::Unwritten, "load of values_in", "four at once; those behind the end are left out"),
     ("order_scatter", Fault::Race, "atomic on offsets", "a row is put together in any order, and sorted"),
     ("order_sort", Fault::Race, "atomic on long_count", "rows are sorted in any order"),
-    ("events_find", Fault::Race, "atomic on event_marks", "a bit is counted by the first that sets it, whoever that is"),
+    (
+        "events_find",
+        Fault::Race,
+        "atomic on event_marks",
+        "a bit is counted by the first that sets it, whoever that is",
+    ),
     ("query_cross", Fault::Race, "atomic on found_together", IN_ANY_ORDER),
     ("query_touch", Fault::Race, "atomic on found_together", IN_ANY_ORDER),
     ("query_sphere", Fault::Race, "atomic on found_together", IN_ANY_ORDER),

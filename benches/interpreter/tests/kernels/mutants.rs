@@ -96,7 +96,6 @@ const ATOMICS_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("giants_test", "atomicStore(&block_hits[2u * HIT_SUMS + block], hits);", ALONE),
     ("emit_sweep", "atomicStore(&added_hits[local], 0u);", ALONE),
     ("emit_again", "atomicStore(&added_hits[local], 0u);", ALONE),
-    ("emit_giants", "atomicStore(&added_hits[local], 0u);", ALONE),
 ];
 
 /// Stores whose order is not missed, though the source does not show at once that it cannot be seen: as above, with the
@@ -125,7 +124,6 @@ const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("sweep_test", "sure |= (look.is_sure & sure_ones) << at;", ELEMENTS),
     ("sweep_test", "*a = Term(", ELEMENTS),
     ("giants_test", "*a = Term(", ELEMENTS),
-    ("emit_giants", "*a = Term(", ELEMENTS),
     ("emit_again", "sure |= (look.is_sure & sure_ones) << at;", ELEMENTS),
     ("emit_again", "*a = Term(", ELEMENTS),
     ("small_test", "*a = Term(", ELEMENTS),

@@ -1,28 +1,7 @@
-// emit_giants: writes the pairs that giants_test counted and that lie in the window, found again.
-//
-// Reads   window, boxes, counts, entries, giants
-//         block_hits     [HIT_SUMS] sums, then [giant_blocks] pairs of each block
-// Writes  pairs          [window.capacity] (a, b), a < b: tile by tile, in it by rows, before the pairs of emit_sweep
-// A workgroup per block; there may be more workgroups.
+// The pairs that giants_test counted and that lie in the window, found again: by the first workgroups of emit_again.
 
-@group(0) @binding(0) var<uniform> window: Window;
-@group(0) @binding(1) var<uniform> counts: Counts;
-@group(0) @binding(2) var<storage, read> boxes: array<vec2<u32>>;
-@group(0) @binding(3) var<storage, read> entries: array<u32>;
-@group(0) @binding(4) var<storage, read> giants: array<u32>;
-@group(0) @binding(5) var<storage, read> block_hits: array<u32>;
-@group(0) @binding(6) var<storage, read_write> pairs: array<vec2<u32>>;
-
-@compute @workgroup_size(256)
-fn emit_giants(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) local: u32,
-) {
-    let block = group_index(group, groups);
-    if block >= counts.giant_blocks || counts.refused == 1u {
-        return;
-    }
+// Writes those of a block. All invocations of the workgroup have to call.
+fn list_giants(block: u32, local: u32) {
     var next = pairs_before(block, local);
     if !meets_window(next, hits_of(block)) {
         return;
@@ -49,7 +28,7 @@ fn write_row(tile: u32, local: u32, word: u32, first: vec2<u32>) {
         let item = item_of(meeting.row, k);
         let met = giants_met(item, meeting);
         for (var left = met; left != 0u; left &= left - 1u) {
-            let giant = giants[meeting.first_giant + firstTrailingBit(left)];
+            let giant = giant_at(meeting.first_giant + firstTrailingBit(left));
             write_pair(number, vec2<u32>(min(giant, item.index), max(giant, item.index)));
             number = add64(number, vec2<u32>(1u, 0u));
         }
