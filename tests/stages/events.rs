@@ -254,10 +254,8 @@ struct Listed {
 fn listed(
     header: QueryHeader,
     is_join: bool,
-    pairs: &[Pair],
-    last: &[Pair],
-    capacity: usize,
-    marks: &[u32],
+    (pairs, last): (&[Pair], &[Pair]),
+    (capacity, marks): (usize, &[u32]),
     lengths: [usize; 3],
     is_in_columns: bool,
 ) -> Listed {
@@ -265,7 +263,7 @@ fn listed(
     let params = uniform(StepParams { is_join: is_join.into(), capacity: capacity as u32, ..StepParams::zeroed() });
     let (header, last_step) = (upload(&[header]), upload(&last_step(last.len(), &[])));
     let (list, last_list, event_marks) = (upload(pairs), upload(last), guarded(marks));
-    let out = lengths.map(|length| poisoned::<Pair>(length));
+    let out = lengths.map(poisoned::<Pair>);
     let buffers = [
         ("step_params", params.all()),
         ("header", header.all()),
@@ -297,7 +295,7 @@ fn events_are_listed_as_by_the_mirror() {
             let lengths = expected.each_ref().map(Vec::len);
             let header = QueryHeader { written: pairs.len() as u32, ..QueryHeader::zeroed() };
             let Listed { totals, lists } =
-                listed(header, false, pairs, last, capacity, &marks, lengths, number % 2 == 1);
+                listed(header, false, (pairs, last), (capacity, &marks), lengths, number % 2 == 1);
             assert_eq!(totals[..3], lengths.map(|length| length as u32), "lists {number}");
             assert!(totals[3] == 0 && lists == expected, "lists {number}");
         }
@@ -321,7 +319,7 @@ fn places_follow_from_more_groups_of_tiles_than_one() {
     let expected = [created, persisting, mirror::events::lost(&last, &found)];
     let header = QueryHeader { written: pairs.len() as u32, ..QueryHeader::zeroed() };
     let lengths = expected.each_ref().map(Vec::len);
-    let Listed { totals, lists } = listed(header, false, &pairs, &last, capacity, &marks, lengths, false);
+    let Listed { totals, lists } = listed(header, false, (&pairs, &last), (capacity, &marks), lengths, false);
     assert!(lists == expected);
     assert_eq!(totals[..3], lengths.map(|length| length as u32));
 }
@@ -340,17 +338,17 @@ fn a_step_whose_list_is_not_whole_or_whose_names_clash_does_not_count() {
         (QueryHeader { written: n as u32 + 1, ..whole }, false, n, 1),
         (QueryHeader { unfinished: 1, written: 0, ..whole }, true, n, 3),
     ] {
-        let Listed { totals, .. } = listed(header, is_join, &pairs, last, capacity, &nothing(), [0; 3], false);
+        let Listed { totals, .. } = listed(header, is_join, (&pairs, last), (capacity, &nothing()), [0; 3], false);
         assert_eq!(totals, [0, 0, 0, verdict], "{header:?}");
     }
     // One place of the last list too few was found.
     counts[0][2] -= 1;
     let marks = marks_of(n, [0; 4], &found, &bits, &counts);
-    let Listed { totals, .. } = listed(whole, false, &pairs, last, n, &marks, [0; 3], false);
+    let Listed { totals, .. } = listed(whole, false, (&pairs, last), (n, &marks), [0; 3], false);
     assert_eq!(totals, [0, 0, 0, 4]);
     // Lists of pairs have no word for queries that are unfinished.
     let empty = QueryHeader { unfinished: 1, ..QueryHeader::zeroed() };
-    assert_eq!(listed(empty, false, &[], &[], n, &nothing(), [0; 3], false).totals, [0; 4]);
+    assert_eq!(listed(empty, false, (&[], &[]), (n, &nothing()), [0; 3], false).totals, [0; 4]);
 }
 
 #[test]
