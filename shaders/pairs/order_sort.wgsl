@@ -140,7 +140,7 @@ fn sort_long(local: u32, tile: u32, row: u32) {
             atomicStore(&before_window, 0u);
             atomicStore(&next_window, high);
         }
-        workgroupBarrier();
+        workgroupBarrier(); // before elements are counted in the same words
         let window = vec2<u32>(low, min(low + ORDER_WINDOW, high));
         var taken = Taken(0u, high);
         for (var i = begin + local; i < behind; i += 1024u) {

@@ -60,9 +60,16 @@ const ONE_TILE: &str = "no case has a section of two tiles";
 /// A block of the sweep has at most 16 tiles in every case: more take more than eight billion candidates.
 const SIXTEEN_TILES: &str = "no case has a block of more than 16 tiles";
 
+/// All groups of tiles are added up by one invocation in every case: two groups take more than 65,536 pairs.
+const ONE_GROUP: &str = "no case has two groups of tiles of pairs";
+
+/// The interpreter knows who wrote a word last, and the invocation that stores is the first to add.
+const HIDDEN: &str = "the invocation that stores adds first, and those that add later race with nobody";
+
 /// Barriers that are not missed: kernel, line of the source, and why.
 const BARRIERS_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("sweep_test", "workgroupBarrier(); // before the sections of the next tiles are looked up", SIXTEEN_TILES),
+    ("order_sort", "workgroupBarrier(); // before elements are counted in the same words", HIDDEN),
     ("sort_scatter", "workgroupBarrier(); // before the next tile counts in the same words", ONE_TILE),
     ("sort_ballot", "workgroupBarrier(); // before the next tile counts in the same words", ONE_TILE),
 ];
@@ -96,6 +103,19 @@ const ATOMICS_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("giants_test", "atomicStore(&block_hits[2u * HIT_SUMS + block], hits);", ALONE),
     ("emit_sweep", "atomicStore(&added_hits[local], 0u);", ALONE),
     ("emit_again", "atomicStore(&added_hits[local], 0u);", ALONE),
+    ("order_sort", "atomicStore(&long_count, 0u);", ALONE),
+    ("order_sort", "atomicStore(&window_bits[i], 0u);", ALONE),
+    ("order_sort", "atomicStore(&before_window, 0u);", ALONE),
+    ("order_sort", "atomicStore(&next_window, high);", ALONE),
+    ("events_find", "atomicStore(&tile_bits[local], 0u);", ALONE),
+    ("events_find", "atomicStore(&tile_counts[local], 0u);", ALONE),
+    ("events_find", "atomicStore(&near_found[local], 0u);", ALONE),
+    ("events_find", "atomicStore(&event_marks[bits_at(which, word)], atomicLoad(&tile_bits[local]));", ALONE),
+    ("events_list", "atomicStore(&event_sums[local], 0u);", ALONE),
+    ("events_list", "atomicAdd(&event_sums[3u + k], count);", ONE_GROUP),
+    ("query_place", "atomicStore(&blocks[place], words[0]);", ALONE),
+    ("query_place", "atomicStore(&blocks[place + 1u], words[1]);", ALONE),
+    ("query_place", "atomicStore(&blocks[place + 2u], words[2]);", ALONE),
 ];
 
 /// Stores whose order is not missed, though the source does not show at once that it cannot be seen: as above, with the
@@ -127,6 +147,9 @@ const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("emit_again", "sure |= (look.is_sure & sure_ones) << at;", ELEMENTS),
     ("emit_again", "*a = Term(", ELEMENTS),
     ("small_test", "*a = Term(", ELEMENTS),
+    ("order_sort", "in_order[2u * place] = row;", ELEMENTS),
+    ("query_place", "atomicStore(&blocks[place], words[0]);", ELEMENTS),
+    ("query_place", "atomicStore(&blocks[place + 1u], words[1]);", ELEMENTS),
     ("tree_bottom", "box_words[to] = loaded.x;", ELEMENTS),
     (
         "tree_bottom",
