@@ -111,12 +111,14 @@ work=$(mktemp -d)
 
 failed=false
 : >"$work/steps"
+# What the steps print goes into files; what is said of them, to whoever waits.
+exec 3>&2
 
 # Runs a program for at most this many seconds, and notes how it ended.
 step() {
     local what=$1 seconds=$(($2 * share / 100)) start=$SECONDS status=0 outcome=done
     shift 2
-    echo "== $what" >&2
+    echo "== $what" >&3
     timeout --kill-after=5 "$seconds" "$@" || status=$?
     case $status in
     0) ;;
@@ -124,7 +126,7 @@ step() {
     *) outcome="failed with status $status" failed=true ;;
     esac
     printf '%s\t%s\t%d\n' "$what" "$outcome" $((SECONDS - start)) >>"$work/steps"
-    if [ "$outcome" != done ]; then echo "$what: $outcome" >&2; fi
+    if [ "$outcome" != done ]; then echo "$what: $outcome" >&3; fi
 }
 
 bin=$programs/bin
@@ -144,6 +146,7 @@ step "whole calls" 130 "$bin/broadsweep" bench --engines gpu,cpu --scenes unifor
 # ---- the page ----
 
 adapter=$(head -n 1 "$work/recorded")
+if [ -s "$work/recorded-against" ]; then two="; the second is of commit $(cat "$programs/against")"; fi
 processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 cp "$work"/whole-calls/time-*.svg "$work/whole-calls/stages.svg" . 2>/dev/null || true
 {
@@ -159,7 +162,7 @@ cp "$work"/whole-calls/time-*.svg "$work/whole-calls/stages.svg" . 2>/dev/null |
     echo "Kernels against their mirrors: ${tests:-no result}."
     echo
     echo "## What stays on the device"
-    echo "Medians of the device; where there are two, the second is of commit $(cat "$programs/against" 2>/dev/null || echo -)."
+    echo "Medians of the device${two:-}."
     echo
     awk '
         function trim(text) { gsub(/^ +| +$/, "", text); return text }
@@ -199,8 +202,8 @@ cp "$work"/whole-calls/time-*.svg "$work/whole-calls/stages.svg" . 2>/dev/null |
     echo
     echo "| scene | boxes | GPU | CPU |"
     echo "|---|---|---|---|"
-    awk -F, 'NR > 1 && $5 == "measured" { key = $1 "," $2; if (!(key in seen)) { seen[key]; keys[++n] = key } time[key, $3] = $7 }
-        END { for (i = 1; i <= n; i++) { split(keys[i], of, ","); print "| " of[1] " | " of[2] " | " time[keys[i], "gpu"] " | " time[keys[i], "cpu"] " |" } }' \
+    awk -F, 'NR > 1 && $5 == "measured" { key = $1 "," $2; if (!(key in seen)) { seen[key]; keys[++n] = key } time[key, $3] = sprintf("%.3g", $7) }
+        END { for (i = 1; i <= n; i++) { split(keys[i], of, ","); printf "| %s | %s | %s | %s |\n", of[1], of[2], time[keys[i], "gpu"], time[keys[i], "cpu"] } }' \
         "$work/whole-calls/results.csv" 2>/dev/null || true
     for chart in *.svg; do
         if [ -e "$chart" ]; then printf '\n![%s](%s)\n' "${chart%.svg}" "$chart"; fi
@@ -208,7 +211,7 @@ cp "$work"/whole-calls/time-*.svg "$work/whole-calls/stages.svg" . 2>/dev/null |
 } >README.md
 {
     printf '{"name":"%s","adapter":"%s","commit":"%s","steps":[\n' "$name" "${adapter//\"/}" "$(cat "$programs/commit")"
-    awk -F'\t' '{ printf "%s{\"step\":\"%s\",\"outcome\":\"%s\",\"seconds\":%s}", NR > 1 ? ",\n" : "", $1, $2, $3 }' "$work/steps"
+    awk -F'\t' '{ printf "%s{\"step\":\"%s\",\"outcome\":\"%s\",\"seconds\":%s}", (NR > 1 ? ",\n" : ""), $1, $2, $3 }' "$work/steps"
     printf '],\n"recorded":[\n'
     first=true
     for file in recorded recorded-against; do
@@ -223,12 +226,12 @@ cp "$work"/whole-calls/time-*.svg "$work/whole-calls/stages.svg" . 2>/dev/null |
                 count = split(substr($0, 53), words, " ")
                 times = count > 1 ? sprintf("\"device_ms\":%s,\"q1_ms\":%s,\"q3_ms\":%s,\"host_ms\":%s", words[1], words[2], words[4], words[5]) \
                     : sprintf("\"host_ms\":%s", words[1])
-                printf "%s{\"program\":\"%s\",\"scene\":\"%s\",\"what\":\"%s\",%s}", any++ ? ",\n" : "", of, scene, what, times
+                printf "%s{\"program\":\"%s\",\"scene\":\"%s\",\"what\":\"%s\",%s}", (any++ ? ",\n" : ""), of, scene, what, times
             }
         ' "$work/$file"
     done
     printf '],\n"sorts":[\n'
-    awk 'NR > 2 { printf "%s{\"keys\":%s,\"by\":\"%s %s\",\"device_ms\":%s,\"q1_ms\":%s,\"q3_ms\":%s}", any++ ? ",\n" : "", $1, $3, $4, $5, $6, $8 }' "$work/sorts"
+    awk 'NR > 2 { printf "%s{\"keys\":%s,\"by\":\"%s %s\",\"device_ms\":%s,\"q1_ms\":%s,\"q3_ms\":%s}", (any++ ? ",\n" : ""), $1, $3, $4, $5, $6, $8 }' "$work/sorts"
     printf '],\n"whole_calls":'
     cat "$work/whole-calls/results.json" 2>/dev/null || echo null
     echo '}'
