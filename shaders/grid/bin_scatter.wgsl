@@ -122,7 +122,7 @@ fn finish_box(i: u32, own: vec4<u32>, count: u32, level: u32, place: u32, deals:
     if level > 0u && entry_count > 0u {
         box_ends[i].y = merged_footprint(cells_from(own), box_ends[i].y, level);
     }
-    write_entries(i, own, level, place, vec2<u32>(0u), select(entry_count, 0u, deals));
+    write_entries(i, own, level, place, select(entry_count, 0u, deals));
 }
 
 // Lists box i, a giant or an invalid one. `base` has the giants and invalid boxes before the block, `running` those
@@ -137,45 +137,54 @@ fn list_box(i: u32, is_giant: bool, base: vec4<u32>, running: u32) {
 }
 
 // Writes entry number `item` of a block, whose entries begin at `first`.
+//
+// Without a loop: Mesa's drivers in software end all loops of an invocation after 65,535 turns together, and a block may have
+// 16,384 items for each invocation.
 fn write_item(block: u32, level: u32, first: u32, item: u32) {
     // The last box whose entries start at or before the item; boxes without entries start where the
     // next one does, and so are passed over.
-    var at = 0u;
-    for (var half = BIN_BLOCK / 2u; half > 0u; half /= 2u) {
-        if entry_offsets[at + half] <= item {
-            at += half;
-        }
-    }
+    let half = go_on(go_on(0u, 512u, item), 256u, item);
+    let sixteenth = go_on(go_on(half, 128u, item), 64u, item);
+    let of_64 = go_on(go_on(sixteenth, 32u, item), 16u, item);
+    let of_16 = go_on(go_on(of_64, 8u, item), 4u, item);
+    let at = go_on(go_on(of_16, 2u, item), 1u, item);
     let nth = item - entry_offsets[at];
-    let own = cells[block * BIN_BLOCK + at];
+    let i = block * BIN_BLOCK + at;
+    let own = cells[i];
     let span = coarse(cells_from(own), level);
     let width = u32(span.z - span.x) + 1u;
-    write_entries(block * BIN_BLOCK + at, own, level, first + item, vec2<u32>(nth % width, nth / width), 1u);
+    write_entry(i, own.w, span, first + item, span.xy + vec2<i32>(vec2<u32>(nth % width, nth / width)));
 }
 
-// Writes `count` entries of box i, which `own` are the words of; the first is in cell (du, dv) of its cells and goes to `place`.
-fn write_entries(i: u32, own: vec4<u32>, level: u32, place: u32, first: vec2<u32>, count: u32) {
+// Goes on by `step` boxes if the entries there start at or before the item.
+fn go_on(at: u32, step: u32, item: u32) -> u32 {
+    return select(at, at + step, entry_offsets[at + step] <= item);
+}
+
+const_assert BIN_BLOCK == 1024u;
+
+// Writes the `count` entries of box i, which `own` are the words of, from `place` on.
+fn write_entries(i: u32, own: vec4<u32>, level: u32, place: u32, count: u32) {
     if count == 0u {
         return;
     }
     let span = coarse(cells_from(own), level);
-    // With the bits of its world, which change those of the cell.
-    let start = own.w;
-    let mask = (vec2<u32>(1u) << frame.cell_bits) - 1u;
-    let u_bits = frame.cell_bits.x;
-    let position_bits = frame.position_bits;
-    var cell = span.xy + vec2<i32>(first);
+    var cell = span.xy;
     for (var at = place; at < place + count; at += 1u) {
-        let wrapped = vec2<u32>(cell) & mask;
-        keys[at] = (((wrapped.y << u_bits) | wrapped.x) << position_bits) ^ start;
-        let is_last_u = cell.x == span.z;
-        entries[at] = i
-            | select(0u, ENTRY_FIRST_U, cell.x == span.x)
-            | select(0u, ENTRY_FIRST_V, cell.y == span.y)
-            | select(0u, ENTRY_LAST_U, is_last_u)
-            | select(0u, ENTRY_LAST_V, cell.y == span.w);
-        cell = select(vec2<i32>(cell.x + 1, cell.y), vec2<i32>(span.x, cell.y + 1), is_last_u);
+        write_entry(i, own.w, span, at, cell);
+        cell = select(vec2<i32>(cell.x + 1, cell.y), vec2<i32>(span.x, cell.y + 1), cell.x == span.z);
     }
+}
+
+// Writes the entry of box i in a cell of its span. Its start has the bits of its world, which change those of the cell.
+fn write_entry(i: u32, start: u32, span: vec4<i32>, at: u32, cell: vec2<i32>) {
+    let wrapped = vec2<u32>(cell) & ((vec2<u32>(1u) << frame.cell_bits) - 1u);
+    keys[at] = (((wrapped.y << frame.cell_bits.x) | wrapped.x) << frame.position_bits) ^ start;
+    entries[at] = i
+        | select(0u, ENTRY_FIRST_U, cell.x == span.x)
+        | select(0u, ENTRY_FIRST_V, cell.y == span.y)
+        | select(0u, ENTRY_LAST_U, cell.x == span.z)
+        | select(0u, ENTRY_LAST_V, cell.y == span.w);
 }
 
 // Returns the footprint in cells that are merged.

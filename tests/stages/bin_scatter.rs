@@ -147,6 +147,15 @@ fn a_block_without_entries_and_one_of_boxes_in_thousands_of_cells_are_written_al
 }
 
 #[test]
+#[ignore = "long"]
+fn a_block_of_boxes_in_as_many_cells_as_may_be_has_all_entries() {
+    // 16,384 for each invocation: more turns than Mesa's drivers in software allow, if each took a search by a loop.
+    let cells = vec![[-3, -3, 60, 60]; BIN_BLOCK as usize];
+    let expected = check(&cells, &frame([10, 10], 12, MAX_CELLS), 0);
+    assert_eq!(expected.entries.len() as u32, BIN_BLOCK * MAX_CELLS);
+}
+
+#[test]
 fn boxes_of_which_all_are_giants_or_all_invalid_have_no_entries() {
     for cells in
         [mirror::bin::CELLS_OF_INVALID, mirror::bin::CELLS_OF_UNBOUNDED, [0, 0, 512, 0], [-9, 0, 0, CELL_REACH]]
