@@ -3,8 +3,7 @@
 // Reads   tree
 //         keys     [box_count] the number of each leaf's world, ascending
 // Writes  ranges   [world_count + 2] the first leaf of each world, of the global boxes, and their end
-// An invocation for each leaf and one for the end: it writes for the worlds that begin at its leaf, which are those behind
-// the world of the leaf before.
+// An invocation for each of them, which searches the keys by halves.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<storage, read> keys: array<u32>;
@@ -16,19 +15,19 @@ fn tree_ranges(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let i = group_index(group, groups) * 256u + local;
-    if i > tree.box_count {
+    let world = group_index(group, groups) * 256u + local;
+    if world >= tree.world_count + 2u {
         return;
     }
     var first = 0u;
-    if i > 0u {
-        first = keys[i - 1u] + 1u;
+    var end = tree.box_count;
+    while first < end {
+        let middle = first + (end - first) / 2u;
+        if keys[middle] < world {
+            first = middle + 1u;
+        } else {
+            end = middle;
+        }
     }
-    var end = tree.world_count + 2u;
-    if i < tree.box_count {
-        end = keys[i] + 1u;
-    }
-    for (var world = first; world < end; world += 1u) {
-        ranges[world] = i;
-    }
+    ranges[world] = first;
 }

@@ -200,7 +200,7 @@ impl Build {
             let bits = u64::BITS - room.worlds.leading_zeros();
             sorted = sort.record_pairs(pass, &tree.counts, room.boxes as u32, sorted, bits);
             let buffers = [sorted.bound(), buffers.clone()].concat();
-            ranges.dispatch(pass, (room.boxes as u32 + 1).div_ceil(256), &buffers);
+            ranges.dispatch(pass, (room.worlds as u32 + 2).div_ceil(256), &buffers);
         }
         let places = (room.boxes.div_ceil(WIDTH) * WIDTH) as u32;
         leaves.dispatch(pass, places.div_ceil(256), &[sorted.bound(), buffers].concat());
