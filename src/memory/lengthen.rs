@@ -34,7 +34,7 @@ impl Workspace {
         let mut made = self.made.take().ok_or(Error::NothingSubmitted)?;
         // The old list goes first, or both together might exceed the budget.
         let boxes = made.plan.box_count.into();
-        made.pairs.list = PairList::new(&self.gpu, &ListRoom { boxes, pairs: 1 }, options.order)?;
+        made.pairs.list = PairList::new(&self.gpu, &ListRoom { boxes: 0, pairs: 1 }, options.order)?;
         made.neighbours = None;
         if let Some(results) = &mut made.results {
             results.has_list = false;
