@@ -419,6 +419,8 @@ pub const SOFTWARE_CANDIDATES: u64 = 8_000_000_000;
 pub(crate) const EXCLUDE_MOST: u32 = 1 << 24;
 /// The turns that all loops of an invocation may take together on a software adapter: Mesa's drivers end them then.
 pub(crate) const SOFTWARE_TURNS: u32 = 65_535;
+/// The most boxes of one search or tree there: a buffer is bound up to 128 MiB (`LP_MAX_TGSI_SHADER_BUFFER_SIZE`).
+const SOFTWARE_BOXES: u32 = (1 << 27) / 24;
 /// The turns of a search among as many listed pairs of a box (`Filters::check` sees to that), or half-spaces, as there can be.
 const SEARCH_TURNS: u32 = MAX_ENTRIES.ilog2() + 1;
 
@@ -523,12 +525,22 @@ const _: () = {
     assert!(LEVEL_SHIFTS[LEVELS as usize - 2] + FRACTION_BITS < 32);
     assert!(EVENT_TILE.is_multiple_of(256) && EVENT_TILE / 16 <= 256 && 32 % EVENT_RUN == 0);
     assert!(EVENT_RUN == 4);
-    assert!(ORDER_TILE.is_multiple_of(256) && ORDER_ROWS.is_multiple_of(256) && ORDER_WINDOW.is_multiple_of(32 * 256));
+    assert!(
+        ORDER_TILE.is_multiple_of(256)
+            && ORDER_ROWS.is_power_of_two()
+            && ORDER_ROWS >= 256
+            && ORDER_WINDOW.is_multiple_of(32 * 256)
+    );
     assert!(ORDER_TILE == 512);
-    // Turns of loops of one workgroup. A window takes nine, one for each 1,024 elements of its row and one for each element that it has; no
-    // window but the first of a row is without elements. Rows that lie in the tile have no more elements than that. Two rows may begin or
-    // end in it: those of two tiles have up to 2 ORDER_TILE elements in either half, and those of more tiles have smaller ranges.
-    assert!((4 + 1) * ORDER_TILE * 12 + ORDER_TILE < SOFTWARE_TURNS);
+    // Turns of loops of one invocation of `order_sort`. Up to three long rows have a part in a tile. The workgroup's range of each has at
+    // most all windows, of up to 76 turns each, most of them of a scan. Beside those, a window takes one for each 1,024 elements of the
+    // row, and a row has fewer windows for each workgroup the longer it is.
+    assert!(
+        3 * ((SOFTWARE_BOXES / ORDER_WINDOW + 1) * 76 + SOFTWARE_BOXES / 1024 + SOFTWARE_BOXES / (2 * ORDER_WINDOW))
+            < SOFTWARE_TURNS
+    );
+    // Those of an invocation of `bin_scatter` that deals out the entries of a block.
+    assert!(BIN_BLOCK / 256 * (MAX_CELLS + 64) < SOFTWARE_TURNS);
     // Created and persisting pairs of a tile are counted in one word, and the counts of a group's tiles are loaded by as many invocations.
     assert!(
         EVENT_TILE < 1 << 16

@@ -1,7 +1,7 @@
 // neighbours_begin: how many pairs are listed by box, and the sizes of what follows.
 //
 // Reads   list_header  of the list of pairs
-// Writes  counts       entry_count, written
+// Writes  counts       written
 //         header       of the neighbours
 // One invocation.
 
@@ -15,8 +15,6 @@ fn neighbours_begin() {
     let is_whole = list_header.written == list_header.count && list_header.count_high == 0u;
     let overflow = select(OVERFLOW_PAIRS, list_header.overflow, is_whole || list_header.overflow != 0u);
     let written = select(0u, list_header.written, overflow == 0u);
-    // The sort looks at the numbers of entries too, and takes that of pairs.
-    counts.entry_count = 0u;
     counts.written = written;
     header.count = 2u * written;
     header.count_high = 0u;

@@ -4,13 +4,17 @@
 //         row_sums   of order_sums
 // Changes offsets    [row_count + 1] the size of row i at place i + 1, to its begin
 // Writes  tile_rows  [elements / ORDER_TILE] rounded up, the row of the first element of each tile
-// A workgroup per ORDER_ROWS rows, of which an invocation has four in a row.
+// A workgroup per ORDER_ROWS rows, of which an invocation has four in a row. The tiles that begin in these rows are divided evenly among its
+// invocations, so that no long row holds up one of them; each finds the row of its tile by a search in workgroup memory.
 // Source: sums by one kernel, prefixes by the next: Sengupta, Harris, Zhang, Owens 2007, Scan primitives for GPU computing.
 
 @group(0) @binding(0) var<uniform> order: OrderParams;
 @group(0) @binding(1) var<storage, read> row_sums: array<u32>;
 @group(0) @binding(2) var<storage, read_write> offsets: array<u32>;
 @group(0) @binding(3) var<storage, read_write> tile_rows: array<u32>;
+
+// The begins of the workgroup's rows. Behind the last row of all, the end of all elements.
+var<workgroup> begins: array<u32, ORDER_ROWS>;
 
 @compute @workgroup_size(256)
 fn order_rows(
@@ -33,12 +37,26 @@ fn order_rows(
     }
     let scan = scan_workgroup2(local, vec2<u32>(sizes, earlier));
     var begin = scan.total.y + scan.before.x;
-    for (var i = first; i < end; i += 1u) {
-        let behind = begin + offsets[i + 1u];
-        offsets[i + 1u] = begin;
-        for (var k = div_ceil(begin, ORDER_TILE); k * ORDER_TILE < behind; k += 1u) {
-            tile_rows[k] = i;
+    for (var k = 0u; k < ORDER_ROW_RUN; k += 1u) {
+        begins[local * ORDER_ROW_RUN + k] = begin;
+        if first + k < order.row_count {
+            let size = offsets[first + k + 1u];
+            offsets[first + k + 1u] = begin;
+            begin += size;
         }
-        begin = behind;
     }
+    workgroupBarrier();
+    let behind = scan.total.y + scan.total.x;
+    for (var k = div_ceil(scan.total.y, ORDER_TILE) + local; k * ORDER_TILE < behind; k += 256u) {
+        tile_rows[k] = tile * ORDER_ROWS + row_at(k * ORDER_TILE);
+    }
+}
+
+// Returns which of the workgroup's rows has this element: the last one that begins at or before it.
+fn row_at(element: u32) -> u32 {
+    var row = 0u;
+    for (var half = ORDER_ROWS / 2u; half > 0u; half /= 2u) {
+        row += select(0u, half, begins[row + half] <= element);
+    }
+    return row;
 }
