@@ -20,13 +20,15 @@ const PAIR: usize = size_of::<Pair>();
 /// Takes the pieces of [`BroadPhase::stream_pairs`](broadsweep::BroadPhase::stream_pairs) and writes one array.
 ///
 /// In the order of the sweep, a piece is written when it comes. In canonical order the pieces are ascending runs; those
-/// of a long list wait in a temporary file, to be merged.
+/// of a long list wait in a temporary file, to be merged. So does a list of several passes, whose length is known in the end.
 pub struct PairWriter<'a> {
     to: &'a mut dyn Write,
     order: PairOrder,
     /// Where the temporary file lies.
     directory: PathBuf,
     is_begun: bool,
+    /// Whether the header has to wait for the last pass.
+    is_in_passes: bool,
     waiting: Waiting,
 }
 
@@ -39,21 +41,26 @@ enum Waiting {
 impl<'a> PairWriter<'a> {
     /// Makes a writer to `to`, whose temporary file would lie in `directory`.
     pub fn new(to: &'a mut dyn Write, order: PairOrder, directory: PathBuf) -> Self {
-        Self { to, order, directory, is_begun: false, waiting: Waiting::Nothing }
+        Self { to, order, directory, is_begun: false, is_in_passes: false, waiting: Waiting::Nothing }
     }
 
     /// Takes the next piece of the list that `report` tells of.
     pub fn add(&mut self, report: &Report, piece: &[Pair]) -> Result<()> {
         if !self.is_begun {
             self.is_begun = true;
-            npy::write_pairs_header(&mut *self.to, report.pair_count)?;
             let is_whole = piece.len() as u64 == report.pair_count;
-            if self.order == PairOrder::Canonical && !is_whole {
-                self.waiting = match room_in_memory(report.pair_count) {
-                    Some(room) => Waiting::InMemory(room),
-                    None => Waiting::InFile(Runs::new(&self.directory)?),
-                };
+            if report.passes > 1 {
+                self.waiting = Waiting::InFile(Runs::new(&self.directory)?);
+            } else {
+                npy::write_pairs_header(&mut *self.to, report.pair_count)?;
+                if self.order == PairOrder::Canonical && !is_whole {
+                    self.waiting = match room_in_memory(report.pair_count) {
+                        Some(room) => Waiting::InMemory(room),
+                        None => Waiting::InFile(Runs::new(&self.directory)?),
+                    };
+                }
             }
+            self.is_in_passes = report.passes > 1;
         }
         match &mut self.waiting {
             Waiting::Nothing => npy::write_pairs(&mut *self.to, piece)?,
@@ -72,7 +79,15 @@ impl<'a> PairWriter<'a> {
                 pairs.sort();
                 npy::write_pairs(&mut *self.to, &pairs)?;
             }
-            Waiting::InFile(runs) => runs.merge_into(self.to)?,
+            Waiting::InFile(runs) => {
+                if self.is_in_passes {
+                    npy::write_pairs_header(&mut *self.to, runs.count)?;
+                }
+                match self.order {
+                    PairOrder::Canonical => runs.merge_into(self.to)?,
+                    PairOrder::Sweep => runs.copy_into(self.to)?,
+                }
+            }
         }
         Ok(())
     }
@@ -118,6 +133,14 @@ impl Runs {
         self.count += (piece.len() - start) as u64;
         self.last = piece.last().copied().or(self.last);
         npy::write_pairs(&mut self.file, &piece[start..])
+    }
+
+    /// Writes the pairs in the order in which they came.
+    fn copy_into(self, to: &mut dyn Write) -> Result<()> {
+        let mut file = self.file.into_inner().map_err(io::IntoInnerError::into_error).context(self.name.clone())?;
+        file.rewind().context(self.name)?;
+        io::copy(&mut file, to)?;
+        Ok(())
     }
 
     fn merge_into(mut self, to: &mut dyn Write) -> Result<()> {

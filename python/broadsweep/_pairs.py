@@ -203,7 +203,7 @@ class PairStream:
     Attributes
     ----------
     pair_count : int or None
-        How many pairs there will be, once the first piece has come.
+        How many pairs there will be, once the first piece has come. Where ``report.passes`` is above 1, how many have come.
     report : Report or None
         Counts, once the first piece has come.
     """

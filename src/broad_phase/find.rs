@@ -44,7 +44,7 @@ impl BroadPhase {
         let Self { core, filters, found, arriving, .. } = self;
         arriving.begin(found);
         let result = match passes {
-            Passes::Slabs(scene) => core.search_slabs(&scene, filters, &mut |piece| arriving.append_slab(piece)),
+            Passes::Slabs(scene) => core.search_slabs(&scene, filters, &mut |_, piece| arriving.append_slab(piece)),
             Passes::One(call) => core
                 .submit(boxes, call, filters)
                 .and_then(|()| core.wait_for_pieces(filters, u64::MAX, |report, piece| arriving.append(report, piece))),
@@ -101,9 +101,9 @@ impl BroadPhase {
     /// Hands every pair of `boxes` that overlaps, each once, to `each`, piece by piece: lists of any length in
     /// bounded memory. **Blocks** until the last piece was handed over.
     ///
-    /// `each` is called at least once, with an empty piece where there are no pairs, and sees the whole [`Report`]
-    /// every time: `pair_count` is known before the first pair is stored. An error that `each` returns ends the search
-    /// and is returned.
+    /// `each` is called at least once, with an empty piece where there are no pairs. It gets the whole [`Report`] each time, so that
+    /// `pair_count` is known before the first pair is stored, if [`passes`](Report::passes) is 1. An error that `each` returns ends the
+    /// search and is returned.
     ///
     /// The pieces lie in two staging buffers in turn, mapped, so that the host takes no memory for them beyond what
     /// the driver does; the GPU writes a piece while the one before is read. A piece has at most 4,194,304 pairs
@@ -115,8 +115,8 @@ impl BroadPhase {
     /// [`reserve`](Self::reserve)); longer lists are ascending runs, to be merged.
     ///
     /// More boxes than fit take several passes, as in [`find_pairs`](Self::find_pairs), and slabs follow each other; in
-    /// canonical order each slab is a run or several. In order that `pair_count` is known before the first pair, all
-    /// passes are then made twice, which takes twice as long: the first time the pairs are counted and not handed over.
+    /// canonical order each slab is a run or several. `pair_count` then counts the pairs handed over so far, those of the piece included, and
+    /// the other counts are those of the slabs so far. The report that is returned is whole.
     ///
     /// ```no_run
     /// # use broadsweep::{Aabb, BroadPhase};
@@ -151,12 +151,15 @@ impl BroadPhase {
         &mut self,
         boxes: &[Aabb],
         is_step: bool,
-        each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
+        mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
         let passes = self.begin(boxes, is_step)?;
         let Self { core, filters, .. } = self;
         match passes {
-            Passes::Slabs(scene) => core.stream_slabs(&scene, filters, each),
+            Passes::Slabs(scene) => {
+                let report = core.search_slabs(&scene, filters, &mut each)?;
+                if report.pair_count == 0 { each(&report, &[]).map(|()| report) } else { Ok(report) }
+            }
             Passes::One(call) => {
                 core.submit(boxes, call, filters)?;
                 core.wait_for_pieces(filters, STREAMED_PIECE, each)

@@ -66,29 +66,13 @@ impl Core {
         most
     }
 
-    /// Streams the pairs slab by slab, twice: the first time only counts the pairs.
-    pub(super) fn stream_slabs<E: From<Error>>(
-        &mut self,
-        scene: &CutScene<'_>,
-        filters: &mut FilterSet,
-        mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
-    ) -> Result<Report, E> {
-        let report = self.search_slabs(scene, filters, &mut |_| Ok::<_, Error>(()))?;
-        if report.pair_count == 0 {
-            each(&report, &[])?;
-            return Ok(report);
-        }
-        self.search_slabs(scene, filters, &mut |piece| each(&report, piece))?;
-        Ok(report)
-    }
-
-    /// Hands every pair to `each`, slab by slab and then the included pairs, in pieces that are not empty. `filters`
-    /// are the filters of the whole scene; each slab is searched with its part of them.
+    /// Hands every pair to `each`, slab by slab and then the included pairs, in pieces that are not empty, with the report of what was
+    /// searched so far. `filters` are the filters of the whole scene; each slab is searched with its part of them.
     pub(super) fn search_slabs<E: From<Error>>(
         &mut self,
         scene: &CutScene<'_>,
         filters: &mut FilterSet,
-        each: &mut impl FnMut(&[Pair]) -> Result<(), E>,
+        each: &mut impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
         let &CutScene { ref boxes, ref slabs, is_step } = scene;
         // What was recorded goes with the filters: each slab uploads filters of its own.
@@ -97,9 +81,29 @@ impl Core {
         // The memory is allocated once for all slabs.
         let largest = slabs.counts.iter().max().copied().unwrap_or(0);
         self.ensure(&self.decide(largest as usize, filters, is_step)?, filters)?;
+        let included = filters.checked().include();
+        let slab_count = slabs.counts.len();
+        let invalid = || (0..boxes.len() as u32).filter(|&index| !boxes[index as usize].is_valid());
+        let (invalid_count, first_invalid) = (invalid().count() as u32, invalid().take(Report::INVALID_LISTED));
+        let first_invalid: Vec<u32> = first_invalid.collect();
+        // The report of the slabs up to one that has this report.
+        let of_scene = |before: Option<&Report>, slab: &Report, pair_count: u64| {
+            let mut report = before.unwrap_or(slab).clone();
+            if before.is_some() {
+                add(&mut report, slab);
+            }
+            report.first_invalid.clone_from(&first_invalid);
+            report.passes = slab_count as u32;
+            if report.tested_all_pairs() {
+                // Only boxes of one slab were tested against each other: the slabs are the only grid that there was.
+                report.axis = SweepAxis::from_code(AXIS_X + slabs.axis as u32);
+                report.direction = std::array::from_fn(|k| if k == slabs.axis { 1.0 } else { 0.0 });
+            }
+            Report { box_count: boxes.len() as u32, invalid_count, pair_count, ..report }
+        };
         let mut whole: Option<Report> = None;
         let mut pair_count = 0;
-        for slab in 0..slabs.counts.len() {
+        for slab in 0..slab_count {
             let (inside, origins) = slabs.boxes(slab, boxes)?;
             let indices: Vec<u32> = origins.iter().map(|origin| origin.index).collect();
             let mut part = FilterSet::new(&self.gpu, filters.checked().part(&indices))?;
@@ -107,41 +111,29 @@ impl Core {
             let mut kept = Vec::new();
             let call = self.decide(inside.len(), &part, is_step)?;
             self.submit(&inside, call, &mut part)?;
-            let report = self.wait_for_pieces(&mut part, STREAMED_PIECE, |_, piece| {
+            let report = self.wait_for_pieces(&mut part, STREAMED_PIECE, |report, piece| {
                 kept.clear();
                 kept.extend(piece.iter().filter_map(|pair| {
                     let (a, b) = (origins[pair.a as usize], origins[pair.b as usize]);
                     (a.begins || b.begins).then_some(Pair { a: a.index, b: b.index })
                 }));
                 pair_count += kept.len() as u64;
-                if kept.is_empty() { Ok(()) } else { each(&kept) }
+                // All pairs of the only slab are pairs of the scene.
+                let all_of_one = (slab_count == 1).then(|| report.pair_count + included.len() as u64);
+                let so_far = of_scene(whole.as_ref(), report, all_of_one.unwrap_or(pair_count));
+                if kept.is_empty() { Ok(()) } else { each(&so_far, &kept) }
             })?;
-            match &mut whole {
-                Some(whole) => add(whole, &report),
-                None => whole = Some(report),
-            }
+            whole = Some(of_scene(whole.as_ref(), &report, pair_count));
         }
-        let included = filters.checked().include();
-        pair_count += included.len() as u64;
-        included.chunks(STREAMED_PIECE as usize).try_for_each(each)?;
         let mut whole = whole.ok_or(Error::NothingSubmitted)?;
-        let invalid = || (0..boxes.len() as u32).filter(|&index| !boxes[index as usize].is_valid());
-        whole.box_count = boxes.len() as u32;
-        whole.invalid_count = invalid().count() as u32;
-        whole.first_invalid = invalid().take(Report::INVALID_LISTED).collect();
-        whole.pair_count = pair_count;
-        if whole.tested_all_pairs() {
-            // Only boxes of one slab were tested against each other: the slabs are the only grid that there was.
-            whole.axis = SweepAxis::from_code(AXIS_X + slabs.axis as u32);
-            whole.direction = std::array::from_fn(|k| if k == slabs.axis { 1.0 } else { 0.0 });
-        }
+        whole.pair_count += included.len() as u64;
+        included.chunks(STREAMED_PIECE as usize).try_for_each(|piece| each(&whole, piece))?;
         Ok(whole)
     }
 }
 
 /// Adds what another pass counted.
 fn add(whole: &mut Report, pass: &Report) {
-    whole.passes += pass.passes;
     whole.giant_count = whole.giant_count.saturating_add(pass.giant_count);
     whole.entry_count = whole.entry_count.saturating_add(pass.entry_count);
     whole.candidate_count = whole.candidate_count.saturating_add(pass.candidate_count);

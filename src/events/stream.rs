@@ -144,6 +144,8 @@ impl Streamed {
                     (report.created_count, report.persisting_count, report.lost_count) = (created, persisting, lost);
                 }
             }
+            // Where boxes are searched in several passes, the number grows.
+            report.pair_count = counted.map_or(found.pair_count, |[created, persisting, _]| created + persisting);
             look_up(pairs, was, last, is_there);
             part(pairs, is_there, [list, others])?;
             if counted.is_none() {

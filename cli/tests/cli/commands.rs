@@ -152,6 +152,19 @@ fn the_gpu_engine_gives_the_same_file_as_the_cpu_engine() {
         // Written as they come, and not held for a comparison.
         place.run("pairs scene.npy --engine gpu --out streamed.npy");
         assert!(place.read("streamed.npy") == place.read("cpu.npy"), "{kind}");
+        // In several passes, after which the length is known.
+        for order in ["canonical", "sweep"] {
+            let command =
+                format!("pairs scene.npy --engine gpu --memory-budget 300K --order {order} --json --out passes.npy");
+            let report: Value = serde_json::from_str(&place.run(&command)).unwrap();
+            assert!(report["report"]["passes"].as_u64() > Some(1), "{report}");
+            let mut pairs = pairs_in(&place.read("passes.npy"));
+            assert_eq!(report["pairs"], pairs.len());
+            if order == "sweep" {
+                pairs.sort_unstable();
+            }
+            assert!(pairs == pairs_in(&place.read("cpu.npy")), "{kind}");
+        }
     }
 }
 
