@@ -23,21 +23,21 @@ fn order_count(
         return;
     }
     let four = four_pairs(first);
-    count(four.rows.x, four.lengths.x, four.begins.x);
-    count(four.rows.y, four.lengths.y, four.begins.y);
-    count(four.rows.z, four.lengths.z, four.begins.z);
-    count(four.rows.w, four.lengths.w, four.begins.w);
+    count(four.rows.x, four.lengths.x);
+    count(four.rows.y, four.lengths.y);
+    count(four.rows.z, four.lengths.z);
+    count(four.rows.w, four.lengths.w);
     if order.ways == 2u {
-        count(four.others.x, 1u, four.is_there.x);
-        count(four.others.y, 1u, four.is_there.y);
-        count(four.others.z, 1u, four.is_there.z);
-        count(four.others.w, 1u, four.is_there.w);
+        count(four.others.x, u32(four.is_there.x));
+        count(four.others.y, u32(four.is_there.y));
+        count(four.others.z, u32(four.is_there.z));
+        count(four.others.w, u32(four.is_there.w));
     }
 }
 
 // Counts elements of a row, if any are there.
-fn count(row: u32, length: u32, is_there: bool) {
-    if is_there {
+fn count(row: u32, length: u32) {
+    if length > 0u {
         atomicAdd(&offsets[row + 1u], length);
     }
 }

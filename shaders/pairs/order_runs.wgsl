@@ -5,8 +5,7 @@ struct FourPairs {
     rows: vec4<u32>,          // the first boxes
     others: vec4<u32>,        // the second boxes
     is_there: vec4<bool>,
-    begins: vec4<bool>,       // whether a pair is there and has another first box than the one before it
-    lengths: vec4<u32>,       // pairs of the same first box from this one on, one after the other
+    lengths: vec4<u32>,       // pairs of the same first box from this one on, one after the other; 0 behind the first of them
 }
 
 // Returns the pairs from this one on, which is there.
@@ -24,5 +23,5 @@ fn four_pairs(first: u32) -> FourPairs {
     lengths.y += select(0u, lengths.z, goes_on.y);
     lengths.x += select(0u, lengths.y, goes_on.x);
     let begins = is_there & !vec4<bool>(false, goes_on);
-    return FourPairs(rows, vec4<u32>(a.y, b.y, c.y, d.y), is_there, begins, lengths);
+    return FourPairs(rows, vec4<u32>(a.y, b.y, c.y, d.y), is_there, select(vec4<u32>(0u), lengths, begins));
 }

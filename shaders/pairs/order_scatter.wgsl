@@ -25,24 +25,24 @@ fn order_scatter(
     }
     // All places before the first is used: the atomics need not wait for each other.
     let four = four_pairs(first);
-    let x = place_of(four.rows.x, four.lengths.x, four.begins.x);
-    let y = place_of(four.rows.y, four.lengths.y, four.begins.y);
-    let z = place_of(four.rows.z, four.lengths.z, four.begins.z);
-    let w = place_of(four.rows.w, four.lengths.w, four.begins.w);
+    let x = place_of(four.rows.x, four.lengths.x);
+    let y = place_of(four.rows.y, four.lengths.y);
+    let z = place_of(four.rows.z, four.lengths.z);
+    let w = place_of(four.rows.w, four.lengths.w);
     var places = vec4<u32>(x, y, z, w);
-    places.y = select(places.x + 1u, places.y, four.begins.y);
-    places.z = select(places.y + 1u, places.z, four.begins.z);
-    places.w = select(places.z + 1u, places.w, four.begins.w);
+    places.y = select(places.x + 1u, places.y, four.lengths.y > 0u);
+    places.z = select(places.y + 1u, places.z, four.lengths.z > 0u);
+    places.w = select(places.z + 1u, places.w, four.lengths.w > 0u);
     put(places.x, four.others.x, four.is_there.x);
     put(places.y, four.others.y, four.is_there.y);
     put(places.z, four.others.z, four.is_there.z);
     put(places.w, four.others.w, four.is_there.w);
     if order.ways == 2u {
         let of_others = vec4<u32>(
-            place_of(four.others.x, 1u, four.is_there.x),
-            place_of(four.others.y, 1u, four.is_there.y),
-            place_of(four.others.z, 1u, four.is_there.z),
-            place_of(four.others.w, 1u, four.is_there.w),
+            place_of(four.others.x, u32(four.is_there.x)),
+            place_of(four.others.y, u32(four.is_there.y)),
+            place_of(four.others.z, u32(four.is_there.z)),
+            place_of(four.others.w, u32(four.is_there.w)),
         );
         put(of_others.x, four.rows.x, four.is_there.x);
         put(of_others.y, four.rows.y, four.is_there.y);
@@ -59,8 +59,8 @@ fn put(place: u32, element: u32, is_there: bool) {
 }
 
 // Takes `length` places of a row, if any are wanted, and returns the first.
-fn place_of(row: u32, length: u32, is_wanted: bool) -> u32 {
-    if !is_wanted {
+fn place_of(row: u32, length: u32) -> u32 {
+    if length == 0u {
         return 0u;
     }
     return atomicAdd(&offsets[row + 1u], length);

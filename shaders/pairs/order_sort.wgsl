@@ -49,13 +49,18 @@ fn order_sort(
     }
     let first = tile * ORDER_TILE;
     let end = min(first + ORDER_TILE, count);
-    for (var k = local; k < ORDER_TILE + 2u * ORDER_SHORT; k += 256u) {
-        // Before the first element, places are large numbers.
-        let place = first + k - ORDER_SHORT;
-        if place < count {
-            nearby[k] = others[place];
-        }
-    }
+    // Before the first element, places are large numbers. All are loaded at once.
+    let staged = vec4<u32>(first + local - ORDER_SHORT) + vec4<u32>(0u, 256u, 512u, 768u);
+    let near = vec4<u32>(
+        other_at(staged.x, count),
+        other_at(staged.y, count),
+        other_at(staged.z, count),
+        other_at(staged.w, count),
+    );
+    nearby[local] = near.x;
+    nearby[local + 256u] = near.y;
+    nearby[local + 512u] = near.z;
+    nearby[local + 768u] = near.w;
     if local == 0u {
         atomicStore(&long_count, 0u);
     }
@@ -67,10 +72,14 @@ fn order_sort(
         if end < count {
             last_row = tile_rows[tile + 1u];
         }
-        let row = row_of(place, tile_rows[tile], last_row, 0u);
+        let first_row = tile_rows[tile];
+        let row = row_of(place, first_row, last_row, last_row - first_row + 1u);
         sort_short(first, place, row);
         if place + 1u < end {
-            sort_short(first, place + 1u, row_of(place + 1u, row, last_row, 1u));
+            // Mostly in the same row or one of the next three.
+            let near_row = row_of(place + 1u, row, last_row, 4u);
+            let left = select(1u, last_row - near_row + 1u, near_row == row + 3u);
+            sort_short(first, place + 1u, row_of(place + 1u, near_row, last_row, left));
         }
     }
 
@@ -87,21 +96,34 @@ fn order_sort(
     }
 }
 
-// Returns the row of an element, from these rows. With a `reach` of 1, those that follow closely are found first; 0 is no limit.
-fn row_of(place: u32, low: u32, high: u32, reach: u32) -> u32 {
-    var first = low;
-    var end = high;
-    var most = reach;
-    while first < end {
-        let middle = first + min(most - 1u, (end - first) / 2u);
-        if offsets[middle + 1u] <= place {
-            first = middle + 1u;
-            most *= 2u;
-        } else {
-            end = middle;
-        }
+const_assert ORDER_TILE + 2u * ORDER_SHORT == 1024u;
+
+// Returns the element at a place, if it is there.
+fn other_at(place: u32, count: u32) -> u32 {
+    if place >= count {
+        return 0u;
     }
-    return first;
+    return others[place];
+}
+
+// Returns the last of `count` rows from `low` on, none behind `last`, that begins at or before a place, as the first does. Three begins are
+// loaded at once, so that a search waits for memory half as often as one by halves.
+fn row_of(place: u32, low: u32, last: u32, count: u32) -> u32 {
+    var row = low;
+    var step = count;
+    while step > 1u {
+        step = (step + 3u) / 4u;
+        let a = min(row + step, last);
+        let b = min(a + step, last);
+        let c = min(b + step, last);
+        let begin_a = offsets[a];
+        let begin_b = offsets[b];
+        let begin_c = offsets[c];
+        row = select(row, a, begin_a <= place);
+        row = select(row, b, begin_b <= place);
+        row = select(row, c, begin_c <= place);
+    }
+    return row;
 }
 
 // Writes an element of a short row of the tile from `first` on to its place. Takes note of a long row, at its first element in the tile.

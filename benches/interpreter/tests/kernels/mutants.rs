@@ -76,7 +76,6 @@ const BARRIERS_NOT_MISSED: &[(&str, &str, &str)] = &[
 
 /// Atomics that are not missed: kernel, line of the source, and why.
 const ATOMICS_NOT_MISSED: &[(&str, &str, &str)] = &[
-    ("frame_choose", "atomicStore(&sample_count, 0u);", ALONE),
     ("bin_count", "atomicStore(&giants[local], 0u);", ALONE),
     ("bin_count", "atomicStore(&invalid, 0u);", ALONE),
     ("bin_scatter", "atomicStore(&has_many, 0u);", ALONE),
@@ -147,6 +146,9 @@ const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("emit_again", "sure |= (look.is_sure & sure_ones) << at;", ELEMENTS),
     ("emit_again", "*a = Term(", ELEMENTS),
     ("small_test", "*a = Term(", ELEMENTS),
+    ("order_sort", "nearby[local] = near.x;", ELEMENTS),
+    ("order_sort", "nearby[local + 256u] = near.y;", ELEMENTS),
+    ("order_sort", "nearby[local + 512u] = near.z;", ELEMENTS),
     ("order_sort", "in_order[2u * place] = row;", ELEMENTS),
     ("query_place", "atomicStore(&blocks[place], words[0]);", ELEMENTS),
     ("query_place", "atomicStore(&blocks[place + 1u], words[1]);", ELEMENTS),
