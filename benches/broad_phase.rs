@@ -24,9 +24,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use broadsweep::internals::constants::{
-    BALLOT_BITS, KEY_BITS, KEY_BOXES, LONG_KEY_BITS, MOMENT_BOXES, RADIX_BITS, RUN_QUADS,
-};
+use broadsweep::internals::constants::{BALLOT_BITS, KEY_BITS, KEY_BOXES, LONG_KEY_BITS, RADIX_BITS, RUN_QUADS};
 use broadsweep::internals::gpu::timing::KernelTime;
 use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Options, Pair, Report, SortVariant, SweepAxis, wgpu};
 use laboratory::engine::{Engine, timed};
@@ -313,7 +311,7 @@ fn floor_bytes(stage: &str, report: &Report, kernels: &[KernelTime]) -> f64 {
     let key_bits = if report.box_count > KEY_BOXES { LONG_KEY_BITS } else { KEY_BITS };
     let passes = key_bits.div_ceil(if has("sort_scatter") { RADIX_BITS } else { BALLOT_BITS });
     match stage {
-        "pca" => 24.0 * (boxes + boxes.min(f64::from(MOMENT_BOXES))),
+        "pca" => 24.0 * boxes,
         "bin" => (24.0 + 24.0) * boxes + 16.0 * boxes + 8.0 * entries,
         // Of keys for the counts; of keys and values to and fro.
         "sort" => f64::from(passes) * 20.0 * entries,

@@ -23,12 +23,6 @@ shared_constants! {
     PCA_GROUPS: u32 = 256;
     /// Boxes that a workgroup of `pca_bounds` should have at least, while there are fewer than `PCA_GROUPS` of them.
     PCA_BLOCK: u32 = 2048;
-    /// log2 of the number of fours of boxes whose centroids and edges are added up, where there are more boxes.
-    MOMENT_FOURS_BITS: u32 = 14;
-    /// The most boxes whose centroids and edges are added up.
-    MOMENT_BOXES: u32 = 4 << MOMENT_FOURS_BITS;
-    /// Of those, boxes that a workgroup of `pca_moments` adds up. Each workgroup reads all partial bounds.
-    MOMENT_BLOCK: u32 = 1024;
     /// 2³² divided by the golden ratio. Multiples of it, modulo 2³², are spread evenly.
     GOLDEN: u32 = 2_654_435_769;
     /// The largest finite number: an empty minimum, and a sample that was not taken.
@@ -414,6 +408,9 @@ shared_constants! {
 /// The most candidates of a call on a software adapter. With as many no block has more than `MOST_BLOCK_TILES` tiles of the sweep, or more
 /// than one of giants, so that Mesa's drivers end no loop over the tiles of a block.
 pub const SOFTWARE_CANDIDATES: u64 = 8_000_000_000;
+
+/// Boxes that a thread of the CPU engine takes at once.
+pub const CHUNK: usize = 1 << 11;
 
 /// The most pairs to exclude that may come from a buffer: they fit any binding.
 pub(crate) const EXCLUDE_MOST: u32 = 1 << 24;

@@ -100,21 +100,6 @@ twins! {
         pub finite: Bounds,
     }
 
-    /// Sums over centroids and edges.
-    #[allow(missing_docs)]
-    pub struct Moments {
-        pub sum: [f32; 3],
-        pub count: f32,
-        pub squares: [f32; 3],
-        pub unused_a: f32,
-        pub products: [f32; 3],
-        pub unused_b: f32,
-        pub edge_sum: [f32; 3],
-        pub unused_c: f32,
-        pub edge_max: [f32; 3],
-        pub unused_d: f32,
-    }
-
     /// Directions, grid and sort key.
     #[allow(missing_docs)]
     pub struct Frame {

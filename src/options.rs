@@ -126,12 +126,11 @@ impl Options {
 /// The direction along which the boxes are swept; the grid lies across it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SweepAxis {
-    /// The one of the principal axis and x, y, z that has the largest spread of centroids per mean projected edge. Of more
-    /// than 65,536 boxes, of a sample of as many.
+    /// The one of the principal axis and x, y, z that has the largest spread of centroids per mean projected edge, in a sample of 512
+    /// boxes.
     #[default]
     Auto,
-    /// The eigenvector of the largest eigenvalue of the centroid covariance, as in MuJoCo's `mj_broadphase`. Of more than
-    /// 65,536 boxes, the covariance of a sample of as many.
+    /// The eigenvector of the largest eigenvalue of the centroid covariance, as in MuJoCo's `mj_broadphase`, of a sample of 512 boxes.
     Principal,
     /// The x axis.
     X,
@@ -167,8 +166,7 @@ pub enum CellSize {
     /// more where the boxes lie sparsely. Equal cubes get 2.5 times their edge, boxes of mixed sizes more.
     #[default]
     Auto,
-    /// The cost model of Li, Lu and He 2003 (USSCD), from the largest edge and the density. Of more than 65,536 boxes, the
-    /// largest edge of a sample of as many.
+    /// The cost model of Li, Lu and He 2003 (USSCD), from the largest edge in a sample of 512 boxes and the density.
     Usscd,
     /// This edge, in the units of the input: positive and finite. Where the grid would then have more (box, cell)
     /// incidences than there is memory for, cells are merged two by two until they fit.

@@ -4,8 +4,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use broadsweep::cpu;
+use broadsweep::internals::constants::CHUNK;
 use broadsweep::internals::join::{self, Way};
-use broadsweep::internals::mirror::pca::CHUNK;
 use broadsweep::internals::{brute_force, mirror::reference};
 use broadsweep::{Aabb, CellSize, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, Step, SweepAxis};
 use laboratory::scenes::{Kind, Motion};

@@ -1,12 +1,12 @@
-// frame_choose: the sweep axis, the grid and the sort key, from the statistics and a sample of the boxes.
+// frame_choose: the sweep axis, the grid and the sort key, from the bounds and a sample of the boxes.
 //
 // Reads   boxes    [box_count * 3] bits of f32, two at a time
-//         bounds   [pca_groups], moments [moment_groups], of pca
+//         bounds   [pca_groups], of pca_bounds
 // Writes  frame    one Frame
 // One workgroup. Whatever it decides can change the time, never the set of pairs. One invocation decides; what it
 // decides from is added up and sorted by all, since a whole device waits for this kernel.
 //
-// - Axes: eigenvectors of the centroid covariance by cyclic Jacobi rotations with a fixed number of sweeps.
+// - Axes: eigenvectors of the covariance of the sample's centroids by cyclic Jacobi rotations with a fixed number of sweeps.
 // - Cell size: by how many entries the boxes of a sample have then, without the largest of them; or by the cost model
 //   of Li, Lu, He 2003.
 // - Position scale: quantiles of the sample, so that each quantum holds about as many boxes wherever they lie,
@@ -16,16 +16,14 @@
 //
 // Sources: Jacobi 1846, rotations in cyclic order as in Golub and Van Loan, Matrix Computations; the principal axis as
 // in MuJoCo's mj_broadphase and in Liu, Harada, Lee, Kim 2010, Real-time collision culling of a million bodies on
-// graphics processing units; Li, Lu, He 2003, USSCD, Journal of Image and Graphics 8; Knuth, The Art of Computer
-// Programming 3, 6.4, for the hash by multiplication; Frazer and McKellar 1970, Samplesort, for quantiles of a sample.
+// graphics processing units; Li, Lu, He 2003, USSCD, Journal of Image and Graphics 8; Frazer and McKellar 1970, Samplesort, for quantiles
+// of a sample.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read> bounds: array<BoundsPartial>;
-@group(0) @binding(3) var<storage, read> moments: array<Moments>;
-@group(0) @binding(4) var<storage, read_write> frame: Frame;
+@group(0) @binding(3) var<storage, read_write> frame: Frame;
 
-const SAMPLES: u32 = 512u;
 // What is sampled: interval starts on the sweep axis, mean plane edges, centres along u and v.
 const STARTS: u32 = 0u;
 const EDGES: u32 = 1u;
@@ -37,11 +35,8 @@ const EDGE_LANES: u32 = 32u;
 
 // The lists, each in the order of `slot` (frame_sort.wgsl).
 var<workgroup> samples: array<array<f32, SAMPLES + SAMPLES / 8u>, 4>;
-var<workgroup> sample_count: atomic<u32>;
 var<workgroup> axes: array<vec3<f32>, 3>;
 var<workgroup> chosen_axis: u32;
-var<workgroup> sums: array<Moments, 32>;
-var<workgroup> total: Moments;
 // Edges and their squares.
 var<workgroup> edge_sums: array<vec2<f32>, EDGE_LANES>;
 var<workgroup> position_bits: u32;
@@ -116,13 +111,13 @@ struct Spread {
     error: f32,               // by which rounding may change a variance or a covariance
 }
 
-fn spread_of(sums: Moments) -> Spread {
-    let n = max(sums.count, 1.0);
-    let mean = sums.sum / n;
-    let squares = max(sums.squares / n - mean * mean, vec3<f32>(0.0));
-    let products = sums.products / n - mean * mean.yzx;
-    let error = MOMENT_ERROR * dot(sums.squares / n, vec3<f32>(1.0));
-    return Spread(squares, products, sums.edge_sum / n, error);
+fn spread_of(total: Moments) -> Spread {
+    let n = max(total.count, 1.0);
+    let mean = total.sum / n;
+    let squares = max(total.squares / n - mean * mean, vec3<f32>(0.0));
+    let products = total.products / n - mean * mean.yzx;
+    let error = MOMENT_ERROR * dot(total.squares / n, vec3<f32>(1.0));
+    return Spread(squares, products, total.edge_sum / n, error);
 }
 
 fn variance_along(d: vec3<f32>, spread: Spread) -> f32 {
@@ -208,7 +203,7 @@ fn best_axis(spread: Spread, principal: vec3<f32>) -> u32 {
 
 // Decides the three axes.
 fn choose_axes() {
-    let spread = spread_of(total);
+    let spread = spread_of(sums[0]);
     let eigenvectors = principal_axes(spread);
     let principal = eigenvectors[0];
     var axis = params.axis;
@@ -298,7 +293,8 @@ fn choose_cell(scene: Scale, count: u32) -> f32 {
         return params.cell_size * scene.scale;
     }
     if params.cell_mode == CELL_USSCD {
-        let widest = max(total.edge_max.x, max(total.edge_max.y, total.edge_max.z));
+        let edge_max = sums[0].edge_max;
+        let widest = max(edge_max.x, max(edge_max.y, edge_max.z));
         let size = max(scene.high - scene.low, vec3<f32>(1e-30));
         let ratios = log(max(vec3<f32>(widest), vec3<f32>(1e-30)) / size);
         return widest * usscd_cell(log(f32(max(scene.count, 1u))) + ratios.x + ratios.y + ratios.z);
@@ -455,36 +451,19 @@ fn bits_about(x: f32) -> u32 {
     return bits_for(x * (1.0 - 1.0 / 262144.0));
 }
 
-// Returns the box of sample i: spread over the input by a multiplicative hash, since boxes that follow each other in
-// the input often follow each other in space too.
-fn sample_box(i: u32) -> u32 {
-    if params.box_count <= SAMPLES {
-        return i;
-    }
-    let hash = (i + 1u) * GOLDEN;
-    return mul64(hash, params.box_count).y;
-}
-
-fn take_sample(i: u32, scene: Scale) {
+// Puts box i of the sample into the lists.
+fn list_sample(i: u32, own: Sample) {
     var start = FLOAT_MAX;
     var edge = FLOAT_MAX;
     var centre_u = FLOAT_MAX;
     var centre_v = FLOAT_MAX;
-    if i < params.box_count {
-        let sampled = sample_box(i);
-        let min_bits = min_bits_of(sampled);
-        let max_bits = max_bits_of(sampled);
-        if kind_of(min_bits, max_bits) == KIND_FINITE && is_within(min_bits, max_bits, scene.limit) {
-            let low = scaled(bitcast<vec3<f32>>(min_bits), scene.scale);
-            let high = scaled(bitcast<vec3<f32>>(max_bits), scene.scale);
-            let along_u = project(axes[1], low, high);
-            let along_v = project(axes[2], low, high);
-            start = project(axes[0], low, high).x;
-            edge = 0.5 * (along_u.y - along_u.x) + 0.5 * (along_v.y - along_v.x);
-            centre_u = 0.5 * along_u.x + 0.5 * along_u.y;
-            centre_v = 0.5 * along_v.x + 0.5 * along_v.y;
-            atomicAdd(&sample_count, 1u);
-        }
+    if own.counts {
+        let along_u = project(axes[1], own.low, own.high);
+        let along_v = project(axes[2], own.low, own.high);
+        start = project(axes[0], own.low, own.high).x;
+        edge = 0.5 * (along_u.y - along_u.x) + 0.5 * (along_v.y - along_v.x);
+        centre_u = 0.5 * along_u.x + 0.5 * along_u.y;
+        centre_v = 0.5 * along_v.x + 0.5 * along_v.y;
     }
     samples[STARTS][slot(i)] = start;
     samples[EDGES][slot(i)] = edge;
@@ -494,39 +473,23 @@ fn take_sample(i: u32, scene: Scale) {
 
 @compute @workgroup_size(256)
 fn frame_choose(@builtin(local_invocation_index) local: u32) {
-    if local == 0u {
-        atomicStore(&sample_count, 0u);
-    }
+    // Before the bounds, so that all are waited for at once.
+    let bits_a = sample_bits(local);
+    let bits_b = sample_bits(local + 256u);
     let scene = scene_scale(local);
-
-    if local < 32u {
-        var mine = Moments();
-        for (var i = local; i < moment_groups(params.box_count); i += 32u) {
-            mine = combined(mine, moments[i]);
-        }
-        sums[local] = mine;
-    }
-    workgroupBarrier();
-    // Eight times four, then the eight.
-    if local < 8u {
-        let halves = combined(sums[local], sums[local + 16u]);
-        sums[local] = combined(halves, combined(sums[local + 8u], sums[local + 24u]));
-    }
-    workgroupBarrier();
+    let a = sample_of(bits_a, scene);
+    let b = sample_of(bits_b, scene);
+    let middle = 0.5 * scene.low + 0.5 * scene.high;
+    sum_moments(local, combined(moments_of(a, middle), moments_of(b, middle)));
     if local == 0u {
-        var all_sums = sums[0];
-        for (var i = 1u; i < 8u; i += 1u) {
-            all_sums = combined(all_sums, sums[i]);
-        }
-        total = all_sums;
         choose_axes();
     }
     workgroupBarrier();
 
-    take_sample(local, scene);
-    take_sample(local + 256u, scene);
+    list_sample(local, a);
+    list_sample(local + 256u, b);
     sort_samples(local);
-    let count = atomicLoad(&sample_count);
+    let count = u32(sums[0].count);
     add_edges(local, count);
     workgroupBarrier();
     if local == 0u {

@@ -1,7 +1,6 @@
-// The bounds of a whole workgroup, the sum of moments, and the magnitude of the scene from all partial bounds:
-// shared by pca_bounds, pca_moments and frame_choose, so that all of them scale alike.
-// For workgroups of at least 128 invocations, every one of which has to call. Kernels that want the magnitude
-// bind params and bounds; all bind params and boxes.
+// The bounds of a whole workgroup, and the magnitude of the scene from all partial bounds: shared by pca_bounds and frame_choose.
+// For workgroups of at least 128 invocations, every one of which has to call. A kernel that wants the magnitude binds bounds; both bind
+// params and boxes.
 // Source: reduction in two levels, Harris, Optimizing parallel reduction in CUDA, 2007; here in runs, for fewer
 // barriers.
 
@@ -56,17 +55,6 @@ fn reduce_both(local: u32, mine: BoundsPartial) -> BoundsPartial {
     let ordinary = reduce_bounds(local, mine.ordinary);
     workgroupBarrier();
     return BoundsPartial(ordinary, reduce_bounds(local, mine.finite));
-}
-
-// Returns the moments of two sets of boxes together.
-fn combined(a: Moments, b: Moments) -> Moments {
-    return Moments(
-        a.sum + b.sum, a.count + b.count,
-        a.squares + b.squares, 0.0,
-        a.products + b.products, 0.0,
-        a.edge_sum + b.edge_sum, 0.0,
-        max(a.edge_max, b.edge_max), 0.0,
-    );
 }
 
 struct Scale {

@@ -59,20 +59,6 @@ struct BoundsPartial {
     finite: Bounds,
 }
 
-// Sums over centroids (shifted and scaled) and edges (scaled).
-struct Moments {
-    sum: vec3<f32>,
-    count: f32,
-    squares: vec3<f32>,       // xx, yy, zz
-    unused_a: f32,
-    products: vec3<f32>,      // xy, yz, zx
-    unused_b: f32,
-    edge_sum: vec3<f32>,
-    unused_c: f32,
-    edge_max: vec3<f32>,
-    unused_d: f32,
-}
-
 // Directions and grid. Lengths are in scaled units: input times `scale`, a power of two.
 struct Frame {
     sweep: vec3<f32>,
@@ -335,11 +321,6 @@ fn rows_of(entry_count: u32, giant_count: u32) -> u32 {
 // Counts the workgroups of pca_bounds, which is how many partial results there are.
 fn pca_groups(box_count: u32) -> u32 {
     return clamp(div_ceil(box_count, PCA_BLOCK), 1u, PCA_GROUPS);
-}
-
-// Counts those of pca_moments.
-fn moment_groups(box_count: u32) -> u32 {
-    return max(div_ceil(min(box_count, MOMENT_BOXES), MOMENT_BLOCK), 1u);
 }
 
 // ---- 64-bit counts as (low, high) ----

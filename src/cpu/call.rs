@@ -2,7 +2,6 @@
 
 use rayon::prelude::*;
 
-use super::mirror::pca::CHUNK;
 use crate::constants::*;
 use crate::filters::CheckedFilters;
 use crate::layout::Params;

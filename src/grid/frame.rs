@@ -3,10 +3,11 @@
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::layout::{BoundsPartial, Frame, Moments, Params};
+use crate::layout::{BoundsPartial, Frame, Params};
 
 /// The source of `frame_choose`.
-pub const CHOOSE: Source = source!("grid/frame_choose", "grid/frame_sort", "grid/pca_reduce", "shared/boxes");
+pub const CHOOSE: Source =
+    source!("grid/frame_choose", "grid/frame_sample", "grid/frame_sort", "grid/pca_reduce", "shared/boxes");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[CHOOSE];
 
@@ -27,23 +28,16 @@ impl FrameStage {
         [&self.choose]
     }
 
-    /// Records the choice of the frame, from the statistics and a sample of the boxes.
+    /// Records the choice of the frame, from the bounds and a sample of the boxes.
     pub fn record(
         &self,
         pass: &mut Pass,
         params: &Buffer<Params>,
         boxes: wgpu::BindingResource,
         bounds: &Buffer<BoundsPartial>,
-        moments: &Buffer<Moments>,
         frame: &Buffer<Frame>,
     ) {
-        let buffers = [
-            ("params", params.all()),
-            ("boxes", boxes),
-            ("bounds", bounds.all()),
-            ("moments", moments.all()),
-            ("frame", frame.all()),
-        ];
+        let buffers = [("params", params.all()), ("boxes", boxes), ("bounds", bounds.all()), ("frame", frame.all())];
         self.choose.dispatch(pass, 1, &buffers);
     }
 }

@@ -20,7 +20,7 @@ use crate::filters::lists::FilterLists;
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{Kernel, Pass};
 use crate::gpu::table::{CONSTANT, Row, SIZES, STORAGE, buffer_table};
-use crate::layout::{BoundsPartial, Counts, Dispatches, Frame, Moments, Params};
+use crate::layout::{BoundsPartial, Counts, Dispatches, Frame, Params};
 use crate::{Error, gpu::buffers::Buffer};
 use bin::{Bin, Bins};
 use frame::FrameStage;
@@ -59,8 +59,6 @@ buffer_table! {
     pub struct GridSummary(_room: GridRoom) {
         /// A share of the bounds for each workgroup of `pca`.
         bounds: [BoundsPartial; u64::from(PCA_GROUPS)], STORAGE;
-        /// A share of the sums for each workgroup of `pca`.
-        moments: [Moments; u64::from(MOMENT_BOXES / MOMENT_BLOCK)], STORAGE;
         /// Directions, cells and sort key.
         frame: [Frame; 1], CONSTANT;
         /// The numbers that the stages count, those of the pairs among them.
@@ -157,12 +155,12 @@ impl Grid {
         self.forget();
         let GridKernels { pca, frame: choice, bin, .. } = kernels;
         let sort = kernels.sort()?;
-        let GridSummary { bounds, moments, frame, counts, giant_sizes, .. } = &self.summary;
+        let GridSummary { bounds, frame, counts, giant_sizes, .. } = &self.summary;
         let (bins, world_cells) = (&self.bins, filters.world_cells());
         let sorted = &self.entries.sort_buffers();
 
-        pca.record(pass, box_count, params, boxes.clone(), bounds, moments);
-        choice.record(pass, params, boxes.clone(), bounds, moments, frame);
+        pca.record(pass, box_count, params, boxes.clone(), bounds);
+        choice.record(pass, params, boxes.clone(), bounds, frame);
         if filters.checked().world_count() > 0 {
             bin.record_worlds(pass, box_count, params, boxes.clone(), lists, frame, world_cells);
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::common::{ALL_PAIRS, CANONICAL, Random, SWEEP};
 use crate::inputs::{ALONE, BY_BOX, ByBox, all, some_pairs};
 use broadsweep::cpu;
-use broadsweep::internals::mirror::pca::CHUNK;
+use broadsweep::internals::constants::CHUNK;
 use broadsweep::internals::{brute_force, mirror::reference};
 use broadsweep::{Aabb, Attribute, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder};
 use laboratory::scenes::Kind;

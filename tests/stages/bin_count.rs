@@ -22,7 +22,7 @@ pub fn frame_of(boxes: &[Aabb], axis: u32, cell: Option<f32>) -> Frame {
     let params =
         Params { box_count: boxes.len() as u32, axis, cell_mode, cell_size, key_bits: KEY_BITS, ..Params::zeroed() };
     let bounds = mirror::pca::bounds(boxes);
-    mirror::frame::choose(&params, boxes, &bounds, &mirror::pca::moments(boxes, &bounds))
+    mirror::frame::choose(&params, boxes, &bounds)
 }
 
 /// Returns what `bin_count` leaves of cells and positions of the mirror: `cells`, and `box_ends`.

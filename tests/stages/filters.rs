@@ -51,7 +51,7 @@ fn check_worlds(boxes: &[Aabb], world_count: u32, cell: f32) {
         key_bits: KEY_BITS,
         ..Params::zeroed()
     };
-    let host_frame = mirror::frame::choose(&host, boxes, &bounds, &mirror::pca::moments(boxes, &bounds));
+    let host_frame = mirror::frame::choose(&host, boxes, &bounds);
     let (params, input, frame) = (uniform(host), upload(boxes), uniform(host_frame));
     let lists = lists(&worlds);
     let world_cells = guarded(&vec![[0; 4]; world_count as usize]);

@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 use broadsweep::Aabb;
 use broadsweep::internals::constants::*;
 use broadsweep::internals::grid::frame::FrameStage;
-use broadsweep::internals::grid::pca::{groups, moment_groups};
-use broadsweep::internals::layout::{BoundsPartial, Frame, Moments, Params};
+use broadsweep::internals::grid::pca::groups;
+use broadsweep::internals::layout::{BoundsPartial, Frame, Params};
 use broadsweep::internals::mirror;
+use broadsweep::internals::mirror::frame::Moments;
 use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
@@ -27,19 +28,11 @@ const fn fixed(edge: f32) -> Cell {
     (CELL_FIXED, edge)
 }
 
-/// Statistics in as many parts as there are workgroups of `pca`: all of them have to be read.
-fn statistics(boxes: &[Aabb]) -> (Vec<BoundsPartial>, Vec<Moments>) {
-    let all = mirror::pca::bounds(boxes);
-    let n = boxes.len() as u32;
-    let share = |boxes: &[Aabb], parts: u32, part| -> Vec<Aabb> {
-        boxes.iter().skip(part as usize).step_by(parts as usize).copied().collect()
-    };
-    let bounds = (0..groups(n)).map(|part| mirror::pca::bounds(&share(boxes, groups(n), part))).collect();
-    let mut room = Vec::new();
-    let sample = mirror::pca::sample(boxes, &mut room);
-    // The share's own bounds decide its scale, so that of all goes with it.
-    let moments_of = |part| mirror::pca::moments(&share(sample, moment_groups(n), part), &all);
-    (bounds, (0..moment_groups(n)).map(moments_of).collect())
+/// Returns bounds in as many parts as there are workgroups of `pca`: all of them have to be read.
+fn bounds_of(boxes: &[Aabb]) -> Vec<BoundsPartial> {
+    let parts = groups(boxes.len() as u32);
+    let share = |part| -> Vec<Aabb> { boxes.iter().skip(part as usize).step_by(parts as usize).copied().collect() };
+    (0..parts).map(|part| mirror::pca::bounds(&share(part))).collect()
 }
 
 /// Returns the kernel's frame and the mirror's, after checking that the first is sound.
@@ -52,16 +45,14 @@ fn frames_of_worlds(boxes: &[Aabb], axis: u32, cell: Cell, world_count: u32) -> 
     let box_count = boxes.len() as u32;
     let key_bits = if world_count > KEY_WORLDS { LONG_KEY_BITS } else { KEY_BITS };
     let host = Params { box_count, axis, cell_mode, cell_size, world_count, key_bits, ..Params::zeroed() };
-    let (bounds, moments) = statistics(boxes);
     let frame = poisoned(1);
-    let (params, input) = (uniform(host), upload(boxes));
-    let (bounds, moments) = (upload(&bounds), upload(&moments));
-    run(|pass| FRAME.record(pass, &params, input.all(), &bounds, &moments, &frame));
+    let (params, input, bounds) = (uniform(host), upload(boxes), upload(&bounds_of(boxes)));
+    run(|pass| FRAME.record(pass, &params, input.all(), &bounds, &frame));
     let frame: Frame = written(&frame)[0];
     let context = format!("axis {axis}, cells {cell:?}, {} boxes: {frame:?}", boxes.len());
     check_sound(&frame, &host, &context);
     let all = mirror::pca::bounds(boxes);
-    let mirror = mirror::frame::choose(&host, boxes, &all, &mirror::pca::moments(boxes, &all));
+    let mirror = mirror::frame::choose(&host, boxes, &all);
     check_sound(&mirror, &host, "the mirror");
     assert_eq!((frame.scale, frame.limit), (mirror.scale, mirror.limit), "{context}");
     assert_eq!(frame.giant_cells, mirror.giant_cells, "{context}");
@@ -244,12 +235,46 @@ fn small_cells_make_a_grid_without_bounds() {
 
 #[test]
 fn a_far_box_in_the_share_of_any_workgroup_of_pca_decides_the_scale() {
-    // Shares beyond those of eight invocations that unite bounds, of 32 that add up moments, and of 128.
+    // Shares beyond those of eight invocations that unite bounds, and of 128.
     for (n, share) in [(18_000, 8), (80_000, 35), (300_000, 140)] {
         let mut boxes = ordinary(n, 1);
         boxes[share + 5 * groups(n) as usize] = Aabb::new([-300.0; 3], [900.0; 3]);
         let (frame, mirror) = frames(&boxes, AXIS_Y, AUTO);
         check_alike(&frame, &mirror);
+    }
+}
+
+#[test]
+fn a_sample_of_boxes_in_rows_has_the_variance_of_all() {
+    // Boxes whose place repeats with any period: those of the sample are not of one phase only.
+    for period in [2, 3, 4, 7, 8, 16, 61, 64, 256, 1000, 4096] {
+        let n = 262_156;
+        let boxes: Vec<_> = (0..n).map(|i| (i % period) as f32).map(|x| Aabb::new([x; 3], [x + 1.0; 3])).collect();
+        let scene = mirror::pca::scene_scale(&mirror::pca::bounds(&boxes));
+        let moments = Moments::of(mirror::frame::sample(&boxes, &scene, &mut [Default::default(); 512]), &scene);
+        assert_eq!(moments.count, 512.0);
+        let variance = moments.squares.x / moments.count - (moments.sum.x / moments.count).powi(2);
+        let all = ((period * period - 1) as f32 / 12.0) * scene.scale * scene.scale;
+        assert!((variance / all - 1.0).abs() < 0.1, "{variance} instead of {all}: period {period}");
+    }
+}
+
+#[test]
+fn every_box_of_the_sample_decides() {
+    // One box of the sample is far out along one axis: the spread, and so the axis, is that of this box.
+    for (n, nth) in
+        [(300u32, 0u32), (300, 299), (512, 255), (512, 256), (512, 511), (40_000, 0), (40_000, 300), (40_000, 511)]
+    {
+        for (k, axis) in [AXIS_X, AXIS_Y, AXIS_Z].into_iter().enumerate() {
+            let mut boxes = ordinary(n, u64::from(nth));
+            let place =
+                if n <= 512 { nth } else { ((u64::from((nth + 1).wrapping_mul(GOLDEN)) * u64::from(n)) >> 32) as u32 };
+            let far = &mut boxes[place as usize];
+            far.min[k] += 1e5;
+            far.max[k] += 1e5;
+            let (frame, mirror) = frames(&boxes, AXIS_AUTO, AUTO);
+            assert_eq!((frame.axis, mirror.axis), (axis, axis), "box {nth} of the sample of {n}");
+        }
     }
 }
 

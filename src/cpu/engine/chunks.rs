@@ -6,22 +6,21 @@ use rayon::prelude::*;
 use crate::Aabb;
 use crate::constants::*;
 use crate::cpu::mirror::bin::{self, Totals};
-use crate::cpu::mirror::pca::{self, CHUNK, Sums};
+use crate::cpu::mirror::pca;
 use crate::filters::CheckedFilters;
-use crate::layout::{BoundsPartial, Frame, Moments};
+use crate::layout::{BoundsPartial, Frame};
 
-/// Holds bounds and counts over the boxes of one chunk, and sums over a chunk of the sample.
+/// Holds bounds and counts over the boxes of one chunk.
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
     bounds: BoundsPartial,
-    sums: Sums,
     totals: Totals,
 }
 
 impl Default for Chunk {
     fn default() -> Self {
         let bounds = BoundsPartial { ordinary: pca::NO_BOUNDS, finite: pca::NO_BOUNDS };
-        Self { bounds, sums: Sums::default(), totals: Totals::default() }
+        Self { bounds, totals: Totals::default() }
     }
 }
 
@@ -29,8 +28,6 @@ impl Default for Chunk {
 #[derive(Debug, Default)]
 pub struct Chunks {
     chunks: Vec<Chunk>,
-    /// What moments are of where there are many boxes.
-    sample: Vec<Aabb>,
     /// `[world_count]` the range of cells of each world.
     world_cells: Vec<[u32; 4]>,
     /// `[box_count]` first and last cell (u, v, u, v).
@@ -40,21 +37,16 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// Finds the bounds of all boxes, and the moments of the sample.
-    pub fn statistics(&mut self, boxes: &[Aabb]) -> (BoundsPartial, Moments) {
+    /// Finds the bounds of all boxes.
+    pub fn bounds(&mut self, boxes: &[Aabb]) -> BoundsPartial {
         self.chunks.clear();
         self.chunks.resize(boxes.len().div_ceil(CHUNK), Chunk::default());
         let chunks = self.chunks.par_iter_mut().zip(boxes.par_chunks(CHUNK));
         chunks.for_each(|(chunk, boxes)| chunk.bounds = pca::bounds(boxes));
-        let bounds = self.chunks.iter().fold(Chunk::default().bounds, |total, chunk| BoundsPartial {
+        self.chunks.iter().fold(Chunk::default().bounds, |total, chunk| BoundsPartial {
             ordinary: pca::united(total.ordinary, chunk.bounds.ordinary),
             finite: pca::united(total.finite, chunk.bounds.finite),
-        });
-        let scene = pca::scene_scale(&bounds);
-        let sample = pca::sample(boxes, &mut self.sample).par_chunks(CHUNK);
-        self.chunks.par_iter_mut().zip(sample).for_each(|(chunk, boxes)| chunk.sums = Sums::of(boxes, &scene));
-        let sums = self.chunks.iter().fold(Sums::default(), |total, chunk| total.united(&chunk.sums));
-        (bounds, sums.moments())
+        })
     }
 
     /// Finds cells and positions of all boxes, and returns the counts over all of them.
@@ -130,7 +122,6 @@ impl Chunks {
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
         self.chunks.capacity() * size_of::<Chunk>()
-            + self.sample.capacity() * size_of::<Aabb>()
             + (self.cells.capacity() + self.positions.capacity() + self.world_cells.capacity()) * 16
     }
 }

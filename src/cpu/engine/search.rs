@@ -92,8 +92,8 @@ impl Search {
             return self.test_all_pairs(boxes, box_count, options, keep);
         }
         let params = call::params(box_count, options, filters);
-        let (bounds, moments) = self.chunks.statistics(boxes);
-        let frame = frame::choose(&params, boxes, &bounds, &moments);
+        let bounds = self.chunks.bounds(boxes);
+        let frame = frame::choose(&params, boxes, &bounds);
         let totals = self.chunks.count(boxes, filters, &frame);
         let level = bin::level(&totals, box_count, params.entry_capacity);
         self.chunks.scatter(&frame, level, &mut self.entries);

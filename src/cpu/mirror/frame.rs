@@ -1,11 +1,11 @@
 //! Mirror of `frame`: the sweep axis, the grid and the sort key.
 
-use glam::{Vec2, Vec3, Vec3Swizzles};
+use glam::{DVec3, Vec2, Vec3, Vec3Swizzles};
 
 use super::pca::{Scale, counts_within, scene_scale};
 use crate::Aabb;
 use crate::constants::*;
-use crate::layout::{BoundsPartial, Frame, Moments, Params};
+use crate::layout::{BoundsPartial, Frame, Params};
 
 const SAMPLES: usize = 512;
 /// Partial sums of edges.
@@ -64,6 +64,60 @@ fn bits_about(x: f32) -> u32 {
     bits_for(x * (1.0 - 1.0 / 262_144.0))
 }
 
+/// Memory for a sample: low and high corners.
+pub type SampleMemory = [(Vec3, Vec3); SAMPLES];
+
+/// Puts the boxes of the sample that count into memory, in scaled units, and returns them; see `frame_sample.wgsl`.
+pub fn sample<'a>(boxes: &[Aabb], scene: &Scale, memory: &'a mut SampleMemory) -> &'a [(Vec3, Vec3)] {
+    let n = boxes.len();
+    let place = |i: usize| {
+        let hash = (i as u32 + 1).wrapping_mul(GOLDEN);
+        if n <= SAMPLES { i } else { ((u64::from(hash) * n as u64) >> 32) as usize }
+    };
+    let mut count = 0;
+    for aabb in (0..n.min(SAMPLES)).map(|i| &boxes[place(i)]).filter(|aabb| counts_within(aabb, scene.limit)) {
+        memory[count] = (Vec3::from(aabb.min) * scene.scale, Vec3::from(aabb.max) * scene.scale);
+        count += 1;
+    }
+    &memory[..count]
+}
+
+/// Holds sums over centroids (shifted to the middle of the bounds) and edges, in scaled units, of a sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moments {
+    /// Of centroids.
+    pub sum: Vec3,
+    /// Of their squares.
+    pub squares: Vec3,
+    /// Of x and y, y and z, z and x.
+    pub products: Vec3,
+    /// Of edges.
+    pub edge_sum: Vec3,
+    /// The largest edges.
+    pub edge_max: Vec3,
+    /// The boxes of the sample that count.
+    pub count: f32,
+}
+
+impl Moments {
+    /// Adds up a sample, in double precision: a mirror of the result, not of the order of a reduction.
+    pub fn of(sample: &[(Vec3, Vec3)], scene: &Scale) -> Self {
+        let middle = 0.5 * Vec3::from(scene.low) + 0.5 * Vec3::from(scene.high);
+        let mut sums = [DVec3::ZERO; 4];
+        let mut edge_max = Vec3::ZERO;
+        for &(low, high) in sample {
+            let d = (0.5 * low + 0.5 * high) - middle;
+            let edge = high - low;
+            for (sum, of_box) in sums.iter_mut().zip([d, d * d, d * d.yzx(), edge]) {
+                *sum += of_box.as_dvec3();
+            }
+            edge_max = edge_max.max(edge);
+        }
+        let [sum, squares, products, edge_sum] = sums.map(|sum| sum.as_vec3());
+        Self { sum, squares, products, edge_sum, edge_max, count: sample.len() as f32 }
+    }
+}
+
 /// Says how far centroids are spread, and how long edges are on average, in scaled units.
 struct Spread {
     /// Variances along x, y, z.
@@ -77,11 +131,11 @@ struct Spread {
 
 fn spread_of(sums: &Moments) -> Spread {
     let n = sums.count.max(1.0);
-    let mean = Vec3::from(sums.sum) / n;
-    let squares = (Vec3::from(sums.squares) / n - mean * mean).max(Vec3::ZERO);
-    let products = Vec3::from(sums.products) / n - mean * mean.yzx();
-    let error = MOMENT_ERROR * (Vec3::from(sums.squares) / n).element_sum();
-    Spread { squares, products, mean_edge: Vec3::from(sums.edge_sum) / n, error }
+    let mean = sums.sum / n;
+    let squares = (sums.squares / n - mean * mean).max(Vec3::ZERO);
+    let products = sums.products / n - mean * mean.yzx();
+    let error = MOMENT_ERROR * (sums.squares / n).element_sum();
+    Spread { squares, products, mean_edge: sums.edge_sum / n, error }
 }
 
 fn variance_along(d: Vec3, spread: &Spread) -> f32 {
@@ -200,31 +254,19 @@ struct Samples {
 }
 
 impl Samples {
-    fn take(boxes: &[Aabb], scene: &Scale, axes: &[Vec3; 3]) -> Self {
-        let mut samples = Self { lists: [[0.0; SAMPLES]; 4], count: 0 };
-        for i in 0..boxes.len().min(SAMPLES) {
-            let at = if boxes.len() <= SAMPLES {
-                i
-            } else {
-                let hash = (i as u32 + 1).wrapping_mul(GOLDEN);
-                ((u64::from(hash) * boxes.len() as u64) >> 32) as usize
-            };
-            let aabb = &boxes[at];
-            if counts_within(aabb, scene.limit) {
-                let low = Vec3::from(aabb.min) * scene.scale;
-                let high = Vec3::from(aabb.max) * scene.scale;
-                let u = project(axes[1], low, high);
-                let v = project(axes[2], low, high);
-                let own = [
-                    project(axes[0], low, high).0,
-                    0.5 * (u.1 - u.0) + 0.5 * (v.1 - v.0),
-                    0.5 * u.0 + 0.5 * u.1,
-                    0.5 * v.0 + 0.5 * v.1,
-                ];
-                for (list, value) in samples.lists.iter_mut().zip(own) {
-                    list[samples.count] = value;
-                }
-                samples.count += 1;
+    fn of(sample: &[(Vec3, Vec3)], axes: &[Vec3; 3]) -> Self {
+        let mut samples = Self { lists: [[0.0; SAMPLES]; 4], count: sample.len() };
+        for (i, &(low, high)) in sample.iter().enumerate() {
+            let u = project(axes[1], low, high);
+            let v = project(axes[2], low, high);
+            let own = [
+                project(axes[0], low, high).0,
+                0.5 * (u.1 - u.0) + 0.5 * (v.1 - v.0),
+                0.5 * u.0 + 0.5 * u.1,
+                0.5 * v.0 + 0.5 * v.1,
+            ];
+            for (list, value) in samples.lists.iter_mut().zip(own) {
+                list[i] = value;
             }
         }
         for list in &mut samples.lists {
@@ -267,7 +309,7 @@ fn choose_cell(params: &Params, scene: &Scale, total: &Moments, samples: &Sample
         return params.cell_size * scene.scale;
     }
     if params.cell_mode == CELL_USSCD {
-        let widest = total.edge_max.iter().fold(0.0f32, |a, &b| a.max(b));
+        let widest = total.edge_max.max_element();
         let logs: f32 = (0..3).map(|k| (widest.max(1e-30) / (scene.high[k] - scene.low[k]).max(1e-30)).ln()).sum();
         return widest * usscd_cell((scene.count.max(1) as f32).ln() + logs);
     }
@@ -282,12 +324,15 @@ fn choose_cell(params: &Params, scene: &Scale, total: &Moments, samples: &Sample
     (edges * mean_edge).max(sparse)
 }
 
-/// Chooses the frame for `boxes` with these statistics.
-pub fn choose(params: &Params, boxes: &[Aabb], bounds: &BoundsPartial, moments: &Moments) -> Frame {
+/// Chooses the frame for `boxes` with these bounds.
+pub fn choose(params: &Params, boxes: &[Aabb], bounds: &BoundsPartial) -> Frame {
     let scene = scene_scale(bounds);
-    let axes = choose_axes(params.axis, moments);
-    let samples = Samples::take(boxes, &scene, &axes.directions);
-    let mut frame = choose_grid(params, &scene, moments, &axes, &samples);
+    let mut memory = [Default::default(); SAMPLES];
+    let sample = sample(boxes, &scene, &mut memory);
+    let moments = Moments::of(sample, &scene);
+    let axes = choose_axes(params.axis, &moments);
+    let samples = Samples::of(sample, &axes.directions);
+    let mut frame = choose_grid(params, &scene, &moments, &axes, &samples);
     frame.knots = std::array::from_fn(|segment| knot(&frame, &samples, segment));
     frame
 }

@@ -49,8 +49,7 @@ fn search(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result
     let params = params(box_count, options, filters);
 
     let bounds = pca::bounds(boxes);
-    let moments = pca::moments(boxes, &bounds);
-    let frame = frame::choose(&params, boxes, &bounds, &moments);
+    let frame = frame::choose(&params, boxes, &bounds);
     let mut cells = vec![[0; 4]; boxes.len()];
     let mut positions = vec![[0; 4]; boxes.len()];
     let mut world_cells = vec![[0; 4]; filters.world_count() as usize];

@@ -3,11 +3,10 @@
 use broadsweep::internals::constants::*;
 use broadsweep::internals::gpu::buffers::Buffer;
 use broadsweep::internals::gpu::kernel::{Kernel, Pass};
-use broadsweep::internals::grid::pca::moment_groups;
 use broadsweep::internals::kernels;
 use broadsweep::internals::layout::{
-    BoundsPartial, Counts, Dispatches, Frame, Moments, PairArguments, PairHeader, Params, Run, SortPass, StepParams,
-    Window, packed_cells,
+    BoundsPartial, Counts, Dispatches, Frame, PairArguments, PairHeader, Params, Run, SortPass, StepParams, Window,
+    packed_cells,
 };
 use broadsweep::{Aabb, Gpu, QueryHeader};
 use bytemuck::{Pod, Zeroable};
@@ -402,8 +401,7 @@ impl Runs {
         }
     }
 
-    /// pca_bounds, pca_moments and frame_choose: more workgroups of pca than invocations that add their sums, and bounds
-    /// that only one of them has.
+    /// pca_bounds and frame_choose: bounds that only one of many workgroups has.
     fn statistics(&self) {
         for (n, far) in
             [(18_000u32, Some(1100)), (80_000, Some(35 * 128 + 5)), (300_000, Some(140 * 128 + 5)), (18_000, None)]
@@ -419,21 +417,15 @@ impl Runs {
             }
             let params = self.buffer(&[Params { box_count: n, ..Params::zeroed() }]);
             let (boxes, bounds) = (self.buffer(&boxes), self.output::<BoundsPartial>(groups as usize));
-            let (moments, frame) = (self.output::<Moments>(moment_groups(n) as usize), self.output::<Frame>(1));
+            let frame = self.output::<Frame>(1);
             let of = |name| match name {
                 "params" => (name, params.all()),
                 "boxes" | "box_quads" => (name, boxes.all()),
                 "bounds" => (name, bounds.all()),
-                "moments" => (name, moments.all()),
                 _ => (name, frame.all()),
             };
             self.dispatch("pca_bounds", groups, &["params", "boxes", "box_quads", "bounds"].map(of));
-            self.dispatch(
-                "pca_moments",
-                moment_groups(n),
-                &["params", "boxes", "box_quads", "bounds", "moments"].map(of),
-            );
-            self.dispatch("frame_choose", 1, &["params", "boxes", "bounds", "moments", "frame"].map(of));
+            self.dispatch("frame_choose", 1, &["params", "boxes", "bounds", "frame"].map(of));
         }
     }
 }

@@ -136,7 +136,6 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
         Equal("the last level is taken where no other one is, whether it was asked or not"),
     ),
     ("pca_bounds", "< becomes <=", "if local < 128u {", Equal("a workgroup of this kernel has 128 invocations")),
-    ("pca_moments", "< becomes <=", "if local < 128u {", Equal("a workgroup of this kernel has 128 invocations")),
     (
         "",
         "0 becomes 1",
@@ -170,17 +169,9 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
     ),
     ("pca_bounds", "0 becomes 1", "let own = Bounds(bitcast<vec3<f32>>(bits.min), 1u, ", UNUSED),
     ("pca_bounds", "0 becomes 1", "return Bounds(vec3<f32>(FLOAT_MAX), 0u, vec3<f32>(-FLOAT_MAX), 0u);", UNUSED),
-    ("pca_moments", "0 becomes 1", "return Bounds(vec3<f32>(FLOAT_MAX), 0u, vec3<f32>(-FLOAT_MAX), 0u);", UNUSED),
     ("frame_choose", "0 becomes 1", "return Bounds(vec3<f32>(FLOAT_MAX), 0u, vec3<f32>(-FLOAT_MAX), 0u);", UNUSED),
     ("bin_worlds", "127 becomes 128", "const FRACTION_LAST: u32 = ", FRACTIONS),
-    ("pca_moments", "0 becomes 1", "return Bounds(bitcast<vec3<f32>>(low.xyz), low.w, highs[k], 0u);", UNUSED),
     ("frame_choose", "0 becomes 1", "return Bounds(bitcast<vec3<f32>>(low.xyz), low.w, highs[k], 0u);", UNUSED),
-    (
-        "pca_moments",
-        "0 becomes 1",
-        "return Bounds(min(a.min, b.min), a.count + b.count, max(a.max, b.max), 0u);",
-        UNUSED,
-    ),
     (
         "frame_choose",
         "0 becomes 1",
@@ -195,7 +186,6 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
     ("tree_top", "", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
     ("bin_count", "store left out", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
     ("bin_worlds", "store left out", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
-    ("pca_moments", "store left out", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
     ("frame_choose", "store left out", "return select(KIND_FINITE, KIND_UNBOUNDED, ", KIND_OF_INVALID),
     ("prepare_boxes", ">= becomes >", "let is_negative = bound >= vec3<u32>(SIGN);", MINUS_ZERO),
     ("prepare_boxes", "2147483648 becomes 2147483649", "const SIGN: u32 = 0x80000000u;", MINUS_ZERO),
