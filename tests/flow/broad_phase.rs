@@ -185,6 +185,27 @@ fn sentinels_as_large_as_floats_go_do_not_spoil_the_grid() {
 }
 
 #[test]
+fn scenes_of_nothing_but_giants_and_of_a_single_cell_are_exact() {
+    // Each box is unbounded along one axis or two, so that none has a cell, and many meet.
+    let mut boxes = Kind::Uniform.generate(700, 2);
+    for (i, aabb) in boxes.iter_mut().enumerate() {
+        for k in [i % 3, i / 3 % 3] {
+            (aabb.min[k], aabb.max[k]) = (f32::NEG_INFINITY, f32::INFINITY);
+        }
+    }
+    assert_finds(&boxes, &brute_force::find_pairs(&boxes), CANONICAL);
+    let report = on_gpu(&boxes, CANONICAL).report;
+    assert_eq!((report.giant_count, report.entry_count), (700, 0));
+    for n in [1, 2, 255, 256, 257, 3000] {
+        let boxes = Kind::Uniform.generate(n, 3);
+        let options = Options { cell_size: CellSize::Fixed(1e20), ..CANONICAL };
+        assert_finds(&boxes, &brute_force::find_pairs(&boxes), options);
+        let report = on_gpu(&boxes, options).report;
+        assert_eq!((report.giant_count, report.entry_count), (0, n as u32));
+    }
+}
+
+#[test]
 fn two_distant_clusters_do_not_ruin_each_other() {
     let single = on_gpu(&Kind::Uniform.generate(20_000, 4), CANONICAL).report;
     let report = on_gpu(&Kind::TwoClusters.generate(20_000, 4), CANONICAL).report;
