@@ -23,6 +23,8 @@ shared_constants! {
     PCA_GROUPS: u32 = 256;
     /// Boxes that a workgroup of `pca_bounds` should have at least, while there are fewer than `PCA_GROUPS` of them.
     PCA_BLOCK: u32 = 2048;
+    /// Boxes of the sample that axes, cell size and position scale are chosen from.
+    SAMPLES: u32 = 512;
     /// 2³² divided by the golden ratio. Multiples of it, modulo 2³², are spread evenly.
     GOLDEN: u32 = 2_654_435_769;
     /// The largest finite number: an empty minimum, and a sample that was not taken.
@@ -416,7 +418,7 @@ pub const CHUNK: usize = 1 << 11;
 pub(crate) const EXCLUDE_MOST: u32 = 1 << 24;
 /// The turns that all loops of an invocation may take together on a software adapter: Mesa's drivers end them then.
 pub(crate) const SOFTWARE_TURNS: u32 = 65_535;
-/// The most boxes of one search or tree there: a buffer is bound up to 128 MiB (`LP_MAX_TGSI_SHADER_BUFFER_SIZE`).
+/// The most boxes of one search or tree on a software adapter: a buffer is bound up to 128 MiB (`LP_MAX_TGSI_SHADER_BUFFER_SIZE`).
 const SOFTWARE_BOXES: u32 = (1 << 27) / 24;
 /// The turns of a search among as many listed pairs of a box (`Filters::check` sees to that), or half-spaces, as there can be.
 const SEARCH_TURNS: u32 = MAX_ENTRIES.ilog2() + 1;
@@ -530,8 +532,9 @@ const _: () = {
     );
     assert!(ORDER_TILE == 512);
     // Turns of loops of one invocation of `order_sort`. Up to three long rows have a part in a tile. The workgroup's range of each has at
-    // most all windows, of up to 76 turns each, most of them of a scan. Beside those, a window takes one for each 1,024 elements of the
-    // row, and a row has fewer windows for each workgroup the longer it is.
+    // most all windows, of up to 76 turns each, most of them of a scan, and one for each of the invocation's elements in the window, of
+    // which a short row has few. Beside those, a window takes one for each 1,024 elements of the row, and a row has fewer windows for each
+    // workgroup the longer it is.
     assert!(
         3 * ((SOFTWARE_BOXES / ORDER_WINDOW + 1) * 76 + SOFTWARE_BOXES / 1024 + SOFTWARE_BOXES / (2 * ORDER_WINDOW))
             < SOFTWARE_TURNS

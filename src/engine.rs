@@ -98,8 +98,7 @@ by_methods! {
         /// The errors of the engine's own method. After an error, the engine can be used as before.
         fn find_pairs_between(self: &mut Self, first: &[Aabb], second: &[Aabb]) -> Result<&Overlaps, Error>;
 
-        /// Hands every pair that [`find_pairs`](Self::find_pairs) finds to `each`, piece by piece, and returns the report
-        /// that each piece came with.
+        /// Hands every pair that [`find_pairs`](Self::find_pairs) finds to `each`, piece by piece, and returns the whole report.
         ///
         /// # Errors
         /// The errors of the engine's own method, and those of `each`.

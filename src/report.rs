@@ -43,8 +43,8 @@ pub struct Report {
     /// there are many giants; or all the
     /// `n (n - 1) / 2` there are; or those of a box that asked a tree against the boxes of the leaves that it came to.
     pub candidate_count: u64,
-    /// Overlapping pairs that the [`Filters`](crate::Filters) leave, and the pairs that the filters include. While
-    /// [`stream_pairs`](crate::BroadPhase::stream_pairs) makes several passes, those handed over so far.
+    /// Overlapping pairs that the [`Filters`](crate::Filters) leave, and the pairs that the filters include. During
+    /// several passes of [`stream_pairs`](crate::BroadPhase::stream_pairs), it counts the pairs handed over so far.
     pub pair_count: u64,
     /// The axis that was taken; [`SweepAxis::Auto`] only where none was taken, since every box was tested against every
     /// other, or a tree was asked. Where slabs were needed and the first was searched without an axis, the axis along which the slabs were

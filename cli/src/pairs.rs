@@ -94,8 +94,8 @@ pub struct Args {
     /// Where to write the pairs: an (m, 2) array of u4. `-` is stdout
     ///
     /// The GPU's pairs are written as they come, however many there are; with --verify, and by the other engines,
-    /// they are held in memory first. In ascending order, a list of more than 16,777,216 pairs waits in a temporary
-    /// file of its size, beside the result, to be merged.
+    /// they are held in memory first. A temporary file of the list's size, beside the result or in the directory for temporary
+    /// files, holds the pairs of several passes, and in ascending order those of a list of more than 16,777,216.
     #[arg(long, value_name = "PAIRS.npy")]
     out: Option<PathBuf>,
 

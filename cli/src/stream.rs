@@ -19,21 +19,19 @@ const PAIR: usize = size_of::<Pair>();
 
 /// Takes the pieces of [`BroadPhase::stream_pairs`](broadsweep::BroadPhase::stream_pairs) and writes one array.
 ///
-/// In the order of the sweep, a piece is written when it comes. In canonical order the pieces are ascending runs; those
-/// of a long list wait in a temporary file, to be merged. So does a list of several passes, whose length is known in the end.
+/// In sweep order and one pass, each piece is written at once. In canonical order the pieces are ascending runs; those of a long list wait in
+/// a temporary file and are merged. A list of several passes waits there in either order, since its length is known only after the last pass.
 pub struct PairWriter<'a> {
     to: &'a mut dyn Write,
     order: PairOrder,
     /// Where the temporary file lies.
     directory: PathBuf,
-    is_begun: bool,
-    /// Whether the header has to wait for the last pass.
-    is_in_passes: bool,
-    waiting: Waiting,
+    waiting: Option<Waiting>,
 }
 
+/// Where pairs wait until all have come.
 enum Waiting {
-    Nothing,
+    Nowhere,
     InMemory(Vec<Pair>),
     InFile(Runs),
 }
@@ -41,53 +39,45 @@ enum Waiting {
 impl<'a> PairWriter<'a> {
     /// Makes a writer to `to`, whose temporary file would lie in `directory`.
     pub fn new(to: &'a mut dyn Write, order: PairOrder, directory: PathBuf) -> Self {
-        Self { to, order, directory, is_begun: false, is_in_passes: false, waiting: Waiting::Nothing }
+        Self { to, order, directory, waiting: None }
     }
 
     /// Takes the next piece of the list that `report` tells of.
     pub fn add(&mut self, report: &Report, piece: &[Pair]) -> Result<()> {
-        if !self.is_begun {
-            self.is_begun = true;
-            let is_whole = piece.len() as u64 == report.pair_count;
-            if report.passes > 1 {
-                self.waiting = Waiting::InFile(Runs::new(&self.directory)?);
-            } else {
-                npy::write_pairs_header(&mut *self.to, report.pair_count)?;
-                if self.order == PairOrder::Canonical && !is_whole {
-                    self.waiting = match room_in_memory(report.pair_count) {
-                        Some(room) => Waiting::InMemory(room),
-                        None => Waiting::InFile(Runs::new(&self.directory)?),
-                    };
-                }
-            }
-            self.is_in_passes = report.passes > 1;
+        if self.waiting.is_none() {
+            self.waiting = Some(self.begin(report, piece.len() as u64)?);
         }
         match &mut self.waiting {
-            Waiting::Nothing => npy::write_pairs(&mut *self.to, piece)?,
-            Waiting::InMemory(pairs) => pairs.extend_from_slice(piece),
-            Waiting::InFile(runs) => runs.add(piece).with_context(|| runs.name.clone())?,
+            Some(Waiting::InMemory(pairs)) => pairs.extend_from_slice(piece),
+            Some(Waiting::InFile(runs)) => runs.add(piece).with_context(|| runs.name.clone())?,
+            _ => npy::write_pairs(&mut *self.to, piece)?,
         }
         Ok(())
+    }
+
+    /// Decides where the pairs wait, and writes the header if the length of the list is known.
+    fn begin(&mut self, report: &Report, first_length: u64) -> Result<Waiting> {
+        let in_file = || Runs::new(&self.directory, self.order, report.passes > 1).map(Waiting::InFile);
+        if report.passes > 1 {
+            return in_file();
+        }
+        npy::write_pairs_header(&mut *self.to, report.pair_count)?;
+        if self.order == PairOrder::Sweep || first_length == report.pair_count {
+            return Ok(Waiting::Nowhere);
+        }
+        room_in_memory(report.pair_count).map_or_else(in_file, |room| Ok(Waiting::InMemory(room)))
     }
 
     /// Writes what is left after the last piece.
     pub fn finish(self) -> Result<()> {
         match self.waiting {
-            Waiting::Nothing => {}
-            Waiting::InMemory(mut pairs) => {
+            Some(Waiting::InMemory(mut pairs)) => {
                 // Which finds the runs.
                 pairs.sort();
                 npy::write_pairs(&mut *self.to, &pairs)?;
             }
-            Waiting::InFile(runs) => {
-                if self.is_in_passes {
-                    npy::write_pairs_header(&mut *self.to, runs.count)?;
-                }
-                match self.order {
-                    PairOrder::Canonical => runs.merge_into(self.to)?,
-                    PairOrder::Sweep => runs.copy_into(self.to)?,
-                }
-            }
+            Some(Waiting::InFile(runs)) => runs.write_into(self.to)?,
+            _ => {}
         }
         Ok(())
     }
@@ -102,26 +92,30 @@ fn room_in_memory(pair_count: u64) -> Option<Vec<Pair>> {
     Some(room)
 }
 
-/// Ascending runs of pairs in a file without a name.
+/// Pairs in a file without a name; in canonical order ascending runs.
 struct Runs {
     name: String,
     file: BufWriter<File>,
-    /// Where each ends, in pairs.
+    order: PairOrder,
+    /// Whether the header is still to be written.
+    needs_header: bool,
+    /// Where each run ends, in pairs; empty in sweep order.
     ends: Vec<u64>,
     last: Option<Pair>,
     count: u64,
 }
 
 impl Runs {
-    fn new(directory: &std::path::Path) -> Result<Self> {
+    fn new(directory: &std::path::Path, order: PairOrder, needs_header: bool) -> Result<Self> {
         let name = format!("a temporary file in {}", directory.display());
         let file = tempfile::tempfile_in(directory).with_context(|| name.clone())?;
-        Ok(Self { name, file: BufWriter::with_capacity(1 << 20, file), ends: Vec::new(), last: None, count: 0 })
+        let file = BufWriter::with_capacity(1 << 20, file);
+        Ok(Self { name, file, order, needs_header, ends: Vec::new(), last: None, count: 0 })
     }
 
     fn add(&mut self, piece: &[Pair]) -> io::Result<()> {
         let mut start = 0;
-        for i in 0..piece.len() {
+        for i in 0..if self.order == PairOrder::Canonical { piece.len() } else { 0 } {
             let before = if i == 0 { self.last } else { Some(piece[i - 1]) };
             if before.is_some_and(|before| piece[i] < before) {
                 npy::write_pairs(&mut self.file, &piece[start..i])?;
@@ -135,11 +129,16 @@ impl Runs {
         npy::write_pairs(&mut self.file, &piece[start..])
     }
 
-    /// Writes the pairs in the order in which they came.
-    fn copy_into(self, to: &mut dyn Write) -> Result<()> {
-        let mut file = self.file.into_inner().map_err(io::IntoInnerError::into_error).context(self.name.clone())?;
-        file.rewind().context(self.name)?;
-        io::copy(&mut file, to)?;
+    /// Writes the header, if it is still to be written, and the pairs: merged in canonical order, and otherwise as they came.
+    fn write_into(mut self, to: &mut dyn Write) -> Result<()> {
+        if self.needs_header {
+            npy::write_pairs_header(&mut *to, self.count)?;
+        }
+        if self.order == PairOrder::Canonical {
+            return self.merge_into(to);
+        }
+        self.file.flush().and_then(|()| self.file.get_mut().rewind()).with_context(|| self.name.clone())?;
+        io::copy(self.file.get_mut(), to)?;
         Ok(())
     }
 
@@ -216,14 +215,28 @@ mod tests {
         let mut expected = pairs.clone();
         expected.sort();
         for length in [1, 7, 4096, pairs.len()] {
-            let mut runs = Runs::new(&std::env::temp_dir()).unwrap();
-            pairs.chunks(length).for_each(|piece| runs.add(piece).unwrap());
-            assert_eq!(runs.ends.len(), 2); // the third continues the second
-            let mut bytes = Vec::new();
-            runs.merge_into(&mut bytes).unwrap();
-            let mut wanted = Vec::new();
-            npy::write_pairs(&mut wanted, &expected).unwrap();
-            assert!(bytes == wanted, "pieces of {length}");
+            let written = |order, needs_header, ends| {
+                let mut runs = Runs::new(&std::env::temp_dir(), order, needs_header).unwrap();
+                pairs.chunks(length).for_each(|piece| runs.add(piece).unwrap());
+                assert_eq!(runs.ends.len(), ends);
+                let mut bytes = Vec::new();
+                runs.write_into(&mut bytes).unwrap();
+                bytes
+            };
+            let array = |pairs: &[Pair], has_header| {
+                let mut bytes = Vec::new();
+                if has_header {
+                    npy::write_pairs_header(&mut bytes, pairs.len() as u64).unwrap();
+                }
+                npy::write_pairs(&mut bytes, pairs).unwrap();
+                bytes
+            };
+            for has_header in [false, true] {
+                // The third run continues the second.
+                let merged = written(PairOrder::Canonical, has_header, 2);
+                assert!(merged == array(&expected, has_header), "pieces of {length}");
+                assert!(written(PairOrder::Sweep, has_header, 0) == array(&pairs, has_header), "pieces of {length}");
+            }
         }
     }
 }

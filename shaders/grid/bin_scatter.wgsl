@@ -138,16 +138,16 @@ fn list_box(i: u32, is_giant: bool, base: vec4<u32>, running: u32) {
 
 // Writes entry number `item` of a block, whose entries begin at `first`.
 //
-// Without a loop: Mesa's drivers in software end all loops of an invocation after 65,535 turns together, and a block may have
+// Without a loop: Mesa's software drivers end all loops of an invocation after 65,535 turns together, and a block may have
 // 16,384 items for each invocation.
 fn write_item(block: u32, level: u32, first: u32, item: u32) {
     // The last box whose entries start at or before the item; boxes without entries start where the
     // next one does, and so are passed over.
-    let half = go_on(go_on(0u, 512u, item), 256u, item);
-    let sixteenth = go_on(go_on(half, 128u, item), 64u, item);
-    let of_64 = go_on(go_on(sixteenth, 32u, item), 16u, item);
-    let of_16 = go_on(go_on(of_64, 8u, item), 4u, item);
-    let at = go_on(go_on(of_16, 2u, item), 1u, item);
+    let half = advance(advance(0u, 512u, item), 256u, item);
+    let sixteenth = advance(advance(half, 128u, item), 64u, item);
+    let of_64 = advance(advance(sixteenth, 32u, item), 16u, item);
+    let of_16 = advance(advance(of_64, 8u, item), 4u, item);
+    let at = advance(advance(of_16, 2u, item), 1u, item);
     let nth = item - entry_offsets[at];
     let i = block * BIN_BLOCK + at;
     let own = cells[i];
@@ -156,14 +156,14 @@ fn write_item(block: u32, level: u32, first: u32, item: u32) {
     write_entry(i, own.w, span, first + item, span.xy + vec2<i32>(vec2<u32>(nth % width, nth / width)));
 }
 
-// Goes on by `step` boxes if the entries there start at or before the item.
-fn go_on(at: u32, step: u32, item: u32) -> u32 {
+// Advances by `step` boxes if the entries there start at or before the item.
+fn advance(at: u32, step: u32, item: u32) -> u32 {
     return select(at, at + step, entry_offsets[at + step] <= item);
 }
 
 const_assert BIN_BLOCK == 1024u;
 
-// Writes the `count` entries of box i, which `own` are the words of, from `place` on.
+// Writes the `count` entries of box i from `place` on. `own` has the words of the box.
 fn write_entries(i: u32, own: vec4<u32>, level: u32, place: u32, count: u32) {
     if count == 0u {
         return;

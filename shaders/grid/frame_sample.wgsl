@@ -7,7 +7,7 @@
 // Sources: those two; Knuth, The Art of Computer Programming 3, 6.4, for the hash by multiplication; Chan, Golub, LeVeque 1983, Algorithms
 // for computing the sample variance, for the shift.
 
-const SAMPLES: u32 = 512u;
+const_assert SAMPLES == 2u * 256u;
 // Invocations that add up their moments at once: one for each element of `sums`.
 const MOMENT_LANES: u32 = 32u;
 
@@ -30,7 +30,7 @@ struct Sample {
 
 var<workgroup> sums: array<Moments, MOMENT_LANES>;
 
-// Returns the bits of box i of the sample; where there is none, of what is no box. The sample is spread over the input by a multiplicative
+// Returns the bits of box i of the sample. Beyond the last box: NaN, an invalid box. The sample is spread over the input by a multiplicative
 // hash, since boxes that follow each other in the input often follow each other in space too.
 fn sample_bits(i: u32) -> LoadedBox {
     if i >= params.box_count {

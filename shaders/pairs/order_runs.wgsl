@@ -5,7 +5,7 @@ struct FourPairs {
     rows: vec4<u32>,          // the first boxes
     others: vec4<u32>,        // the second boxes
     is_there: vec4<bool>,
-    lengths: vec4<u32>,       // pairs of the same first box from this one on, one after the other; 0 behind the first of them
+    lengths: vec4<u32>,       // pairs of the same first box from this one on, one after the other; 0 if the pair continues a run
 }
 
 // Returns the pairs from this one on, which is there.

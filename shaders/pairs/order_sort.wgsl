@@ -147,7 +147,7 @@ fn sort_short(first: u32, place: u32, row: u32) {
 
 // Sorts this workgroup's range of a long row. All of its invocations call.
 //
-// Mesa's drivers in software end all loops of an invocation after 65,535 turns together. A range without elements is skipped, so that
+// Mesa's software drivers end all loops of an invocation after 65,535 turns together. A range without elements is skipped, so that
 // there are no more windows than elements, and a turn takes four elements. `SOFTWARE_BOXES` has the bound.
 fn sort_long(local: u32, tile: u32, row: u32) {
     let begin = offsets[row];

@@ -101,9 +101,9 @@ impl BroadPhase {
     /// Hands every pair of `boxes` that overlaps, each once, to `each`, piece by piece: lists of any length in
     /// bounded memory. **Blocks** until the last piece was handed over.
     ///
-    /// `each` is called at least once, with an empty piece where there are no pairs. It gets the whole [`Report`] each time, so that
-    /// `pair_count` is known before the first pair is stored, if [`passes`](Report::passes) is 1. An error that `each` returns ends the
-    /// search and is returned.
+    /// `each` is called at least once, with an empty piece where there are no pairs. In one pass ([`passes`](Report::passes) is 1), every
+    /// call gets the whole [`Report`]: `pair_count` is known before the first pair is stored. An error that `each` returns ends the search
+    /// and is returned.
     ///
     /// The pieces lie in two staging buffers in turn, mapped, so that the host takes no memory for them beyond what
     /// the driver does; the GPU writes a piece while the one before is read. A piece has at most 4,194,304 pairs
@@ -135,7 +135,8 @@ impl BroadPhase {
     /// ```
     ///
     /// # Errors
-    /// As [`find_pairs`](Self::find_pairs), except [`Error::ListTooLong`]; and those of `each`. It leaves no answer.
+    /// As [`find_pairs`](Self::find_pairs), except [`Error::ListTooLong`]; and those of `each`. It leaves no answer. Where there are several
+    /// passes, an error of a later one comes after pieces of the earlier ones.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn stream_pairs<E: From<Error>>(
         &mut self,

@@ -118,10 +118,12 @@ impl Core {
                     (a.begins || b.begins).then_some(Pair { a: a.index, b: b.index })
                 }));
                 pair_count += kept.len() as u64;
+                if kept.is_empty() {
+                    return Ok(());
+                }
                 // All pairs of the only slab are pairs of the scene.
                 let all_of_one = (slab_count == 1).then(|| report.pair_count + included.len() as u64);
-                let so_far = of_scene(whole.as_ref(), report, all_of_one.unwrap_or(pair_count));
-                if kept.is_empty() { Ok(()) } else { each(&so_far, &kept) }
+                each(&of_scene(whole.as_ref(), report, all_of_one.unwrap_or(pair_count)), &kept)
             })?;
             whole = Some(of_scene(whole.as_ref(), &report, pair_count));
         }

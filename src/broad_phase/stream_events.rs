@@ -18,9 +18,9 @@ impl BroadPhase {
     /// persist, then the last one, for what is lost. Where nothing changed, the last one is left out. So a step takes up to two streams;
     /// [`find_events`](Self::find_events) is faster wherever its lists fit, and tells where each pair was in the last list.
     ///
-    /// `each` is called at least once. In the report that it sees, boxes and [`pair_count`](StepReport::pair_count) are those of the
-    /// whole step from the first piece on; events are counted so far, or all of them too where the step
-    /// [counts them first](Step::counts_first), which takes a third stream. The returned report has all counts. An error that `each` returns ends
+    /// `each` is called at least once. In the report that it sees, boxes are those of the whole step from the first piece on. So is
+    /// [`pair_count`](StepReport::pair_count), unless the boxes take several passes; then it counts the pairs so far. Events are counted so
+    /// far. Where the step [counts them first](Step::counts_first), which takes a third stream, all counts are whole. The returned report has all counts. An error that `each` returns ends
     /// the call and is returned.
     ///
     /// What this call knows of steps, and what found and recorded steps know, is apart. Where filters other than

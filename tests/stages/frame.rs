@@ -251,8 +251,9 @@ fn a_sample_of_boxes_in_rows_has_the_variance_of_all() {
         let n = 262_156;
         let boxes: Vec<_> = (0..n).map(|i| (i % period) as f32).map(|x| Aabb::new([x; 3], [x + 1.0; 3])).collect();
         let scene = mirror::pca::scene_scale(&mirror::pca::bounds(&boxes));
-        let moments = Moments::of(mirror::frame::sample(&boxes, &scene, &mut [Default::default(); 512]), &scene);
-        assert_eq!(moments.count, 512.0);
+        let moments =
+            Moments::of(mirror::frame::sample(&boxes, &scene, &mut [Default::default(); SAMPLES as usize]), &scene);
+        assert_eq!(moments.count, SAMPLES as f32);
         let variance = moments.squares.x / moments.count - (moments.sum.x / moments.count).powi(2);
         let all = ((period * period - 1) as f32 / 12.0) * scene.scale * scene.scale;
         assert!((variance / all - 1.0).abs() < 0.1, "{variance} instead of {all}: period {period}");
@@ -267,8 +268,11 @@ fn every_box_of_the_sample_decides() {
     {
         for (k, axis) in [AXIS_X, AXIS_Y, AXIS_Z].into_iter().enumerate() {
             let mut boxes = ordinary(n, u64::from(nth));
-            let place =
-                if n <= 512 { nth } else { ((u64::from((nth + 1).wrapping_mul(GOLDEN)) * u64::from(n)) >> 32) as u32 };
+            let place = if n <= SAMPLES {
+                nth
+            } else {
+                ((u64::from((nth + 1).wrapping_mul(GOLDEN)) * u64::from(n)) >> 32) as u32
+            };
             let far = &mut boxes[place as usize];
             far.min[k] += 1e5;
             far.max[k] += 1e5;

@@ -159,6 +159,8 @@ fn the_gpu_engine_gives_the_same_file_as_the_cpu_engine() {
             let report: Value = serde_json::from_str(&place.run(&command)).unwrap();
             assert!(report["report"]["passes"].as_u64() > Some(1), "{report}");
             let mut pairs = pairs_in(&place.read("passes.npy"));
+            let command = format!("pairs scene.npy --engine gpu --memory-budget 300K --order {order} --out -");
+            assert!(place.command(&command).output().unwrap().stdout == place.read("passes.npy"), "{kind} {order}");
             assert_eq!(report["pairs"], pairs.len());
             if order == "sweep" {
                 pairs.sort_unstable();

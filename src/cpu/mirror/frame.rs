@@ -7,7 +7,7 @@ use crate::Aabb;
 use crate::constants::*;
 use crate::layout::{BoundsPartial, Frame, Params};
 
-const SAMPLES: usize = 512;
+const SAMPLES: usize = crate::constants::SAMPLES as usize;
 /// Partial sums of edges.
 const EDGE_LANES: usize = 32;
 // The lists of samples: interval starts on the sweep axis, mean plane edges, centres along u and v.
