@@ -4,12 +4,12 @@ use std::mem::offset_of;
 
 use super::BroadPhase;
 use super::arrived::Timed;
+use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::given::{bind, bind_boxes, check, check_boxes};
 use crate::gpu::timing::Timer;
 use crate::layout::PairArguments;
 use crate::memory::Call;
-use crate::{Error, PairOrder};
 
 /// Pairs that were left on the GPU by [`BroadPhase::record`]. The buffers are handles: they are cloned in no time.
 ///
@@ -140,17 +140,6 @@ impl BroadPhase {
             return Err(Error::BadFilter { list: "include", index: 0, problem });
         }
         self.filters.fit_recorded(box_count.at_most() as usize)
-    }
-
-    /// Checks that the list is in canonical order; `expected` says for what.
-    ///
-    /// # Errors
-    /// [`Error::BadOption`].
-    pub(super) fn check_canonical(&self, expected: &'static str) -> Result<(), Error> {
-        match self.options.order {
-            PairOrder::Canonical => Ok(()),
-            order => Err(Error::BadOption { option: "order", value: format!("{order:?}"), expected }),
-        }
     }
 
     /// Records the search for the pairs of boxes that were checked, which was decided and for which there is room.

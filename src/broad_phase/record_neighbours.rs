@@ -27,18 +27,16 @@ impl BroadPhase {
     /// behind it. What a program needs that goes from box to box: densities of particles, islands, colours of a solver.
     /// Nothing is submitted or read back.
     ///
-    /// The order is always the same. It takes six dispatches, and 16 bytes of GPU memory
+    /// The neighbours of each box ascend, whatever the order of the pairs. It takes six dispatches, and 16 bytes of GPU memory
     /// for each pair that the list has room for and 4 for each box, beside the [`MemoryPlan`](crate::MemoryPlan) but
     /// within the memory budget.
     ///
     /// # Errors
     /// [`Error::NothingRecorded`] where the list is no longer there: after any other call that searches, after
     /// [`reserve`](Self::reserve) for more pairs, after [`set_filters`](Self::set_filters),
-    /// [`change_filters`](Self::change_filters), [`record_filters`](Self::record_filters) or another recorded change of filters. [`Error::BadOption`] where
-    /// the order of pairs is not [canonical](crate::PairOrder::Canonical). [`Error::Busy`], [`Error::OverBudget`],
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    /// [`change_filters`](Self::change_filters), [`record_filters`](Self::record_filters) or another recorded change of filters. [`Error::Busy`],
+    /// [`Error::OverBudget`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn record_neighbours(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<GpuNeighbours, Error> {
-        self.check_canonical("PairOrder::Canonical where neighbours are recorded")?;
         let Self { core, filters, arrived, .. } = self;
         core.flight.check_idle()?;
         let results = core.workspace.made().ok().and_then(|made| made.results());

@@ -5,12 +5,12 @@ use std::mem::replace;
 use super::BroadPhase;
 use super::arrived::Timed;
 use super::record::{GpuCount, GpuPairs};
-use crate::Error;
 use crate::constants::EVENT_CREATED;
 use crate::gpu::timing::Timer;
 use crate::memory::Call;
 use crate::pairs::events::{Compared, EventBuffers, EventRoom};
 use crate::pairs::recorded::check_identity;
+use crate::{Error, PairOrder};
 
 /// Events that were left on the GPU by [`BroadPhase::record_events`] or
 /// [`Tree::record_overlap_events`](crate::Tree::record_overlap_events). The buffers are handles: they are cloned in no time, and
@@ -114,7 +114,11 @@ impl BroadPhase {
     ) -> Result<GpuEvents, Error> {
         let given = box_count.into();
         let box_count = given.at_most();
-        self.check_canonical("PairOrder::Canonical where events are recorded")?;
+        if self.options.order != PairOrder::Canonical {
+            let value = format!("{:?}", self.options.order);
+            let expected = "PairOrder::Canonical where events are recorded";
+            return Err(Error::BadOption { option: "order", value, expected });
+        }
         self.core.flight.check_idle()?;
         check_identity(&self.core.gpu, identity, box_count)?;
         self.check_given(boxes, given)?;

@@ -2,11 +2,11 @@
 
 use super::list::PairList;
 use super::order::{Order, OrderBuffers, OrderRoom};
+use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{self, Kernel, Pass, Source, source};
 use crate::gpu::table::{CONSTANT, Row, STORAGE, buffer_table};
 use crate::layout::{Counts, PairHeader};
-use crate::{Error, PairOrder};
 
 /// The source of `neighbours_begin`.
 pub const BEGIN: Source = source!("pairs/neighbours_begin");
@@ -100,7 +100,7 @@ impl Neighbours {
     /// pairs that fit the list fit.
     ///
     /// # Errors
-    /// [`Error::NothingRecorded`] where the list is not in canonical order; [`Error::OutOfMemory`].
+    /// [`Error::OutOfMemory`].
     pub fn record(
         &self,
         pass: &mut Pass,
@@ -109,9 +109,6 @@ impl Neighbours {
         order: &Order,
         buffers: &NeighbourBuffers,
     ) -> Result<(), Error> {
-        if list.order() != PairOrder::Canonical {
-            return Err(Error::NothingRecorded);
-        }
         let NeighbourBuffers { lists, rows } = buffers;
         let all = [vec![("list_header", list.list.header.all())], lists.bound()].concat();
         self.begin.dispatch(pass, 1, &all);

@@ -329,11 +329,10 @@ impl Pipeline {
         }
     }
 
-    /// Records the listing of pairs by box, from a list in canonical order.
+    /// Records the listing of pairs by box.
     ///
     /// # Errors
-    /// [`Error::Gpu`] where a kernel is rejected; [`Error::NothingRecorded`] where the list is not in canonical order;
-    /// [`Error::DeviceLost`]; [`Error::OutOfMemory`].
+    /// [`Error::Gpu`] where a kernel is rejected; [`Error::DeviceLost`]; [`Error::OutOfMemory`].
     pub fn record_neighbours(
         &self,
         encoder: &mut wgpu::CommandEncoder,

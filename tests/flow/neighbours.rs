@@ -30,7 +30,7 @@ fn check(found: (Vec<u32>, Vec<u32>, PairHeader), pairs: &[Pair], n: usize, what
 #[test]
 fn neighbours_of_recorded_pairs_and_events_are_those_of_brute_force() {
     let n = 1300;
-    for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }] {
+    for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }, SWEEP] {
         let mut broad_phase = broad_phase(options);
         for kind in [Kind::Clusters, Kind::Infinite, Kind::Uniform] {
             let boxes = kind.generate(n, 7);
@@ -41,6 +41,9 @@ fn neighbours_of_recorded_pairs_and_events_are_those_of_brute_force() {
             broad_phase.record(&mut recorded, buffer.slice(..), n as u32).unwrap();
             let left = broad_phase.record_neighbours(&mut recorded).unwrap();
             check(run(recorded, &left, n), &expected, n, kind.name());
+            if options.order == PairOrder::Sweep {
+                continue;
+            }
 
             // Of events, and of a number of boxes that lies in a buffer. Pairs at rest are among them.
             let fewer = brute_force::find_pairs(&boxes[..n - 100]);
@@ -77,13 +80,10 @@ fn neighbours_of_a_list_that_is_too_short_are_none_and_those_of_a_longer_one_all
 }
 
 #[test]
-fn neighbours_are_refused_without_a_list_in_canonical_order_and_without_room() {
+fn neighbours_are_refused_without_a_list_and_without_room() {
     let boxes = Kind::Uniform.generate(3000, 7);
     let buffer = upload(&boxes, U::STORAGE);
-    let mut broad_phase = BroadPhase::new(&GPU, SWEEP).unwrap();
-    broad_phase.record(&mut encoder(), buffer.slice(..), 3000).unwrap();
-    let error = broad_phase.record_neighbours(&mut encoder()).unwrap_err();
-    assert!(matches!(error, Error::BadOption { option: "order", .. }), "{error}");
+    let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
     let budget = least_budget(&boxes, PairOrder::Canonical);
     broad_phase.set_options(Options { memory_budget: Some(budget), ..CANONICAL }).unwrap();
     broad_phase.record(&mut encoder(), buffer.slice(..), 3000).unwrap();
