@@ -240,10 +240,10 @@ shared_constants! {
     SORT_RUN: u32 = 16;
     /// Keys that a workgroup sorts at once.
     SORT_TILE: u32 = 256 * SORT_RUN;
-    /// The most sections of a sort, each of which one workgroup sorts tile by tile: enough to keep a GPU busy, few enough
-    /// that each workgroup can add up the counts of those before it.
-    SORT_SECTIONS: u32 = 1024;
-    /// Sections whose counts of digits are also summed: about the square root of `SORT_SECTIONS`.
+    /// The most sections of a sort, each of which one workgroup sorts tile by tile: about two for each unit of the largest GPUs. With more,
+    /// workgroups mostly load the counts of other sections.
+    SORT_SECTIONS: u32 = 256;
+    /// Sections whose counts of digits are also summed.
     SECTION_GROUP: u32 = 32;
     /// The most passes between two clears of the sums: twice those of a 32-bit key by `RADIX_BITS`.
     SORT_PASSES: u32 = 2 * 32 / RADIX_BITS;

@@ -140,7 +140,7 @@ fn more_sections_than_a_group_are_sorted() {
 #[test]
 #[ignore = "long"]
 fn sections_of_several_tiles_are_sorted() {
-    // The last of 700 sections has one tile of two, which is not full.
+    // The last of 234 sections has one tile of six, which is not full.
     check(&random_keys(1399 * SORT_TILE - 3, 0xffff, 5), 16);
 }
 
@@ -205,7 +205,7 @@ fn a_list_is_sorted_by_two_keys_between_two_clears() {
 #[test]
 fn digits_are_counted_section_by_section_and_group_by_group() {
     let count = Kernel::new(gpu(), &sort::COUNT);
-    // The last one has sections of two tiles.
+    // The last one has sections of five tiles.
     for n in SIZES.into_iter().chain([4096, 4097, 100_000, 4_194_305]) {
         for (shift, digit_bits) in [(0, 4), (4, 4), (28, 4), (0, 8), (24, 8), (0, 9), (23, 9)] {
             let keys = random_keys(n, u32::MAX, 6);
