@@ -156,7 +156,7 @@ fn random_blocks(box_count: u32, most: u32, seed: u64) -> Vec<Block> {
 
 #[test]
 fn the_entries_of_the_level_fit_at_every_capacity() {
-    for n in SIZES.into_iter().chain([1024 * 63, 1024 * 64, 1024 * 64 + 1, 1 << 21]) {
+    for n in SIZES.into_iter().chain([1024 * 63, 1024 * 64, 1024 * 64 + 1, 1024 * 200]) {
         let blocks = random_blocks(n, 100, u64::from(n));
         let total = |level: u32| blocks.iter().map(|block| block[level as usize]).sum::<u32>();
         for capacity in (0..LEVELS).flat_map(|level| [total(level), total(level).saturating_sub(1)]).chain([0]) {

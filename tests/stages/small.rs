@@ -199,7 +199,9 @@ fn a_window_cut_anywhere_has_its_pairs_and_the_exact_counts() {
     let total = found.pairs.len() as u64;
     assert!(total > 5000);
     for first in [0, 1, 255, 256, 257, total / 2, total - 1, total, total + 1, u64::from(u32::MAX), 1 << 32, 1 << 40] {
-        for capacity in [0, 1, 256, 1000, total as u32, u32::MAX] {
+        // Behind the last pair, all capacities are alike.
+        let capacities = [0, u32::MAX, 1, 256, 1000, total as u32];
+        for &capacity in &capacities[..if first < total { 6 } else { 2 }] {
             found.check_window(first, capacity);
         }
     }
