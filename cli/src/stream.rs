@@ -97,7 +97,7 @@ struct Runs {
     name: String,
     file: BufWriter<File>,
     order: PairOrder,
-    /// Whether the header is still to be written.
+    /// The header comes with the pairs: the length of the list was not known before.
     needs_header: bool,
     /// Where each run ends, in pairs; empty in sweep order.
     ends: Vec<u64>,
@@ -129,7 +129,7 @@ impl Runs {
         npy::write_pairs(&mut self.file, &piece[start..])
     }
 
-    /// Writes the header, if it is still to be written, and the pairs: merged in canonical order, and otherwise as they came.
+    /// Writes the header if `needs_header`, and the pairs: merged in canonical order, and otherwise as they came.
     fn write_into(mut self, to: &mut dyn Write) -> Result<()> {
         if self.needs_header {
             npy::write_pairs_header(&mut *to, self.count)?;

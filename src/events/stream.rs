@@ -139,12 +139,12 @@ impl Streamed {
         let Self { last, now, was, rests, is_there, lists: [list, others], .. } = self;
         source.stream_awake(step.boxes, None, &now.options, |found, pairs| {
             if report.box_count == 0 {
-                report = StepReport { pair_count: found.pair_count, ..StepReport::of_search(&mut found.clone()) };
+                report = StepReport::of_search(&mut found.clone());
                 if let Some([created, persisting, lost]) = counted {
                     (report.created_count, report.persisting_count, report.lost_count) = (created, persisting, lost);
                 }
             }
-            // Where boxes are searched in several passes, the number grows.
+            // In several passes, the number grows with each piece.
             report.pair_count = counted.map_or(found.pair_count, |[created, persisting, _]| created + persisting);
             look_up(pairs, was, last, is_there);
             part(pairs, is_there, [list, others])?;
