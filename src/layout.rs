@@ -149,8 +149,8 @@ twins! {
         pub pair_low: u32,
         pub pair_high: u32,
         pub written: u32,
-        pub unused_a: u32,
-        pub unused_b: u32,
+        pub first_block: u32,
+        pub unused: u32,
     }
 
     /// What one invocation of `sweep_test` found. In memory it is [`Run::words`].

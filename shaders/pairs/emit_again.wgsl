@@ -6,7 +6,7 @@
 // Writes  pairs          [window.capacity] (a, b), a < b: of giants tile by tile and in it by rows, before all of emit_sweep; then in the order
 //                        of the path
 // Apart from emit_sweep, which would keep the registers of a walk for what is rare. No workgroup for the sweep where all its runs were
-// kept. One workgroup per block, those of giants first. One of the sweep goes through the tiles from the last one back, so that it need not
+// kept. One workgroup per block from counts.first_block on, those of giants first. One of the sweep goes through the tiles from the last one back, so that it need not
 // know how many pairs the kept tiles before them have.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -26,7 +26,7 @@ fn emit_again(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let at_block = group_index(group, groups);
+    let at_block = counts.first_block + group_index(group, groups);
     if at_block < counts.giant_blocks {
         list_giants(at_block, local);
     } else if at_block < counts.giant_blocks + counts.sweep_blocks {

@@ -7,8 +7,8 @@
 //         counts         pairs, written; the included ones come behind those that were found
 //         header         for a consumer on the GPU
 //         arguments      of its indirect calls
-// A workgroup per block; the first one counts, also where there is no block. Any window, as often as asked: together with those of
-// emit_again they are the whole list, each pair once.
+// A workgroup per block from counts.first_block on; the first one counts, also where there is no block. Any window, as often as asked:
+// together with those of emit_again they are the whole list, each pair once.
 // Were each invocation to write the pairs of its run, half of the lanes would wait for those with most pairs, and what is
 // written would be scattered. So the workgroup shares the pairs of each tile evenly.
 // Source: work divided evenly after a scan, as in Baxter, Modern GPU, 2013.
@@ -104,6 +104,7 @@ struct Blocks {
     tiles_each: u32,
     count: u32,
     giant_count: u32,
+    first: u32,
 }
 
 var<workgroup> all_blocks: Blocks;
@@ -114,12 +115,14 @@ fn emit_sweep(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let block = group_index(group, groups);
     if local == 0u {
-        all_blocks = Blocks(counts.sweep_tiles, counts.sweep_tiles_per_block, counts.sweep_blocks, counts.giant_blocks);
+        let first = max(counts.first_block, counts.giant_blocks) - counts.giant_blocks;
+        all_blocks = Blocks(counts.sweep_tiles, counts.sweep_tiles_per_block, counts.sweep_blocks, counts.giant_blocks, first);
     }
     let blocks = workgroupUniformLoad(&all_blocks);
-    if block == 0u {
+    let nth = group_index(group, groups);
+    let block = blocks.first + nth;
+    if nth == 0u {
         let found = pairs_before(blocks.giant_count + blocks.count, local);
         if local == 0u {
             write_header(add64(found, vec2<u32>(params.include_count, 0u)));

@@ -60,6 +60,7 @@ fn divide_path(local: u32, entry_count: u32, giant_count: u32) {
         counts.sweep_tiles = tiles;
         counts.sweep_tiles_per_block = per_block;
         counts.sweep_blocks = blocks;
+        counts.first_block = 0u;
         dispatches.sweep_test = dispatch_size(blocks);
         // One writes the header, whether there are blocks or not.
         dispatches.emit_sweep = dispatch_size(max(blocks, 1u));

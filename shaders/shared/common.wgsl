@@ -107,8 +107,8 @@ struct Counts {
     pair_low: u32,
     pair_high: u32,
     written: u32,             // pairs in the window
-    unused_a: u32,
-    unused_b: u32,
+    first_block: u32,         // the first block that emit_sweep and emit_again are dispatched for
+    unused: u32,
 }
 
 // Indirect dispatch sizes.

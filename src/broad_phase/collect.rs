@@ -273,7 +273,7 @@ impl Core {
             *window = 0..pair_count.min(capacity);
         }
         if !window.contains(&first) {
-            self.record_emit(encoder, call, boxes.boxes.all(), filters, first, None)?;
+            self.record_window(encoder, call, boxes.boxes.all(), filters, first, None)?;
             *window = first..pair_count.min(first + capacity);
         }
         Ok(())

@@ -146,7 +146,7 @@ impl Core {
     }
 
     /// Records the writing of the pairs from number `first` on of the search whose results lie in the buffers.
-    pub fn record_emit(
+    pub fn record_window(
         &self,
         encoder: &mut wgpu::CommandEncoder,
         call: &Call,
@@ -161,7 +161,7 @@ impl Core {
         let params = &self.params_of_results(call)?;
         let search = self.search(call, params, None, boxes, filters)?;
         let mut pass = Pass::begin_timed(&self.gpu, encoder, timer);
-        self.pipeline.record_emit(&mut pass, &search, &made.grid, &made.pairs, first)?;
+        self.pipeline.record_window(&mut pass, &search, &made.grid, &made.pairs, first)?;
         pass.finish()
     }
 

@@ -204,7 +204,7 @@ impl BroadPhase {
         let own = core.workspace.any_boxes()?;
         let boxes = bind_boxes(boxes, box_count).unwrap_or_else(|| own.boxes.all());
         let timer = arrived.lend_timer(&core.gpu, Timed::Window)?;
-        core.record_emit(encoder, &call, boxes, filters, first, timer.as_ref().map(|lent| &lent.arrival))?;
+        core.record_window(encoder, &call, boxes, filters, first, timer.as_ref().map(|lent| &lent.arrival))?;
         arrived.record_times(encoder, Timed::Window, timer);
         if let Some(results) = &mut core.workspace.made_mut()?.results {
             results.has_list = true;

@@ -27,14 +27,17 @@ pub const AGAIN: Source = filtered!(
     "pairs/hit_sums",
     "shared/scan"
 );
+/// The source of `emit_range`.
+pub const RANGE: Source = source!("pairs/emit_range", "shared/scan");
 /// The source of `emit_include`.
 pub const INCLUDE: Source = source!("pairs/emit_include", "pairs/emit_window");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[SWEEP, AGAIN, INCLUDE];
+pub const KERNELS: &[Source] = &[RANGE, SWEEP, AGAIN, INCLUDE];
 
 /// The kernels of the stage `emit`.
 #[derive(Debug)]
 pub struct Emit {
+    range: Kernel,
     sweep: Kernel,
     again: FilteredKernel,
     include: Kernel,
@@ -44,16 +47,16 @@ impl Emit {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
         Self {
+            range: Kernel::new(gpu, &RANGE),
             sweep: Kernel::new(gpu, &SWEEP),
             again: FilteredKernel::new(gpu, &AGAIN),
             include: Kernel::new(gpu, &INCLUDE),
         }
     }
 
-    /// Returns the kernels that the stage always dispatches, where filters are tested or not, and the one that it dispatches where
-    /// there are included pairs.
-    pub fn kernels(&self, are_tested: bool) -> ([&Kernel; 2], &Kernel) {
-        ([&self.sweep, self.again.of(are_tested)], &self.include)
+    /// Returns the kernels that write the windows of any list, where filters are tested or not, and the one that writes included pairs.
+    pub fn kernels(&self, are_tested: bool) -> ([&Kernel; 3], &Kernel) {
+        ([&self.range, &self.sweep, self.again.of(are_tested)], &self.include)
     }
 
     /// Records the writing of the included pairs that lie in the window, behind the pairs that were found. `params` has
@@ -75,6 +78,27 @@ impl Emit {
             ("pairs", pairs.all()),
         ];
         self.include.dispatch(pass, (included.len() as u32).div_ceil(256), &buffers);
+    }
+
+    /// Records the search for the blocks that have pairs in `window`, before
+    /// [`record_pairs`](Self::record_pairs) of each window except the first.
+    pub fn record_range(
+        &self,
+        pass: &mut Pass,
+        params: &Buffer<Params>,
+        window: &Buffer<Window>,
+        hits: &Hits,
+        counts: &Buffer<Counts>,
+        dispatches: &Buffer<Dispatches>,
+    ) {
+        let buffers = [
+            ("params", params.all()),
+            ("window", window.all()),
+            ("block_hits", hits.block_hits.all()),
+            ("counts", counts.all()),
+            ("dispatches", dispatches.all()),
+        ];
+        self.range.dispatch(pass, 1, &buffers);
     }
 
     /// Records the counting of all pairs, and of those in `window`, and the writing of those that were found and lie in it.

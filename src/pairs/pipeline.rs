@@ -241,7 +241,7 @@ impl Pipeline {
             if let Some(included) = filters.included() {
                 self.small.record_include(pass, params, included, hits);
             }
-            self.record_emit(pass, search, grid, pairs, 0)?;
+            self.record_emit(pass, search, grid, pairs, &self.window(0, pairs.list.capacity)?)?;
             return pass.finish().map(|()| None);
         }
         grid.record_clear(encoder, n, filters);
@@ -271,7 +271,7 @@ impl Pipeline {
         self.rank.record(pass, entry_capacity, frame, counts, keys, entries, &bins.box_ends, path);
         self.giants.record(pass, params, boxes.clone(), lists, counts, giant_sizes, dispatches, sorted, path, hits);
         self.sweep.record_test(pass, params, boxes, lists, counts, dispatches, entries, path, hits);
-        self.record_emit(pass, search, grid, pairs, 0)?;
+        self.record_emit(pass, search, grid, pairs, &self.window(0, pairs.list.capacity)?)?;
         pass.finish().map(|()| Some(build))
     }
 
@@ -290,7 +290,7 @@ impl Pipeline {
     ///
     /// # Errors
     /// [`Error::Gpu`] where a kernel is rejected; [`Error::OutOfMemory`].
-    pub fn record_emit(
+    pub fn record_window(
         &self,
         pass: &mut Pass,
         search: &SearchInput<'_>,
@@ -298,10 +298,27 @@ impl Pipeline {
         pairs: &PairBuffers,
         first: u64,
     ) -> Result<(), Error> {
+        let window = &self.window(first, pairs.list.capacity)?;
+        if !search.tests_all_pairs {
+            let GridSummary { counts, dispatches, .. } = &grid.summary;
+            self.emit.record_range(pass, search.params, window, &pairs.hits, counts, dispatches);
+        }
+        self.record_emit(pass, search, grid, pairs, window)
+    }
+
+    /// Records the writing of the pairs of the first window, or of the one that [`Emit::record_range`] was recorded for.
+    fn record_emit(
+        &self,
+        pass: &mut Pass,
+        search: &SearchInput<'_>,
+        grid: &Grid,
+        pairs: &PairBuffers,
+        window: &Buffer<Window>,
+    ) -> Result<(), Error> {
         let SearchInput { box_count: n, params, filters, .. } = *search;
         let (PairBuffers { path, hits, list }, summary) = (pairs, &grid.summary);
         let (counts, dispatches, boxes) = (&summary.counts, &summary.dispatches, search.searched_boxes());
-        let (lists, window) = (search.lists(), &self.window(first, list.capacity)?);
+        let lists = search.lists();
         let (pairs, header, arguments) = (&list.list.pairs, &list.list.header, &list.list.arguments);
         if search.tests_all_pairs {
             self.small.record_emit(pass, n, params, window, boxes, hits, counts, pairs, header, arguments);

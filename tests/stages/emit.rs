@@ -3,7 +3,9 @@
 use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
-use broadsweep::internals::layout::{Counts, PairArguments, PairHeader, Params, Run, Window, dispatch_size};
+use broadsweep::internals::layout::{
+    Counts, Dispatches, PairArguments, PairHeader, Params, Run, Window, dispatch_size,
+};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::emit::Emit;
 use broadsweep::internals::pairs::list::List;
@@ -118,6 +120,49 @@ fn refused_candidates_are_flagged_in_the_header() {
     check_counts(&[20], 1, 0, 10, 1);
 }
 
+// ---- emit_range ----
+
+/// Checks the blocks of a window, where all tiles were kept or none was.
+fn check_range(block_hits: &[u32], sweep_blocks: u32, first: u64, capacity: u32) {
+    let blocks = block_hits.len() as u32;
+    let giant_blocks = blocks - sweep_blocks;
+    let hits = Hits { block_hits: upload(&block_words(block_hits)), ..no_hits() };
+    let window = uniform(window(first, capacity));
+    for (tile_capacity, refused) in [(sweep_blocks, 0), (0, 0), (sweep_blocks, 1)] {
+        let params = uniform(Params { tile_capacity, ..Params::zeroed() });
+        let given = Counts { sweep_tiles: sweep_blocks, sweep_blocks, giant_blocks, refused, ..Counts::zeroed() };
+        let (counts, sizes) = (counted(given), dispatches(|sizes| sizes.sweep_test = [7; 3]));
+        run(|pass| EMIT.record_range(pass, &params, &window, &hits, &counts, &sizes));
+        let again_end = match (refused, tile_capacity) {
+            (1, _) => 0,
+            (_, 0) => blocks,
+            _ => giant_blocks,
+        };
+        let [first_block, swept, again] = mirror::emit::range(block_hits, giant_blocks, again_end, first, capacity);
+        assert_eq!(download(&counts), [Counts { first_block, ..given }], "{first} {capacity}");
+        let expected =
+            Dispatches { sweep_test: [7; 3], emit_sweep: dispatch_size(swept), emit_again: dispatch_size(again) };
+        assert_eq!(download(&sizes)[0], expected, "{first} {capacity} {refused} {tile_capacity}");
+    }
+}
+
+#[test]
+fn blocks_of_a_window_are_those_of_the_mirror() {
+    for (blocks, most) in
+        [(0, 1), (1, 9), (255, 9000), (256, 2), (257, 3), (3000, 9000), (70_000, 3), (150_000, 1 << 28)]
+    {
+        // Some blocks in a row have no pairs, at the beginning too.
+        let mut block_hits = random_hits(blocks, most, u64::from(blocks));
+        block_hits.iter_mut().enumerate().filter(|(i, _)| i % 1000 < 300).for_each(|(_, hits)| *hits = 0);
+        let total: u64 = block_hits.iter().map(|&hits| u64::from(hits)).sum();
+        for first in [0, 1, total / 3, total.saturating_sub(1), total, total + 1, 1 << 40] {
+            for capacity in [0, 1, 1000, u32::MAX] {
+                check_range(&block_hits, blocks / 3, first, capacity);
+            }
+        }
+    }
+}
+
 // ---- emit_sweep and emit_again ----
 
 /// What the earlier stages leave, and the list that follows from it.
@@ -159,7 +204,8 @@ impl Found {
         Self { sweep, giants, tiles_per_block, runs, joined, pairs }
     }
 
-    /// Returns the pairs of each window, whose capacities repeat, with room for the hits of some tiles only.
+    /// Returns the pairs of each window, whose capacities repeat, with room for the hits of some tiles only. Where workgroups are in
+    /// `columns`, all blocks are dispatched for each window, and some more; otherwise those that `emit_range` finds.
     #[expect(clippy::too_many_lines, reason = "buffers for all kernels of the stage, which run one after the other")]
     fn check(&self, capacities: &[u32], tile_capacity: u32, columns: bool) {
         let n = self.giants.boxes.len() as u32;
@@ -200,6 +246,9 @@ impl Found {
             let window = uniform(window(first, capacity));
             let list = poisoned_list(capacity);
             run(|pass| {
+                if first > 0 && !columns {
+                    EMIT.record_range(pass, &params, &window, &hits, &counts, &sizes);
+                }
                 EMIT.record_pairs(
                     pass,
                     &params,

@@ -130,7 +130,7 @@ fn check(boxes: &[Aabb]) {
 
 /// Returns zeros, except for the fields that fill the structure, which nothing writes.
 fn nothing_counted() -> Counts {
-    Counts { unused_a: u32::MAX, unused_b: u32::MAX, ..Counts::zeroed() }
+    Counts { first_block: u32::MAX, unused: u32::MAX, ..Counts::zeroed() }
 }
 
 #[test]

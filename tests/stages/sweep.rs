@@ -427,6 +427,7 @@ fn check_division(division: &Division, sums: &[Sums]) -> Counts {
         sweep_tiles,
         sweep_tiles_per_block: per_block,
         sweep_blocks: sweep_tiles.div_ceil(per_block),
+        first_block: 0,
         ..given
     };
     assert_eq!(written(&counts), [expected]);

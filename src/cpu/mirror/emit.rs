@@ -3,6 +3,23 @@
 use super::giants::Joined;
 use crate::Pair;
 
+/// Returns the first block that has pairs of the window, and the workgroups of `emit_sweep` and `emit_again` for the window. The giants'
+/// blocks come first; `again_end` is the end of the blocks that `emit_again` goes through.
+pub fn range(block_hits: &[u32], giant_blocks: u32, again_end: u32, first: u64, capacity: u32) -> [u32; 3] {
+    let mut end = 0;
+    let ends = block_hits.iter().map(|&hits| {
+        end += u64::from(hits);
+        end
+    });
+    let ends: Vec<u64> = ends.collect();
+    let count = ends.len() as u32;
+    let first_block = ends.partition_point(|&end| end <= first) as u32;
+    let last_pair = first + u64::from(capacity.max(1)) - 1;
+    let end = (ends.partition_point(|&end| end <= last_pair) as u32 + 1).min(count);
+    let sweep_blocks = end.max(giant_blocks) - first_block.max(giant_blocks);
+    [first_block, sweep_blocks.max(1), end.min(again_end).saturating_sub(first_block)]
+}
+
 /// Counts the pairs in these words.
 pub fn count(words: &[u32]) -> u64 {
     words.iter().map(|word| u64::from(word.count_ones())).sum()

@@ -23,6 +23,7 @@ pub fn compared(mutants: Vec<(String, Mutation)>) -> Vec<Compared> {
     let runs = Runs { gpu };
     runs.divisions();
     runs.lists();
+    runs.ranges();
     runs.windows();
     runs.included();
     runs.levels();
@@ -212,6 +213,38 @@ impl Runs {
             ("pairs", list.all()),
         ];
         self.dispatch("emit_sweep", 1, &buffers);
+    }
+
+    /// emit_range: more groups of blocks than invocations, blocks without pairs, and windows that begin and end anywhere.
+    fn ranges(&self) {
+        let mut bits = random();
+        for (blocks, most) in [(0, 1), (1, 100), (257, 8192), (1234, 2), (70_000, 3), (150_000, 1 << 28)] {
+            let hits: Vec<u32> = (0..blocks).map(|i| if i % 1000 < 300 { 0 } else { (bits() % most) as u32 }).collect();
+            let total: u64 = hits.iter().map(|&hits| u64::from(hits)).sum();
+            let buffer = self.buffer(&block_words(&hits));
+            for first in [0, 1, total / 3, total.saturating_sub(1), total, total + 1] {
+                for (capacity, kept, refused) in [(0, 1, 0), (1000, 1, 0), (1000, 0, 0), (u32::MAX, 0, 0), (9, 0, 1)] {
+                    let window =
+                        Window { first_low: first as u32, first_high: (first >> 32) as u32, capacity, unused: 0 };
+                    let sweep_blocks = blocks / 3;
+                    let params = Params { tile_capacity: sweep_blocks * kept, ..Params::zeroed() };
+                    let giant_blocks = blocks - sweep_blocks;
+                    let counts =
+                        Counts { sweep_tiles: sweep_blocks, sweep_blocks, giant_blocks, refused, ..Counts::zeroed() };
+                    let (params, window, counts) =
+                        (self.buffer(&[params]), self.buffer(&[window]), self.buffer(&[counts]));
+                    let dispatches = self.output::<Dispatches>(1);
+                    let buffers = [
+                        ("params", params.all()),
+                        ("window", window.all()),
+                        ("block_hits", buffer.all()),
+                        ("counts", counts.all()),
+                        ("dispatches", dispatches.all()),
+                    ];
+                    self.dispatch("emit_range", 1, &buffers);
+                }
+            }
+        }
     }
 
     /// emit_sweep: windows that begin and end within one run, also beyond 2³² pairs.
