@@ -5,7 +5,7 @@
 //         keys_in      [n], four at a time
 // Writes  histograms   [sections * digits], section by section, within a section digit by digit
 // Changes digit_sums   [groups * digits] the same of groups, added to zeros
-// A workgroup per section; there may be more workgroups. Additions commute, so their order does not matter.
+// A workgroup per section; there may be more workgroups.
 // First of the two steps of one stable radix pass: reduce, then scan and scatter (Merrill and Grimshaw 2011).
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
@@ -13,9 +13,6 @@
 @group(0) @binding(2) var<storage, read> keys_in: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> histograms: array<u32>;
 @group(0) @binding(4) var<storage, read_write> digit_sums: array<atomic<u32>>;
-
-// The one behind those of the digits is for what lies behind the end.
-var<workgroup> histogram: array<atomic<u32>, BALLOT_RADIX + 1u>;
 
 @compute @workgroup_size(256)
 fn sort_count(
@@ -28,28 +25,18 @@ fn sort_count(
     if section >= sections.count {
         return;
     }
-    let radix = 1u << sort_pass.digit_bits;
-    for (var bin = local; bin <= radix; bin += 256u) {
-        atomicStore(&histogram[bin], 0u);
-    }
-    workgroupBarrier();
+    clear_histogram(local);
     let length = sections.tiles_each * (SORT_TILE / 4u);
     let end = min((section + 1u) * length, div_ceil(n, 4u));
     for (var i = section * length + local; i < end; i += 256u) {
-        let digits = (keys_in[i] >> vec4<u32>(sort_pass.shift)) & vec4<u32>(radix - 1u);
+        let keys = keys_in[i];
+        let digits = vec4<u32>(digit_of(keys.x), digit_of(keys.y), digit_of(keys.z), digit_of(keys.w));
         let behind = vec4<u32>(4u * i) + vec4<u32>(0u, 1u, 2u, 3u) >= vec4<u32>(n);
-        let bins = select(digits, vec4<u32>(radix), behind);
+        let bins = select(digits, vec4<u32>(1u << sort_pass.digit_bits), behind);
         atomicAdd(&histogram[bins.x], 1u);
         atomicAdd(&histogram[bins.y], 1u);
         atomicAdd(&histogram[bins.z], 1u);
         atomicAdd(&histogram[bins.w], 1u);
     }
-    workgroupBarrier();
-    for (var digit = local; digit < radix; digit += 256u) {
-        let count = atomicLoad(&histogram[digit]);
-        histograms[section * radix + digit] = count;
-        if count > 0u {
-            atomicAdd(&digit_sums[section / SECTION_GROUP * radix + digit], count);
-        }
-    }
+    write_histogram(section, local);
 }

@@ -1,19 +1,25 @@
 // tree_keys: where each box goes in the order of the leaves: those of usual size along the curve, then enormous ones along
-// it, unbounded ones, invalid ones.
+// it, unbounded ones, invalid ones. Counts the digits of the first pass of the sort too, in place of sort_count.
 //
-// Reads   tree
-//         cube     of tree_cube
-//         boxes    [box_count * 3] bits of f32, two at a time
-// Writes  keys     [box_count] PLACE_BITS bits: the place of the box; of one that is not of usual size, behind all
-//                  others, its class and the upper bits of its place
-//         values   [box_count] the box
-// Enormous boxes have a range of their own, so that they do not spoil the nodes of others.
+// Reads   sort_pass    the first
+//         counts       for the number of boxes
+//         cube         of tree_cube
+//         boxes        [box_count * 3] bits of f32, two at a time
+// Writes  keys         [box_count] PLACE_BITS bits: the place of the box; of one that is not of usual size, behind all
+//                      others, its class and the upper bits of its place
+//         values       [box_count] the box
+//         histograms   as sort_count
+// Changes digit_sums   as sort_count
+// A workgroup per section of the sort. Enormous boxes have a range of their own, so that they do not spoil the nodes of others.
 
-@group(0) @binding(0) var<uniform> tree: TreeShape;
+@group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<uniform> cube: Cube;
-@group(0) @binding(2) var<storage, read> boxes: array<vec2<u32>>;
-@group(0) @binding(3) var<storage, read_write> keys: array<u32>;
-@group(0) @binding(4) var<storage, read_write> values: array<u32>;
+@group(0) @binding(2) var<storage, read> counts: Counts;
+@group(0) @binding(3) var<storage, read> boxes: array<vec2<u32>>;
+@group(0) @binding(4) var<storage, read_write> keys: array<u32>;
+@group(0) @binding(5) var<storage, read_write> values: array<u32>;
+@group(0) @binding(6) var<storage, read_write> histograms: array<u32>;
+@group(0) @binding(7) var<storage, read_write> digit_sums: array<atomic<u32>>;
 
 // Bits of the place of a box that is not of usual size.
 const OTHER_BITS: u32 = 13u;
@@ -25,13 +31,28 @@ const SQUEEZE: u32 = 12u;
 @compute @workgroup_size(256)
 fn tree_keys(
     @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let i = group_index(group, groups) * 256u + local;
-    if i >= tree.box_count {
+    let n = sort_length();
+    let section = group.x;
+    let sections = sections_of(n);
+    if section >= sections.count {
         return;
     }
+    clear_histogram(local);
+    let length = sections.tiles_each * SORT_TILE;
+    let end = min((section + 1u) * length, n);
+    for (var i = section * length + local; i < end; i += 256u) {
+        let key = key_of(i);
+        keys[i] = key;
+        values[i] = i;
+        atomicAdd(&histogram[digit_of(key)], 1u);
+    }
+    write_histogram(section, local);
+}
+
+// Returns the key of box i.
+fn key_of(i: u32) -> u32 {
     let low = min_bits_of(i);
     let high = max_bits_of(i);
     let kind = class_of(low, high);
@@ -40,6 +61,5 @@ fn tree_keys(
         place = place_of(center_of(low, high), cube);
     }
     let of_others = FIRST_OTHER + ((kind - 1u) << OTHER_BITS) + (place >> (PLACE_BITS - OTHER_BITS));
-    keys[i] = select(of_others, place - (place >> SQUEEZE), kind == 0u);
-    values[i] = i;
+    return select(of_others, place - (place >> SQUEEZE), kind == 0u);
 }

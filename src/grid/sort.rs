@@ -13,7 +13,7 @@ use crate::layout::{Counts, SortPass, sort_sections};
 pub use crate::layout::{digit_sum_words, histogram_words};
 
 /// The source of `sort_count`.
-pub const COUNT: Source = source!("grid/sort_count", "grid/sort");
+pub const COUNT: Source = source!("grid/sort_count", "grid/sort_histogram", "grid/sort");
 /// The source of `sort_scatter`.
 pub const SCATTER: Source = source!("grid/sort_scatter", "grid/sort_places", "grid/sort");
 /// The source of `sort_ballot`.
@@ -73,6 +73,8 @@ pub struct SortBuffers {
     pub digit_sums: Buffer<u32>,
     /// Passes that were recorded since then. Each takes a part of the sums.
     pub passes: u32,
+    /// The digits of the next pass are counted.
+    pub is_counted: bool,
 }
 
 impl SortBuffers {
@@ -90,7 +92,7 @@ impl SortBuffers {
     /// Collects buffers in the order of the fields.
     pub fn of(buffers: [&Buffer<u32>; 6]) -> Self {
         let [keys, values, other_keys, other_values, histograms, digit_sums] = buffers.map(Clone::clone);
-        Self { keys, values, other_keys, other_values, histograms, digit_sums, passes: 0 }
+        Self { keys, values, other_keys, other_values, histograms, digit_sums, passes: 0, is_counted: false }
     }
 
     /// Records the clearing of the sums, before the compute pass in which buffers of this collection are sorted.
@@ -107,6 +109,11 @@ impl SortBuffers {
     pub fn swapped(self) -> Self {
         let Self { keys, values, other_keys, other_values, .. } = self;
         Self { keys: values, values: keys, other_keys: other_values, other_values: other_keys, ..self }
+    }
+
+    /// Returns the same buffers, in which a kernel with those of [`Sort::first_count`] has counted.
+    pub fn counted(self) -> Self {
+        Self { is_counted: true, ..self }
     }
 
     /// Returns the same buffers with scratch and lists exchanged.
@@ -226,6 +233,18 @@ impl Sort {
         self.record_passes(pass, counts, capacity, lists, bits, 1)
     }
 
+    /// Returns the buffers of a kernel that itself counts the digits of the first pass of [`record_pairs`](Self::record_pairs), with a
+    /// workgroup for each of [`sort_sections`]. The sort is then that of [`SortBuffers::counted`].
+    pub fn first_count<'a>(&'a self, counts: &'a Buffer<Counts>, lists: &'a SortBuffers) -> Bound<'a> {
+        debug_assert_eq!(lists.passes, 0);
+        vec![
+            ("sort_pass", self.pass_at(self.passes(u32::BITS))),
+            ("counts", counts.all()),
+            ("histograms", lists.histograms.all()),
+            ("digit_sums", lists.sums_of_pass()),
+        ]
+    }
+
     /// Records the passes, each from the lists to the scratch, and returns the buffers with the result in front.
     fn record_passes(
         &self,
@@ -249,10 +268,13 @@ impl Sort {
                 ("keys_out", lists.other_keys.all()),
                 ("values_out", lists.other_values.all()),
             ];
-            self.count.dispatch(pass, groups, &buffers);
+            if !lists.is_counted {
+                self.count.dispatch(pass, groups, &buffers);
+            }
             self.scatter.dispatch(pass, groups, &buffers);
             lists = lists.turned();
             lists.passes += 1;
+            lists.is_counted = false;
         }
         lists
     }

@@ -11,12 +11,12 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{CONSTANT, STORAGE, buffer_table};
 use crate::grid::sort::{Sort, SortBuffers, digit_sum_words, histogram_words};
-use crate::layout::{Counts, Cube, TreeShape, TreeSummary};
+use crate::layout::{Counts, Cube, TreeShape, TreeSummary, sort_sections};
 
 /// The source of `tree_cube`.
 pub const CUBE: Source = source!("tree/tree_cube", "tree/curve", "shared/boxes");
 /// The source of `tree_keys`.
-pub const KEYS: Source = source!("tree/tree_keys", "tree/curve", "shared/boxes");
+pub const KEYS: Source = source!("tree/tree_keys", "tree/curve", "grid/sort_histogram", "grid/sort", "shared/boxes");
 /// The source of `tree_worlds`.
 pub const WORLDS: Source = source!("tree/tree_worlds"; rows::WGSL);
 /// The source of `tree_ranges`.
@@ -193,8 +193,10 @@ impl Build {
         let buffers = [own.into(), filters.bound(), tree.bound()].concat();
         let [cube, keys, worlds, ranges, leaves, _, _] = &self.kernels;
         cube.dispatch(pass, 1, &buffers);
-        keys.dispatch(pass, groups, &buffers);
-        let mut sorted = sort.record_pairs(pass, &tree.counts, room.boxes as u32, tree.lists(), PLACE_BITS);
+        let lists = tree.lists();
+        let first_count = sort.first_count(&tree.counts, &lists);
+        keys.dispatch(pass, sort_sections(room.boxes) as u32, &[first_count, buffers.clone()].concat());
+        let mut sorted = sort.record_pairs(pass, &tree.counts, room.boxes as u32, lists.clone().counted(), PLACE_BITS);
         if room.worlds > 0 {
             worlds.dispatch(pass, groups, &[sorted.bound(), buffers.clone()].concat());
             let bits = u64::BITS - room.worlds.leading_zeros();

@@ -38,6 +38,7 @@ fn poisoned_lists(n: usize) -> SortBuffers {
         histograms: poisoned(sort::histogram_words(n as u64) as usize),
         digit_sums: guarded(&vec![0; sort::digit_sum_words(n as u64) as usize]),
         passes: 0,
+        is_counted: false,
     }
 }
 

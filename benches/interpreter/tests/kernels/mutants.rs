@@ -63,6 +63,9 @@ const SIXTEEN_TILES: &str = "no case has a block of more than 16 tiles";
 /// All groups of tiles are added up by one invocation in every case: two groups take more than 65,536 pairs.
 const ONE_GROUP: &str = "no case has two groups of tiles of pairs";
 
+/// A tree of every case is sorted in one section: two take more boxes than a tile of the sort.
+const ONE_SECTION: &str = "no case has a tree of two sections";
+
 /// The interpreter knows who wrote a word last, and the invocation that stores is the first to add.
 const HIDDEN: &str = "the invocation that stores adds first, and those that add later race with nobody";
 
@@ -80,6 +83,8 @@ const ATOMICS_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("bin_count", "atomicStore(&invalid, 0u);", ALONE),
     ("bin_scatter", "atomicStore(&has_many, 0u);", ALONE),
     ("sort_count", "atomicStore(&histogram[bin], 0u);", ALONE),
+    ("tree_keys", "atomicStore(&histogram[bin], 0u);", ALONE),
+    ("tree_keys", "atomicAdd(&digit_sums[section / SECTION_GROUP * radix + digit], count);", ONE_SECTION),
     ("tree_cube", "atomicStore(&ordinary_count, 0u);", ALONE),
     ("tree_cube", "atomicStore(&finite_count, 0u);", ALONE),
     ("query_left", "atomicStore(&left_of_group, 0u);", ALONE),
