@@ -6,8 +6,8 @@
 // Writes  pairs          [window.capacity] (a, b), a < b: of giants tile by tile and in it by rows, before all of emit_sweep; then in the order
 //                        of the path
 // Apart from emit_sweep, which would keep the registers of a walk for what is rare. No workgroup for the sweep where all its runs were
-// kept. One workgroup per block from counts.first_block on, those of giants first. One of the sweep goes through the tiles from the last one back, so that it need not
-// know how many pairs the kept tiles before them have.
+// kept. One workgroup per block from counts.first_block on, those of giants first. One of the sweep goes through the tiles from the last
+// one back, so that it need not know how many pairs the kept tiles before them have.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;

@@ -4,7 +4,7 @@
 //         block_hits  [HIT_SUMS] sums, then [giant_blocks + sweep_blocks] pairs of each block (hit_sums.wgsl)
 // Writes  counts      first_block
 //         dispatches  of emit_sweep and emit_again
-// One workgroup. Not dispatched for the first window: divide_path dispatches all blocks.
+// One workgroup. A search does not dispatch it for its own first window: divide_path dispatches all blocks.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;
@@ -31,7 +31,10 @@ fn emit_range(@builtin(local_invocation_index) local: u32) {
     }
     let blocks = workgroupUniformLoad(&block_count);
     let first_pair = vec2<u32>(window.first_low, window.first_high);
-    let last_pair = add64(first_pair, vec2<u32>(max(window.capacity, 1u) - 1u, 0u));
+    var last_pair = add64(first_pair, vec2<u32>(max(window.capacity, 1u) - 1u, 0u));
+    if less64(last_pair, first_pair) {
+        last_pair = vec2<u32>(0xffffffffu);
+    }
     let first = block_with(first_pair, blocks, local);
     let last = block_with(last_pair, blocks, local);
     if local == 0u {

@@ -234,7 +234,7 @@ impl Sort {
     }
 
     /// Returns the buffers of a kernel that itself counts the digits of the first pass of [`record_pairs`](Self::record_pairs), with a
-    /// workgroup for each of [`sort_sections`]. The sort is then that of [`SortBuffers::counted`].
+    /// workgroup for each of [`sort_sections`]. No pass of `lists` was recorded before. The sort is then that of [`SortBuffers::counted`].
     pub fn first_count<'a>(&'a self, counts: &'a Buffer<Counts>, lists: &'a SortBuffers) -> Bound<'a> {
         debug_assert_eq!(lists.passes, 0);
         vec![

@@ -81,7 +81,7 @@ impl Emit {
     }
 
     /// Records the search for the blocks that have pairs in `window`, before
-    /// [`record_pairs`](Self::record_pairs) of each window except the first.
+    /// [`record_pairs`](Self::record_pairs) of each window except that of the search itself.
     pub fn record_range(
         &self,
         pass: &mut Pass,

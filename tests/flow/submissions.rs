@@ -348,6 +348,13 @@ fn a_list_that_is_too_short_says_so_and_can_be_emitted_again() {
         }
         pairs.sort_unstable();
         assert_pairs(&pairs, &expected, "in pieces");
+        // Nothing is beyond the end, also where the end of the window is beyond 2^64.
+        for first in [count.into(), 1 << 40, u64::MAX - 1000, u64::MAX] {
+            let mut encoder = encoder();
+            let left = broad_phase.record_window(&mut encoder, buffer.slice(..), 300, first, 0).unwrap();
+            let (header, piece) = run(encoder, left);
+            assert_eq!((header.count, header.written, header.overflow, piece.len()), (count, 0, 0, 0), "{first}");
+        }
         // The whole into a longer list.
         let mut again = encoder();
         let left = broad_phase.record_window(&mut again, buffer.slice(..), 300, 0, count).unwrap();

@@ -155,7 +155,7 @@ fn blocks_of_a_window_are_those_of_the_mirror() {
         let mut block_hits = random_hits(blocks, most, u64::from(blocks));
         block_hits.iter_mut().enumerate().filter(|(i, _)| i % 1000 < 300).for_each(|(_, hits)| *hits = 0);
         let total: u64 = block_hits.iter().map(|&hits| u64::from(hits)).sum();
-        for first in [0, 1, total / 3, total.saturating_sub(1), total, total + 1, 1 << 40] {
+        for first in [0, 1, total / 3, total.saturating_sub(1), total, total + 1, 1 << 40, u64::MAX - 999, u64::MAX] {
             for capacity in [0, 1, 1000, u32::MAX] {
                 check_range(&block_hits, blocks / 3, first, capacity);
             }

@@ -128,7 +128,7 @@ fn check(boxes: &[Aabb]) {
     found.check_window(0, found.pairs.len() as u32 + 10);
 }
 
-/// Returns zeros, except for the fields that fill the structure, which nothing writes.
+/// Returns zeros, except for the fields that the stage does not write.
 fn nothing_counted() -> Counts {
     Counts { first_block: u32::MAX, unused: u32::MAX, ..Counts::zeroed() }
 }

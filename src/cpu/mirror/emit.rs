@@ -14,7 +14,7 @@ pub fn range(block_hits: &[u32], giant_blocks: u32, again_end: u32, first: u64, 
     let ends: Vec<u64> = ends.collect();
     let count = ends.len() as u32;
     let first_block = ends.partition_point(|&end| end <= first) as u32;
-    let last_pair = first + u64::from(capacity.max(1)) - 1;
+    let last_pair = first.saturating_add(u64::from(capacity.max(1) - 1));
     let end = (ends.partition_point(|&end| end <= last_pair) as u32 + 1).min(count);
     let sweep_blocks = end.max(giant_blocks) - first_block.max(giant_blocks);
     [first_block, sweep_blocks.max(1), end.min(again_end).saturating_sub(first_block)]

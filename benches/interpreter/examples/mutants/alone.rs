@@ -222,7 +222,7 @@ impl Runs {
             let hits: Vec<u32> = (0..blocks).map(|i| if i % 1000 < 300 { 0 } else { (bits() % most) as u32 }).collect();
             let total: u64 = hits.iter().map(|&hits| u64::from(hits)).sum();
             let buffer = self.buffer(&block_words(&hits));
-            for first in [0, 1, total / 3, total.saturating_sub(1), total, total + 1] {
+            for first in [0, 1, total / 3, total.saturating_sub(1), total, total + 1, u64::MAX - 999, u64::MAX] {
                 for (capacity, kept, refused) in [(0, 1, 0), (1000, 1, 0), (1000, 0, 0), (u32::MAX, 0, 0), (9, 0, 1)] {
                     let window =
                         Window { first_low: first as u32, first_high: (first >> 32) as u32, capacity, unused: 0 };
