@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use broadsweep::wgpu::{self, util::DeviceExt};
 use broadsweep::{
-    Aabb, BroadPhase, Gpu, GpuBatch, GpuIdentity, NearestQuery, Options, PairOrder, QueryHeader, Ray, Tree, cpu,
+    Aabb, BroadPhase, Gpu, GpuBatch, GpuIdentity, NearestQuery, Options, PairOrder, QueryHeader, Ray, Recorder, Tree,
+    cpu,
 };
 use laboratory::measure::time::Time;
 use laboratory::queries::{Asked, Question};
@@ -71,14 +72,15 @@ impl Plan {
     fn measure_pairs(&self, boxes: &[Aabb]) -> Result<()> {
         let (given, n) = (self.upload(boxes), boxes.len() as u32);
         for (name, order) in [("pairs", PairOrder::Sweep), ("pairs in canonical order", PairOrder::Canonical)] {
-            let mut broad_phase = BroadPhase::new(&self.gpu, Options { order, ..Options::default() })?;
-            let pairs = broad_phase.find_pairs(boxes)?.report.pair_count;
+            let options = Options { order, ..Options::default() };
+            let pairs = BroadPhase::new(&self.gpu, options)?.find_pairs(boxes)?.report.pair_count;
             let pairs = u32::try_from(pairs.max(1)).context("more pairs than a list on the device holds")?;
-            broad_phase.reserve(boxes.len(), pairs)?;
-            self.row(name, |encoder| Ok(broad_phase.record(encoder, given.slice(..), n).map(|_| None)?))?;
+            let mut recorder = Recorder::new(&self.gpu, options)?;
+            recorder.reserve(boxes.len(), pairs)?;
+            self.row(name, |encoder| Ok(recorder.record(encoder, given.slice(..), n).map(|_| None)?))?;
             if order == PairOrder::Canonical {
                 let same = |encoder: &mut wgpu::CommandEncoder| {
-                    Ok(broad_phase.record_events(encoder, given.slice(..), n, GpuIdentity::Index).map(|_| None)?)
+                    Ok(recorder.record_events(encoder, given.slice(..), n, GpuIdentity::Index).map(|_| None)?)
                 };
                 self.row("events of a step in which nothing moves", same)?;
             }
@@ -93,11 +95,10 @@ impl Plan {
         let mut tree = Tree::new(&self.gpu)?;
         tree.build(boxes)?;
         let most = u32::try_from(tree.overlaps(&movers)?.answers.len())?;
-        let mut broad_phase =
-            BroadPhase::new(&self.gpu, Options { order: PairOrder::Canonical, ..Options::default() })?;
-        broad_phase.reserve(movers.len(), 8 * n + 1024)?;
+        let mut recorder = Recorder::new(&self.gpu, Options { order: PairOrder::Canonical, ..Options::default() })?;
+        recorder.reserve(movers.len(), 8 * n + 1024)?;
         self.row(&format!("events of {n} that move in a static world"), |encoder| {
-            broad_phase.record_events(encoder, given.slice(..), n, GpuIdentity::Index)?;
+            recorder.record_events(encoder, given.slice(..), n, GpuIdentity::Index)?;
             let with = tree.record_overlap_events(encoder, of::<Aabb>(&given, n as usize), most, GpuIdentity::Index)?;
             Ok(Some(with.pairs.header))
         })?;

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use broadsweep::{
-    Aabb, BroadPhase, Error, Gpu, GpuBatch, GpuEvents, GpuIdentity, Options, PairHeader, PairOrder, Tree, wgpu,
+    Aabb, Error, Gpu, GpuBatch, GpuEvents, GpuIdentity, Options, PairHeader, PairOrder, Recorder, Tree, wgpu,
 };
 use wgpu::util::DeviceExt;
 
@@ -42,14 +42,14 @@ fn main() -> Result<(), Error> {
     let start = Instant::now();
     tree.build_from(static_boxes.slice(..), statics)?;
     println!("a tree of {statics} boxes that stay: {:.1} ms", 1e3 * start.elapsed().as_secs_f64());
-    let mut broad_phase = BroadPhase::new(&gpu, Options { order: PairOrder::Canonical, ..Options::default() })?;
-    broad_phase.reserve(movers as usize, 8 * movers)?;
+    let mut recorder = Recorder::new(&gpu, Options { order: PairOrder::Canonical, ..Options::default() })?;
+    recorder.reserve(movers as usize, 8 * movers)?;
 
     for frame in 0..FRAMES {
         let start = Instant::now();
         let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         simulation.record(&mut encoder);
-        let among = broad_phase.record_events(&mut encoder, moving_boxes.slice(..), movers, GpuIdentity::Index)?;
+        let among = recorder.record_events(&mut encoder, moving_boxes.slice(..), movers, GpuIdentity::Index)?;
         let batch = GpuBatch::<Aabb>::new(moving_boxes.slice(..), movers);
         let with = tree.record_overlap_events(&mut encoder, batch, 16 * movers, GpuIdentity::Index)?;
         // A renderer would use the lists now, in the same encoder: `with.created.pairs` and `with.created.arguments`. Here their headers

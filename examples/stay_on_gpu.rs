@@ -2,7 +2,7 @@
 //! shader of the renderer marks every box that touches another, as many workgroups as the engine's arguments say.
 //! `cargo run --example stay_on_gpu`
 
-use broadsweep::{Aabb, BroadPhase, Error, Gpu, GpuPairs, Options, wgpu};
+use broadsweep::{Aabb, Error, Gpu, GpuPairs, Options, Recorder, wgpu};
 use wgpu::util::DeviceExt;
 
 const MARK: &str = "
@@ -43,10 +43,10 @@ fn main() -> Result<(), Error> {
     });
     let pipeline = marking(device);
 
-    let mut broad_phase = BroadPhase::new(&gpu, Options::default())?;
+    let mut recorder = Recorder::new(&gpu, Options::default())?;
     let mut encoder = device.create_command_encoder(&Default::default());
     // One encoder, one submission: the pairs, then the pass that uses them.
-    let left = broad_phase.record(&mut encoder, boxes.slice(..), n)?;
+    let left = recorder.record(&mut encoder, boxes.slice(..), n)?;
     let entry = |binding, buffer: &'_ wgpu::Buffer| (binding, buffer.clone());
     let bound = [entry(0, &left.header), entry(1, &left.pairs), entry(2, &touched)];
     let bind_group = device.create_bind_group(&wgpu::BindGroupDescriptor {

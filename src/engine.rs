@@ -1,4 +1,4 @@
-//! [`Engine`] and [`QueryEngine`]: what both engines have in common.
+//! [`Engine`] and [`QueryEngine`], which both engines implement, and [`AnyEngine`] and [`AnyTree`], which are either of them.
 
 use crate::{
     Aabb, Answers, Attribute, Batch, Cast, Error, EventPiece, Events, Filters, Hit, Lists, Near, NearestQuery, Options,
@@ -7,7 +7,8 @@ use crate::{
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 use crate::{BroadPhase, Tree};
 
-/// Declares a trait, and implements it for a type on the GPU and one on the CPU by their methods of the same names.
+/// Declares a trait, implements it for a type on the GPU and one on the CPU by their methods of the same names, and declares a type that
+/// is either of them.
 macro_rules! by_methods {
     (
         $(#[$of_trait:meta])*
@@ -18,6 +19,8 @@ macro_rules! by_methods {
                 $(where $who:ty: $bound:path)?;
             )*
         }
+        $(#[$of_any:meta])*
+        pub enum $any:ident;
     ) => {
         $(#[$of_trait])*
         pub trait $trait {
@@ -37,6 +40,41 @@ macro_rules! by_methods {
         impl $trait for $on_cpu {
             $(fn $name $(<$($generic)*>)? ($self: $own $(, $arg: $kind)*) $(-> $answer)? {
                 <$on_cpu>::$name($self $(, $arg)*)
+            })*
+        }
+
+        $(#[$of_any])*
+        #[derive(Debug)]
+        #[non_exhaustive]
+        #[allow(clippy::large_enum_variant)] // a program has one or two, and does not move them
+        pub enum $any {
+            /// On a GPU.
+            #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+            Gpu($on_gpu),
+            /// On all cores of the CPU.
+            Cpu($on_cpu),
+        }
+
+        #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+        impl From<$on_gpu> for $any {
+            fn from(engine: $on_gpu) -> Self {
+                Self::Gpu(engine)
+            }
+        }
+
+        impl From<$on_cpu> for $any {
+            fn from(engine: $on_cpu) -> Self {
+                Self::Cpu(engine)
+            }
+        }
+
+        impl $trait for $any {
+            $(fn $name $(<$($generic)*>)? ($self: $own $(, $arg: $kind)*) $(-> $answer)? {
+                match $self {
+                    #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+                    Self::Gpu(engine) => <$on_gpu>::$name(engine $(, $arg)*),
+                    Self::Cpu(engine) => <$on_cpu>::$name(engine $(, $arg)*),
+                }
             })*
         }
     };
@@ -130,12 +168,31 @@ by_methods! {
         /// Forgets all steps: in the next one, every pair is created.
         fn forget_steps(self: &mut Self);
 
+        /// Counts the bytes of memory that are held, on the device of the engine.
+        fn memory_bytes(self: &Self) -> u64;
+
         /// Returns the last answer. Before the first answer, and after an error, it is empty: no pairs of no boxes.
         fn overlaps(self: &Self) -> &Overlaps;
 
         /// Moves the last answer out, without a copy.
         fn take_overlaps(self: &mut Self) -> Overlaps;
     }
+
+    /// An engine that is chosen at run time. It has all calls of [`Engine`], also those that `dyn Engine` cannot have.
+    ///
+    /// ```no_run
+    /// use broadsweep::{AnyEngine, BroadPhase, Engine, Error, Gpu, Options, cpu};
+    ///
+    /// # fn engine(wants_gpu: bool) -> Result<AnyEngine, Error> {
+    /// let mut engine: AnyEngine = match wants_gpu {
+    ///     true => BroadPhase::new(&Gpu::headless()?, Options::default())?.into(),
+    ///     false => cpu::BroadPhase::new(Options::default())?.into(),
+    /// };
+    /// let events = engine.find_events(&[])?;
+    /// # Ok(engine)
+    /// # }
+    /// ```
+    pub enum AnyEngine;
 }
 
 by_methods! {
@@ -223,4 +280,16 @@ by_methods! {
         /// The errors of the engine's own method.
         fn nearest['a](self: &mut Self, points: impl Into<Batch<'a, NearestQuery>>, k: usize) -> Result<Lists<Near>, Error>;
     }
+
+    /// A tree that is chosen at run time, with all calls of [`QueryEngine`].
+    ///
+    /// ```
+    /// use broadsweep::{Aabb, AnyTree, Error, QueryEngine, Ray, cpu};
+    ///
+    /// let mut tree = AnyTree::from(cpu::Tree::new()); // or Tree::new(&gpu)?
+    /// tree.build(&[Aabb::new([1.0; 3], [2.0; 3])])?;
+    /// assert_eq!(tree.nearest_hits(&[Ray::new([0.0; 3], [1.0; 3])])?[0].index, 0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub enum AnyTree;
 }

@@ -203,6 +203,12 @@ pub enum Error {
     /// Results are still being computed.
     #[error("no further work can begin before the result of a submission in flight is taken with `try_take` or `take`")]
     Busy,
+    /// A recorded step still holds buffers that larger ones have to replace.
+    #[error(
+        "a recorded step was not submitted, and the next one needs larger buffers. Submit its commands (in a browser, also wait until \
+         they have run), or drop them; then record again"
+    )]
+    NotSubmitted,
     /// There is nothing to take.
     #[error("nothing was submitted; call `submit` first")]
     NothingSubmitted,
@@ -223,7 +229,7 @@ pub enum Error {
         bytes: u64,
     },
     /// The device is gone.
-    #[error("the GPU device was lost ({reason}). Make a new device and a new `BroadPhase`, and call again")]
+    #[error("the GPU device was lost ({reason}). Make a new device and new engines, and call again")]
     DeviceLost {
         /// What the driver said.
         reason: String,

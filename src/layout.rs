@@ -181,7 +181,7 @@ twins! {
         /// 0; or 1 where the list is too short: `count` is exact, and the list holds its first `written` pairs;
         /// or 2 where there are more candidates than `Options::candidate_limit`: nothing was tested, and both numbers of
         /// pairs are 0; or 5 where there are more boxes than [room](crate::GpuCount::Stored) for them, or 6 where there are more pairs to
-        /// [exclude](crate::BroadPhase::record_exclude): none was tested.
+        /// [exclude](crate::Recorder::record_exclude): none was tested.
         /// Of [events](crate::GpuEvents): 0, or a number of a step that does not count, and both numbers of pairs are 0: 1, 2,
         /// 5 and 6 as in the header of all pairs; 3 where a query of a tree is unfinished; 4 where two boxes were said to be one
         /// of the last step.

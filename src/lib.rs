@@ -19,7 +19,7 @@
 //!
 //! # Two engines
 //! [`BroadPhase`] is the engine on a GPU, [`cpu::BroadPhase`] the same method on all cores of the CPU, for machines
-//! without a GPU. [`Engine`] is what both have in common: the same options, filters and pairs. The GPU engine is behind
+//! without a GPU. A [`Recorder`] takes boxes from a GPU buffer and leaves the pairs in one, in the caller's command encoder. [`Engine`] is what both engines have in common: the same options, filters and pairs. The GPU engine is behind
 //! the feature `gpu`, which is on by default; a program that wants the CPU engine alone, and not to compile wgpu, turns
 //! it off.
 //!
@@ -65,12 +65,14 @@ mod options;
 #[cfg(feature = "gpu")]
 mod pairs;
 mod queries;
+#[cfg(feature = "gpu")]
+mod recorder;
 mod report;
 #[cfg(feature = "gpu")]
 mod tree;
 
 pub use aabb::{Aabb, Pair};
-pub use engine::{Engine, QueryEngine};
+pub use engine::{AnyEngine, AnyTree, Engine, QueryEngine};
 pub use error::Error;
 pub use events::{EventPiece, Events, Identity, Step, StepReport, StepWork};
 #[cfg(feature = "gpu")]
@@ -85,12 +87,14 @@ pub use queries::{
 pub use report::{Overlaps, Report};
 #[cfg(feature = "gpu")]
 pub use {
-    broad_phase::{BroadPhase, GpuCount, GpuEvents, GpuIdentity, GpuNeighbours, GpuPairs},
+    broad_phase::{BroadPhase, FilterOwner},
     gpu::compilation::{Compilation, CompilationProgress},
     gpu::timing::KernelTime,
     gpu::{DispatchCount, Gpu, SortVariant},
     layout::{PairArguments, PairHeader, QueryHeader},
     memory::MemoryPlan,
+    pairs::{GpuEvents, GpuIdentity, GpuPairs},
+    recorder::{GpuCount, GpuNeighbours, Recorder, RecordingStatistics},
     tree::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape, QueryLoad, Question, Tree},
     wgpu,
 };

@@ -212,7 +212,7 @@ fn compiled(gpu: &Gpu, box_count: usize, filters: &Filters, options: Options) ->
     let (broad_phase, seconds) = timed(|| -> Result<BroadPhase, Error> {
         let mut broad_phase = BroadPhase::new(gpu, options)?;
         broad_phase.set_filters(filters.clone())?;
-        broad_phase.compile(box_count)?;
+        broad_phase.compile_ahead(box_count).wait()?;
         Ok(broad_phase)
     });
     Ok((broad_phase?, seconds))

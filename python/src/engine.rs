@@ -2,7 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use broadsweep::{Aabb, BroadPhase, CellSize, Filters, Options, Pair, PairOrder, Step, StepReport, SweepAxis, cpu};
+use broadsweep::{
+    Aabb, AnyEngine, BroadPhase, CellSize, Engine as _, Filters, Options, Pair, PairOrder, Step, StepReport, SweepAxis,
+    cpu,
+};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -10,7 +13,6 @@ use pyo3::types::PyDict;
 
 use crate::arrays::{Boxes, list, one_column, pairs};
 use crate::devices::{Device, Place};
-use crate::either::{Either, on};
 use crate::filters::{Change, filters};
 use crate::host::Host;
 use crate::reports::{self, Report};
@@ -20,7 +22,7 @@ use crate::stream::Pieces;
 /// The broad phase on either engine.
 #[pyclass(frozen, module = "broadsweep._native")]
 pub struct Engine {
-    host: Host<Either>,
+    host: Host<AnyEngine>,
     /// Whether a step was left behind, of which nobody saw what it found.
     left_a_step: AtomicBool,
     /// Why it is the CPU engine, where nobody asked for that.
@@ -76,10 +78,8 @@ impl Engine {
         let device = Device::named(py, device)?;
         let Place { reason, adapter } = device.place();
         let engine = match device {
-            Device::Cpu(_) => Either::Cpu(Box::new(running::run(py, || cpu::BroadPhase::new(options))?)),
-            Device::Gpu(gpu) => {
-                Either::Gpu(Box::new(running::run(py, || pool.install(|| BroadPhase::new(&gpu, options)))?))
-            }
+            Device::Cpu(_) => running::run(py, || cpu::BroadPhase::new(options))?.into(),
+            Device::Gpu(gpu) => running::run(py, || pool.install(|| BroadPhase::new(&gpu, options)))?.into(),
         };
         let host = Host::new(engine, adapter.is_some(), threads);
         Ok(Self { host, left_a_step: AtomicBool::new(false), reason, adapter })
@@ -93,14 +93,14 @@ impl Engine {
     fn set_filters(&self, py: Python<'_>, lists: &Bound<'_, PyDict>) -> PyResult<()> {
         let filters: Filters = filters(lists)?;
         let mut lent = self.host.lend(py)?;
-        running::run(py, || on!(&mut lent.engine, engine => engine.set_filters(filters)))
+        running::run(py, || lent.engine.set_filters(filters))
     }
 
     fn change_filters(&self, py: Python<'_>, name: &str, first: usize, values: &Bound<'_, PyAny>) -> PyResult<()> {
         let change = Change::of(values)?;
         let attribute = change.attribute(name)?;
         let mut lent = self.host.lend(py)?;
-        running::run(py, || on!(&mut lent.engine, engine => engine.change_filters(first, attribute)))
+        running::run(py, || lent.engine.change_filters(first, attribute))
     }
 
     fn find_pairs<'py>(
@@ -108,7 +108,10 @@ impl Engine {
         py: Python<'py>,
         boxes: &Bound<'py, PyAny>,
     ) -> PyResult<(Bound<'py, PyArray2<u32>>, Report)> {
-        let found = self.host.with_boxes(py, &Boxes::of(boxes)?, Either::find_pairs)?;
+        let found = self.host.with_boxes(py, &Boxes::of(boxes)?, |engine, boxes| {
+            engine.find_pairs(boxes)?;
+            Ok(engine.take_overlaps())
+        })?;
         Ok((pairs(py, found.pairs)?, (&found.report).into()))
     }
 
@@ -119,7 +122,10 @@ impl Engine {
         second: &Bound<'py, PyAny>,
     ) -> PyResult<(Bound<'py, PyArray2<u32>>, Report)> {
         let sets = [&Boxes::of(first)?, &Boxes::of(second)?];
-        let found = self.host.with_two_sets(py, sets, Either::find_pairs_between)?;
+        let found = self.host.with_two_sets(py, sets, |engine, [first, second]| {
+            engine.find_pairs_between(first, second)?;
+            Ok(engine.take_overlaps())
+        })?;
         Ok((pairs(py, found.pairs)?, (&found.report).into()))
     }
 
@@ -137,9 +143,9 @@ impl Engine {
         let (generations, was, moved) = (own(generations)?, own(was)?, own(moved)?);
         // What a step found that Ctrl-C left behind was seen by nobody: the next one begins anew.
         let begins_anew = self.left_a_step.load(Ordering::Relaxed);
-        let call = move |engine: &mut Either, boxes: &[Aabb]| {
+        let call = move |engine: &mut AnyEngine, boxes: &[Aabb]| {
             if begins_anew {
-                on!(engine, engine => engine.forget_steps());
+                engine.forget_steps();
             }
             let mut step = Step::new(boxes);
             step = generations.as_deref().map_or(step, |numbers| step.with_generations(numbers));
@@ -173,7 +179,7 @@ impl Engine {
 
     fn forget_steps(&self, py: Python<'_>) -> PyResult<()> {
         let mut lent = self.host.lend(py)?;
-        on!(&mut lent.engine, engine => engine.forget_steps());
+        lent.engine.forget_steps();
         Ok(())
     }
 
@@ -186,24 +192,21 @@ impl Engine {
     fn memory_plan(&self, py: Python<'_>, box_count: usize) -> PyResult<Vec<(&'static str, u64)>> {
         let lent = self.host.lend(py)?;
         match &lent.engine {
-            Either::Cpu(_) => Ok(Vec::new()),
-            Either::Gpu(engine) => running::run(py, || engine.memory_plan(box_count).map(|plan| plan.buffers())),
+            AnyEngine::Gpu(engine) => running::run(py, || engine.memory_plan(box_count).map(|plan| plan.buffers())),
+            _ => Ok(Vec::new()),
         }
     }
 
     fn memory_bytes(&self, py: Python<'_>) -> PyResult<u64> {
         let lent = self.host.lend(py)?;
-        Ok(match &lent.engine {
-            Either::Cpu(engine) => engine.memory_bytes(),
-            Either::Gpu(engine) => engine.memory_bytes(),
-        })
+        Ok(lent.engine.memory_bytes())
     }
 
     /// Compiles what a call for this many boxes needs, and tells `progress` how many kernels of how many are compiled.
     #[pyo3(signature = (box_count, progress))]
     fn compile(&self, py: Python<'_>, box_count: usize, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let lent = self.host.lend(py)?;
-        let Either::Gpu(engine) = &lent.engine else { return Ok(()) };
+        let AnyEngine::Gpu(engine) = &lent.engine else { return Ok(()) };
         let compilation = engine.compile_ahead(box_count);
         loop {
             let is_finished = compilation.is_finished();

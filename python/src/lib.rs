@@ -22,7 +22,6 @@
 
 mod arrays;
 mod devices;
-mod either;
 mod engine;
 mod errors;
 mod filters;

@@ -4,14 +4,13 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 
-use broadsweep::{Aabb, Error, Pair};
+use broadsweep::{Aabb, AnyEngine, Engine as _, Error, Pair};
 use numpy::PyArray2;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 
 use crate::arrays::{Boxes, copy, pairs};
 use crate::devices::refusal;
-use crate::either::Either;
 use crate::errors::panicked;
 use crate::host::Working;
 use crate::lending::{Lent, Library, Streaming};
@@ -25,7 +24,7 @@ pub struct Pieces {
     source: Mutex<Source>,
     report: Mutex<Option<broadsweep::Report>>,
     /// Keeps others from the engine as long as pieces come.
-    streaming: Streaming<Working<Either>>,
+    streaming: Streaming<Working<AnyEngine>>,
 }
 
 enum Source {
@@ -55,7 +54,7 @@ impl From<Error> for Stop {
 }
 
 fn send(
-    lent: &mut Lent<Working<Either>>,
+    lent: &mut Lent<Working<AnyEngine>>,
     boxes: &[Aabb],
     sender: &SyncSender<Message>,
 ) -> Result<broadsweep::Report, Stop> {
@@ -68,7 +67,7 @@ fn send(
 
 impl Pieces {
     /// Starts to find pairs on a thread, which waits with each piece until the last one was taken.
-    pub fn start(py: Python<'_>, library: &Library<Working<Either>>, boxes: &Boxes<'_>) -> PyResult<Self> {
+    pub fn start(py: Python<'_>, library: &Library<Working<AnyEngine>>, boxes: &Boxes<'_>) -> PyResult<Self> {
         let (mut lent, streaming) = library.lend_to_stream(py)?;
         let pool = running::pool(None)?;
         let (numbers, mut own) = (boxes.numbers()?, Vec::new());

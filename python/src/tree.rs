@@ -1,8 +1,8 @@
 //! The tree on either engine.
 
 use broadsweep::{
-    Aabb, Answers, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Error, Filters, Hit, Lists, NearestQuery,
-    OrientedBox, QueryFilters, Ray, Shape, Sphere, SphereCast, cpu,
+    Aabb, Answers, AnyTree, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Error, Filters, Hit, Lists,
+    NearestQuery, OrientedBox, QueryEngine as _, QueryFilters, Ray, Shape, Sphere, SphereCast, cpu,
 };
 use bytemuck::Pod;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
@@ -12,17 +12,10 @@ use pyo3::types::PyDict;
 
 use crate::arrays::{Boxes, list, one_column, queries, rows, two_columns};
 use crate::devices::{Device, Place};
-use crate::either::on;
 use crate::filters::{Change, askers, filters};
 use crate::host::Host;
 use crate::reports::{QueryReport, TreeReport};
 use crate::running;
-
-/// The tree of either engine.
-enum Either {
-    Cpu(Box<cpu::Tree>),
-    Gpu(Box<broadsweep::Tree>),
-}
 
 /// Offsets of lists, their elements and counts.
 type ListsOf<'py, A> = (Bound<'py, PyArray1<u64>>, Bound<'py, A>, QueryReport);
@@ -30,7 +23,7 @@ type ListsOf<'py, A> = (Bound<'py, PyArray1<u64>>, Bound<'py, A>, QueryReport);
 /// The tree on either engine.
 #[pyclass(frozen, module = "broadsweep._native")]
 pub struct Tree {
-    host: Host<Either>,
+    host: Host<AnyTree>,
     /// Why it is on the CPU, where nobody asked for that.
     #[pyo3(get)]
     reason: Option<String>,
@@ -47,8 +40,8 @@ impl Tree {
         let device = Device::named(py, device)?;
         let Place { reason, adapter } = device.place();
         let tree = match device {
-            Device::Cpu(_) => Either::Cpu(Box::default()),
-            Device::Gpu(gpu) => Either::Gpu(Box::new(running::run(py, || broadsweep::Tree::new(&gpu))?)),
+            Device::Cpu(_) => cpu::Tree::default().into(),
+            Device::Gpu(gpu) => running::run(py, || broadsweep::Tree::new(&gpu))?.into(),
         };
         Ok(Self { host: Host::new(tree, adapter.is_some(), threads), reason, adapter })
     }
@@ -61,29 +54,29 @@ impl Tree {
     fn set_filters(&self, py: Python<'_>, lists: &Bound<'_, PyDict>) -> PyResult<()> {
         let filters: Filters = filters(lists)?;
         let mut lent = self.host.lend(py)?;
-        running::run(py, || on!(&mut lent.engine, tree => tree.set_filters(filters)))
+        running::run(py, || lent.engine.set_filters(filters))
     }
 
     fn change_filters(&self, py: Python<'_>, name: &str, first: usize, values: &Bound<'_, PyAny>) -> PyResult<()> {
         let change = Change::of(values)?;
         let attribute = change.attribute(name)?;
         let mut lent = self.host.lend(py)?;
-        running::run(py, || on!(&mut lent.engine, tree => tree.change_filters(first, attribute)))
+        running::run(py, || lent.engine.change_filters(first, attribute))
     }
 
     fn build(&self, py: Python<'_>, boxes: &Bound<'_, PyAny>) -> PyResult<TreeReport> {
-        let call = |tree: &mut Either, boxes: &[Aabb]| on!(tree, tree => tree.build(boxes).cloned());
+        let call = |tree: &mut AnyTree, boxes: &[Aabb]| tree.build(boxes).cloned();
         self.host.with_boxes(py, &Boxes::of(boxes)?, call).map(|report| (&report).into())
     }
 
     fn refit(&self, py: Python<'_>, boxes: &Bound<'_, PyAny>) -> PyResult<TreeReport> {
-        let call = |tree: &mut Either, boxes: &[Aabb]| on!(tree, tree => tree.refit(boxes).cloned());
+        let call = |tree: &mut AnyTree, boxes: &[Aabb]| tree.refit(boxes).cloned();
         self.host.with_boxes(py, &Boxes::of(boxes)?, call).map(|report| (&report).into())
     }
 
     fn report(&self, py: Python<'_>) -> PyResult<TreeReport> {
         let lent = self.host.lend(py)?;
-        Ok(on!(&lent.engine, tree => tree.report()).into())
+        Ok(lent.engine.report().into())
     }
 
     fn nearest_hits<'py>(
@@ -167,9 +160,9 @@ impl Tree {
         let of = |ends: &[u64]| planes.get(ends[0] as usize..ends[1] as usize).map(<[[f32; 4]]>::to_vec);
         let shapes: Option<Vec<_>> = starts.windows(2).map(of).collect();
         let shapes = shapes.ok_or_else(|| PyValueError::new_err("`starts` must ascend within the half-spaces"))?;
-        let call = move |tree: &mut Either, _: &[u32]| {
+        let call = move |tree: &mut AnyTree, _: &[u32]| {
             let queries: Vec<_> = shapes.iter().map(|half_spaces| Convex { half_spaces }).collect();
-            on!(tree, tree => tree.overlaps(Batch { queries: &queries, filters: &filters }))
+            tree.overlaps(Batch { queries: &queries, filters: &filters })
         };
         let lists = self.host.with_queries(py, &[], call)?;
         Ok((one_column(py, lists.offsets), one_column(py, lists.answers), lists.report.into()))
@@ -183,7 +176,8 @@ impl Tree {
         said: &Bound<'py, PyDict>,
     ) -> PyResult<ListsOf<'py, PyArray2<u32>>> {
         let filters = askers(said)?;
-        let call = move |tree: &mut Either, queries: &[NearestQuery]| on!(tree, tree => tree.nearest(Batch { queries, filters: &filters }, k));
+        let call =
+            move |tree: &mut AnyTree, queries: &[NearestQuery]| tree.nearest(Batch { queries, filters: &filters }, k);
         let lists = self.host.with_queries(py, queries(&points)?, call)?;
         Ok((one_column(py, lists.offsets), two_columns(py, lists.answers)?, lists.report.into()))
     }
@@ -197,11 +191,7 @@ impl Tree {
         said: &Bound<'_, PyDict>,
     ) -> PyResult<Answers<Hit>> {
         let filters = askers(said)?;
-        self.ask(
-            py,
-            casts,
-            move |tree, queries: &[C]| on!(tree, tree => tree.nearest_hits(Batch { queries, filters: &filters })),
-        )
+        self.ask(py, casts, move |tree, queries: &[C]| tree.nearest_hits(Batch { queries, filters: &filters }))
     }
 
     fn any_of<C: Cast + Pod>(
@@ -211,11 +201,7 @@ impl Tree {
         said: &Bound<'_, PyDict>,
     ) -> PyResult<Answers<bool>> {
         let filters = askers(said)?;
-        self.ask(
-            py,
-            casts,
-            move |tree, queries: &[C]| on!(tree, tree => tree.any_hits(Batch { queries, filters: &filters })),
-        )
+        self.ask(py, casts, move |tree, queries: &[C]| tree.any_hits(Batch { queries, filters: &filters }))
     }
 
     fn hits_of<C: Cast + Pod>(
@@ -228,10 +214,10 @@ impl Tree {
         let filters: QueryFilters = askers(said)?;
         self.ask(py, casts, move |tree, queries: &[C]| {
             let batch = Batch { queries, filters: &filters };
-            on!(tree, tree => match k {
+            match k {
                 Some(k) => tree.first_hits(batch, k),
                 None => tree.all_hits(batch),
-            })
+            }
         })
     }
 
@@ -242,18 +228,14 @@ impl Tree {
         said: &Bound<'_, PyDict>,
     ) -> PyResult<Lists<u32>> {
         let filters = askers(said)?;
-        self.ask(
-            py,
-            shapes,
-            move |tree, queries: &[S]| on!(tree, tree => tree.overlaps(Batch { queries, filters: &filters })),
-        )
+        self.ask(py, shapes, move |tree, queries: &[S]| tree.overlaps(Batch { queries, filters: &filters }))
     }
 
     fn ask<Q: Pod + Send + Sync, T: Send + 'static>(
         &self,
         py: Python<'_>,
         rows: &PyReadonlyArray2<'_, f32>,
-        call: impl FnOnce(&mut Either, &[Q]) -> Result<T, Error> + Send + 'static,
+        call: impl FnOnce(&mut AnyTree, &[Q]) -> Result<T, Error> + Send + 'static,
     ) -> PyResult<T> {
         self.host.with_queries(py, queries(rows)?, call)
     }

@@ -339,7 +339,7 @@ fn deliver<E: From<Error>>(
 }
 
 /// Makes the report from what the kernels counted and chose.
-pub(super) fn report(call: &Call, counts: &Counts, frame: &Frame) -> Report {
+pub(crate) fn report(call: &Call, counts: &Counts, frame: &Frame) -> Report {
     let listed = counts.invalid_count.min(INVALID_LISTED) as usize;
     let report = if call.tests_all_pairs {
         Report::of_all_pairs(call.box_count)

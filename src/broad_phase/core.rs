@@ -14,19 +14,19 @@ use crate::{Error, Options};
 
 /// All parts of a broad phase but the filters, since each slab has filters of its own.
 #[derive(Debug)]
-pub(super) struct Core {
+pub(crate) struct Core {
     pub gpu: Gpu,
     pub options: Options,
     pub pipeline: Pipeline,
     pub workspace: Workspace,
-    pub flight: Flight,
+    pub(super) flight: Flight,
     /// For searches whose number of boxes lies in a buffer.
     pub counted: Option<Counted>,
 }
 
 /// What a search reads whose number of boxes lies in a buffer. Each recording writes it before it reads it.
 #[derive(Clone, Debug)]
-pub(super) struct Counted {
+pub(crate) struct Counted {
     params: Buffer<Params>,
     /// The sizes of dispatches for blocks of boxes.
     block_sizes: Buffer<[u32; 3]>,

@@ -63,7 +63,8 @@ impl BroadPhase {
     /// those of `second`. [`Filters::second`](crate::Filters::second) is replaced for the time of the call.
     ///
     /// The filters are uploaded anew by this call and by the next one, and with a memory budget all buffers are made anew.
-    /// Where that matters, and to leave the pairs on the GPU or take them in pieces, set that list and use the other calls.
+    /// Where that matters, or to take the pairs in pieces or leave them on the GPU, set that list and use the other calls, or a
+    /// [`Recorder`](crate::Recorder).
     /// Where one set is much smaller than the other, a [`Tree`](crate::Tree) of the larger one is faster.
     ///
     /// # Errors
@@ -91,10 +92,10 @@ impl BroadPhase {
         sets.fill(first, second, self.filters.filters())?;
         let TwoSets { boxes, second, .. } = sets;
         let swapped = self.filters.swap_second(&self.core.gpu, second);
-        self.take_filters();
+        self.core.filters_replaced();
         let found = swapped.and_then(|()| self.find_pairs(boxes).map(|_| ()));
         let restored = self.filters.swap_second(&self.core.gpu, second);
-        self.take_filters();
+        self.core.filters_replaced();
         found.and(restored)
     }
 

@@ -75,7 +75,7 @@ impl Core {
         each: &mut impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
         let &CutScene { ref boxes, ref slabs, is_step } = scene;
-        // What was recorded goes with the filters: each slab uploads filters of its own.
+        // Each slab uploads filters of its own.
         self.workspace.forget_results();
         filters.unload(&self.gpu)?;
         // The memory is allocated once for all slabs.

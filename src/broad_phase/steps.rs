@@ -16,7 +16,7 @@ impl BroadPhase {
     /// **Blocks** until the pairs are there.
     ///
     /// All boxes are uploaded and searched in every step, and all pairs come to the host, which compares them; in the order of the sweep
-    /// they are sorted there first. [`record_events`](Self::record_events) compares on the GPU. [`Step::moved`] and
+    /// they are sorted there first. [`Recorder::record_events`](crate::Recorder::record_events) compares on the GPU. [`Step::moved`] and
     /// [`Options::step_margin`](crate::Options::step_margin) are checked and otherwise not used: hints for the CPU engine.
     ///
     /// # Errors

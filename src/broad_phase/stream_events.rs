@@ -23,9 +23,9 @@ impl BroadPhase {
     /// far. Where the step [counts them first](Step::counts_first), which takes a third stream, all counts are whole. The returned report has all counts. An error that `each` returns ends
     /// the call and is returned.
     ///
-    /// What this call knows of steps, and what found and recorded steps know, is apart. Where filters other than
+    /// What this call knows of steps, and what found steps know, is apart. Where filters other than
     /// [`sleeping`](crate::Filters::sleeping) have changed since the last step, the old ones are uploaded for its search, and then the new ones
-    /// again; a list that [`record`](Self::record) left is no longer there.
+    /// again.
     ///
     /// # Errors
     /// As [`stream_pairs`](Self::stream_pairs), of either step, and those of `each`; [`Error::BadStep`]. Such a step does not count as the last
@@ -51,7 +51,7 @@ impl Source for BroadPhase {
     }
 
     fn options_in_use(&self) -> &Options {
-        &self.options
+        &self.core.options
     }
 
     fn stream_awake<E: From<Error>>(
@@ -68,7 +68,7 @@ impl Source for BroadPhase {
                 self.0.core.options = self.1;
                 if let Some(own) = self.2.take() {
                     self.0.filters = own;
-                    self.0.take_filters();
+                    self.0.core.filters_replaced();
                 }
             }
         }
@@ -80,12 +80,12 @@ impl Source for BroadPhase {
         };
         let engine = &mut *swapped.0;
         let others = FilterSet::of(&engine.core.gpu, Arc::clone(others))?;
-        if engine.options.memory_budget.is_some() {
+        if engine.core.options.memory_budget.is_some() {
             // There may not be room for both.
             engine.filters.unload(&engine.core.gpu)?;
         }
         swapped.2 = Some(replace(&mut engine.filters, others));
-        swapped.0.take_filters();
+        swapped.0.core.filters_replaced();
         swapped.0.stream(boxes, true, each)
     }
 }

@@ -1,11 +1,9 @@
-//! What engine, tree and reference decide and prepare before they begin, and the growth of lists.
-
-use rayon::prelude::*;
+//! What engine, tree and reference decide before they begin, and the growth of lists.
 
 use crate::constants::*;
 use crate::filters::CheckedFilters;
 use crate::layout::Params;
-use crate::{Aabb, Error, Filters, Options, Pair};
+use crate::{Error, Options, Pair};
 
 /// Returns the number of boxes, if not more than a grid has entries.
 ///
@@ -46,38 +44,6 @@ pub(crate) fn params(box_count: u32, options: &Options, filters: &CheckedFilters
         key_bits: key_bits(box_count, filters.world_count()),
         ..bytemuck::Zeroable::zeroed()
     }
-}
-
-/// Returns the boxes as they are searched, in memory that is kept where the filters change them.
-pub(crate) fn prepared_boxes<'a>(filters: &Filters, boxes: &'a [Aabb], prepared: &'a mut Vec<Aabb>) -> &'a [Aabb] {
-    if filters.leaves_boxes() {
-        return boxes;
-    }
-    grow(filters, 0, boxes, prepared);
-    filters.open_half_spaces(prepared);
-    prepared
-}
-
-/// Returns boxes in a row from box `first` on, grown by their margins, in memory that is kept where there are margins.
-pub(crate) fn grown_boxes<'a>(
-    filters: &Filters,
-    first: usize,
-    boxes: &'a [Aabb],
-    grown: &'a mut Vec<Aabb>,
-) -> &'a [Aabb] {
-    if filters.margin.is_empty() {
-        return boxes;
-    }
-    grow(filters, first, boxes, grown);
-    grown
-}
-
-fn grow(filters: &Filters, first: usize, boxes: &[Aabb], grown: &mut Vec<Aabb>) {
-    grown.resize(boxes.len(), Aabb::new([0.0; 3], [0.0; 3]));
-    grown.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (to, from))| {
-        to.copy_from_slice(from);
-        filters.grow(first + chunk * CHUNK, to);
-    });
 }
 
 /// Makes room for `more` pairs, or returns an error instead of an abort.

@@ -12,7 +12,6 @@ use rayon::prelude::*;
 
 use super::names::{GONE, Names, rename, was};
 use super::{Identity, StepReport};
-use crate::cpu::call;
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Options, Pair, Report, Step};
 
@@ -78,7 +77,7 @@ impl Shown {
         self.boxes.extend_from_slice(boxes);
         self.filters = filters;
         self.prepared.clear();
-        call::prepared_boxes(self.filters.filters(), &self.boxes, &mut self.prepared);
+        self.filters.filters().prepared_boxes(&self.boxes, &mut self.prepared);
         Ok(())
     }
 

@@ -10,8 +10,8 @@ use super::lists::FilterLists;
 use super::{CheckedFilters, Filters};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
+use crate::gpu::sort_buffers::SortBuffers;
 use crate::gpu::table::{CONSTANT, Row, STORAGE, buffer_table};
-use crate::grid::sort::SortBuffers;
 use crate::layout::{Counts, digit_sum_words, histogram_words};
 use crate::{Aabb, Attribute, Error, Pair};
 

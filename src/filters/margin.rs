@@ -1,12 +1,44 @@
-//! Boxes grown by a margin, rounded outward.
+//! Boxes grown by margins, rounded outward, and opened for half-spaces.
 
-use crate::Aabb;
+use rayon::prelude::*;
+
 use crate::aabb::sum_rounded_up;
+use crate::constants::CHUNK;
+use crate::{Aabb, Filters};
 
 /// Grows a box by `margin` on each side: returns the smallest in `f32` that holds the exact one.
 pub(crate) fn grown(aabb: &Aabb, margin: f32) -> Aabb {
     Aabb {
         min: aabb.min.map(|bound| -sum_rounded_up(-bound, margin)),
         max: aabb.max.map(|bound| sum_rounded_up(bound, margin)),
+    }
+}
+
+impl Filters {
+    /// Returns the boxes as they are searched; in `prepared` where margins or half-spaces change them.
+    pub(crate) fn prepared_boxes<'a>(&self, boxes: &'a [Aabb], prepared: &'a mut Vec<Aabb>) -> &'a [Aabb] {
+        if self.leaves_boxes() {
+            return boxes;
+        }
+        self.grow_all(0, boxes, prepared);
+        self.open_half_spaces(prepared);
+        prepared
+    }
+
+    /// Returns boxes in a row from box `first` on, grown by their margins; in `grown` where there are margins.
+    pub(crate) fn grown_boxes<'a>(&self, first: usize, boxes: &'a [Aabb], grown: &'a mut Vec<Aabb>) -> &'a [Aabb] {
+        if self.margin.is_empty() {
+            return boxes;
+        }
+        self.grow_all(first, boxes, grown);
+        grown
+    }
+
+    fn grow_all(&self, first: usize, boxes: &[Aabb], grown: &mut Vec<Aabb>) {
+        grown.resize(boxes.len(), Aabb::new([0.0; 3], [0.0; 3]));
+        grown.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (to, from))| {
+            to.copy_from_slice(from);
+            self.grow(first + chunk * CHUNK, to);
+        });
     }
 }

@@ -66,7 +66,7 @@ filter_table! {
             rule: GroupRule;
             /// Lists pairs that are never reported, in any order, also within a pair; a pair that comes twice counts once.
             exclude: Vec<Pair>;
-            /// Holds the most pairs that [`BroadPhase::record_exclude`](crate::BroadPhase::record_exclude) puts in place of `exclude`,
+            /// Holds the most pairs that [`Recorder::record_exclude`](crate::Recorder::record_exclude) puts in place of `exclude`,
             /// out of a buffer of the device, at most 2²⁴; 0 for none. Memory is laid out for them: some 21 bytes each, and 4 for each
             /// box, beside 8 for each world once these come from there. The CPU engine and trees make no use of it.
             exclude_at_most: u32;

@@ -11,6 +11,7 @@ pub mod kernel;
 pub mod limits;
 pub mod readback;
 pub mod scopes;
+pub mod sort_buffers;
 mod sort_variant;
 pub(crate) mod table;
 pub mod timing;

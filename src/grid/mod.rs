@@ -19,13 +19,14 @@ use crate::filters::device::FilterSet;
 use crate::filters::lists::FilterLists;
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{Kernel, Pass};
+use crate::gpu::sort_buffers::SortBuffers;
 use crate::gpu::table::{CONSTANT, Row, SIZES, STORAGE, buffer_table};
 use crate::layout::{BoundsPartial, Counts, Dispatches, Frame, Params};
 use crate::{Error, gpu::buffers::Buffer};
 use bin::{Bin, Bins};
 use frame::FrameStage;
 use pca::Pca;
-use sort::{Sort, SortBuffers};
+use sort::Sort;
 
 /// The numbers of boxes and entries that a grid has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

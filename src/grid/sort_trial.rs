@@ -2,7 +2,7 @@
 
 use super::sort::BALLOT;
 #[cfg(not(target_arch = "wasm32"))]
-use super::sort::{Sort, SortBuffers};
+use super::sort::Sort;
 use crate::Error;
 use crate::gpu::kernel::Source;
 use crate::gpu::{Gpu, SortVariant};
@@ -12,6 +12,7 @@ use {
     crate::gpu::buffers::Buffer,
     crate::gpu::kernel::Pass,
     crate::gpu::readback::Readback,
+    crate::gpu::sort_buffers::SortBuffers,
     crate::layout::Counts,
     bytemuck::Zeroable,
 };

@@ -1,4 +1,4 @@
-//! The GPU memory of one [`BroadPhase`](crate::BroadPhase), allocated after a [`MemoryPlan`].
+//! The GPU memory of one [`BroadPhase`](crate::BroadPhase) or [`Recorder`](crate::Recorder), allocated after a [`MemoryPlan`].
 
 use super::plan::Wishes;
 use super::pool::{Lease, Pool};

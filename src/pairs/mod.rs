@@ -5,6 +5,7 @@ pub mod emit;
 pub mod events;
 pub mod exclude;
 pub mod giants;
+mod handles;
 pub mod list;
 pub mod neighbours;
 pub mod order;
@@ -14,6 +15,7 @@ pub mod recorded;
 pub mod small;
 pub mod sweep;
 
+pub use handles::{GpuEvents, GpuIdentity, GpuPairs};
 pub use pipeline::{Needs, Pipeline, SearchInput};
 
 use crate::gpu::Gpu;

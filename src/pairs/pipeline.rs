@@ -75,7 +75,7 @@ impl SearchInput<'_> {
 }
 
 /// What decides which kernels a search dispatches.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     tests_all_pairs: bool,
     tests_filters: bool,

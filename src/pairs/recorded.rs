@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::events::{Compared, EventBuffers, EventKernels, EventRoom};
+use super::handles::{GpuEvents, GpuIdentity, GpuPairs};
 use crate::constants::{NAMING_GENERATIONS, NAMING_INDEX, NAMING_WAS};
 use crate::filters::lists::FilterLists;
 use crate::gpu::Gpu;
@@ -11,7 +12,7 @@ use crate::gpu::given::{bind, bytes, check};
 use crate::gpu::kernel::Pass;
 use crate::gpu::timing::Timer;
 use crate::layout::{PairArguments, PairHeader, Params};
-use crate::{Error, GpuEvents, GpuIdentity, GpuPairs, Pair};
+use crate::{Error, Pair};
 
 /// The kernels and buffers of recorded steps.
 #[derive(Debug, Default)]
@@ -54,7 +55,7 @@ impl RecordedSteps {
     /// Waits until the commands of all steps that were recorded have run or are dropped.
     ///
     /// # Errors
-    /// [`Error::Busy`] where some were not submitted; in a browser also where they have not run; [`Error::DeviceLost`].
+    /// [`Error::NotSubmitted`] where some were not submitted; in a browser also where they have not run; [`Error::DeviceLost`].
     fn settle(&self, gpu: &Gpu) -> Result<(), Error> {
         if Arc::strong_count(&self.on_the_way) > 1 {
             #[cfg(not(target_arch = "wasm32"))]
@@ -63,7 +64,7 @@ impl RecordedSteps {
             let polled = gpu.device().poll(wgpu::PollType::Poll);
             polled.map_err(|error| gpu.lost(&error.to_string()))?;
         }
-        if Arc::strong_count(&self.on_the_way) > 1 { Err(Error::Busy) } else { Ok(()) }
+        if Arc::strong_count(&self.on_the_way) > 1 { Err(Error::NotSubmitted) } else { Ok(()) }
     }
 
     /// Compiles the kernels of steps that are not compiled yet.
@@ -82,7 +83,7 @@ impl RecordedSteps {
     /// Ensures this capacity. The last step stays; waits for what was submitted where buffers have to grow.
     ///
     /// # Errors
-    /// As [`BroadPhase::record_events`](crate::BroadPhase::record_events) for larger buffers.
+    /// As [`Recorder::record_events`](crate::Recorder::record_events) for larger buffers.
     pub fn ensure(&mut self, gpu: &Gpu, room: EventRoom) -> Result<(), Error> {
         if self.has_room(&room) {
             return Ok(());

@@ -1,5 +1,8 @@
 //! What a batch of queries answers.
 
+use std::ops::Index;
+use std::slice::Windows;
+
 use bytemuck::{Pod, Zeroable};
 
 use crate::{Error, Report};
@@ -55,17 +58,92 @@ pub struct Lists<T> {
 }
 
 impl<T> Lists<T> {
-    /// Returns the answers to query `i`.
-    ///
-    /// # Panics
-    /// If there is no such query.
-    pub fn of(&self, i: usize) -> &[T] {
-        &self.answers[self.offsets[i] as usize..self.offsets[i + 1] as usize]
+    /// Returns the number of queries.
+    pub fn len(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
     }
 
-    /// Returns the answers to each query.
-    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[T]> {
-        self.offsets.windows(2).map(|ends| &self.answers[ends[0] as usize..ends[1] as usize])
+    /// Returns whether there were no queries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the list of each query, in the order of the queries.
+    pub fn iter(&self) -> ListsIter<'_, T> {
+        ListsIter { answers: &self.answers, offsets: self.offsets.windows(2) }
+    }
+}
+
+/// The list of query `i`.
+///
+/// # Panics
+/// If there is no such query.
+impl<T> Index<usize> for Lists<T> {
+    type Output = [T];
+
+    fn index(&self, i: usize) -> &[T] {
+        &self.answers[self.offsets[i] as usize..self.offsets[i + 1] as usize]
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Lists<T> {
+    type Item = &'a [T];
+    type IntoIter = ListsIter<'a, T>;
+
+    fn into_iter(self) -> ListsIter<'a, T> {
+        self.iter()
+    }
+}
+
+/// The lists of [`Lists`], in the order of the queries.
+#[derive(Clone, Debug)]
+pub struct ListsIter<'a, T> {
+    answers: &'a [T],
+    offsets: Windows<'a, u64>,
+}
+
+impl<'a, T> Iterator for ListsIter<'a, T> {
+    type Item = &'a [T];
+
+    fn next(&mut self) -> Option<&'a [T]> {
+        self.offsets.next().map(|ends| &self.answers[ends[0] as usize..ends[1] as usize])
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.offsets.size_hint()
+    }
+}
+
+impl<T> ExactSizeIterator for ListsIter<'_, T> {}
+
+impl<T> IntoIterator for Answers<T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    /// Moves the answers out, in the order of the queries.
+    fn into_iter(self) -> Self::IntoIter {
+        self.answers.into_iter()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Answers<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.answers.iter()
+    }
+}
+
+/// The answer to query `i`.
+///
+/// # Panics
+/// If there is no such query.
+impl<T> Index<usize> for Answers<T> {
+    type Output = T;
+
+    fn index(&self, i: usize) -> &T {
+        &self.answers[i]
     }
 }
 

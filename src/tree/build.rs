@@ -9,8 +9,9 @@ use crate::filters::rows;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::gpu::sort_buffers::SortBuffers;
 use crate::gpu::table::{CONSTANT, STORAGE, buffer_table};
-use crate::grid::sort::{Sort, SortBuffers, digit_sum_words, histogram_words};
+use crate::grid::sort::{Sort, digit_sum_words, histogram_words};
 use crate::layout::{Counts, Cube, TreeShape, TreeSummary, sort_sections};
 
 /// The source of `tree_cube`.

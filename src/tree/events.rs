@@ -41,15 +41,15 @@ impl Tree {
     /// forgotten.
     ///
     /// ```no_run
-    /// use broadsweep::{Aabb, BroadPhase, Error, GpuBatch, GpuIdentity, Tree, wgpu};
+    /// use broadsweep::{Aabb, Error, GpuBatch, GpuIdentity, Recorder, Tree, wgpu};
     ///
     /// /// Records the pairs of moving boxes, among themselves and with the boxes of a tree that stay.
     /// fn step(
-    ///     (broad_phase, tree): (&mut BroadPhase, &mut Tree),
+    ///     (recorder, tree): (&mut Recorder, &mut Tree),
     ///     encoder: &mut wgpu::CommandEncoder,
     ///     (movers, count): (&wgpu::Buffer, u32),
     /// ) -> Result<(), Error> {
-    ///     let among = broad_phase.record_events(encoder, movers.slice(..), count, GpuIdentity::Index)?;
+    ///     let among = recorder.record_events(encoder, movers.slice(..), count, GpuIdentity::Index)?;
     ///     let batch = GpuBatch::<Aabb>::new(movers.slice(..), count);
     ///     let with = tree.record_overlap_events(encoder, batch, 8 * count, GpuIdentity::Index)?;
     ///     // among.created.pairs: (mover, mover); with.created.pairs: (mover, box of the tree)
@@ -59,7 +59,7 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// As [`record_overlaps`](Self::record_overlaps); [`Error::BadBuffer`] for numbers of `identity` too; [`Error::Busy`] where
+    /// As [`record_overlaps`](Self::record_overlaps); [`Error::BadBuffer`] for numbers of `identity` too; [`Error::NotSubmitted`] where
     /// larger buffers are needed while a step that was recorded is not submitted (in a browser, has not run).
     pub fn record_overlap_events<S: GpuShape>(
         &mut self,

@@ -78,7 +78,7 @@ impl Tree {
 
     /// Builds the tree of `box_count` boxes of 24 bytes (as [`Aabb`]) at the start of `boxes`, a buffer of the device or a part
     /// of one: `buffer.slice(..)`. They are read as they are once all that was submitted before is done, and not kept: nothing
-    /// is uploaded, and the same buffer serves [`BroadPhase::record`](crate::BroadPhase::record). **Blocks** until the tree is
+    /// is uploaded, and the same buffer serves [`Recorder::record`](crate::Recorder::record). **Blocks** until the tree is
     /// built.
     ///
     /// # Errors

@@ -40,7 +40,7 @@ use crate::gpu::limits::check_rows;
 use crate::gpu::table::Row;
 use crate::layout::{Cube, Params, QueryParams, TreeShape, Window};
 use crate::{
-    Aabb, Answers, Attribute, Batch, BroadPhase, Cast, Error, Filters, Hit, Lists, Near, NearestQuery, Shape,
+    Aabb, Answers, Attribute, Batch, Cast, Error, FilterOwner, Filters, Hit, Lists, Near, NearestQuery, Shape,
     TreeReport,
 };
 
@@ -175,18 +175,19 @@ impl Tree {
         self.take_filters(FilterSet::new(&self.gpu, Filters { exclude_at_most: 0, ..filters })?)
     }
 
-    /// Takes the filters of a broad phase, for `box_count` boxes, with their lists on the device: nothing is uploaded that is there already,
-    /// where both have the same [`Gpu`] or clones of it. The values that [`BroadPhase::record_filters`] put in place of the host's are taken too:
-    /// submit those before any call that does not record. On another device all are uploaded, which the host has to know.
+    /// Shares the filters of a [`BroadPhase`](crate::BroadPhase) or a [`Recorder`](crate::Recorder), for `box_count` boxes, with their lists
+    /// on the device: nothing is uploaded that is there already, where both have the same [`Gpu`] or clones of it. The values that
+    /// [`record_filters`](crate::Recorder::record_filters) put in place of the host's are shared too: submit those before any call that
+    /// does not record. On another device all are uploaded, which the host has to know.
     ///
-    /// Once the groups, masks, bodies, parents, worlds or margins are changed in the broad phase, or set anew, every call that builds,
+    /// Once the groups, masks, bodies, parents, worlds or margins of the owner are changed, or set anew, every call that builds,
     /// refits, asks or records is [`Error::FiltersChanged`] until the tree takes them again; what was recorded before asks with the lists as they are when it is
-    /// submitted. To change a list of the broad phase copies all of them once on the host, as long as a tree has them.
+    /// submitted. To change a list of the owner copies all of them once on the host, as long as a tree has them.
     /// [`change_filters`](Self::change_filters) and [`set_filters`](Self::set_filters) of the tree give it filters of its own.
     /// The tree stays where worlds and margins were not changed since it took them, or were never those of the device and are as before. A tree on the
     /// CPU takes `broad_phase.filters().clone()`.
     ///
-    /// The lists count to the memory of the broad phase as long as it has them. With a memory budget, or where it searches in slabs, it may upload them
+    /// The lists count to the memory of the owner as long as it has them. With a memory budget, or where it searches in slabs, it may upload them
     /// anew; then the tree keeps what it took, and counts it. A budget has to have room for a search of all boxes at once beside the filters.
     ///
     /// ```no_run
@@ -209,9 +210,9 @@ impl Tree {
     /// # Errors
     /// [`Error::FilterLength`] where they do not fit the boxes, or those of a tree that stays; [`Error::BadFilter`] for half-spaces, an owner
     /// region, worlds that the device alone knows, and any other of these lists that another device alone knows; [`Error::TooManyBoxes`]; with a memory budget
-    /// the errors of [`BroadPhase::reserve`]; [`Error::OutOfMemory`], [`Error::DeviceLost`]. The old filters then stay.
-    pub fn share_filters(&mut self, broad_phase: &mut BroadPhase, box_count: usize) -> Result<(), Error> {
-        let set = broad_phase.share_filters(&self.gpu, box_count)?;
+    /// the errors of [`BroadPhase::reserve`](crate::BroadPhase::reserve); [`Error::OutOfMemory`], [`Error::DeviceLost`]. The old filters then stay.
+    pub fn share_filters<'a>(&mut self, owner: impl Into<FilterOwner<'a>>, box_count: usize) -> Result<(), Error> {
+        let set = owner.into().share(&self.gpu, box_count)?;
         self.take_filters(set)
     }
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use broadsweep::cpu;
 use broadsweep::internals::brute_force;
-use broadsweep::{Aabb, BroadPhase, CellSize, Error, Gpu, Options, Overlaps, Pair, PairOrder, Report, SweepAxis, wgpu};
+use broadsweep::{
+    Aabb, BroadPhase, CellSize, Error, Gpu, Options, Overlaps, Pair, PairOrder, Recorder, Report, SweepAxis, wgpu,
+};
 
 /// The adapter that the environment chooses. Without one the tests fail; they never skip.
 pub static GPU: LazyLock<Gpu> = LazyLock::new(|| Gpu::headless().expect("the tests need a Vulkan adapter"));
@@ -21,6 +23,11 @@ pub fn broad_phase(options: Options) -> MutexGuard<'static, BroadPhase> {
     while !matches!(guard.try_take(), Err(Error::NothingSubmitted)) {} // what a failed test left in flight
     guard.set_options(options).expect("options are valid");
     guard
+}
+
+/// Returns a `Recorder` with these options.
+pub fn recorder(options: Options) -> Recorder {
+    Recorder::new(&GPU, options).expect("options are valid")
 }
 
 /// Pairs and report of the GPU.

@@ -3,14 +3,13 @@
 use std::ops::Range;
 
 use broadsweep::{
-    Aabb, Attribute, BroadPhase, Error, Filters, GpuAttribute, GpuCount, GpuIdentity, GroupRule, HalfSpace, Options,
-    Pair, PairOrder, wgpu,
+    Aabb, Attribute, Error, Filters, GpuAttribute, GpuCount, GpuIdentity, GroupRule, HalfSpace, Options, Pair,
+    PairOrder, Recorder, wgpu,
 };
 use laboratory::scenes::Kind;
 use wgpu::BufferUsages as U;
 
-use crate::common::{ALL_PAIRS, CANONICAL, GPU, Random, SWEEP, assert_pairs, least_budget};
-use crate::engines::gpu;
+use crate::common::{ALL_PAIRS, CANONICAL, GPU, Random, SWEEP, assert_pairs, least_budget, recorder};
 use crate::inputs::{BY_BOX, all, some_pairs};
 use crate::rule;
 use crate::submissions::{encoder, run, upload};
@@ -47,6 +46,15 @@ fn words(filters: &Filters, list: &str, range: Range<usize>) -> Vec<u32> {
     }
 }
 
+/// Records a search, submits it, and returns its pairs in ascending order.
+fn pairs_of(recorder: &mut Recorder, boxes: &[Aabb]) -> Vec<Pair> {
+    let (mut encoder, buffer) = (encoder(), upload(boxes));
+    let left = recorder.record(&mut encoder, buffer.slice(..), boxes.len() as u32).unwrap();
+    let mut pairs = run(encoder, left).1;
+    pairs.sort_unstable();
+    pairs
+}
+
 fn attribute<'a>(list: &str, values: wgpu::BufferSlice<'a>) -> GpuAttribute<'a> {
     match list {
         "group" => GpuAttribute::Group(values),
@@ -63,7 +71,7 @@ fn attribute<'a>(list: &str, values: wgpu::BufferSlice<'a>) -> GpuAttribute<'a> 
 
 /// Records a change of a range of a list to the values of other filters, and makes `same` have them.
 fn change(
-    broad_phase: &mut BroadPhase,
+    recorder: &mut Recorder,
     encoder: &mut wgpu::CommandEncoder,
     list: &str,
     (same, other): (&mut Filters, &Filters),
@@ -71,7 +79,7 @@ fn change(
 ) {
     let values = given(&words(other, list, range.clone()));
     let boxes = range.start as u32..range.end as u32;
-    broad_phase.record_filters(encoder, boxes, attribute(list, values.slice(256..))).unwrap();
+    recorder.record_filters(encoder, boxes, attribute(list, values.slice(256..))).unwrap();
     let by_box = BY_BOX.iter().find(|by_box| by_box.list == list).unwrap();
     (by_box.copy)(same, other, range);
 }
@@ -84,9 +92,9 @@ fn changes_of_every_list_in_ranges_are_in_what_is_recorded_next() {
         let (buffer, n) = (upload(&boxes), boxes.len());
         let mut random = Random(5);
         let mut same = all(&mut random, &boxes);
-        let mut broad_phase = gpu(options);
-        broad_phase.set_filters(same.clone()).unwrap();
-        broad_phase.reserve(n, 1 << 16).unwrap();
+        let mut recorder = recorder(options);
+        recorder.set_filters(same.clone()).unwrap();
+        recorder.reserve(n, 1 << 16).unwrap();
         for round in 0..6 {
             let other = all(&mut random, &boxes);
             let (first, last) = (random.below(n + 1), random.below(n + 1));
@@ -95,8 +103,8 @@ fn changes_of_every_list_in_ranges_are_in_what_is_recorded_next() {
             let range = [0..n, n..n, n - 1..n, 32..96, 33..95, any][round].clone();
             for list in BY_BOX.iter().map(|by_box| by_box.list) {
                 let mut encoder = encoder();
-                change(&mut broad_phase, &mut encoder, list, (&mut same, &other), range.clone());
-                let left = broad_phase.record(&mut encoder, buffer.slice(..), n as u32).unwrap();
+                change(&mut recorder, &mut encoder, list, (&mut same, &other), range.clone());
+                let left = recorder.record(&mut encoder, buffer.slice(..), n as u32).unwrap();
                 let mut pairs = run(encoder, left).1;
                 pairs.sort_unstable();
                 assert_pairs(&pairs, &rule::find_pairs(&boxes, &same), &format!("{list} of {range:?}"));
@@ -109,22 +117,22 @@ fn changes_of_every_list_in_ranges_are_in_what_is_recorded_next() {
 fn what_was_recorded_before_a_change_is_searched_without_it() {
     let boxes = Kind::Identical.generate(40, 1);
     let (buffer, values) = (upload(&boxes), given(&[1; 40]));
-    let mut broad_phase = gpu(CANONICAL);
-    broad_phase.set_filters(Filters { fixed: vec![false; 40], ..Filters::default() }).unwrap();
-    broad_phase.reserve(40, 1000).unwrap();
+    let mut recorder = recorder(CANONICAL);
+    recorder.set_filters(Filters { fixed: vec![false; 40], ..Filters::default() }).unwrap();
+    recorder.reserve(40, 1000).unwrap();
     let mut first = encoder();
-    let before = broad_phase.record(&mut first, buffer.slice(..), 40).unwrap();
+    let before = recorder.record(&mut first, buffer.slice(..), 40).unwrap();
     let mut second = encoder();
-    broad_phase.record_filters(&mut second, 0..40, GpuAttribute::Fixed(values.slice(256..))).unwrap();
-    let behind = broad_phase.record(&mut second, buffer.slice(..), 40).unwrap();
+    recorder.record_filters(&mut second, 0..40, GpuAttribute::Fixed(values.slice(256..))).unwrap();
+    let behind = recorder.record(&mut second, buffer.slice(..), 40).unwrap();
     assert_eq!(run(first, before).1.len(), 40 * 39 / 2);
     assert_eq!(run(second, behind).1, []);
     // The host has other values for the boxes around.
-    assert_eq!(refused(broad_phase.change_filters(3, Attribute::Fixed(&[false; 2]))), "fixed");
+    assert_eq!(refused(recorder.change_filters(3, Attribute::Fixed(&[false; 2]))), "fixed");
     let mut third = encoder();
     let values = given(&[0; 2]);
-    broad_phase.record_filters(&mut third, 3..5, GpuAttribute::Fixed(values.slice(256..))).unwrap();
-    let left = broad_phase.record(&mut third, buffer.slice(..), 40).unwrap();
+    recorder.record_filters(&mut third, 3..5, GpuAttribute::Fixed(values.slice(256..))).unwrap();
+    let left = recorder.record(&mut third, buffer.slice(..), 40).unwrap();
     let expected: Vec<Pair> =
         (0..40).flat_map(|a| (a + 1..40).map(move |b| Pair { a, b })).filter(|pair| touches(pair, [3, 4])).collect();
     assert_pairs(&run(third, left).1, &expected, "changed again");
@@ -141,12 +149,12 @@ fn a_margin_that_is_none_makes_its_box_invalid() {
     let margins =
         [-0.0, 0.0, 1.5, -1.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -f32::NAN, f32::MAX, -1e-45, 1e-45];
     let values = given(&margins.map(f32::to_bits));
-    let mut broad_phase = gpu(CANONICAL);
-    broad_phase.set_filters(Filters { margin: vec![0.0; 20], ..Filters::default() }).unwrap();
-    broad_phase.reserve(20, 1000).unwrap();
+    let mut recorder = recorder(CANONICAL);
+    recorder.set_filters(Filters { margin: vec![0.0; 20], ..Filters::default() }).unwrap();
+    recorder.reserve(20, 1000).unwrap();
     let mut encoder = encoder();
-    broad_phase.record_filters(&mut encoder, 2..13, GpuAttribute::Margin(values.slice(256..))).unwrap();
-    let left = broad_phase.record(&mut encoder, buffer.slice(..), 20).unwrap();
+    recorder.record_filters(&mut encoder, 2..13, GpuAttribute::Margin(values.slice(256..))).unwrap();
+    let left = recorder.record(&mut encoder, buffer.slice(..), 20).unwrap();
     let is_valid = |i: u32| !(2..13).contains(&i) || [0, 1, 2, 8, 10].contains(&(i - 2));
     let pairs = (0..20).flat_map(|a| (a + 1..20).map(move |b| Pair { a, b }));
     let expected: Vec<Pair> = pairs.filter(|pair| is_valid(pair.a) && is_valid(pair.b)).collect();
@@ -166,8 +174,8 @@ fn what_cannot_be_changed_on_the_device_is_refused_and_changes_nothing() {
     let scene = Kind::Uniform.generate(300, 1);
     let values = given(&[1; 300]);
     let own_filters = Filters { group: vec![1; 300], world: vec![0; 300], rule: GroupRule::Both, ..Filters::default() };
-    let mut broad_phase = gpu(CANONICAL);
-    broad_phase.set_filters(own_filters.clone()).unwrap();
+    let mut recorder = recorder(CANONICAL);
+    recorder.set_filters(own_filters.clone()).unwrap();
     let own = || values.slice(256..);
     let descriptor = wgpu::BufferDescriptor { label: None, size: 4096, usage: U::UNIFORM, mapped_at_creation: false };
     let constant = GPU.device().create_buffer(&descriptor);
@@ -183,7 +191,7 @@ fn what_cannot_be_changed_on_the_device_is_refused_and_changes_nothing() {
         (0..300, GpuAttribute::Group(values.slice(4..)), "group"),
         (0..300, GpuAttribute::Group(constant.slice(..)), "group"),
     ] {
-        let result = broad_phase.record_filters(&mut encoder(), boxes, attribute);
+        let result = recorder.record_filters(&mut encoder(), boxes, attribute);
         if list.is_empty() {
             // No values of a list that is not there.
             assert_eq!(result, Ok(()));
@@ -191,35 +199,30 @@ fn what_cannot_be_changed_on_the_device_is_refused_and_changes_nothing() {
             assert_eq!(refused(result), list);
         }
         // The host still knows all of it.
-        assert!(broad_phase.find_pairs(&scene).is_ok(), "{list}");
+        assert_eq!(recorder.change_filters(0, Attribute::Group(&[1])), Ok(()), "{list}");
     }
     let expected = rule::find_pairs(&scene, &own_filters);
-    assert_pairs(&broad_phase.find_pairs(&scene).unwrap().pairs, &expected, "after refusals");
+    assert_pairs(&pairs_of(&mut recorder, &scene), &expected, "after refusals");
 }
 
 #[test]
-fn calls_that_look_at_filters_on_the_host_are_refused_until_it_knows_them_again() {
+fn a_list_that_lies_on_the_device_cannot_be_changed_on_the_host_until_all_filters_are_set_anew() {
     let boxes = Kind::Uniform.generate(300, 1);
     let (buffer, values) = (upload(&boxes), given(&[1; 300]));
-    let mut broad_phase = gpu(CANONICAL);
-    broad_phase.set_filters(Filters { sleeping: vec![false; 300], ..Filters::default() }).unwrap();
+    let mut recorder = recorder(CANONICAL);
+    recorder.set_filters(Filters { sleeping: vec![false; 300], ..Filters::default() }).unwrap();
     let mut first = encoder();
-    broad_phase.record_filters(&mut first, 0..300, GpuAttribute::Sleeping(values.slice(256..))).unwrap();
-    assert_eq!(refused(broad_phase.find_pairs(&boxes)), "sleeping");
-    assert_eq!(refused(broad_phase.submit(&boxes)), "sleeping");
-    assert_eq!(refused(broad_phase.find_pairs_between(&boxes, &boxes)), "sleeping");
-    assert_eq!(refused(broad_phase.find_events(&boxes)), "sleeping");
-    assert_eq!(refused(broad_phase.submit_events(&boxes)), "sleeping");
-    assert_eq!(refused(broad_phase.stream_pairs(&boxes, |_, _| Ok::<(), Error>(()))), "sleeping");
-    assert_eq!(refused(broad_phase.time_kernels(&boxes)), "sleeping");
+    recorder.record_filters(&mut first, 0..300, GpuAttribute::Sleeping(values.slice(256..))).unwrap();
+    assert_eq!(refused(recorder.change_filters(0, Attribute::Sleeping(&[false]))), "sleeping");
     // Recorded ones go on, with the values of the device.
-    let left = broad_phase.record(&mut first, buffer.slice(..), 300).unwrap();
+    let left = recorder.record(&mut first, buffer.slice(..), 300).unwrap();
     assert_eq!(run(first, left).1, []);
     // Nothing of it is there any more.
-    broad_phase.set_filters(Filters { sleeping: vec![false; 300], ..Filters::default() }).unwrap();
+    recorder.set_filters(Filters { sleeping: vec![false; 300], ..Filters::default() }).unwrap();
     let expected = rule::find_pairs(&boxes, &Filters::default());
     assert!(!expected.is_empty());
-    assert_pairs(&broad_phase.find_pairs(&boxes).unwrap().pairs, &expected, "set anew");
+    assert_pairs(&pairs_of(&mut recorder, &boxes), &expected, "set anew");
+    assert_eq!(recorder.change_filters(0, Attribute::Sleeping(&[false])), Ok(()));
 }
 
 #[test]
@@ -227,16 +230,16 @@ fn new_worlds_of_the_host_leave_what_the_device_has() {
     let boxes = Kind::Identical.generate(300, 1);
     let (buffer, values) = (upload(&boxes), given(&[1; 100]));
     let mut same = Filters { fixed: vec![false; 300], world: vec![4; 300], ..Filters::default() };
-    let mut broad_phase = gpu(CANONICAL);
-    broad_phase.set_filters(same.clone()).unwrap();
-    broad_phase.reserve(300, 1 << 16).unwrap();
+    let mut recorder = recorder(CANONICAL);
+    recorder.set_filters(same.clone()).unwrap();
+    recorder.reserve(300, 1 << 16).unwrap();
     let mut recorded = encoder();
-    broad_phase.record_filters(&mut recorded, 50..150, GpuAttribute::Fixed(values.slice(256..))).unwrap();
+    recorder.record_filters(&mut recorded, 50..150, GpuAttribute::Fixed(values.slice(256..))).unwrap();
     same.fixed[50..150].fill(true);
     // More than there is room for.
     same.world = (0..300).map(|i| i % 70).collect();
-    broad_phase.change_filters(0, Attribute::World(&same.world)).unwrap();
-    let left = broad_phase.record(&mut recorded, buffer.slice(..), 300).unwrap();
+    recorder.change_filters(0, Attribute::World(&same.world)).unwrap();
+    let left = recorder.record(&mut recorded, buffer.slice(..), 300).unwrap();
     assert_pairs(&run(recorded, left).1, &rule::find_pairs(&boxes, &same), "with new worlds");
 }
 
@@ -246,7 +249,7 @@ fn a_change_on_the_device_keeps_within_a_memory_budget_and_outlives_other_buffer
     let (buffer, n) = (upload(&boxes), boxes.len());
     let budget = 2 * least_budget(&boxes, PairOrder::Canonical) + (1 << 20);
     let options = Options { memory_budget: Some(budget), ..CANONICAL };
-    let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+    let mut recorder = Recorder::new(&GPU, options).unwrap();
     let mut same = Filters {
         fixed: vec![false; n],
         group: vec![1; n],
@@ -255,65 +258,65 @@ fn a_change_on_the_device_keeps_within_a_memory_budget_and_outlives_other_buffer
         ..Filters::default()
     };
     let all_pairs = rule::find_pairs(&boxes, &same);
-    broad_phase.set_filters(same.clone()).unwrap();
-    let mut check = |broad_phase: &mut BroadPhase, first: usize, what: &str| {
+    recorder.set_filters(same.clone()).unwrap();
+    let mut check = |recorder: &mut Recorder, first: usize, what: &str| {
         let values = given(&[1; 40]);
         let mut recorded = encoder();
         let range = first as u32..first as u32 + 40;
-        broad_phase.record_filters(&mut recorded, range, GpuAttribute::Fixed(values.slice(256..))).expect(what);
+        recorder.record_filters(&mut recorded, range, GpuAttribute::Fixed(values.slice(256..))).expect(what);
         same.fixed[first..first + 40].fill(true);
         let worlds = given(&[8; 60]);
         let range = first as u32 + 20..first as u32 + 80;
-        broad_phase.record_filters(&mut recorded, range, GpuAttribute::World(worlds.slice(256..))).expect(what);
+        recorder.record_filters(&mut recorded, range, GpuAttribute::World(worlds.slice(256..))).expect(what);
         same.world[first + 20..first + 80].fill(8);
         same.exclude = all_pairs.iter().skip(first).step_by(3).take(1666).copied().collect();
         let pairs = given(bytemuck::cast_slice(&same.exclude));
         let count = same.exclude.len() as u32;
-        broad_phase.record_exclude(&mut recorded, n as u32, pairs.slice(256..), count).expect(what);
-        let left = broad_phase.record(&mut recorded, buffer.slice(..), n as u32).expect(what);
+        recorder.record_exclude(&mut recorded, n as u32, pairs.slice(256..), count).expect(what);
+        let left = recorder.record(&mut recorded, buffer.slice(..), n as u32).expect(what);
         assert_pairs(&run(recorded, left).1, &rule::find_pairs(&boxes, &same), what);
-        let bytes: u64 = broad_phase.buffers().iter().map(|(_, bytes)| bytes).sum();
+        let bytes: u64 = recorder.buffers().iter().map(|(_, bytes)| bytes).sum();
         assert!(what == "with longer buffers" || bytes <= budget, "{what}: {bytes} of {budget}");
     };
-    check(&mut broad_phase, 0, "first");
+    check(&mut recorder, 0, "first");
     let mut recorded = encoder();
-    broad_phase.record_events(&mut recorded, buffer.slice(..), n as u32, GpuIdentity::Index).unwrap();
+    recorder.record_events(&mut recorded, buffer.slice(..), n as u32, GpuIdentity::Index).unwrap();
     GPU.queue().submit([recorded.finish()]);
-    check(&mut broad_phase, 100, "with steps");
-    broad_phase.forget_steps();
-    check(&mut broad_phase, 333, "without steps");
-    broad_phase.set_options(Options { memory_budget: Some(budget - 1000), ..CANONICAL }).unwrap();
-    check(&mut broad_phase, 500, "with another budget");
-    broad_phase.set_options(CANONICAL).unwrap();
-    broad_phase.reserve(5 * n, 1 << 17).unwrap();
-    check(&mut broad_phase, 700, "with longer buffers");
+    check(&mut recorder, 100, "with steps");
+    recorder.forget_steps();
+    check(&mut recorder, 333, "without steps");
+    recorder.set_options(Options { memory_budget: Some(budget - 1000), ..CANONICAL }).unwrap();
+    check(&mut recorder, 500, "with another budget");
+    recorder.set_options(CANONICAL).unwrap();
+    recorder.reserve(5 * n, 1 << 17).unwrap();
+    check(&mut recorder, 700, "with longer buffers");
 }
 
 #[test]
 fn a_change_that_is_refused_leaves_what_was_recorded_and_another_does_not() {
     let boxes = Kind::Uniform.generate(300, 1);
     let (buffer, values) = (upload(&boxes), given(&[0; 300]));
-    let mut broad_phase = gpu(CANONICAL);
+    let mut recorder = recorder(CANONICAL);
     let filters = Filters { group: vec![1; 300], sleeping: vec![false; 300], ..Filters::default() };
     let expected = rule::find_pairs(&boxes, &filters);
-    broad_phase.set_filters(filters).unwrap();
+    recorder.set_filters(filters).unwrap();
     let mut first = encoder();
-    broad_phase.record(&mut first, buffer.slice(..), 300).unwrap();
+    recorder.record(&mut first, buffer.slice(..), 300).unwrap();
     GPU.queue().submit([first.finish()]);
-    let change = |broad_phase: &mut BroadPhase, boxes| {
-        broad_phase.record_filters(&mut encoder(), boxes, GpuAttribute::Group(values.slice(256..)))
+    let change = |recorder: &mut Recorder, boxes| {
+        recorder.record_filters(&mut encoder(), boxes, GpuAttribute::Group(values.slice(256..)))
     };
-    assert_eq!(refused(change(&mut broad_phase, 0..301)), "group");
+    assert_eq!(refused(change(&mut recorder, 0..301)), "group");
     let mut again = encoder();
-    let left = broad_phase.record_window(&mut again, buffer.slice(..), 300, 0, expected.len() as u32).unwrap();
+    let left = recorder.record_window(&mut again, buffer.slice(..), 300, 0, expected.len() as u32).unwrap();
     assert_pairs(&run(again, left).1, &expected, "after a refusal");
-    change(&mut broad_phase, 0..300).unwrap();
-    let again = broad_phase.record_window(&mut encoder(), buffer.slice(..), 300, 0, 0).map(|_| ());
+    change(&mut recorder, 0..300).unwrap();
+    let again = recorder.record_window(&mut encoder(), buffer.slice(..), 300, 0, 0).map(|_| ());
     assert_eq!(again, Err(Error::NothingRecorded));
     // Those commands are dropped, so nothing has changed there; and other lists are the host's.
-    broad_phase.change_filters(7, Attribute::Sleeping(&[true])).unwrap();
+    recorder.change_filters(7, Attribute::Sleeping(&[true])).unwrap();
     let mut again = encoder();
-    let left = broad_phase.record(&mut again, buffer.slice(..), 300).unwrap();
+    let left = recorder.record(&mut again, buffer.slice(..), 300).unwrap();
     assert_pairs(&run(again, left).1, &expected, "dropped");
 }
 
@@ -326,13 +329,13 @@ fn a_search_that_was_recorded_before_there_were_more_worlds_has_them() {
     }
     let buffer = upload(&boxes);
     let mut same = Filters { world: (0..900).map(|i| i % 2).collect(), ..Filters::default() };
-    let mut broad_phase = gpu(SWEEP);
-    broad_phase.set_filters(same.clone()).unwrap();
-    broad_phase.reserve(900, 1 << 16).unwrap();
+    let mut recorder = recorder(SWEEP);
+    recorder.set_filters(same.clone()).unwrap();
+    recorder.reserve(900, 1 << 16).unwrap();
     let mut recorded = encoder();
-    let left = broad_phase.record(&mut recorded, buffer.slice(..), 900).unwrap();
+    let left = recorder.record(&mut recorded, buffer.slice(..), 900).unwrap();
     same.world = (0..900).map(|i| i % 7).collect();
-    broad_phase.change_filters(0, Attribute::World(&same.world)).unwrap();
+    recorder.change_filters(0, Attribute::World(&same.world)).unwrap();
     let mut pairs = run(recorded, left).1;
     pairs.sort_unstable();
     assert_pairs(&pairs, &rule::find_pairs(&boxes, &same), "with worlds that came later");
@@ -358,9 +361,9 @@ fn any_worlds_may_come_from_the_device() {
         [SWEEP, CANONICAL, ALL_PAIRS].into_iter().flat_map(|o| [(o, &global), (o, &few), (o, &many)])
     {
         let mut same = Filters { world: known.clone(), ..Filters::default() };
-        let mut broad_phase = gpu(options);
-        broad_phase.set_filters(same.clone()).unwrap();
-        broad_phase.reserve(n, 1 << 17).unwrap();
+        let mut recorder = recorder(options);
+        recorder.set_filters(same.clone()).unwrap();
+        recorder.reserve(n, 1 << 17).unwrap();
         // Worlds that boxes have already, all, and any ids in some of them.
         for round in 0..4 {
             let range = if round == 1 { 0..n } else { random.below(n / 2)..n / 2 + random.below(n / 2) };
@@ -376,14 +379,13 @@ fn any_worlds_may_come_from_the_device() {
                 ..Filters::default()
             };
             let mut encoder = encoder();
-            change(&mut broad_phase, &mut encoder, "world", (&mut same, &other), range.clone());
-            let left = broad_phase.record(&mut encoder, buffer.slice(..), n as u32).unwrap();
+            change(&mut recorder, &mut encoder, "world", (&mut same, &other), range.clone());
+            let left = recorder.record(&mut encoder, buffer.slice(..), n as u32).unwrap();
             let mut pairs = run(encoder, left).1;
             pairs.sort_unstable();
             assert_pairs(&pairs, &rule::find_pairs(&boxes, &same), &format!("{round}: {range:?} of {:?}", &known[..3]));
         }
-        assert_eq!(refused(broad_phase.change_filters(0, Attribute::World(&[1]))), "world");
-        assert_eq!(refused(broad_phase.find_pairs(&boxes)), "world");
+        assert_eq!(refused(recorder.change_filters(0, Attribute::World(&[1]))), "world");
     }
 }
 
@@ -406,9 +408,9 @@ fn half_spaces_of_the_device_are_those_that_are_searched_next() {
                 .collect();
             let mut sorted = half_spaces.clone();
             sorted.sort_by_key(|half_space| half_space.index);
-            let mut broad_phase = gpu(options);
-            broad_phase.set_filters(Filters { half_spaces, ..Filters::default() }).unwrap();
-            broad_phase.reserve(n, 1 << 17).unwrap();
+            let mut recorder = recorder(options);
+            recorder.set_filters(Filters { half_spaces, ..Filters::default() }).unwrap();
+            recorder.reserve(n, 1 << 17).unwrap();
             let mut is_there = vec![true; count];
             for (first, end) in [(0, count), (1, 3), (count - 1, count), (2, 2), (0, count / 2)] {
                 let mut number = || (random.below(2001) as f32 - 1000.0) / 500.0;
@@ -426,8 +428,8 @@ fn half_spaces_of_the_device_are_those_that_are_searched_next() {
                 let planes = given(&planes);
                 let mut encoder = encoder();
                 let which = first as u32..end as u32;
-                broad_phase.record_half_spaces(&mut encoder, n as u32, which, planes.slice(256..)).unwrap();
-                let left = broad_phase.record(&mut encoder, buffer.slice(..), n as u32).unwrap();
+                recorder.record_half_spaces(&mut encoder, n as u32, which, planes.slice(256..)).unwrap();
+                let left = recorder.record(&mut encoder, buffer.slice(..), n as u32).unwrap();
                 let mut pairs = run(encoder, left).1;
                 pairs.sort_unstable();
                 // What meets nothing stands for a box that pairs with nothing.
@@ -442,27 +444,28 @@ fn half_spaces_of_the_device_are_those_that_are_searched_next() {
                 let same = Filters { half_spaces: shown, ..Filters::default() };
                 assert_pairs(&pairs, &rule::find_pairs(&left_out, &same), &format!("{first}..{end} of {count}"));
             }
-            assert_eq!(refused(broad_phase.find_pairs(&boxes)), "half_spaces");
         }
     }
 }
 
 #[test]
 fn half_spaces_that_are_not_there_are_refused() {
-    let boxes = Kind::Uniform.generate(300, 1);
     let half_space = |index| HalfSpace { index, normal: [0.0, 1.0, 0.0], offset: 0.0 };
-    let mut broad_phase = gpu(CANONICAL);
-    broad_phase.set_filters(Filters { half_spaces: vec![half_space(9), half_space(3)], ..Filters::default() }).unwrap();
+    let mut recorder = recorder(CANONICAL);
+    recorder.set_filters(Filters { half_spaces: vec![half_space(9), half_space(3)], ..Filters::default() }).unwrap();
     let planes = given(&[0; 400]);
     for (box_count, which, first) in
         [(300, 0..3, 256), (300, 2..3, 256), (300, Range { start: 1, end: 0 }, 256), (9, 0..1, 256), (300, 0..2, 4)]
     {
-        let result = broad_phase.record_half_spaces(&mut encoder(), box_count, which.clone(), planes.slice(first..));
+        let result = recorder.record_half_spaces(&mut encoder(), box_count, which.clone(), planes.slice(first..));
         assert_eq!(refused(result), "half_spaces", "{which:?} of {box_count}");
     }
-    assert_eq!(refused(broad_phase.record_half_spaces(&mut encoder(), 300, 0..2, planes.slice(1840..))), "half_spaces");
-    assert_eq!(broad_phase.record_half_spaces(&mut encoder(), 300, 1..1, planes.slice(4..)), Ok(()));
-    assert!(broad_phase.find_pairs(&boxes).is_ok(), "the host knows all of them");
+    assert_eq!(refused(recorder.record_half_spaces(&mut encoder(), 300, 0..2, planes.slice(1840..))), "half_spaces");
+    assert_eq!(recorder.record_half_spaces(&mut encoder(), 300, 1..1, planes.slice(4..)), Ok(()));
+    // Nothing has changed.
+    let boxes = Kind::Uniform.generate(300, 1);
+    let expected = rule::find_pairs(&boxes, recorder.filters());
+    assert_pairs(&pairs_of(&mut recorder, &boxes), &expected, "after refusals");
 }
 
 // ---- pairs to exclude ----
@@ -499,14 +502,10 @@ fn pairs_to_exclude_may_come_from_the_device() {
             let host = all_pairs.iter().step_by(3).copied().collect();
             let mut same =
                 Filters { exclude: host, exclude_at_most: at_most, include: include.clone(), ..Filters::default() };
-            let mut broad_phase = gpu(options);
-            broad_phase.set_filters(same.clone()).unwrap();
-            assert_pairs(
-                &sorted(broad_phase.find_pairs(&boxes).unwrap().pairs.clone()),
-                &rule::find_pairs(&boxes, &same),
-                "the host's",
-            );
-            broad_phase.reserve(n, 1 << 17).unwrap();
+            let mut recorder = recorder(options);
+            recorder.set_filters(same.clone()).unwrap();
+            assert_pairs(&pairs_of(&mut recorder, &boxes), &rule::find_pairs(&boxes, &same), "the host's");
+            recorder.reserve(n, 1 << 17).unwrap();
             // Half of all, one, none, all, some.
             for (round, step) in [2, all_pairs.len(), 0, 1, 7].into_iter().enumerate() {
                 same.exclude = if step == 0 { Vec::new() } else { all_pairs.iter().step_by(step).copied().collect() };
@@ -518,16 +517,15 @@ fn pairs_to_exclude_may_come_from_the_device() {
                     0 => GpuCount::Known(own_count),
                     _ => GpuCount::Stored { count: stored.slice(256..), at_most: own_count },
                 };
-                broad_phase.record_exclude(&mut encoder, n as u32, pairs.slice(256..), count).unwrap();
-                let left = broad_phase.record(&mut encoder, buffer.slice(..), n as u32).unwrap();
+                recorder.record_exclude(&mut encoder, n as u32, pairs.slice(256..), count).unwrap();
+                let left = recorder.record(&mut encoder, buffer.slice(..), n as u32).unwrap();
                 let (header, pairs) = run(encoder, left);
                 assert_eq!(header.overflow, 0);
                 assert_pairs(&sorted(pairs), &rule::find_pairs(&boxes, &same), &format!("every {step}th is excluded"));
             }
-            assert_eq!(refused(broad_phase.find_pairs(&boxes)), "exclude");
-            broad_phase.set_filters(Filters { exclude: vec![], ..same }).unwrap();
-            let expected = rule::find_pairs(&boxes, broad_phase.filters());
-            assert_pairs(&sorted(broad_phase.find_pairs(&boxes).unwrap().pairs.clone()), &expected, "set anew");
+            recorder.set_filters(Filters { exclude: vec![], ..same }).unwrap();
+            let expected = rule::find_pairs(&boxes, recorder.filters());
+            assert_pairs(&pairs_of(&mut recorder, &boxes), &expected, "set anew");
         }
     }
 }
@@ -544,17 +542,17 @@ fn more_pairs_to_exclude_than_there_is_room_for_are_told_and_nothing_is_wrong() 
     let (buffer, number) = (upload(&boxes), upload(&[Aabb::new([f32::from_bits(800); 3], [0.0; 3])]));
     let pairs = given(&[5; 2000]);
     for options in [SWEEP, CANONICAL, ALL_PAIRS] {
-        let mut broad_phase = gpu(options);
-        broad_phase.set_filters(Filters { exclude_at_most: 1000, ..Filters::default() }).unwrap();
-        broad_phase.reserve(n, 1 << 17).unwrap();
+        let mut recorder = recorder(options);
+        recorder.set_filters(Filters { exclude_at_most: 1000, ..Filters::default() }).unwrap();
+        recorder.reserve(n, 1 << 17).unwrap();
         for (count, is_beyond) in [(900, false), (901, true), (u32::MAX, true), (0, false)] {
             let stored = given(&[count]);
             // A search that is recorded before the list, and submitted behind it.
             let mut earlier = encoder();
-            let left = broad_phase.record(&mut earlier, buffer.slice(..), n as u32).unwrap();
+            let left = recorder.record(&mut earlier, buffer.slice(..), n as u32).unwrap();
             let mut commands = encoder();
             let count = GpuCount::Stored { count: stored.slice(256..), at_most: 900 };
-            broad_phase.record_exclude(&mut commands, n as u32, pairs.slice(256..), count).unwrap();
+            recorder.record_exclude(&mut commands, n as u32, pairs.slice(256..), count).unwrap();
             GPU.queue().submit([commands.finish()]);
             let (header, found) = run(earlier, left);
             let expected = if is_beyond { Vec::new() } else { rule::find_pairs(&boxes, &Filters::default()) };
@@ -562,15 +560,15 @@ fn more_pairs_to_exclude_than_there_is_room_for_are_told_and_nothing_is_wrong() 
             assert_pairs(&sorted(found), &expected, "of a known number");
             let mut commands = encoder();
             let box_count = GpuCount::Stored { count: number.slice(..), at_most: n as u32 };
-            let left = broad_phase.record(&mut commands, buffer.slice(..), box_count).unwrap();
+            let left = recorder.record(&mut commands, buffer.slice(..), box_count).unwrap();
             let (header, found) = run(commands, left);
             let expected = if is_beyond { Vec::new() } else { rule::find_pairs(&boxes[..800], &Filters::default()) };
             assert_eq!((header.overflow, header.count), (if is_beyond { 6 } else { 0 }, expected.len() as u32));
             assert_pairs(&sorted(found), &expected, "of a number in a buffer");
             // A list whose length is known has room.
             let mut commands = encoder();
-            broad_phase.record_exclude(&mut commands, n as u32, pairs.slice(256..), 7).unwrap();
-            let left = broad_phase.record(&mut commands, buffer.slice(..), n as u32).unwrap();
+            recorder.record_exclude(&mut commands, n as u32, pairs.slice(256..), 7).unwrap();
+            let left = recorder.record(&mut commands, buffer.slice(..), n as u32).unwrap();
             assert_pairs(&sorted(run(commands, left).1), &rule::find_pairs(&boxes, &Filters::default()), "of a list");
         }
     }
@@ -578,16 +576,18 @@ fn more_pairs_to_exclude_than_there_is_room_for_are_told_and_nothing_is_wrong() 
 
 #[test]
 fn pairs_to_exclude_that_cannot_come_are_refused() {
-    let boxes = Kind::Uniform.generate(300, 1);
     let pairs = given(&[1; 40]);
     let descriptor = wgpu::BufferDescriptor { label: None, size: 4096, usage: U::UNIFORM, mapped_at_creation: false };
     let constant = GPU.device().create_buffer(&descriptor);
-    let broad_phase = &mut *gpu(CANONICAL);
+    let boxes = Kind::Uniform.generate(300, 1);
+    let all_pairs = rule::find_pairs(&boxes, &Filters::default());
+    let recorder = &mut recorder(CANONICAL);
     let mut exclude = |filters: &Filters, pairs: wgpu::BufferSlice<'_>, count: GpuCount<'_>| {
-        broad_phase.set_filters(filters.clone()).unwrap();
-        let result = broad_phase.record_exclude(&mut encoder(), 300, pairs, count);
-        let is_known = filters.fixed.is_empty() && filters.exclude_at_most < 100 && result.is_err();
-        assert!(!is_known || broad_phase.find_pairs(&boxes).is_ok(), "the host still knows all of it");
+        recorder.set_filters(filters.clone()).unwrap();
+        let result = recorder.record_exclude(&mut encoder(), 300, pairs, count);
+        if filters.fixed.is_empty() && filters.exclude_at_most < 100 && result.is_err() {
+            assert_pairs(&pairs_of(recorder, &boxes), &all_pairs, "nothing is excluded");
+        }
         result
     };
     let own = || pairs.slice(256..);
@@ -611,6 +611,6 @@ fn pairs_to_exclude_that_cannot_come_are_refused() {
     assert_eq!(exclude(&most, own(), 10.into()), Ok(()));
     for room in [(1 << 24) + 1, u32::MAX] {
         let filters = Filters { exclude_at_most: room, ..Filters::default() };
-        assert_eq!(refused(broad_phase.set_filters(filters)), "exclude_at_most");
+        assert_eq!(refused(recorder.set_filters(filters)), "exclude_at_most");
     }
 }

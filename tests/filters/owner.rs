@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use broadsweep::{Aabb, BroadPhase, Engine, Error, Filters, HalfSpace, IdPair, Options, Pair, PairOrder, cpu};
+use broadsweep::{
+    Aabb, BroadPhase, Engine, Error, Filters, HalfSpace, IdPair, Options, Pair, PairOrder, Recorder, cpu,
+};
 use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
@@ -337,7 +339,7 @@ fn a_recorded_list_of_a_region_comes_in_windows() {
     let boxes = Kind::Uniform.generate(1500, 4);
     let buffer = upload(&boxes);
     for options in [SWEEP, ALL_PAIRS] {
-        let mut engine = BroadPhase::new(&GPU, options).unwrap();
+        let mut engine = Recorder::new(&GPU, options).unwrap();
         for tile in tiles(&mut Random(6), &boxes, 1) {
             let filters = Filters { owner: Some(tile), ..Filters::default() };
             let expected = rule::find_pairs(&boxes, &filters);

@@ -1,6 +1,6 @@
 //! The join of two sets, on both engines: against a plain double loop over the two.
 
-use broadsweep::{Aabb, BroadPhase, Engine, Error, Filters, Options, Pair, PairOrder, cpu, wgpu};
+use broadsweep::{Aabb, BroadPhase, Engine, Error, Filters, Options, Pair, PairOrder, cpu};
 use laboratory::scenes::Kind;
 
 use super::inputs::some_pairs;
@@ -192,26 +192,4 @@ fn boxes_without_an_end_are_of_their_set_in_their_world() {
     let mut cpu = cpu::BroadPhase::new(SWEEP).unwrap();
     cpu.set_filters(filters).unwrap();
     assert_pairs(&sorted(&cpu.find_pairs_between(first, second).unwrap().pairs), &expected, "CPU");
-}
-
-#[test]
-fn a_join_takes_the_place_of_what_was_recorded() {
-    let boxes = Kind::Uniform.generate(100, 1);
-    let mut broad_phase = BroadPhase::new(&GPU, SWEEP).unwrap();
-    let descriptor = wgpu::BufferDescriptor {
-        label: None,
-        size: 2400,
-        usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
-        mapped_at_creation: false,
-    };
-    let buffer = GPU.device().create_buffer(&descriptor);
-    GPU.queue().write_buffer(&buffer, 0, bytemuck::cast_slice(&boxes));
-    let encoder = || GPU.device().create_command_encoder(&Default::default());
-    let mut recorded = encoder();
-    broad_phase.record(&mut recorded, buffer.slice(..), 100).unwrap();
-    GPU.queue().submit([recorded.finish()]);
-    broad_phase.record_window(&mut encoder(), buffer.slice(..), 100, 0, 10).unwrap();
-    broad_phase.find_pairs_between(&boxes, &boxes).unwrap();
-    let gone = broad_phase.record_window(&mut encoder(), buffer.slice(..), 100, 0, 10);
-    assert!(matches!(gone, Err(Error::NothingRecorded)), "{gone:?}");
 }

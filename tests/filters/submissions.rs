@@ -9,7 +9,7 @@ use broadsweep::{
 use laboratory::scenes::Kind;
 use wgpu::BufferUsages as U;
 
-use crate::common::{ALL_PAIRS, CANONICAL, GPU, Random, SWEEP, assert_pairs, device_with};
+use crate::common::{ALL_PAIRS, CANONICAL, GPU, Random, SWEEP, assert_pairs, device_with, recorder};
 use crate::engines::{WAYS, assert_overlaps, gpu};
 use crate::inputs::{all, some_pairs};
 use crate::rule;
@@ -273,16 +273,16 @@ fn a_submission_that_is_refused_leaves_the_one_before_exact() {
 #[test]
 fn boxes_on_the_gpu_are_filtered_and_stay_as_they_are() {
     for options in WAYS {
-        let mut broad_phase = gpu(options);
+        let mut recorder = recorder(options);
         for seed in 0..3 {
             let boxes = Kind::Infinite.generate(1200, seed);
             let buffer = upload(&boxes);
             let filters = all(&mut Random(seed), &boxes);
             let expected = rule::find_pairs(&boxes, &filters);
-            broad_phase.set_filters(filters).unwrap();
-            broad_phase.reserve(1200, expected.len() as u32).unwrap();
+            recorder.set_filters(filters).unwrap();
+            recorder.reserve(1200, expected.len() as u32).unwrap();
             let mut encoder = encoder();
-            let left = broad_phase.record(&mut encoder, buffer.slice(..), 1200).unwrap();
+            let left = recorder.record(&mut encoder, buffer.slice(..), 1200).unwrap();
             let (header, mut pairs) = run(encoder, left);
             if options.order == PairOrder::Sweep {
                 pairs.sort_unstable();
@@ -310,17 +310,17 @@ fn a_filtered_list_that_is_too_short_can_be_emitted_again() {
     let expected = rule::find_pairs(&boxes, &filters);
     let count = expected.len() as u32;
     for options in WAYS {
-        let mut broad_phase = broadsweep::BroadPhase::new(&GPU, options).unwrap();
-        broad_phase.set_filters(filters.clone()).unwrap();
+        let mut recorder = recorder(options);
+        recorder.set_filters(filters.clone()).unwrap();
         let mut first = encoder();
-        let left = broad_phase.record(&mut first, buffer.slice(..), 300).unwrap();
+        let left = recorder.record(&mut first, buffer.slice(..), 300).unwrap();
         let capacity = left.capacity;
         let (header, mut pairs) = run(first, left);
         assert!(capacity < count, "the test needs a short list");
         assert_eq!((header.count, header.written, header.overflow), (count, capacity, 1));
         while (pairs.len() as u32) < count {
             let mut again = encoder();
-            let left = broad_phase.record_window(&mut again, buffer.slice(..), 300, pairs.len() as u64, 0).unwrap();
+            let left = recorder.record_window(&mut again, buffer.slice(..), 300, pairs.len() as u64, 0).unwrap();
             let (header, piece) = run(again, left);
             assert_eq!((header.count, header.overflow), (count, u32::from(pairs.len() + piece.len() < count as usize)));
             assert!(!piece.is_empty());
@@ -329,7 +329,7 @@ fn a_filtered_list_that_is_too_short_can_be_emitted_again() {
         pairs.sort_unstable();
         assert_pairs(&pairs, &expected, "in pieces");
         let mut again = encoder();
-        let left = broad_phase.record_window(&mut again, buffer.slice(..), 300, 0, count).unwrap();
+        let left = recorder.record_window(&mut again, buffer.slice(..), 300, 0, count).unwrap();
         let (header, mut pairs) = run(again, left);
         assert_eq!((header.count, header.written, header.overflow), (count, count, 0));
         pairs.sort_unstable();
@@ -341,23 +341,23 @@ fn a_filtered_list_that_is_too_short_can_be_emitted_again() {
 fn what_was_recorded_with_other_filters_is_not_emitted_again() {
     let boxes = Kind::Uniform.generate(500, 1);
     let buffer = upload(&boxes);
-    let mut broad_phase = gpu(SWEEP);
+    let mut recorder = recorder(SWEEP);
     let mut first = encoder();
-    broad_phase.record(&mut first, buffer.slice(..), 500).unwrap();
+    recorder.record(&mut first, buffer.slice(..), 500).unwrap();
     GPU.queue().submit([first.finish()]);
-    broad_phase.set_filters(Filters { body: vec![1; 500], ..Filters::default() }).unwrap();
+    recorder.set_filters(Filters { body: vec![1; 500], ..Filters::default() }).unwrap();
     let mut again = encoder();
     // A refusal, or the list of the filters there are now; never one of both.
-    match broad_phase.record_window(&mut again, buffer.slice(..), 500, 0, 0) {
+    match recorder.record_window(&mut again, buffer.slice(..), 500, 0, 0) {
         Err(error) => assert_eq!(error, Error::NothingRecorded),
         Ok(left) => assert_eq!(run(again, left).1, []),
     }
     // Nor where they were changed since.
     let mut first = encoder();
-    broad_phase.record(&mut first, buffer.slice(..), 500).unwrap();
+    recorder.record(&mut first, buffer.slice(..), 500).unwrap();
     GPU.queue().submit([first.finish()]);
-    broad_phase.change_filters(0, Attribute::Body(&[2])).unwrap();
-    let again = broad_phase.record_window(&mut encoder(), buffer.slice(..), 500, 0, 0).map(|_| ());
+    recorder.change_filters(0, Attribute::Body(&[2])).unwrap();
+    let again = recorder.record_window(&mut encoder(), buffer.slice(..), 500, 0, 0).map(|_| ());
     assert_eq!(again, Err(Error::NothingRecorded));
 }
 
@@ -367,15 +367,15 @@ fn a_change_that_is_refused_leaves_what_was_recorded() {
     let buffer = upload(&boxes);
     let filters = Filters { sleeping: vec![false; 500], ..Filters::default() };
     let expected = rule::find_pairs(&boxes, &filters);
-    let mut broad_phase = gpu(CANONICAL);
-    broad_phase.set_filters(filters).unwrap();
+    let mut recorder = recorder(CANONICAL);
+    recorder.set_filters(filters).unwrap();
     let mut first = encoder();
-    broad_phase.record(&mut first, buffer.slice(..), 500).unwrap();
+    recorder.record(&mut first, buffer.slice(..), 500).unwrap();
     GPU.queue().submit([first.finish()]);
-    assert!(broad_phase.change_filters(0, Attribute::Group(&[1])).is_err());
-    assert!(broad_phase.change_filters(500, Attribute::Sleeping(&[true])).is_err());
+    assert!(recorder.change_filters(0, Attribute::Group(&[1])).is_err());
+    assert!(recorder.change_filters(500, Attribute::Sleeping(&[true])).is_err());
     let mut again = encoder();
-    let left = broad_phase.record_window(&mut again, buffer.slice(..), 500, 0, expected.len() as u32).unwrap();
+    let left = recorder.record_window(&mut again, buffer.slice(..), 500, 0, expected.len() as u32).unwrap();
     assert_pairs(&run(again, left).1, &expected, "after a refusal");
 }
 
@@ -383,13 +383,13 @@ fn a_change_that_is_refused_leaves_what_was_recorded() {
 fn wrong_filters_are_refused_when_recording() {
     let boxes = Kind::Uniform.generate(500, 1);
     let buffer = upload(&boxes);
-    let mut broad_phase = gpu(Options { order: PairOrder::Sweep, ..CANONICAL });
-    broad_phase.set_filters(Filters { margin: vec![0.0; 501], ..Filters::default() }).unwrap();
-    let refused = broad_phase.record(&mut encoder(), buffer.slice(..), 500).unwrap_err();
+    let mut recorder = recorder(Options { order: PairOrder::Sweep, ..CANONICAL });
+    recorder.set_filters(Filters { margin: vec![0.0; 501], ..Filters::default() }).unwrap();
+    let refused = recorder.record(&mut encoder(), buffer.slice(..), 500).unwrap_err();
     assert!(matches!(refused, Error::FilterLength { list: "margin", length: 501, box_count: 500 }), "{refused}");
-    broad_phase.set_filters(Filters { include: vec![Pair { a: 0, b: 500 }], ..Filters::default() }).unwrap();
-    let refused = broad_phase.record(&mut encoder(), buffer.slice(..), 500).unwrap_err();
+    recorder.set_filters(Filters { include: vec![Pair { a: 0, b: 500 }], ..Filters::default() }).unwrap();
+    let refused = recorder.record(&mut encoder(), buffer.slice(..), 500).unwrap_err();
     assert!(matches!(refused, Error::BadFilter { list: "include", index: 0, .. }), "{refused}");
-    broad_phase.set_filters(Filters::default()).unwrap();
-    assert!(broad_phase.record(&mut encoder(), buffer.slice(..), 500).is_ok());
+    recorder.set_filters(Filters::default()).unwrap();
+    assert!(recorder.record(&mut encoder(), buffer.slice(..), 500).is_ok());
 }

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use broadsweep::internals::brute_force;
-use broadsweep::{Aabb, BroadPhase, CellSize, Engine, Error, Filters, Options, Overlaps, SweepAxis, cpu};
+use broadsweep::{Aabb, AnyEngine, BroadPhase, CellSize, Engine, Error, Filters, Options, Overlaps, SweepAxis, cpu};
 use laboratory::scenes::Kind;
 
 #[test]
@@ -339,4 +339,29 @@ fn both_engines_keep_the_last_answer_until_the_next_call() {
     let found = broad_phase.find_pairs(&Kind::Pile.generate(300, 1)).unwrap().clone();
     assert_eq!(broad_phase.try_take().unwrap_err(), Error::NothingSubmitted);
     assert_eq!(*broad_phase.overlaps(), found);
+}
+
+#[test]
+fn an_engine_that_is_chosen_at_run_time_finds_what_its_own_type_finds() {
+    let boxes = Kind::Uniform.generate(400, 1);
+    let expected = brute_force::find_pairs(&boxes);
+    let engines: [AnyEngine; 2] =
+        [BroadPhase::new(&GPU, CANONICAL).unwrap().into(), cpu::BroadPhase::new(CANONICAL).unwrap().into()];
+    for mut engine in engines {
+        assert_eq!(engine.find_pairs(&boxes).unwrap().pairs, expected);
+        assert_eq!(engine.find_events(&boxes).unwrap().created, expected);
+        let events = engine.find_events(&boxes[..300]).unwrap().clone();
+        assert!(!events.lost.is_empty() && &events == engine.events());
+        let mut pairs = Vec::new();
+        let report = engine.stream_pairs(&boxes, |_, piece| -> Result<(), Error> {
+            pairs.extend_from_slice(piece);
+            Ok(())
+        });
+        assert_eq!((report.unwrap().pair_count, pairs), (expected.len() as u64, expected.clone()));
+        assert!(engine.memory_bytes() > 0);
+        engine.set_filters(Filters { body: vec![7; 400], ..Filters::default() }).unwrap();
+        // As an object too.
+        let engine: &mut dyn Engine = &mut engine;
+        assert_eq!(engine.find_pairs(&boxes).unwrap().pairs, []);
+    }
 }

@@ -17,7 +17,7 @@ fn with_others(boxes: &[Aabb], at_most: usize) -> Vec<Aabb> {
 #[test]
 fn boxes_behind_the_number_in_the_buffer_are_not_there() {
     for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }] {
-        let mut broad_phase = broad_phase(options);
+        let mut recorder = recorder(options);
         for at_most in [1500, 2049] {
             for n in [0, 1, 2, 255, 256, 257, 1025, at_most - 1, at_most] {
                 for kind in [Kind::Uniform, Kind::Infinite] {
@@ -26,7 +26,7 @@ fn boxes_behind_the_number_in_the_buffer_are_not_there() {
                     let count = upload(&[[n as u32, 7]], U::STORAGE);
                     let mut encoder = encoder();
                     let count = GpuCount::Stored { count: count.slice(..), at_most: at_most as u32 };
-                    let left = broad_phase.record(&mut encoder, buffer.slice(..), count).unwrap();
+                    let left = recorder.record(&mut encoder, buffer.slice(..), count).unwrap();
                     let (header, pairs) = run(encoder, left);
                     let expected = brute_force::find_pairs(&boxes);
                     assert_pairs(&pairs, &expected, &format!("{n} of {at_most}, {}", kind.name()));
@@ -65,17 +65,17 @@ fn filters_have_lists_for_the_most_boxes_that_there_may_be() {
     let buffer = upload(&with_others(&boxes, at_most), U::STORAGE);
     let stored = upload(&[n as u32], U::STORAGE);
     for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }] {
-        let mut broad_phase = broad_phase(options);
-        broad_phase.set_filters(all.clone()).unwrap();
+        let mut recorder = recorder(options);
+        recorder.set_filters(all.clone()).unwrap();
         let count = || GpuCount::Stored { count: stored.slice(..), at_most: at_most as u32 };
         let mut recorded = encoder();
-        let left = broad_phase.record(&mut recorded, buffer.slice(..), count()).unwrap();
+        let left = recorder.record(&mut recorded, buffer.slice(..), count()).unwrap();
         assert_pairs(&run(recorded, left).1, &expected, "filtered");
         // Nobody knows whether the boxes of an included pair are there.
-        broad_phase.set_filters(Filters { include: vec![Pair::new(1, 2)], ..all.clone() }).unwrap();
-        let error = broad_phase.record(&mut encoder(), buffer.slice(..), count()).unwrap_err();
+        recorder.set_filters(Filters { include: vec![Pair::new(1, 2)], ..all.clone() }).unwrap();
+        let error = recorder.record(&mut encoder(), buffer.slice(..), count()).unwrap_err();
         assert!(matches!(error, Error::BadFilter { list: "include", .. }), "{error}");
-        broad_phase.set_filters(Filters::default()).unwrap();
+        recorder.set_filters(Filters::default()).unwrap();
     }
 }
 
@@ -84,12 +84,12 @@ fn a_number_that_is_too_large_is_refused_on_the_device_and_a_buffer_that_cannot_
     let boxes = Kind::Uniform.generate(600, 3);
     let buffer = upload(&boxes, U::STORAGE);
     for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }] {
-        let mut broad_phase = broad_phase(options);
+        let mut recorder = recorder(options);
         for n in [601, u32::MAX] {
             let stored = upload(&[n], U::STORAGE);
             let mut encoder = encoder();
             let count = GpuCount::Stored { count: stored.slice(..), at_most: 600 };
-            let left = broad_phase.record(&mut encoder, buffer.slice(..), count).unwrap();
+            let left = recorder.record(&mut encoder, buffer.slice(..), count).unwrap();
             let (header, arguments, pairs) = run_with_arguments(encoder, left);
             assert_eq!((header.count, header.written, header.overflow, pairs.len()), (0, 0, 5, 0));
             assert_eq!((arguments.dispatch[0], arguments.draw[1]), (0, 0));
@@ -100,12 +100,14 @@ fn a_number_that_is_too_large_is_refused_on_the_device_and_a_buffer_that_cannot_
         ] {
             let first = if words.starts_with("is") { 4 } else { 0 };
             let count = GpuCount::Stored { count: stored.slice(first..), at_most: 600 };
-            let error = broad_phase.record(&mut encoder(), buffer.slice(..), count).unwrap_err();
+            let error = recorder.record(&mut encoder(), buffer.slice(..), count).unwrap_err();
             let Error::BadBuffer { buffer, problem } = &error else { panic!("{error}") };
             assert!(*buffer == "box count" && problem.contains(words), "{error}");
         }
-        // The engine is as it was.
-        assert_pairs(&broad_phase.find_pairs(&boxes).unwrap().pairs, &brute_force::find_pairs(&boxes), "after");
+        // The recorder is as it was.
+        let mut recorded = encoder();
+        let left = recorder.record(&mut recorded, buffer.slice(..), 600).unwrap();
+        assert_pairs(&run(recorded, left).1, &brute_force::find_pairs(&boxes), "after");
     }
 }
 
@@ -115,15 +117,15 @@ fn a_list_that_is_too_short_has_windows_and_searches_in_one_submission_have_numb
     let buffer = upload(&boxes, U::STORAGE);
     let counts = [upload(&[200u32], U::STORAGE), upload(&[300u32], U::STORAGE)];
     for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }] {
-        let mut broad_phase = broadsweep::BroadPhase::new(&GPU, options).unwrap();
+        let mut recorder = recorder(options);
         let mut recorded = encoder();
         for count in &counts {
             let count = GpuCount::Stored { count: count.slice(..), at_most: 300 };
-            broad_phase.record(&mut recorded, buffer.slice(..), count).unwrap();
+            recorder.record(&mut recorded, buffer.slice(..), count).unwrap();
         }
         // The whole list of the second one.
         let pair_count = 300 * 299 / 2;
-        let left = broad_phase.record_window(&mut recorded, buffer.slice(..), 300, 0, pair_count).unwrap();
+        let left = recorder.record_window(&mut recorded, buffer.slice(..), 300, 0, pair_count).unwrap();
         let (header, pairs) = run(recorded, left);
         assert_eq!((header.count, header.overflow), (pair_count, 0));
         assert_pairs(&pairs, &brute_force::find_pairs(&boxes), "whole");

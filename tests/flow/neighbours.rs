@@ -5,7 +5,7 @@ use crate::submissions::{encoder, read, upload};
 use broadsweep::internals::{brute_force, mirror};
 use broadsweep::wgpu::{self, BufferUsages as U};
 use broadsweep::{
-    Aabb, BroadPhase, Error, Filters, GpuCount, GpuIdentity, GpuNeighbours, Options, Pair, PairHeader, PairOrder,
+    Aabb, Error, Filters, GpuCount, GpuIdentity, GpuNeighbours, Options, Pair, PairHeader, PairOrder, Recorder,
 };
 use laboratory::scenes::Kind;
 
@@ -31,15 +31,15 @@ fn check(found: (Vec<u32>, Vec<u32>, PairHeader), pairs: &[Pair], n: usize, what
 fn neighbours_of_recorded_pairs_and_events_are_those_of_brute_force() {
     let n = 1300;
     for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }, SWEEP] {
-        let mut broad_phase = broad_phase(options);
+        let mut recorder = recorder(options);
         for kind in [Kind::Clusters, Kind::Infinite, Kind::Uniform] {
             let boxes = kind.generate(n, 7);
             let expected = brute_force::find_pairs(&boxes);
-            broad_phase.reserve(n, expected.len() as u32).unwrap();
+            recorder.reserve(n, expected.len() as u32).unwrap();
             let buffer = upload(&boxes, U::STORAGE);
             let mut recorded = encoder();
-            broad_phase.record(&mut recorded, buffer.slice(..), n as u32).unwrap();
-            let left = broad_phase.record_neighbours(&mut recorded).unwrap();
+            recorder.record(&mut recorded, buffer.slice(..), n as u32).unwrap();
+            let left = recorder.record_neighbours(&mut recorded).unwrap();
             check(run(recorded, &left, n), &expected, n, kind.name());
             if options.order == PairOrder::Sweep {
                 continue;
@@ -47,14 +47,14 @@ fn neighbours_of_recorded_pairs_and_events_are_those_of_brute_force() {
 
             // Of events, and of a number of boxes that lies in a buffer. Pairs at rest are among them.
             let fewer = brute_force::find_pairs(&boxes[..n - 100]);
-            broad_phase.set_filters(Filters { sleeping: vec![true; n], ..Filters::default() }).unwrap();
+            recorder.set_filters(Filters { sleeping: vec![true; n], ..Filters::default() }).unwrap();
             let count = upload(&[n as u32 - 100], U::STORAGE);
             let mut recorded = encoder();
             let count = GpuCount::Stored { count: count.slice(..), at_most: n as u32 };
-            broad_phase.record_events(&mut recorded, buffer.slice(..), count, GpuIdentity::Index).unwrap();
-            let left = broad_phase.record_neighbours(&mut recorded).unwrap();
+            recorder.record_events(&mut recorded, buffer.slice(..), count, GpuIdentity::Index).unwrap();
+            let left = recorder.record_neighbours(&mut recorded).unwrap();
             check(run(recorded, &left, n), &fewer, n, kind.name());
-            broad_phase.set_filters(Filters::default()).unwrap();
+            recorder.set_filters(Filters::default()).unwrap();
         }
     }
 }
@@ -64,18 +64,18 @@ fn neighbours_of_a_list_that_is_too_short_are_none_and_those_of_a_longer_one_all
     let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
     let expected = brute_force::find_pairs(&boxes);
     let buffer = upload(&boxes, U::STORAGE);
-    let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
-    assert_eq!(broad_phase.record_neighbours(&mut encoder()).unwrap_err(), Error::NothingRecorded);
+    let mut recorder = Recorder::new(&GPU, CANONICAL).unwrap();
+    assert_eq!(recorder.record_neighbours(&mut encoder()).unwrap_err(), Error::NothingRecorded);
     let mut recorded = encoder();
-    broad_phase.record(&mut recorded, buffer.slice(..), 300).unwrap();
-    let left = broad_phase.record_neighbours(&mut recorded).unwrap();
+    recorder.record(&mut recorded, buffer.slice(..), 300).unwrap();
+    let left = recorder.record_neighbours(&mut recorded).unwrap();
     let (offsets, neighbours, header) = run(recorded, &left, 300);
     assert_eq!((header.overflow, header.count, neighbours.len()), (1, 0, 0));
     assert_eq!(offsets, [0; 301]);
     // The whole list, written into a longer one.
     let mut recorded = encoder();
-    broad_phase.record_window(&mut recorded, buffer.slice(..), 300, 0, expected.len() as u32).unwrap();
-    let left = broad_phase.record_neighbours(&mut recorded).unwrap();
+    recorder.record_window(&mut recorded, buffer.slice(..), 300, 0, expected.len() as u32).unwrap();
+    let left = recorder.record_neighbours(&mut recorded).unwrap();
     check(run(recorded, &left, 300), &expected, 300, "longer");
 }
 
@@ -83,28 +83,28 @@ fn neighbours_of_a_list_that_is_too_short_are_none_and_those_of_a_longer_one_all
 fn neighbours_are_refused_without_a_list_and_without_room() {
     let boxes = Kind::Uniform.generate(3000, 7);
     let buffer = upload(&boxes, U::STORAGE);
-    let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
+    let mut recorder = Recorder::new(&GPU, CANONICAL).unwrap();
     let budget = least_budget(&boxes, PairOrder::Canonical);
-    broad_phase.set_options(Options { memory_budget: Some(budget), ..CANONICAL }).unwrap();
-    broad_phase.record(&mut encoder(), buffer.slice(..), 3000).unwrap();
-    let error = broad_phase.record_neighbours(&mut encoder()).unwrap_err();
+    recorder.set_options(Options { memory_budget: Some(budget), ..CANONICAL }).unwrap();
+    recorder.record(&mut encoder(), buffer.slice(..), 3000).unwrap();
+    let error = recorder.record_neighbours(&mut encoder()).unwrap_err();
     assert!(matches!(error, Error::OverBudget { required, .. } if required > budget), "{error}");
     // With as much as it says and more; and a longer list, which takes their room, is no longer the one that was recorded.
     let Error::OverBudget { required, .. } = error else { unreachable!() };
     let budget = required + (2 << 20);
-    broad_phase.set_options(Options { memory_budget: Some(budget), ..CANONICAL }).unwrap();
-    let held = |broad_phase: &BroadPhase| broad_phase.buffers().iter().map(|(_, bytes)| bytes).sum::<u64>();
-    broad_phase.record(&mut encoder(), buffer.slice(..), 3000).unwrap();
-    let refused = broad_phase.record_neighbours(&mut encoder()).err();
-    assert!(refused.is_none() || held(&broad_phase) <= budget, "{refused:?}");
-    broad_phase.reserve(3000, 1 << 20).unwrap();
-    assert!(held(&broad_phase) <= budget);
-    assert_eq!(broad_phase.record_neighbours(&mut encoder()).unwrap_err(), Error::NothingRecorded);
-    broad_phase.set_options(CANONICAL).unwrap();
-    broad_phase.record(&mut encoder(), buffer.slice(..), 3000).unwrap();
-    broad_phase.record_neighbours(&mut encoder()).unwrap();
-    broad_phase.reserve(3000, 200_000).unwrap();
-    assert_eq!(broad_phase.record_neighbours(&mut encoder()).unwrap_err(), Error::NothingRecorded);
-    broad_phase.find_pairs(&boxes).unwrap();
-    assert_eq!(broad_phase.record_neighbours(&mut encoder()).unwrap_err(), Error::NothingRecorded);
+    recorder.set_options(Options { memory_budget: Some(budget), ..CANONICAL }).unwrap();
+    let held = |recorder: &Recorder| recorder.buffers().iter().map(|(_, bytes)| bytes).sum::<u64>();
+    recorder.record(&mut encoder(), buffer.slice(..), 3000).unwrap();
+    let refused = recorder.record_neighbours(&mut encoder()).err();
+    assert!(refused.is_none() || held(&recorder) <= budget, "{refused:?}");
+    recorder.reserve(3000, 1 << 20).unwrap();
+    assert!(held(&recorder) <= budget);
+    assert_eq!(recorder.record_neighbours(&mut encoder()).unwrap_err(), Error::NothingRecorded);
+    recorder.set_options(CANONICAL).unwrap();
+    recorder.record(&mut encoder(), buffer.slice(..), 3000).unwrap();
+    recorder.record_neighbours(&mut encoder()).unwrap();
+    recorder.reserve(3000, 200_000).unwrap();
+    assert_eq!(recorder.record_neighbours(&mut encoder()).unwrap_err(), Error::NothingRecorded);
+    recorder.set_filters(Filters::default()).unwrap();
+    assert_eq!(recorder.record_neighbours(&mut encoder()).unwrap_err(), Error::NothingRecorded);
 }

@@ -27,7 +27,7 @@ fn every_variant_gives_the_same_bytes() {
             for variant in variants() {
                 let gpu = GPU.clone().with_sort(Some(variant)).unwrap();
                 let mut broad_phase = BroadPhase::new(&gpu, options).unwrap();
-                assert_eq!(broad_phase.sort_variant().unwrap(), variant);
+                assert_eq!(grid::sort_variant(&gpu).unwrap(), variant);
                 let found = broad_phase.find_pairs(&boxes).unwrap().clone();
                 let first = first.get_or_insert_with(|| found.clone());
                 assert_pairs(&found.pairs, &first.pairs, &format!("{n} {}: {variant:?}", kind.name()));
@@ -55,7 +55,7 @@ fn a_device_without_the_features_sorts_without_subgroups_and_gives_the_same_pair
     for variant in [None, Some(SortVariant::Portable)] {
         let gpu = bare.clone().with_sort(variant).unwrap();
         let mut broad_phase = BroadPhase::new(&gpu, Options::default()).unwrap();
-        assert_ne!(broad_phase.sort_variant().unwrap(), SortVariant::Subgroup);
+        assert_ne!(grid::sort_variant(&gpu).unwrap(), SortVariant::Subgroup);
         assert_pairs(&broad_phase.find_pairs(&boxes).unwrap().pairs, &expected.pairs, "bare");
     }
 }

@@ -7,7 +7,7 @@ use broadsweep::internals::gpu::buffers::{Buffer, Constants};
 use broadsweep::internals::gpu::kernel::{Kernel, Pass, Source};
 use broadsweep::{
     Aabb, BroadPhase, CompilationProgress, Error, Filters, Gpu, GpuIdentity, NearestQuery, Options, Pair, PairOrder,
-    Question, Ray, SortVariant, Sphere, Tree, wgpu,
+    Question, Ray, Recorder, SortVariant, Sphere, Tree, wgpu,
 };
 use laboratory::scenes::Kind;
 
@@ -171,10 +171,10 @@ fn what_is_compiled_ahead_for_events_is_what_recorded_steps_need() {
     let boxes = Kind::Uniform.generate(3000, 1);
     for has_sleepers in [false, true] {
         let gpu = device();
-        let mut broad_phase = BroadPhase::new(&gpu, Options { all_pairs_up_to: Some(0), ..CANONICAL }).unwrap();
+        let mut recorder = Recorder::new(&gpu, Options { all_pairs_up_to: Some(0), ..CANONICAL }).unwrap();
         let sleeping = if has_sleepers { vec![true; boxes.len()] } else { Vec::new() };
-        broad_phase.set_filters(Filters { sleeping, ..Filters::default() }).unwrap();
-        let mut compilation = broad_phase.compile_events_ahead(boxes.len());
+        recorder.set_filters(Filters { sleeping, ..Filters::default() }).unwrap();
+        let mut compilation = recorder.compile_ahead(boxes.len());
         pollster::block_on(&mut compilation).unwrap();
         let compiled = gpu.compiled_kernels();
         let CompilationProgress { compiled: count, kernels } = compilation.progress();
@@ -187,12 +187,12 @@ fn what_is_compiled_ahead_for_events_is_what_recorded_steps_need() {
         for identity in [GpuIdentity::Index, GpuIdentity::Generations(named), GpuIdentity::Was(named)] {
             let mut encoder = gpu.device().create_command_encoder(&Default::default());
             let boxes_left = given.raw().slice(..);
-            broad_phase.record_events(&mut encoder, boxes_left, boxes.len() as u32, identity).unwrap();
+            recorder.record_events(&mut encoder, boxes_left, boxes.len() as u32, identity).unwrap();
             gpu.queue().submit([encoder.finish()]);
         }
         gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
         let expected = brute_force::find_pairs(&boxes).len();
-        assert_eq!(broad_phase.last_recorded().unwrap().count as usize, expected, "asleep: {has_sleepers}");
+        assert_eq!(recorder.statistics().header.unwrap().count as usize, expected, "asleep: {has_sleepers}");
         assert_eq!(gpu.compiled_kernels(), compiled, "a step needed other kernels; asleep: {has_sleepers}");
     }
 }
@@ -202,7 +202,7 @@ fn two_engines_of_one_device_share_its_kernels_and_record_into_one_encoder() {
     let gpu = device();
     assert_eq!(gpu.label(), "broadsweep");
     let options = Options { all_pairs_up_to: Some(0), ..CANONICAL };
-    let mut engines = ["left", "right"].map(|label| BroadPhase::new(&gpu.clone().with_label(label), options).unwrap());
+    let mut engines = ["left", "right"].map(|label| Recorder::new(&gpu.clone().with_label(label), options).unwrap());
     assert_eq!(engines.each_ref().map(|engine| engine.gpu().label()), ["left", "right"]);
     let scenes = [1, 2].map(|seed| Kind::Uniform.generate(700, seed));
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
@@ -216,7 +216,7 @@ fn two_engines_of_one_device_share_its_kernels_and_record_into_one_encoder() {
     gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
     assert!(!compiled[0].is_empty() && compiled[0] == compiled[1], "{compiled:?}");
     for (engine, boxes) in engines.iter_mut().zip(&scenes) {
-        let count = engine.last_recorded().unwrap().count as usize;
+        let count = engine.statistics().header.unwrap().count as usize;
         assert_eq!(count, brute_force::find_pairs(boxes).len(), "{}", engine.gpu().label());
     }
 }

@@ -7,7 +7,7 @@ use broadsweep::cpu;
 use broadsweep::internals::brute_force;
 use broadsweep::{
     Aabb, Attribute, BroadPhase, Error, Filters, Gpu, GpuPairs, Options, Overlaps, Pair, PairArguments, PairHeader,
-    PairOrder, wgpu,
+    PairOrder, Recorder, wgpu,
 };
 use laboratory::scenes::Kind;
 use wgpu::BufferUsages as U;
@@ -73,8 +73,6 @@ fn two_submissions_at_a_time() {
         assert_eq!(broad_phase.find_pairs(&boxes).unwrap_err(), Error::Busy);
         assert_eq!(broad_phase.reserve(10, 10).unwrap_err(), Error::Busy);
         assert_eq!(broad_phase.set_options(Options::default()).unwrap_err(), Error::Busy);
-        let buffer = upload(&boxes, U::STORAGE);
-        assert_eq!(broad_phase.record(&mut encoder(), buffer.slice(..), 500).unwrap_err(), Error::Busy);
         if broad_phase.submit(&boxes) == Err(Error::Busy) {
             let first = pollster::block_on(broad_phase.take()).unwrap().clone();
             assert_pairs(&first.pairs, &brute_force::find_pairs(&boxes), "first");
@@ -304,9 +302,9 @@ fn pairs_stay_on_the_gpu_with_their_header() {
     let expected = brute_force::find_pairs(&boxes);
     let buffer = upload(&boxes, U::STORAGE);
     for options in [CANONICAL, ALL_PAIRS] {
-        let mut broad_phase = broad_phase(Options { vertices_per_pair: 36, ..options });
+        let mut recorder = recorder(Options { vertices_per_pair: 36, ..options });
         let mut encoder = encoder();
-        let left = broad_phase.record(&mut encoder, buffer.slice(..), 3000).unwrap();
+        let left = recorder.record(&mut encoder, buffer.slice(..), 3000).unwrap();
         let capacity = left.capacity;
         let (header, arguments, pairs) = run_with_arguments(encoder, left);
         let count = expected.len() as u32;
@@ -329,9 +327,9 @@ fn a_list_that_is_too_short_says_so_and_can_be_emitted_again() {
     let count = expected.len() as u32;
     let buffer = upload(&boxes, U::STORAGE);
     for options in [CANONICAL, SWEEP, ALL_PAIRS, Options { order: PairOrder::Sweep, ..ALL_PAIRS }] {
-        let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+        let mut recorder = Recorder::new(&GPU, options).unwrap();
         let mut first_encoder = encoder();
-        let left = broad_phase.record(&mut first_encoder, buffer.slice(..), 300).unwrap();
+        let left = recorder.record(&mut first_encoder, buffer.slice(..), 300).unwrap();
         let capacity = left.capacity;
         assert!(capacity < count, "the test needs a short list");
         let (header, arguments, mut pairs) = run_with_arguments(first_encoder, left);
@@ -340,7 +338,7 @@ fn a_list_that_is_too_short_says_so_and_can_be_emitted_again() {
         // The rest in pieces of the same length.
         while (pairs.len() as u32) < count {
             let mut encoder = encoder();
-            let left = broad_phase.record_window(&mut encoder, buffer.slice(..), 300, pairs.len() as u64, 0).unwrap();
+            let left = recorder.record_window(&mut encoder, buffer.slice(..), 300, pairs.len() as u64, 0).unwrap();
             let (header, piece) = run(encoder, left);
             assert_eq!(header.overflow, u32::from(pairs.len() + piece.len() < count as usize));
             assert_eq!(header.count, count);
@@ -351,13 +349,13 @@ fn a_list_that_is_too_short_says_so_and_can_be_emitted_again() {
         // Nothing is beyond the end, also where the end of the window is beyond 2^64.
         for first in [count.into(), 1 << 40, u64::MAX - 1000, u64::MAX] {
             let mut encoder = encoder();
-            let left = broad_phase.record_window(&mut encoder, buffer.slice(..), 300, first, 0).unwrap();
+            let left = recorder.record_window(&mut encoder, buffer.slice(..), 300, first, 0).unwrap();
             let (header, piece) = run(encoder, left);
             assert_eq!((header.count, header.written, header.overflow, piece.len()), (count, 0, 0, 0), "{first}");
         }
         // The whole into a longer list.
         let mut again = encoder();
-        let left = broad_phase.record_window(&mut again, buffer.slice(..), 300, 0, count).unwrap();
+        let left = recorder.record_window(&mut again, buffer.slice(..), 300, 0, count).unwrap();
         assert!(left.capacity >= count);
         let (header, mut pairs) = run(again, left);
         assert_eq!((header.count, header.written, header.overflow), (count, count, 0));
@@ -370,9 +368,9 @@ fn a_list_that_is_too_short_says_so_and_can_be_emitted_again() {
 fn a_candidate_limit_shows_in_the_header() {
     let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
     let buffer = upload(&boxes, U::STORAGE);
-    let mut broad_phase = broad_phase(Options { candidate_limit: 100, ..CANONICAL });
+    let mut recorder = recorder(Options { candidate_limit: 100, ..CANONICAL });
     let mut encoder = encoder();
-    let left = broad_phase.record(&mut encoder, buffer.slice(..), 300).unwrap();
+    let left = recorder.record(&mut encoder, buffer.slice(..), 300).unwrap();
     let (header, pairs) = run(encoder, left);
     assert_eq!((header.count, header.overflow, header.written, pairs.len()), (0, 2, 0, 0));
 }
@@ -383,11 +381,11 @@ fn a_refused_recording_has_no_pairs_not_even_included_ones() {
     let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
     let buffer = upload(&boxes, U::STORAGE);
     for included in [1, 299] {
-        let mut broad_phase = BroadPhase::new(&GPU, Options { candidate_limit: 100, ..CANONICAL }).unwrap();
+        let mut recorder = Recorder::new(&GPU, Options { candidate_limit: 100, ..CANONICAL }).unwrap();
         let include = (1..=included).map(|b| Pair { a: 0, b }).collect();
-        broad_phase.set_filters(Filters { include, ..Filters::default() }).unwrap();
+        recorder.set_filters(Filters { include, ..Filters::default() }).unwrap();
         let mut encoder = encoder();
-        let left = broad_phase.record(&mut encoder, buffer.slice(..), 300).unwrap();
+        let left = recorder.record(&mut encoder, buffer.slice(..), 300).unwrap();
         let (header, arguments, pairs) = run_with_arguments(encoder, left);
         assert_eq!((header.count, header.overflow, header.written, pairs.len()), (0, 2, 0, 0));
         assert_eq!((arguments.dispatch[0], arguments.draw[1]), (0, 0));
@@ -401,14 +399,14 @@ fn several_recordings_in_one_encoder_follow_each_other() {
     let (buffer_a, buffer_b) = (upload(&first, U::STORAGE), upload(&second, U::STORAGE));
     // The whole flow twice, each in one way, every two boxes twice.
     for all_pairs_up_to in [0, 700, 2000].map(Some) {
-        let mut broad_phase = broad_phase(Options { all_pairs_up_to, ..CANONICAL });
-        broad_phase.reserve(2000, 20_000).unwrap();
+        let mut recorder = recorder(Options { all_pairs_up_to, ..CANONICAL });
+        recorder.reserve(2000, 20_000).unwrap();
         for (buffer, n, other, m, boxes) in
             [(&buffer_a, 2000, &buffer_b, 700, &second), (&buffer_b, 700, &buffer_a, 2000, &first)]
         {
             let mut encoder = encoder();
-            broad_phase.record(&mut encoder, buffer.slice(..), n).unwrap();
-            let left = broad_phase.record(&mut encoder, other.slice(..), m).unwrap();
+            recorder.record(&mut encoder, buffer.slice(..), n).unwrap();
+            let left = recorder.record(&mut encoder, other.slice(..), m).unwrap();
             let (_, pairs) = run(encoder, left);
             assert_pairs(&pairs, &brute_force::find_pairs(boxes), "second of two");
         }
@@ -430,18 +428,18 @@ fn boxes_are_taken_from_where_the_slice_begins() {
     let all = [vec![Aabb::new([0.0; 3], [1.0; 3]); 32], boxes].concat();
     let (buffer, first) = (upload(&all, U::STORAGE), 32 * size_of::<Aabb>() as u64);
     for options in [CANONICAL, ALL_PAIRS] {
-        let mut broad_phase = broad_phase(options);
-        broad_phase.reserve(700, expected.len() as u32).unwrap();
+        let mut recorder = recorder(options);
+        recorder.reserve(700, expected.len() as u32).unwrap();
         let mut recorded = encoder();
-        let left = broad_phase.record(&mut recorded, buffer.slice(first..), 700).unwrap();
+        let left = recorder.record(&mut recorded, buffer.slice(first..), 700).unwrap();
         assert_pairs(&run(recorded, left).1, &expected, "from an offset");
         let mut again = encoder();
-        let left = broad_phase.record_window(&mut again, buffer.slice(first..), 700, 5, 0).unwrap();
+        let left = recorder.record_window(&mut again, buffer.slice(first..), 700, 5, 0).unwrap();
         assert_all_but(5, &run(again, left).1, &expected);
 
         for (slice, wrong) in [(buffer.slice(first + 24..), "multiples of"), (buffer.slice(..first), "holds 768 bytes")]
         {
-            let error = broad_phase.record(&mut encoder(), slice, 600).unwrap_err();
+            let error = recorder.record(&mut encoder(), slice, 600).unwrap_err();
             assert!(
                 matches!(&error, Error::BadBuffer { buffer: "box", problem } if problem.contains(wrong)),
                 "{error}"
@@ -454,9 +452,9 @@ fn boxes_are_taken_from_where_the_slice_begins() {
 fn no_boxes_and_empty_buffers_can_be_recorded() {
     let buffer = upload::<Aabb>(&[], U::STORAGE);
     for options in [CANONICAL, ALL_PAIRS] {
-        let mut broad_phase = broad_phase(options);
+        let mut recorder = recorder(options);
         let mut encoder = encoder();
-        let left = broad_phase.record(&mut encoder, buffer.slice(..), 0).unwrap();
+        let left = recorder.record(&mut encoder, buffer.slice(..), 0).unwrap();
         let (header, pairs) = run(encoder, left);
         assert_eq!((header.count, header.written, header.overflow, pairs.len()), (0, 0, 0, 0));
     }
@@ -468,21 +466,21 @@ fn a_window_is_emitted_as_its_recording_decided_whatever_the_options_are_now() {
     let expected = brute_force::find_pairs(&boxes);
     let buffer = upload(&boxes, U::STORAGE);
     for (options, others) in [(CANONICAL, ALL_PAIRS), (ALL_PAIRS, CANONICAL)] {
-        let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
-        broad_phase.reserve(300, expected.len() as u32).unwrap();
+        let mut recorder = Recorder::new(&GPU, options).unwrap();
+        recorder.reserve(300, expected.len() as u32).unwrap();
         let mut first = encoder();
-        broad_phase.record(&mut first, buffer.slice(..), 300).unwrap();
+        recorder.record(&mut first, buffer.slice(..), 300).unwrap();
         GPU.queue().submit([first.finish()]);
         // Other ways to search, another limit: none of them can be applied to what was found already.
-        broad_phase.set_options(Options { candidate_limit: 1, ..others }).unwrap();
+        recorder.set_options(Options { candidate_limit: 1, ..others }).unwrap();
         let mut again = encoder();
-        let left = broad_phase.record_window(&mut again, buffer.slice(..), 300, 3, 0).unwrap();
+        let left = recorder.record_window(&mut again, buffer.slice(..), 300, 3, 0).unwrap();
         let (header, pairs) = run(again, left);
         assert_eq!((header.count as usize, header.overflow), (expected.len(), 0));
         assert_all_but(3, &pairs, &expected);
         // In another order there is another list.
-        broad_phase.set_options(Options { order: PairOrder::Sweep, ..options }).unwrap();
-        let error = broad_phase.record_window(&mut encoder(), buffer.slice(..), 300, 0, 0).unwrap_err();
+        recorder.set_options(Options { order: PairOrder::Sweep, ..options }).unwrap();
+        let error = recorder.record_window(&mut encoder(), buffer.slice(..), 300, 0, 0).unwrap_err();
         assert_eq!(error, Error::NothingRecorded);
     }
 }
@@ -490,12 +488,12 @@ fn a_window_is_emitted_as_its_recording_decided_whatever_the_options_are_now() {
 #[test]
 fn a_box_buffer_that_cannot_be_used_is_refused() {
     let boxes = Kind::Uniform.generate(10, 1);
-    let mut broad_phase = broad_phase(CANONICAL);
+    let mut recorder = recorder(CANONICAL);
     let mut encoder = encoder();
     let small = upload(&boxes, U::STORAGE);
-    assert!(matches!(broad_phase.record(&mut encoder, small.slice(..), 11), Err(Error::BadBuffer { .. })));
+    assert!(matches!(recorder.record(&mut encoder, small.slice(..), 11), Err(Error::BadBuffer { .. })));
     let no_storage = upload(&boxes, U::VERTEX);
-    assert!(matches!(broad_phase.record(&mut encoder, no_storage.slice(..), 10), Err(Error::BadBuffer { .. })));
+    assert!(matches!(recorder.record(&mut encoder, no_storage.slice(..), 10), Err(Error::BadBuffer { .. })));
 }
 
 #[test]
@@ -511,9 +509,9 @@ fn boxes_at_the_start_of_any_buffer_can_be_recorded() {
             mapped_at_creation: false,
         });
         GPU.queue().write_buffer(&buffer, 0, bytes_of(&boxes));
-        let mut broad_phase = broad_phase(CANONICAL);
+        let mut recorder = recorder(CANONICAL);
         let mut encoder = encoder();
-        let left = broad_phase.record(&mut encoder, buffer.slice(..), 10).unwrap();
+        let left = recorder.record(&mut encoder, buffer.slice(..), 10).unwrap();
         let (_, pairs) = run(encoder, left);
         assert_pairs(&pairs, &expected, "arena");
     }
@@ -531,8 +529,8 @@ fn a_buffer_of_another_device_is_a_typed_error() {
         usage: U::STORAGE,
         mapped_at_creation: false,
     });
-    let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
-    let error = broad_phase.record(&mut encoder, foreign.slice(..), 10).unwrap_err();
+    let mut recorder = Recorder::new(&gpu, CANONICAL).unwrap();
+    let error = recorder.record(&mut encoder, foreign.slice(..), 10).unwrap_err();
     assert!(matches!(error, Error::Gpu { .. }), "{error}");
 }
 
@@ -540,34 +538,33 @@ fn a_buffer_of_another_device_is_a_typed_error() {
 fn nothing_is_emitted_again_from_buffers_that_hold_something_else() {
     let boxes = Kind::Uniform.generate(300, 1);
     let buffer = upload(&boxes, U::STORAGE);
-    let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
-    let again =
-        |broad_phase: &mut BroadPhase, n| broad_phase.record_window(&mut encoder(), buffer.slice(..), n, 0, 0).err();
-    assert_eq!(again(&mut broad_phase, 300), Some(Error::NothingRecorded));
-    let record = |broad_phase: &mut BroadPhase| {
+    let mut recorder = Recorder::new(&GPU, CANONICAL).unwrap();
+    let again = |recorder: &mut Recorder, n| recorder.record_window(&mut encoder(), buffer.slice(..), n, 0, 0).err();
+    assert_eq!(again(&mut recorder, 300), Some(Error::NothingRecorded));
+    let record = |recorder: &mut Recorder| {
         let mut encoder = encoder();
-        broad_phase.record(&mut encoder, buffer.slice(..), 300).unwrap();
+        recorder.record(&mut encoder, buffer.slice(..), 300).unwrap();
         GPU.queue().submit([encoder.finish()]);
     };
-    record(&mut broad_phase);
-    assert_eq!(again(&mut broad_phase, 300), None);
-    assert_eq!(again(&mut broad_phase, 299), Some(Error::NothingRecorded));
-    // A longer list leaves what was found; room for more boxes, or another search, does not.
-    broad_phase.reserve(300, 100_000).unwrap();
-    assert_eq!(again(&mut broad_phase, 300), None);
-    broad_phase.reserve(5000, 0).unwrap();
-    assert_eq!(again(&mut broad_phase, 300), Some(Error::NothingRecorded));
-    record(&mut broad_phase);
-    broad_phase.find_pairs(&boxes).unwrap();
-    assert_eq!(again(&mut broad_phase, 300), Some(Error::NothingRecorded));
+    record(&mut recorder);
+    assert_eq!(again(&mut recorder, 300), None);
+    assert_eq!(again(&mut recorder, 299), Some(Error::NothingRecorded));
+    // A longer list leaves what was found; room for more boxes, or other filters, do not.
+    recorder.reserve(300, 100_000).unwrap();
+    assert_eq!(again(&mut recorder, 300), None);
+    recorder.reserve(5000, 0).unwrap();
+    assert_eq!(again(&mut recorder, 300), Some(Error::NothingRecorded));
+    record(&mut recorder);
+    recorder.set_filters(Filters::default()).unwrap();
+    assert_eq!(again(&mut recorder, 300), Some(Error::NothingRecorded));
 }
 
 #[test]
 fn a_smaller_scene_keeps_the_buffers_of_a_larger_one_under_a_budget() {
     let options = Options { memory_budget: Some(30 << 20), ..Options::default() };
-    let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+    let mut recorder = Recorder::new(&GPU, options).unwrap();
     let buffer = upload(&Kind::Uniform.generate(126_000, 1), U::STORAGE);
-    let mut header_of = |n| broad_phase.record(&mut encoder(), buffer.slice(..), n).unwrap().header.clone();
+    let mut header_of = |n| recorder.record(&mut encoder(), buffer.slice(..), n).unwrap().header.clone();
     let first = header_of(126_000);
     for n in [125_500, 100_000, 5, 126_000] {
         assert!(header_of(n) == first, "{n} boxes were given other buffers");
@@ -609,17 +606,17 @@ fn a_lost_device_is_a_typed_error_and_never_a_hang() {
 
         // Before a recording.
         let gpu = make();
-        let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
+        let mut recorder = Recorder::new(&gpu, CANONICAL).unwrap();
         let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
             label: Some("boxes"),
             size: 240,
             usage: U::STORAGE,
             mapped_at_creation: false,
         });
-        broad_phase.reserve(10, 10).unwrap();
+        recorder.reserve(10, 10).unwrap();
         let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         gpu.device().destroy();
-        let error = broad_phase.record(&mut encoder, buffer.slice(..), 10).unwrap_err();
+        let error = recorder.record(&mut encoder, buffer.slice(..), 10).unwrap_err();
         assert!(matches!(error, Error::DeviceLost { .. }), "{error}");
 
         // While a result is on its way.

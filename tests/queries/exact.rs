@@ -41,10 +41,10 @@ fn check_casts<C: Cast + Moving + std::fmt::Debug>(make: impl Fn(&mut Numbers, &
             let best = expected.first().copied().unwrap_or(Hit::MISS);
             assert_eq!(bits(&[nearest.answers[i]]), bits(&[best]), "{what}");
             assert_eq!(any.answers[i], !expected.is_empty(), "{what}");
-            assert_eq!(bits(first.of(i)), bits(&expected[..expected.len().min(3)]), "{what}");
+            assert_eq!(bits(&first[i]), bits(&expected[..expected.len().min(3)]), "{what}");
             answered += expected.len();
             expected.sort_by_key(|hit| hit.index);
-            assert_eq!(bits(all.of(i)), bits(&expected), "{what}");
+            assert_eq!(bits(&all[i]), bits(&expected), "{what}");
         }
         assert_eq!(nearest.report.query_count, QUERIES as u64);
         assert_eq!(nearest.report.invalid_count, 0);
@@ -81,8 +81,8 @@ fn points_and_boxes_touch_what_pairs_would() {
         };
         for i in 0..QUERIES {
             let point = Aabb::new(points[i], points[i]);
-            assert_eq!(of_points.of(i), touching(&point), "{what}, {point:?}");
-            assert_eq!(of_regions.of(i), touching(&regions[i]), "{what}, {:?}", regions[i]);
+            assert_eq!(&of_points[i], touching(&point), "{what}, {point:?}");
+            assert_eq!(&of_regions[i], touching(&regions[i]), "{what}, {:?}", regions[i]);
         }
         asked += QUERIES;
     });
@@ -99,9 +99,9 @@ fn infinite_points_and_boxes_touch_what_pairs_would() {
     let lists = tree.overlaps(&asked).unwrap();
     for (i, region) in asked.iter().enumerate() {
         let expected: Vec<u32> = (0..4).filter(|&j| region.overlaps(&boxes[j as usize])).collect();
-        assert_eq!(lists.of(i), expected, "{region:?}");
+        assert_eq!(&lists[i], expected, "{region:?}");
     }
-    assert_eq!(tree.overlaps(&[[inf; 3]]).unwrap().of(0), [0, 1, 3]);
+    assert_eq!(&tree.overlaps(&[[inf; 3]]).unwrap()[0], [0, 1, 3]);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn spheres_touch_what_exact_arithmetic_says() {
         for (i, sphere) in spheres.iter().enumerate() {
             let touching = (0..).zip(boxes).filter(|(_, aabb)| oracle::touches(sphere, aabb));
             let expected: Vec<u32> = touching.map(|(i, _)| i).collect();
-            assert_eq!(lists.of(i), expected, "{what}, {sphere:?}");
+            assert_eq!(&lists[i], expected, "{what}, {sphere:?}");
             answered += expected.len();
         }
         asked += QUERIES;
@@ -135,7 +135,7 @@ fn the_nearest_boxes_are_those_that_exact_arithmetic_says() {
             for (i, query) in queries.iter().enumerate() {
                 let expected = oracle::near(query, boxes, |_| true);
                 let first = &expected[..expected.len().min(k)];
-                assert_eq!(near_bits(lists.of(i)), near_bits(first), "{what}, {k} of {query:?}");
+                assert_eq!(near_bits(&lists[i]), near_bits(first), "{what}, {k} of {query:?}");
                 answered += first.len();
             }
         }
@@ -165,7 +165,7 @@ fn queries_without_meaning_are_reported_and_answer_nothing() {
     assert_eq!((hits.answers[0].index, hits.answers[7].index), (0, 0));
     assert_eq!((hits.report.invalid_count, &hits.report.first_invalid[..]), (6, &[1, 2, 3, 4, 5, 6][..]));
     let all = tree.all_hits(&rays).unwrap();
-    assert_eq!((all.of(0).len(), all.of(3).len(), all.report.invalid_count), (3, 0, 6));
+    assert_eq!((all[0].len(), all[3].len(), all.report.invalid_count), (3, 0, 6));
     assert_eq!(tree.any_hits(&rays).unwrap().report.invalid_count, 6);
     let spheres = [Sphere { center: [0.0; 3], radius: -1.0 }, Sphere { center: [f32::NAN; 3], radius: 1.0 }];
     let touching = tree.overlaps(&spheres).unwrap();

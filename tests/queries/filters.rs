@@ -81,12 +81,12 @@ fn every_filter_decides_as_it_is_written_down() {
             let mut hits = oracle::hits(&rays[i], &boxes, among);
             assert_eq!(nearest.answers[i].index, hits.first().map_or(u32::MAX, |hit| hit.index), "seed {seed}");
             hits.sort_by_key(|hit| hit.index);
-            assert_eq!(all.of(i), hits, "seed {seed}");
+            assert_eq!(&all[i], hits, "seed {seed}");
             let expected = oracle::near(&points[i], &boxes, among);
-            assert_eq!(near.of(i), &expected[..expected.len().min(4)], "seed {seed}");
+            assert_eq!(&near[i], &expected[..expected.len().min(4)], "seed {seed}");
             let touch = |j: &u32| regions[i].overlaps(&boxes[*j as usize]) && among(*j as usize);
             let expected: Vec<u32> = (0..n as u32).filter(touch).collect();
-            assert_eq!(touching.of(i), expected, "seed {seed}");
+            assert_eq!(&touching[i], expected, "seed {seed}");
         }
         if seed % 4 > 0 {
             continue;
@@ -99,7 +99,7 @@ fn every_filter_decides_as_it_is_written_down() {
         assert_kept_of_round_casts(&tree, &casts, &spheres, &of_queries, kept);
         assert_kept_of_shapes(&tree, &spheres, &of_queries, kept);
         let all = tree.cpu.all_hits(&casts).unwrap();
-        let hits = all.rows().enumerate().flat_map(|(i, row)| row.iter().map(move |hit| kept(i, hit.index)));
+        let hits = all.iter().enumerate().flat_map(|(i, row)| row.iter().map(move |hit| kept(i, hit.index)));
         hits.for_each(|is_kept| counts[usize::from(is_kept)] += 1);
     }
     // Some answers are left out, and some kept.
@@ -167,13 +167,13 @@ fn assert_kept_by_cast<C: Cast>(tree: &Both, casts: &[C], filters: &QueryFilters
     let (nearest, any, all) =
         (tree.nearest_hits(batch).unwrap(), tree.any_hits(batch).unwrap(), tree.all_hits(batch).unwrap());
     for i in 0..casts.len() {
-        let mut expected = in_order.of(i).to_vec();
+        let mut expected = in_order[i].to_vec();
         expected.retain(|hit| kept(i, hit.index));
-        assert_eq!(first.of(i), &expected[..expected.len().min(3)]);
+        assert_eq!(&first[i], &expected[..expected.len().min(3)]);
         assert_eq!(nearest.answers[i], expected.first().copied().unwrap_or(Hit::MISS));
         assert_eq!(any.answers[i], !expected.is_empty());
         expected.sort_by_key(|hit| hit.index);
-        assert_eq!(all.of(i), expected);
+        assert_eq!(&all[i], expected);
     }
 }
 
@@ -187,9 +187,9 @@ fn assert_kept_by_shape<S: Shape>(
     let (without, with) =
         (tree.cpu.overlaps(shapes).unwrap(), tree.overlaps(Batch { queries: shapes, filters }).unwrap());
     for i in 0..shapes.len() {
-        let mut expected = without.of(i).to_vec();
+        let mut expected = without[i].to_vec();
         expected.retain(|&index| kept(i, index));
-        assert_eq!(with.of(i), expected);
+        assert_eq!(&with[i], expected);
     }
 }
 
@@ -219,9 +219,9 @@ fn groups_that_change_hold_at_once() {
     tree.build(&boxes).unwrap();
     let filters = QueryFilters { mask: vec![2], ..QueryFilters::default() };
     let asked = Batch { queries: &[[0.5; 3]][..], filters: &filters };
-    assert_eq!(tree.overlaps(asked).unwrap().of(0), [1]);
+    assert_eq!(&tree.overlaps(asked).unwrap()[0], [1]);
     tree.change_filters(0, Attribute::Group(&[2])).unwrap();
-    assert_eq!(tree.overlaps(asked).unwrap().of(0), [0, 1]);
+    assert_eq!(&tree.overlaps(asked).unwrap()[0], [0, 1]);
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn filters_that_do_not_fit_are_refused_and_say_so() {
     tree.build(&boxes).unwrap();
     let refused = tree.set_filters(Filters { group: vec![1], ..Filters::default() }).unwrap_err();
     assert_eq!(refused, Error::FilterLength { list: "group", length: 1, box_count: 2 });
-    assert_eq!(tree.overlaps(&[[0.5; 3]]).unwrap().of(0), [0, 1]);
+    assert_eq!(&tree.overlaps(&[[0.5; 3]]).unwrap()[0], [0, 1]);
     // Lists of pairs are of boxes, and no query is one.
     tree.set_filters(Filters { exclude: vec![Pair::new(0, 1)], ..Filters::default() }).unwrap();
     tree.build(&boxes).unwrap();

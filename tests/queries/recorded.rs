@@ -118,7 +118,7 @@ fn assert_marked(status: &[u32], header: &QueryHeader, report: &QueryReport) {
 /// Checks rows of `k` answers against lists, bit for bit; behind the last, there is `none`.
 fn assert_rows<T: Pod>(found: &Rows, expected: &Lists<T>, k: usize, none: [u32; 2]) {
     let rows: Vec<[u32; 2]> = found.answers.read();
-    for (i, row) in expected.rows().enumerate() {
+    for (i, row) in expected.iter().enumerate() {
         let row: &[[u32; 2]] = bytemuck::cast_slice(row);
         let (there, behind) = rows[i * k..(i + 1) * k].split_at(row.len());
         assert_eq!(there, row, "query {i}");
@@ -134,7 +134,7 @@ fn assert_lists<T: Pod>(found: &Listed, expected: &Lists<T>, answer: impl Fn(usi
     assert_eq!([header.count, header.count_high, header.overflow, header.written], [count, 0, 0, count]);
     assert_eq!(found.offsets.read::<u64>(), expected.offsets);
     let pairs: Vec<[u32; 2]> = expected
-        .rows()
+        .iter()
         .enumerate()
         .flat_map(|(i, row)| row.iter().map(move |a| (i, a)))
         .map(|(i, a)| answer(i, a))
@@ -387,7 +387,7 @@ fn convex_shapes_in_buffers_touch_what_those_of_the_host_touch() {
             let near = tree.overlaps(Batch { queries: &own, filters: &of_queries }).unwrap();
             let mut rows: Vec<Vec<u32>> = vec![Vec::new(); n];
             for i in (0..n).filter(has_meaning) {
-                rows[i] = inside.of(i).iter().copied().filter(|id| near.of(i).contains(id)).collect();
+                rows[i] = inside[i].iter().copied().filter(|id| near[i].contains(id)).collect();
             }
             let offsets: Vec<u64> = std::iter::once(0)
                 .chain(rows.iter().scan(0, |sum, row| {
@@ -474,7 +474,7 @@ fn queries_that_are_made_of_others_share_their_memory_within_an_encoder() {
 /// Returns query and index of each answer.
 fn in_one_list<T>(lists: &Lists<T>, index: impl Fn(&T) -> u32) -> Vec<[u32; 2]> {
     let index = &index;
-    lists.rows().enumerate().flat_map(|(i, row)| row.iter().map(move |answer| [i as u32, index(answer)])).collect()
+    lists.iter().enumerate().flat_map(|(i, row)| row.iter().map(move |answer| [i as u32, index(answer)])).collect()
 }
 
 #[test]
@@ -511,7 +511,7 @@ fn lists_of_many_queries_are_those_of_the_cpu() {
         assert!(tree.overlaps(&shapes).unwrap() == on_cpu.overlaps(&shapes).unwrap());
         let found = tree.overlaps(&spheres).unwrap();
         assert!(found == on_cpu.overlaps(&spheres).unwrap());
-        assert!(found.rows().any(|row| row.len() > 32) && found.rows().any(|row| row.len() < 32));
+        assert!(found.iter().any(|row| row.len() > 32) && found.iter().any(|row| row.len() < 32));
     }
 }
 

@@ -118,7 +118,7 @@ fn check_capsules(box_count: usize, cast_count: usize) {
     let hits = tree.all_hits(&capsules).unwrap();
     let mut counts = [[0, 0]; 3];
     for (i, cast) in capsules.iter().enumerate() {
-        let found: Vec<(u32, f32)> = hits.of(i).iter().map(|hit| (hit.index, hit.t)).collect();
+        let found: Vec<(u32, f32)> = hits[i].iter().map(|hit| (hit.index, hit.t)).collect();
         let length = (0..3).map(|k| f64::from(cast.to[k] - cast.from[k]).powi(2)).sum::<f64>().sqrt();
         let slack = if i % 3 == 2 { 0.5 * length } else { 0.0 };
         let own = check_capsule(cast, &boxes, &found, slack);
@@ -201,7 +201,7 @@ fn what_moves_and_has_no_meaning_hits_nothing() {
     ];
     let found = tree.all_hits(&casts).unwrap();
     assert_eq!((found.report.invalid_count, &found.report.first_invalid[..]), (6, &[0, 1, 2, 3, 4, 5][..]));
-    assert!((0..6).all(|i| found.of(i).is_empty()) && !found.of(6).is_empty());
+    assert!((0..6).all(|i| found[i].is_empty()) && !found[6].is_empty());
     // All but the one that is invalid itself.
-    assert_eq!(found.of(7).len(), 299);
+    assert_eq!(found[7].len(), 299);
 }

@@ -82,7 +82,7 @@ fn check_oriented_boxes((box_count, query_count): (usize, usize)) {
     let turned = turned_boxes(query_count);
     let lists = tree.overlaps(&turned).unwrap();
     let (mut touching, mut apart) = (0, 0);
-    for (turned, found) in turned.iter().zip(lists.rows()) {
+    for (turned, found) in turned.iter().zip(lists.iter()) {
         for (j, aabb) in (0..).zip(&boxes).filter(|(_, aabb)| aabb.is_valid()) {
             let (gap, _) = gap(turned, aabb);
             let is_found = found.contains(&j);
@@ -112,7 +112,7 @@ fn no_box_is_missed_that_an_oriented_box_touches_but_for_a_rounding() {
     tree.build(&boxes).unwrap();
     let lists = tree.overlaps(&turned).unwrap();
     let (mut touching, mut apart) = (0, 0);
-    for (i, (turned, found)) in (0..).zip(turned.iter().zip(lists.rows())) {
+    for (i, (turned, found)) in (0..).zip(turned.iter().zip(lists.iter())) {
         let aabb = &boxes[i as usize];
         if oracle::share_a_point(HalfSpace::of_turned(turned), aabb) {
             assert!(found.contains(&i), "{aabb:?} is missed by {turned:?}");
@@ -160,7 +160,7 @@ fn check_capsules((box_count, query_count): (usize, usize)) {
         .collect();
     let lists = tree.overlaps(&capsules).unwrap();
     let (mut touching, mut too_many) = (0, 0);
-    for (capsule, found) in capsules.iter().zip(lists.rows()) {
+    for (capsule, found) in capsules.iter().zip(lists.iter()) {
         let radius = f64::from(capsule.radius);
         for (j, aabb) in (0..).zip(&boxes).filter(|(_, aabb)| aabb.is_valid()) {
             let distance = distance(capsule, aabb);
@@ -213,7 +213,7 @@ fn no_box_is_missed_that_a_capsule_only_just_touches() {
     let mut tree = Both::new();
     tree.build(&boxes).unwrap();
     let (mut touching, mut just_touching) = (0, 0);
-    for (capsule, found) in capsules.iter().zip(tree.overlaps(&capsules).unwrap().rows()) {
+    for (capsule, found) in capsules.iter().zip(tree.overlaps(&capsules).unwrap().iter()) {
         for (j, aabb) in (0..).zip(&boxes) {
             let (touches, only_just) = touches_whole(capsule, aabb);
             assert!(!touches || found.contains(&j), "{aabb:?} is missed by {capsule:?}");
@@ -267,7 +267,7 @@ fn of_what_a_camera_sees_few_boxes_are_too_many() {
         let shapes: Vec<Convex> = rows.iter().map(|half_spaces| Convex { half_spaces }).collect();
         let lists = tree.overlaps(&shapes).unwrap();
         let (mut answers, mut too_many) = (0, 0);
-        for (rows, found) in rows.iter().zip(lists.rows()) {
+        for (rows, found) in rows.iter().zip(lists.iter()) {
             for &j in found {
                 answers += 1;
                 let half_spaces = rows.iter().map(HalfSpace::of_row).collect();
@@ -300,7 +300,7 @@ fn check_convex_shapes((box_count, query_count): (usize, usize)) {
         .collect();
     let shapes: Vec<Convex> = rows.iter().map(|half_spaces| Convex { half_spaces }).collect();
     let lists = tree.overlaps(&shapes).unwrap();
-    for (rows, found) in rows.iter().zip(lists.rows()) {
+    for (rows, found) in rows.iter().zip(lists.iter()) {
         let touches = |aabb: &Aabb| aabb.is_valid() && rows.iter().all(|row| oracle::reaches_into(row, aabb));
         let expected: Vec<u32> = (0..).zip(&boxes).filter(|(_, aabb)| touches(aabb)).map(|(i, _)| i).collect();
         assert_eq!(found, expected, "{rows:?}");
@@ -325,7 +325,7 @@ fn shapes_without_meaning_are_reported() {
     ];
     let lists = tree.overlaps(&turned).unwrap();
     assert_eq!(lists.report.first_invalid, [1, 2, 3, 4]);
-    assert!(!lists.of(0).is_empty() && lists.of(5).len() >= lists.of(0).len());
+    assert!(!lists[0].is_empty() && lists[5].len() >= lists[0].len());
     let capsules =
         [Capsule { from: [0.0; 3], to: [nan; 3], radius: 1.0 }, Capsule { from: [0.0; 3], to: [0.0; 3], radius: -1.0 }];
     assert_eq!(tree.overlaps(&capsules).unwrap().report.invalid_count, 2);
@@ -343,7 +343,7 @@ fn enormous_shapes_miss_nothing() {
         OrientedBox { center: [3e38, 0.0, 0.0], half: [f32::MAX; 3], axes },
         OrientedBox { center: [0.0; 3], half: [1e30; 3], axes: axes.map(|axis| axis.map(|x| x * 1e-30)) },
     ];
-    assert!(tree.overlaps(&turned).unwrap().rows().all(|row| row.len() == all));
+    assert!(tree.overlaps(&turned).unwrap().iter().all(|row| row.len() == all));
     let capsule = Capsule { from: [-3e38; 3], to: [3e38; 3], radius: f32::MAX };
-    assert_eq!(tree.overlaps(&[capsule]).unwrap().of(0).len(), all);
+    assert_eq!(tree.overlaps(&[capsule]).unwrap()[0].len(), all);
 }

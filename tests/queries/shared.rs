@@ -2,7 +2,7 @@
 
 use broadsweep::{
     Aabb, Attribute, Batch, BroadPhase, Error, Filters, Gpu, GpuAttribute, HalfSpace, Lists, Options, Pair,
-    QueryFilters, Tree, cpu,
+    QueryFilters, Recorder, Tree, cpu,
 };
 
 use super::both::{GPU, bytes_of};
@@ -299,7 +299,11 @@ fn filters_of_its_own_leave_the_broad_phase_as_it_is() {
 
 #[test]
 fn values_of_the_device_are_shared_too() {
-    let Scene { boxes, mut filters, asked, mut broad_phase, mut tree } = Scene::new(4);
+    let Scene { boxes, mut filters, asked, mut tree, .. } = Scene::new(4);
+    let mut recorder = Recorder::new(&GPU, Options::default()).unwrap();
+    recorder.set_filters(filters.clone()).unwrap();
+    tree.share_filters(&mut recorder, BOXES).unwrap();
+    tree.build(&boxes).unwrap();
 
     let (groups, margins) = (vec![3_u32; 100], vec![0.75_f32; 100]);
     let buffer = |words: &[u8]| {
@@ -314,18 +318,18 @@ fn values_of_the_device_are_shared_too() {
     };
     let (given, given_margins) = (buffer(bytemuck::cast_slice(&groups)), buffer(bytemuck::cast_slice(&margins)));
     let mut encoder = GPU.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    broad_phase.record_filters(&mut encoder, 50..150, GpuAttribute::Group(given.slice(..))).unwrap();
+    recorder.record_filters(&mut encoder, 50..150, GpuAttribute::Group(given.slice(..))).unwrap();
     GPU.queue().submit([encoder.finish()]);
     assert_eq!(asked.of(&mut tree).unwrap_err(), Error::FiltersChanged);
-    tree.share_filters(&mut broad_phase, BOXES).unwrap();
+    tree.share_filters(&mut recorder, BOXES).unwrap();
     filters.group[50..150].copy_from_slice(&groups);
     assert_eq!(asked.of(&mut tree).unwrap(), asked.expected(&boxes, &filters));
 
     // Margins are those of another tree.
     let mut encoder = GPU.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    broad_phase.record_filters(&mut encoder, 0..100, GpuAttribute::Margin(given_margins.slice(..))).unwrap();
+    recorder.record_filters(&mut encoder, 0..100, GpuAttribute::Margin(given_margins.slice(..))).unwrap();
     GPU.queue().submit([encoder.finish()]);
-    tree.share_filters(&mut broad_phase, BOXES).unwrap();
+    tree.share_filters(&mut recorder, BOXES).unwrap();
     assert!(matches!(tree.refit(&boxes), Err(Error::OtherTree { built: 0, .. })));
     tree.build(&boxes).unwrap();
     filters.margin[..100].copy_from_slice(&margins);
@@ -334,12 +338,12 @@ fn values_of_the_device_are_shared_too() {
     // The host does not know them: the tree cannot have them for itself, nor another device.
     assert!(matches!(tree.change_filters(0, Attribute::Mask(&[0])), Err(Error::BadFilter { list: "group", .. })));
     let mut elsewhere = Tree::new(&Gpu::headless().unwrap()).unwrap();
-    let refused = elsewhere.share_filters(&mut broad_phase, BOXES);
+    let refused = elsewhere.share_filters(&mut recorder, BOXES);
     assert!(matches!(refused, Err(Error::BadFilter { list: "group", .. })), "{refused:?}");
     // Worlds are places among the leaves.
     let mut encoder = GPU.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    broad_phase.record_filters(&mut encoder, 0..100, GpuAttribute::World(given.slice(..))).unwrap();
-    let refused = tree.share_filters(&mut broad_phase, BOXES);
+    recorder.record_filters(&mut encoder, 0..100, GpuAttribute::World(given.slice(..))).unwrap();
+    let refused = tree.share_filters(&mut recorder, BOXES);
     assert!(matches!(refused, Err(Error::BadFilter { list: "world", .. })), "{refused:?}");
 }
 

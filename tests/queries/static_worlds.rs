@@ -2,7 +2,7 @@
 
 use broadsweep::{
     Aabb, BroadPhase, Error, GpuBatch, GpuEvents, GpuIdentity, GpuPairs, Options, Pair, PairArguments, PairHeader,
-    PairOrder, Sphere, Step, Tree,
+    PairOrder, Recorder, Sphere, Step, Tree,
 };
 use laboratory::scenes::Kind;
 
@@ -205,7 +205,7 @@ fn overlaps_are_pairs_in_canonical_order_with_arguments_to_draw_them() {
     GPU.queue().submit([encoder.finish()]);
     let expected = tree.overlaps(&spheres[..]).unwrap();
     let pairs: Vec<Pair> =
-        (0..50).flat_map(|query| expected.of(query).iter().map(move |&b| Pair { a: query as u32, b })).collect();
+        (0..50).flat_map(|query| expected[query].iter().map(move |&b| Pair { a: query as u32, b })).collect();
     assert!(!pairs.is_empty() && list.read() == pairs);
 }
 
@@ -216,9 +216,9 @@ fn movers_among_themselves_and_with_the_static_world_are_the_pairs_of_one_search
     let mut tree = Tree::new(&GPU).unwrap();
     tree.build(&statics).unwrap();
     let options = Options { order: PairOrder::Canonical, ..Options::default() };
-    let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
+    let mut recorder = Recorder::new(&GPU, options).unwrap();
     let (mut encoder, buffer) = (encoder(), upload(&movers));
-    let among = broad_phase.record_events(&mut encoder, buffer.slice(..), 400, GpuIdentity::Index).unwrap();
+    let among = recorder.record_events(&mut encoder, buffer.slice(..), 400, GpuIdentity::Index).unwrap();
     let batch = GpuBatch::<Aabb>::new(buffer.slice(..), 400);
     let with = tree.record_overlap_events(&mut encoder, batch, CAPACITY, GpuIdentity::Index).unwrap();
     let [among, with] = [&among, &with].map(|events| List::of(&mut encoder, &events.created));

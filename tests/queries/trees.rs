@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use broadsweep::internals::brute_queries;
 use broadsweep::{
-    Aabb, Answers, Batch, BoxCast, Convex, Error, Filters, Gpu, Hit, Lists, NearestQuery, OrientedBox, QueryFilters,
-    QueryLoad, Question, Ray, Sphere, Tree, TreeReport, cpu, wgpu,
+    Aabb, Answers, AnyTree, Batch, BoxCast, Convex, Error, Filters, Gpu, Hit, Lists, NearestQuery, OrientedBox,
+    QueryEngine, QueryFilters, QueryLoad, Question, Ray, Sphere, Tree, TreeReport, cpu, wgpu,
 };
 use laboratory::scenes::Kind;
 use laboratory::scenes::queries::{RayKind, beams, cubes, points};
@@ -39,15 +39,15 @@ fn assert_exact(found: &All, boxes: &[Aabb], count: usize, what: &str) {
         let mut expected = oracle::hits(ray, boxes, |_| true);
         assert_eq!(found.nearest.answers[i], expected.first().copied().unwrap_or(Hit::MISS), "{what}, {ray:?}");
         expected.sort_by_key(|hit| hit.index);
-        assert_eq!(found.all.of(i), expected, "{what}, {ray:?}");
+        assert_eq!(&found.all[i], expected, "{what}, {ray:?}");
     }
     for (i, query) in points(count, 7, boxes).iter().enumerate() {
         let expected = oracle::near(query, boxes, |_| true);
-        assert_eq!(found.near.of(i), &expected[..expected.len().min(3)], "{what}, {query:?}");
+        assert_eq!(&found.near[i], &expected[..expected.len().min(3)], "{what}, {query:?}");
     }
     for (i, cube) in cubes(count, 7, boxes, 20.0).iter().enumerate() {
         let expected: Vec<u32> = (0..).zip(boxes).filter(|(_, aabb)| cube.overlaps(aabb)).map(|(i, _)| i).collect();
-        assert_eq!(found.touching.of(i), expected, "{what}, {cube:?}");
+        assert_eq!(&found.touching[i], expected, "{what}, {cube:?}");
     }
 }
 
@@ -186,10 +186,10 @@ fn any_number_of_threads_and_any_order_of_queries_answer_the_same() {
             };
         }
         assert_eq!(alone!(nearest_hits(&rays[i..=i])).answers, [nearest.answers[i]]);
-        assert_eq!(alone!(all_hits(&rays[i..=i])).answers, all.of(i));
-        assert_eq!(alone!(overlaps(&cubes[i..=i])).answers, touching.of(i));
+        assert_eq!(alone!(all_hits(&rays[i..=i])).answers, &all[i]);
+        assert_eq!(alone!(overlaps(&cubes[i..=i])).answers, &touching[i]);
         for (k, near) in &near {
-            assert_eq!(alone!(nearest(&points[i..=i], *k)).answers, near.of(i));
+            assert_eq!(alone!(nearest(&points[i..=i], *k)).answers, &near[i]);
         }
     }
 }
@@ -240,7 +240,7 @@ fn points_that_go_through_the_tree_together_find_what_each_finds_alone() {
                 for (i, query) in points.iter().enumerate() {
                     let says = QueryFilters { world: vec![says.world[i]], ..QueryFilters::default() };
                     let alone = tree.nearest(Batch { queries: &[*query][..], filters: &says }, k).unwrap();
-                    assert_eq!(together.of(i), alone.answers, "{k}: {query:?}");
+                    assert_eq!(&together[i], alone.answers, "{k}: {query:?}");
                 }
             }
         }
@@ -412,7 +412,7 @@ fn real_scenes_answer_exactly() {
         let cubes = cubes(5, 7, &boxes, 40.0);
         let ball = |cube: &Aabb| Sphere { center: cube.min, radius: cube.max[0] - cube.min[0] };
         let balls: Vec<Sphere> = cubes.iter().map(ball).collect();
-        for (ball, found) in balls.iter().zip(tree.overlaps(&balls).unwrap().rows()) {
+        for (ball, found) in balls.iter().zip(tree.overlaps(&balls).unwrap().iter()) {
             let touching = (0..).zip(&boxes).filter(|(_, aabb)| oracle::touches(ball, aabb));
             assert!(touching.map(|(i, _)| i).eq(found.iter().copied()), "{name}, {ball:?}");
         }
@@ -574,11 +574,11 @@ fn a_long_list_comes_in_windows_and_a_long_row_in_parts() {
     let mut tree = Both::new();
     tree.build(&boxes).unwrap();
     let lists = tree.overlaps(&[[0.5; 3]; 290]).unwrap();
-    assert!(lists.rows().all(|row| row.iter().copied().eq(0..30_000)));
+    assert!(lists.iter().all(|row| row.iter().copied().eq(0..30_000)));
     let hits = tree.all_hits(&[Ray::new([-1.0, 0.5, 0.5], [1.0, 0.0, 0.0]); 3]).unwrap();
-    assert!(hits.rows().all(|row| row.iter().map(|hit| (hit.index, hit.t)).eq((0..30_000).map(|i| (i, 1.0)))));
+    assert!(hits.iter().all(|row| row.iter().map(|hit| (hit.index, hit.t)).eq((0..30_000).map(|i| (i, 1.0)))));
     let near = tree.nearest(&[NearestQuery::new([2.0; 3])], 300).unwrap();
-    assert!(near.of(0).iter().map(|near| (near.index, near.squared_distance)).eq((0..300).map(|i| (i, 3.0))));
+    assert!(near[0].iter().map(|near| (near.index, near.squared_distance)).eq((0..300).map(|i| (i, 3.0))));
 }
 
 #[test]
@@ -624,10 +624,10 @@ fn the_gpu_refuses_shapes_of_too_many_half_spaces() {
     tree.build(&[Aabb::new([0.0; 3], [1.0; 3])]).unwrap();
     let parts = [[1.0, 0.0, 0.0, 2.0]; Convex::MOST_ON_GPU + 1];
     let shapes = [Convex { half_spaces: &parts[1..] }, Convex { half_spaces: &parts }];
-    assert_eq!(tree.overlaps(&shapes[..1]).unwrap().of(0), [0]);
+    assert_eq!(&tree.overlaps(&shapes[..1]).unwrap()[0], [0]);
     let refused = tree.gpu.get_mut().overlaps(&shapes).unwrap_err();
     assert_eq!(refused, Error::TooManyHalfSpaces { index: 1, count: 65, most: 64 });
-    assert_eq!(tree.cpu.overlaps(&shapes).unwrap().of(1), [0]);
+    assert_eq!(&tree.cpu.overlaps(&shapes).unwrap()[1], [0]);
 }
 
 #[test]
@@ -666,7 +666,7 @@ fn radii_that_are_larger_than_any_usual_number_are_compared() {
     tree.build(&boxes).unwrap();
     for (radius, expected) in [(1.2e18, &[1][..]), (2.1e18, &[1]), (2.3e18, &[0, 1]), (1e19, &[0, 1])] {
         let center = [-1.1e18, 0.0, 0.0];
-        assert_eq!(tree.overlaps(&[Sphere { center, radius }]).unwrap().of(0), expected, "{radius}");
+        assert_eq!(&tree.overlaps(&[Sphere { center, radius }]).unwrap()[0], expected, "{radius}");
         let near = tree.nearest(&[NearestQuery { point: center, radius }], 5).unwrap();
         assert_eq!(near.answers.len(), expected.len(), "{radius}");
     }
@@ -705,9 +705,9 @@ fn first_answers_of_any_number_come_in_order() {
             let first = tree.first_hits(&rays, k).unwrap();
             assert!(near.answers.len() == asked.len() * k.min(boxes.len()), "scene {number}: {k}");
             assert!(
-                near.rows().all(|row| row.windows(2).all(|pair| pair[0].squared_distance <= pair[1].squared_distance))
+                near.iter().all(|row| row.windows(2).all(|pair| pair[0].squared_distance <= pair[1].squared_distance))
             );
-            assert!(first.rows().all(|row| row.windows(2).all(|pair| pair[0].t <= pair[1].t)), "scene {number}: {k}");
+            assert!(first.iter().all(|row| row.windows(2).all(|pair| pair[0].t <= pair[1].t)), "scene {number}: {k}");
         }
     }
 }
@@ -749,7 +749,7 @@ fn a_query_that_looks_at_many_nodes_and_no_leaf_misses_nothing() {
     let mut tree = Both::new();
     tree.build(&boxes).unwrap();
     let found = tree.overlaps(&[Convex { half_spaces: &parts }; 9]).unwrap();
-    assert!(found.rows().all(|row| row == [32 * 32 * 32 * 8]));
+    assert!(found.iter().all(|row| row == [32 * 32 * 32 * 8]));
 }
 
 #[test]
@@ -911,10 +911,31 @@ fn boxes_that_are_all_equally_near_come_by_index() {
     tree.build(&boxes).unwrap();
     for k in [1, 64, 100] {
         let found = tree.nearest(batch, k).unwrap();
-        for (j, row) in found.rows().enumerate() {
+        for (j, row) in found.iter().enumerate() {
             let own = (0..).zip(&boxes).map(|(i, _)| i).filter(|&i| part(i as usize) == j % 8).take(k);
             assert_eq!(row.iter().map(|near| near.index).collect::<Vec<u32>>(), own.collect::<Vec<u32>>(), "{k}, {j}");
             assert!(row.iter().all(|near| near.squared_distance == square as f32));
         }
+    }
+}
+
+#[test]
+fn a_tree_that_is_chosen_at_run_time_answers_as_its_own_type_does() {
+    let boxes = Kind::Uniform.generate(300, 1);
+    let rays = RayKind::Incoherent.generate(40, 1, &boxes);
+    let mut own = cpu::Tree::new();
+    own.build(&boxes).unwrap();
+    let expected = (own.nearest_hits(&rays).unwrap(), own.overlaps(&boxes).unwrap());
+    for mut tree in [AnyTree::from(Tree::new(&GPU).unwrap()), cpu::Tree::new().into()] {
+        tree.build(&boxes).unwrap();
+        assert_eq!((tree.nearest_hits(&rays).unwrap(), tree.overlaps(&boxes).unwrap()), expected);
+        let (hits, touching) = &expected;
+        assert_eq!(hits.into_iter().len(), 40);
+        assert_eq!((touching.len(), touching.iter().len(), touching.is_empty()), (300, 300, false));
+        // Each box touches itself.
+        assert!(touching.into_iter().enumerate().all(|(i, list)| list.contains(&(i as u32)) && list == &touching[i]));
+        assert_eq!(hits[3].index, hits.answers[3].index);
+        tree.set_filters(Filters { group: vec![0; 300], mask: vec![0; 300], ..Filters::default() }).unwrap();
+        assert_eq!(tree.filters().group.len(), 300);
     }
 }

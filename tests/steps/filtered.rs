@@ -1,17 +1,17 @@
 //! Recorded steps whose filters change, on the host or on the device.
 
-use broadsweep::{Aabb, Attribute, BroadPhase, Filters, GpuAttribute, GpuCount, HalfSpace, Options, cpu};
+use broadsweep::{Aabb, Attribute, Filters, GpuAttribute, GpuCount, HalfSpace, Options, Recorder, cpu};
 use laboratory::scenes::Motion;
 
-use crate::common::{CANONICAL, broad_phase};
+use crate::common::{CANONICAL, recorder};
 use crate::oracle::{Frame, Oracle};
 use crate::recorded::{Left, Uploaded, canonical, encoder, run, upload};
 
 const N: usize = 3000;
 
 /// Makes an engine of its own with these filters, and room for the pairs of all steps.
-fn engine(filters: &Filters) -> BroadPhase {
-    let mut engine = BroadPhase::new(broad_phase(CANONICAL).gpu(), CANONICAL).unwrap();
+fn engine(filters: &Filters) -> Recorder {
+    let mut engine = recorder(CANONICAL);
     engine.set_filters(filters.clone()).unwrap();
     engine.reserve(N, 60_000).unwrap();
     engine
@@ -133,7 +133,7 @@ fn worlds_half_spaces_and_pairs_of_the_device_are_those_of_the_steps_behind_them
 #[test]
 fn filters_that_change_are_those_of_a_step_whose_engine_went_on_before_it_was_submitted() {
     let boxes = Motion::Still.boxes(N, 0.9, 1, 0);
-    let goes_on: [fn(&mut BroadPhase, &[Aabb]); 4] = [
+    let goes_on: [fn(&mut Recorder, &[Aabb]); 4] = [
         |_, _| {},
         |engine, _| engine.forget_steps(),
         |engine, _| engine.set_options(Options { memory_budget: Some(1 << 30), ..CANONICAL }).unwrap(),

@@ -4,7 +4,7 @@ use broadsweep::internals::steps::begin_epochs_from;
 use broadsweep::{BroadPhase, Engine, Error, Options, StepWork, cpu};
 use laboratory::scenes::Motion;
 
-use crate::common::{CANONICAL, GPU};
+use crate::common::{CANONICAL, GPU, recorder};
 use crate::oracle::{Frame, Oracle};
 use crate::recorded::record;
 
@@ -57,9 +57,10 @@ fn a_margin_changes_nothing_on_a_gpu() {
     let mut engine = BroadPhase::new(&GPU, CANONICAL).unwrap();
     for margin in [None, Some(0.4), Some(30.0)] {
         assert_eq!(found(&mut engine, margin), [0, 0], "{margin:?}: steps are searches");
+        let mut recorder = recorder(Options { step_margin: margin, ..CANONICAL });
         let mut oracle = Oracle::default();
         for number in 0..3 {
-            let events = record(&mut engine, &frame(number)).unwrap();
+            let events = record(&mut recorder, &frame(number)).unwrap();
             oracle.check(&frame(number), &events, &format!("recorded step {number}, {margin:?}"));
         }
     }

@@ -5,10 +5,10 @@ use std::ops::Range;
 use broadsweep::internals::steps::begin_epochs_from;
 use broadsweep::{
     Aabb, Attribute, BroadPhase, CellSize, Engine, Error, Events, Filters, GroupRule, HalfSpace, Options, Pair,
-    PairOrder, Step, SweepAxis, cpu,
+    PairOrder, Recorder, Step, SweepAxis, cpu,
 };
 
-use crate::common::{Random, broad_phase};
+use crate::common::{Random, broad_phase, recorder};
 use crate::oracle::{Frame, Oracle};
 use crate::recorded::record;
 
@@ -293,7 +293,7 @@ impl Sequence {
     }
 
     /// Changes the options of an engine, of which `base` are the first ones. A list in canonical order stays so: not all calls take another.
-    fn change_options(&mut self, engine: &mut impl Engine, base: &Options) -> bool {
+    fn change_options(&mut self, engine: &mut impl Stepped, base: &Options) -> bool {
         if self.options_every == 0 || self.random.below(self.options_every) > 0 {
             return false;
         }
@@ -315,7 +315,7 @@ impl Sequence {
     }
 
     /// Tells an engine of the filters.
-    fn tell(&self, engine: &mut impl Engine, is_refiltered: bool) {
+    fn tell(&self, engine: &mut impl Stepped, is_refiltered: bool) {
         let filters = &self.frame.filters;
         if is_refiltered {
             engine.set_filters(filters.clone()).unwrap();
@@ -350,8 +350,9 @@ pub struct Seen {
     pub other_options: u64,
 }
 
-fn run(engine: &mut impl Engine, seeds: Range<u64>, draw: Draw) -> Seen {
-    run_with(engine, seeds, 0, draw, |engine, _, step| engine.find_events(step).cloned())
+fn run(engine: &mut (impl Engine + Stepped), seeds: Range<u64>, draw: Draw) -> Seen {
+    let base = *engine.options();
+    run_with(engine, base, seeds, 0, draw, |engine, _, step| engine.find_events(step).cloned())
 }
 
 /// Lists the boxes that are not those of the last step, and some others, some of them twice; of the boxes beyond those of the last
@@ -371,15 +372,44 @@ pub fn moved_since(last: &[Aabb], boxes: &[Aabb], random: &mut Random) -> Vec<u3
     moved
 }
 
-pub fn run_with<E: Engine>(
+/// The changes of a sequence, for engines and recorders.
+pub trait Stepped {
+    fn set_options(&mut self, options: Options) -> Result<(), Error>;
+    fn set_filters(&mut self, filters: Filters) -> Result<(), Error>;
+    fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error>;
+    fn forget_steps(&mut self);
+}
+
+macro_rules! stepped {
+    ($($engine:ty),*) => {$(
+        impl Stepped for $engine {
+            fn set_options(&mut self, options: Options) -> Result<(), Error> {
+                self.set_options(options)
+            }
+            fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
+                self.set_filters(filters)
+            }
+            fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
+                self.change_filters(first, values)
+            }
+            fn forget_steps(&mut self) {
+                self.forget_steps();
+            }
+        }
+    )*};
+}
+
+stepped!(BroadPhase, Recorder, cpu::BroadPhase);
+
+pub fn run_with<E: Stepped>(
     engine: &mut E,
+    base: Options,
     seeds: Range<u64>,
     least: usize,
     draw: Draw,
     mut find: impl FnMut(&mut E, &Frame, Step) -> Result<Events, Error>,
 ) -> Seen {
     let mut seen = Seen::default();
-    let base = *engine.options();
     for seed in seeds {
         engine.forget_steps();
         engine.set_options(base).unwrap();
@@ -460,11 +490,11 @@ mod at_length {
             run(&mut *broad_phase(options), seeds, Drawn::any);
         }
         let few = Options { order: PairOrder::Canonical, ..Options::default() };
-        run_with(&mut *broad_phase(few), 2700..2900, 0, Drawn::any, |engine, frame, _| record(engine, frame));
+        run_with(&mut recorder(few), few, 2700..2900, 0, Drawn::any, |engine, frame, _| record(engine, frame));
         let swept = Options { all_pairs_up_to: Some(0), ..few };
-        run_with(&mut *broad_phase(swept), 2900..3000, 300, Drawn::any, |engine, frame, _| record(engine, frame));
+        run_with(&mut recorder(swept), swept, 2900..3000, 300, Drawn::any, |engine, frame, _| record(engine, frame));
         let find = |engine: &mut BroadPhase, _: &Frame, step: Step| engine.find_events(step).cloned();
-        run_with(&mut *broad_phase(swept), 3000..3050, 300, Drawn::any, find);
+        run_with(&mut *broad_phase(swept), swept, 3000..3050, 300, Drawn::any, find);
     }
 }
 
@@ -473,9 +503,9 @@ fn sequences_that_are_recorded_have_the_right_events() {
     let few = Options { order: PairOrder::Canonical, ..Options::default() };
     let swept = Options { all_pairs_up_to: Some(0), ..few };
     for (options, seeds, least) in [(few, 0..12, 0), (swept, 320..326, 300)] {
-        let mut engine = broad_phase(options);
+        let mut engine = recorder(options);
         engine.reserve(400, 100_000).unwrap();
-        let seen = run_with(&mut *engine, seeds, least, Drawn::few, |engine, frame, _| record(engine, frame));
+        let seen = run_with(&mut engine, options, seeds, least, Drawn::few, |engine, frame, _| record(engine, frame));
         assert!(seen.created.min(seen.lost).min(seen.persisting) > 100, "{seen:?}");
     }
 }

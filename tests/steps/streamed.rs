@@ -9,7 +9,7 @@ use laboratory::scenes::Motion;
 
 use crate::common::{CANONICAL, GPU, Random, broad_phase, least_budget};
 use crate::oracle::{Frame, Oracle};
-use crate::sequences::{Draw, Drawn, run_with};
+use crate::sequences::{Draw, Drawn, Stepped, run_with};
 
 /// What the pieces of a step have together, sorted, and how many pieces there were.
 fn streamed<'a>(engine: &mut impl Engine, step: impl Into<Step<'a>>) -> Result<(Events, usize), Error> {
@@ -50,16 +50,16 @@ fn streamed<'a>(engine: &mut impl Engine, step: impl Into<Step<'a>>) -> Result<(
 }
 
 /// Compares streams with searches from nothing, and what they say of persisting pairs with what the CPU engine finds.
-fn check(engine: &mut impl Engine, seeds: std::ops::Range<u64>, draw: Draw) {
+fn check(engine: &mut (impl Engine + Stepped), seeds: std::ops::Range<u64>, draw: Draw) {
     let mut number = 0;
-    let seen = run_with(engine, seeds.clone(), 0, draw, |engine, _, step| {
+    let base = *engine.options();
+    let seen = run_with(engine, base, seeds.clone(), 0, draw, |engine, _, step| {
         number += 1;
         let step = if number % 3 == 0 { step.counts_first() } else { step };
         streamed(engine, step).map(|(events, _)| events)
     });
-    let mut own = cpu::BroadPhase::new(Options::default()).unwrap();
-    own.set_options(*engine.options()).unwrap();
-    let found = run_with(&mut own, seeds, 0, draw, |engine, _, step| engine.find_events(step).cloned());
+    let mut own = cpu::BroadPhase::new(base).unwrap();
+    let found = run_with(&mut own, base, seeds, 0, draw, |engine, _, step| engine.find_events(step).cloned());
     assert!(seen.persisting == found.persisting && seen.created == found.created && seen.lost == found.lost);
     assert!(seen.created.min(seen.lost).min(seen.persisting) > 100, "{seen:?}");
 }

@@ -5,7 +5,7 @@ use laboratory::scenes::{Kind, Motion};
 
 use crate::common::{CANONICAL, GPU, broad_phase, device_with};
 use crate::oracle::{Frame, Oracle};
-use crate::recorded::{canonical, record};
+use crate::recorded::canonical;
 
 pub fn wait(engine: &mut BroadPhase) -> Result<Events, Error> {
     loop {
@@ -197,21 +197,4 @@ fn a_step_that_is_searched_again_has_the_filters_of_its_time() {
     let expected: Vec<Pair> = canonical(&crowd(4)).into_iter().filter(meet).collect();
     assert!(second.pairs == expected && expected.len() > 1500, "{:?}", second.report);
     assert_eq!(engine.find_events(&crowd(4)).unwrap().pairs, expected);
-}
-
-#[test]
-fn steps_that_are_recorded_and_steps_that_are_found_know_nothing_of_each_other() {
-    let mut engine = broad_phase(CANONICAL);
-    engine.forget_steps();
-    let (mut of_found, mut of_recorded) = (Oracle::default(), Oracle::default());
-    for number in 0..9 {
-        let frame = Frame::of(Motion::Brisk.boxes(3000, 0.9, 1, number));
-        if number % 3 == 1 {
-            let events = record(&mut engine, &frame).unwrap();
-            check(&mut of_recorded, &frame.boxes, &events, &format!("recorded, step {number}"));
-        } else {
-            let events = engine.find_events(&frame.boxes).unwrap();
-            check(&mut of_found, &frame.boxes, events, &format!("found, step {number}"));
-        }
-    }
 }

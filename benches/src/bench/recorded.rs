@@ -2,14 +2,14 @@
 
 use anyhow::{Result, bail};
 use broadsweep::wgpu::{self, BufferUsages as U};
-use broadsweep::{Aabb, BroadPhase, Gpu, GpuIdentity, GpuPairs, Options, Pair};
+use broadsweep::{Aabb, Gpu, GpuIdentity, GpuPairs, Options, Pair, Recorder};
 
 use crate::engine::timed;
 use crate::measure::contestant::Refusal;
 
 /// An engine that records steps.
 pub struct Recorded {
-    engine: BroadPhase,
+    engine: Recorder,
     gpu: Gpu,
     /// The boxes of the last step, as a program on the GPU has them.
     boxes: Option<wgpu::Buffer>,
@@ -19,7 +19,7 @@ pub struct Recorded {
 impl Recorded {
     /// Makes an engine that records searches, or events.
     pub fn new(gpu: &Gpu, options: Options, has_events: bool) -> Result<Self> {
-        let engine = BroadPhase::new(gpu, options).map_err(Refusal)?;
+        let engine = Recorder::new(gpu, options).map_err(Refusal)?;
         Ok(Self { engine, gpu: gpu.clone(), boxes: None, has_events })
     }
 
@@ -31,7 +31,7 @@ impl Recorded {
         loop {
             let (left, seconds) = timed(|| self.run(&buffer, n));
             let left = left?;
-            match self.engine.last_recorded() {
+            match self.engine.statistics().header {
                 // The next list is longer.
                 Some(header) if header.overflow == 1 => {}
                 Some(header) if header.overflow == 0 => {

@@ -95,7 +95,7 @@ fn equal_rows<T>(
     };
     let is_equal =
         |(own, other): &(&[T], &[T])| boxes(own) == boxes(other) || !own.is_empty() && has_same_distances(own, other);
-    own.rows().zip(other.rows()).filter(is_equal).count()
+    own.iter().zip(other.iter()).filter(is_equal).count()
 }
 
 fn lists<Q, T>(queries: &[Q], mut push: impl FnMut(&Q, &mut Vec<T>)) -> Lists<T> {

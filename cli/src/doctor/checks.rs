@@ -165,7 +165,7 @@ fn queries(on: &Ready) -> Result<()> {
 }
 
 fn same_lists<T: PartialEq + Debug>(query: &str, found: &Lists<T>, expected: &Lists<T>) -> Result<()> {
-    let rows = |lists: &Lists<T>| lists.rows().map(|row| format!("{row:?}")).collect::<Vec<String>>();
+    let rows = |lists: &Lists<T>| lists.iter().map(|row| format!("{row:?}")).collect::<Vec<String>>();
     same(&format!("list of the {query}"), &rows(found), &rows(expected))
 }
 

@@ -171,9 +171,9 @@ fn reserved<T>(count: usize) -> Result<Vec<T>> {
 
 /// Returns rows of `k` answers each, filled up with `none`, as two columns.
 fn padded<T: Copy, A, B>(lists: &Lists<T>, k: usize, none: T, split: impl Fn(T) -> (A, B)) -> Result<(Vec<A>, Vec<B>)> {
-    let count = lists.rows().len().checked_mul(k).context("there is no memory for so many answers")?;
+    let count = lists.len().checked_mul(k).context("there is no memory for so many answers")?;
     let (mut a, mut b) = (reserved(count)?, reserved(count)?);
-    for row in lists.rows() {
+    for row in lists {
         for (own, other) in row.iter().copied().chain(std::iter::repeat_n(none, k - row.len())).map(&split) {
             a.push(own);
             b.push(other);

@@ -86,7 +86,7 @@ pub fn run(args: &Args) -> Result<()> {
         |found: &Lists<Near>| {
             let none = Near { index: QueryFilters::NO_BOX, squared_distance: f32::INFINITY };
             let (index, square) = padded(found, k, none, |near| (near.index, near.squared_distance))?;
-            let shape = [found.rows().len() as u64, k as u64];
+            let shape = [found.len() as u64, k as u64];
             Ok(vec![Named::new("index", &shape, &index), Named::new("squared_distance", &shape, &square)])
         },
         |found| found.report.clone(),

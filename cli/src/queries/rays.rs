@@ -144,7 +144,7 @@ pub fn run(args: &Args) -> Result<()> {
             first_lists,
             |found| {
                 let (index, t) = padded(found, k, Hit::MISS, |hit| (hit.index, hit.t))?;
-                let shape = [found.rows().len() as u64, k as u64];
+                let shape = [found.len() as u64, k as u64];
                 Ok(vec![Named::new("index", &shape, &index), Named::new("t", &shape, &t)])
             },
             report,
@@ -172,7 +172,7 @@ fn columns(hits: impl Iterator<Item = Hit>) -> (Vec<u32>, Vec<f32>) {
 
 /// Returns the only hit of each list, or none.
 fn one_each(lists: Lists<Hit>) -> Answers<Hit> {
-    let answers = lists.rows().map(|row| row.first().copied().unwrap_or(Hit::MISS)).collect();
+    let answers = lists.iter().map(|row| row.first().copied().unwrap_or(Hit::MISS)).collect();
     Answers { answers, report: lists.report }
 }
 

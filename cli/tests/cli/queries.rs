@@ -82,7 +82,7 @@ fn rays_give_the_hits_that_are_wanted() {
     place.run("rays uniform:2000 seven.npy --hits 3 --out hits.npz --engine cpu");
     let first = tree.first_hits(&rays, 3).unwrap();
     let index = numbers::<u32>(&place.read("hits.npz"), "index", &[50, 3]);
-    for (row, hits) in index.chunks(3).zip(first.rows()) {
+    for (row, hits) in index.chunks(3).zip(first.iter()) {
         assert!(row.iter().take(hits.len()).eq(hits.iter().map(|hit| &hit.index)));
         assert!(row[hits.len()..].iter().all(|&index| index == u32::MAX));
     }
@@ -123,12 +123,12 @@ fn shapes_give_the_boxes_that_touch_them() {
     let text = place.run("overlaps uniform:2000 spheres.npz --verify --out touching.npz --engine cpu");
     assert!(text.contains("20 spheres") && text.contains("all 20 spheres answer as by brute force"), "{text}");
     let mut expected = tree.overlaps(&spheres).unwrap();
-    assert!(expected.rows().len() == 20 && expected.report.answer_count > 100);
+    assert!(expected.len() == 20 && expected.report.answer_count > 100);
     let touching = place.read("touching.npz");
     let ends = offsets(&touching, 21);
     let index = numbers::<u32>(&touching, "index", &[ends[20]]);
     for i in 0..20 {
-        let row: Vec<u32> = expected.of(i).iter().copied().filter(|&j| j as usize != i).collect();
+        let row: Vec<u32> = expected[i].iter().copied().filter(|&j| j as usize != i).collect();
         assert_eq!(index[ends[i] as usize..ends[i + 1] as usize], row);
     }
     place.run("overlaps uniform:2000 cubes:30 --verify --out touching.npz --engine cpu");
@@ -172,7 +172,7 @@ fn points_give_the_nearest_boxes() {
         let file = place.read("near.npz");
         let index = numbers::<u32>(&file, "index", &[20, k]);
         let square = numbers::<f32>(&file, "squared_distance", &[20, k]);
-        for (i, row) in near.rows().enumerate().filter(|_| k > 0) {
+        for (i, row) in near.iter().enumerate().filter(|_| k > 0) {
             let at = i * k as usize;
             assert_eq!((index[at], square[at + 1]), (row[0].index, row[1].squared_distance));
             assert!(k == 2 || index[at + 2000] == u32::MAX && square[at + 2000] == f32::INFINITY);

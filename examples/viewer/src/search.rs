@@ -1,7 +1,7 @@
 //! The broad phase of each frame: what is asked of the library, and what it tells without being waited for.
 
 use broadsweep::{
-    BroadPhase, Compilation, CompilationProgress, Error, Gpu, GpuEvents, GpuIdentity, GpuPairs, KernelTime, PairHeader,
+    Compilation, CompilationProgress, Error, Gpu, GpuEvents, GpuIdentity, GpuPairs, KernelTime, PairHeader, Recorder,
     Report, wgpu,
 };
 
@@ -38,7 +38,7 @@ impl Told {
 
 /// The broad phase of a scene.
 pub struct Search {
-    broad_phase: BroadPhase,
+    recorder: Recorder,
     box_count: u32,
     has_events: bool,
     /// Kernels that are not compiled yet.
@@ -51,22 +51,17 @@ impl Search {
     /// # Errors
     /// Those of the library.
     pub fn new(gpu: &Gpu, scene: &Scene, settings: &Settings) -> Result<Self, Error> {
-        let mut broad_phase = BroadPhase::new(gpu, settings.options())?;
-        broad_phase.set_filters(scene.filters.clone())?;
+        let mut recorder = Recorder::new(gpu, settings.options())?;
+        recorder.set_filters(scene.filters.clone())?;
         let (box_count, has_events) = (scene.box_count(), settings.has_events);
-        let mut search = Self { broad_phase, box_count, has_events, compilation: None };
+        let mut search = Self { recorder, box_count, has_events, compilation: None };
         search.compile();
         Ok(search)
     }
 
     /// Starts to compile what the frames need.
     fn compile(&mut self) {
-        let Self { broad_phase, has_events, .. } = self;
-        let box_count = self.box_count as usize;
-        self.compilation = Some(match has_events {
-            true => broad_phase.compile_events_ahead(box_count),
-            false => broad_phase.compile_ahead(box_count),
-        });
+        self.compilation = Some(self.recorder.compile_ahead(self.box_count as usize));
     }
 
     /// Goes over to another scene.
@@ -74,8 +69,8 @@ impl Search {
     /// # Errors
     /// Those of the library.
     pub fn change_scene(&mut self, scene: &Scene) -> Result<(), Error> {
-        self.broad_phase.forget_steps();
-        self.broad_phase.set_filters(scene.filters.clone())?;
+        self.recorder.forget_steps();
+        self.recorder.set_filters(scene.filters.clone())?;
         self.box_count = scene.box_count();
         self.compile();
         Ok(())
@@ -87,9 +82,9 @@ impl Search {
     /// Those of the library.
     pub fn change_options(&mut self, settings: &Settings) -> Result<(), Error> {
         if !settings.has_events {
-            self.broad_phase.forget_steps();
+            self.recorder.forget_steps();
         }
-        self.broad_phase.set_options(settings.options())?;
+        self.recorder.set_options(settings.options())?;
         self.has_events = settings.has_events;
         self.compile();
         Ok(())
@@ -121,7 +116,7 @@ impl Search {
     }
 
     fn make_room(&mut self, pairs_per_box: u32) -> Result<(), Error> {
-        self.broad_phase.reserve(self.box_count as usize, self.box_count.saturating_mul(pairs_per_box))
+        self.recorder.reserve(self.box_count as usize, self.box_count.saturating_mul(pairs_per_box))
     }
 
     /// Records the search of a frame.
@@ -134,29 +129,29 @@ impl Search {
         boxes: &wgpu::Buffer,
         settings: &Settings,
     ) -> Result<Found, Error> {
-        self.broad_phase.time_recordings(settings.is_timed);
+        self.recorder.time_recordings(settings.is_timed);
         if settings.has_events {
-            let events =
-                self.broad_phase.record_events(encoder, boxes.slice(..), self.box_count, GpuIdentity::Index)?;
+            let events = self.recorder.record_events(encoder, boxes.slice(..), self.box_count, GpuIdentity::Index)?;
             Ok(Found { pairs: events.pairs.clone(), events: Some(events) })
         } else {
-            let pairs = self.broad_phase.record(encoder, boxes.slice(..), self.box_count)?;
+            let pairs = self.recorder.record(encoder, boxes.slice(..), self.box_count)?;
             Ok(Found { pairs, events: None })
         }
     }
 
     /// Returns what is known of a frame some frames ago. Does not wait.
-    pub fn told(&mut self) -> Told {
+    pub fn told(&self) -> Told {
+        let statistics = self.recorder.statistics();
         Told {
-            header: self.broad_phase.last_recorded(),
-            report: self.broad_phase.last_report(),
-            times: self.broad_phase.last_times().unwrap_or_default(),
+            header: statistics.header,
+            report: statistics.report,
+            times: statistics.times.unwrap_or_default(),
             compilation: self.compilation.as_ref().map(Compilation::progress),
         }
     }
 
     /// Counts the bytes of device memory that the library holds.
     pub fn bytes(&self) -> u64 {
-        self.broad_phase.memory_bytes()
+        self.recorder.statistics().memory_bytes
     }
 }

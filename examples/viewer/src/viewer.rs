@@ -98,7 +98,7 @@ impl Viewer {
             usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
-        let mut search = Search::new(gpu, &stage.scene, &settings)?;
+        let search = Search::new(gpu, &stage.scene, &settings)?;
         Ok(Self {
             told: search.told(),
             search,

@@ -136,7 +136,7 @@ fn canonical() -> Options {
 async fn engine(gpu: &Gpu, scene: &Scene) -> Result<BroadPhase, Error> {
     let mut engine = BroadPhase::new(gpu, canonical())?;
     engine.set_filters(scene.filters.clone())?;
-    engine.compile_events_ahead(scene.bodies.len()).await?;
+    engine.compile_ahead(scene.bodies.len()).await?;
     Ok(engine)
 }
 

@@ -122,9 +122,9 @@ impl BroadPhase {
         let Self { options, filters, grown: [grown_first, grown_second], search, join, .. } = self;
         let worlds = filters.worlds();
         let worlds = worlds.split_at(first.len().min(worlds.len()));
-        let boxes = call::grown_boxes(filters.filters(), 0, first, grown_first);
+        let boxes = filters.filters().grown_boxes(0, first, grown_first);
         let first = Set { boxes, worlds: worlds.0 };
-        let boxes = call::grown_boxes(filters.filters(), first.boxes.len(), second, grown_second);
+        let boxes = filters.filters().grown_boxes(first.boxes.len(), second, grown_second);
         let second = Set { boxes, worlds: worlds.1 };
         let mut asking = Asking { join, way, first, second, options };
         if filters.keeps_all() {

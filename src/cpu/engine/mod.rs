@@ -159,7 +159,7 @@ impl BroadPhase {
 
     fn run(&mut self, boxes: &[Aabb], box_count: u32) -> Result<(), Error> {
         let Self { options, filters, prepared, search, .. } = self;
-        let boxes = call::prepared_boxes(filters.filters(), boxes, prepared);
+        let boxes = filters.filters().prepared_boxes(boxes, prepared);
         search.run(boxes, box_count, options, filters)?;
         search.add(filters.include(), options)
     }

@@ -32,7 +32,7 @@ use self::batch::Asked;
 use self::levels::Levels;
 use self::order::Order;
 use self::worlds::Worlds;
-use crate::cpu::call::{self, prepared_boxes};
+use crate::cpu::call;
 use crate::filters::CheckedFilters;
 use crate::queries::Entry;
 use crate::{
@@ -61,9 +61,9 @@ use crate::{
 /// assert_eq!((hits.answers[0].index, hits.answers[0].t), (0, 1.0));
 /// assert!(!hits.answers[1].is_hit());
 /// let touching = tree.overlaps(&[Sphere { center: [3.0; 3], radius: 2.0 }])?;
-/// assert_eq!(touching.of(0), [0, 1]);
+/// assert_eq!(touching[0], [0, 1]);
 /// let near = tree.nearest(&[NearestQuery::new([0.0; 3])], 1)?;
-/// assert_eq!((near.of(0)[0].index, near.of(0)[0].squared_distance), (0, 3.0));
+/// assert_eq!((near[0][0].index, near[0][0].squared_distance), (0, 3.0));
 /// # Ok::<(), broadsweep::Error>(())
 /// ```
 #[derive(Debug, Default)]
@@ -154,7 +154,7 @@ impl Tree {
 
     fn build_of(&mut self, boxes: &[Aabb]) {
         let Self { filters, order, ids, levels, prepared, .. } = self;
-        let boxes = prepared_boxes(filters.filters(), boxes, prepared);
+        let boxes = filters.filters().prepared_boxes(boxes, prepared);
         order.sort(boxes, filters.worlds(), ids);
         levels.fill(boxes, ids);
         self.worlds.find(ids, &filters.filters().world);
@@ -173,7 +173,7 @@ impl Tree {
         }
         self.filters.fit(boxes.len())?;
         let Self { filters, ids, levels, prepared, .. } = self;
-        rayon::join(|| levels.refill(prepared_boxes(filters.filters(), boxes, prepared), ids), || ());
+        rayon::join(|| levels.refill(filters.filters().prepared_boxes(boxes, prepared), ids), || ());
         self.report_on(boxes.len() as u32);
         Ok(&self.report)
     }

@@ -15,7 +15,7 @@ use crate::gpu::kernel::{Kernel, compile_until};
 
 /// Kernels that are being compiled ahead of the calls that need them, on other threads; in browsers, by the browser.
 /// [`BroadPhase::compile_ahead`](crate::BroadPhase::compile_ahead),
-/// [`compile_events_ahead`](crate::BroadPhase::compile_events_ahead) and [`Tree::compile_ahead`](crate::Tree::compile_ahead) start one.
+/// [`Recorder::compile_ahead`](crate::Recorder::compile_ahead) and [`Tree::compile_ahead`](crate::Tree::compile_ahead) start one.
 ///
 /// There are three ways to use it: look at each frame whether it [is finished](Self::is_finished), and draw its
 /// [progress](Self::progress) until it is; `.await` it, for it is a future; or [wait](Self::wait).

@@ -140,7 +140,7 @@ impl Asked for cpu::Tree {
     fn left(&mut self, rays: &[Ray], spheres: &[Sphere], filters: &QueryFilters) -> Result<Vec<u64>, Error> {
         fn rows<T: Pod>(lists: &Lists<T>) -> Vec<u64> {
             let mut words: Vec<u64> = Vec::new();
-            for row in lists.rows() {
+            for row in lists {
                 let row: &[[u32; 2]] = bytemuck::cast_slice(row);
                 let miss = [u32::MAX, f32::INFINITY.to_bits()];
                 words.extend(row.iter().copied().chain([miss; ROW]).take(ROW).map(wide));
@@ -165,7 +165,7 @@ impl Asked for cpu::Tree {
         ];
         for touching in touching {
             all.extend(&touching.offsets);
-            for (i, row) in touching.rows().enumerate() {
+            for (i, row) in touching.iter().enumerate() {
                 all.extend(row.iter().map(|&index| wide([i as u32, index])));
             }
             all.extend(marks(&touching.report));

@@ -2,8 +2,8 @@
 
 use broadsweep::internals::mirror;
 use broadsweep::{
-    Aabb, BroadPhase, Error, Events, Filters, Gpu, GpuAttribute, GpuCount, GpuEvents, GpuIdentity, GpuNeighbours,
-    GpuPairs, HalfSpace, Options, Pair, Step, cpu, wgpu,
+    Aabb, Error, Events, Filters, Gpu, GpuAttribute, GpuCount, GpuEvents, GpuIdentity, GpuNeighbours, GpuPairs,
+    HalfSpace, Options, Pair, Recorder, Step, cpu, wgpu,
 };
 use bytemuck::Pod;
 
@@ -183,7 +183,7 @@ fn without_values(filters: &Filters) -> Filters {
 /// behind them some that are none.
 fn record_lists(
     gpu: &Gpu,
-    broad_phase: &mut BroadPhase,
+    recorder: &mut Recorder,
     recorded: &mut wgpu::CommandEncoder,
     filters: &Filters,
     n: u32,
@@ -192,7 +192,7 @@ fn record_lists(
     half_spaces.sort_by_key(|half_space| half_space.index);
     let planes: Vec<[f32; 4]> =
         half_spaces.iter().map(|HalfSpace { normal: [x, y, z], offset, .. }| [*x, *y, *z, *offset]).collect();
-    broad_phase.record_half_spaces(recorded, n, 0..planes.len() as u32, upload(gpu, &planes).slice(..))?;
+    recorder.record_half_spaces(recorded, n, 0..planes.len() as u32, upload(gpu, &planes).slice(..))?;
     if filters.exclude.is_empty() {
         return Ok(());
     }
@@ -201,21 +201,21 @@ fn record_lists(
     pairs.extend([Pair { a: 5, b: 5 }, Pair { a: n, b: 3 }]);
     let count = upload(gpu, &[pairs.len() as u32]);
     let count = GpuCount::Stored { count: count.slice(..), at_most: pairs.len() as u32 };
-    broad_phase.record_exclude(recorded, n, upload(gpu, &pairs).slice(..), count)
+    recorder.record_exclude(recorded, n, upload(gpu, &pairs).slice(..), count)
 }
 
 /// Records steps, and returns what each leaves: all lists, one after the other, and places as pairs. Without filters the number of
 /// boxes lies in a buffer, and behind the boxes are others.
 pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters, kind: Kind) -> Result<Vec<Pair>, Error> {
-    let mut broad_phase = BroadPhase::new(gpu, options)?;
-    broad_phase.set_filters(filters.clone())?;
+    let mut recorder = Recorder::new(gpu, options)?;
+    recorder.set_filters(filters.clone())?;
     let mut given = Vec::new();
     let mut lists = None;
     if let Kind::Filtered = kind {
         lists = Some(filters);
         given = values(gpu, filters);
-        broad_phase.set_filters(without_values(filters))?;
-        broad_phase.reserve(boxes.len(), 30 * boxes.len() as u32)?;
+        recorder.set_filters(without_values(filters))?;
+        recorder.reserve(boxes.len(), 30 * boxes.len() as u32)?;
     }
     let at_most = boxes.len() + 300;
     let mut all = Vec::new();
@@ -246,15 +246,15 @@ pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters, ki
         };
         let mut recorded = encoder(gpu);
         for (of, count, values) in given.drain(..) {
-            broad_phase.record_filters(&mut recorded, 0..count, of(values.slice(..)))?;
+            recorder.record_filters(&mut recorded, 0..count, of(values.slice(..)))?;
             // Some again, the last of which share a word of flags with others.
-            broad_phase.record_filters(&mut recorded, 0..count / 2 - 9, of(values.slice(..)))?;
+            recorder.record_filters(&mut recorded, 0..count / 2 - 9, of(values.slice(..)))?;
         }
         if let Some(filters) = lists.take() {
-            record_lists(gpu, &mut broad_phase, &mut recorded, filters, n)?;
+            record_lists(gpu, &mut recorder, &mut recorded, filters, n)?;
         }
-        let events = broad_phase.record_events(&mut recorded, boxes.slice(..), box_count, identity)?;
-        let by_box = broad_phase.record_neighbours(&mut recorded)?;
+        let events = recorder.record_events(&mut recorded, boxes.slice(..), box_count, identity)?;
+        let by_box = recorder.record_neighbours(&mut recorded)?;
         gpu.queue().submit([recorded.finish()]);
         all.extend(left(gpu, n, &events, &by_box, frame.refused));
     }

@@ -230,7 +230,7 @@ impl BroadPhase {
         owner: Option<Aabb>,
     ) -> Result<(StepReport, Found), Error> {
         let Self { options, filters, prepared, search, kept: Kept { epoch, pairs, .. }, .. } = self;
-        let boxes = call::prepared_boxes(filters.filters(), step.boxes, prepared);
+        let boxes = filters.filters().prepared_boxes(step.boxes, prepared);
         let moved = step.moved.filter(|_| may_stay);
         let options = &Options { order: PairOrder::Canonical, ..*options };
         let step = Searched { boxes, box_count, options, may_stay, may_change, moved, filters };

@@ -1,10 +1,10 @@
 //! Pairs by box, on the GPU.
 
-use super::BroadPhase;
-use super::arrived::Timed;
+use super::Recorder;
+use super::arrived::{Timed, own};
 use crate::Error;
 
-/// The pairs by box, left on the GPU by [`BroadPhase::record_neighbours`]. The buffers are handles: they are cloned in no time,
+/// The pairs by box, left on the GPU by [`Recorder::record_neighbours`]. The buffers are handles: they are cloned in no time,
 /// and stay the same until the engine allocates others. They can be used as storage and to copy from.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -21,7 +21,7 @@ pub struct GpuNeighbours {
     pub capacity: u32,
 }
 
-impl BroadPhase {
+impl Recorder {
     /// Records into `encoder` the listing of the pairs of the last [`record`](Self::record) or
     /// [`record_events`](Self::record_events) by box: for each box the boxes that it pairs with, those before it and those
     /// behind it. What a program needs that goes from box to box: densities of particles, islands, colours of a solver.
@@ -32,16 +32,15 @@ impl BroadPhase {
     /// within the memory budget.
     ///
     /// # Errors
-    /// [`Error::NothingRecorded`] where the list is no longer there: after any other call that searches, after
+    /// [`Error::NothingRecorded`] where the list is no longer there: after another search that was recorded, after
     /// [`reserve`](Self::reserve) for more pairs, after [`set_filters`](Self::set_filters),
-    /// [`change_filters`](Self::change_filters), [`record_filters`](Self::record_filters) or another recorded change of filters. [`Error::Busy`],
+    /// [`change_filters`](Self::change_filters), [`record_filters`](Self::record_filters) or another recorded change of filters.
     /// [`Error::OverBudget`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn record_neighbours(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<GpuNeighbours, Error> {
         let Self { core, filters, arrived, .. } = self;
-        core.flight.check_idle()?;
+        let arrived = own(arrived);
         let results = core.workspace.made().ok().and_then(|made| made.results());
-        let results =
-            results.filter(|results| results.submission.is_none() && results.has_list).ok_or(Error::NothingRecorded)?;
+        let results = results.filter(|results| results.has_list).ok_or(Error::NothingRecorded)?;
         let box_count = results.call.box_count;
         core.workspace.ensure_neighbours(&core.options, filters)?;
         let made = core.workspace.made()?;

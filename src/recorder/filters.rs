@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::BroadPhase;
-use super::record::GpuCount;
+use super::Recorder;
+use super::pairs::GpuCount;
 use crate::filters::recorded::Change;
 use crate::gpu::given::{bind, bytes, check};
 use crate::{Error, GpuAttribute, Pair};
 
-impl BroadPhase {
+impl Recorder {
     /// Records into `encoder` the change of one list of the filters, of the boxes in `boxes`, to values that lie in a buffer of the
     /// device: what [`change_filters`](Self::change_filters) does at once, for programs in which a kernel decides who sleeps or wakes. What
     /// comes later in the queue is searched with these values; what comes before, without.
@@ -20,16 +20,16 @@ impl BroadPhase {
     /// were set or changed on the host costs more where its boxes are unbounded, which are tested against those of all worlds then.
     /// The cost is that of the values: 8 bytes of traffic for each, of a world a bisection among the worlds of the host, and a dispatch.
     ///
-    /// From then on the host does not know the list: calls that are not recorded are refused until the next
-    /// [`set_filters`](Self::set_filters), and so are other changes of the list by [`change_filters`](Self::change_filters).
+    /// From then on the host does not know the list: [`change_filters`](Self::change_filters) of this list, and sharing it with a
+    /// [tree](crate::Tree::share_filters) on another device, are refused until the next [`set_filters`](Self::set_filters).
     ///
     /// ```no_run
-    /// # use broadsweep::{BroadPhase, Error, GpuAttribute, wgpu};
+    /// # use broadsweep::{Recorder, Error, GpuAttribute, wgpu};
     /// # fn frame(
-    /// #     broad_phase: &mut BroadPhase, encoder: &mut wgpu::CommandEncoder, boxes: &wgpu::Buffer, sleeping: &wgpu::Buffer, count: u32,
+    /// #     recorder: &mut Recorder, encoder: &mut wgpu::CommandEncoder, boxes: &wgpu::Buffer, sleeping: &wgpu::Buffer, count: u32,
     /// # ) -> Result<(), Error> {
-    /// broad_phase.record_filters(encoder, 0..count, GpuAttribute::Sleeping(sleeping.slice(..)))?;
-    /// let pairs = broad_phase.record(encoder, boxes.slice(..), count)?;
+    /// recorder.record_filters(encoder, 0..count, GpuAttribute::Sleeping(sleeping.slice(..)))?;
+    /// let pairs = recorder.record(encoder, boxes.slice(..), count)?;
     /// # Ok(())
     /// # }
     /// ```
@@ -44,7 +44,6 @@ impl BroadPhase {
         boxes: Range<u32>,
         values: GpuAttribute<'_>,
     ) -> Result<(), Error> {
-        self.core.flight.check_idle()?;
         let Some(length) = self.filters.check_change(&self.core.gpu, &boxes, values)? else { return Ok(()) };
         let recorded = self.record_change(encoder, length, &boxes, values);
         recorded.inspect_err(|_| self.filters.forget_change())
@@ -82,7 +81,6 @@ impl BroadPhase {
         which: Range<u32>,
         half_spaces: wgpu::BufferSlice<'_>,
     ) -> Result<(), Error> {
-        self.core.flight.check_idle()?;
         if !self.filters.check_half_spaces(&self.core.gpu, box_count, &which, half_spaces)? {
             return Ok(());
         }
@@ -105,17 +103,17 @@ impl BroadPhase {
     /// bisection among them for each box.
     ///
     /// ```no_run
-    /// # use broadsweep::{BroadPhase, Error, Filters, GpuCount, wgpu};
+    /// # use broadsweep::{Recorder, Error, Filters, GpuCount, wgpu};
     /// # fn frame(
-    /// #     broad_phase: &mut BroadPhase, encoder: &mut wgpu::CommandEncoder, boxes: &wgpu::Buffer, box_count: u32,
+    /// #     recorder: &mut Recorder, encoder: &mut wgpu::CommandEncoder, boxes: &wgpu::Buffer, box_count: u32,
     /// #     joints: &wgpu::Buffer, joint_count: &wgpu::Buffer,
     /// # ) -> Result<(), Error> {
     /// // Once.
-    /// broad_phase.set_filters(Filters { exclude_at_most: 10_000, ..Filters::default() })?;
+    /// recorder.set_filters(Filters { exclude_at_most: 10_000, ..Filters::default() })?;
     /// // Where a kernel has listed what is joined.
     /// let count = GpuCount::Stored { count: joint_count.slice(..), at_most: 10_000 };
-    /// broad_phase.record_exclude(encoder, box_count, joints.slice(..), count)?;
-    /// let pairs = broad_phase.record(encoder, boxes.slice(..), box_count)?;
+    /// recorder.record_exclude(encoder, box_count, joints.slice(..), count)?;
+    /// let pairs = recorder.record(encoder, boxes.slice(..), box_count)?;
     /// # Ok(())
     /// # }
     /// ```
@@ -133,7 +131,6 @@ impl BroadPhase {
     ) -> Result<(), Error> {
         let count = count.into();
         let at_most = count.at_most();
-        self.core.flight.check_idle()?;
         let pair_bytes = bytes::<Pair>(at_most);
         check(&self.core.gpu, pairs, pair_bytes, "exclude", || format!("{at_most} pairs"))?;
         count.check(&self.core.gpu, "exclude count")?;
@@ -150,7 +147,7 @@ impl BroadPhase {
     /// Makes room for a change of filters of this many boxes.
     fn begin_change(&mut self, box_count: usize) -> Result<(), Error> {
         // The filters take their part of a budget only beside the buffers of a search.
-        self.make_room(box_count, 0, false)?;
+        self.core.ensure_capacity(&mut self.filters, box_count, 0, false)?;
         self.core.workspace.forget_results();
         Ok(())
     }

@@ -1,38 +1,12 @@
 //! Pairs that stay on the GPU.
 
-use std::mem::offset_of;
-
-use super::BroadPhase;
-use super::arrived::Timed;
-use crate::Error;
+use super::Recorder;
+use super::arrived::{Timed, own};
 use crate::gpu::Gpu;
 use crate::gpu::given::{bind, bind_boxes, check, check_boxes};
 use crate::gpu::timing::Timer;
-use crate::layout::PairArguments;
 use crate::memory::Call;
-
-/// Pairs that were left on the GPU by [`BroadPhase::record`]. The buffers are handles: they are cloned in no time.
-///
-/// **When they are others**: where a call takes more boxes or a longer list than there is room for, and after
-/// [`set_options`](BroadPhase::set_options) with another order or budget. Within what was [reserved](BroadPhase::reserve) they stay
-/// the same from call to call. `wgpu::Buffer` can be compared: where a recording leaves another one than the last did, a bind
-/// group that has it is to be made anew.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct GpuPairs {
-    /// `[capacity]` pairs `(a, b)`, two `u32` each, of which the first
-    /// [`PairHeader::written`](crate::PairHeader::written) are there. The buffer can be used as storage, as vertex
-    /// (instance) buffer and to copy from.
-    pub pairs: wgpu::Buffer,
-    /// The number of pairs: a [`PairHeader`](crate::PairHeader). The buffer can be used as storage and to copy from.
-    pub header: wgpu::Buffer,
-    /// The arguments of an indirect dispatch and of indirect draws: [`PairArguments`]. The buffer can be used for
-    /// indirect calls, as storage and to copy from. The arguments are not part of the header, in order that a pass can
-    /// bind the header and dispatch by the arguments.
-    pub arguments: wgpu::Buffer,
-    /// The pairs that fit.
-    pub capacity: u32,
-}
+use crate::{Error, GpuPairs};
 
 /// How many elements a buffer has, such as boxes. A `u32` is one that is known.
 #[derive(Clone, Copy, Debug)]
@@ -82,37 +56,21 @@ impl<'a> GpuCount<'a> {
     }
 }
 
-impl GpuPairs {
-    /// The offset of the arguments of an indirect dispatch in [`arguments`](Self::arguments): workgroups of 256
-    /// invocations that cover the list.
-    pub const DISPATCH_OFFSET: u64 = offset_of!(PairArguments, dispatch) as u64;
-    /// The offset of the arguments of an indirect draw in [`arguments`](Self::arguments): one instance for each pair.
-    pub const DRAW_OFFSET: u64 = offset_of!(PairArguments, draw) as u64;
-    /// The offset of the arguments of an indirect draw of all pairs as one instance in [`arguments`](Self::arguments): vertex
-    /// `v` is of pair `v / vertices_per_pair`, which the shader reads from the list as storage.
-    pub const DRAW_LIST_OFFSET: u64 = offset_of!(PairArguments, draw_list) as u64;
-}
-
-impl BroadPhase {
+impl Recorder {
     /// Records into `encoder` the search for the pairs of `box_count` boxes of 24 bytes (as [`Aabb`](crate::Aabb)) at the
     /// start of `boxes`, a buffer or a part of one: `buffer.slice(..)`. The number of boxes may lie in a buffer too
     /// ([`GpuCount::Stored`]). Nothing is submitted or read back, and nothing blocks
     /// once the kernels that it needs are compiled ([`compile_ahead`](Self::compile_ahead)).
     ///
-    /// The list has room for what [`reserve`](Self::reserve) asked for, or for four pairs per box. Where that is
-    /// too little the header says so, with the exact number; [`record_window`](Self::record_window) then gives
-    /// the rest, or the whole into a longer list.
-    ///
-    /// Buffers are shared by all recordings and searches of one `BroadPhase`: submit in the order of recording, and use a
-    /// list before the next one is submitted. Do not call [`submit`](Self::submit), [`find_pairs`](Self::find_pairs),
-    /// [`find_pairs_between`](Self::find_pairs_between), [`stream_pairs`](Self::stream_pairs) or
-    /// [`time_kernels`](Self::time_kernels) between recording and submitting: they would be first in the queue, and overwrite
-    /// the buffers.
+    /// The list has capacity for the pairs that [`reserve`](Self::reserve) requested, or for four pairs per box. Where that is too
+    /// little the header says so, with the exact number; [`record_window`](Self::record_window) then gives the rest, or the whole into a
+    /// longer list. Once the host has seen that a list was too short, some frames later, the next recording allocates a list for
+    /// 1.5 times the counted pairs, as far as limits and budget allow.
     ///
     /// # Errors
     /// [`Error::BadBuffer`] where the slice has no room for the boxes, begins at no multiple of the device's
     /// `min_storage_buffer_offset_alignment`, or cannot be bound as storage; and as [`reserve`](Self::reserve): more
-    /// boxes than fit are for [`find_pairs`](Self::find_pairs).
+    /// boxes than fit are for [`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs).
     pub fn record<'a>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -121,13 +79,15 @@ impl BroadPhase {
     ) -> Result<GpuPairs, Error> {
         let box_count = box_count.into();
         self.check_given(boxes, box_count)?;
-        let call = self.make_room(box_count.at_most() as usize, 0, false)?;
-        let timer = self.arrived.lend_timer(&self.core.gpu, Timed::Search)?;
+        let call = self.ensure_capacity(box_count.at_most(), false)?;
+        let arrived = own(&mut self.arrived);
+        let timer = arrived.lend_timer(&self.core.gpu, Timed::Search)?;
         self.record_search(encoder, &call, boxes, box_count, timer.as_ref().map(|lent| &lent.arrival))?;
-        self.arrived.record_times(encoder, Timed::Search, timer);
         let left = self.gpu_pairs()?;
-        self.arrived.record_header(&self.core.gpu, encoder, &left.header, None);
-        self.arrived.record_report(&self.core, encoder)?;
+        let arrived = own(&mut self.arrived);
+        arrived.record_times(encoder, Timed::Search, timer);
+        arrived.record_header(&self.core.gpu, encoder, &left.header, None);
+        arrived.record_report(&self.core, encoder)?;
         Ok(left)
     }
 
@@ -174,11 +134,11 @@ impl BroadPhase {
     /// order each part is sorted in itself.
     ///
     /// # Errors
-    /// As [`record`](Self::record), and [`Error::NothingRecorded`] where the results of the last recording are no
-    /// longer there: after any other call that searches,
-    /// [`record_events`](Self::record_events) too, even one that was refused or failed, after [`set_filters`](Self::set_filters),
-    /// [`change_filters`](Self::change_filters), [`record_filters`](Self::record_filters) or another recorded change of
-    /// filters, after a [`set_options`](Self::set_options) that changes order or budget, or after [`reserve`](Self::reserve) for more boxes.
+    /// As [`record`](Self::record), and [`Error::NothingRecorded`] where the results of the last recording are no longer there: after
+    /// [`record_events`](Self::record_events), after a [`record`](Self::record) that was refused or failed, after
+    /// [`set_filters`](Self::set_filters), [`change_filters`](Self::change_filters), [`record_filters`](Self::record_filters) or another
+    /// recorded change of filters, after a [`set_options`](Self::set_options) that changes order or budget, or after
+    /// [`reserve`](Self::reserve) for more boxes.
     pub fn record_window(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -189,14 +149,10 @@ impl BroadPhase {
     ) -> Result<GpuPairs, Error> {
         check_boxes(&self.core.gpu, boxes, box_count)?;
         let Self { core, filters, arrived, .. } = self;
-        core.flight.check_idle()?;
+        let arrived = own(arrived);
         let results = core.workspace.made().ok().and_then(|made| made.results());
         let call = match results {
-            Some(results)
-                if results.submission.is_none() && results.has_windows && results.call.box_count == box_count =>
-            {
-                results.call.clone()
-            }
+            Some(results) if results.has_windows && results.call.box_count == box_count => results.call.clone(),
             _ => return Err(Error::NothingRecorded),
         };
         core.workspace.lengthen_list(pair_capacity.into(), &core.options, filters)?;

@@ -4,9 +4,9 @@
 use std::mem::{offset_of, take};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::BroadPhase;
-use super::collect::report;
-use super::core::Core;
+use super::Recorder;
+use crate::broad_phase::collect::report;
+use crate::broad_phase::core::Core;
 use crate::constants::OVERFLOW_PAIRS;
 use crate::gpu::Gpu;
 use crate::gpu::readback::Readback;
@@ -138,7 +138,7 @@ pub(super) struct Arrivals<A: Arrival> {
     recordings: u64,
     /// With the number of its recording.
     latest: Option<(u64, A::Value)>,
-    /// The most pairs for which a list had no room, of those that have arrived since this was asked.
+    /// The most pairs for which a list had no room, of those that have arrived since [`Arrived::take_missed_pairs`].
     wish: u64,
 }
 
@@ -262,6 +262,11 @@ pub(super) enum Timed {
     Neighbours,
 }
 
+/// Returns what is behind the mutex, also after a panic elsewhere.
+pub(super) fn own(arrived: &mut Mutex<Arrived>) -> &mut Arrived {
+    arrived.get_mut().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What arrives of recordings.
 #[derive(Debug, Default)]
 pub(super) struct Arrived {
@@ -343,79 +348,69 @@ impl Arrived {
         }
     }
 
+    /// Returns the most pairs for which a list had no room, of the recordings that have run since the last call.
+    pub fn take_missed_pairs(&mut self) -> u64 {
+        self.headers.take_in();
+        take(&mut self.headers.wish)
+    }
+
     fn latest_times(&mut self, timed: Timed) -> Option<Vec<KernelTime>> {
         self.times[timed as usize].latest().cloned()
     }
 }
 
-impl BroadPhase {
-    /// Returns the header of the latest [`record`](Self::record) or [`record_events`](Self::record_events) of which it is known
-    /// on the host, some frames after its commands were submitted; `None` before the first. Does not block: headers are
-    /// copied along with the commands, and this looks for those that have arrived.
+impl Recorder {
+    /// Returns what the host knows of recordings, some frames after their commands were submitted. Does not block, and changes nothing.
     ///
-    /// Where a list was [too short](crate::PairHeader::overflow), the next recording has room for as many pairs, as far as
-    /// limits and budget allow: a program that calls this in every frame need not [`reserve`](Self::reserve). With more
-    /// than four recordings on their way, some are not told of. Of events, `overflow` is that of their lists.
+    /// Headers, reports and times are copied along with the commands. With more than four recordings on their way, some are left out.
     ///
     /// ```no_run
-    /// # fn title(broad_phase: &mut broadsweep::BroadPhase) -> String {
-    /// match broad_phase.last_recorded() {
+    /// # fn title(recorder: &broadsweep::Recorder) -> String {
+    /// match recorder.statistics().header {
     ///     Some(header) if header.overflow == 0 => format!("{} pairs", header.count),
     ///     _ => "counting".to_owned(),
     /// }
     /// # }
     /// ```
-    pub fn last_recorded(&mut self) -> Option<PairHeader> {
-        self.look_for_arrivals();
-        let headers = &mut self.arrived.headers;
-        let latest = headers.latest().copied();
-        // Once for each header: the memory may not be had.
-        self.core.workspace.wish_for_pairs(take(&mut headers.wish));
-        latest
-    }
-
-    /// Returns how the pairs of the latest [`record`](Self::record) or [`record_events`](Self::record_events) were found of which it is
-    /// known on the host, some frames after its commands were submitted: axis and cells, candidates and giants; `None` before the first.
-    /// Does not block, as [`last_recorded`](Self::last_recorded) does not.
-    pub fn last_report(&mut self) -> Option<Report> {
-        self.look_for_arrivals();
+    pub fn statistics(&self) -> RecordingStatistics {
+        // Whatever happens there, the next call that can fail returns it.
+        let _ = self.core.gpu.device().poll(wgpu::PollType::Poll);
         let gpu_bytes = self.core.workspace.held_bytes() + self.filters.held_bytes();
-        self.arrived.reports.latest().map(|report| Report { gpu_bytes, ..report.clone() })
+        let mut arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
+        RecordingStatistics {
+            memory_bytes: self.buffers().iter().map(|(_, bytes)| bytes).sum(),
+            header: arrived.headers.latest().copied(),
+            report: arrived.reports.latest().map(|report| Report { gpu_bytes, ..report.clone() }),
+            times: arrived.latest_times(Timed::Search),
+            window_times: arrived.latest_times(Timed::Window),
+            neighbour_times: arrived.latest_times(Timed::Neighbours),
+        }
     }
 
-    /// Says whether the kernels of the next recordings are timed, for [`last_times`](Self::last_times),
-    /// [`last_window_times`](Self::last_window_times) and [`last_neighbour_times`](Self::last_neighbour_times). Returns whether the device
-    /// can ([`Gpu::TIMING_FEATURES`]). Timestamps between dispatches cost some microseconds each.
+    /// Turns the timing of the kernels of the next recordings on or off, for [`statistics`](Self::statistics). Returns whether the device
+    /// can time them ([`Gpu::TIMING_FEATURES`]). Timestamps between dispatches cost some microseconds each.
     pub fn time_recordings(&mut self, is_timed: bool) -> bool {
         let can = self.core.gpu.device().features().contains(Gpu::TIMING_FEATURES);
-        self.arrived.is_timed = is_timed && can;
+        own(&mut self.arrived).is_timed = is_timed && can;
         can
     }
+}
 
-    /// Returns how long each kernel took on the GPU in the latest recording of which it is known on the host; `None` before the
-    /// first that was [timed](Self::time_recordings). Of a `record` or `record_events`, without what follows it. Does not
-    /// block, as [`last_recorded`](Self::last_recorded) does not.
-    pub fn last_times(&mut self) -> Option<Vec<KernelTime>> {
-        self.look_for_arrivals();
-        self.arrived.latest_times(Timed::Search)
-    }
-
-    /// Returns how long each kernel took in the latest [`record_window`](Self::record_window), as [`last_times`](Self::last_times) does of a
-    /// search.
-    pub fn last_window_times(&mut self) -> Option<Vec<KernelTime>> {
-        self.look_for_arrivals();
-        self.arrived.latest_times(Timed::Window)
-    }
-
-    /// Returns how long each kernel took in the latest [`record_neighbours`](Self::record_neighbours), as [`last_times`](Self::last_times) does
-    /// of a search.
-    pub fn last_neighbour_times(&mut self) -> Option<Vec<KernelTime>> {
-        self.look_for_arrivals();
-        self.arrived.latest_times(Timed::Neighbours)
-    }
-
-    fn look_for_arrivals(&self) {
-        // What happens there, the next call that can fail tells of.
-        let _ = self.core.gpu.device().poll(wgpu::PollType::Poll);
-    }
+/// What the host knows of the latest recordings: [`Recorder::statistics`]. Each part is `None` before the first of its kind has run.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct RecordingStatistics {
+    /// The bytes of GPU memory that are held now: buffers of searches, of filters and of steps.
+    pub memory_bytes: u64,
+    /// The header of the latest [`record`](Recorder::record) or [`record_events`](Recorder::record_events). Of events, `overflow` is that
+    /// of their lists.
+    pub header: Option<PairHeader>,
+    /// How the pairs of the latest of these were found: axis and cells, candidates and giants.
+    pub report: Option<Report>,
+    /// The time of each kernel in the latest of these that was [timed](Recorder::time_recordings).
+    pub times: Option<Vec<KernelTime>>,
+    /// The same of the latest [`record_window`](Recorder::record_window).
+    pub window_times: Option<Vec<KernelTime>>,
+    /// The same of the latest [`record_neighbours`](Recorder::record_neighbours).
+    pub neighbour_times: Option<Vec<KernelTime>>,
 }

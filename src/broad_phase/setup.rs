@@ -1,0 +1,167 @@
+//! The device, options, filters and memory: common to [`BroadPhase`](crate::BroadPhase) and [`Recorder`](crate::Recorder).
+
+use super::core::Core;
+use crate::filters::device::FilterSet;
+use crate::gpu::Gpu;
+use crate::gpu::compilation::Compilation;
+use crate::gpu::kernel::Kernel;
+use crate::gpu::limits::check_rows;
+use crate::memory::{Call, Workspace};
+use crate::pairs::{Needs, Pipeline};
+use crate::{Attribute, Error, Filters, Options};
+
+impl Core {
+    /// Creates the parts of an engine with these options.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`].
+    pub fn new(gpu: &Gpu, options: Options) -> Result<Self, Error> {
+        let options = options.checked(gpu.all_pairs_up_to())?;
+        let (workspace, flight) = (Workspace::new(gpu), Default::default());
+        Ok(Self { gpu: gpu.clone(), options, pipeline: Pipeline::new(gpu), workspace, flight, counted: None })
+    }
+
+    /// Replaces the filters.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`], [`Error::Busy`], [`Error::OutOfMemory`]; the filters stay as they were.
+    pub fn replace_filters(&mut self, filters: &mut FilterSet, others: Filters) -> Result<(), Error> {
+        self.check_filters_may_change()?;
+        let others = FilterSet::new(&self.gpu, others)?;
+        filters.note_others();
+        *filters = others;
+        self.filters_replaced();
+        Ok(())
+    }
+
+    /// Forgets what rests on the filters that were replaced.
+    pub fn filters_replaced(&mut self) {
+        if self.flight.is_empty() {
+            // What is in flight knows its filters.
+            self.workspace.forget_results();
+        }
+        if self.options.memory_budget.is_some() {
+            // The buffers may leave no room for them.
+            self.workspace.release();
+        }
+    }
+
+    /// Changes one list of the filters from box `first` on.
+    ///
+    /// # Errors
+    /// Those of [`BroadPhase::change_filters`](crate::BroadPhase::change_filters).
+    pub fn change_filters(
+        &mut self,
+        filters: &mut FilterSet,
+        first: usize,
+        values: Attribute<'_>,
+    ) -> Result<(), Error> {
+        self.check_filters_may_change()?;
+        let changed = filters.change(&self.gpu, first, values);
+        if !matches!(changed, Err(Error::BadFilter { .. })) && self.flight.is_empty() {
+            self.workspace.forget_results();
+        }
+        changed
+    }
+
+    /// Checks that the filters may change: a budget has no room for those of submissions in flight.
+    ///
+    /// # Errors
+    /// [`Error::Busy`].
+    fn check_filters_may_change(&self) -> Result<(), Error> {
+        if self.options.memory_budget.is_some() { self.flight.check_idle() } else { Ok(()) }
+    }
+
+    /// Returns the filters for the queries of a tree of this many boxes on a device: with their buffers, if it is the same [`Gpu`].
+    fn share_filters(&mut self, filters: &mut FilterSet, gpu: &Gpu, box_count: usize) -> Result<FilterSet, Error> {
+        filters.filters().check_for_queries()?;
+        filters.fit_for_queries(box_count)?;
+        if !gpu.is_clone_of(&self.gpu) {
+            let copied = filters.copied(gpu)?;
+            copied.check_on_host()?;
+            return Ok(copied);
+        }
+        check_rows(box_count as u64, &gpu.device().limits(), &filters.rows(box_count))?;
+        if self.options.memory_budget.is_some() && filters.check_uploaded(box_count).is_err() {
+            // As for a change that is recorded: a budget has room for them beside the buffers of a search alone.
+            self.ensure_capacity(filters, box_count, 0, false)?;
+        }
+        filters.upload(gpu, box_count, !self.flight.is_empty())?;
+        filters.share(gpu, box_count)
+    }
+
+    /// Ensures capacity, compiles the kernels, and returns the decision for this many boxes. In a step, sleeping flags are
+    /// ignored.
+    ///
+    /// # Errors
+    /// Those of [`BroadPhase::reserve`](crate::BroadPhase::reserve).
+    pub fn ensure_capacity(
+        &mut self,
+        filters: &mut FilterSet,
+        box_count: usize,
+        pair_capacity: u32,
+        is_step: bool,
+    ) -> Result<Call, Error> {
+        self.flight.check_idle()?;
+        let call = self.decide(box_count, filters, is_step)?;
+        self.workspace.wish_for_pairs(pair_capacity.into());
+        self.ensure(&call, filters)?;
+        self.pipeline.compile(Needs::of(call.tests_all_pairs, is_step, filters, self.options.order))?;
+        Ok(call)
+    }
+
+    /// Ensures capacity and compiles the kernels, for a caller that waits for it.
+    ///
+    /// # Errors
+    /// Those of [`BroadPhase::reserve`](crate::BroadPhase::reserve).
+    pub fn reserve(&mut self, filters: &mut FilterSet, box_count: usize, pair_capacity: u32) -> Result<(), Error> {
+        self.ensure_capacity(filters, box_count, pair_capacity, false)?;
+        if self.gpu.is_lost_on_trial() {
+            // Buffers of a device that is gone are created without an error.
+            return Err(self.gpu.lost("nothing can be allocated"));
+        }
+        Ok(())
+    }
+
+    /// Returns what decides which kernels a call for this many boxes dispatches.
+    fn needs(&self, filters: &FilterSet, box_count: usize, is_step: bool) -> Needs {
+        let call = self.decide(box_count, filters, is_step);
+        let tests_all_pairs = call.is_ok_and(|call| call.tests_all_pairs);
+        Needs::of(tests_all_pairs, is_step, filters, self.options.order)
+    }
+
+    /// Starts to compile the kernels that a search of this many boxes needs, also one of a step, and others behind them.
+    pub fn compile_ahead(&self, filters: &FilterSet, box_count: usize, others: Vec<Kernel>) -> Compilation {
+        let [search, step] = [false, true].map(|is_step| self.needs(filters, box_count, is_step));
+        // Another pipeline of the same kernels: those belong to the device.
+        let pipeline = Pipeline::new(&self.gpu);
+        Compilation::start(&self.gpu, move || {
+            let mut kernels: Vec<Kernel> = pipeline.kernels(search)?.into_iter().cloned().collect();
+            if step != search {
+                kernels.extend(pipeline.kernels(step)?.into_iter().cloned());
+            }
+            kernels.extend(others);
+            Ok(kernels)
+        })
+    }
+}
+
+/// The owner of filters that a tree can share: `&mut` [`BroadPhase`](crate::BroadPhase) or `&mut` [`Recorder`](crate::Recorder), for
+/// [`Tree::share_filters`](crate::Tree::share_filters).
+#[derive(Debug)]
+pub struct FilterOwner<'a> {
+    pub(crate) core: &'a mut Core,
+    pub(crate) filters: &'a mut FilterSet,
+}
+
+impl FilterOwner<'_> {
+    /// Returns the filters for the queries of a tree of this many boxes on a device: with their buffers, if it is the same [`Gpu`].
+    ///
+    /// # Errors
+    /// The errors of [`Filters::check`] and of [`Filters::check_for_queries`]; those of
+    /// [`BroadPhase::reserve`](crate::BroadPhase::reserve) with a memory budget; [`Error::TooManyBoxes`], [`Error::OutOfMemory`],
+    /// [`Error::DeviceLost`].
+    pub(crate) fn share(self, gpu: &Gpu, box_count: usize) -> Result<FilterSet, Error> {
+        self.core.share_filters(self.filters, gpu, box_count)
+    }
+}

@@ -1,0 +1,91 @@
+//! The lists that are sorted, and what the sort counts.
+
+use std::num::NonZeroU64;
+
+use super::Gpu;
+use super::buffers::Buffer;
+use super::table::Bound;
+use crate::Error;
+use crate::constants::SORT_PASSES;
+use crate::layout::{digit_sum_words, histogram_words};
+
+/// Buffers may be bound at multiples of this number of bytes.
+pub const ALIGNMENT: u64 = 256;
+
+/// Keys and values, and scratch to sort them to and fro. Kernels read four of a list at a time; a [`Buffer`] is long
+/// enough.
+#[derive(Clone, Debug)]
+pub struct SortBuffers {
+    /// `[n]` keys; sorted afterwards.
+    pub keys: Buffer<u32>,
+    /// `[n]` values; in the order of the keys afterwards, those of equal keys as they were.
+    pub values: Buffer<u32>,
+    /// `[n]` scratch.
+    pub other_keys: Buffer<u32>,
+    /// `[n]` scratch.
+    pub other_values: Buffer<u32>,
+    /// `[histogram_words(n)]` scratch.
+    pub histograms: Buffer<u32>,
+    /// `[digit_sum_words(n)]` zeros: see [`record_clear`](Self::record_clear).
+    pub digit_sums: Buffer<u32>,
+    /// Passes that were recorded since then. Each takes a part of the sums.
+    pub passes: u32,
+    /// The digits of the next pass are counted.
+    pub is_counted: bool,
+}
+
+impl SortBuffers {
+    /// Allocates buffers for `n` elements.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new(gpu: &Gpu, label: &str, n: u64) -> Result<Self, Error> {
+        let list = || Buffer::storage(gpu, label, n);
+        let histograms = Buffer::storage(gpu, label, histogram_words(n))?;
+        let sums = Buffer::storage(gpu, label, digit_sum_words(n))?;
+        Ok(Self::of([&list()?, &list()?, &list()?, &list()?, &histograms, &sums]))
+    }
+
+    /// Collects buffers in the order of the fields.
+    pub fn of(buffers: [&Buffer<u32>; 6]) -> Self {
+        let [keys, values, other_keys, other_values, histograms, digit_sums] = buffers.map(Clone::clone);
+        Self { keys, values, other_keys, other_values, histograms, digit_sums, passes: 0, is_counted: false }
+    }
+
+    /// Records the clearing of the sums, before the compute pass in which buffers of this collection are sorted.
+    pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.clear_buffer(self.digit_sums.raw(), 0, None);
+    }
+
+    /// Lists the keys and the values for kernels.
+    pub fn bound(&self) -> Bound<'_> {
+        vec![("keys", self.keys.all()), ("values", self.values.all())]
+    }
+
+    /// Returns the same buffers with keys as values and values as keys.
+    pub fn swapped(self) -> Self {
+        let Self { keys, values, other_keys, other_values, .. } = self;
+        Self { keys: values, values: keys, other_keys: other_values, other_values: other_keys, ..self }
+    }
+
+    /// Returns the same buffers, in which a kernel with those of [`Sort::first_count`](crate::grid::sort::Sort::first_count) has counted.
+    pub fn counted(self) -> Self {
+        Self { is_counted: true, ..self }
+    }
+
+    /// Returns the same buffers with scratch and lists exchanged.
+    pub fn turned(self) -> Self {
+        let Self { keys, values, other_keys, other_values, .. } = self;
+        Self { keys: other_keys, values: other_values, other_keys: keys, other_values: values, ..self }
+    }
+
+    /// Returns the sums of the next pass.
+    pub fn sums_of_pass(&self) -> wgpu::BindingResource<'_> {
+        let bytes = self.digit_sums.raw().size() / u64::from(SORT_PASSES) / ALIGNMENT * ALIGNMENT;
+        wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+            buffer: self.digit_sums.raw(),
+            offset: u64::from(self.passes) * bytes,
+            size: NonZeroU64::new(bytes),
+        })
+    }
+}

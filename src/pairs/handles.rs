@@ -1,0 +1,86 @@
+//! What recordings leave on the device: buffers of the library, in the hands of the caller.
+
+use std::mem::offset_of;
+
+use crate::constants::EVENT_CREATED;
+use crate::layout::PairArguments;
+
+/// Pairs that were left on the GPU by [`Recorder::record`](crate::Recorder::record). The buffers are handles: they are cloned in no time.
+///
+/// **When they are others**: where a call takes more boxes or a longer list than there is room for, where an earlier list was too short, and after
+/// [`set_options`](crate::Recorder::set_options) with another order or budget. Within what was [reserved](crate::Recorder::reserve) they stay
+/// the same from call to call. `wgpu::Buffer` can be compared: where a recording leaves another one than the last did, a bind
+/// group that has it is to be made anew.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct GpuPairs {
+    /// `[capacity]` pairs `(a, b)`, two `u32` each, of which the first
+    /// [`PairHeader::written`](crate::PairHeader::written) are there. The buffer can be used as storage, as vertex
+    /// (instance) buffer and to copy from.
+    pub pairs: wgpu::Buffer,
+    /// The number of pairs: a [`PairHeader`](crate::PairHeader). The buffer can be used as storage and to copy from.
+    pub header: wgpu::Buffer,
+    /// The arguments of an indirect dispatch and of indirect draws: [`PairArguments`]. The buffer can be used for
+    /// indirect calls, as storage and to copy from. The arguments are not part of the header, in order that a pass can
+    /// bind the header and dispatch by the arguments.
+    pub arguments: wgpu::Buffer,
+    /// The pairs that fit.
+    pub capacity: u32,
+}
+
+impl GpuPairs {
+    /// The offset of the arguments of an indirect dispatch in [`arguments`](Self::arguments): workgroups of 256
+    /// invocations that cover the list.
+    pub const DISPATCH_OFFSET: u64 = offset_of!(PairArguments, dispatch) as u64;
+    /// The offset of the arguments of an indirect draw in [`arguments`](Self::arguments): one instance for each pair.
+    pub const DRAW_OFFSET: u64 = offset_of!(PairArguments, draw) as u64;
+    /// The offset of the arguments of an indirect draw of all pairs as one instance in [`arguments`](Self::arguments): vertex
+    /// `v` is of pair `v / vertices_per_pair`, which the shader reads from the list as storage.
+    pub const DRAW_LIST_OFFSET: u64 = offset_of!(PairArguments, draw_list) as u64;
+}
+
+/// Events that were left on the GPU by [`Recorder::record_events`](crate::Recorder::record_events) or
+/// [`Tree::record_overlap_events`](crate::Tree::record_overlap_events). The buffers are handles: they are cloned in no time, and
+/// stay the same until the engine allocates others. All lists are in canonical order.
+///
+/// A step that could not be compared does not count: the next one is compared with the step before. The lists of its
+/// events are empty then, and [`PairHeader::overflow`](crate::PairHeader::overflow) of each says why.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct GpuEvents {
+    /// All pairs of the step.
+    pub pairs: GpuPairs,
+    /// `[pairs]` the place of each pair in the list of the last step, a `u32`; or [`CREATED`](Self::CREATED). What a solver
+    /// starts from lies there. The buffer can be used as storage and to copy from.
+    pub before: wgpu::Buffer,
+    /// The pairs that the last step did not have.
+    pub created: GpuPairs,
+    /// The pairs of the last step that this one does not have, by the indices that their boxes had there.
+    pub lost: GpuPairs,
+    /// The pairs of both steps, but for those of two boxes that [sleep](crate::Filters::sleeping) or are
+    /// [fixed](crate::Filters::fixed).
+    pub persisting: GpuPairs,
+}
+
+impl GpuEvents {
+    /// Stands for the place of a pair that the last step did not have.
+    pub const CREATED: u32 = EVENT_CREATED;
+}
+
+/// Says which box of the last recorded step each box of a recorded step is, with what lies in buffers of the device, made with
+/// `BufferUsages::STORAGE`.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub enum GpuIdentity<'a> {
+    /// The one with the same index. Boxes beyond the last step's are new; those beyond this step's are gone.
+    #[default]
+    Index,
+    /// `[box_count]` numbers, a `u32` each: the box with the same index, if the number is the same as in the last step that
+    /// had such numbers, or if that step had none for it; otherwise the box is a new one in the place of one that is gone.
+    Generations(wgpu::BufferSlice<'a>),
+    /// `[box_count]` indices, a `u32` each: the box with this index in the last step, no two the same; or
+    /// [`Step::NEW`](crate::Step::NEW), as is any index that the last step did not have. Boxes of the last step that are not
+    /// named are gone. Where two boxes are named the same, the step is refused on the device if it shows: if a
+    /// pair of the last step would be two of this one.
+    Was(wgpu::BufferSlice<'a>),
+}

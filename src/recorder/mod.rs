@@ -1,0 +1,188 @@
+//! [`Recorder`]: boxes and pairs stay on the device. [`pairs`] records searches, [`steps`] events, [`neighbours`] pairs by box,
+//! [`filters`] changes of filters, and [`arrived`] brings statistics to the host.
+
+mod arrived;
+mod filters;
+mod neighbours;
+mod pairs;
+mod steps;
+
+pub use arrived::RecordingStatistics;
+pub use neighbours::GpuNeighbours;
+pub use pairs::GpuCount;
+
+use std::mem::replace;
+use std::sync::Mutex;
+
+use self::arrived::{Arrived, own};
+use crate::broad_phase::FilterOwner;
+use crate::broad_phase::core::Core;
+use crate::filters::device::FilterSet;
+use crate::gpu::Gpu;
+use crate::gpu::compilation::Compilation;
+use crate::memory::{Call, MemoryPlan};
+use crate::pairs::events::EventKernels;
+use crate::pairs::recorded::RecordedSteps;
+use crate::{Attribute, Error, Filters, Options};
+
+/// Records searches into the caller's command encoders: boxes come from buffers of the device, and pairs stay there. Keep one across
+/// frames: its kernels are compiled once, and its buffers are reused and grow when they have to.
+///
+/// - [`record`](Self::record) leaves a list of pairs, with a header and the arguments of indirect calls;
+///   [`record_window`](Self::record_window) the rest of a list that was too short;
+///   [`record_neighbours`](Self::record_neighbours) the same pairs by box.
+/// - [`record_events`](Self::record_events) leaves the pairs that began, ended and persist since the last recorded step.
+/// - [`record_filters`](Self::record_filters), [`record_half_spaces`](Self::record_half_spaces) and
+///   [`record_exclude`](Self::record_exclude) take filters from buffers of the device.
+///
+/// Nothing is read back. A call blocks where it compiles kernels ([`compile_ahead`](Self::compile_ahead)), allocates, or needs larger buffers
+/// for events. [`statistics`](Self::statistics) returns some frames later how many pairs there were. Both poll the device, so callbacks
+/// of the program may run in them.
+///
+/// A list that was too short is longer in a later recording, for 1.5 times the pairs that were counted, up to a binding of the device and the
+/// [memory budget](Options::memory_budget). Set a budget where [windows](Self::record_window) of a short list are wanted instead.
+///
+/// All recordings share the buffers: submit in the order of recording, and use a list before the next one is submitted. More boxes
+/// than fit in one pass are for [`BroadPhase`](crate::BroadPhase), which has boxes and pairs in host memory. To use both on one device
+/// costs buffers for each; kernels are compiled once.
+#[derive(Debug)]
+pub struct Recorder {
+    /// Its options have the part of the budget that searches may take.
+    core: Core,
+    options: Options,
+    filters: FilterSet,
+    steps: RecordedSteps,
+    arrived: Mutex<Arrived>,
+}
+
+impl Recorder {
+    /// Creates a recorder on this device. No memory is allocated for boxes yet, and nothing is compiled: a kernel is compiled by the
+    /// first call on the device that needs it, or [ahead](Self::compile_ahead).
+    ///
+    /// # Errors
+    /// [`Error::BadOption`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    pub fn new(gpu: &Gpu, options: Options) -> Result<Self, Error> {
+        let core = Core::new(gpu, options)?;
+        let filters = FilterSet::new(gpu, Filters::default())?;
+        Ok(Self {
+            options: core.options,
+            core,
+            filters,
+            steps: RecordedSteps::default(),
+            arrived: Mutex::new(Arrived::default()),
+        })
+    }
+
+    /// Returns the options in use.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Sets other options, from the next recording on. The memory is given back where it was laid out for another order or budget.
+    /// Where a smaller budget has no room for the events of [steps](Self::record_events), those are forgotten.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`]; the options stay as they were.
+    pub fn set_options(&mut self, options: Options) -> Result<(), Error> {
+        let options = options.checked(self.core.gpu.all_pairs_up_to())?;
+        let before = replace(&mut self.options, options);
+        self.core.options = Options { memory_budget: self.core.options.memory_budget, ..options };
+        if (options.order, options.memory_budget) != (before.order, before.memory_budget) {
+            self.core.workspace.reset();
+        }
+        if let Some(budget) = options.memory_budget {
+            self.steps.keep_within(budget / 2);
+        }
+        self.apply_budget(self.steps.is_in_use());
+        Ok(())
+    }
+
+    /// Sets which pairs are not wanted, or always are, from the next recording on; see
+    /// [`BroadPhase::set_filters`](crate::BroadPhase::set_filters).
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`] for what has no meaning with any boxes; [`Error::OutOfMemory`], [`Error::DeviceLost`]. The filters stay as
+    /// they were. Each recording checks whether the filters fit its boxes: [`Filters::check`].
+    pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
+        self.core.replace_filters(&mut self.filters, filters)
+    }
+
+    /// Returns the filters in use, as the host set and changed them: not the values that [`record_filters`](Self::record_filters),
+    /// [`record_half_spaces`](Self::record_half_spaces) and [`record_exclude`](Self::record_exclude) put in their place.
+    pub fn filters(&self) -> &Filters {
+        self.filters.filters()
+    }
+
+    /// Changes one list of the filters from box `first` on, and uploads no more than that (of the worlds, all). A search that was
+    /// recorded and is submitted later finds the list as it is at that time.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`] where the list is shorter, or not in use, or was changed on the device
+    /// ([`record_filters`](Self::record_filters)), or a margin is negative or not finite: nothing is changed then.
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]: the list is changed, and the next recording uploads it.
+    pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
+        self.core.change_filters(&mut self.filters, first, values)
+    }
+
+    /// Forgets all steps: in the next one, every pair is created. The memory of events is given back.
+    pub fn forget_steps(&mut self) {
+        self.steps = RecordedSteps::default();
+        self.apply_budget(false);
+    }
+
+    /// Predicts the GPU memory that a search of `box_count` boxes would take, with the [filters](Self::set_filters).
+    ///
+    /// # Errors
+    /// [`Error::TooManyBoxes`], [`Error::OverBudget`] where one pass cannot hold the boxes.
+    pub fn memory_plan(&self, box_count: usize) -> Result<MemoryPlan, Error> {
+        self.core.workspace.plan(box_count, &self.core.options, &self.filters)
+    }
+
+    /// Returns the device.
+    pub fn gpu(&self) -> &Gpu {
+        &self.core.gpu
+    }
+
+    /// Lists the GPU buffers that there are now, by name, with the bytes that the device gave each of them.
+    #[doc(hidden)]
+    pub fn buffers(&self) -> Vec<(&'static str, u64)> {
+        let mut rows = self.core.workspace.rows_made();
+        rows.extend(self.filters.made());
+        rows.extend(self.steps.made());
+        rows
+    }
+
+    /// Allocates for `box_count` boxes and a list of `pair_capacity` pairs (as far as limits and budget allow), and compiles kernels,
+    /// now rather than in the call that needs it. A list that [`record`](Self::record) left is no longer there.
+    ///
+    /// # Errors
+    /// [`Error::TooManyBoxes`], [`Error::OverBudget`], [`Error::OutOfMemory`], [`Error::Gpu`], [`Error::DeviceLost`].
+    pub fn reserve(&mut self, box_count: usize, pair_capacity: u32) -> Result<(), Error> {
+        self.core.reserve(&mut self.filters, box_count, pair_capacity)
+    }
+
+    /// Starts to compile the kernels that [`record`](Self::record) and [`record_events`](Self::record_events) need for `box_count` boxes,
+    /// and returns at once, as [`BroadPhase::compile_ahead`](crate::BroadPhase::compile_ahead) does.
+    pub fn compile_ahead(&self, box_count: usize) -> Compilation {
+        let comparison = EventKernels::new(&self.core.gpu).kernels().to_vec();
+        self.core.compile_ahead(&self.filters, box_count, comparison)
+    }
+
+    /// Ensures capacity for a recording, also for as many pairs as earlier recordings had no room for, and half as many more.
+    fn ensure_capacity(&mut self, box_count: u32, is_step: bool) -> Result<Call, Error> {
+        // Whatever happens there, the next call that can fail returns it.
+        let _ = self.core.gpu.device().poll(wgpu::PollType::Poll);
+        let missed = own(&mut self.arrived).take_missed_pairs();
+        let capacity = self.core.workspace.made().map_or(0, |made| made.plan.pair_capacity);
+        if missed > capacity.into() {
+            self.core.workspace.wish_for_pairs(missed.saturating_add(missed / 2));
+        }
+        self.core.ensure_capacity(&mut self.filters, box_count as usize, 0, is_step)
+    }
+}
+
+impl<'a> From<&'a mut Recorder> for FilterOwner<'a> {
+    fn from(owner: &'a mut Recorder) -> Self {
+        Self { core: &mut owner.core, filters: &mut owner.filters }
+    }
+}
