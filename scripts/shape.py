@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""Prints the sizes that keep the library small, and fails where one is above its limit.
+
+A limit is what is reached today. Lower it with a change that lowers the number; the goals are beside it.
+"""
+
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SRC = ROOT / "src"
+
+# What is counted: (limit, goal).
+LIMITS = {
+    "public methods of a type": (41, 20),
+    "items at the root of the crate": (76, 40),
+    "lines of a file in src or shaders": (870, 500),
+    "lines of a function": (80, 60),
+    "exemptions from too_many_arguments": (19, 5),
+    "folders of src in a circle of imports": (0, 0),
+    "imports against the order of ARCHITECTURE.md": (0, 0),
+}
+
+
+def rust_files():
+    return sorted(SRC.rglob("*.rs"))
+
+
+def code_of(path):
+    """Returns the source without the module of its unit tests."""
+    return path.read_text().split("#[cfg(test)]\nmod ")[0]
+
+
+def public_methods():
+    """Counts the methods in the inherent implementations of each public type."""
+    counts = defaultdict(int)
+    for path in rust_files():
+        kind, hidden = None, False
+        for line in code_of(path).splitlines():
+            if start := re.match(r"impl(?:<[^{]*>)? (?:[a-z_]+::)*([A-Z]\w*)(?:<[^{]*>)? \{$", line):
+                kind = ("cpu::" if "cpu" in path.parts else "") + start[1]
+            elif line.startswith("impl") or line == "}":
+                kind = None
+            hidden = hidden or "#[doc(hidden)]" in line
+            if re.match(r"    pub (?:const |async )*fn ", line):
+                counts[kind] += kind is not None and not hidden
+            hidden = hidden and not re.match(r"    (pub )?(?:const |async )*fn ", line)
+    # The calls that a macro makes of a table.
+    counts["Tree"] += 2 * len(re.findall(r"^    \w+, \w+: \[", table_of("src/tree/mod.rs", "questions! {"), re.M))
+    of_cpu = " ".join(re.findall(r"pub use ([^;]*);", (SRC / "cpu/mod.rs").read_text()))
+    public = {*homes(), *re.findall(r"\w+", of_cpu), "BroadPhase", "Tree"}
+    return {kind: count for kind, count in counts.items() if kind and kind.removeprefix("cpu::") in public}
+
+
+def table_of(path, start):
+    """Returns what a macro is called with."""
+    source = (ROOT / path).read_text()
+    return source[source.index("\n" + start) :].split("\n}\n")[0] if "\n" + start in source else ""
+
+
+def root_items():
+    """Lists what `pub use` and `pub mod` put at the root."""
+    source = re.sub(r"//.*", "", (SRC / "lib.rs").read_text())
+    names = re.findall(r"(?<!hidden\)\]\n)pub mod (\w+);", source)
+    for use in re.findall(r"pub use ([^;]*);", source):
+        names += [part.split("::")[-1] for part in re.findall(r"[\w:]+", use) if not part.endswith("::")]
+    return sorted(set(names))
+
+
+def lengths_of_files():
+    files = [*rust_files(), *sorted((ROOT / "shaders").rglob("*.wgsl"))]
+    return {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in files}
+
+
+def lengths_of_functions():
+    """Counts the lines of each function, from its signature to the brace that ends it."""
+    found = {}
+    for path in [*rust_files(), *sorted((ROOT / "shaders").rglob("*.wgsl"))]:
+        lines = code_of(path).splitlines()
+        for at, line in enumerate(lines):
+            start = re.match(r"( *)(?:pub(?:\([^)]*\))? )?(?:const |async )*fn (\w+)", line)
+            if start and not line.rstrip().endswith((";", "}")):
+                end = next((k for k in range(at, len(lines)) if lines[k] == start[1] + "}"), at)
+                found[f"{path.relative_to(ROOT)}: {start[2]}"] = end - at + 1
+    return found
+
+
+def exemptions():
+    return sum(path.read_text().count("too_many_arguments") for path in rust_files())
+
+
+def homes():
+    """Returns the module of each name at the root of the crate."""
+    source = re.sub(r"//.*|#\[[^\n]*", "", (SRC / "lib.rs").read_text())
+    found = {}
+    for use in re.findall(r"pub use ([^;]*);", source):
+        # With the braces around all of a statement taken off, each part is `module::…`, with names in braces or at its end.
+        parts = re.findall(r"(\w+)((?:::\w+)*)::(?:\{([^}]*)\}|(\w+))", use.strip().removeprefix("{"))
+        for module, _, names, name in parts:
+            for item in re.findall(r"\w+", names or name):
+                found[item] = module
+    return found
+
+
+def names_in(group):
+    """Returns the first word of each part of a list in braces, whatever braces are in it."""
+    names, depth, part = [], 0, ""
+    for char in group:
+        depth += {"{": 1, "}": -1}.get(char, 0)
+        if char == "," and depth == 0:
+            names.append(part)
+            part = ""
+        else:
+            part += char
+    return [word[0] for word in map(re.compile(r"\w+").findall, [*names, part]) if word]
+
+
+def imports():
+    """Lists the folders and files of src that each of them imports from, also by names at the root of the crate."""
+    edges, home = defaultdict(set), homes()
+    for path in rust_files():
+        parts = path.relative_to(SRC).parts
+        module = parts[0].removesuffix(".rs")
+        if module in ("lib", "internals", "kernels", "engine"):
+            continue
+        source = re.sub(r"//.*", "", code_of(path))
+        if len(parts) == 1 or parts[1:] == ("mod.rs",):
+            source = re.sub(r"\bsuper::", "crate::", source)
+        targets = re.findall(r"\bcrate::(\w+)", source)
+        for start in re.finditer(r"\bcrate::\{", source):
+            depth, end = 1, start.end()
+            while depth:
+                depth += {"{": 1, "}": -1}.get(source[end], 0)
+                end += 1
+            targets += names_in(source[start.end() : end - 1])
+        for target in targets:
+            name = home.get(target, target)
+            if name != module and ((SRC / name).is_dir() or (SRC / f"{name}.rs").is_file()):
+                edges[module].add(name)
+    return edges
+
+
+def against_the_order(edges):
+    """Lists imports from what stands below in ARCHITECTURE.md."""
+    listed = (ROOT / "ARCHITECTURE.md").read_text().split("```\nsrc/\n")[1].split("\nshaders/")[0]
+    places = {}
+    for number, line in enumerate(listed.splitlines()):
+        if re.match(r"  \w", line):
+            for name in re.findall(r"\w+", line):
+                if not ((SRC / name).is_dir() or (SRC / f"{name}.rs").is_file()):
+                    break
+                places.setdefault(name, number)
+    missing = [name for name in [*edges, *set().union(*edges.values())] if name not in places]
+    wrong = [f"{a} -> {b}" for a in sorted(edges) for b in sorted(edges[a]) if places.get(b, 0) > places.get(a, 0)]
+    return sorted({f"{name} is not listed" for name in missing}) + wrong
+
+
+def circles(edges):
+    """Returns the modules from which an import leads back to themselves."""
+    def reaches(start):
+        seen, left = set(), list(edges[start])
+        while left:
+            module = left.pop()
+            if module not in seen:
+                seen.add(module)
+                left += edges[module]
+        return start in seen
+
+    return sorted(module for module in list(edges) if reaches(module))
+
+
+def main():
+    methods, files, functions = public_methods(), lengths_of_files(), lengths_of_functions()
+    edges = imports()
+    in_circles, wrong = circles(edges), against_the_order(edges)
+    found = {
+        "public methods of a type": max(methods.values()),
+        "items at the root of the crate": len(root_items()),
+        "lines of a file in src or shaders": max(files.values()),
+        "lines of a function": max(functions.values()),
+        "exemptions from too_many_arguments": exemptions(),
+        "folders of src in a circle of imports": len(in_circles),
+        "imports against the order of ARCHITECTURE.md": len(wrong),
+    }
+    largest = {
+        "public methods of a type": methods,
+        "lines of a file in src or shaders": files,
+        "lines of a function": functions,
+    }
+    is_within = True
+    for what, number in found.items():
+        limit, goal = LIMITS[what]
+        is_within &= number <= limit
+        print(f"{what}: {number} (limit {limit}, goal {goal}){'' if number <= limit else ': ABOVE THE LIMIT'}")
+        for name, count in sorted(largest.get(what, {}).items(), key=lambda item: -item[1])[:6]:
+            if count > goal:
+                print(f"    {count} {name}")
+    for line in [*(f"in a circle: {name}" for name in in_circles), *wrong]:
+        print(f"    {line}")
+    return 0 if is_within else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
