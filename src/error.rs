@@ -1,7 +1,11 @@
 //! All errors, each with what to do about it.
 
+use std::fmt;
+
 /// The reason why a call was refused or could not finish. No call drops a pair instead.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+///
+/// `Debug` prints the message too, as `main` does with an error that it returns.
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No GPU adapter was found.
@@ -165,7 +169,7 @@ pub enum Error {
     },
     /// A value in the [`Filters`](crate::Filters) has no meaning, or there are more included pairs than one binding of
     /// the device holds.
-    #[error("number {index} of `{list}` {problem}")]
+    #[error("`{list}[{index}]` {problem}")]
     BadFilter {
         /// The list.
         list: &'static str,
@@ -242,6 +246,12 @@ pub enum Error {
         /// The API's message.
         message: String,
     },
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
 }
 
 impl Error {

@@ -309,7 +309,10 @@ pub(super) fn check_places(list: &'static str, length: usize, first: usize, coun
     if first.checked_add(count).is_some_and(|end| end <= length) {
         return Ok(());
     }
-    let problem = format!("and the {count} after it are to be changed, and the list has {length}");
+    let problem = match length {
+        0 => "cannot change: no list was set. Set one with `set_filters` first".to_owned(),
+        _ => format!("is the first of {count} values to change, and the list has {length}"),
+    };
     Err(Error::BadFilter { list, index: first as u64, problem })
 }
 

@@ -107,6 +107,11 @@ fn verdict(
     if gpu.is_lost_on_trial() {
         return Err(gpu.lost(&message));
     }
+    if message.contains("doesn't match") && message.contains("Device") {
+        // wgpu has no other way to tell.
+        let problem = format!("belongs to another device: {message}");
+        return Err(Error::BadBuffer { buffer: "caller's", problem });
+    }
     Err(Error::Gpu { label: label.to_owned(), message })
 }
 

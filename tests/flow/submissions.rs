@@ -531,7 +531,8 @@ fn a_buffer_of_another_device_is_a_typed_error() {
     });
     let mut recorder = Recorder::new(&gpu, CANONICAL).unwrap();
     let error = recorder.record(&mut encoder, foreign.slice(..), 10).unwrap_err();
-    assert!(matches!(error, Error::Gpu { .. }), "{error}");
+    assert!(matches!(error, Error::BadBuffer { .. }), "{error}");
+    assert!(error.to_string().contains("another device"), "{error}");
 }
 
 #[test]

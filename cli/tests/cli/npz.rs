@@ -390,9 +390,9 @@ fn a_bad_npz_gets_one_clear_line_and_no_result() {
         (with("include", words("(2, 3)", &[0; 6])), "`include`: its shape is (2, 3); (m, 2) is needed"),
         (with("include", typed("<u4", "(9000000000000000000, 2)", 8)), "does not fit 64 bits"),
         (with("include", typed("<u4", "(1000000000000, 2)", 8)), "`include`: it is truncated"),
-        (with("include", words("(2, 2)", &[0, 1, 2, 3])), "number 1 of `include` is (2, 3), and there are 3 boxes"),
-        (with("exclude", words("(1, 2)", &[2, 2])), "number 0 of `exclude` is (2, 2): a box with itself"),
-        (with("margin", floats("(3,)", &[0.0, -1.0, 0.0])), "number 1 of `margin` is -1"),
+        (with("include", words("(2, 2)", &[0, 1, 2, 3])), "`include[1]` is (2, 3), and there are 3 boxes"),
+        (with("exclude", words("(1, 2)", &[2, 2])), "`exclude[0]` is (2, 2): a box with itself"),
+        (with("margin", floats("(3,)", &[0.0, -1.0, 0.0])), "`margin[1]` is -1"),
         (with("half_space", planes(1)), "it has only one of `half_space` and `half_space_box`"),
         (with("half_space_box", list(&[0])), "it has only one of `half_space` and `half_space_box`"),
         (
@@ -401,13 +401,10 @@ fn a_bad_npz_gets_one_clear_line_and_no_result() {
         ),
         (
             stored(&[("boxes", cubes.clone()), ("half_space", planes(1)), ("half_space_box", list(&[3]))]),
-            "number 0 of `half_space` is of box 3, and there are 3 boxes",
+            "`half_space[0]` is of box 3, and there are 3 boxes",
         ),
         (with("owner", floats("(1, 3)", &[0.0; 3])), "`owner`: it has 1 rows; two are needed, `min` and `max`"),
-        (
-            with("owner", floats("(2, 3)", &[0.0, 1.0, 0.0, 1.0, 0.5, 1.0])),
-            "number 1 of `owner` is an axis on which the region",
-        ),
+        (with("owner", floats("(2, 3)", &[0.0, 1.0, 0.0, 1.0, 0.5, 1.0])), "`owner[1]` is an axis on which the region"),
     ];
     for (bytes, expected) in files {
         place.write("bad.npz", &bytes);
