@@ -1,10 +1,10 @@
 //! Events in pieces: two searches in bounded memory, whose pairs are looked up on the host.
 
-use std::mem::{replace, take};
+use std::mem::replace;
 use std::sync::Arc;
 
 use super::BroadPhase;
-use crate::events::stream::Source;
+use crate::events::stream::{Source, Streamed, stream};
 use crate::filters::CheckedFilters;
 use crate::filters::device::FilterSet;
 use crate::{Aabb, Error, EventPiece, Options, Pair, Report, Step, StepReport};
@@ -37,10 +37,7 @@ impl BroadPhase {
         each: impl FnMut(&StepReport, EventPiece<'_>) -> Result<(), E>,
     ) -> Result<StepReport, E> {
         self.core.flight.check_idle()?;
-        let mut streamed = take(&mut self.streamed);
-        let result = streamed.run(self, &step.into(), each);
-        self.streamed = streamed;
-        result
+        stream(self, &step.into(), each)
     }
 }
 
@@ -52,6 +49,10 @@ impl Source for BroadPhase {
 
     fn options_in_use(&self) -> &Options {
         &self.core.options
+    }
+
+    fn streamed(&mut self) -> &mut Streamed {
+        &mut self.streamed
     }
 
     fn stream_awake<E: From<Error>>(

@@ -5,7 +5,7 @@
 //! all: of the boxes of this step, and then of those of the last. However boxes, filters and names changed, each pair is looked up in
 //! no time, and lists may be of any length.
 
-use std::mem::swap;
+use std::mem::{swap, take};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -45,6 +45,9 @@ pub trait Source {
     /// Returns the options in use.
     fn options_in_use(&self) -> &Options;
 
+    /// Returns what the source knows of streamed steps.
+    fn streamed(&mut self) -> &mut Streamed;
+
     /// Streams the pairs of boxes as if nobody slept; with other filters than those in use, if there are any, and with these options, but
     /// for order and budget.
     ///
@@ -57,6 +60,31 @@ pub trait Source {
         options: &Options,
         each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E>;
+}
+
+/// Streams the events of a step. After an error, or a panic of `each`, the last step stays the last one.
+///
+/// # Errors
+/// [`Error::BadStep`]; those of the filters, of searches, and of `each`.
+pub fn stream<S: Source, E: From<Error>>(
+    source: &mut S,
+    step: &Step<'_>,
+    each: impl FnMut(&StepReport, EventPiece<'_>) -> Result<(), E>,
+) -> Result<StepReport, E> {
+    /// Gives the steps back to the source, also where `each` panics.
+    struct Lent<'a, S: Source> {
+        source: &'a mut S,
+        streamed: Streamed,
+    }
+    impl<S: Source> Drop for Lent<'_, S> {
+        fn drop(&mut self) {
+            *self.source.streamed() = take(&mut self.streamed);
+        }
+    }
+    let streamed = take(source.streamed());
+    let mut lent = Lent { source, streamed };
+    let Lent { source, streamed } = &mut lent;
+    streamed.run(*source, step, each)
 }
 
 /// A step as it was shown: whether two boxes are a pair of it is known without a search.
@@ -122,11 +150,8 @@ impl Streamed {
         self.has_same_filters = false;
     }
 
-    /// Streams the events of a step. After an error the last step stays the last one.
-    ///
-    /// # Errors
-    /// [`Error::BadStep`]; those of the filters, of searches, and of `each`.
-    pub fn run<E: From<Error>>(
+    /// Streams the events of a step.
+    fn run<E: From<Error>>(
         &mut self,
         source: &mut impl Source,
         step: &Step<'_>,

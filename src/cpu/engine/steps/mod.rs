@@ -20,7 +20,7 @@ mod motion;
 mod rows;
 mod speed;
 
-use std::mem::{replace, take};
+use std::mem::replace;
 use std::sync::Arc;
 
 use self::changes::Changes;
@@ -29,7 +29,7 @@ use self::motion::Searched;
 use super::{BroadPhase, order};
 use crate::cpu::call;
 use crate::events::steps::Steps;
-use crate::events::stream::{Source, Streamed};
+use crate::events::stream::{Source, Streamed, stream};
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Attribute, Error, EventPiece, Events, Options, Pair, PairOrder, Report, Step, StepReport};
 
@@ -77,6 +77,10 @@ impl Source for BroadPhase {
 
     fn options_in_use(&self) -> &Options {
         &self.options
+    }
+
+    fn streamed(&mut self) -> &mut Streamed {
+        &mut self.streamed
     }
 
     fn stream_awake<E: From<Error>>(
@@ -158,10 +162,7 @@ impl BroadPhase {
         step: impl Into<Step<'a>>,
         each: impl FnMut(&StepReport, EventPiece<'_>) -> Result<(), E>,
     ) -> Result<StepReport, E> {
-        let mut streamed = take(&mut self.streamed);
-        let result = streamed.run(self, &step.into(), each);
-        self.streamed = streamed;
-        result
+        stream(self, &step.into(), each)
     }
 
     /// Returns the events of the last step. After a step that was refused they are empty, and the pairs are those of the last
