@@ -2,20 +2,20 @@
 //! shader of the renderer marks every box that touches another, as many workgroups as the engine's arguments say.
 //! `cargo run --example stay_on_gpu`
 
-use broadsweep::{Aabb, Error, Gpu, GpuPairs, Options, Recorder, wgpu};
+use broadsweep::{Aabb, Error, Gpu, GpuPairs, Options, Recorder, wgpu, wgsl};
 use wgpu::util::DeviceExt;
 
 const MARK: &str = "
-@group(0) @binding(0) var<storage, read> header: array<u32, 8>;
-@group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;
+@group(0) @binding(0) var<storage, read> header: PairHeader;
+@group(0) @binding(1) var<storage, read> pairs: array<Pair>;
 @group(0) @binding(2) var<storage, read_write> touched: array<atomic<u32>>;
 
 @compute @workgroup_size(256)
 fn mark(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
     let i = id.x + id.y * groups.x * 256u;
-    if i < header[4] {
-        atomicStore(&touched[pairs[i].x], 1u);
-        atomicStore(&touched[pairs[i].y], 1u);
+    if i < header.written {
+        atomicStore(&touched[pairs[i].a], 1u);
+        atomicStore(&touched[pairs[i].b], 1u);
     }
 }";
 
@@ -73,7 +73,7 @@ fn main() -> Result<(), Error> {
 fn marking(device: &wgpu::Device) -> wgpu::ComputePipeline {
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some("mark"),
-        source: wgpu::ShaderSource::Wgsl(MARK.into()),
+        source: wgpu::ShaderSource::Wgsl([wgsl::PAIR, wgsl::PAIR_HEADER, MARK].concat().into()),
     });
     device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
         label: Some("mark"),

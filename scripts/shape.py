@@ -15,7 +15,7 @@ SRC = ROOT / "src"
 # What is counted: (limit, goal).
 LIMITS = {
     "public methods of a type": (41, 20),
-    "items at the root of the crate": (76, 40),
+    "items at the root of the crate": (77, 40),
     "lines of a file in src or shaders": (870, 500),
     "lines of a function": (80, 60),
     "exemptions from too_many_arguments": (19, 5),

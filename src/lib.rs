@@ -70,6 +70,8 @@ mod recorder;
 mod report;
 #[cfg(feature = "gpu")]
 mod tree;
+#[cfg(feature = "gpu")]
+pub mod wgsl;
 
 pub use aabb::{Aabb, Pair};
 pub use engine::{AnyEngine, AnyTree, Engine, QueryEngine};

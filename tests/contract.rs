@@ -11,6 +11,7 @@ use broadsweep::internals::kernels::sources;
 use broadsweep::internals::layout::{TWINS, Twin};
 use broadsweep::wgpu::BufferBindingType::{Storage, Uniform};
 use broadsweep::wgpu::naga;
+use broadsweep::{Aabb, Pair};
 
 /// Lists the shaders by their paths below `shaders/`, without `.wgsl`, with their texts.
 fn shader_files() -> Vec<(String, String)> {
@@ -220,6 +221,37 @@ fn structures_have_the_same_size_and_offsets_in_rust_and_in_wgsl() {
             }
         }
         assert!(found > 0, "no kernel knows the structure {}", twin.name);
+    }
+}
+
+#[test]
+fn declarations_for_kernels_of_callers_have_the_layouts_of_the_types_of_this_crate() {
+    use broadsweep::wgsl::{AABB, PAIR, PAIR_ARGUMENTS, PAIR_HEADER, QUERY_HEADER};
+    type Own = (&'static str, usize, Vec<(&'static str, usize)>);
+    let mut expected: Vec<Own> = vec![
+        ("Aabb", size_of::<Aabb>(), vec![("min", offset_of!(Aabb, min)), ("max", offset_of!(Aabb, max))]),
+        ("Pair", size_of::<Pair>(), vec![("a", offset_of!(Pair, a)), ("b", offset_of!(Pair, b))]),
+    ];
+    let named = ["PairHeader", "PairArguments", "QueryHeader"];
+    expected.extend(
+        twins().filter(|twin| named.contains(&twin.name)).map(|twin| (twin.name, twin.size, twin.fields.to_vec())),
+    );
+    // Together, as an array of a storage buffer each, whose strides are the sizes.
+    let structures = [AABB, PAIR, PAIR_HEADER, PAIR_ARGUMENTS, QUERY_HEADER].concat();
+    let buffers: String = expected
+        .iter()
+        .enumerate()
+        .map(|(i, (name, ..))| format!("@group(0) @binding({i}) var<storage, read> of_{i}: array<{name}>;\n"))
+        .collect();
+    let module = naga::front::wgsl::parse_str(&(structures + &buffers)).unwrap();
+    assert_eq!((expected.len(), module.global_variables.len()), (5, 5));
+    for ((_, variable), (name, size, fields)) in module.global_variables.iter().zip(&expected) {
+        let naga::TypeInner::Array { base, stride, .. } = module.types[variable.ty].inner else { panic!("an array") };
+        let naga::TypeInner::Struct { members, span } = &module.types[base].inner else { panic!("a structure") };
+        let found: Vec<(&str, usize)> =
+            members.iter().map(|member| (member.name.as_deref().unwrap_or(""), member.offset as usize)).collect();
+        assert_eq!(module.types[base].name.as_deref(), Some(*name));
+        assert_eq!((&found, *span as usize, stride as usize), (fields, *size, *size), "{name}");
     }
 }
 

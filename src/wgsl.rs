@@ -1,0 +1,76 @@
+//! WGSL declarations of what lies in buffers, to paste before a kernel of one's own.
+//!
+//! A structure of two `vec3<f32>` has a stride of 32 bytes in WGSL, and a box has 24. These declarations have the layouts of the types
+//! of the same names in this crate.
+//!
+//! ```
+//! use broadsweep::wgsl;
+//!
+//! // Counts the pairs of each box, from what `Recorder::record` leaves; dispatched by its arguments.
+//! let source = [wgsl::PAIR, wgsl::PAIR_HEADER, "
+//! @group(0) @binding(0) var<storage, read> header: PairHeader;
+//! @group(0) @binding(1) var<storage, read> pairs: array<Pair>;
+//! @group(0) @binding(2) var<storage, read_write> counts: array<atomic<u32>>;
+//!
+//! @compute @workgroup_size(256)
+//! fn count(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+//!     let i = id.y * groups.x * 256u + id.x;
+//!     if i < header.written {
+//!         atomicAdd(&counts[pairs[i].a], 1u);
+//!         atomicAdd(&counts[pairs[i].b], 1u);
+//!     }
+//! }"].concat();
+//! # broadsweep::wgpu::naga::front::wgsl::parse_str(&source).unwrap();
+//! ```
+
+/// `Aabb`, a box of 24 bytes: the layout of [`Aabb`](crate::Aabb). `vec3<f32>(aabb.min[0], aabb.min[1], aabb.min[2])` is its lower corner.
+pub const AABB: &str = "\
+struct Aabb {
+    min: array<f32, 3>,
+    max: array<f32, 3>,
+}
+";
+
+/// `Pair`, two box indices, `a < b`: the layout of [`Pair`](crate::Pair).
+pub const PAIR: &str = "\
+struct Pair {
+    a: u32,
+    b: u32,
+}
+";
+
+/// `PairHeader`, which accompanies a list of pairs: the layout of [`PairHeader`](crate::PairHeader).
+pub const PAIR_HEADER: &str = "\
+struct PairHeader {
+    count: u32,
+    count_high: u32,
+    capacity: u32,
+    overflow: u32,
+    written: u32,
+    unused: array<u32, 3>,
+}
+";
+
+/// `PairArguments`, the arguments of indirect calls: the layout of [`PairArguments`](crate::PairArguments).
+pub const PAIR_ARGUMENTS: &str = "\
+struct PairArguments {
+    dispatch: array<u32, 3>,
+    unused: u32,
+    draw: array<u32, 4>,
+    draw_list: array<u32, 4>,
+}
+";
+
+/// `QueryHeader`, which accompanies answers: the layout of [`QueryHeader`](crate::QueryHeader).
+pub const QUERY_HEADER: &str = "\
+struct QueryHeader {
+    count: u32,
+    count_high: u32,
+    capacity: u32,
+    overflow: u32,
+    written: u32,
+    unfinished: u32,
+    invalid: u32,
+    unused: u32,
+}
+";
