@@ -21,8 +21,10 @@ class Report:
     direction: list[float]
     cell_size: float
     passes: int
+    all_pairs_up_to: int
     asked_tree: bool
     gpu_bytes: int
+    def __init__(self, *fields: Any) -> None: ...
 
 class StepReport:
     box_count: int
@@ -34,6 +36,7 @@ class StepReport:
     persisting_count: int
     searched: bool
     moved_count: int
+    def __init__(self, *fields: Any) -> None: ...
 
 class TreeReport:
     box_count: int
@@ -41,12 +44,14 @@ class TreeReport:
     first_invalid: list[int]
     growth: float
     bytes: int
+    def __init__(self, *fields: Any) -> None: ...
 
 class QueryReport:
     query_count: int
     invalid_count: int
     first_invalid: list[int]
     answer_count: int
+    def __init__(self, *fields: Any) -> None: ...
 
 _Pairs = NDArray[np.uint32]
 _Lists = dict[str, Any]

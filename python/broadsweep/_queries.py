@@ -76,7 +76,7 @@ class Lists:
     >>> import broadsweep as bs
     >>> tree = bs.Tree([[0, 0, 0, 1, 1, 1], [2, 0, 0, 3, 1, 1]], device="cpu")
     >>> lists = tree.overlaps([[0.5, 0.5, 0.5, 2.5, 0.5, 0.5], [9, 9, 9, 9, 9, 9]])
-    >>> [list.tolist() for list in lists]
+    >>> lists.tolist()
     [[0, 1], []]
     >>> lists.query
     array([0, 0])
@@ -106,6 +106,10 @@ class Lists:
     def query(self) -> NDArray[np.int64]:
         """``(m,)``: the query of each element of `index`."""
         return np.repeat(np.arange(len(self)), self.counts)
+
+    def tolist(self) -> list[list[int]]:
+        """Return the boxes of each list as lists of Python."""
+        return [row.tolist() for row in self]
 
     def __repr__(self) -> str:
         return f"Lists({len(self)} queries, {len(self.index)} answers)"

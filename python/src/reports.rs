@@ -1,18 +1,33 @@
 //! What reports hold, as objects of Python.
 
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use pyo3::types::{PyTuple, PyType};
 
-/// Makes a class of Python with the fields of a report, and its `repr`.
+/// Makes a class of Python with the fields of a report: with `==` and `repr`, and picklable.
 macro_rules! report {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$doc])*
-        #[pyclass(frozen, get_all, module = "broadsweep")]
+        #[pyclass(frozen, get_all, eq, module = "broadsweep")]
+        #[derive(Clone, PartialEq)]
         pub struct $name {
             $($(#[$field_doc])* pub $field: $type,)*
         }
 
         #[pymethods]
         impl $name {
+            #[new]
+            #[allow(clippy::too_many_arguments)] // the fields, as pickle gives them
+            fn new($($field: $type),*) -> Self {
+                Self { $($field),* }
+            }
+
+            fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyTuple>)> {
+                let (py, own) = (slf.py(), slf.get().clone());
+                let fields = [$(own.$field.into_bound_py_any(py)?),*];
+                Ok((slf.get_type(), PyTuple::new(py, fields)?))
+            }
+
             fn __repr__(&self) -> String {
                 let fields = [$(format!("{}={:?}", stringify!($field), self.$field)),*];
                 let named = format!("{}({})", stringify!($name), fields.join(", "));
@@ -41,7 +56,7 @@ report! {
         /// Pairs found.
         pair_count: u64,
         /// The axis that was taken: `"principal"`, `"x"`, `"y"`, `"z"`, or `"auto"` where none was.
-        axis: &'static str,
+        axis: String,
         /// The direction of the axis.
         direction: [f32; 3],
         /// The edge of a cell.
@@ -72,7 +87,7 @@ report! {
         created_count: u64,
         /// Pairs that the last step had and this one has not.
         lost_count: u64,
-        /// Pairs of both steps.
+        /// Pairs of both steps, also of two boxes that sleep or are fixed, which `persisting` leaves out.
         persisting_count: u64,
         /// Whether all boxes were searched.
         searched: bool,
@@ -128,7 +143,8 @@ impl From<&broadsweep::Report> for Report {
                 SweepAxis::X => "x",
                 SweepAxis::Y => "y",
                 SweepAxis::Z => "z",
-            },
+            }
+            .to_owned(),
             direction: report.direction,
             cell_size: report.cell_size,
             passes: report.passes,

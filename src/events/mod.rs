@@ -79,7 +79,7 @@ pub struct StepReport {
     pub created_count: u64,
     /// Pairs that the last step had and this one has not.
     pub lost_count: u64,
-    /// Pairs of both steps, those among them of which neither box is awake.
+    /// Pairs of both steps, also of two boxes that sleep or are fixed, which [`Events::persisting`] leaves out.
     pub persisting_count: u64,
     /// How the pairs were found.
     pub work: StepWork,
