@@ -6,8 +6,14 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::layout::{BoundsPartial, Frame, Params};
 
 /// The source of `frame_choose`.
-pub const CHOOSE: Source =
-    source!("grid/frame_choose", "grid/frame_sample", "grid/frame_sort", "grid/pca_reduce", "shared/boxes");
+pub const CHOOSE: Source = source!(
+    "grid/frame_choose",
+    "grid/frame_eigen",
+    "grid/frame_sample",
+    "grid/frame_sort",
+    "grid/pca_reduce",
+    "shared/boxes"
+);
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[CHOOSE];
 

@@ -95,15 +95,10 @@ impl Prepared<'_> {
     /// Records what the sorts are told, and that no round has left anything.
     fn record_sizes(&self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder) -> Result<(), Error> {
         let buffers = &self.buffers;
-        let rounds = self.params.len() * size_of::<Round>();
-        encoder.clear_buffer(buffers.rounds.raw(), 0, Some(rounds as u64));
+        encoder.clear_buffer(buffers.rounds.raw(), 0, Some((self.params.len() * size_of::<Round>()) as u64));
         buffers.record_clear(encoder);
         if self.is_sorted {
             buffers.query_counts.record_write(gpu, encoder, &[sort_counts(self.query_count)])?;
-        }
-        if self.wanted.is_listed() {
-            // How many answers there are, the kernels find out.
-            buffers.answer_counts.record_write(gpu, encoder, &[sort_counts(0)])?;
         }
         Ok(())
     }
