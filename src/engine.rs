@@ -118,14 +118,16 @@ by_methods! {
         /// Changes one list of the filters from box `first` on.
         ///
         /// # Errors
-        /// [`Error::BadFilter`], [`Error::Busy`]; nothing is changed then.
+        /// [`Error::BadFilter`], [`Error::Busy`]: nothing is changed. [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`] of the
+        /// engine on a GPU: the list is changed, and the next call uploads it.
         fn change_filters(self: &mut Self, first: usize, values: Attribute<'_>) -> Result<(), Error>;
 
         /// Finds every pair of `boxes` that overlaps and that the filters keep, each once. The answer stays until the next
         /// call.
         ///
         /// # Errors
-        /// The errors of the engine's own method. After an error, the engine can be used as before.
+        /// The errors of the engine's own method. After an error the last answer is empty, and the engine can be used as before,
+        /// unless the device is lost.
         fn find_pairs(self: &mut Self, boxes: &[Aabb]) -> Result<&Overlaps, Error>;
 
         /// Finds every pair of a box of `first` and a box of `second` that overlap and that the filters keep, each once. Of a
@@ -133,7 +135,8 @@ by_methods! {
         /// mostly asks a tree of one with the boxes of the other ([`Report::asked_tree`](crate::Report::asked_tree)).
         ///
         /// # Errors
-        /// The errors of the engine's own method. After an error, the engine can be used as before.
+        /// The errors of the engine's own method. After an error the last answer is empty, and the engine can be used as before,
+        /// unless the device is lost.
         fn find_pairs_between(self: &mut Self, first: &[Aabb], second: &[Aabb]) -> Result<&Overlaps, Error>;
 
         /// Hands every pair that [`find_pairs`](Self::find_pairs) finds to `each`, piece by piece, and returns the whole report.
@@ -178,7 +181,8 @@ by_methods! {
         fn take_overlaps(self: &mut Self) -> Overlaps;
     }
 
-    /// An engine that is chosen at run time. It has all calls of [`Engine`], also those that `dyn Engine` cannot have.
+    /// An engine that is chosen at run time. It has all calls of [`Engine`], also those that `dyn Engine` cannot have. `Gpu` exists with the
+    /// feature `gpu`, outside of browsers. Calls that do not block are those of [`BroadPhase`](crate::BroadPhase) alone.
     ///
     /// ```no_run
     /// use broadsweep::{AnyEngine, BroadPhase, Engine, Error, Gpu, Options, cpu};

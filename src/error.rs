@@ -205,7 +205,10 @@ pub enum Error {
         problem: String,
     },
     /// Results are still being computed.
-    #[error("no further work can begin before the result of a submission in flight is taken with `try_take` or `take`")]
+    #[error(
+        "no further work can begin before the result of a submission in flight is taken with `try_take` or `take` (of steps, with \
+         `try_take_events` or `take_events`)"
+    )]
     Busy,
     /// A recorded step still holds buffers that larger ones have to replace.
     #[error(
@@ -214,12 +217,10 @@ pub enum Error {
     )]
     NotSubmitted,
     /// There is nothing to take.
-    #[error("nothing was submitted; call `submit` first")]
+    #[error("nothing was submitted; call `submit` (for steps, `submit_events`) first")]
     NothingSubmitted,
     /// There is no recording to emit from.
-    #[error(
-        "nothing was recorded with this many boxes since the buffers were last laid out or used; call `record` first"
-    )]
+    #[error("the last recording of this many boxes is no longer available; call `record` first")]
     NothingRecorded,
     /// There is no memory for a buffer of the device, or for a list on the host.
     #[error(

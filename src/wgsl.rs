@@ -31,7 +31,8 @@ struct Aabb {
 }
 ";
 
-/// `Pair`, two box indices, `a < b`: the layout of [`Pair`](crate::Pair).
+/// `Pair`, two box indices: the layout of [`Pair`](crate::Pair). In a list of one set, `a < b`; of two sets, `a` is in the first and `b` in the
+/// second.
 pub const PAIR: &str = "\
 struct Pair {
     a: u32,

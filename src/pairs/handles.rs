@@ -7,10 +7,9 @@ use crate::layout::PairArguments;
 
 /// Pairs that were left on the GPU by [`Recorder::record`](crate::Recorder::record). The buffers are handles: they are cloned in no time.
 ///
-/// **When they are others**: where a call takes more boxes or a longer list than there is room for, where an earlier list was too short, and after
-/// [`set_options`](crate::Recorder::set_options) with another order or budget. Within what was [reserved](crate::Recorder::reserve) they stay
-/// the same from call to call. `wgpu::Buffer` can be compared: where a recording leaves another one than the last did, a bind
-/// group that has it is to be made anew.
+/// **Buffers can change.** A recording returns new buffers where it takes more boxes or a longer list than the capacity, where an earlier list
+/// was too short, and after [`set_options`](crate::Recorder::set_options) with another order or budget. Within what was
+/// [reserved](crate::Recorder::reserve) they stay the same. Compare buffers with `==`, and create bind groups again that use a replaced one.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GpuPairs {
@@ -29,10 +28,12 @@ pub struct GpuPairs {
 }
 
 impl GpuPairs {
-    /// The offset of the arguments of an indirect dispatch in [`arguments`](Self::arguments): workgroups of 256
-    /// invocations that cover the list.
+    /// The offset of the arguments of an indirect dispatch in [`arguments`](Self::arguments): workgroups of 256 invocations, in x and y, that
+    /// cover the list. The index of a pair is `id.y * num_workgroups.x * 256 + id.x`; skip those from
+    /// [`written`](crate::PairHeader::written) on.
     pub const DISPATCH_OFFSET: u64 = offset_of!(PairArguments, dispatch) as u64;
-    /// The offset of the arguments of an indirect draw in [`arguments`](Self::arguments): one instance for each pair.
+    /// The offset of the arguments of an indirect draw in [`arguments`](Self::arguments): one instance for each pair that was written, of
+    /// [`Options::vertices_per_pair`](crate::Options::vertices_per_pair) vertices.
     pub const DRAW_OFFSET: u64 = offset_of!(PairArguments, draw) as u64;
     /// The offset of the arguments of an indirect draw of all pairs as one instance in [`arguments`](Self::arguments): vertex
     /// `v` is of pair `v / vertices_per_pair`, which the shader reads from the list as storage.
@@ -40,18 +41,19 @@ impl GpuPairs {
 }
 
 /// Events that were left on the GPU by [`Recorder::record_events`](crate::Recorder::record_events) or
-/// [`Tree::record_overlap_events`](crate::Tree::record_overlap_events). The buffers are handles: they are cloned in no time, and
-/// stay the same until the engine allocates others. All lists are in canonical order.
+/// [`Tree::record_overlap_events`](crate::Tree::record_overlap_events). The buffers are handles: they are cloned in no time. They can change, as
+/// those of [`GpuPairs`] can. All lists are in canonical order.
 ///
-/// A step that could not be compared does not count: the next one is compared with the step before. The lists of its
-/// events are empty then, and [`PairHeader::overflow`](crate::PairHeader::overflow) of each says why.
+/// A step is discarded where its pairs do not fit the list, or have too many candidates. The lists of its events are empty then, and
+/// [`PairHeader::overflow`](crate::PairHeader::overflow) of each gives the reason. The next step is compared with the last one that was not
+/// discarded.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GpuEvents {
     /// All pairs of the step.
     pub pairs: GpuPairs,
-    /// `[pairs]` the place of each pair in the list of the last step, a `u32`; or [`CREATED`](Self::CREATED). What a solver
-    /// starts from lies there. The buffer can be used as storage and to copy from.
+    /// `[pairs]` the index of each pair in the list of the last step, a `u32`; or [`CREATED`](Self::CREATED). It is the key for a warm start of
+    /// a solver. The buffer can be used as storage and to copy from.
     pub before: wgpu::Buffer,
     /// The pairs that the last step did not have.
     pub created: GpuPairs,
@@ -67,8 +69,7 @@ impl GpuEvents {
     pub const CREATED: u32 = EVENT_CREATED;
 }
 
-/// Says which box of the last recorded step each box of a recorded step is, with what lies in buffers of the device, made with
-/// `BufferUsages::STORAGE`.
+/// Maps boxes of a recorded step to boxes of the last recorded step, by buffers of the device with `BufferUsages::STORAGE`.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum GpuIdentity<'a> {

@@ -360,9 +360,11 @@ impl Arrived {
 }
 
 impl Recorder {
-    /// Returns what the host knows of recordings, some frames after their commands were submitted. Does not block, and changes nothing.
+    /// Returns the latest results that reached the host, usually some frames after their commands were submitted. Changes nothing, and polls
+    /// the device without blocking: callbacks of the program may run.
     ///
-    /// Headers, reports and times are copied along with the commands. With more than four recordings on their way, some are left out.
+    /// Headers, reports and times are copied behind the commands, without a frame number. With more than four recordings pending, the results of
+    /// some are omitted.
     ///
     /// ```no_run
     /// # fn title(recorder: &broadsweep::Recorder) -> String {
@@ -402,8 +404,8 @@ impl Recorder {
 pub struct RecordingStatistics {
     /// The bytes of GPU memory that are held now: buffers of searches, of filters and of steps.
     pub memory_bytes: u64,
-    /// The header of the latest [`record`](Recorder::record) or [`record_events`](Recorder::record_events). Of events, `overflow` is that
-    /// of their lists.
+    /// The header of the latest [`record`](Recorder::record) or [`record_events`](Recorder::record_events). After events, `overflow` is
+    /// not 0 where any of their lists did not fit.
     pub header: Option<PairHeader>,
     /// How the pairs of the latest of these were found: axis and cells, candidates and giants.
     pub report: Option<Report>,

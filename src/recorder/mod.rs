@@ -35,14 +35,14 @@ use crate::{Attribute, Error, Filters, Options};
 /// - [`record_filters`](Self::record_filters), [`record_half_spaces`](Self::record_half_spaces) and
 ///   [`record_exclude`](Self::record_exclude) take filters from buffers of the device.
 ///
-/// Nothing is read back. A call blocks where it compiles kernels ([`compile_ahead`](Self::compile_ahead)), allocates, or needs larger buffers
-/// for events. [`statistics`](Self::statistics) returns some frames later how many pairs there were. Both poll the device, so callbacks
-/// of the program may run in them.
+/// The host does not wait for results: [`statistics`](Self::statistics) returns some frames later how many pairs there were. A call blocks
+/// where it compiles kernels ([`compile_ahead`](Self::compile_ahead)), allocates, or needs larger buffers for events. Recordings and
+/// `statistics` poll the device, so callbacks of the program may run in them.
 ///
 /// A list that was too short is longer in a later recording, for 1.5 times the pairs that were counted, up to a binding of the device and the
 /// [memory budget](Options::memory_budget). Set a budget where [windows](Self::record_window) of a short list are wanted instead.
 ///
-/// All recordings share the buffers: submit in the order of recording, and use a list before the next one is submitted. More boxes
+/// The next recording overwrites the lists: record all commands that read a list before it, and submit in the order of recording. More boxes
 /// than fit in one pass are for [`BroadPhase`](crate::BroadPhase), which has boxes and pairs in host memory. To use both on one device
 /// costs buffers for each; kernels are compiled once.
 #[derive(Debug)]

@@ -19,18 +19,18 @@ impl Recorder {
     /// asleep loses no pair. Nothing is read back. The first call compiles kernels, unless they were compiled
     /// [ahead](Self::compile_ahead).
     ///
-    /// The last step is the last one that was submitted and counted. A step whose pairs did not fit the list
-    /// ([`reserve`](Self::reserve)), or were too many to test, does not: its events are empty, their headers say so, and the
-    /// next step is compared with the one before.
+    /// A step is discarded where its pairs do not fit the list ([`reserve`](Self::reserve)), or have more candidates than
+    /// [`Options::candidate_limit`](crate::Options::candidate_limit): its events are empty, and their headers give the reason. The next step is
+    /// compared with the last one that was submitted and not discarded.
     ///
     /// Events take 37 bytes of GPU memory for each pair that the list has room for, and 4 for each box, beside the
     /// [`MemoryPlan`](crate::MemoryPlan). [`forget_steps`](Self::forget_steps) gives them back. With a memory budget, half of it is
     /// for events from the first recorded step on, and other calls know of the other half alone. Where that has less room
     /// than the list, a step with more pairs does not count. On the GPU a pair takes some 60 bytes of traffic beyond that of the search.
     ///
-    /// A step that needs larger event buffers than the one before (a longer list, more boxes) **blocks** until submitted work completes. A
-    /// longer list gets them later where a step before it was not submitted. [Reserve](Self::reserve) for all to avoid both. A consumer looks at
-    /// the header of an event list first: after a step that does not count, [`before`](GpuEvents::before) has what it had.
+    /// A step that needs larger event buffers than the one before (a longer list, more boxes) **blocks** until submitted work completes. While
+    /// an earlier step is not submitted, a longer list keeps its old event buffers. Call [`reserve`](Self::reserve) for the largest frame to
+    /// avoid both. Read the header of an event list first: after a step that was discarded, [`before`](GpuEvents::before) keeps its old content.
     ///
     /// ```no_run
     /// # use broadsweep::{Error, GpuIdentity, Recorder, wgpu};
