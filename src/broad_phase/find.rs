@@ -87,8 +87,6 @@ impl BroadPhase {
 
     #[cfg(not(target_arch = "wasm32"))]
     fn find_joined(&mut self, first: &[Aabb], second: &[Aabb], sets: &mut TwoSets) -> Result<(), Error> {
-        // Others are uploaded, and those of the device would be gone.
-        self.filters.check_on_host()?;
         sets.fill(first, second, self.filters.filters())?;
         let TwoSets { boxes, second, .. } = sets;
         let swapped = self.filters.swap_second(&self.core.gpu, second);
@@ -272,7 +270,7 @@ impl BroadPhase {
     }
 
     fn poll_take_pairs(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        // What is in flight are steps, whose events are to be taken.
+        // Otherwise steps are in flight, whose events are to be taken.
         if self.stepping.is_empty() { self.poll_take(context) } else { Poll::Ready(Err(Error::NothingSubmitted)) }
     }
 

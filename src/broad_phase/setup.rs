@@ -37,7 +37,7 @@ impl Core {
     /// Forgets what rests on the filters that were replaced.
     pub fn filters_replaced(&mut self) {
         if self.flight.is_empty() {
-            // What is in flight knows its filters.
+            // Submissions in flight keep their filters.
             self.workspace.forget_results();
         }
         if self.options.memory_budget.is_some() {

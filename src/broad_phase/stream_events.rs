@@ -23,7 +23,7 @@ impl BroadPhase {
     /// far. Where the step [counts them first](Step::counts_first), which takes a third stream, all counts are whole. The returned report has all counts. An error that `each` returns ends
     /// the call and is returned.
     ///
-    /// What this call knows of steps, and what found steps know, is apart. Where filters other than
+    /// Streamed steps and found steps are two sequences, which know nothing of each other. Where filters other than
     /// [`sleeping`](crate::Filters::sleeping) have changed since the last step, the old ones are uploaded for its search, and then the new ones
     /// again.
     ///

@@ -1,4 +1,4 @@
-//! What engine, tree and reference decide before they begin, and the growth of lists.
+//! Decisions of engine, tree and reference before they begin, and the growth of lists.
 
 use crate::constants::*;
 use crate::filters::CheckedFilters;

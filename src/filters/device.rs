@@ -154,15 +154,6 @@ impl FilterSet {
         Arc::ptr_eq(&self.checked, checked)
     }
 
-    /// Checks that the filters fit this many boxes, for a call that looks at them on the host too.
-    ///
-    /// # Errors
-    /// The errors of [`Filters::check`]; [`Error::BadFilter`] where some values are on the device alone; [`Error::OutOfMemory`].
-    pub fn fit(&mut self, box_count: usize) -> Result<(), Error> {
-        self.check_on_host()?;
-        self.fit_recorded(box_count)
-    }
-
     /// Checks that the host knows all values.
     ///
     /// # Errors
@@ -172,11 +163,11 @@ impl FilterSet {
         Err(on_device(list, "and only recorded calls know it until set_filters sets it anew"))
     }
 
-    /// Checks that the filters fit this many boxes, for a call that is recorded.
+    /// Checks that the filters fit this many boxes.
     ///
     /// # Errors
     /// The errors of [`Filters::check`]; [`Error::OutOfMemory`].
-    pub fn fit_recorded(&mut self, box_count: usize) -> Result<(), Error> {
+    pub fn fit(&mut self, box_count: usize) -> Result<(), Error> {
         if !self.checked.fits(box_count)? {
             Arc::make_mut(&mut self.checked).fit(box_count)?;
         }

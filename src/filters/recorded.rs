@@ -45,7 +45,7 @@ impl FilterSet {
             return Ok(None);
         }
         check(gpu, given, bytes::<u32>(count), list, || format!("{count} values"))?;
-        self.fit_recorded(length)?;
+        self.fit(length)?;
         // Its part of a budget is taken before that of anything else.
         self.numbers_worlds |= list == WORLD;
         Ok(Some(length))
@@ -133,7 +133,7 @@ impl FilterSet {
             return Err(Error::BadFilter { list: LIST, index: which.end.into(), problem });
         }
         check(gpu, given, bytes::<[f32; 4]>(count), LIST, || format!("{count} half-spaces"))?;
-        self.fit_recorded(box_count as usize)?;
+        self.fit(box_count as usize)?;
         Ok(count > 0)
     }
 
@@ -177,7 +177,7 @@ impl FilterSet {
             let problem = format!("is to have up to {at_most} pairs, and there is room for exclude_at_most = {room}");
             return Err(Error::BadFilter { list: "exclude", index: 0, problem });
         }
-        self.fit_recorded(box_count as usize)
+        self.fit(box_count as usize)
     }
 
     /// Uploads what is not there yet for this many boxes, and returns where pairs to exclude of the caller's go. Once they are recorded, the

@@ -132,6 +132,6 @@ impl FilterSet {
         if self.on_device.contains(&WORLD) {
             return Err(on_device(WORLD, "and trees are not built of worlds that the host does not know"));
         }
-        self.fit_recorded(box_count)
+        self.fit(box_count)
     }
 }

@@ -1,4 +1,4 @@
-//! What recordings leave on the device: buffers of the library, in the hands of the caller.
+//! Handles of buffers that recordings leave on the device, for the caller.
 
 use std::mem::offset_of;
 

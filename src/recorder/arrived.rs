@@ -398,7 +398,7 @@ impl Recorder {
     }
 }
 
-/// What the host knows of the latest recordings: [`Recorder::statistics`]. Each part is `None` before the first of its kind has run.
+/// Results of the latest recordings that reached the host, returned by [`Recorder::statistics`]. Each part is `None` before the first of its kind has run.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct RecordingStatistics {

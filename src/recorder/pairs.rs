@@ -101,7 +101,7 @@ impl Recorder {
             let problem = "has pairs, and how many boxes there are is not known".to_owned();
             return Err(Error::BadFilter { list: "include", index: 0, problem });
         }
-        self.filters.fit_recorded(box_count.at_most() as usize)
+        self.filters.fit(box_count.at_most() as usize)
     }
 
     /// Records the search for the pairs of boxes that were checked, which was decided and for which there is room.

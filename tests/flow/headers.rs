@@ -159,7 +159,7 @@ fn headers_that_are_late_do_not_lengthen_a_list_that_is_long_enough() {
         recorder.record(&mut recorded, boxes.slice(..), *n as u32).unwrap();
     }
     wait_for(&GPU, recorded);
-    // What the program reserves itself, after a look at a header, stays.
+    // The program reserves a longer list itself, which stays.
     recorder.reserve(320, 320 * 319 / 2).unwrap();
     let (n, boxes) = &scenes[2];
     let mut capacities = Vec::new();

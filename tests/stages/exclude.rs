@@ -30,7 +30,7 @@ fn check(given: &[Pair], more: u32, include: Vec<Pair>, box_count: u32, stored: 
     let filters = Filters { exclude_at_most: room + 9, include, ..Filters::default() };
     for sort in SORTS.iter() {
         let mut filters = FilterSet::new(gpu(), filters.clone()).unwrap();
-        filters.fit_recorded(box_count as usize).unwrap();
+        filters.fit(box_count as usize).unwrap();
         let change = filters.begin_exclude(gpu(), box_count, room, stored.is_some()).unwrap();
         let words = filters.lists.words.len() as usize;
         filters.lists.words.write(gpu(), &vec![POISON; words]);
