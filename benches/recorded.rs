@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use broadsweep::wgpu::{self, util::DeviceExt};
 use broadsweep::{
-    Aabb, BroadPhase, Gpu, GpuBatch, GpuIdentity, NearestQuery, Options, PairOrder, QueryHeader, Ray, Recorder, Tree,
-    cpu,
+    Aabb, BroadPhase, Gpu, GpuBatch, GpuIdentity, NearestQuery, Options, PairOrder, QueryHeader, Ray, Recorder,
+    TreeRecorder, cpu,
 };
 use laboratory::measure::time::Time;
 use laboratory::queries::{Asked, Question};
@@ -92,9 +92,9 @@ impl Plan {
     fn measure_static(&self, boxes: &[Aabb]) -> Result<()> {
         let movers: Vec<Aabb> = boxes.iter().step_by(100).copied().collect();
         let (given, n) = (self.upload(&movers), movers.len() as u32);
-        let mut tree = Tree::new(&self.gpu)?;
-        tree.build(boxes)?;
-        let most = u32::try_from(tree.overlaps(&movers)?.answers.len())?;
+        let mut tree = TreeRecorder::new(&self.gpu)?;
+        tree.tree_mut().build(boxes)?;
+        let most = u32::try_from(tree.tree_mut().overlaps(&movers)?.answers.len())?;
         let mut recorder = Recorder::new(&self.gpu, Options { order: PairOrder::Canonical, ..Options::default() })?;
         recorder.reserve(movers.len(), 8 * n + 1024)?;
         self.row(&format!("events of {n} that move in a static world"), |encoder| {
@@ -117,10 +117,10 @@ impl Plan {
 
     fn measure_queries(&self, boxes: &[Aabb]) -> Result<()> {
         let (given, n) = (self.upload(boxes), boxes.len() as u32);
-        let mut tree = Tree::new(&self.gpu)?;
+        let mut tree = TreeRecorder::new(&self.gpu)?;
         self.row("build", |encoder| Ok(tree.record_build(encoder, given.slice(..), n).map(|()| None)?))?;
         self.row("refit", |encoder| Ok(tree.record_refit(encoder, given.slice(..), n).map(|()| None)?))?;
-        tree.build(boxes)?;
+        tree.tree_mut().build(boxes)?;
         for question in Question::ALL {
             let count = question.as_many_as(self.queries);
             let name = format!("{count} {question}");
@@ -148,7 +148,7 @@ impl Plan {
                 }
                 Asked::AllHits(rays) => {
                     let batch = self.upload(&rays);
-                    let most = tree.all_hits(&rays)?.answers.len() as u32;
+                    let most = tree.tree_mut().all_hits(&rays)?.answers.len() as u32;
                     self.row(&name, |encoder| {
                         Ok(tree
                             .record_all_hits(encoder, of::<Ray>(&batch, count), 0, most)
@@ -157,7 +157,7 @@ impl Plan {
                 }
                 Asked::Overlaps(asked) => {
                     let batch = self.upload(&asked);
-                    let most = tree.overlaps(&asked)?.answers.len() as u32;
+                    let most = tree.tree_mut().overlaps(&asked)?.answers.len() as u32;
                     self.row(&name, |encoder| {
                         Ok(tree
                             .record_overlaps(encoder, of::<Aabb>(&batch, count), 0, most)

@@ -1,12 +1,12 @@
 //! A static world: a million boxes that stay, ten thousand that move among them, all in buffers of the device. The boxes
-//! that stay are in a `Tree`, which is built once; each frame records the pairs of the movers among themselves and with the
+//! that stay are in a `TreeRecorder`, which is built once; each frame records the pairs of the movers among themselves and with the
 //! boxes that stay, and what began and ended since the last frame, into the renderer's encoder.
 //! `cargo run --release --example static_world [STATIC BOXES] [MOVERS]`
 
 use std::time::Instant;
 
 use broadsweep::{
-    Aabb, Error, Gpu, GpuBatch, GpuEvents, GpuIdentity, Options, PairHeader, PairOrder, Recorder, Tree, wgpu,
+    Aabb, Error, Gpu, GpuBatch, GpuEvents, GpuIdentity, Options, PairHeader, PairOrder, Recorder, TreeRecorder, wgpu,
 };
 use wgpu::util::DeviceExt;
 
@@ -38,9 +38,9 @@ fn main() -> Result<(), Error> {
     let moving_boxes = upload(&gpu, &cubes(movers, statics, extent));
     let simulation = Simulation::new(&gpu, &moving_boxes, movers);
 
-    let mut tree = Tree::new(&gpu)?;
+    let mut tree = TreeRecorder::new(&gpu)?;
     let start = Instant::now();
-    tree.build_from(static_boxes.slice(..), statics)?;
+    tree.tree_mut().build((static_boxes.slice(..), statics))?;
     println!("a tree of {statics} boxes that stay: {:.1} ms", 1e3 * start.elapsed().as_secs_f64());
     let mut recorder = Recorder::new(&gpu, Options { order: PairOrder::Canonical, ..Options::default() })?;
     recorder.reserve(movers as usize, 8 * movers)?;

@@ -386,3 +386,9 @@ pub fn digit_sum_words(n: u64) -> u64 {
 pub fn wide(low: u32, high: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
+impl Window {
+    /// Returns the window of `capacity` answers from index `first` on.
+    pub fn new(first: u64, capacity: u32) -> Self {
+        Self { first_low: first as u32, first_high: (first >> 32) as u32, capacity, unused: 0 }
+    }
+}

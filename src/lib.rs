@@ -97,7 +97,10 @@ pub use {
     memory::MemoryPlan,
     pairs::{GpuEvents, GpuIdentity, GpuPairs},
     recorder::{GpuCount, GpuNeighbours, Recorder, RecordingStatistics},
-    tree::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape, QueryLoad, Question, Tree},
+    tree::{
+        AsyncTree, GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape, QueryLoad, Question, Tree, TreeBoxes,
+        TreeRecorder,
+    },
     wgpu,
 };
 

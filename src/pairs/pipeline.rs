@@ -366,7 +366,7 @@ impl Pipeline {
     }
 
     fn window(&self, first: u64, capacity: u32) -> Result<Buffer<Window>, Error> {
-        let window = Window { first_low: first as u32, first_high: (first >> 32) as u32, capacity, unused: 0 };
+        let window = Window::new(first, capacity);
         self.windows.get(&self.gpu, window)
     }
 }

@@ -1,8 +1,9 @@
 //! Compiling before the first call.
 
+use super::Question;
 use super::Tree;
 use super::build::Build;
-use super::query::{Query, Question};
+use super::query::Query;
 use crate::Compilation;
 use crate::filters::prepare::Prepare;
 use crate::gpu::kernel::Kernel;
@@ -15,7 +16,7 @@ impl Tree {
     /// compiled already, by any tree of the device, is not compiled again. The filters are those of now.
     ///
     /// Kernels that few calls need are compiled by the first one that does: where a tree has worlds, and those that only
-    /// [recorded](Self::record_nearest_hits) queries have.
+    /// [recorded](crate::TreeRecorder) queries have.
     ///
     /// ```no_run
     /// # use broadsweep::{Error, Gpu, Question, Ray, Tree};

@@ -10,7 +10,7 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::sort_buffers::SortBuffers;
-use crate::gpu::table::{CONSTANT, STORAGE, buffer_table};
+use crate::gpu::table::{Bound, CONSTANT, STORAGE, buffer_table};
 use crate::grid::sort::{Sort, digit_sum_words, histogram_words};
 use crate::layout::{Counts, Cube, TreeShape, TreeSummary, sort_sections};
 
@@ -165,6 +165,25 @@ pub fn sort_counts(n: u32) -> Counts {
     Counts { written: n, ..Counts::zeroed() }
 }
 
+/// A tree to build of boxes.
+#[derive(Clone, Debug)]
+pub struct BuildInput<'a> {
+    /// The capacity that the tree uses.
+    pub room: TreeRoom,
+    /// Its shape.
+    pub shape: &'a Buffer<TreeShape>,
+    /// The boxes.
+    pub boxes: wgpu::BindingResource<'a>,
+    /// The tree.
+    pub tree: &'a TreeBuffers,
+}
+
+impl BuildInput<'_> {
+    fn bound(&self) -> Bound<'_> {
+        vec![("tree", self.shape.all()), ("boxes", self.boxes.clone())]
+    }
+}
+
 impl Build {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
@@ -177,21 +196,11 @@ impl Build {
         vec![cube, keys, places, bottom, top]
     }
 
-    /// Records the order of the leaves of a tree of this room, and where each box lies among them.
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
-    pub fn record_order(
-        &self,
-        pass: &mut Pass,
-        sort: &Sort,
-        room: TreeRoom,
-        shape: &Buffer<TreeShape>,
-        boxes: wgpu::BindingResource,
-        filters: &FilterLists,
-        tree: &TreeBuffers,
-    ) {
+    /// Records the order of the leaves, and the place of each box among them.
+    pub fn record_order(&self, pass: &mut Pass, sort: &Sort, input: &BuildInput, filters: &FilterLists) {
+        let BuildInput { room, tree, .. } = *input;
         let groups = (room.boxes as u32).div_ceil(256);
-        let own = [("tree", shape.all()), ("boxes", boxes)];
-        let buffers = [own.into(), filters.bound(), tree.bound()].concat();
+        let buffers = [input.bound(), filters.bound(), tree.bound()].concat();
         let [cube, keys, worlds, ranges, leaves, _, _] = &self.kernels;
         cube.dispatch(pass, 1, &buffers);
         let lists = tree.lists();
@@ -209,19 +218,12 @@ impl Build {
         leaves.dispatch(pass, places.div_ceil(256), &[sorted.bound(), buffers].concat());
     }
 
-    /// Records the bounds of all nodes of a tree whose leaves have an order, that of the last [`record_order`](Self::record_order),
-    /// behind [`TreeBuffers::record_no_invalid`].
-    pub fn record_bounds(
-        &self,
-        pass: &mut Pass,
-        room: TreeRoom,
-        shape: &Buffer<TreeShape>,
-        boxes: wgpu::BindingResource,
-        tree: &TreeBuffers,
-    ) {
+    /// Records the bounds of all nodes, after the last [`record_order`](Self::record_order) and behind
+    /// [`TreeBuffers::record_no_invalid`].
+    pub fn record_bounds(&self, pass: &mut Pass, input: &BuildInput) {
+        let BuildInput { room, tree, .. } = *input;
         debug_assert!(room.boxes < u64::from(NO_BOX));
-        let own = [("tree", shape.all()), ("boxes", boxes), ("bounds", tree.keys.all())];
-        let buffers = [own.into(), tree.bound()].concat();
+        let buffers = [input.bound(), vec![("bounds", tree.keys.all())], tree.bound()].concat();
         let [.., bottom, top] = &self.kernels;
         bottom.dispatch(pass, (room.boxes as u32).div_ceil(BOTTOM_BOXES), &buffers);
         top.dispatch(pass, 1, &buffers);

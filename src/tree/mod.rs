@@ -1,37 +1,47 @@
-//! The tree of boxes on the GPU: [`Tree`].
+//! The tree of boxes on the GPU: [`Tree`] for callers in host memory, [`TreeRecorder`] for callers on the device.
 //!
 //! | file | does |
 //! |---|---|
-//! | `ahead` | compiles before the first call |
-//! | `make` | builds and refits, of boxes of the host or of the device |
+//! | `ahead` | compiles kernels before the first call |
+//! | `construct` | builds and refits a tree |
 //! | `build` | the stage `tree`: the order of the leaves along a curve, and the bounds of all nodes |
-//! | `query` | the stage `query`: what a batch of queries meets |
-//! | `pack` | turns queries into words |
-//! | `ask` | a batch on its way: which part of it a submission takes, and what comes back |
-//! | `on_device` | batches in buffers of the caller's, and answers that stay on the device |
-//! | `plan` | how much memory a batch takes |
-//! | `record` | such a batch, recorded in rounds |
+//! | `query` | the stage `query`: finds the boxes that a batch of queries meets |
+//! | `query_sources`, `query_buffers` | its kernels; the buffers of a batch, and how large they are |
+//! | `batch` | the plan of a batch, and the recording of its phases |
+//! | `calls`, `host` | queries from host memory: the calls, and the driver that reads back after each round |
+//! | `recorder`, `gpu_batch` | queries in buffers of the caller: the driver that records a fixed number of rounds, and the types of the buffers |
+//! | `steps` | events of moving shapes in a static world |
+//! | `pack` | converts queries to `u32` |
+//! | `load`, `query_memory` | how much memory a batch takes; the cached buffers |
+//! | `submission` | submits commands, and waits for what the host reads |
 
 mod ahead;
-mod ask;
+mod batch;
 pub mod build;
-mod events;
-mod make;
-mod on_device;
+mod calls;
+mod construct;
+mod gpu_batch;
+mod host;
+mod load;
 mod pack;
-mod plan;
 pub mod query;
-mod record;
+mod query_buffers;
+mod query_memory;
+mod query_sources;
+mod recorder;
+mod steps;
+mod submission;
 
 use std::collections::HashMap;
 
-use self::ask::Memory;
 use self::build::{Build, TreeBuffers, TreeRoom};
-use self::events::Steps;
-pub use self::on_device::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape};
-pub use self::plan::QueryLoad;
+pub use self::construct::TreeBoxes;
+pub use self::gpu_batch::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape};
+pub use self::load::{QueryLoad, Question};
 use self::query::Query;
-pub use self::query::Question;
+use self::query_memory::QueryMemory;
+pub use self::recorder::TreeRecorder;
+use self::submission::Waiting;
 use crate::filters::device::FilterSet;
 use crate::filters::prepare::Prepare;
 use crate::gpu::Gpu;
@@ -39,19 +49,16 @@ use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::limits::check_rows;
 use crate::gpu::table::Row;
 use crate::layout::{Cube, Params, QueryParams, TreeShape, Window};
-use crate::{
-    Aabb, Answers, Attribute, Batch, Cast, Error, FilterOwner, Filters, Hit, Lists, Near, NearestQuery, Shape,
-    TreeReport,
-};
+use crate::{Aabb, Attribute, Error, FilterOwner, Filters, TreeReport};
 
-/// A tree of boxes on a GPU, which is built once and asked many times: what a ray hits, what touches a shape, what is
-/// nearest. [`cpu::Tree`](crate::cpu::Tree) is the same on the CPU; [`QueryEngine`](crate::QueryEngine) is what both have in
-/// common. The answers are those of the CPU, bit for bit, on every adapter.
+/// A tree of boxes on a GPU, for many queries: the boxes that a ray hits, that touch a shape, that are nearest to a point. Its calls **block**;
+/// [`asynchronous`](Self::asynchronous) has the same calls as futures, and [`TreeRecorder`] records queries whose answers stay on the device.
+/// [`cpu::Tree`](crate::cpu::Tree) is the tree on the CPU; [`QueryEngine`](crate::QueryEngine) is the trait of both. The answers are those of
+/// the CPU, bit for bit, on every adapter.
 ///
-/// The boxes lie in the order of a Hilbert curve, eight to a leaf; nodes have eight children in a row and no pointers.
-/// Queries look at nodes in `f32`, and decide what that leaves in doubt in integers, without rounding. They are asked in the
-/// order of the curve too. A query keeps a word for each level, so that nothing can overflow; lists of answers are counted
-/// before they are written, and come in as many pieces as the device's limits need.
+/// The boxes lie in the order of a Hilbert curve, eight to a leaf; nodes have eight children in a row and no pointers. Queries test nodes in
+/// `f32`, and decide the undecided cases in integers, without rounding. Queries run in the order of the curve too. Lists of answers are counted
+/// before they are written, and come in as many pieces as the limits of the device need.
 ///
 /// The tree takes some 60 bytes of GPU memory for each box, beside the box itself ([`memory_plan`](Self::memory_plan)), and
 /// queries some 50 beside their answers, 180 where these are lists ([`query_memory_plan`](Self::query_memory_plan)).
@@ -72,7 +79,7 @@ use crate::{
 pub struct Tree {
     gpu: Gpu,
     filters: FilterSet,
-    /// The number of each world, where there are any.
+    /// The index of each world, if there are worlds.
     worlds: HashMap<u32, u32>,
     prepare: Prepare,
     build: Build,
@@ -80,22 +87,17 @@ pub struct Tree {
     prepare_params: Constants<Params>,
     shapes: Constants<TreeShape>,
     params: Constants<QueryParams>,
-    /// Those of rounds that are recorded ahead.
-    round_params: Constants<QueryParams>,
     windows: Constants<Window>,
-    /// The buffers, and what they have room for.
+    /// The buffers, and their capacity.
     made: Option<(TreeRoom, TreeBuffers)>,
-    /// The boxes as they came.
+    /// The boxes of the host.
     boxes: Option<Buffer<Aabb>>,
     built: Option<Built>,
-    memory: Memory,
-    /// The memory of queries that are recorded, which those of the host leave alone.
-    recorded: Memory,
-    /// The steps that are recorded, once there are some.
-    steps: Option<Steps>,
-    /// What is asked where there are no boxes.
+    /// The memory of queries from the host.
+    memory: QueryMemory,
+    /// The tree that is queried if there are no boxes.
     empty: Option<TreeBuffers>,
-    /// The numbers of worlds on the device, once they were asked for.
+    /// The ids and indices of worlds on the device, after a recording that needs them.
     world_ids: Option<Buffer<[u32; 2]>>,
     report: TreeReport,
 }
@@ -109,25 +111,16 @@ struct Built {
     surface: f32,
 }
 
-/// How a call waits for the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waiting {
-    /// The thread sleeps.
-    #[cfg(not(target_arch = "wasm32"))]
-    Blocking,
-    /// The future is polled.
-    Polling,
-}
-
-/// Runs a call to its end, of which nothing pends.
-#[cfg(not(target_arch = "wasm32"))]
-fn block_on<T>(call: impl Future<Output = T>) -> T {
-    pollster::block_on(call)
+/// The calls of a [`Tree`] that wait for the device, as futures. [`Tree::asynchronous`] returns it.
+#[derive(Debug)]
+pub struct AsyncTree<'t> {
+    tree: &'t mut Tree,
+    waiting: Waiting,
 }
 
 impl Tree {
-    /// Makes a tree of no boxes on this device, without filters. Nothing is compiled: a kernel is compiled by the first call
-    /// on the device that needs it, or [ahead](Self::compile_ahead).
+    /// Creates a tree without boxes and filters on this device. Nothing is compiled: a kernel is compiled by the first call on the device
+    /// that needs it, or [ahead](Self::compile_ahead).
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
@@ -142,14 +135,11 @@ impl Tree {
             prepare_params: Constants::new("params"),
             shapes: Constants::new("tree"),
             params: Constants::new("query"),
-            round_params: Constants::keeping("query", record::KEPT_ROUNDS),
             windows: Constants::new("window"),
             made: None,
             boxes: None,
             built: None,
-            memory: Memory::default(),
-            recorded: Memory::default(),
-            steps: None,
+            memory: QueryMemory::default(),
             empty: None,
             world_ids: None,
             report: TreeReport::default(),
@@ -159,6 +149,16 @@ impl Tree {
     /// Returns the device.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
+    }
+
+    /// Returns the calls of the tree that wait for the device as futures, for programs that must not block, such as those in a browser.
+    pub fn asynchronous(&mut self) -> AsyncTree<'_> {
+        AsyncTree { tree: self, waiting: Waiting::Polling }
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    fn blocking(&mut self) -> AsyncTree<'_> {
+        AsyncTree { tree: self, waiting: Waiting::Blocking }
     }
 
     // ---- filters ----
@@ -172,7 +172,7 @@ impl Tree {
         filters.check_for_queries()?;
         filters.check_values()?;
         // Queries look at no lists of pairs.
-        self.take_filters(FilterSet::new(&self.gpu, Filters { exclude_at_most: 0, ..filters })?)
+        self.use_filters(FilterSet::new(&self.gpu, Filters { exclude_at_most: 0, ..filters })?)
     }
 
     /// Shares the filters of a [`BroadPhase`](crate::BroadPhase) or a [`Recorder`](crate::Recorder), for `box_count` boxes, with their lists
@@ -213,10 +213,10 @@ impl Tree {
     /// the errors of [`BroadPhase::reserve`](crate::BroadPhase::reserve); [`Error::OutOfMemory`], [`Error::DeviceLost`]. The old filters then stay.
     pub fn share_filters<'a>(&mut self, owner: impl Into<FilterOwner<'a>>, box_count: usize) -> Result<(), Error> {
         let set = owner.into().share(&self.gpu, box_count)?;
-        self.take_filters(set)
+        self.use_filters(set)
     }
 
-    fn take_filters(&mut self, mut set: FilterSet) -> Result<(), Error> {
+    fn use_filters(&mut self, mut set: FilterSet) -> Result<(), Error> {
         let stays = self.filters.make_nodes_of(&set);
         if stays && let Some(built) = &self.built {
             let box_count = built.room.boxes as usize;
@@ -258,11 +258,6 @@ impl Tree {
         self.report = TreeReport::default();
     }
 
-    /// Refuses to record for a device that is gone: it takes commands and makes buffers without a complaint.
-    fn check_device(&self) -> Result<(), Error> {
-        if self.gpu.is_lost_on_trial() { Err(self.gpu.lost("nothing can be recorded")) } else { Ok(()) }
-    }
-
     // ---- memory ----
 
     /// Lists the buffers that a tree of this many boxes has, by name, with their bytes: those of the tree, of the boxes as
@@ -287,8 +282,7 @@ impl Tree {
         let filters: u64 = self.filters.made().iter().map(|(_, bytes)| bytes).sum();
         let of_none: u64 = self.empty.iter().flat_map(TreeBuffers::made).map(|(_, bytes)| bytes).sum();
         let worlds = self.world_ids.as_ref().map_or(0, |ids| ids.raw().size());
-        let steps = self.steps.as_ref().map_or(0, Steps::bytes);
-        tree + boxes + filters + of_none + worlds + steps + self.memory.bytes() + self.recorded.bytes()
+        tree + boxes + filters + of_none + worlds + self.memory.bytes()
     }
 
     fn room(&self, box_count: usize) -> TreeRoom {
@@ -296,56 +290,4 @@ impl Tree {
         let worlds = if has_worlds { u64::from(self.filters.checked().world_count()) } else { 0 };
         TreeRoom { boxes: box_count as u64, worlds }
     }
-}
-
-/// Declares the calls that ask: each blocks, and has a twin that does not.
-macro_rules! questions {
-    ($($(#[$doc:meta])* $name:ident, $later:ident: [$($generics:tt)*]($($arg:ident: $kind:ty),*) -> $answer:ty, $call:ident;)*) => {
-        impl Tree {
-            $(
-                $(#[$doc])*
-                ///
-                /// **Blocks** until the answers are there.
-                ///
-                /// # Errors
-                /// [`Error::QueryFilterLength`], [`Error::FiltersChanged`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
-                #[cfg(not(target_arch = "wasm32"))]
-                pub fn $name<'a, $($generics)*>(&mut self, $($arg: $kind),*) -> Result<$answer, Error> {
-                    self.filters.check_taken()?;
-                    let answers = block_on(self.$call($($arg.into()),*, Waiting::Blocking))?;
-                    self.filters.check_taken().map(|()| answers)
-                }
-
-                #[doc = concat!("Answers as [`", stringify!($name), "`](Self::", stringify!($name), ") does, without blocking the thread.")]
-                ///
-                /// # Errors
-                /// As there.
-                pub async fn $later<'a, $($generics)*>(&mut self, $($arg: $kind),*) -> Result<$answer, Error> {
-                    self.filters.check_taken()?;
-                    let answers = self.$call($($arg.into()),*, Waiting::Polling).await?;
-                    // Another thread, or this one meanwhile, may have changed them.
-                    self.filters.check_taken().map(|()| answers)
-                }
-            )*
-        }
-    };
-}
-
-questions! {
-    /// Finds the first box that each path hits: by `t`, then by index.
-    nearest_hits, nearest_hits_async: [C: Cast + 'a](casts: impl Into<Batch<'a, C>>) -> Answers<Hit>, ask_nearest_hits;
-    /// Finds the first `k` boxes that each path hits: by `t`, then by index. A path goes through the tree once for each 64 of
-    /// them.
-    first_hits, first_hits_async: [C: Cast + 'a](casts: impl Into<Batch<'a, C>>, k: usize) -> Lists<Hit>, ask_first_hits;
-    /// Finds whether each path hits a box.
-    any_hits, any_hits_async: [C: Cast + 'a](casts: impl Into<Batch<'a, C>>) -> Answers<bool>, ask_any_hits;
-    /// Finds all boxes that each path hits, ascending by index.
-    all_hits, all_hits_async: [C: Cast + 'a](casts: impl Into<Batch<'a, C>>) -> Lists<Hit>, ask_all_hits;
-    /// Finds all boxes that each shape touches, ascending by index; which of them may be too many, the shape's own page says.
-    /// Shapes of more than [`Convex::MOST_ON_GPU`](crate::Convex::MOST_ON_GPU) half-spaces are refused
-    /// ([`Error::TooManyHalfSpaces`]).
-    overlaps, overlaps_async: [S: Shape + 'a](shapes: impl Into<Batch<'a, S>>) -> Lists<u32>, ask_overlaps;
-    /// Finds the `k` boxes that are nearest to each point: by distance, then by index. A box that a point is in is at no
-    /// distance. A query goes through the tree once for each 64 boxes.
-    nearest, nearest_async: [](points: impl Into<Batch<'a, NearestQuery>>, k: usize) -> Lists<Near>, ask_nearest;
 }

@@ -85,7 +85,7 @@ pub fn askers(filters: &QueryFilters, first: usize, count: usize, worlds: &HashM
 }
 
 /// Counts the half-spaces that a region is cut out by.
-pub fn part_count(region: &impl Region) -> usize {
+pub fn half_space_count(region: &impl Region) -> usize {
     let mut count = 0;
     region.each_half_space(|_| count += 1);
     count

@@ -3,7 +3,7 @@
 use broadsweep::{
     Aabb, Asker, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Error, Filters, Gpu, GpuAnswers, GpuBatch,
     GpuConvex, GpuLists, GpuPairs, GpuQuery, GpuShape, Hit, Lists, Near, NearestQuery, OrientedBox, QueryFilters,
-    QueryHeader, QueryReport, Ray, Shape, Sphere, SphereCast, Tree, cpu, wgpu,
+    QueryHeader, QueryReport, Ray, Shape, Sphere, SphereCast, TreeRecorder, cpu, wgpu,
 };
 use bytemuck::Pod;
 use laboratory::scenes::Kind;
@@ -172,14 +172,14 @@ fn said(filters: &QueryFilters, count: usize) -> Option<wgpu::Buffer> {
 }
 
 /// Asks paths on the host, then all they can be asked in one encoder, and compares.
-fn compare_casts<C: Cast + GpuQuery>(tree: &mut Tree, casts: &[C], filters: &QueryFilters) {
+fn compare_casts<C: Cast + GpuQuery>(tree: &mut TreeRecorder, casts: &[C], filters: &QueryFilters) {
     let batch = broadsweep::Batch { queries: casts, filters };
     let n = casts.len();
     let (queries, askers) = (upload(casts), said(filters, n));
-    let first = tree.first_hits(batch, 5).unwrap();
-    let nearest = tree.first_hits(batch, 1).unwrap();
-    let all = tree.all_hits(batch).unwrap();
-    let any = tree.any_hits(batch).unwrap();
+    let first = tree.tree_mut().first_hits(batch, 5).unwrap();
+    let nearest = tree.tree_mut().first_hits(batch, 1).unwrap();
+    let all = tree.tree_mut().all_hits(batch).unwrap();
+    let any = tree.tree_mut().any_hits(batch).unwrap();
     let mut encoder = encoder();
     let on_device = GpuBatch::<C>::new(queries.slice(..), n as u32);
     let on_device = askers.as_ref().map_or(on_device, |askers| on_device.with_askers(askers.slice(..)));
@@ -200,8 +200,8 @@ fn compare_casts<C: Cast + GpuQuery>(tree: &mut Tree, casts: &[C], filters: &Que
     assert_marked(&found_any.status.read(), &found_any.header(), &any.report);
 }
 
-fn compare_shapes<S: Shape + GpuShape>(tree: &mut Tree, shapes: &[S], filters: &QueryFilters) {
-    let expected = tree.overlaps(broadsweep::Batch { queries: shapes, filters }).unwrap();
+fn compare_shapes<S: Shape + GpuShape>(tree: &mut TreeRecorder, shapes: &[S], filters: &QueryFilters) {
+    let expected = tree.tree_mut().overlaps(broadsweep::Batch { queries: shapes, filters }).unwrap();
     let (queries, askers) = (upload(shapes), said(filters, shapes.len()));
     let on_device = GpuBatch::<S>::new(queries.slice(..), shapes.len() as u32);
     let on_device = askers.as_ref().map_or(on_device, |askers| on_device.with_askers(askers.slice(..)));
@@ -212,8 +212,8 @@ fn compare_shapes<S: Shape + GpuShape>(tree: &mut Tree, shapes: &[S], filters: &
     assert_lists(&found, &expected, touch_words);
 }
 
-fn compare_points(tree: &mut Tree, points: &[NearestQuery], filters: &QueryFilters, k: usize) {
-    let expected = tree.nearest(broadsweep::Batch { queries: points, filters }, k).unwrap();
+fn compare_points(tree: &mut TreeRecorder, points: &[NearestQuery], filters: &QueryFilters, k: usize) {
+    let expected = tree.tree_mut().nearest(broadsweep::Batch { queries: points, filters }, k).unwrap();
     let (queries, askers) = (upload(points), said(filters, points.len()));
     // What is as far as it can be is compared without rounding, with each answer of the row.
     let on_device = GpuBatch::new(queries.slice(..), points.len() as u32).with_rounds(100);
@@ -278,7 +278,7 @@ fn round_shapes(
 #[ignore = "long"]
 fn recorded_queries_answer_as_those_of_the_host_whatever_the_numbers_are() {
     let n = 40;
-    let mut tree = Tree::new(&GPU).unwrap();
+    let mut tree = TreeRecorder::new(&GPU).unwrap();
     for (like, seed) in Like::ALL.into_iter().zip(1..) {
         let mut numbers = Numbers::new(seed);
         let mut boxes = numbers.boxes(150, like);
@@ -300,8 +300,8 @@ fn recorded_queries_answer_as_those_of_the_host_whatever_the_numbers_are() {
         let some =
             filters(boxes.len(), n).into_iter().enumerate().filter(|(i, _)| !(i + seed as usize).is_multiple_of(3));
         for (_, (of_tree, of_queries)) in some {
-            tree.set_filters(of_tree).unwrap();
-            tree.build(&boxes).unwrap();
+            tree.tree_mut().set_filters(of_tree).unwrap();
+            tree.tree_mut().build(&boxes).unwrap();
             compare_shapes(&mut tree, &round.0, &of_queries);
             compare_shapes(&mut tree, &round.1, &of_queries);
             compare_casts(&mut tree, &round.2, &of_queries);
@@ -368,7 +368,7 @@ fn convex_shapes(bounds: &[Aabb], parts: &mut Vec<[f32; 4]>, ranges: &[std::ops:
 #[ignore = "long"]
 fn convex_shapes_in_buffers_touch_what_those_of_the_host_touch() {
     let n = 64;
-    let mut tree = Tree::new(&GPU).unwrap();
+    let mut tree = TreeRecorder::new(&GPU).unwrap();
     let (mut touching, mut invalid) = (0, 0);
     for (like, seed) in Like::ALL.into_iter().zip(1..) {
         let mut numbers = Numbers::new(seed);
@@ -377,14 +377,14 @@ fn convex_shapes_in_buffers_touch_what_those_of_the_host_touch() {
         let bounds = numbers.boxes(n, like);
         let shapes = convex_shapes(&bounds, &mut parts, &ranges);
         for (of_tree, of_queries) in filters(boxes.len(), n) {
-            tree.set_filters(of_tree).unwrap();
-            tree.build(&boxes).unwrap();
+            tree.tree_mut().set_filters(of_tree).unwrap();
+            tree.tree_mut().build(&boxes).unwrap();
             let has_meaning = |i: &usize| !(8..16).contains(i) && shapes[*i].bounds.is_valid();
             let convex: Vec<Convex> =
                 ranges.iter().map(|range| Convex { half_spaces: &parts[range.clone()] }).collect();
-            let inside = tree.overlaps(Batch { queries: &convex, filters: &of_queries }).unwrap();
+            let inside = tree.tree_mut().overlaps(Batch { queries: &convex, filters: &of_queries }).unwrap();
             let own: Vec<Aabb> = shapes.iter().map(|shape| shape.bounds).collect();
-            let near = tree.overlaps(Batch { queries: &own, filters: &of_queries }).unwrap();
+            let near = tree.tree_mut().overlaps(Batch { queries: &own, filters: &of_queries }).unwrap();
             let mut rows: Vec<Vec<u32>> = vec![Vec::new(); n];
             for i in (0..n).filter(has_meaning) {
                 rows[i] = inside[i].iter().copied().filter(|id| near[i].contains(id)).collect();
@@ -427,8 +427,8 @@ fn convex_shapes_in_buffers_touch_what_those_of_the_host_touch() {
 #[test]
 fn recorded_queries_of_large_scenes_are_sorted_and_answer_the_same() {
     let boxes = Kind::Clusters.generate(4_400, 3);
-    let mut tree = Tree::new(&GPU).unwrap();
-    tree.build(&boxes).unwrap();
+    let mut tree = TreeRecorder::new(&GPU).unwrap();
+    tree.tree_mut().build(&boxes).unwrap();
     let rays: Vec<Ray> = RayKind::ALL.iter().flat_map(|kind| kind.generate(400, 7, &boxes)).collect();
     compare_casts(&mut tree, &rays, QueryFilters::NONE);
     compare_shapes(&mut tree, &cubes(1_100, 7, &boxes, 20.0), QueryFilters::NONE);
@@ -450,8 +450,8 @@ fn recorded_queries_of_large_scenes_are_sorted_and_answer_the_same() {
 #[ignore = "long"]
 fn queries_that_are_made_of_others_share_their_memory_within_an_encoder() {
     let boxes = Kind::Uniform.generate(500, 3);
-    let mut tree = Tree::new(&GPU).unwrap();
-    tree.build(&boxes).unwrap();
+    let mut tree = TreeRecorder::new(&GPU).unwrap();
+    tree.tree_mut().build(&boxes).unwrap();
     let (capsules, turned, ..) = round_shapes(&mut Numbers::new(5), &boxes, Like::Usual, 300);
     let (of_capsules, of_turned) = (upload(&capsules), upload(&turned));
     let mut encoder = encoder();
@@ -466,9 +466,9 @@ fn queries_that_are_made_of_others_share_their_memory_within_an_encoder() {
     let most = tree.record_overlaps(&mut encoder, batch, 0, 99_000).unwrap();
     let most = Listed::of(&mut encoder, &most, 300);
     GPU.queue().submit([encoder.finish()]);
-    assert_lists(&none, &tree.overlaps(&turned[..0]).unwrap(), touch_words);
-    assert_lists(&few, &tree.overlaps(&capsules[..50]).unwrap(), touch_words);
-    assert_lists(&most, &tree.overlaps(&turned).unwrap(), touch_words);
+    assert_lists(&none, &tree.tree_mut().overlaps(&turned[..0]).unwrap(), touch_words);
+    assert_lists(&few, &tree.tree_mut().overlaps(&capsules[..50]).unwrap(), touch_words);
+    assert_lists(&most, &tree.tree_mut().overlaps(&turned).unwrap(), touch_words);
 }
 
 /// Returns query and index of each answer.
@@ -505,11 +505,11 @@ fn lists_of_many_queries_are_those_of_the_cpu() {
     let mut on_cpu = cpu::Tree::new();
     on_cpu.build(&boxes).unwrap();
     for gpu in [GPU.clone(), GPU.clone().with_turns(150)] {
-        let mut tree = Tree::new(&gpu).unwrap();
-        tree.build(&boxes).unwrap();
-        assert!(tree.all_hits(&rays).unwrap() == on_cpu.all_hits(&rays).unwrap());
-        assert!(tree.overlaps(&shapes).unwrap() == on_cpu.overlaps(&shapes).unwrap());
-        let found = tree.overlaps(&spheres).unwrap();
+        let mut tree = TreeRecorder::new(&gpu).unwrap();
+        tree.tree_mut().build(&boxes).unwrap();
+        assert!(tree.tree_mut().all_hits(&rays).unwrap() == on_cpu.all_hits(&rays).unwrap());
+        assert!(tree.tree_mut().overlaps(&shapes).unwrap() == on_cpu.overlaps(&shapes).unwrap());
+        let found = tree.tree_mut().overlaps(&spheres).unwrap();
         assert!(found == on_cpu.overlaps(&spheres).unwrap());
         assert!(found.iter().any(|row| row.len() > 32) && found.iter().any(|row| row.len() < 32));
     }
@@ -518,9 +518,9 @@ fn lists_of_many_queries_are_those_of_the_cpu() {
 fn assert_windows_of(gpu: Gpu, rounds: u32, count: usize) {
     let boxes = Kind::Uniform.generate(3_000, 3);
     let shapes = cubes(count, 7, &boxes, 20.0);
-    let mut tree = Tree::new(&gpu).unwrap();
-    tree.build(&boxes).unwrap();
-    let expected = tree.overlaps(&shapes).unwrap();
+    let mut tree = TreeRecorder::new(&gpu).unwrap();
+    tree.tree_mut().build(&boxes).unwrap();
+    let expected = tree.tree_mut().overlaps(&shapes).unwrap();
     let mut pairs = in_one_list(&expected, |&index| index);
     let total = pairs.len() as u64;
     assert!(total > 4_000);
@@ -593,8 +593,8 @@ fn lists_of_any_length_come_in_order_whether_their_answers_were_kept_or_looked_f
     let number = |i: usize| i * 37 % n;
     let mut boxes = vec![Aabb::new([0.0; 3], [0.0; 3]); n];
     (0..n).for_each(|i| boxes[number(i)] = Aabb::new([i as f32, 0.0, 0.0], [99.0, 1.0, 1.0]));
-    let mut tree = Tree::new(&GPU).unwrap();
-    tree.build(&boxes).unwrap();
+    let mut tree = TreeRecorder::new(&GPU).unwrap();
+    tree.tree_mut().build(&boxes).unwrap();
     // Lists of no answers to 32, which are kept; of 31 to 34; of all lengths, the long ones first.
     let asked: [Vec<usize>; 3] = [(0..=32).collect(), (31..=34).collect(), (0..=n).rev().collect()];
     for (lengths, has_long) in asked.iter().zip([false, true, true]) {
@@ -608,9 +608,9 @@ fn lists_of_any_length_come_in_order_whether_their_answers_were_kept_or_looked_f
             own.sort_unstable();
             expected.extend(own);
         }
-        assert_eq!(in_one_list(&tree.overlaps(&points).unwrap(), |&index| index), expected);
-        assert_eq!(in_one_list(&tree.overlaps(&spheres).unwrap(), |&index| index), expected);
-        let found = tree.all_hits(&rays).unwrap();
+        assert_eq!(in_one_list(&tree.tree_mut().overlaps(&points).unwrap(), |&index| index), expected);
+        assert_eq!(in_one_list(&tree.tree_mut().overlaps(&spheres).unwrap(), |&index| index), expected);
+        let found = tree.tree_mut().all_hits(&rays).unwrap();
         assert!(found.answers.iter().all(|hit| hit.t == 0.0));
         assert_eq!(in_one_list(&found, |hit| hit.index), expected);
 
@@ -658,9 +658,9 @@ fn more_lists_than_are_kept_answer_the_same() {
     let count = (1 << 20) + 5u32;
     let points: Vec<[f32; 3]> = (0..count).map(|i| [(i % 300) as f32 + 0.5, 0.5, 0.5]).collect();
     let expected: Vec<[u32; 2]> = (0..count).step_by(3).map(|i| [i, i % 300 / 3]).collect();
-    let mut tree = Tree::new(&GPU).unwrap();
-    tree.build(&boxes).unwrap();
-    let found = tree.overlaps(&points).unwrap();
+    let mut tree = TreeRecorder::new(&GPU).unwrap();
+    tree.tree_mut().build(&boxes).unwrap();
+    let found = tree.tree_mut().overlaps(&points).unwrap();
     assert!(found.answers.iter().eq(expected.iter().map(|[_, index]| index)));
     assert!(found.offsets.iter().copied().eq((0..=u64::from(count)).map(|i| i.div_ceil(3))));
     let given = upload(&points);
@@ -680,8 +680,8 @@ fn a_query_that_takes_more_rounds_is_marked_and_answers_nothing() {
     let n = 8_000;
     let mut boxes = vec![Aabb::new([1.0; 3], [2.0; 3]); n + 1];
     boxes[0] = Aabb::new([-9.0; 3], [-8.0; 3]);
-    let mut tree = Tree::new(&GPU).unwrap();
-    tree.build(&boxes).unwrap();
+    let mut tree = TreeRecorder::new(&GPU).unwrap();
+    tree.tree_mut().build(&boxes).unwrap();
     let asked = [NearestQuery::new([0.0, 0.1, 0.2]), NearestQuery::new([-8.5; 3]), NearestQuery::new([f32::NAN; 3])];
     let rays = [Ray::new([0.0, 1.5, 1.5], [1.0, 0.0, 0.0]), Ray::new([-8.5; 3], [0.0, 0.0, -1.0])];
     let (points, paths) = (upload(&asked), upload(&rays));
@@ -707,7 +707,7 @@ fn a_query_that_takes_more_rounds_is_marked_and_answers_nothing() {
         assert_eq!(all.status.read::<u32>(), [first(is_enough_for_lists), answered], "{rounds} rounds");
         assert_eq!([all.header().unfinished, all.header().overflow], [u32::from(!is_enough_for_lists), 0]);
         if is_enough {
-            let expected = tree.nearest(&asked[..1], 1).unwrap();
+            let expected = tree.tree_mut().nearest(&asked[..1], 1).unwrap();
             assert_eq!(answers[..1], *bytemuck::cast_slice::<Near, [u32; 2]>(&expected.answers));
         } else {
             assert_eq!(answers[0], MISS);
@@ -732,8 +732,8 @@ fn a_query_that_is_not_done_takes_no_answers_of_others() {
     let n = 8_000;
     let mut boxes = vec![Aabb::new([1.0; 3], [2.0; 3]); n + 1];
     boxes[0] = Aabb::new([-9.0; 3], [-8.0; 3]);
-    let mut tree = Tree::new(&GPU).unwrap();
-    tree.build(&boxes).unwrap();
+    let mut tree = TreeRecorder::new(&GPU).unwrap();
+    tree.tree_mut().build(&boxes).unwrap();
     let light = Ray::new([-8.5; 3], [0.0, 0.0, -1.0]);
     let heavy = Ray::new([0.0, 1.5, 1.5], [1.0, 0.0, 0.0]);
     let paths = upload(&[light, heavy, light, Ray { limit: f32::NAN, ..light }, light]);
@@ -765,22 +765,22 @@ fn filters_that_are_set_between_recordings_hold_for_those_behind() {
     let on_device = upload(&boxes);
     let rays = RayKind::Incoherent.generate(300, 7, &boxes);
     let paths = upload(&rays);
-    let mut tree = Tree::new(&GPU).unwrap();
-    let mut from_host = Tree::new(&GPU).unwrap();
+    let mut tree = TreeRecorder::new(&GPU).unwrap();
+    let mut from_host = TreeRecorder::new(&GPU).unwrap();
     let (mut found, mut expected) = (Vec::new(), Vec::new());
     let mut encoder = encoder();
     for (of_tree, of_queries) in filters(boxes.len(), rays.len()) {
-        tree.set_filters(of_tree.clone()).unwrap();
+        tree.tree_mut().set_filters(of_tree.clone()).unwrap();
         tree.record_build(&mut encoder, on_device.slice(..), 3_000).unwrap();
         let askers = said(&of_queries, rays.len());
         let batch = GpuBatch::<Ray>::new(paths.slice(..), 300);
         let batch = askers.as_ref().map_or(batch, |askers| batch.with_askers(askers.slice(..)));
         let left = tree.record_first_hits(&mut encoder, batch, 3).unwrap();
         found.push(Rows::of::<Hit>(&mut encoder, &left, 300, 3));
-        from_host.set_filters(of_tree).unwrap();
-        from_host.build(&boxes).unwrap();
+        from_host.tree_mut().set_filters(of_tree).unwrap();
+        from_host.tree_mut().build(&boxes).unwrap();
         let batch = broadsweep::Batch { queries: &rays[..], filters: &of_queries };
-        expected.push(from_host.first_hits(batch, 3).unwrap());
+        expected.push(from_host.tree_mut().first_hits(batch, 3).unwrap());
     }
     GPU.queue().submit([encoder.finish()]);
     for (found, expected) in found.iter().zip(&expected) {
@@ -790,11 +790,11 @@ fn filters_that_are_set_between_recordings_hold_for_those_behind() {
 
 #[test]
 fn a_tree_of_no_boxes_and_a_batch_of_no_queries_answer_nothing() {
-    let mut tree = Tree::new(&GPU).unwrap();
+    let mut tree = TreeRecorder::new(&GPU).unwrap();
     let queries = upload(&[Ray::new([0.0; 3], [1.0; 3]), Ray::new([f32::NAN; 3], [1.0; 3])]);
     let boxes = Kind::Uniform.generate(20, 3);
     for of_boxes in [&boxes[..0], &boxes] {
-        tree.build(of_boxes).unwrap();
+        tree.tree_mut().build(of_boxes).unwrap();
         for count in [0, 2] {
             if count > 0 && !of_boxes.is_empty() {
                 continue;
@@ -829,9 +829,9 @@ fn a_tree_is_built_refitted_and_asked_in_one_encoder() {
     let paths = upload(&rays);
     let margins = Filters { margin: vec![0.01; n], ..Filters::default() };
     for filters in [Filters::default(), margins] {
-        let (mut tree, mut from_host) = (Tree::new(&GPU).unwrap(), Tree::new(&GPU).unwrap());
-        tree.set_filters(filters.clone()).unwrap();
-        from_host.set_filters(filters).unwrap();
+        let (mut tree, mut from_host) = (TreeRecorder::new(&GPU).unwrap(), TreeRecorder::new(&GPU).unwrap());
+        tree.tree_mut().set_filters(filters.clone()).unwrap();
+        from_host.tree_mut().set_filters(filters).unwrap();
         let boxes = GPU.device().create_buffer(&wgpu::BufferDescriptor {
             label: None,
             size: 24 * n as u64,
@@ -851,32 +851,32 @@ fn a_tree_is_built_refitted_and_asked_in_one_encoder() {
             found.push(Rows::of::<Hit>(&mut encoder, &left, 500, 1));
         }
         GPU.queue().submit([encoder.finish()]);
-        from_host.build(&places[0]).unwrap();
+        from_host.tree_mut().build(&places[0]).unwrap();
         for (found, boxes) in found.iter().zip(&places) {
-            from_host.refit(boxes).unwrap();
-            assert_rows(found, &from_host.first_hits(&rays, 1).unwrap(), 1, MISS);
+            from_host.tree_mut().refit(boxes).unwrap();
+            assert_rows(found, &from_host.tree_mut().first_hits(&rays, 1).unwrap(), 1, MISS);
         }
-        assert_eq!(tree.report().box_count as usize, n);
-        assert!(tree.report().growth.is_nan());
+        assert_eq!(tree.tree().report().box_count as usize, n);
+        assert!(tree.tree().report().growth.is_nan());
         // The host asks the same tree.
-        assert_eq!(tree.nearest_hits(&rays).unwrap(), from_host.nearest_hits(&rays).unwrap());
-        assert!(tree.refit(&places[1]).unwrap().growth.is_nan());
-        let growth = tree.build(&places[1]).unwrap().growth;
+        assert_eq!(tree.tree_mut().nearest_hits(&rays).unwrap(), from_host.tree_mut().nearest_hits(&rays).unwrap());
+        assert!(tree.tree_mut().refit(&places[1]).unwrap().growth.is_nan());
+        let growth = tree.tree_mut().build(&places[1]).unwrap().growth;
         assert_eq!(growth, 1.0);
         let mut encoder = self::encoder();
         let refused = tree.record_refit(&mut encoder, boxes.slice(..), 20);
         assert!(matches!(refused, Err(Error::OtherTree { built: 3_000, box_count: 20 })), "{refused:?}");
-        tree.set_filters(Filters::default()).unwrap();
+        tree.tree_mut().set_filters(Filters::default()).unwrap();
         tree.record_build(&mut encoder, boxes.slice(..), 0).unwrap();
-        assert_eq!(tree.report().box_count, 0);
+        assert_eq!(tree.tree().report().box_count, 0);
     }
 }
 
 #[test]
 fn what_cannot_be_recorded_is_refused() {
     let boxes = Kind::Uniform.generate(20, 3);
-    let mut tree = Tree::new(&GPU).unwrap();
-    tree.build(&boxes).unwrap();
+    let mut tree = TreeRecorder::new(&GPU).unwrap();
+    tree.tree_mut().build(&boxes).unwrap();
     let rays = upload(&RayKind::Camera.generate(20, 7, &boxes));
     let points = upload(&points(20, 7, &boxes));
     let mut encoder = encoder();
@@ -921,7 +921,7 @@ fn what_cannot_be_recorded_is_refused() {
     let left = tree.record_nearest_hits(&mut encoder, batch).unwrap();
     let rows = Rows::of::<Hit>(&mut encoder, &left, 20, 1);
     GPU.queue().submit([encoder.finish()]);
-    let expected = tree.first_hits(&RayKind::Camera.generate(20, 7, &boxes), 1).unwrap();
+    let expected = tree.tree_mut().first_hits(&RayKind::Camera.generate(20, 7, &boxes), 1).unwrap();
     assert_rows(&rows, &expected, 1, MISS);
 }
 
@@ -929,8 +929,8 @@ fn what_cannot_be_recorded_is_refused() {
 fn a_lost_device_is_an_error_of_every_recording() {
     let gpu = Gpu::headless().unwrap();
     let boxes = Kind::Uniform.generate(2_000, 1);
-    let mut tree = Tree::new(&gpu).unwrap();
-    tree.build(&boxes).unwrap();
+    let mut tree = TreeRecorder::new(&gpu).unwrap();
+    tree.tree_mut().build(&boxes).unwrap();
     let size = 28 * 100;
     let usage = wgpu::BufferUsages::STORAGE;
     let descriptor = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };

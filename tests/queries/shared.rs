@@ -181,7 +181,8 @@ fn filters_that_change_during_a_call_give_no_answers() {
     let shapes = asked.shapes.repeat(200);
     let all = QueryFilters { mask: vec![3; shapes.len()], ..QueryFilters::default() };
     let batch = Batch { queries: &shapes[..], filters: &all };
-    let mut call = std::pin::pin!(tree.overlaps_async(batch));
+    let mut calls = tree.asynchronous();
+    let mut call = std::pin::pin!(calls.overlaps(batch));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     assert!(call.as_mut().poll(&mut context).is_pending());
     broad_phase.change_filters(0, Attribute::Mask(&[0; BOXES])).unwrap();

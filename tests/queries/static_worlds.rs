@@ -2,7 +2,7 @@
 
 use broadsweep::{
     Aabb, BroadPhase, Error, GpuBatch, GpuEvents, GpuIdentity, GpuPairs, Options, Pair, PairArguments, PairHeader,
-    PairOrder, Recorder, Sphere, Step, Tree,
+    PairOrder, Recorder, Sphere, Step, TreeRecorder,
 };
 use laboratory::scenes::Kind;
 
@@ -64,7 +64,7 @@ impl Found {
     }
 }
 
-fn record(tree: &mut Tree, movers: &[Aabb], capacity: u32, identity: GpuIdentity<'_>) -> Result<Found, Error> {
+fn record(tree: &mut TreeRecorder, movers: &[Aabb], capacity: u32, identity: GpuIdentity<'_>) -> Result<Found, Error> {
     let (mut encoder, buffer) = (encoder(), upload(movers));
     let batch = GpuBatch::<Aabb>::new(buffer.slice(..), movers.len() as u32);
     let left = tree.record_overlap_events(&mut encoder, batch, capacity, identity)?;
@@ -98,8 +98,8 @@ fn check(found: &Found, pairs: &[Pair], last: &[Pair], name: impl Fn(u32) -> Opt
 fn pairs_with_a_static_world_and_their_events_are_those_of_brute_force() {
     let statics = Kind::City.generate(3000, 1);
     let start = Kind::Uniform.generate(700, 2);
-    let mut tree = Tree::new(&GPU).unwrap();
-    tree.build(&statics).unwrap();
+    let mut tree = TreeRecorder::new(&GPU).unwrap();
+    tree.tree_mut().build(&statics).unwrap();
     let mut last = Vec::new();
     for by in [0.0, 0.0, 0.01, 0.3, 0.3] {
         let movers = moved(&start, by);
@@ -118,8 +118,8 @@ fn pairs_with_a_static_world_and_their_events_are_those_of_brute_force() {
 fn movers_that_are_renamed_or_replaced_are_followed_and_static_boxes_keep_their_names() {
     let statics = Kind::Uniform.generate(900, 1);
     let start = Kind::Uniform.generate(300, 2);
-    let mut tree = Tree::new(&GPU).unwrap();
-    tree.build(&statics).unwrap();
+    let mut tree = TreeRecorder::new(&GPU).unwrap();
+    tree.tree_mut().build(&statics).unwrap();
     let first = pairs_of(&start, &statics);
     check(&record(&mut tree, &start, CAPACITY, GpuIdentity::Index).unwrap(), &first, &[], Some);
 
@@ -142,8 +142,8 @@ fn movers_that_are_renamed_or_replaced_are_followed_and_static_boxes_keep_their_
 fn a_step_that_does_not_fit_does_not_count() {
     let statics = Kind::Uniform.generate(900, 1);
     let start = Kind::Uniform.generate(300, 2);
-    let mut tree = Tree::new(&GPU).unwrap();
-    tree.build(&statics).unwrap();
+    let mut tree = TreeRecorder::new(&GPU).unwrap();
+    tree.tree_mut().build(&statics).unwrap();
     let pairs = pairs_of(&start, &statics);
     let count = pairs.len() as u32;
     check(&record(&mut tree, &start, count, GpuIdentity::Index).unwrap(), &pairs, &[], Some);
@@ -162,8 +162,8 @@ fn a_step_with_an_unfinished_query_does_not_count() {
     let mut statics = vec![Aabb::new([1.0; 3], [2.0; 3]); 8_000];
     statics[0] = Aabb::new([-9.0; 3], [-8.0; 3]);
     let [few, many] = [0, 1].map(|i| [statics[i]]);
-    let mut tree = Tree::new(&GPU.clone().with_turns(150)).unwrap();
-    tree.build(&statics).unwrap();
+    let mut tree = TreeRecorder::new(&GPU.clone().with_turns(150)).unwrap();
+    tree.tree_mut().build(&statics).unwrap();
     let pairs = [Pair { a: 0, b: 0 }];
     check(&record(&mut tree, &few, CAPACITY, GpuIdentity::Index).unwrap(), &pairs, &[], Some);
     let (mut encoder, buffer) = (encoder(), upload(&many));
@@ -181,8 +181,8 @@ fn a_step_with_an_unfinished_query_does_not_count() {
 
 #[test]
 fn pairs_with_a_static_world_can_be_drawn() {
-    let mut tree = Tree::new(&GPU).unwrap();
-    tree.build(&Kind::Uniform.generate(100, 1)).unwrap();
+    let mut tree = TreeRecorder::new(&GPU).unwrap();
+    tree.tree_mut().build(&Kind::Uniform.generate(100, 1)).unwrap();
     let (mut encoder, buffer) = (encoder(), upload(&Kind::Uniform.generate(10, 2)));
     let batch = GpuBatch::<Aabb>::new(buffer.slice(..), 10);
     let left = tree.record_overlap_events(&mut encoder, batch, CAPACITY, GpuIdentity::Index).unwrap();
@@ -196,14 +196,14 @@ fn pairs_with_a_static_world_can_be_drawn() {
 fn overlaps_are_pairs_in_canonical_order_with_arguments_to_draw_them() {
     let statics = Kind::Uniform.generate(900, 1);
     let spheres: Vec<Sphere> = (0..50).map(|i| Sphere { center: [i as f32 / 50.0, 0.5, 0.5], radius: 0.1 }).collect();
-    let mut tree = Tree::new(&GPU).unwrap();
-    tree.build(&statics).unwrap();
+    let mut tree = TreeRecorder::new(&GPU).unwrap();
+    tree.tree_mut().build(&statics).unwrap();
     let (mut encoder, buffer) = (encoder(), upload(&spheres));
     let batch = GpuBatch::<Sphere>::new(buffer.slice(..), 50).with_vertices_per_pair(24);
     let left = tree.record_overlaps(&mut encoder, batch, 0, CAPACITY).unwrap().pairs();
     let list = List::of(&mut encoder, &left);
     GPU.queue().submit([encoder.finish()]);
-    let expected = tree.overlaps(&spheres[..]).unwrap();
+    let expected = tree.tree_mut().overlaps(&spheres[..]).unwrap();
     let pairs: Vec<Pair> =
         (0..50).flat_map(|query| expected[query].iter().map(move |&b| Pair { a: query as u32, b })).collect();
     assert!(!pairs.is_empty() && list.read() == pairs);
@@ -213,8 +213,8 @@ fn overlaps_are_pairs_in_canonical_order_with_arguments_to_draw_them() {
 fn movers_among_themselves_and_with_the_static_world_are_the_pairs_of_one_search() {
     let statics = Kind::City.generate(4000, 1);
     let movers = Kind::Uniform.generate(400, 2);
-    let mut tree = Tree::new(&GPU).unwrap();
-    tree.build(&statics).unwrap();
+    let mut tree = TreeRecorder::new(&GPU).unwrap();
+    tree.tree_mut().build(&statics).unwrap();
     let options = Options { order: PairOrder::Canonical, ..Options::default() };
     let mut recorder = Recorder::new(&GPU, options).unwrap();
     let (mut encoder, buffer) = (encoder(), upload(&movers));

@@ -639,23 +639,32 @@ fn calls_that_do_not_block_answer_the_same() {
     let (rays, points) = (RayKind::Incoherent.generate(2_000, 7, &boxes), points(50, 7, &boxes));
     let same = |cpu: &cpu::Tree, gpu: &mut Tree| {
         let cubes = cubes(50, 7, &boxes, 10.0);
-        assert_eq!(pollster::block_on(gpu.nearest_hits_async(&rays)).unwrap(), cpu.nearest_hits(&rays).unwrap());
-        assert_eq!(pollster::block_on(gpu.first_hits_async(&rays, 3)).unwrap(), cpu.first_hits(&rays, 3).unwrap());
-        assert_eq!(pollster::block_on(gpu.any_hits_async(&rays)).unwrap(), cpu.any_hits(&rays).unwrap());
-        assert_eq!(pollster::block_on(gpu.all_hits_async(&rays)).unwrap(), cpu.all_hits(&rays).unwrap());
-        assert_eq!(pollster::block_on(gpu.overlaps_async(&cubes)).unwrap(), cpu.overlaps(&cubes).unwrap());
-        assert_eq!(pollster::block_on(gpu.nearest_async(&points, 3)).unwrap(), cpu.nearest(&points, 3).unwrap());
+        assert_eq!(
+            pollster::block_on(gpu.asynchronous().nearest_hits(&rays)).unwrap(),
+            cpu.nearest_hits(&rays).unwrap()
+        );
+        assert_eq!(
+            pollster::block_on(gpu.asynchronous().first_hits(&rays, 3)).unwrap(),
+            cpu.first_hits(&rays, 3).unwrap()
+        );
+        assert_eq!(pollster::block_on(gpu.asynchronous().any_hits(&rays)).unwrap(), cpu.any_hits(&rays).unwrap());
+        assert_eq!(pollster::block_on(gpu.asynchronous().all_hits(&rays)).unwrap(), cpu.all_hits(&rays).unwrap());
+        assert_eq!(pollster::block_on(gpu.asynchronous().overlaps(&cubes)).unwrap(), cpu.overlaps(&cubes).unwrap());
+        assert_eq!(
+            pollster::block_on(gpu.asynchronous().nearest(&points, 3)).unwrap(),
+            cpu.nearest(&points, 3).unwrap()
+        );
     };
     let gpu = tree.gpu.get_mut();
-    pollster::block_on(gpu.build_async(&boxes)).unwrap();
+    pollster::block_on(gpu.asynchronous().build(&boxes)).unwrap();
     same(&tree.cpu, gpu);
-    pollster::block_on(gpu.refit_async(&moved)).unwrap();
+    pollster::block_on(gpu.asynchronous().refit(&moved)).unwrap();
     tree.cpu.refit(&moved).unwrap();
     same(&tree.cpu, gpu);
     // And of boxes that lie on the device.
     let (before, after) = [&boxes, &moved].map(|boxes| buffer_of(&GPU, boxes, wgpu::BufferUsages::STORAGE)).into();
-    pollster::block_on(gpu.build_from_async(before.slice(256..), 2_000)).unwrap();
-    pollster::block_on(gpu.refit_from_async(after.slice(256..), 2_000)).unwrap();
+    pollster::block_on(gpu.asynchronous().build((before.slice(256..), 2_000))).unwrap();
+    pollster::block_on(gpu.asynchronous().refit((after.slice(256..), 2_000))).unwrap();
     same(&tree.cpu, gpu);
 }
 
@@ -779,8 +788,8 @@ fn calls_that_do_not_block_may_wait_on_any_thread() {
     let boxes = Kind::Uniform.generate(10, 1);
     let mut tree = Both::new();
     let gpu = tree.gpu.get_mut();
-    is_send(&gpu.build_async(&boxes));
-    is_send(&gpu.overlaps_async(&boxes));
+    is_send(&gpu.asynchronous().build(&boxes));
+    is_send(&gpu.asynchronous().overlaps(&boxes));
 }
 
 /// Returns a buffer with these boxes from byte 256 on.
@@ -816,9 +825,9 @@ fn a_tree_of_boxes_on_the_device_is_that_of_the_same_boxes_on_the_host() {
                 let on_device = buffer_of(&gpu, &moved, usage);
                 let (slice, count) = (on_device.slice(256..), n as u32);
                 let reports = if step == 0 {
-                    [from_host.build(&moved).unwrap(), from_device.build_from(slice, count).unwrap()]
+                    [from_host.build(&moved).unwrap(), from_device.build((slice, count)).unwrap()]
                 } else {
-                    [from_host.refit(&moved).unwrap(), from_device.refit_from(slice, count).unwrap()]
+                    [from_host.refit(&moved).unwrap(), from_device.refit((slice, count)).unwrap()]
                 };
                 let without_bytes = reports.map(|report| {
                     let TreeReport { box_count, invalid_count, first_invalid, growth, .. } = report.clone();
@@ -842,8 +851,8 @@ fn a_tree_of_boxes_on_the_device_is_that_of_the_same_boxes_on_the_host() {
         tree.set_filters(Filters::default()).unwrap();
     }
     from_host.build(&boxes).unwrap();
-    from_host.refit_from(on_device.slice(256..), 3000).unwrap();
-    from_device.build_from(on_device.slice(256..), 3000).unwrap();
+    from_host.refit((on_device.slice(256..), 3000)).unwrap();
+    from_device.build((on_device.slice(256..), 3000)).unwrap();
     from_device.refit(&boxes).unwrap();
     let asked = cubes(200, 1, &boxes, 5.0);
     assert_eq!(from_host.overlaps(&asked[..]).unwrap(), from_device.overlaps(&asked[..]).unwrap());
@@ -865,22 +874,22 @@ fn a_buffer_that_cannot_be_a_tree_is_refused() {
         tree.build(&boxes).unwrap();
         // A refit that is refused leaves the tree as it is, a build does not.
         if count == 20 {
-            let refused = tree.refit_from(slice, count);
+            let refused = tree.refit((slice, count));
             assert!(
                 matches!(&refused, Err(Error::BadBuffer { problem: found, .. }) if found.contains(problem)),
                 "{refused:?}"
             );
             assert_eq!(tree.report().box_count, 20);
         }
-        let refused = tree.build_from(slice, count);
+        let refused = tree.build((slice, count));
         assert!(
             matches!(&refused, Err(Error::BadBuffer { problem: found, .. }) if found.contains(problem)),
             "{refused:?}"
         );
         assert_eq!(tree.report().box_count, 0);
     }
-    assert!(matches!(tree.refit_from(good.slice(256..), 20), Err(Error::OtherTree { built: 0, box_count: 20 })));
-    assert_eq!(tree.build_from(good.slice(..), 0).unwrap().box_count, 0);
+    assert!(matches!(tree.refit((good.slice(256..), 20)), Err(Error::OtherTree { built: 0, box_count: 20 })));
+    assert_eq!(tree.build((good.slice(..), 0)).unwrap().box_count, 0);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use broadsweep::internals::constants::{BOTTOM_BOXES, CURVE_SIDE};
 use broadsweep::internals::gpu::kernel::Kernel;
 use broadsweep::internals::layout::{Cube, TreeSummary};
 use broadsweep::internals::mirror;
-use broadsweep::internals::tree::build::{Build, RANGES, TreeBuffers, TreeRoom};
+use broadsweep::internals::tree::build::{Build, BuildInput, RANGES, TreeBuffers, TreeRoom};
 use broadsweep::{Aabb, Filters};
 
 use crate::inputs::Random;
@@ -75,8 +75,9 @@ fn build(boxes: &[Aabb], world_of: &[u32]) -> Tree {
     buffers.record_counts(gpu(), &mut encoder, n).unwrap();
     buffers.record_no_invalid(&mut encoder);
     gpu().queue().submit([encoder.finish()]);
-    run(|pass| BUILD.record_order(pass, &SORT, room, &shape, own.all(), &lists, &buffers));
-    run(|pass| BUILD.record_bounds(pass, room, &shape, own.all(), &buffers));
+    let input = BuildInput { room, shape: &shape, boxes: own.all(), tree: &buffers };
+    run(|pass| BUILD.record_order(pass, &SORT, &input, &lists));
+    run(|pass| BUILD.record_bounds(pass, &input));
     let of_leaves = &download(&buffers.nodes)[room.shape().first_id as usize..];
     let order: Vec<u32> = bytemuck::cast_slice(of_leaves)[..boxes.len()].to_vec();
     let mut sorted = order.clone();

@@ -1,6 +1,6 @@
 //! What the pointer points at, and what a sphere around that touches: queries to a tree of the same boxes, on the device.
 
-use broadsweep::{Asker, Error, Filters, Gpu, GpuBatch, GpuPairs, Hit, Ray, Sphere, Tree, wgpu};
+use broadsweep::{Asker, Error, Filters, Gpu, GpuBatch, GpuPairs, Hit, Ray, Sphere, TreeRecorder, wgpu};
 
 use crate::globals::NONE;
 use crate::kernel::{Kernel, Size, module, storage};
@@ -15,7 +15,7 @@ const POINTED_BYTES: u64 = 32;
 
 /// A tree, and the queries of the pointer.
 pub struct Pointer {
-    tree: Tree,
+    tree: TreeRecorder,
     box_count: u32,
     world_count: u32,
     aim: Kernel,
@@ -37,8 +37,8 @@ impl Pointer {
     /// Those of the library.
     pub fn new(gpu: &Gpu, scene: &Scene) -> Result<Self, Error> {
         let device = gpu.device();
-        let mut tree = Tree::new(gpu)?;
-        tree.set_filters(Filters { world: scene.filters.world.clone(), ..Filters::default() })?;
+        let mut tree = TreeRecorder::new(gpu)?;
+        tree.tree_mut().set_filters(Filters { world: scene.filters.world.clone(), ..Filters::default() })?;
         let point = module(device, "point", include_str!("../shaders/point.wgsl"));
         let worlds = u64::from(scene.world_count());
         let buffer = |label, bytes| storage(device, label, bytes, wgpu::BufferUsages::empty());
@@ -64,7 +64,7 @@ impl Pointer {
     /// Starts to compile the kernels that build and refit a tree of any number of boxes.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn compile_ahead(&self) -> broadsweep::Compilation {
-        self.tree.compile_ahead(&[])
+        self.tree.tree().compile_ahead(&[])
     }
 
     /// Points at nothing.

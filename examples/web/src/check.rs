@@ -194,10 +194,10 @@ async fn rays(gpu: &Gpu, boxes: &[Aabb]) -> Result<Found, String> {
         })
         .collect();
     let mut on_gpu = Tree::new(gpu).map_err(text)?;
-    on_gpu.build_async(boxes).await.map_err(text)?;
-    on_gpu.nearest_hits_async(&rays[..]).await.map_err(text)?;
+    on_gpu.asynchronous().build(boxes).await.map_err(text)?;
+    on_gpu.asynchronous().nearest_hits(&rays[..]).await.map_err(text)?;
     let start = now();
-    let from_gpu = on_gpu.nearest_hits_async(&rays[..]).await.map_err(text)?.answers;
+    let from_gpu = on_gpu.asynchronous().nearest_hits(&rays[..]).await.map_err(text)?.answers;
     let between = now();
     let mut on_cpu = cpu::Tree::new();
     on_cpu.build(boxes).map_err(text)?;

@@ -3,7 +3,7 @@
 use broadsweep::{
     Aabb, Asker, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Error, Filters, Gpu, GpuAnswers, GpuBatch,
     GpuConvex, GpuLists, GpuQuery, GpuShape, Hit, Lists, NearestQuery, OrientedBox, QueryEngine, QueryFilters,
-    QueryHeader, QueryReport, Ray, Sphere, SphereCast, Tree, cpu, wgpu,
+    QueryHeader, QueryReport, Ray, Sphere, SphereCast, Tree, TreeRecorder, cpu, wgpu,
 };
 use bytemuck::Pod;
 
@@ -231,7 +231,7 @@ fn wide_all(words: &[u32]) -> Vec<u64> {
 
 /// Records one kind of queries after the other, and returns what each leaves.
 struct Recorder<'a> {
-    tree: &'a mut Tree,
+    tree: &'a mut TreeRecorder,
     gpu: Gpu,
     /// What queries say beside their shapes, and how many there are.
     said: wgpu::Buffer,
@@ -243,7 +243,7 @@ impl Recorder<'_> {
     fn record<Q: GpuQuery, T>(
         &mut self,
         queries: &[u8],
-        record: impl FnOnce(&mut Tree, &mut wgpu::CommandEncoder, GpuBatch<'_, Q>) -> Result<T, Error>,
+        record: impl FnOnce(&mut TreeRecorder, &mut wgpu::CommandEncoder, GpuBatch<'_, Q>) -> Result<T, Error>,
     ) -> Result<(wgpu::CommandEncoder, T), Error> {
         let queries = upload(&self.gpu, queries);
         let batch = GpuBatch::<Q>::new(queries.slice(..), self.n as u32);
@@ -256,7 +256,7 @@ impl Recorder<'_> {
     fn record_alone<T>(
         &mut self,
         rays: &[Ray],
-        record: impl FnOnce(&mut Tree, &mut wgpu::CommandEncoder, GpuBatch<'_, Ray>) -> Result<T, Error>,
+        record: impl FnOnce(&mut TreeRecorder, &mut wgpu::CommandEncoder, GpuBatch<'_, Ray>) -> Result<T, Error>,
     ) -> Result<(wgpu::CommandEncoder, T), Error> {
         let paths = upload(&self.gpu, bytemuck::cast_slice(rays));
         let mut encoder = encoder(&self.gpu);
@@ -308,72 +308,92 @@ impl Recorder<'_> {
 
 impl Asked for Tree {
     fn left(&mut self, rays: &[Ray], spheres: &[Sphere], filters: &QueryFilters) -> Result<Vec<u64>, Error> {
-        let (gpu, n) = (self.gpu().clone(), rays.len());
-        let askers: Vec<Asker> = (0..n)
-            .map(|i| Asker {
-                group: filters.group[i],
-                mask: filters.mask[i],
-                body: filters.body[i],
-                world: filters.world[i],
-                ignore: filters.ignore[i],
-            })
-            .collect();
-        let said = upload(&gpu, bytemuck::cast_slice(&askers));
-        let mut own = Recorder { tree: self, gpu, said, n };
-        let round = Round::of(rays, spheres);
-        let mut all = own.first_hits(rays)?;
-        let hits = own.record::<Ray, _>(bytemuck::cast_slice(rays), |tree, encoder, batch| {
-            tree.record_all_hits(encoder, batch, 0, 4000)
-        })?;
-        all.extend(own.lists(hits));
-        all.extend(own.overlaps(spheres)?);
-        let shapes = convex(n as u32);
-        let touching = own.record::<GpuConvex, _>(bytemuck::cast_slice(&shapes), |tree, encoder, batch| {
-            tree.record_overlaps(encoder, batch.with_half_spaces(PARTS.len() as u32), 0, 24_000)
-        })?;
-        all.extend(own.lists(touching));
-        all.extend(own.overlaps(&round.capsules)?);
-        all.extend(own.overlaps(&round.turned)?);
-        let (encoder, left) = own.record::<Ray, _>(bytemuck::cast_slice(rays), |tree, encoder, batch| {
-            tree.record_any_hits(encoder, batch)
-        })?;
-        all.extend(own.any(encoder, &left));
-        let points = points_of(spheres);
-        let near = own.record::<NearestQuery, _>(bytemuck::cast_slice(&points), |tree, encoder, batch| {
-            tree.record_nearest(encoder, batch, ROW as u32)
-        })?;
-        all.extend(own.rows(near));
-        all.extend(own.first_hits(&round.spheres)?);
-        all.extend(own.first_hits(&round.casts)?);
-        Ok(all)
+        with_recorder(self, |recorder| left_of(recorder, rays, spheres, filters))
     }
 
     fn left_of_many(&mut self, rays: &[Ray]) -> Result<Vec<u64>, Error> {
-        let gpu = self.gpu().clone();
-        let paths = upload(&gpu, bytemuck::cast_slice(rays));
-        let mut encoder = encoder(&gpu);
-        let batch = GpuBatch::<Ray>::new(paths.slice(..), rays.len() as u32).with_rounds(ROUNDS);
-        let left = self.record_nearest_hits(&mut encoder, batch)?;
-        let n = rays.len();
-        let words = read(&gpu, encoder, &[(&left.answers, 2 * n), (&left.status, n)]);
-        let (answers, marks) = words.split_at(2 * n);
-        let mut all: Vec<u64> =
-            wide_all(answers).into_iter().chain(marks.iter().map(|&mark| u64::from(mark))).collect();
-        let mut own = Recorder { said: paths, tree: self, gpu, n };
-        let (encoder, left) = own.record_alone(rays, |tree, encoder, batch| tree.record_any_hits(encoder, batch))?;
-        all.extend(own.any(encoder, &left));
-        let (encoder, left) =
-            own.record_alone(rays, |tree, encoder, batch| tree.record_all_hits(encoder, batch, 0, FEW as u32))?;
-        // Of a list that is cut off, any answers are written.
-        let parts = [(&left.offsets, 2 * (n + 1)), (&left.status, n), (&left.header, size_of::<QueryHeader>() / 4)];
-        let words = read(&own.gpu, encoder, &parts);
-        let (offsets, words) = words.split_at(2 * (n + 1));
-        let (marks, header) = words.split_at(n);
-        let header: QueryHeader = bytemuck::pod_read_unaligned(bytemuck::cast_slice(header));
-        all.extend(wide_all(offsets).into_iter().chain(marks.iter().map(|&mark| u64::from(mark))));
-        all.extend([header.count, header.written, u32::from(header.overflow != 0)].map(u64::from));
-        Ok(all)
+        with_recorder(self, |recorder| left_of_many(recorder, rays))
     }
+}
+
+/// Records with a tree.
+fn with_recorder<T>(tree: &mut Tree, record: impl FnOnce(&mut TreeRecorder) -> Result<T, Error>) -> Result<T, Error> {
+    let empty = Tree::new(tree.gpu())?;
+    let mut recorder = TreeRecorder::from(std::mem::replace(tree, empty));
+    let recorded = record(&mut recorder);
+    *tree = recorder.into();
+    recorded
+}
+
+fn left_of(
+    recorder: &mut TreeRecorder,
+    rays: &[Ray],
+    spheres: &[Sphere],
+    filters: &QueryFilters,
+) -> Result<Vec<u64>, Error> {
+    let (gpu, n) = (recorder.tree().gpu().clone(), rays.len());
+    let askers: Vec<Asker> = (0..n)
+        .map(|i| Asker {
+            group: filters.group[i],
+            mask: filters.mask[i],
+            body: filters.body[i],
+            world: filters.world[i],
+            ignore: filters.ignore[i],
+        })
+        .collect();
+    let said = upload(&gpu, bytemuck::cast_slice(&askers));
+    let mut own = Recorder { tree: recorder, gpu, said, n };
+    let round = Round::of(rays, spheres);
+    let mut all = own.first_hits(rays)?;
+    let hits = own.record::<Ray, _>(bytemuck::cast_slice(rays), |tree, encoder, batch| {
+        tree.record_all_hits(encoder, batch, 0, 4000)
+    })?;
+    all.extend(own.lists(hits));
+    all.extend(own.overlaps(spheres)?);
+    let shapes = convex(n as u32);
+    let touching = own.record::<GpuConvex, _>(bytemuck::cast_slice(&shapes), |tree, encoder, batch| {
+        tree.record_overlaps(encoder, batch.with_half_spaces(PARTS.len() as u32), 0, 24_000)
+    })?;
+    all.extend(own.lists(touching));
+    all.extend(own.overlaps(&round.capsules)?);
+    all.extend(own.overlaps(&round.turned)?);
+    let (encoder, left) =
+        own.record::<Ray, _>(bytemuck::cast_slice(rays), |tree, encoder, batch| tree.record_any_hits(encoder, batch))?;
+    all.extend(own.any(encoder, &left));
+    let points = points_of(spheres);
+    let near = own.record::<NearestQuery, _>(bytemuck::cast_slice(&points), |tree, encoder, batch| {
+        tree.record_nearest(encoder, batch, ROW as u32)
+    })?;
+    all.extend(own.rows(near));
+    all.extend(own.first_hits(&round.spheres)?);
+    all.extend(own.first_hits(&round.casts)?);
+    Ok(all)
+}
+
+fn left_of_many(recorder: &mut TreeRecorder, rays: &[Ray]) -> Result<Vec<u64>, Error> {
+    let gpu = recorder.tree().gpu().clone();
+    let paths = upload(&gpu, bytemuck::cast_slice(rays));
+    let mut encoder = encoder(&gpu);
+    let batch = GpuBatch::<Ray>::new(paths.slice(..), rays.len() as u32).with_rounds(ROUNDS);
+    let left = recorder.record_nearest_hits(&mut encoder, batch)?;
+    let n = rays.len();
+    let words = read(&gpu, encoder, &[(&left.answers, 2 * n), (&left.status, n)]);
+    let (answers, marks) = words.split_at(2 * n);
+    let mut all: Vec<u64> = wide_all(answers).into_iter().chain(marks.iter().map(|&mark| u64::from(mark))).collect();
+    let mut own = Recorder { said: paths, tree: recorder, gpu, n };
+    let (encoder, left) = own.record_alone(rays, |tree, encoder, batch| tree.record_any_hits(encoder, batch))?;
+    all.extend(own.any(encoder, &left));
+    let (encoder, left) =
+        own.record_alone(rays, |tree, encoder, batch| tree.record_all_hits(encoder, batch, 0, FEW as u32))?;
+    // Of a list that is cut off, any answers are written.
+    let parts = [(&left.offsets, 2 * (n + 1)), (&left.status, n), (&left.header, size_of::<QueryHeader>() / 4)];
+    let words = read(&own.gpu, encoder, &parts);
+    let (offsets, words) = words.split_at(2 * (n + 1));
+    let (marks, header) = words.split_at(n);
+    let header: QueryHeader = bytemuck::pod_read_unaligned(bytemuck::cast_slice(header));
+    all.extend(wide_all(offsets).into_iter().chain(marks.iter().map(|&mark| u64::from(mark))));
+    all.extend([header.count, header.written, u32::from(header.overflow != 0)].map(u64::from));
+    Ok(all)
 }
 
 fn at(i: usize) -> [f32; 3] {

@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use std::marker::PhantomData;
 
-use super::query::{Listed, Made};
+use super::query::{Derived, Listed};
 use crate::constants::{STATUS_ANSWERED, STATUS_INVALID, STATUS_UNFINISHED};
 use crate::gpu::given::bytes;
 use crate::{Aabb, BoxCast, Capsule, CapsuleCast, GpuPairs, NearestQuery, OrientedBox, Ray, Sphere, SphereCast};
@@ -22,11 +22,11 @@ pub trait GpuQuery: Pod + sealed::GpuQuery {}
 pub trait GpuShape: GpuQuery + sealed::GpuShape {}
 
 mod sealed {
-    use crate::tree::query::{Listed, Made};
+    use crate::tree::query::{Derived, Listed};
 
     pub trait GpuQuery {
-        /// Of which kind the queries are, if others are made of them.
-        const MADE: Option<Made>;
+        /// The kind of the queries, if a kernel derives others from them.
+        const DERIVED: Option<Derived>;
     }
 
     pub trait GpuShape {
@@ -53,10 +53,10 @@ pub struct GpuConvex {
 }
 
 macro_rules! gpu_queries {
-    ($made:expr; $($query:ty),*) => {
+    ($derived:expr; $($query:ty),*) => {
         $(
             impl sealed::GpuQuery for $query {
-                const MADE: Option<Made> = $made;
+                const DERIVED: Option<Derived> = $derived;
             }
             impl GpuQuery for $query {}
         )*
@@ -64,9 +64,9 @@ macro_rules! gpu_queries {
 }
 
 gpu_queries!(None; Ray, BoxCast, [f32; 3], Aabb, Sphere, NearestQuery, GpuConvex);
-gpu_queries!(Some(Made::Moving); SphereCast, CapsuleCast);
-gpu_queries!(Some(Made::Capsules); Capsule);
-gpu_queries!(Some(Made::Turned); OrientedBox);
+gpu_queries!(Some(Derived::Moving); SphereCast, CapsuleCast);
+gpu_queries!(Some(Derived::Capsules); Capsule);
+gpu_queries!(Some(Derived::Turned); OrientedBox);
 
 impl sealed::GpuShape for [f32; 3] {}
 impl sealed::GpuShape for Aabb {}
@@ -78,7 +78,7 @@ impl sealed::GpuShape for Sphere {
 }
 impl<S: GpuQuery + sealed::GpuShape> GpuShape for S {}
 
-/// A batch of queries of one kind in a buffer of the caller's, for the calls of [`Tree`](crate::Tree) that record.
+/// A batch of queries of one kind in a buffer of the caller, for the calls of [`TreeRecorder`](crate::TreeRecorder).
 #[derive(Clone, Copy, Debug)]
 pub struct GpuBatch<'a, Q> {
     pub(super) queries: wgpu::BufferSlice<'a>,
@@ -145,8 +145,8 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
 }
 
 impl<S: GpuShape> GpuBatch<'_, S> {
-    /// Sets the vertices per pair in the draw arguments of [`record_overlaps`](crate::Tree::record_overlaps) and of all lists of
-    /// [`record_overlap_events`](crate::Tree::record_overlap_events). Default: 24, the twelve edges of a box as lines.
+    /// Sets the vertices per pair in the draw arguments of [`record_overlaps`](crate::TreeRecorder::record_overlaps) and of all lists of
+    /// [`record_overlap_events`](crate::TreeRecorder::record_overlap_events). Default: 24, the twelve edges of a box as lines.
     pub fn with_vertices_per_pair(self, vertices_per_pair: u32) -> Self {
         Self { vertices_per_pair, ..self }
     }
@@ -208,9 +208,9 @@ pub struct GpuLists {
 }
 
 impl GpuLists {
-    /// Returns the buffers of [`record_overlaps`](crate::Tree::record_overlaps) as pairs (query, box), in canonical order; clones
+    /// Returns the buffers of [`record_overlaps`](crate::TreeRecorder::record_overlaps) as pairs (query, box), in canonical order; clones
     /// handles only. The header is a [`QueryHeader`](crate::QueryHeader), whose first five fields are those of
-    /// [`PairHeader`](crate::PairHeader). Answers of [`record_all_hits`](crate::Tree::record_all_hits) are no pairs, but
+    /// [`PairHeader`](crate::PairHeader). Answers of [`record_all_hits`](crate::TreeRecorder::record_all_hits) are no pairs, but
     /// [`Hit`](crate::Hit)s.
     pub fn pairs(&self) -> GpuPairs {
         let Self { answers, header, arguments, capacity, .. } = self.clone();

@@ -1,12 +1,44 @@
 //! How much memory a batch of queries takes on the device, before it is asked.
 
 use super::Tree;
-use super::ask::staging_bytes;
-use super::query::{QueryBuffers, QueryRoom, Question, words_of};
+use super::query::{QueryBuffers, QueryCapacity, words_of};
+use super::query_memory::staging_bytes;
 use crate::constants::ROW;
 use crate::gpu::table::Row;
 use crate::{BoxCast, Pair, Ray};
 
+/// Says what a [`Tree`](super::Tree) will be asked, for [`Tree::compile_ahead`](super::Tree::compile_ahead).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Question {
+    /// [`Tree::nearest_hits`](super::Tree::nearest_hits).
+    NearestHits,
+    /// [`Tree::first_hits`](super::Tree::first_hits).
+    FirstHits,
+    /// [`Tree::any_hits`](super::Tree::any_hits).
+    AnyHits,
+    /// [`Tree::all_hits`](super::Tree::all_hits).
+    AllHits,
+    /// [`Tree::overlaps`](super::Tree::overlaps) of any shapes but spheres.
+    Overlaps,
+    /// [`Tree::overlaps`](super::Tree::overlaps) of spheres.
+    SphereOverlaps,
+    /// [`Tree::nearest`](super::Tree::nearest).
+    Nearest,
+}
+
+impl Question {
+    /// Every question.
+    pub const ALL: [Self; 7] = [
+        Self::NearestHits,
+        Self::FirstHits,
+        Self::AnyHits,
+        Self::AllHits,
+        Self::Overlaps,
+        Self::SphereOverlaps,
+        Self::Nearest,
+    ];
+}
 /// Says how large a batch of queries is that will be asked from host memory, for [`Tree::query_memory_plan`].
 ///
 /// ```
@@ -75,20 +107,20 @@ impl Tree {
     /// answers that is longer than the ones before stands beside their buffers until it has its own.
     /// Before the tree is built it is not known that a query has no more answers than there are boxes.
     pub fn query_memory_plan(&self, load: &QueryLoad) -> Vec<Row> {
-        let (room, read) = self.room_for(load);
-        if room.queries == 0 {
+        let (capacity, read) = self.capacity_for(load);
+        if capacity.queries == 0 {
             return Vec::new();
         }
-        QueryBuffers::rows(&room).chain([("staging", staging_bytes(read))]).collect()
+        QueryBuffers::rows(&capacity).chain([("staging", staging_bytes(read))]).collect()
     }
 
-    /// Returns how much a part of this batch takes, and how many bytes of it are read back at a time.
-    fn room_for(&self, load: &QueryLoad) -> (QueryRoom, u64) {
+    /// Returns the capacity of a part of this batch, and how many bytes of it are read back at a time.
+    fn capacity_for(&self, load: &QueryLoad) -> (QueryCapacity, u64) {
         let QueryLoad { question, query_count, words, answers, has_filters } = *load;
         let k = usize::try_from(if question == Question::NearestHits { 1 } else { answers }).unwrap_or(usize::MAX);
         // No query has more answers than there are boxes.
         let k = self.built.as_ref().map_or(k, |built| k.min(built.room.boxes as usize));
-        let width = k.min(ROW as usize);
+        let width = k.min(ROW as usize) as u64;
         let most = match question {
             Question::NearestHits | Question::FirstHits | Question::Nearest if k == 0 => 0,
             Question::NearestHits | Question::FirstHits | Question::Nearest => self.most_queries(words, k),
@@ -96,20 +128,21 @@ impl Tree {
             Question::AllHits => self.most_lists(words),
             Question::Overlaps | Question::SphereOverlaps => self.most_lists(5).min((self.most_words() / words).max(1)),
         };
-        let count = query_count.min(most);
-        let (room, read) = match question {
+        let queries = query_count.min(most) as u64;
+        let askers = if has_filters { queries } else { 0 };
+        let capacity = QueryCapacity { queries, words: queries * words as u64, askers, ..QueryCapacity::default() };
+        match question {
             Question::NearestHits | Question::FirstHits | Question::Nearest => {
-                let room = QueryRoom::of_rows(count, width);
-                (room, room.ranked * 16 + room.rows * 8)
+                let capacity = QueryCapacity { ranked: queries, rows: queries * width, ..capacity };
+                (capacity, queries * 16 + capacity.rows * 8)
             }
-            Question::AnyHits => (QueryRoom::of_any(count), count as u64 * 16),
+            Question::AnyHits => (QueryCapacity { lists: queries, ..capacity }, queries * 16),
             Question::AllHits | Question::Overlaps | Question::SphereOverlaps => {
                 let pairs = self.most_answers(answers);
                 let of_answers = answers.min(pairs) * size_of::<Pair>() as u64;
-                (QueryRoom { pairs, ..QueryRoom::of_lists(count) }, of_answers.max((count as u64 + 1) * 16))
+                let capacity = QueryCapacity { lists: queries, short: queries, pairs, ..capacity };
+                (capacity, of_answers.max((queries + 1) * 16))
             }
-        };
-        let askers = if has_filters { count as u64 } else { 0 };
-        (QueryRoom { queries: count as u64, words: (count * words) as u64, askers, ..room }, read)
+        }
     }
 }

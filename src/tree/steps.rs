@@ -2,10 +2,10 @@
 
 use bytemuck::Zeroable;
 
-use super::record::lists;
-use super::{GpuBatch, GpuShape, Tree};
+use super::recorder::lists;
+use super::{GpuBatch, GpuShape, TreeRecorder};
 use crate::filters::lists::FilterLists;
-use crate::layout::Params;
+use crate::layout::{Params, Window};
 use crate::pairs::events::{Compared, EventRoom};
 use crate::pairs::recorded::{RecordedSteps, check_identity};
 use crate::{Error, GpuEvents, GpuIdentity};
@@ -24,7 +24,7 @@ impl Steps {
     }
 }
 
-impl Tree {
+impl TreeRecorder {
     /// Records what [`record_overlaps`](Self::record_overlaps) records, and the comparison of its pairs with those of the last
     /// step. A pair is a shape of the batch and a box of the tree, which is the same box from step to step: this is for boxes that
     /// stay, and shapes that move among them. `identity` says which shape of the last step each shape is.
@@ -41,11 +41,11 @@ impl Tree {
     /// forgotten.
     ///
     /// ```no_run
-    /// use broadsweep::{Aabb, Error, GpuBatch, GpuIdentity, Recorder, Tree, wgpu};
+    /// use broadsweep::{Aabb, Error, GpuBatch, GpuIdentity, Recorder, TreeRecorder, wgpu};
     ///
     /// /// Records the pairs of moving boxes, among themselves and with the boxes of a tree that stay.
     /// fn step(
-    ///     (recorder, tree): (&mut Recorder, &mut Tree),
+    ///     (recorder, tree): (&mut Recorder, &mut TreeRecorder),
     ///     encoder: &mut wgpu::CommandEncoder,
     ///     (movers, count): (&wgpu::Buffer, u32),
     /// ) -> Result<(), Error> {
@@ -68,24 +68,24 @@ impl Tree {
         capacity: u32,
         identity: GpuIdentity<'_>,
     ) -> Result<GpuEvents, Error> {
-        let (count, vertices_per_pair) = (batch.query_count, batch.vertices_per_pair);
-        check_identity(&self.gpu, identity, count)?;
+        let (count, vertices_per_pair, gpu) = (batch.query_count, batch.vertices_per_pair, self.tree.gpu.clone());
+        check_identity(&gpu, identity, count)?;
         let steps = match &mut self.steps {
             Some(steps) => steps,
             steps => {
-                let filters = FilterLists::none(&self.gpu)?;
+                let filters = FilterLists::none(&gpu)?;
                 steps.insert(Steps { recorded: RecordedSteps::default(), filters })
             }
         };
-        steps.recorded.compile(&self.gpu)?;
+        steps.recorded.compile(&gpu)?;
         let now = steps.recorded.room();
         let (pairs, generations) = (u64::from(capacity).max(now.pairs), u64::from(count).max(now.generations));
-        steps.recorded.ensure(&self.gpu, EventRoom { pairs, generations })?;
-        let list = self.record_listed(encoder, batch, S::LISTED, 0, capacity)?;
-        let params = self.prepare_params.get(&self.gpu, Params { box_count: count, ..Params::zeroed() })?;
+        steps.recorded.ensure(&gpu, EventRoom { pairs, generations })?;
+        let list = self.record_overlap_lists(encoder, batch, Window::new(0, capacity))?;
+        let params = self.tree.prepare_params.get(&gpu, Params { box_count: count, ..Params::zeroed() })?;
         let Some(Steps { recorded, filters }) = &self.steps else { return Err(Error::NothingRecorded) };
         let step = Compared { pairs: &list.pairs, header: list.header.all(), is_join: true };
-        recorded.record(&self.gpu, encoder, None, &params, vertices_per_pair, step, filters, (identity, count))?;
+        recorded.record(&gpu, encoder, None, &params, vertices_per_pair, step, filters, (identity, count))?;
         recorded.events(lists(&list, capacity).pairs())
     }
 

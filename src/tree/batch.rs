@@ -1,0 +1,320 @@
+//! One batch of queries on the device: its plan, and the recording of its kernels.
+//!
+//! Two drivers execute a batch: `host` reads back after each round, `recorder` records a fixed number of rounds into the encoder of the
+//! caller. Both run the same phases:
+//!
+//! | phase | ranks | lists |
+//! |---|---|---|
+//! | start | queries derived from others, order, filters of queries | the same |
+//! | find | rounds that fill rows of answers | rounds that count answers and retain short lists |
+//! | offsets | – | where the list of each query begins |
+//! | emit | – | rounds that write the long lists of a window |
+//! | finish | the answers in the rows | short lists, canonical order and times |
+
+use bytemuck::Zeroable;
+
+use super::Tree;
+use super::build::{TreeBuffers, TreeRoom};
+use super::query::{Derived, Listed, Query, QueryBuffers, QueryCapacity, QueryInput, Ranked, RoundParams, flags_of};
+use crate::Error;
+use crate::constants::{QUERY_ANY, QUERY_EMITS, QUERY_NEXT_ROW, QUERY_RESUMED};
+use crate::filters::lists::FilterLists;
+use crate::gpu::Gpu;
+use crate::gpu::buffers::{Buffer, Constants};
+use crate::gpu::kernel::Pass;
+use crate::grid::sort::Sort;
+use crate::grid::sort_variant;
+use crate::layout::{QueryParams, TreeShape, Window};
+
+/// The least number of queries, and of boxes, that are worth a sort of the queries.
+const SORTED: u64 = 1 << 10;
+/// Turns of loops that a query may take in one dispatch, and dispatches that are recorded ahead to resume it: drivers end dispatches
+/// that take seconds.
+const BUDGET: (u32, u32) = (1 << 18, 4);
+/// The same in software. Mesa's drivers end all loops of some eight or sixteen invocations after 65,535 turns together, without an error. The
+/// last node, and a row of 64 that is put in order, may take 800 turns more; with all boxes undecided, the last node takes 1,700.
+const BUDGET_IN_SOFTWARE: (u32, u32) = (2_000, 16);
+
+/// Returns how many turns of loops a query may take in one dispatch on this device, and how many rounds are recorded beside the first.
+pub(super) fn budget(gpu: &Gpu) -> (u32, u32) {
+    let (turns, rounds) = if gpu.is_software() { BUDGET_IN_SOFTWARE } else { BUDGET };
+    (gpu.turns().unwrap_or(turns), rounds)
+}
+
+/// The answers that a batch wants.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Wanted {
+    /// The first answers of each query, up to this many.
+    Rows(Ranked, u32),
+    /// Whether each path hits a box.
+    Any,
+    /// All answers.
+    Lists(Listed),
+}
+
+impl Wanted {
+    /// Returns the most answers of a query.
+    fn most(self) -> u32 {
+        match self {
+            Self::Rows(_, k) => k,
+            Self::Any => 1,
+            Self::Lists(_) => u32::MAX,
+        }
+    }
+}
+
+/// A batch before its memory is allocated.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BatchPlan {
+    pub wanted: Wanted,
+    pub query_count: u32,
+    /// The u32 count of a query.
+    pub stride: u32,
+    /// Where half-spaces begin behind the queries, as a u32 count.
+    pub half_space_first: u32,
+    pub half_space_count: u32,
+    /// Whether queries have filters.
+    pub has_filters: bool,
+    /// Whether these have groups, masks, bodies or boxes to ignore.
+    pub has_groups: bool,
+    /// Whether most queries start near the one before.
+    pub is_in_order: bool,
+    /// Rounds of a phase that are recorded one after the other; 0 where the host reads back after each.
+    pub round_count: u32,
+    pub vertices_per_pair: u32,
+}
+
+impl BatchPlan {
+    /// Returns the capacity that the answers take before they are counted.
+    pub fn capacity(&self) -> QueryCapacity {
+        let queries = u64::from(self.query_count);
+        let capacity = QueryCapacity { queries, ..QueryCapacity::default() };
+        match self.wanted {
+            Wanted::Rows(_, k) => QueryCapacity { ranked: queries, rows: queries * u64::from(k), ..capacity },
+            Wanted::Any => QueryCapacity { lists: queries, ..capacity },
+            Wanted::Lists(_) => QueryCapacity { lists: queries, short: queries, ..capacity },
+        }
+    }
+}
+
+/// The part of a phase that a dispatch executes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Ranks or counts.
+    Find,
+    /// Ranks the answers behind those of the last row.
+    NextRow,
+    /// Writes long lists.
+    Emit,
+}
+
+impl Phase {
+    fn flag(self) -> u32 {
+        match self {
+            Self::Find => 0,
+            Self::NextRow => QUERY_NEXT_ROW,
+            Self::Emit => QUERY_EMITS,
+        }
+    }
+}
+
+/// The tree that a batch queries.
+#[derive(Clone, Debug)]
+pub(super) struct QueriedTree {
+    pub room: TreeRoom,
+    buffers: TreeBuffers,
+    shape: Buffer<TreeShape>,
+}
+
+/// Queries and their filters in buffers of the caller. A batch without them reads its own buffers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct External<'a> {
+    pub queries: Option<wgpu::BindingResource<'a>>,
+    pub filters: Option<wgpu::BindingResource<'a>>,
+    /// The kernel that derives queries from `queries`, and its parameters.
+    pub derived: Option<(Derived, RoundParams)>,
+    /// The ids of worlds, if `filters` has ids that a kernel replaces by indices.
+    pub worlds: Option<Buffer<[u32; 2]>>,
+}
+
+/// A batch with its memory.
+#[derive(Debug)]
+pub(super) struct DeviceBatch<'a> {
+    pub plan: BatchPlan,
+    pub tree: QueriedTree,
+    pub buffers: QueryBuffers,
+    pub external: External<'a>,
+    /// The parameters that all dispatches share.
+    pub params: QueryParams,
+    sort: Option<Sort>,
+    order: Buffer<u32>,
+}
+
+impl<'a> DeviceBatch<'a> {
+    /// Returns the parameters of a dispatch: of pending queries alone if it is resumed, of all otherwise.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn round_params(
+        &self,
+        gpu: &Gpu,
+        constants: &mut Constants<QueryParams>,
+        phase: Phase,
+        round: u32,
+        pending: Option<u32>,
+    ) -> Result<RoundParams, Error> {
+        let flags = self.params.flags | phase.flag() | if pending.is_some() { QUERY_RESUMED } else { 0 };
+        let query_count = pending.unwrap_or(self.plan.query_count);
+        let host = QueryParams { flags, query_count, round, ..self.params };
+        Ok(RoundParams { host, device: constants.get(gpu, host)? })
+    }
+
+    /// Returns how many answers of each list are retained while they are counted.
+    pub fn retained(&self) -> u32 {
+        self.params.kept
+    }
+
+    /// Returns whether queries are sorted before they run.
+    pub fn is_sorted(&self) -> bool {
+        self.sort.is_some()
+    }
+
+    /// Returns what kernels read and write. `pending` lists the queries of a resumed dispatch.
+    pub fn input<'b>(
+        &'b self,
+        filters: &'b FilterLists,
+        params: &'b RoundParams,
+        window: &'b Buffer<Window>,
+        pending: Option<&'b Buffer<u32>>,
+    ) -> QueryInput<'b> {
+        let Self { tree, buffers, external, .. } = self;
+        let queries = external.queries.clone().filter(|_| external.derived.is_none());
+        let askers = external.filters.clone().filter(|_| external.worlds.is_none());
+        QueryInput {
+            shape: &tree.shape,
+            tree: &tree.buffers,
+            box_count: tree.room.boxes as u32,
+            filters,
+            params,
+            queries: queries.unwrap_or_else(|| buffers.queries.all()),
+            askers: askers.unwrap_or_else(|| buffers.askers.all()),
+            order: pending.unwrap_or(&self.order),
+            window,
+            buffers,
+        }
+    }
+
+    /// Records the start: queries derived from others, the order of the queries, and their filters.
+    pub fn record_start(
+        &mut self,
+        pass: &mut Pass,
+        query: &Query,
+        filters: &FilterLists,
+        params: &RoundParams,
+        window: &Buffer<Window>,
+    ) {
+        let External { queries, filters: given_filters, derived, worlds } = self.external.clone();
+        if let (Some((derived, params)), Some(given)) = (derived, queries) {
+            query.record_derived(pass, derived, &params, given, &self.buffers);
+        }
+        let input = self.input(filters, params, window, None);
+        let order = query.record_order(pass, self.sort.as_ref(), &input);
+        if let (Some(worlds), Some(given)) = (worlds, given_filters) {
+            query.record_askers(pass, &worlds, given, &input);
+        }
+        self.order = order;
+    }
+
+    /// Records a round of a phase.
+    pub fn record_round(&self, pass: &mut Pass, query: &Query, input: &QueryInput) {
+        match self.plan.wanted {
+            Wanted::Rows(ranked, _) => query.record_rows(pass, ranked, input),
+            Wanted::Any => query.record_walk(pass, Listed::Cross, input),
+            Wanted::Lists(listed) => query.record_walk(pass, listed, input),
+        }
+    }
+
+    /// Records the answers in rows, or in the window; `is_sorted` if lists that were not retained are among them.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn record_finish(
+        &self,
+        pass: &mut Pass,
+        query: &Query,
+        input: &QueryInput,
+        is_sorted: bool,
+    ) -> Result<(), Error> {
+        match self.plan.wanted {
+            Wanted::Rows(ranked, _) => query.record_ranked(pass, ranked, input),
+            Wanted::Any => {}
+            Wanted::Lists(listed) => query.record_lists(pass, listed, is_sorted, input)?,
+        }
+        Ok(())
+    }
+}
+
+impl Tree {
+    /// Begins a batch in `buffers` of this capacity, and uploads filters of boxes that are not on the device.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    pub(super) fn begin_batch<'a>(
+        &mut self,
+        plan: BatchPlan,
+        capacity: QueryCapacity,
+        buffers: QueryBuffers,
+        external: External<'a>,
+    ) -> Result<DeviceBatch<'a>, Error> {
+        let tree = self.queried()?;
+        if let Some(built) = &self.built {
+            self.filters.upload(&self.gpu, built.room.boxes as usize, false)?;
+        }
+        let has_groups = plan.has_groups || self.filters.filters().has_groups();
+        let mut flags = flags_of(plan.query_count, plan.wanted.most(), plan.has_filters, has_groups);
+        if matches!(plan.wanted, Wanted::Any) && plan.round_count > 0 {
+            flags |= QUERY_ANY;
+        }
+        let params = QueryParams {
+            query_count: plan.query_count,
+            words: plan.stride,
+            most: plan.wanted.most(),
+            parts: plan.half_space_first,
+            part_count: plan.half_space_count,
+            budget: budget(&self.gpu).0,
+            rule: self.filters.filters().rule.code(),
+            flags,
+            kept: capacity.retained(),
+            round_count: plan.round_count,
+            vertices_per_pair: plan.vertices_per_pair,
+            ..QueryParams::zeroed()
+        };
+        let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
+        let is_sorted = u64::from(plan.query_count).min(tree.room.boxes) >= SORTED && !plan.is_in_order;
+        let order = buffers.values.clone();
+        Ok(DeviceBatch { plan, tree, buffers, external, params, sort: is_sorted.then_some(sort), order })
+    }
+
+    /// Returns the tree that is queried: without boxes, one of a box that nothing meets.
+    fn queried(&mut self) -> Result<QueriedTree, Error> {
+        if let (Some(built), Some((_, buffers))) = (&self.built, &self.made) {
+            return Ok(QueriedTree { room: built.room, buffers: buffers.clone(), shape: built.shape.clone() });
+        }
+        let room = TreeRoom { boxes: 1, worlds: 0 };
+        let shape = self.shapes.get(&self.gpu, room.shape())?;
+        if let Some(buffers) = &self.empty {
+            return Ok(QueriedTree { room, buffers: buffers.clone(), shape });
+        }
+        let buffers = TreeBuffers::new(&self.gpu, &room)?;
+        // One box that is above and below all, in a node of the same bounds.
+        let (none, below) = (f32::INFINITY.to_bits(), f32::NEG_INFINITY.to_bits());
+        let node = [[0, 0, 0, 0x01_0101], [!0, !0, 0, 0], [!0, !0, 0, 0], [!0, !0, 0, 0]];
+        let boxes = [[none, none, none, below, below, below]; 2];
+        let scopes = self.gpu.open_scopes();
+        buffers.nodes.write(&self.gpu, &node);
+        let first = u64::from(room.shape().first_box);
+        buffers.nodes.write_at(&self.gpu, first, bytemuck::cast_slice(&boxes));
+        scopes.close("queries")?;
+        Ok(QueriedTree { room, buffers: self.empty.insert(buffers).clone(), shape })
+    }
+}

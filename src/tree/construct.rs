@@ -1,0 +1,342 @@
+//! Builds and refits a tree, from boxes of the host or of the device.
+
+use super::build::{BuildInput, TreeBuffers, TreeRoom};
+use super::submission::{Recording, wait};
+use super::{AsyncTree, Built, Tree, TreeRecorder};
+use crate::constants::INVALID_LISTED;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::given::{bind_boxes, check_boxes};
+use crate::gpu::kernel::Pass;
+use crate::gpu::readback::Readback;
+use crate::gpu::table::STORAGE;
+use crate::grid::sort::Sort;
+use crate::grid::sort_variant;
+use crate::layout::{Cube, Params, TreeShape, TreeSummary};
+use crate::{Aabb, Error, Filters, TreeReport};
+
+/// The boxes of a [`Tree`].
+#[derive(Clone, Copy, Debug)]
+pub enum TreeBoxes<'a> {
+    /// Boxes in host memory.
+    Host(&'a [Aabb]),
+    /// This many boxes of 24 bytes (as [`Aabb`]) at the start of a buffer of the device, or of a part of one. They are read after all that was
+    /// submitted before, and not copied: nothing is uploaded.
+    Device(wgpu::BufferSlice<'a>, u32),
+}
+
+impl TreeBoxes<'_> {
+    fn len(&self) -> usize {
+        match *self {
+            Self::Host(boxes) => boxes.len(),
+            Self::Device(_, box_count) => box_count as usize,
+        }
+    }
+}
+
+impl<'a> From<&'a [Aabb]> for TreeBoxes<'a> {
+    fn from(boxes: &'a [Aabb]) -> Self {
+        Self::Host(boxes)
+    }
+}
+
+impl<'a> From<&'a Vec<Aabb>> for TreeBoxes<'a> {
+    fn from(boxes: &'a Vec<Aabb>) -> Self {
+        Self::Host(boxes)
+    }
+}
+
+impl<'a, const N: usize> From<&'a [Aabb; N]> for TreeBoxes<'a> {
+    fn from(boxes: &'a [Aabb; N]) -> Self {
+        Self::Host(boxes)
+    }
+}
+
+/// A slice of a buffer of the device, and the number of boxes in it.
+impl<'a> From<(wgpu::BufferSlice<'a>, u32)> for TreeBoxes<'a> {
+    fn from((slice, box_count): (wgpu::BufferSlice<'a>, u32)) -> Self {
+        Self::Device(slice, box_count)
+    }
+}
+
+impl Tree {
+    /// Builds the tree of these boxes: `&[Aabb]` in host memory, or `(buffer.slice(..), box_count)` on the device. Queries answer with their
+    /// indices. **Blocks** until it is built.
+    ///
+    /// # Errors
+    /// [`Error::FilterLength`] and [`Error::BadFilter`] if the filters do not fit the boxes; [`Error::TooManyBoxes`] if the tree exceeds one
+    /// binding of the device; [`Error::FiltersChanged`] if they are [shared](Self::share_filters); [`Error::BadBuffer`] if a slice is too short
+    /// for the boxes, starts at an offset that is not a multiple of the device's `min_storage_buffer_offset_alignment`, or cannot be bound as
+    /// storage; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]. The tree is empty then.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn build<'a>(&mut self, boxes: impl Into<TreeBoxes<'a>>) -> Result<&TreeReport, Error> {
+        pollster::block_on(self.blocking().build(boxes))?;
+        Ok(&self.report)
+    }
+
+    /// Fits the tree to boxes that have moved; as [`cpu::Tree::refit`](crate::cpu::Tree::refit). The boxes may lie in host memory and on the
+    /// device by turns. **Blocks**.
+    ///
+    /// # Errors
+    /// As there; [`Error::BadBuffer`]; [`Error::FiltersChanged`], after which the tree is as before, or empty if they changed meanwhile;
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`], after which the tree is empty.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn refit<'a>(&mut self, boxes: impl Into<TreeBoxes<'a>>) -> Result<&TreeReport, Error> {
+        pollster::block_on(self.blocking().refit(boxes))?;
+        Ok(&self.report)
+    }
+
+    /// Returns the report on the last build or refit.
+    pub fn report(&self) -> &TreeReport {
+        &self.report
+    }
+}
+
+/// Builds and refits as futures.
+impl AsyncTree<'_> {
+    /// Builds the tree as [`Tree::build`] does.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn build<'a>(&mut self, boxes: impl Into<TreeBoxes<'a>>) -> Result<&TreeReport, Error> {
+        let (boxes, tree) = (boxes.into(), &mut *self.tree);
+        let Some((room, shape)) = tree.begin_build(boxes)? else { return Ok(&tree.report) };
+        let readback = tree.submit(|tree, encoder| tree.record_all(encoder, room, &shape, boxes))?;
+        let (summary, cube) = summary_of(&wait(&tree.gpu, readback, self.waiting).await?)?;
+        tree.filters.check_taken()?;
+        tree.built = Some(Built { room, shape, cube, surface: summary.surface });
+        tree.report_on(&summary);
+        Ok(&tree.report)
+    }
+
+    /// Fits the tree as [`Tree::refit`] does.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn refit<'a>(&mut self, boxes: impl Into<TreeBoxes<'a>>) -> Result<&TreeReport, Error> {
+        let (boxes, tree) = (boxes.into(), &mut *self.tree);
+        tree.begin_refit(boxes)?;
+        // Until the end there is no tree.
+        let Some(built) = tree.built.take() else { return Ok(&tree.report) };
+        tree.report = TreeReport::default();
+        let readback = tree.submit(|tree, encoder| tree.record_moved(encoder, &built, boxes))?;
+        let (summary, _) = summary_of(&wait(&tree.gpu, readback, self.waiting).await?)?;
+        tree.filters.check_taken()?;
+        tree.built = Some(built);
+        tree.report_on(&summary);
+        Ok(&tree.report)
+    }
+}
+
+/// Builds and refits in the encoder of the caller.
+impl TreeRecorder {
+    /// Records the build of the tree of `box_count` boxes of 24 bytes (as [`Aabb`]) at the start of `boxes`, a buffer of the device or a part of
+    /// one: `buffer.slice(..)`. The report has only the number of boxes, and a later refit reports no growth (NaN). Queries that are recorded
+    /// behind it use this tree. If the encoder is never submitted, the tree is undefined until it is built again.
+    ///
+    /// # Errors
+    /// As [`Tree::build`].
+    pub fn record_build(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        boxes: wgpu::BufferSlice<'_>,
+        box_count: u32,
+    ) -> Result<(), Error> {
+        let (boxes, tree) = (TreeBoxes::Device(boxes, box_count), &mut self.tree);
+        tree.check_device()?;
+        let Some((room, shape)) = tree.begin_build(boxes)? else { return Ok(()) };
+        let scopes = tree.gpu.open_scopes();
+        tree.record_all(encoder, room, &shape, boxes)?;
+        scopes.close("recording")?;
+        let cube = Cube { low: [0.0; 3], scale: 0.0 };
+        tree.built = Some(Built { room, shape, cube, surface: f32::NAN });
+        tree.report = TreeReport { box_count, growth: f64::NAN, ..TreeReport::default() };
+        tree.report.bytes = tree.memory_bytes();
+        Ok(())
+    }
+
+    /// Records the fit of the tree to boxes that have moved, in a buffer as that of [`record_build`](Self::record_build). The report does not
+    /// change. Queries that are recorded behind it use the fitted tree.
+    ///
+    /// # Errors
+    /// As [`Tree::refit`].
+    pub fn record_refit(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        boxes: wgpu::BufferSlice<'_>,
+        box_count: u32,
+    ) -> Result<(), Error> {
+        let (boxes, tree) = (TreeBoxes::Device(boxes, box_count), &mut self.tree);
+        tree.check_device()?;
+        tree.begin_refit(boxes)?;
+        let Some(built) = tree.built.clone() else { return Ok(()) };
+        let scopes = tree.gpu.open_scopes();
+        let recorded = tree.record_moved(encoder, &built, boxes).and_then(|()| scopes.close("recording"));
+        if recorded.is_err() {
+            // The encoder may have a part of it.
+            tree.clear();
+        }
+        recorded
+    }
+}
+
+impl Tree {
+    /// Allocates a tree of these boxes, and uploads filters. Returns `None` without boxes: the tree is empty then.
+    fn begin_build(&mut self, boxes: TreeBoxes<'_>) -> Result<Option<(TreeRoom, Buffer<TreeShape>)>, Error> {
+        self.clear();
+        self.check(boxes)?;
+        self.filters.check_taken()?;
+        self.filters.fit_for_queries(boxes.len())?;
+        self.memory_plan(boxes.len())?;
+        let room = self.room(boxes.len());
+        if room.boxes == 0 {
+            self.report = TreeReport { growth: 1.0, bytes: self.memory_bytes(), ..TreeReport::default() };
+            return Ok(None);
+        }
+        if room.worlds > 0 {
+            let filters = self.filters.filters();
+            self.worlds = filters.world.iter().copied().zip(self.filters.checked().worlds().iter().copied()).collect();
+            self.worlds.remove(&Filters::GLOBAL);
+        }
+        self.ensure_capacity(room)?;
+        self.ensure_boxes(boxes)?;
+        self.filters.upload(&self.gpu, boxes.len(), false)?;
+        Ok(Some((room, self.shapes.get(&self.gpu, room.shape())?)))
+    }
+
+    /// Records a build.
+    fn record_all(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        room: TreeRoom,
+        shape: &Buffer<TreeShape>,
+        boxes: TreeBoxes<'_>,
+    ) -> Result<(), Error> {
+        let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
+        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
+        tree.record_counts(&self.gpu, encoder, room.boxes as u32)?;
+        tree.record_no_invalid(encoder);
+        let mut pass = Pass::begin(&self.gpu, encoder);
+        let searched = self.record_prepared(&mut pass, boxes)?;
+        let filters = &self.filters.lists;
+        let input = BuildInput { room, shape, boxes: searched, tree };
+        self.build.record_order(&mut pass, &sort, &input, filters);
+        self.build.record_bounds(&mut pass, &input);
+        pass.finish()
+    }
+
+    /// Checks that the tree can be fitted to these boxes, and uploads filters.
+    fn begin_refit(&mut self, boxes: TreeBoxes<'_>) -> Result<(), Error> {
+        self.check(boxes)?;
+        self.filters.check_taken()?;
+        let built_of = self.built.as_ref().map_or(0, |built| built.room.boxes);
+        if boxes.len() as u64 != built_of {
+            return Err(Error::OtherTree { built: built_of, box_count: boxes.len() as u64 });
+        }
+        self.filters.fit_for_queries(boxes.len())?;
+        self.filters.upload(&self.gpu, boxes.len(), false)?;
+        self.ensure_boxes(boxes)
+    }
+
+    /// Records a refit.
+    fn record_moved(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        built: &Built,
+        boxes: TreeBoxes<'_>,
+    ) -> Result<(), Error> {
+        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
+        tree.record_no_invalid(encoder);
+        let mut pass = Pass::begin(&self.gpu, encoder);
+        let searched = self.record_prepared(&mut pass, boxes)?;
+        let input = BuildInput { room: built.room, shape: &built.shape, boxes: searched, tree };
+        self.build.record_bounds(&mut pass, &input);
+        pass.finish()
+    }
+
+    /// Allocates the buffers of a tree, unless they are large enough.
+    fn ensure_capacity(&mut self, room: TreeRoom) -> Result<(), Error> {
+        let covers =
+            |made: &TreeRoom| made.boxes >= room.boxes && made.worlds >= room.worlds && made.boxes / 4 <= room.boxes;
+        if self.made.as_ref().is_some_and(|(made, _)| covers(made)) {
+            return Ok(());
+        }
+        // The old buffers go first: old and new at once might not fit.
+        self.made = None;
+        self.boxes = None;
+        self.made = Some((room, TreeBuffers::new(&self.gpu, &room)?));
+        Ok(())
+    }
+
+    /// Allocates the buffer for boxes of the host, as long as those of the tree, unless it exists.
+    fn ensure_boxes(&mut self, boxes: TreeBoxes<'_>) -> Result<(), Error> {
+        if let (TreeBoxes::Host(_), None, Some((room, _))) = (boxes, &self.boxes, &self.made) {
+            self.boxes = Some(Buffer::new(&self.gpu, "boxes", room.boxes, STORAGE)?);
+        }
+        Ok(())
+    }
+
+    /// Refuses a buffer of the caller that is too short for the boxes or cannot be bound.
+    fn check(&self, boxes: TreeBoxes<'_>) -> Result<(), Error> {
+        match boxes {
+            TreeBoxes::Host(_) => Ok(()),
+            TreeBoxes::Device(slice, box_count) => check_boxes(&self.gpu, slice, box_count),
+        }
+    }
+
+    /// Uploads boxes of the host and records what filters do to them, and returns where they lie as they are searched.
+    fn record_prepared<'a>(
+        &'a self,
+        pass: &mut Pass,
+        boxes: TreeBoxes<'a>,
+    ) -> Result<wgpu::BindingResource<'a>, Error> {
+        let given = match (boxes, &self.boxes) {
+            (TreeBoxes::Host(boxes), Some(own)) => {
+                own.write(&self.gpu, boxes);
+                Some(own.all())
+            }
+            (TreeBoxes::Host(_), None) => None,
+            (TreeBoxes::Device(slice, box_count), _) => bind_boxes(slice, box_count),
+        };
+        let Some(given) = given else { return Err(Error::NothingSubmitted) };
+        let Some(buffers) = self.filters.preparation() else { return Ok(given) };
+        let box_count = boxes.len() as u32;
+        let params = self.prepare_params.get(&self.gpu, Params { box_count, ..bytemuck::Zeroable::zeroed() })?;
+        let prepared = &buffers.prepared_boxes;
+        self.prepare.record(pass, box_count, &params, given, &buffers.margins, &buffers.half_space_bits, prepared);
+        Ok(prepared.all())
+    }
+
+    /// Submits what `record` records, and begins to read the summary of the tree.
+    fn submit(
+        &mut self,
+        record: impl FnOnce(&Self, &mut wgpu::CommandEncoder) -> Result<(), Error>,
+    ) -> Result<Readback, Error> {
+        let mut recording = Recording::begin(&self.gpu);
+        record(self, &mut recording.encoder)?;
+        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
+        let (of_summary, of_cube) = (size_of::<TreeSummary>() as u64, size_of::<Cube>() as u64);
+        let staging = self.memory.staging(&self.gpu, of_summary + of_cube)?;
+        recording.encoder.copy_buffer_to_buffer(tree.summary.raw(), 0, &staging, 0, of_summary);
+        recording.encoder.copy_buffer_to_buffer(tree.cube.raw(), 0, &staging, of_summary, of_cube);
+        recording.read(&self.gpu, &staging, of_summary + of_cube)
+    }
+
+    fn report_on(&mut self, summary: &TreeSummary) {
+        let Some(built) = &self.built else { return };
+        let (before, now) = (f64::from(built.surface), f64::from(summary.surface));
+        let listed = summary.invalid_count.min(INVALID_LISTED) as usize;
+        self.report = TreeReport {
+            box_count: built.room.boxes as u32,
+            invalid_count: summary.invalid_count,
+            first_invalid: summary.first_invalid[..listed].iter().map(|first| first[0]).collect(),
+            growth: if before > 0.0 || now > 0.0 { now / before } else { 1.0 },
+            bytes: 0,
+        };
+        self.report.bytes = self.memory_bytes();
+    }
+}
+
+/// Returns what the host reads of a tree.
+fn summary_of(readback: &Readback) -> Result<(TreeSummary, Cube), Error> {
+    Ok((readback.value(0)?, readback.value(size_of::<TreeSummary>() as u64)?))
+}

@@ -1,0 +1,138 @@
+//! The kernels of the stage `query`.
+
+use crate::BoxCast;
+use crate::constants::{CAPSULE_PARTS, REGION_WORDS, TURNED_PARTS};
+use crate::filters::rows;
+use crate::gpu::kernel::{Source, source};
+
+/// The source of `query_order`.
+pub const ORDER: Source = source!("tree/query_order", "tree/curve");
+/// The source of `query_first`.
+pub const FIRST: Source = source!(
+    "tree/query_first", "tree/rows", "tree/waiting", "tree/walk", "tree/asker", "tree/path", "tree/path_sight",
+    "tree/places", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
+    rows::WGSL
+);
+/// The source of `query_near`.
+pub const NEAR: Source = source!(
+    "tree/query_near", "tree/rows", "tree/waiting", "tree/walk", "tree/asker", "tree/distance", "tree/distance_sight",
+    "tree/places", "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/float_parts";
+    rows::WGSL
+);
+/// The source of `query_hits`.
+pub const HITS: Source = source!(
+    "tree/query_hits",
+    "tree/ranked",
+    "tree/path",
+    "tree/path_time",
+    "tree/round_down",
+    "tree/places",
+    "tree/node",
+    "tree/curve",
+    "shared/exact_sum",
+    "shared/float_parts"
+);
+/// The source of `query_squares`.
+pub const SQUARES: Source = source!(
+    "tree/query_squares",
+    "tree/ranked",
+    "tree/distance",
+    "tree/round_down",
+    "tree/places",
+    "tree/node",
+    "tree/curve",
+    "tree/long_sum",
+    "shared/float_parts"
+);
+/// The source of `query_cross`.
+pub const CROSS: Source = source!(
+    "tree/query_cross", "tree/lists", "tree/walk", "tree/asker", "tree/path", "tree/path_sight", "tree/places",
+    "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
+    rows::WGSL
+);
+/// The source of `query_touch`.
+pub const TOUCH: Source = source!(
+    "tree/query_touch", "tree/lists", "tree/walk", "tree/asker", "tree/places", "tree/node", "tree/tree",
+    "filters/half_space", "shared/exact_sum", "shared/float_parts";
+    rows::WGSL
+);
+/// The source of `query_sphere`.
+pub const SPHERE: Source = source!(
+    "tree/query_sphere", "tree/lists", "tree/walk", "tree/asker", "tree/distance", "tree/distance_sight",
+    "tree/places", "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/float_parts";
+    rows::WGSL
+);
+/// The source of `query_place`.
+pub const PLACE: Source = source!("tree/query_place", "shared/scan");
+/// The source of `query_offset`.
+pub const OFFSET: Source = source!("tree/query_offset", "shared/scan");
+/// The source of `query_short`.
+pub const SHORT: Source = source!("tree/query_short");
+/// The source of `query_askers`.
+pub const ASKERS: Source = source!("tree/query_askers");
+/// The source of `query_moving`.
+pub const MOVING: Source = source!("tree/query_moving", "tree/ball", "tree/double");
+/// The source of `query_capsule`.
+pub const CAPSULE: Source = source!("tree/query_capsule", "tree/cut", "tree/ball", "tree/double");
+/// The source of `query_turned`.
+pub const TURNED: Source = source!("tree/query_turned", "tree/cut", "tree/double");
+/// The source of `query_left`.
+pub const LEFT: Source = source!("tree/query_left");
+/// The source of `query_ends`.
+pub const ENDS: Source = source!("tree/query_ends");
+/// The source of `query_times`.
+pub const TIMES: Source = source!(
+    "tree/query_times",
+    "tree/path",
+    "tree/path_time",
+    "tree/round_down",
+    "tree/places",
+    "tree/node",
+    "tree/curve",
+    "shared/exact_sum",
+    "shared/float_parts"
+);
+/// The kernels of the stage, in the order in which they run.
+pub const KERNELS: &[Source] = &[
+    MOVING, CAPSULE, TURNED, ORDER, ASKERS, FIRST, HITS, NEAR, SQUARES, CROSS, TOUCH, SPHERE, LEFT, PLACE, OFFSET,
+    SHORT, TIMES, ENDS,
+];
+/// Returns the u32 count of a query.
+pub fn words_of<Q>() -> u32 {
+    (size_of::<Q>() / size_of::<u32>()) as u32
+}
+
+/// A kind of queries from which a kernel derives the queries that run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Derived {
+    /// Spheres and capsules that move: boxes that move.
+    Moving,
+    /// Capsules: bounds and half-spaces.
+    Capsules,
+    /// Boxes that are turned: bounds and half-spaces.
+    Turned,
+}
+
+impl Derived {
+    /// Returns the u32 count of a derived query.
+    pub fn words(self) -> u32 {
+        if self == Self::Moving { words_of::<BoxCast>() } else { REGION_WORDS }
+    }
+
+    /// Returns how many half-spaces a derived query has.
+    pub fn parts(self) -> u32 {
+        match self {
+            Self::Moving => 0,
+            Self::Capsules => CAPSULE_PARTS,
+            Self::Turned => TURNED_PARTS,
+        }
+    }
+
+    pub(super) fn source(self) -> &'static Source {
+        match self {
+            Self::Moving => &MOVING,
+            Self::Capsules => &CAPSULE,
+            Self::Turned => &TURNED,
+        }
+    }
+}
