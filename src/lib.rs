@@ -68,6 +68,7 @@ mod queries;
 #[cfg(feature = "gpu")]
 mod recorder;
 mod report;
+mod setters;
 #[cfg(feature = "gpu")]
 mod tree;
 #[cfg(feature = "gpu")]

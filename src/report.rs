@@ -5,6 +5,7 @@ use crate::{Pair, SweepAxis};
 
 /// The pairs of one call, and what was found on the way.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Overlaps {
     /// Every overlapping pair that the [`Filters`](crate::Filters) leave, each once.
     pub pairs: Vec<Pair>,
@@ -78,6 +79,11 @@ pub struct Report {
 }
 
 impl Overlaps {
+    /// Creates an answer from its parts.
+    pub const fn new(pairs: Vec<Pair>, report: Report) -> Self {
+        Self { pairs, report }
+    }
+
     /// Clears the answer, and keeps its memory.
     pub(crate) fn clear(&mut self) {
         self.pairs.clear();

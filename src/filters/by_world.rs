@@ -61,7 +61,7 @@ impl Overlaps {
     ///
     /// // Two worlds in the same place, of two boxes each, and the floor of both.
     /// let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 5];
-    /// let filters = Filters { world: vec![7, 3, 7, 3, Filters::GLOBAL], ..Filters::default() };
+    /// let filters = Filters::default().with_world(vec![7, 3, 7, 3, Filters::GLOBAL]);
     /// let mut broad_phase = cpu::BroadPhase::new(Options::default())?;
     /// broad_phase.set_filters(filters)?;
     /// broad_phase.find_pairs(&boxes)?;

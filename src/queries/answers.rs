@@ -39,6 +39,7 @@ pub struct Near {
 
 /// One answer to each query, in the order of the queries.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Answers<T> {
     /// `[query_count]` the answers.
     pub answers: Vec<T>,
@@ -48,6 +49,7 @@ pub struct Answers<T> {
 
 /// A list of answers to each query, in the order of the queries: rows that lie one after the other.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Lists<T> {
     /// `[query_count + 1]` where the list of each query begins in `answers`, and where the last one ends.
     pub offsets: Vec<u64>,
@@ -57,7 +59,19 @@ pub struct Lists<T> {
     pub report: QueryReport,
 }
 
+impl<T> Answers<T> {
+    /// Creates the answers to a batch from their parts.
+    pub const fn new(answers: Vec<T>, report: QueryReport) -> Self {
+        Self { answers, report }
+    }
+}
+
 impl<T> Lists<T> {
+    /// Creates the lists of a batch from their parts: where each list begins in `answers`, and where the last one ends.
+    pub const fn new(offsets: Vec<u64>, answers: Vec<T>, report: QueryReport) -> Self {
+        Self { offsets, answers, report }
+    }
+
     /// Returns the number of queries.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)

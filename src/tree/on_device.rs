@@ -122,12 +122,14 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
     }
 
     /// Says what each query says beside its shape: as many [`Asker`](crate::Asker)s in a buffer of the same kind.
+    #[must_use]
     pub fn with_askers(self, askers: wgpu::BufferSlice<'a>) -> Self {
         Self { askers: Some(askers), ..self }
     }
 
     /// Says that most queries start near the one before, as those of a camera do. They are not sorted then. That makes them
     /// faster or slower, and no answer different.
+    #[must_use]
     pub fn in_order(self) -> Self {
         Self { is_in_order: true, ..self }
     }
@@ -139,6 +141,7 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
     /// that do next to nothing; lists take each round twice. A query that is not done in all of them has no answers, is marked,
     /// and is counted ([`QueryHeader::unfinished`](crate::QueryHeader::unfinished)): record it again with more rounds, or ask it
     /// from host memory.
+    #[must_use]
     pub fn with_rounds(self, rounds: u32) -> Self {
         Self { rounds: Some(rounds), ..self }
     }
@@ -147,6 +150,7 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
 impl<S: GpuShape> GpuBatch<'_, S> {
     /// Sets the vertices per pair in the draw arguments of [`record_overlaps`](crate::Tree::record_overlaps) and of all lists of
     /// [`record_overlap_events`](crate::Tree::record_overlap_events). Default: 24, the twelve edges of a box as lines.
+    #[must_use]
     pub fn with_vertices_per_pair(self, vertices_per_pair: u32) -> Self {
         Self { vertices_per_pair, ..self }
     }
@@ -155,6 +159,7 @@ impl<S: GpuShape> GpuBatch<'_, S> {
 impl GpuBatch<'_, GpuConvex> {
     /// Says that `count` half-spaces lie behind the last shape in the same slice: `[f32; 4]` each, a normal that points outward and
     /// an offset, for the points `x` with `normal · x <= offset`. Shapes may share them.
+    #[must_use]
     pub fn with_half_spaces(self, count: u32) -> Self {
         Self { half_space_count: count, ..self }
     }
