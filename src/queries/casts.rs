@@ -121,6 +121,8 @@ pub trait Cast: Copy + Send + Sync + sealed::Cast + super::Start {}
 
 impl Cast for Ray {}
 impl Cast for BoxCast {}
+///
+/// The trait is sealed: other crates cannot implement it.
 impl Cast for SphereCast {}
 impl Cast for CapsuleCast {}
 

@@ -108,6 +108,8 @@ pub trait Shape: Copy + Send + Sync + sealed::Shape + super::Start {}
 
 impl Shape for [f32; 3] {}
 impl Shape for Aabb {}
+///
+/// The trait is sealed: other crates cannot implement it.
 impl Shape for Sphere {}
 impl Shape for OrientedBox {}
 impl Shape for Capsule {}

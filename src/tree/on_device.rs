@@ -11,6 +11,8 @@ use crate::{Aabb, BoxCast, Capsule, CapsuleCast, GpuPairs, NearestQuery, Oriente
 /// A query that lies in a buffer of the device as it does in host memory: [`Ray`], [`BoxCast`], [`SphereCast`], [`CapsuleCast`],
 /// `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] and [`NearestQuery`]; and [`GpuConvex`]. What is round and
 /// moves takes 40 bytes of scratch memory, for the box that bounds it.
+///
+/// The trait is sealed: other crates cannot implement it.
 pub trait GpuQuery: Pod + sealed::GpuQuery {}
 
 /// A shape in a buffer of the device: `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] or [`GpuConvex`].
@@ -19,6 +21,8 @@ pub trait GpuQuery: Pod + sealed::GpuQuery {}
 /// memory for each. Each box within their bounds takes steps for all of them. So in software, where rounds are short, a turned box
 /// whose bounds touch a thousand boxes needs [more](GpuBatch::with_rounds) than are recorded without a word; on a GPU one that touches
 /// some fifty thousand does.
+///
+/// The trait is sealed: other crates cannot implement it.
 pub trait GpuShape: GpuQuery + sealed::GpuShape {}
 
 mod sealed {
