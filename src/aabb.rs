@@ -131,6 +131,18 @@ impl Pair {
 
 #[cfg(test)]
 mod tests {
+impl From<Pair> for [u32; 2] {
+    fn from(pair: Pair) -> Self {
+        [pair.a, pair.b]
+    }
+}
+
+impl From<Pair> for (u32, u32) {
+    fn from(pair: Pair) -> Self {
+        (pair.a, pair.b)
+    }
+}
+
     use super::*;
 
     #[test]

@@ -65,3 +65,15 @@ impl IdPair {
         list.par_sort_unstable();
     }
 }
+
+impl From<IdPair> for [u64; 2] {
+    fn from(pair: IdPair) -> Self {
+        [pair.a, pair.b]
+    }
+}
+
+impl From<IdPair> for (u64, u64) {
+    fn from(pair: IdPair) -> Self {
+        (pair.a, pair.b)
+    }
+}

@@ -37,7 +37,7 @@
 //! any work with an [`Error`] that names what was asked and what there is.
 
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
+#![warn(missing_debug_implementations, missing_docs)]
 
 mod aabb;
 #[cfg(feature = "gpu")]

@@ -1,5 +1,7 @@
 //! The answer to a call: the pairs, and how they were found.
 
+use std::ops::Index;
+
 use crate::layout::Frame;
 use crate::{Pair, SweepAxis};
 
@@ -86,6 +88,21 @@ impl Overlaps {
 
     /// Clears the answer, and keeps its memory.
     pub(crate) fn clear(&mut self) {
+    /// Returns the number of pairs.
+    pub const fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// Returns whether there are no pairs.
+    pub const fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// Returns the pairs, in their order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Pair> {
+        self.pairs.iter()
+    }
+
         self.pairs.clear();
         let mut first_invalid = std::mem::take(&mut self.report.first_invalid);
         first_invalid.clear();
@@ -95,6 +112,37 @@ impl Overlaps {
 
 impl Default for Report {
     /// Returns the report on no boxes.
+impl IntoIterator for Overlaps {
+    type Item = Pair;
+    type IntoIter = std::vec::IntoIter<Pair>;
+
+    /// Moves the pairs out, in their order.
+    fn into_iter(self) -> Self::IntoIter {
+        self.pairs.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Overlaps {
+    type Item = &'a Pair;
+    type IntoIter = std::slice::Iter<'a, Pair>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// Pair `i`.
+///
+/// # Panics
+/// If there is no such pair.
+impl Index<usize> for Overlaps {
+    type Output = Pair;
+
+    fn index(&self, i: usize) -> &Pair {
+        &self.pairs[i]
+    }
+}
+
     fn default() -> Self {
         Self::of_all_pairs(0)
     }

@@ -3,7 +3,7 @@
 use crate::{Aabb, Error};
 
 /// The boxes of a step, and which box of the last step each of them is. A slice of boxes is a step too: `boxes.into()`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Step<'a> {
     /// The boxes.
@@ -19,7 +19,7 @@ pub struct Step<'a> {
 }
 
 /// Says which box of the last step each box of a step is.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Identity<'a> {
     /// The one with the same index. Boxes beyond the last step's are new; those beyond this step's are gone.

@@ -1,5 +1,6 @@
 //! What a batch of queries answers.
 
+use std::iter::FusedIterator;
 use std::ops::Index;
 use std::slice::Windows;
 
@@ -68,6 +69,21 @@ impl<T> Answers<T> {
 
 impl<T> Lists<T> {
     /// Creates the lists of a batch from their parts: where each list begins in `answers`, and where the last one ends.
+
+    /// Returns the number of queries.
+    pub const fn len(&self) -> usize {
+        self.answers.len()
+    }
+
+    /// Returns whether there were no queries.
+    pub const fn is_empty(&self) -> bool {
+        self.answers.is_empty()
+    }
+
+    /// Returns the answer to each query, in the order of the queries.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.answers.iter()
+    }
     pub const fn new(offsets: Vec<u64>, answers: Vec<T>, report: QueryReport) -> Self {
         Self { offsets, answers, report }
     }
@@ -132,7 +148,15 @@ impl<T> ExactSizeIterator for ListsIter<'_, T> {}
 
 impl<T> IntoIterator for Answers<T> {
     type Item = T;
+impl<T> DoubleEndedIterator for ListsIter<'_, T> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.offsets.next_back().map(|ends| &self.answers[ends[0] as usize..ends[1] as usize])
+    }
+}
+
     type IntoIter = std::vec::IntoIter<T>;
+
+impl<T> FusedIterator for ListsIter<'_, T> {}
 
     /// Moves the answers out, in the order of the queries.
     fn into_iter(self) -> Self::IntoIter {
@@ -145,7 +169,7 @@ impl<'a, T> IntoIterator for &'a Answers<T> {
     type IntoIter = std::slice::Iter<'a, T>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.answers.iter()
+        self.iter()
     }
 }
 

@@ -80,12 +80,12 @@ impl QueryFilters {
 /// ```
 /// use broadsweep::{Batch, QueryFilters, Ray};
 ///
-/// let rays = [Ray { origin: [0.0; 3], direction: [1.0, 0.0, 0.0], t_max: f32::INFINITY }];
+/// let rays = [Ray::new([0.0; 3], [1.0, 0.0, 0.0])];
 /// let filters = QueryFilters::default().with_ignore(vec![7]);
 /// let batch = Batch::new(&rays).with_filters(&filters);
 /// assert_eq!(batch.filters.ignore, [7]);
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Batch<'a, Q> {
     /// The queries.
