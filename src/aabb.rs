@@ -11,6 +11,7 @@ use crate::exact::{round_down, round_up};
 /// it overlaps nothing, and [`Report`](crate::Report) names it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Aabb {
     /// Lower corner `[x, y, z]`.
     pub min: [f32; 3],
@@ -115,6 +116,7 @@ pub(crate) fn sum_rounded_up(bound: f32, margin: f32) -> f32 {
 /// Pairs order by `(a, b)`, which is the canonical order of a list.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Pair {
     /// The smaller index.
     pub a: u32,
@@ -129,8 +131,6 @@ impl Pair {
     }
 }
 
-#[cfg(test)]
-mod tests {
 impl From<Pair> for [u32; 2] {
     fn from(pair: Pair) -> Self {
         [pair.a, pair.b]
@@ -143,6 +143,8 @@ impl From<Pair> for (u32, u32) {
     }
 }
 
+#[cfg(test)]
+mod tests {
     use super::*;
 
     #[test]

@@ -14,6 +14,7 @@ const CHUNK: usize = 1 << 14;
 /// Id pairs order by `(a, b)`, which is their canonical order.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct IdPair {
     /// The smaller id.
     pub a: u64,

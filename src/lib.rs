@@ -31,6 +31,15 @@
 //! half-spaces. Filters are given once ([`BroadPhase::set_filters`], [`cpu::BroadPhase::set_filters`]) and applied
 //! where pairs are found.
 //!
+//! # Features
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `gpu` | yes | the engine on a GPU, with wgpu |
+//! | `serde` | no | `Serialize` and `Deserialize` for boxes, pairs, queries, options, filters, answers and reports |
+//!
+//! Fields that a stored option, filter or report lacks get their default. Unknown options and filters are an error. Reports and bounds may be
+//! infinite, which JSON cannot express: use a format that can, such as postcard or RON.
+//!
 //! # What any input gets
 //! A box with a NaN, or with `min > max`, pairs with nothing and is named in the [`Report`]. Infinite bounds are exact.
 //! −0 equals 0, denormals are told apart, boxes without volume are boxes. A call that does not fit is refused before

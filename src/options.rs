@@ -26,6 +26,7 @@ pub(crate) const ALL_PAIRS_CPU: u32 = 1_024;
 /// assert_eq!(OPTIONS.cell_size, CellSize::Auto);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct Options {
     /// The direction along which the boxes are sorted and swept.
@@ -141,6 +142,7 @@ impl Options {
 
 /// The direction along which the boxes are swept; the grid lies across it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum SweepAxis {
     /// The one of the principal axis and x, y, z that has the largest spread of centroids per mean projected edge, in a sample of 512
@@ -189,6 +191,7 @@ impl SweepAxis {
 
 /// The edge of a grid cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum CellSize {
     /// The edge with which the boxes of a sample (without the largest few) are in about two cells each on average, or
@@ -215,6 +218,7 @@ impl CellSize {
 
 /// The order of a list of pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum PairOrder {
     /// The order in which the sweep meets the pairs: the same every time for the same boxes, options and adapter. Where

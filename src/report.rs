@@ -7,6 +7,7 @@ use crate::{Pair, SweepAxis};
 
 /// The pairs of one call, and what was found on the way.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Overlaps {
     /// Every overlapping pair that the [`Filters`](crate::Filters) leave, each once.
@@ -26,6 +27,7 @@ pub struct Overlaps {
 /// tree](Self::asked_tree) and the other swept, numbers of boxes and pairs are the same, and no others. The pairs are always
 /// the same.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Report {
     /// Boxes in the input.
@@ -86,8 +88,6 @@ impl Overlaps {
         Self { pairs, report }
     }
 
-    /// Clears the answer, and keeps its memory.
-    pub(crate) fn clear(&mut self) {
     /// Returns the number of pairs.
     pub const fn len(&self) -> usize {
         self.pairs.len()
@@ -103,6 +103,8 @@ impl Overlaps {
         self.pairs.iter()
     }
 
+    /// Clears the answer, and keeps its memory.
+    pub(crate) fn clear(&mut self) {
         self.pairs.clear();
         let mut first_invalid = std::mem::take(&mut self.report.first_invalid);
         first_invalid.clear();
@@ -110,8 +112,6 @@ impl Overlaps {
     }
 }
 
-impl Default for Report {
-    /// Returns the report on no boxes.
 impl IntoIterator for Overlaps {
     type Item = Pair;
     type IntoIter = std::vec::IntoIter<Pair>;
@@ -143,6 +143,8 @@ impl Index<usize> for Overlaps {
     }
 }
 
+impl Default for Report {
+    /// Returns the report on no boxes.
     fn default() -> Self {
         Self::of_all_pairs(0)
     }

@@ -9,6 +9,7 @@ use crate::{Error, Overlaps, Pair};
 /// A pair belongs to [the world of its boxes](Filters::world_of): where one of them is global, to the world of the other;
 /// where both are, to [`Filters::GLOBAL`]. An included pair across two worlds belongs to the world of its box `a`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct ByWorld {
     /// Lists the worlds that occur in [`Filters::world`], `[world_count]`, also those without a pair, ascending:

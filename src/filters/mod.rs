@@ -55,6 +55,7 @@ use crate::{Aabb, Error};
 
 /// Says how the groups and masks of two boxes decide whether they may pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum GroupRule {
     /// Keeps the pair where `group_a & mask_b` or `group_b & mask_a` is not zero: MuJoCo's contype and conaffinity, ODE's

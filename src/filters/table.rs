@@ -23,6 +23,7 @@ macro_rules! filter_table {
     ) => {
         $(#[$filters_meta])*
         #[derive(Clone, Debug, Default, PartialEq)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
         #[non_exhaustive]
         pub struct Filters {
             $($(#[$doc])* pub $list: Vec<$element>,)*

@@ -11,6 +11,7 @@ use crate::{Error, Report};
 /// A box that something hits, and when. 8 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Hit {
     /// The box; [`NO_BOX`](crate::QueryFilters::NO_BOX) where nothing is hit.
     pub index: u32,
@@ -31,6 +32,7 @@ impl Hit {
 /// A box near a point, and how far it is. 8 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Near {
     /// The box.
     pub index: u32,
@@ -40,6 +42,7 @@ pub struct Near {
 
 /// One answer to each query, in the order of the queries.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Answers<T> {
     /// `[query_count]` the answers.
@@ -50,6 +53,7 @@ pub struct Answers<T> {
 
 /// A list of answers to each query, in the order of the queries: rows that lie one after the other.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Lists<T> {
     /// `[query_count + 1]` where the list of each query begins in `answers`, and where the last one ends.
@@ -65,10 +69,6 @@ impl<T> Answers<T> {
     pub const fn new(answers: Vec<T>, report: QueryReport) -> Self {
         Self { answers, report }
     }
-}
-
-impl<T> Lists<T> {
-    /// Creates the lists of a batch from their parts: where each list begins in `answers`, and where the last one ends.
 
     /// Returns the number of queries.
     pub const fn len(&self) -> usize {
@@ -84,6 +84,10 @@ impl<T> Lists<T> {
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.answers.iter()
     }
+}
+
+impl<T> Lists<T> {
+    /// Creates the lists of a batch from their parts: where each list begins in `answers`, and where the last one ends.
     pub const fn new(offsets: Vec<u64>, answers: Vec<T>, report: QueryReport) -> Self {
         Self { offsets, answers, report }
     }
@@ -144,19 +148,19 @@ impl<'a, T> Iterator for ListsIter<'a, T> {
     }
 }
 
-impl<T> ExactSizeIterator for ListsIter<'_, T> {}
-
-impl<T> IntoIterator for Answers<T> {
-    type Item = T;
 impl<T> DoubleEndedIterator for ListsIter<'_, T> {
     fn next_back(&mut self) -> Option<Self::Item> {
         self.offsets.next_back().map(|ends| &self.answers[ends[0] as usize..ends[1] as usize])
     }
 }
 
-    type IntoIter = std::vec::IntoIter<T>;
+impl<T> ExactSizeIterator for ListsIter<'_, T> {}
 
 impl<T> FusedIterator for ListsIter<'_, T> {}
+
+impl<T> IntoIterator for Answers<T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
 
     /// Moves the answers out, in the order of the queries.
     fn into_iter(self) -> Self::IntoIter {
@@ -187,6 +191,7 @@ impl<T> Index<usize> for Answers<T> {
 
 /// Counts of one batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct QueryReport {
     /// Queries in the batch.
@@ -201,6 +206,7 @@ pub struct QueryReport {
 
 /// Counts of a tree.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct TreeReport {
     /// Boxes in the tree.

@@ -11,6 +11,7 @@ use crate::{Error, Filters, GroupRule};
 /// The [`Filters`] of the tree hold what the boxes say: a query meets a box that a box with the query's group, mask, body and
 /// world would meet. A query is neither fixed nor asleep, and is in no list of pairs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct QueryFilters {
     /// Holds the groups that each query is in, a bit each. Without a list every query is in all groups.
@@ -129,6 +130,7 @@ impl<'a, Q, const N: usize> From<&'a [Q; N]> for Batch<'a, Q> {
 /// it ([`GpuBatch::with_askers`](crate::GpuBatch::with_askers)). 20 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Asker {
     /// The groups that the query is in, a bit each; all bits where it says nothing.
     pub group: u32,
