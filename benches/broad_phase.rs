@@ -225,7 +225,7 @@ fn search_cells(broad_phase: &mut BroadPhase, arguments: &Arguments) -> Result<(
         let mut times = vec![Vec::new(); sizes.len()];
         for run in 0..=arguments.runs {
             for (&cell_size, times) in sizes.iter().zip(&mut times) {
-                broad_phase.set_options(Options { cell_size, ..arguments.options })?;
+                broad_phase.set_options(arguments.options.with_cell_size(cell_size))?;
                 let (found, seconds) = timed(|| broad_phase.find_pairs(&boxes));
                 found?;
                 if run > 0 {
@@ -256,7 +256,7 @@ fn compare_axes(broad_phase: &mut BroadPhase, arguments: &Arguments) -> Result<(
         let boxes = scene.parse::<SceneName>()?.boxes(1)?;
         let mut line = String::new();
         for axis in [SweepAxis::Auto, SweepAxis::Principal, SweepAxis::X, SweepAxis::Y, SweepAxis::Z] {
-            broad_phase.set_options(Options { axis, ..arguments.options })?;
+            broad_phase.set_options(arguments.options.with_axis(axis))?;
             let report = broad_phase.find_pairs(&boxes)?.report.clone();
             if axis == SweepAxis::Auto {
                 line = format!("{scene},{},{}", boxes.len(), report.pair_count);

@@ -72,7 +72,7 @@ impl Plan {
     fn measure_pairs(&self, boxes: &[Aabb]) -> Result<()> {
         let (given, n) = (self.upload(boxes), boxes.len() as u32);
         for (name, order) in [("pairs", PairOrder::Sweep), ("pairs in canonical order", PairOrder::Canonical)] {
-            let options = Options { order, ..Options::default() };
+            let options = Options::default().with_order(order);
             let pairs = BroadPhase::new(&self.gpu, options)?.find_pairs(boxes)?.report.pair_count;
             let pairs = u32::try_from(pairs.max(1)).context("more pairs than a list on the device holds")?;
             let mut recorder = Recorder::new(&self.gpu, options)?;
@@ -95,7 +95,7 @@ impl Plan {
         let mut tree = TreeRecorder::new(&self.gpu)?;
         tree.tree_mut().build(boxes)?;
         let most = u32::try_from(tree.tree_mut().overlaps(&movers)?.answers.len())?;
-        let mut recorder = Recorder::new(&self.gpu, Options { order: PairOrder::Canonical, ..Options::default() })?;
+        let mut recorder = Recorder::new(&self.gpu, Options::default().with_order(PairOrder::Canonical))?;
         recorder.reserve(movers.len(), 8 * n + 1024)?;
         self.row(&format!("events of {n} that move in a static world"), |encoder| {
             recorder.record_events(encoder, given.slice(..), n, GpuIdentity::Index)?;

@@ -54,7 +54,7 @@ fn main() -> Result<(), Error> {
         })
         .collect();
     let mut engine = cpu::BroadPhase::new(Options::default())?; // BroadPhase::new(&gpu, …) has the same calls
-    engine.set_filters(Filters { sleeping: vec![false; BODIES], ..Filters::default() })?;
+    engine.set_filters(Filters::default().with_sleeping(vec![false; BODIES]))?;
     // For how many steps each pair has lasted, beside the pairs of the last step.
     let mut ages: Vec<u32> = Vec::new();
     for number in 0..240 {

@@ -56,7 +56,7 @@ impl Level {
 }
 
 fn level() -> Level {
-    let mut level = Level { filters: Filters { rule: GroupRule::Both, ..Filters::default() }, ..Level::default() };
+    let mut level = Level { filters: Filters::default().with_rule(GroupRule::Both), ..Level::default() };
     // The floor falls by one in ten along x. A box would have to be as large as the level; this is exact.
     let floor = level.add(LEVEL, [0.0; 3], [0.0; 3], [0.0; 3]);
     level.filters.half_spaces.push(HalfSpace { index: floor, normal: [0.1, 0.0, 1.0], offset: 0.0 });

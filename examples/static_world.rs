@@ -42,7 +42,7 @@ fn main() -> Result<(), Error> {
     let start = Instant::now();
     tree.tree_mut().build((static_boxes.slice(..), statics))?;
     println!("a tree of {statics} boxes that stay: {:.1} ms", 1e3 * start.elapsed().as_secs_f64());
-    let mut recorder = Recorder::new(&gpu, Options { order: PairOrder::Canonical, ..Options::default() })?;
+    let mut recorder = Recorder::new(&gpu, Options::default().with_order(PairOrder::Canonical))?;
     recorder.reserve(movers as usize, 8 * movers)?;
 
     for frame in 0..FRAMES {

@@ -11,6 +11,7 @@ use crate::exact::{round_down, round_up};
 /// it overlaps nothing, and [`Report`](crate::Report) names it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Aabb {
     /// Lower corner `[x, y, z]`.
     pub min: [f32; 3],
@@ -115,6 +116,7 @@ pub(crate) fn sum_rounded_up(bound: f32, margin: f32) -> f32 {
 /// Pairs order by `(a, b)`, which is the canonical order of a list.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Pair {
     /// The smaller index.
     pub a: u32,
@@ -126,6 +128,18 @@ impl Pair {
     /// Makes the pair of two different indices, in either order.
     pub const fn new(i: u32, j: u32) -> Self {
         if i < j { Self { a: i, b: j } } else { Self { a: j, b: i } }
+    }
+}
+
+impl From<Pair> for [u32; 2] {
+    fn from(pair: Pair) -> Self {
+        [pair.a, pair.b]
+    }
+}
+
+impl From<Pair> for (u32, u32) {
+    fn from(pair: Pair) -> Self {
+        (pair.a, pair.b)
     }
 }
 

@@ -7,6 +7,11 @@ use crate::{
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 use crate::{BroadPhase, Tree};
 
+mod sealed {
+    /// Cannot be named outside of the crate, so that engines gain methods without a break.
+    pub trait Engine {}
+}
+
 /// Declares a trait, implements it for a type on the GPU and one on the CPU by their methods of the same names, and declares a type that
 /// is either of them.
 macro_rules! by_methods {
@@ -23,7 +28,7 @@ macro_rules! by_methods {
         pub enum $any:ident;
     ) => {
         $(#[$of_trait])*
-        pub trait $trait {
+        pub trait $trait: sealed::Engine {
             $(
                 $(#[$doc])*
                 fn $name $(<$($generic)*>)? ($self: $own $(, $arg: $kind)*) $(-> $answer)? $(where $who: $bound)?;
@@ -31,12 +36,15 @@ macro_rules! by_methods {
         }
 
         #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+        impl sealed::Engine for $on_gpu {}
+        #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
         impl $trait for $on_gpu {
             $(fn $name $(<$($generic)*>)? ($self: $own $(, $arg: $kind)*) $(-> $answer)? {
                 <$on_gpu>::$name($self $(, $arg)*)
             })*
         }
 
+        impl sealed::Engine for $on_cpu {}
         impl $trait for $on_cpu {
             $(fn $name $(<$($generic)*>)? ($self: $own $(, $arg: $kind)*) $(-> $answer)? {
                 <$on_cpu>::$name($self $(, $arg)*)
@@ -68,6 +76,7 @@ macro_rules! by_methods {
             }
         }
 
+        impl sealed::Engine for $any {}
         impl $trait for $any {
             $(fn $name $(<$($generic)*>)? ($self: $own $(, $arg: $kind)*) $(-> $answer)? {
                 match $self {
@@ -83,7 +92,7 @@ macro_rules! by_methods {
 by_methods! {
     /// An engine that finds pairs: [`BroadPhase`](crate::BroadPhase) on a GPU, where a thread may block, or
     /// [`cpu::BroadPhase`]. Both take the same options and filters and find the same pairs; each of them says what a call
-    /// costs and refuses.
+    /// costs and refuses. The trait is sealed: other crates cannot implement it.
     ///
     /// ```
     /// use broadsweep::{Aabb, Engine, Error, Options, cpu};
@@ -201,7 +210,8 @@ by_methods! {
 
 by_methods! {
     /// A tree that answers queries: [`Tree`](crate::Tree) on a GPU, where a thread may block, or [`cpu::Tree`]. Both take the same
-    /// filters and queries and answer the same, bit for bit; each of them says what a call costs and refuses.
+    /// filters and queries and answer the same, bit for bit; each of them says what a call costs and refuses. The trait is sealed: other crates
+    /// cannot implement it.
     ///
     /// ```
     /// use broadsweep::{Aabb, Error, QueryEngine, Ray, cpu};

@@ -14,6 +14,7 @@ const CHUNK: usize = 1 << 14;
 /// Id pairs order by `(a, b)`, which is their canonical order.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct IdPair {
     /// The smaller id.
     pub a: u64,
@@ -63,5 +64,17 @@ impl IdPair {
     /// sorted, are the list of the whole scene.
     pub fn sort(list: &mut [Self]) {
         list.par_sort_unstable();
+    }
+}
+
+impl From<IdPair> for [u64; 2] {
+    fn from(pair: IdPair) -> Self {
+        [pair.a, pair.b]
+    }
+}
+
+impl From<IdPair> for (u64, u64) {
+    fn from(pair: IdPair) -> Self {
+        (pair.a, pair.b)
     }
 }

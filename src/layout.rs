@@ -171,6 +171,7 @@ twins! {
     }
 
     /// What accompanies a list of pairs that stays on the GPU; every field is a little-endian `u32`.
+    #[derive(Eq)]
     pub struct PairHeader {
         /// Pairs in all, lower half, whether they fit or not.
         pub count: u32,
@@ -193,6 +194,7 @@ twins! {
     }
 
     /// Arguments for indirect calls that accompany a list of pairs; every field is a little-endian `u32`.
+    #[derive(Eq)]
     pub struct PairArguments {
         /// Indirect dispatch: workgroups of 256 that cover the list, row by row of x.
         pub dispatch: [u32; 3],
@@ -296,6 +298,7 @@ twins! {
     }
 
     /// What accompanies answers that stay on the GPU; every field is a little-endian `u32`.
+    #[derive(Eq)]
     pub struct QueryHeader {
         /// Answers to all queries that were done, lower half, whether they fit or not. Of first answers: their places.
         pub count: u32,

@@ -31,13 +31,22 @@
 //! half-spaces. Filters are given once ([`BroadPhase::set_filters`], [`cpu::BroadPhase::set_filters`]) and applied
 //! where pairs are found.
 //!
+//! # Features
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `gpu` | yes | the engine on a GPU, with wgpu |
+//! | `serde` | no | `Serialize` and `Deserialize` for boxes, pairs, queries, options, filters, answers and reports |
+//!
+//! Fields that a stored option, filter or report lacks get their default. Unknown options and filters are an error. Reports and bounds may be
+//! infinite, which JSON cannot express: use a format that can, such as postcard or RON.
+//!
 //! # What any input gets
 //! A box with a NaN, or with `min > max`, pairs with nothing and is named in the [`Report`]. Infinite bounds are exact.
 //! −0 equals 0, denormals are told apart, boxes without volume are boxes. A call that does not fit is refused before
 //! any work with an [`Error`] that names what was asked and what there is.
 
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
+#![warn(missing_debug_implementations, missing_docs)]
 
 mod aabb;
 #[cfg(feature = "gpu")]
@@ -68,6 +77,7 @@ mod queries;
 #[cfg(feature = "gpu")]
 mod recorder;
 mod report;
+mod setters;
 #[cfg(feature = "gpu")]
 mod tree;
 #[cfg(feature = "gpu")]

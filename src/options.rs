@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::constants::*;
+use crate::setters::setters;
 
 /// [`Options::all_pairs_up_to`] of a discrete GPU. On an H100, with timestamps, all pairs of 9,000 boxes take 0.075 ms, of 18,000
 /// 0.187, and the sweep 0.381.
@@ -21,14 +22,12 @@ pub(crate) const ALL_PAIRS_CPU: u32 = 1_024;
 /// ```
 /// use broadsweep::{CellSize, Options, PairOrder, SweepAxis};
 ///
-/// let options = Options {
-///     axis: SweepAxis::X,
-///     order: PairOrder::Canonical,
-///     ..Options::default()
-/// };
-/// assert_eq!(options.cell_size, CellSize::Auto);
+/// const OPTIONS: Options = Options::new().with_axis(SweepAxis::X).with_order(PairOrder::Canonical);
+/// assert_eq!(OPTIONS.cell_size, CellSize::Auto);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct Options {
     /// The direction along which the boxes are sorted and swept.
     pub axis: SweepAxis,
@@ -73,20 +72,38 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
+        Self::new()
+    }
+}
+
+setters! {
+    const Options {
+        with_axis: axis: SweepAxis,
+        with_cell_size: cell_size: CellSize,
+        with_all_pairs_up_to: all_pairs_up_to: Option<u32>,
+        with_order: order: PairOrder,
+        with_memory_budget: memory_budget: Option<u64>,
+        with_candidate_limit: candidate_limit: u64,
+        with_step_margin: step_margin: Option<f32>,
+        with_vertices_per_pair: vertices_per_pair: u32,
+    }
+}
+
+impl Options {
+    /// Returns the defaults: the same as [`Options::default`], in constants too.
+    pub const fn new() -> Self {
         Self {
-            axis: SweepAxis::default(),
-            cell_size: CellSize::default(),
+            axis: SweepAxis::Auto,
+            cell_size: CellSize::Auto,
             all_pairs_up_to: None,
-            order: PairOrder::default(),
+            order: PairOrder::Sweep,
             memory_budget: None,
             candidate_limit: 1 << 40,
             step_margin: None,
             vertices_per_pair: 24,
         }
     }
-}
 
-impl Options {
     /// Returns the candidate limit that holds: the one asked for, but at most 2⁴² candidates, since the tiles of more
     /// could not be counted in 32 bits.
     pub(crate) fn effective_candidate_limit(&self) -> u64 {
@@ -125,6 +142,8 @@ impl Options {
 
 /// The direction along which the boxes are swept; the grid lies across it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum SweepAxis {
     /// The one of the principal axis and x, y, z that has the largest spread of centroids per mean projected edge, in a sample of 512
     /// boxes.
@@ -142,6 +161,17 @@ pub enum SweepAxis {
 
 impl SweepAxis {
     const BY_CODE: [Self; 5] = [Self::Auto, Self::Principal, Self::X, Self::Y, Self::Z];
+
+    /// Returns the name of the axis in lower case: `auto`, `principal`, `x`, `y` or `z`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Principal => "principal",
+            Self::X => "x",
+            Self::Y => "y",
+            Self::Z => "z",
+        }
+    }
 
     /// Returns the number that stands for the axis in WGSL.
     pub(crate) fn code(self) -> u32 {
@@ -161,6 +191,8 @@ impl SweepAxis {
 
 /// The edge of a grid cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum CellSize {
     /// The edge with which the boxes of a sample (without the largest few) are in about two cells each on average, or
     /// more where the boxes lie sparsely. Equal cubes get 2.5 times their edge, boxes of mixed sizes more.
@@ -186,6 +218,8 @@ impl CellSize {
 
 /// The order of a list of pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum PairOrder {
     /// The order in which the sweep meets the pairs: the same every time for the same boxes, options and adapter. Where
     /// every box was tested against every other, it is ascending `(a, b)`; where a tree was asked, the order in which it was

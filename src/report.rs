@@ -1,10 +1,14 @@
 //! The answer to a call: the pairs, and how they were found.
 
+use std::ops::Index;
+
 use crate::layout::Frame;
 use crate::{Pair, SweepAxis};
 
 /// The pairs of one call, and what was found on the way.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[non_exhaustive]
 pub struct Overlaps {
     /// Every overlapping pair that the [`Filters`](crate::Filters) leave, each once.
     pub pairs: Vec<Pair>,
@@ -23,6 +27,7 @@ pub struct Overlaps {
 /// tree](Self::asked_tree) and the other swept, numbers of boxes and pairs are the same, and no others. The pairs are always
 /// the same.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Report {
     /// Boxes in the input.
@@ -78,12 +83,63 @@ pub struct Report {
 }
 
 impl Overlaps {
+    /// Creates an answer from its parts.
+    pub const fn new(pairs: Vec<Pair>, report: Report) -> Self {
+        Self { pairs, report }
+    }
+
+    /// Returns the number of pairs.
+    pub const fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// Returns whether there are no pairs.
+    pub const fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// Returns the pairs, in their order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Pair> {
+        self.pairs.iter()
+    }
+
     /// Clears the answer, and keeps its memory.
     pub(crate) fn clear(&mut self) {
         self.pairs.clear();
         let mut first_invalid = std::mem::take(&mut self.report.first_invalid);
         first_invalid.clear();
         self.report = Report { first_invalid, ..Report::default() };
+    }
+}
+
+impl IntoIterator for Overlaps {
+    type Item = Pair;
+    type IntoIter = std::vec::IntoIter<Pair>;
+
+    /// Moves the pairs out, in their order.
+    fn into_iter(self) -> Self::IntoIter {
+        self.pairs.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Overlaps {
+    type Item = &'a Pair;
+    type IntoIter = std::slice::Iter<'a, Pair>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// Pair `i`.
+///
+/// # Panics
+/// If there is no such pair.
+impl Index<usize> for Overlaps {
+    type Output = Pair;
+
+    fn index(&self, i: usize) -> &Pair {
+        &self.pairs[i]
     }
 }
 

@@ -43,7 +43,7 @@ fn shared() -> std::sync::RwLockReadGuard<'static, ()> {
 
 /// Always swept, in canonical order.
 fn swept() -> Options {
-    Options { all_pairs_up_to: Some(0), order: PairOrder::Canonical, ..Options::default() }
+    Options::default().with_all_pairs_up_to(Some(0)).with_order(PairOrder::Canonical)
 }
 
 /// Checks for the same report, and the same pairs.
@@ -85,7 +85,7 @@ fn every_option_gets_the_report_and_the_pairs_of_the_mirrors() {
         for axis in [SweepAxis::Auto, SweepAxis::Principal, SweepAxis::X, SweepAxis::Y, SweepAxis::Z] {
             for cell_size in [CellSize::Auto, CellSize::Usscd, CellSize::Fixed(1e-4), CellSize::Fixed(1e4)] {
                 let order = if axis == SweepAxis::Auto { PairOrder::Sweep } else { PairOrder::Canonical };
-                let options = Options { axis, cell_size, order, ..swept() };
+                let options = swept().with_axis(axis).with_cell_size(cell_size).with_order(order);
                 let mut engine = cpu::BroadPhase::new(options).unwrap();
                 assert_like_reference(&mut engine, &boxes, &format!("{kind} {options:?}"));
             }
@@ -142,7 +142,7 @@ fn few_boxes_are_tested_each_against_each() {
             assert_eq!(engine.find_pairs(&boxes).unwrap().report.tested_all_pairs(), n <= 1024);
         }
     }
-    engine.set_options(Options { all_pairs_up_to: Some(u32::MAX), ..Options::default() }).unwrap();
+    engine.set_options(Options::default().with_all_pairs_up_to(Some(u32::MAX))).unwrap();
     assert_like_reference(&mut engine, &Kind::Uniform.generate(32_768, 1), "as many as there may be");
 }
 
@@ -156,7 +156,7 @@ fn any_number_of_threads_gives_the_same_pairs_in_the_same_order() {
         for order in [PairOrder::Sweep, PairOrder::Canonical] {
             let with = |threads| -> Overlaps {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                pool.install(|| cpu::find_pairs(boxes, &Options { order, ..Options::default() })).unwrap()
+                pool.install(|| cpu::find_pairs(boxes, &Options::default().with_order(order))).unwrap()
             };
             let one = with(1);
             for threads in [2, 3, 8] {
@@ -187,7 +187,7 @@ fn a_warm_step_allocates_nothing_that_grows() {
         let steps = cycle(motion);
         for (sleeping, is_told) in [(&sleeping[..], false), (&[], false), (&[], true)] {
             let mut engine = cpu::BroadPhase::new(Options::default()).unwrap();
-            engine.set_filters(Filters { sleeping: sleeping.to_vec(), ..Filters::default() }).unwrap();
+            engine.set_filters(Filters::default().with_sleeping(sleeping.to_vec())).unwrap();
             let mut find = |(boxes, moved): &(Vec<Aabb>, Vec<u32>)| {
                 let step = Step::new(boxes);
                 let step = if is_told { step.moved(moved) } else { step };
@@ -212,19 +212,17 @@ fn a_warm_engine_allocates_nothing() {
     let uniform = Kind::Uniform.generate(30_000, 1);
     let hard = with_giants_and_invalid(30_000);
     let none = Filters::default();
-    let filters = Filters {
-        group: vec![1; 30_000],
-        world: (0..30_000).map(|i| i % 3).collect(),
-        margin: vec![1e-4; 30_000],
-        exclude: (1..10_000).map(|i| Pair::new(i, 2 * i)).collect(),
-        include: (1..10_000).map(|i| Pair::new(i, 3 * i)).collect(),
-        half_spaces: vec![HalfSpace { index: 5, normal: [0.1, 0.2, 1.0], offset: 0.3 }],
-        ..Filters::default()
-    };
-    let all_pairs = Options { all_pairs_up_to: Some(u32::MAX), ..Options::default() };
+    let filters = Filters::default()
+        .with_group(vec![1; 30_000])
+        .with_world((0..30_000).map(|i| i % 3).collect())
+        .with_margin(vec![1e-4; 30_000])
+        .with_exclude((1..10_000).map(|i| Pair::new(i, 2 * i)).collect())
+        .with_include((1..10_000).map(|i| Pair::new(i, 3 * i)).collect())
+        .with_half_spaces(vec![HalfSpace { index: 5, normal: [0.1, 0.2, 1.0], offset: 0.3 }]);
+    let all_pairs = Options::default().with_all_pairs_up_to(Some(u32::MAX));
     for (boxes, filters, options) in [
         (&uniform, &none, swept()),
-        (&uniform, &none, Options { order: PairOrder::Sweep, ..swept() }),
+        (&uniform, &none, swept().with_order(PairOrder::Sweep)),
         (&uniform, &none, all_pairs),
         (&hard, &none, swept()),
         (&uniform, &filters, swept()),
@@ -257,14 +255,12 @@ fn a_warm_join_allocates_nothing() {
     let far = Kind::TwoClusters.generate(130_000, 1);
     let hard = with_giants_and_invalid(130_000);
     let none = Filters::default();
-    let filters = Filters {
-        group: vec![1; 130_000],
-        world: (0..130_000).map(|i| i % 3).collect(),
-        margin: vec![1e-4; 130_000],
-        exclude: (1..10_000).map(|i| Pair::new(i, 2 * i)).collect(),
-        include: (1..10_000).map(|i| Pair::new(i, 60_000 + i)).collect(),
-        ..Filters::default()
-    };
+    let filters = Filters::default()
+        .with_group(vec![1; 130_000])
+        .with_world((0..130_000).map(|i| i % 3).collect())
+        .with_margin(vec![1e-4; 130_000])
+        .with_exclude((1..10_000).map(|i| Pair::new(i, 2 * i)).collect())
+        .with_include((1..10_000).map(|i| Pair::new(i, 60_000 + i)).collect());
     for (number, (boxes, filters)) in
         [(&uniform, &none), (&points, &none), (&far, &none), (&hard, &none), (&uniform, &filters)]
             .into_iter()
@@ -292,7 +288,7 @@ fn a_warm_join_allocates_nothing() {
 fn a_refusal_leaves_an_engine_as_good_as_new() {
     let _shared = shared();
     let boxes = Kind::Uniform.generate(10_000, 1);
-    let options = Options { candidate_limit: 10, ..swept() };
+    let options = swept().with_candidate_limit(10);
     let mut engine = cpu::BroadPhase::new(options).unwrap();
     assert!(matches!(engine.find_pairs(&boxes), Err(Error::TooManyCandidates { limit: 10, .. })));
     let engine_after = |mut engine: cpu::BroadPhase| {
@@ -302,7 +298,7 @@ fn a_refusal_leaves_an_engine_as_good_as_new() {
     let empty = engine_after(cpu::BroadPhase::new(options).unwrap());
     assert_eq!((empty.pairs.len(), empty.report.box_count, empty.report.pair_count), (0, 0, 0));
     assert_eq!(engine.find_pairs(&boxes), reference::find_pairs(&boxes, &options).as_ref().map_err(Clone::clone));
-    let bad = Options { cell_size: CellSize::Fixed(-1.0), ..swept() };
+    let bad = swept().with_cell_size(CellSize::Fixed(-1.0));
     assert!(matches!(engine.set_options(bad), Err(Error::BadOption { .. })));
     engine.set_options(swept()).unwrap();
     assert_like_reference(&mut engine, &boxes, "after refusals");

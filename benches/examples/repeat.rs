@@ -14,7 +14,7 @@ fn main() -> Result<()> {
     let path = arguments.next().context("which file?")?;
     let calls: usize = arguments.next().context("how many calls?")?.parse()?;
     let boxes = npy::read_boxes(path)?;
-    let mut engine = cpu::BroadPhase::new(Options { order: PairOrder::Canonical, ..Options::default() })?;
+    let mut engine = cpu::BroadPhase::new(Options::default().with_order(PairOrder::Canonical))?;
     engine.find_pairs(&boxes)?;
     for _ in 0..calls {
         let start = Instant::now();

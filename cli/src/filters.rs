@@ -1,6 +1,6 @@
 //! How filters are described, and the filters of a part of a scene.
 
-use broadsweep::{Filters, GroupRule, Pair};
+use broadsweep::{Filters, Pair};
 use serde_json::{Value, json};
 
 use crate::text;
@@ -14,7 +14,7 @@ pub fn describe(filters: &Filters) -> Option<String> {
         (true, false) => Some("mask"),
         (false, false) => Some("group and mask"),
     };
-    parts.extend(groups.map(|groups| format!("{groups} ({})", rule_name(filters.rule))));
+    parts.extend(groups.map(|groups| format!("{groups} ({})", filters.rule.name())));
     for (name, is_there) in [("body", !filters.body.is_empty()), ("parent", !filters.parent.is_empty())] {
         parts.extend(is_there.then(|| name.to_owned()));
     }
@@ -46,7 +46,7 @@ pub fn json(filters: &Filters) -> Value {
     }
     let truths = |list: &[bool]| (!list.is_empty()).then(|| truths(list));
     json!({
-        "rule": rule_name(filters.rule),
+        "rule": filters.rule.name(),
         "group": !filters.group.is_empty(),
         "mask": !filters.mask.is_empty(),
         "body": !filters.body.is_empty(),
@@ -68,34 +68,26 @@ pub fn of_first(filters: &Filters, box_count: usize) -> Filters {
     let pairs = |pairs: &[Pair]| pairs.iter().copied().filter(|p| (p.a.max(p.b) as usize) < box_count).collect();
     let mut half_spaces = filters.half_spaces.clone();
     half_spaces.retain(|half_space| (half_space.index as usize) < box_count);
-    Filters {
-        rule: filters.rule,
-        group: first(&filters.group, box_count),
-        mask: first(&filters.mask, box_count),
-        body: first(&filters.body, box_count),
-        parent: first(&filters.parent, box_count),
-        fixed: first(&filters.fixed, box_count),
-        sleeping: first(&filters.sleeping, box_count),
-        second: first(&filters.second, box_count),
-        world: first(&filters.world, box_count),
-        margin: first(&filters.margin, box_count),
-        exclude: pairs(&filters.exclude),
-        exclude_at_most: filters.exclude_at_most,
-        include: pairs(&filters.include),
-        half_spaces,
-        owner: filters.owner,
-    }
+    Filters::default()
+        .with_rule(filters.rule)
+        .with_group(first(&filters.group, box_count))
+        .with_mask(first(&filters.mask, box_count))
+        .with_body(first(&filters.body, box_count))
+        .with_parent(first(&filters.parent, box_count))
+        .with_fixed(first(&filters.fixed, box_count))
+        .with_sleeping(first(&filters.sleeping, box_count))
+        .with_second(first(&filters.second, box_count))
+        .with_world(first(&filters.world, box_count))
+        .with_margin(first(&filters.margin, box_count))
+        .with_exclude(pairs(&filters.exclude))
+        .with_exclude_at_most(filters.exclude_at_most)
+        .with_include(pairs(&filters.include))
+        .with_half_spaces(half_spaces)
+        .with_owner(filters.owner)
 }
 
 fn first<T: Copy>(list: &[T], count: usize) -> Vec<T> {
     list[..list.len().min(count)].to_vec()
-}
-
-fn rule_name(rule: GroupRule) -> &'static str {
-    match rule {
-        GroupRule::Any => "any",
-        GroupRule::Both => "both",
-    }
 }
 
 fn truths(list: &[bool]) -> u64 {
@@ -121,7 +113,7 @@ fn counted(count: u64, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use broadsweep::internals::brute_force;
-    use broadsweep::{Aabb, HalfSpace};
+    use broadsweep::{Aabb, GroupRule, HalfSpace};
     use laboratory::scenes;
 
     use super::*;
@@ -137,20 +129,20 @@ mod tests {
         let half_space = |index| HalfSpace { index, normal: [0.3, 0.0, 1.0], offset: 0.5 };
         let none = Filters::default;
         let each = [
-            Filters { group: list(4), ..none() },
-            Filters { group: list(4), mask: list(3), rule: GroupRule::Both, ..none() },
-            Filters { mask: list(4), ..none() },
-            Filters { body: list(5), ..none() },
-            Filters { parent: list(11), ..none() },
-            Filters { fixed: truths(2), ..none() },
-            Filters { sleeping: truths(3), ..none() },
-            Filters { second: truths(3), ..none() },
-            Filters { world: list(3), ..none() },
-            Filters { margin: list(2).iter().map(|&x| x as f32 * 0.1).collect(), ..none() },
-            Filters { exclude: pairs(3), ..none() },
-            Filters { include: pairs(9), ..none() },
-            Filters { half_spaces: [3, 20, 70].map(half_space).to_vec(), ..none() },
-            Filters { owner: Some(Aabb::new([0.2; 3], [0.9; 3])), ..none() },
+            none().with_group(list(4)),
+            none().with_group(list(4)).with_mask(list(3)).with_rule(GroupRule::Both),
+            none().with_mask(list(4)),
+            none().with_body(list(5)),
+            none().with_parent(list(11)),
+            none().with_fixed(truths(2)),
+            none().with_sleeping(truths(3)),
+            none().with_second(truths(3)),
+            none().with_world(list(3)),
+            none().with_margin(list(2).iter().map(|&x| x as f32 * 0.1).collect()),
+            none().with_exclude(pairs(3)),
+            none().with_include(pairs(9)),
+            none().with_half_spaces([3, 20, 70].map(half_space).to_vec()),
+            none().with_owner(Some(Aabb::new([0.2; 3], [0.9; 3]))),
         ];
         let half = boxes.len() / 2;
         let unfiltered = brute_force::find_pairs(&boxes[..half]);

@@ -324,7 +324,7 @@ pub fn run(args: &Args) -> Result<()> {
         ensure!(args.adapter.is_none(), "--adapter chooses a GPU, which --engine {name} does not use");
     }
     let engine = Ready::choose(args.engine.map(Engine::of_pairs), args.adapter.as_deref())?;
-    let options = Options { order: PairOrder::Canonical, ..Options::default() };
+    let options = Options::default().with_order(PairOrder::Canonical);
     let finder = match &engine {
         Ready::Gpu(gpu) => Finder::Gpu(Box::new(BroadPhase::new(gpu, options)?)),
         Ready::Other(laboratory::engine::Engine::Brute) => Finder::Brute(Differences::default()),

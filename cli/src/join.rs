@@ -86,10 +86,10 @@ pub fn run(args: &Args) -> Result<()> {
     let first_set = u32::try_from(boxes.len()).context("there are too many boxes")?;
     boxes.append(&mut read(&args.second)?);
     let second = (0..boxes.len()).map(|i| i >= first_set as usize).collect();
-    let filters = Filters { second, ..Filters::default() };
+    let filters = Filters::default().with_second(second);
     let engine = Ready::choose(args.engine.map(Engine::of_pairs), args.adapter.as_deref())?;
     let (order, memory_budget) = (args.order.pair_order(), args.memory_budget);
-    let options = Options { order, memory_budget, ..Options::default() };
+    let options = Options::default().with_order(order).with_memory_budget(memory_budget);
     let search = Search { boxes: &boxes, filters: &filters, options, verify: args.verify, first_set: Some(first_set) };
     let (answer, verified) = find_and_write(&engine, &search, &outputs)?;
     let run = Run {

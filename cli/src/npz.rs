@@ -126,22 +126,20 @@ impl<R: ReaderAt> Arrays<R> {
             let pairs: Vec<[u32; 2]> = self.table(name)?.unwrap_or_default();
             Ok(pairs.into_iter().map(|[a, b]| Pair { a, b }).collect())
         };
-        let filters = Filters {
-            group: self.list("group", count)?,
-            mask: self.list("mask", count)?,
-            body: self.list("body", count)?,
-            parent: self.list("parent", count)?,
-            fixed: self.list("fixed", count)?,
-            sleeping: self.list("sleeping", count)?,
-            second: self.list("second", count)?,
-            world: self.list("world", count)?,
-            margin: self.list("margin", count)?,
-            exclude: pairs("exclude")?,
-            include: pairs("include")?,
-            half_spaces: self.half_spaces()?,
-            owner: self.owner()?,
-            ..Filters::default()
-        };
+        let filters = Filters::default()
+            .with_group(self.list("group", count)?)
+            .with_mask(self.list("mask", count)?)
+            .with_body(self.list("body", count)?)
+            .with_parent(self.list("parent", count)?)
+            .with_fixed(self.list("fixed", count)?)
+            .with_sleeping(self.list("sleeping", count)?)
+            .with_second(self.list("second", count)?)
+            .with_world(self.list("world", count)?)
+            .with_margin(self.list("margin", count)?)
+            .with_exclude(pairs("exclude")?)
+            .with_include(pairs("include")?)
+            .with_half_spaces(self.half_spaces()?)
+            .with_owner(self.owner()?);
         filters.check(count).map_err(in_arrays)?;
         Ok((boxes, filters))
     }

@@ -114,15 +114,13 @@ pub struct Args {
 impl Args {
     fn options(&self) -> Options {
         let chose_sweep = !matches!((self.axis, self.cell_size), (Axis::Auto, CellSize::Auto));
-        Options {
-            all_pairs_up_to: self.all_pairs_up_to.or(chose_sweep.then_some(0)),
-            axis: self.axis.sweep_axis(),
-            cell_size: self.cell_size,
-            order: self.order.pair_order(),
-            memory_budget: self.memory_budget,
-            candidate_limit: self.candidate_limit.unwrap_or(Options::default().candidate_limit),
-            ..Options::default()
-        }
+        Options::default()
+            .with_all_pairs_up_to(self.all_pairs_up_to.or(chose_sweep.then_some(0)))
+            .with_axis(self.axis.sweep_axis())
+            .with_cell_size(self.cell_size)
+            .with_order(self.order.pair_order())
+            .with_memory_budget(self.memory_budget)
+            .with_candidate_limit(self.candidate_limit.unwrap_or(Options::default().candidate_limit))
     }
 
     /// Refuses what would be ignored.
@@ -202,7 +200,7 @@ fn split(answer: &mut Answer, filters: &Filters) -> Result<Option<ByWorld>> {
     if report.box_count == 0 {
         return Ok(Some(ByWorld::default()));
     }
-    let overlaps = Overlaps { pairs: std::mem::take(&mut answer.pairs), report };
+    let overlaps = Overlaps::new(std::mem::take(&mut answer.pairs), report);
     let mut by_world = overlaps.by_world(filters)?;
     answer.pairs = std::mem::take(&mut by_world.pairs);
     Ok(Some(by_world))

@@ -135,7 +135,7 @@ fn found_by(broad_phase: &mut impl broadsweep::Engine, boxes: &[Aabb], engine: E
     let _progress = finding(boxes);
     let (found, seconds) = timed(|| broad_phase.find_pairs(boxes).map(drop));
     found?;
-    let Overlaps { pairs, report } = broad_phase.take_overlaps();
+    let Overlaps { pairs, report, .. } = broad_phase.take_overlaps();
     Ok(Answer { report: Some(report), seconds, ..Answer::of(engine, pairs) })
 }
 
@@ -179,7 +179,7 @@ fn join_on_cpu(boxes: &[Aabb], first_set: u32, filters: &Filters, options: Optio
     let _progress = finding(boxes);
     let (found, seconds) = timed(|| broad_phase.find_pairs_between(first, second).map(drop));
     found?;
-    let Overlaps { mut pairs, report } = broad_phase.take_overlaps();
+    let Overlaps { mut pairs, report, .. } = broad_phase.take_overlaps();
     pairs.iter_mut().for_each(|pair| pair.b += first_set);
     Ok(Answer { report: Some(report), seconds, ..Answer::of(Engine::Cpu, pairs) })
 }

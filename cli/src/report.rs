@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use broadsweep::{DispatchCount, Filters, Report, SweepAxis};
+use broadsweep::{DispatchCount, Filters, Report};
 use laboratory::baselines::Work;
 use serde_json::{Value, json};
 
@@ -144,7 +144,7 @@ impl Lines {
             self.add("method", "a tree of one set, asked with the boxes of the other");
         } else {
             let [x, y, z] = report.direction;
-            self.add("axis", &format!("{}, direction ({x:.3}, {y:.3}, {z:.3})", axis_name(report.axis)));
+            self.add("axis", &format!("{}, direction ({x:.3}, {y:.3}, {z:.3})", report.axis.name()));
             let entries = text::count(u64::from(report.entry_count));
             self.add(
                 "cell size",
@@ -171,7 +171,7 @@ fn report_json(report: &Report, dispatches: DispatchCount) -> Value {
         "giants": report.giant_count,
         "entries": report.entry_count,
         "candidates": report.candidate_count,
-        "axis": swept.then(|| axis_name(report.axis)),
+        "axis": swept.then(|| report.axis.name()),
         "direction": swept.then(|| report.direction.map(text::shortest)),
         "cell_size": text::shortest(report.cell_size),
         "all_pairs_up_to": report.all_pairs_up_to,
@@ -180,14 +180,4 @@ fn report_json(report: &Report, dispatches: DispatchCount) -> Value {
         "dispatches": { "direct": dispatches.direct, "indirect": dispatches.indirect },
         "gpu_bytes": report.gpu_bytes,
     })
-}
-
-fn axis_name(axis: SweepAxis) -> &'static str {
-    match axis {
-        SweepAxis::Auto => "auto",
-        SweepAxis::Principal => "principal",
-        SweepAxis::X => "x",
-        SweepAxis::Y => "y",
-        SweepAxis::Z => "z",
-    }
 }

@@ -72,7 +72,7 @@ fn find_expected(engine: Engine, boxes: &[Aabb], filters: &Filters, options: Opt
     if engine == Engine::Brute {
         return by_brute_force(boxes, &filters::of_first(filters, boxes.len()));
     }
-    let mut broad_phase = on_cpu(filters, Options { order: PairOrder::Canonical, ..options })?;
+    let mut broad_phase = on_cpu(filters, options.with_order(PairOrder::Canonical))?;
     broad_phase.find_pairs(boxes)?;
     Ok(broad_phase.take_overlaps().pairs)
 }

@@ -65,15 +65,13 @@ impl Engine {
         threads: Option<usize>,
     ) -> PyResult<Self> {
         let defaults = Options::default();
-        let options = Options {
-            axis: axis_named(axis)?,
-            cell_size: cell_size_of(cell_size)?,
-            order: order_named(order)?,
-            all_pairs_up_to,
-            memory_budget,
-            candidate_limit: candidate_limit.unwrap_or(defaults.candidate_limit),
-            ..defaults
-        };
+        let options = defaults
+            .with_axis(axis_named(axis)?)
+            .with_cell_size(cell_size_of(cell_size)?)
+            .with_order(order_named(order)?)
+            .with_all_pairs_up_to(all_pairs_up_to)
+            .with_memory_budget(memory_budget)
+            .with_candidate_limit(candidate_limit.unwrap_or(defaults.candidate_limit));
         let pool = running::pool(threads)?;
         let device = Device::named(py, device)?;
         let Place { reason, adapter } = device.place();

@@ -47,40 +47,37 @@ fn owner(dict: &Bound<'_, PyDict>) -> PyResult<Option<Aabb>> {
 
 /// Makes filters of lists with these names.
 pub fn filters(dict: &Bound<'_, PyDict>) -> PyResult<Filters> {
-    Ok(Filters {
-        group: words(dict, "group")?,
-        mask: words(dict, "mask")?,
-        body: words(dict, "body")?,
-        parent: words(dict, "parent")?,
-        fixed: flags(dict, "fixed")?,
-        sleeping: flags(dict, "sleeping")?,
-        second: flags(dict, "second")?,
-        world: words(dict, "world")?,
-        margin: list(get::<PyReadonlyArray1<'_, f32>>(dict, "margin")?.as_ref())?,
-        rule: match get::<String>(dict, "rule")?.as_deref() {
+    Ok(Filters::default()
+        .with_group(words(dict, "group")?)
+        .with_mask(words(dict, "mask")?)
+        .with_body(words(dict, "body")?)
+        .with_parent(words(dict, "parent")?)
+        .with_fixed(flags(dict, "fixed")?)
+        .with_sleeping(flags(dict, "sleeping")?)
+        .with_second(flags(dict, "second")?)
+        .with_world(words(dict, "world")?)
+        .with_margin(list(get::<PyReadonlyArray1<'_, f32>>(dict, "margin")?.as_ref())?)
+        .with_rule(match get::<String>(dict, "rule")?.as_deref() {
             None | Some("any") => GroupRule::Any,
             Some("both") => GroupRule::Both,
             Some(other) => {
                 return Err(PyValueError::new_err(format!("rule is {other:?}; it must be \"any\" or \"both\"")));
             }
-        },
-        exclude: pairs(dict, "exclude")?,
-        exclude_at_most: 0,
-        include: pairs(dict, "include")?,
-        half_spaces: half_spaces(dict)?,
-        owner: owner(dict)?,
-    })
+        })
+        .with_exclude(pairs(dict, "exclude")?)
+        .with_include(pairs(dict, "include")?)
+        .with_half_spaces(half_spaces(dict)?)
+        .with_owner(owner(dict)?))
 }
 
 /// Makes what the queries of a batch say beside their shapes.
 pub fn askers(dict: &Bound<'_, PyDict>) -> PyResult<QueryFilters> {
-    Ok(QueryFilters {
-        group: words(dict, "group")?,
-        mask: words(dict, "mask")?,
-        body: words(dict, "body")?,
-        world: words(dict, "world")?,
-        ignore: words(dict, "ignore")?,
-    })
+    Ok(QueryFilters::default()
+        .with_group(words(dict, "group")?)
+        .with_mask(words(dict, "mask")?)
+        .with_body(words(dict, "body")?)
+        .with_world(words(dict, "world")?)
+        .with_ignore(words(dict, "ignore")?))
 }
 
 /// New values of one list by box.

@@ -128,7 +128,6 @@ report! {
 
 impl From<&broadsweep::Report> for Report {
     fn from(report: &broadsweep::Report) -> Self {
-        use broadsweep::SweepAxis;
         Self {
             box_count: report.box_count,
             invalid_count: report.invalid_count,
@@ -137,14 +136,7 @@ impl From<&broadsweep::Report> for Report {
             entry_count: report.entry_count,
             candidate_count: report.candidate_count,
             pair_count: report.pair_count,
-            axis: match report.axis {
-                SweepAxis::Auto => "auto",
-                SweepAxis::Principal => "principal",
-                SweepAxis::X => "x",
-                SweepAxis::Y => "y",
-                SweepAxis::Z => "z",
-            }
-            .to_owned(),
+            axis: report.axis.name().to_owned(),
             direction: report.direction,
             cell_size: report.cell_size,
             passes: report.passes,

@@ -162,7 +162,7 @@ impl Tree {
         let shapes = shapes.ok_or_else(|| PyValueError::new_err("`starts` must ascend within the half-spaces"))?;
         let call = move |tree: &mut AnyTree, _: &[u32]| {
             let queries: Vec<_> = shapes.iter().map(|half_spaces| Convex { half_spaces }).collect();
-            tree.overlaps(Batch { queries: &queries, filters: &filters })
+            tree.overlaps(Batch::new(&queries).with_filters(&filters))
         };
         let lists = self.host.with_queries(py, &[], call)?;
         Ok((one_column(py, lists.offsets), one_column(py, lists.answers), lists.report.into()))
@@ -176,8 +176,9 @@ impl Tree {
         said: &Bound<'py, PyDict>,
     ) -> PyResult<ListsOf<'py, PyArray2<u32>>> {
         let filters = askers(said)?;
-        let call =
-            move |tree: &mut AnyTree, queries: &[NearestQuery]| tree.nearest(Batch { queries, filters: &filters }, k);
+        let call = move |tree: &mut AnyTree, queries: &[NearestQuery]| {
+            tree.nearest(Batch::new(queries).with_filters(&filters), k)
+        };
         let lists = self.host.with_queries(py, queries(&points)?, call)?;
         Ok((one_column(py, lists.offsets), two_columns(py, lists.answers)?, lists.report.into()))
     }
@@ -191,7 +192,7 @@ impl Tree {
         said: &Bound<'_, PyDict>,
     ) -> PyResult<Answers<Hit>> {
         let filters = askers(said)?;
-        self.ask(py, casts, move |tree, queries: &[C]| tree.nearest_hits(Batch { queries, filters: &filters }))
+        self.ask(py, casts, move |tree, queries: &[C]| tree.nearest_hits(Batch::new(queries).with_filters(&filters)))
     }
 
     fn any_of<C: Cast + Pod>(
@@ -201,7 +202,7 @@ impl Tree {
         said: &Bound<'_, PyDict>,
     ) -> PyResult<Answers<bool>> {
         let filters = askers(said)?;
-        self.ask(py, casts, move |tree, queries: &[C]| tree.any_hits(Batch { queries, filters: &filters }))
+        self.ask(py, casts, move |tree, queries: &[C]| tree.any_hits(Batch::new(queries).with_filters(&filters)))
     }
 
     fn hits_of<C: Cast + Pod>(
@@ -213,7 +214,7 @@ impl Tree {
     ) -> PyResult<Lists<Hit>> {
         let filters: QueryFilters = askers(said)?;
         self.ask(py, casts, move |tree, queries: &[C]| {
-            let batch = Batch { queries, filters: &filters };
+            let batch = Batch::new(queries).with_filters(&filters);
             match k {
                 Some(k) => tree.first_hits(batch, k),
                 None => tree.all_hits(batch),
@@ -228,7 +229,7 @@ impl Tree {
         said: &Bound<'_, PyDict>,
     ) -> PyResult<Lists<u32>> {
         let filters = askers(said)?;
-        self.ask(py, shapes, move |tree, queries: &[S]| tree.overlaps(Batch { queries, filters: &filters }))
+        self.ask(py, shapes, move |tree, queries: &[S]| tree.overlaps(Batch::new(queries).with_filters(&filters)))
     }
 
     fn ask<Q: Pod + Send + Sync, T: Send + 'static>(

@@ -44,6 +44,7 @@ use crate::{Pair, Report};
 /// # Ok::<(), broadsweep::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Events {
     /// All pairs of this step.
@@ -65,6 +66,7 @@ pub struct Events {
 
 /// Counts of one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct StepReport {
     /// Boxes of the step.
@@ -87,6 +89,7 @@ pub struct StepReport {
 
 /// What was done to find the pairs of a step. On a GPU all boxes are searched in every step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct StepWork {
     /// Whether all boxes were searched.

@@ -3,7 +3,7 @@
 use crate::{Aabb, Error};
 
 /// The boxes of a step, and which box of the last step each of them is. A slice of boxes is a step too: `boxes.into()`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Step<'a> {
     /// The boxes.
@@ -19,7 +19,7 @@ pub struct Step<'a> {
 }
 
 /// Says which box of the last step each box of a step is.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Identity<'a> {
     /// The one with the same index. Boxes beyond the last step's are new; those beyond this step's are gone.
@@ -43,16 +43,19 @@ impl<'a> Step<'a> {
     }
 
     /// Says which boxes are new in the place of others: [`Identity::Generations`].
+    #[must_use]
     pub fn with_generations(self, generations: &'a [u32]) -> Self {
         Self { identity: Identity::Generations(generations), ..self }
     }
 
     /// Says which box of the last step each box is: [`Identity::Was`].
+    #[must_use]
     pub fn rebased(self, was: &'a [u32]) -> Self {
         Self { identity: Identity::Was(was), ..self }
     }
 
     /// Asks for the pairs that are created and lost alone, which takes less time and memory.
+    #[must_use]
     pub fn changes_only(self) -> Self {
         Self { lists_persisting: false, ..self }
     }
@@ -60,6 +63,7 @@ impl<'a> Step<'a> {
     /// Asks for the exact numbers of all events in the report of the first piece, where events are
     /// [streamed](crate::BroadPhase::stream_events): what a program makes room by. The step is streamed once more for that. Lists of
     /// events that are found are whole, and counted, in any case.
+    #[must_use]
     pub fn counts_first(self) -> Self {
         Self { counts_first: true, ..self }
     }
@@ -71,6 +75,7 @@ impl<'a> Step<'a> {
     ///
     /// The last step is here the one of the last call. Where that was refused, had another number of boxes, or left nothing to go on
     /// from, all boxes are looked at, as without this list.
+    #[must_use]
     pub fn moved(self, moved: &'a [u32]) -> Self {
         Self { moved: Some(moved), ..self }
     }

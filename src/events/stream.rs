@@ -20,7 +20,7 @@ const ALONE: usize = 1 << 14;
 
 /// A piece of the events of a step: what [`stream_events`](crate::BroadPhase::stream_events) hands over. The lists are in the order in
 /// which the engine streams pairs.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EventPiece<'a> {
     /// Pairs of this step.

@@ -9,6 +9,7 @@ use crate::{Error, Overlaps, Pair};
 /// A pair belongs to [the world of its boxes](Filters::world_of): where one of them is global, to the world of the other;
 /// where both are, to [`Filters::GLOBAL`]. An included pair across two worlds belongs to the world of its box `a`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct ByWorld {
     /// Lists the worlds that occur in [`Filters::world`], `[world_count]`, also those without a pair, ascending:
@@ -61,7 +62,7 @@ impl Overlaps {
     ///
     /// // Two worlds in the same place, of two boxes each, and the floor of both.
     /// let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 5];
-    /// let filters = Filters { world: vec![7, 3, 7, 3, Filters::GLOBAL], ..Filters::default() };
+    /// let filters = Filters::default().with_world(vec![7, 3, 7, 3, Filters::GLOBAL]);
     /// let mut broad_phase = cpu::BroadPhase::new(Options::default())?;
     /// broad_phase.set_filters(filters)?;
     /// broad_phase.find_pairs(&boxes)?;

@@ -13,6 +13,7 @@ pub(crate) const WHOLE_SPACE: Aabb = Aabb::new([f32::NEG_INFINITY; 3], [f32::INF
 /// taken as they are, and nothing is rounded. Two half-spaces never pair. The normal need not be of unit length, since
 /// rounding it would move the half-space.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HalfSpace {
     /// Names the box that stands for the half-space. It is filtered as any other box; its bounds and its margin are not
     /// looked at.

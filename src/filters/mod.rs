@@ -55,6 +55,8 @@ use crate::{Aabb, Error};
 
 /// Says how the groups and masks of two boxes decide whether they may pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum GroupRule {
     /// Keeps the pair where `group_a & mask_b` or `group_b & mask_a` is not zero: MuJoCo's contype and conaffinity, ODE's
     /// category and collide bits.
@@ -62,6 +64,16 @@ pub enum GroupRule {
     Any,
     /// Keeps the pair where both are not zero: rapier's memberships and filter, Bullet's group and mask.
     Both,
+}
+
+impl GroupRule {
+    /// Returns the name of the rule in lower case: `any` or `both`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::Both => "both",
+        }
+    }
 }
 
 impl Filters {

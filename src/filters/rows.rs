@@ -2,12 +2,13 @@
 //! `src/filters/predicate.rs` and in `shaders/filters/filters.wgsl`. All else follows from the row; only
 //! `second` is looked at before a test too, as a bit of footprints.
 //!
-//! A row is `name: type, Variant;` below its documentation.
+//! A row is `name: type, Variant, with_name;` below its documentation.
 //! - `name` is the field of [`Filters`], a list with a value of this type for each box, and its name in errors. In WGSL
 //!   the list begins at `filter_layout.name`, which is `ABSENT` where the list is empty.
 //! - `type` says how the list is laid out there: `u32` and `f32` take a word per box (read by `of_box`), `bool` a bit
 //!   (read by `bit_of`).
 //! - `Variant` is the variant of [`Attribute`] that changes the list.
+//! - `with_name` is the setter of the field.
 //!
 //! Lists that are `untested` are not read by tests and not laid out for them.
 
@@ -27,55 +28,56 @@ filter_table! {
     ///
     /// let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 3];
     /// let mut broad_phase = cpu::BroadPhase::new(Options::default())?;
-    /// broad_phase.set_filters(Filters { body: vec![7, 7, 8], exclude: vec![Pair::new(2, 1)], ..Filters::default() })?;
+    /// let filters = Filters::default().with_body(vec![7, 7, 8]).with_exclude(vec![Pair::new(2, 1)]);
+    /// broad_phase.set_filters(filters)?;
     /// assert_eq!(broad_phase.find_pairs(&boxes)?.pairs, [Pair { a: 0, b: 2 }]);
     /// # Ok::<(), broadsweep::Error>(())
     /// ```
     pub struct Filters {
         tested {
             /// Holds the groups that each box is in, a bit each. Where only `mask` is given, every box is in all groups.
-            group: u32, Group;
+            group: u32, Group, with_group;
             /// Holds the groups that each box meets, a bit each. Where only `group` is given, every box meets all groups.
-            mask: u32, Mask;
+            mask: u32, Mask, with_mask;
             /// Holds the body that each box belongs to, any number. Boxes of one body never pair. Where only `parent` is
             /// given, every box is a body of its own, with the box's index as its number.
-            body: u32, Body;
+            body: u32, Body, with_body;
             /// Holds the parent of the body that each box belongs to, or [`NO_PARENT`](Self::NO_PARENT). A box never pairs
             /// with boxes of its body's parent. The list is read box by box: boxes of one body may have different parents.
-            parent: u32, Parent;
+            parent: u32, Parent, with_parent;
             /// Holds whether each box is fixed in place. Two fixed boxes never pair.
-            fixed: bool, Fixed;
+            fixed: bool, Fixed, with_fixed;
             /// Holds whether each box sleeps. Two sleeping boxes never pair.
-            sleeping: bool, Sleeping;
+            sleeping: bool, Sleeping, with_sleeping;
             /// Holds whether each box is in the second of two sets. Boxes of one set never pair: what is found is the join of
             /// the two. Where the boxes are swept, those of one set are told apart before they are looked up, by a bit of
             /// their footprints. Queries do not look at this list.
-            second: bool, Second;
+            second: bool, Second, with_second;
             /// Holds the world that each box is in, or [`GLOBAL`](Self::GLOBAL). Boxes of different worlds never pair; a
             /// global box meets the boxes of all worlds, and other global ones.
-            world: u32, World;
+            world: u32, World, with_world;
         }
         untested {
             /// Holds the length that each box is grown by on every side, in the units of the input, finite and not
             /// negative. Bounds are rounded outward: the largest `f32` that is at most `min - margin`, the smallest that is
             /// at least `max + margin`. Margins come before anything else: a box is invalid where the grown box is.
-            margin: f32, Margin;
+            margin: f32, Margin, with_margin;
         }
         beside {
             /// Says how `group` and `mask` of two boxes decide.
-            rule: GroupRule;
+            rule: GroupRule, with_rule;
             /// Lists pairs that are never reported, in any order, also within a pair; a pair that comes twice counts once.
-            exclude: Vec<Pair>;
+            exclude: Vec<Pair>, with_exclude;
             /// Holds the most pairs that [`Recorder::record_exclude`](crate::Recorder::record_exclude) puts in place of `exclude`,
             /// out of a buffer of the device, at most 2²⁴; 0 for none. Memory is laid out for them: some 21 bytes each, and 4 for each
             /// box, beside 8 for each world once these come from there. The CPU engine and trees make no use of it.
-            exclude_at_most: u32;
+            exclude_at_most: u32, with_exclude_at_most;
             /// Lists pairs that are always reported, once each, whatever the boxes are and the other filters say: also
             /// where the boxes do not overlap or are invalid, and where the pair is in `exclude`.
-            include: Vec<Pair>;
+            include: Vec<Pair>, with_include;
             /// Lists the boxes that stand for half-spaces, whose bounds are not looked at; at most one half-space for a
             /// box.
-            half_spaces: Vec<HalfSpace>;
+            half_spaces: Vec<HalfSpace>, with_half_spaces;
             /// Holds the region that owns the pairs to report: of the pairs that are found, those are reported whose boxes
             /// have an intersection with its lower corner in this box. `None` reports all.
             ///
@@ -106,13 +108,13 @@ filter_table! {
             ///     let ids: Vec<u64> = (0..4).filter(|&id| boxes[id as usize].overlaps(&tile)).collect();
             ///     let inside: Vec<Aabb> = ids.iter().map(|&id| boxes[id as usize]).collect();
             ///     let mut broad_phase = cpu::BroadPhase::new(Options::default())?;
-            ///     broad_phase.set_filters(Filters { owner: Some(tile), ..Filters::default() })?;
+            ///     broad_phase.set_filters(Filters::default().with_owner(Some(tile)))?;
             ///     IdPair::append(&broad_phase.find_pairs(&inside)?.pairs, &ids, &mut all)?;
             /// }
             /// assert_eq!(all, [IdPair::new(0, 1), IdPair::new(1, 2), IdPair::new(2, 3)]);
             /// # Ok::<(), broadsweep::Error>(())
             /// ```
-            owner: Option<Aabb>;
+            owner: Option<Aabb>, with_owner;
         }
     }
 

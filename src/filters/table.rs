@@ -11,9 +11,11 @@ macro_rules! filter_table {
     (
         $(#[$filters_meta:meta])*
         pub struct Filters {
-            tested { $($(#[$doc:meta])* $list:ident: $element:ty, $variant:ident;)* }
-            untested { $($(#[$untested_doc:meta])* $untested:ident: $untested_type:ty, $untested_variant:ident;)* }
-            beside { $($(#[$beside_doc:meta])* $beside:ident: $beside_type:ty;)* }
+            tested { $($(#[$doc:meta])* $list:ident: $element:ty, $variant:ident, $setter:ident;)* }
+            untested {
+                $($(#[$untested_doc:meta])* $untested:ident: $untested_type:ty, $untested_variant:ident, $untested_setter:ident;)*
+            }
+            beside { $($(#[$beside_doc:meta])* $beside:ident: $beside_type:ty, $beside_setter:ident;)* }
         }
 
         $(#[$layout_meta:meta])*
@@ -21,10 +23,20 @@ macro_rules! filter_table {
     ) => {
         $(#[$filters_meta])*
         #[derive(Clone, Debug, Default, PartialEq)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+        #[non_exhaustive]
         pub struct Filters {
             $($(#[$doc])* pub $list: Vec<$element>,)*
             $($(#[$untested_doc])* pub $untested: Vec<$untested_type>,)*
             $($(#[$beside_doc])* pub $beside: $beside_type,)*
+        }
+
+        $crate::setters::setters! {
+            Filters {
+                $($setter: $list: Vec<$element>,)*
+                $($untested_setter: $untested: Vec<$untested_type>,)*
+                $($beside_setter: $beside: $beside_type,)*
+            }
         }
 
         /// Holds new values of one list by box, for some boxes in a row.

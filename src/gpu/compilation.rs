@@ -12,6 +12,7 @@ pub use on_threads::Compilation;
 
 /// How far a [`Compilation`] is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CompilationProgress {
     /// The kernels that are compiled, or rejected.
     pub compiled: usize,

@@ -300,6 +300,7 @@ impl Gpu {
     /// as they are. A program that keeps its [data](wgpu::PipelineCache::get_data) in a file starts faster where the driver
     /// has no such file of its own. The program makes the cache, since data from a file is trusted there, which is `unsafe`;
     /// and the device, with [`wgpu::Features::PIPELINE_CACHE`] ([`Gpu::from_device`]).
+    #[must_use]
     pub fn with_pipeline_cache(self, cache: wgpu::PipelineCache) -> Self {
         Self { pipeline_cache: Some(cache), ..self }
     }
@@ -307,6 +308,7 @@ impl Gpu {
     /// Returns the same device, whose compute passes have this label in every engine and tree that is made with it, in place of
     /// `broadsweep`: so that captures of a program with several of them tell which is which. Within a pass, each kernel has
     /// a debug group with its own label.
+    #[must_use]
     pub fn with_label(self, label: &str) -> Self {
         Self { label: label.into(), ..self }
     }
@@ -333,6 +335,7 @@ impl Gpu {
 
     /// Returns the same device, on which a query takes about this many turns of loops in one dispatch: for tests of what is resumed.
     #[doc(hidden)]
+    #[must_use]
     pub fn with_turns(self, turns: u32) -> Self {
         Self { turns: Some(turns), ..self }
     }

@@ -9,6 +9,7 @@ use super::readback::Readback;
 use crate::Error;
 
 /// Error scopes that collect the errors of a sequence of calls.
+#[allow(missing_debug_implementations)] // wgpu's guards have none
 pub struct Scopes {
     gpu: Gpu,
     // Closed in this order, the reverse of that in which they were opened.

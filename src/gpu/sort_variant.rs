@@ -3,6 +3,7 @@
 /// The way in which the keys of a pass find their places. All variants are stable, so the result is the same, bit for
 /// bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum SortVariant {
     /// Four bits a pass, 256 invocations with counts of their own: `sort_scatter`. Runs on any device.
     Portable,

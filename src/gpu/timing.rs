@@ -17,6 +17,7 @@ const MOST: u32 = 512;
 
 /// The time that the dispatches of one kernel took on the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct KernelTime {
     /// The kernel's name, as in `shaders/` and in a profiler.
     pub kernel: &'static str,
@@ -24,6 +25,13 @@ pub struct KernelTime {
     pub dispatches: u32,
     /// The time of all these dispatches: for each, from the end of the dispatch before it to its own end.
     pub time: Duration,
+}
+
+impl KernelTime {
+    /// Creates the time of one kernel.
+    pub const fn new(kernel: &'static str, dispatches: u32, time: Duration) -> Self {
+        Self { kernel, dispatches, time }
+    }
 }
 
 /// A timer: it takes a timestamp after each dispatch of a pass. Dispatches of one pass wait for each other wherever one

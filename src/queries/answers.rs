@@ -1,5 +1,6 @@
 //! What a batch of queries answers.
 
+use std::iter::FusedIterator;
 use std::ops::Index;
 use std::slice::Windows;
 
@@ -10,6 +11,7 @@ use crate::{Error, Report};
 /// A box that something hits, and when. 8 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Hit {
     /// The box; [`NO_BOX`](crate::QueryFilters::NO_BOX) where nothing is hit.
     pub index: u32,
@@ -30,6 +32,7 @@ impl Hit {
 /// A box near a point, and how far it is. 8 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Near {
     /// The box.
     pub index: u32,
@@ -39,6 +42,8 @@ pub struct Near {
 
 /// One answer to each query, in the order of the queries.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Answers<T> {
     /// `[query_count]` the answers.
     pub answers: Vec<T>,
@@ -48,6 +53,8 @@ pub struct Answers<T> {
 
 /// A list of answers to each query, in the order of the queries: rows that lie one after the other.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Lists<T> {
     /// `[query_count + 1]` where the list of each query begins in `answers`, and where the last one ends.
     pub offsets: Vec<u64>,
@@ -57,7 +64,34 @@ pub struct Lists<T> {
     pub report: QueryReport,
 }
 
+impl<T> Answers<T> {
+    /// Creates the answers to a batch from their parts.
+    pub const fn new(answers: Vec<T>, report: QueryReport) -> Self {
+        Self { answers, report }
+    }
+
+    /// Returns the number of queries.
+    pub const fn len(&self) -> usize {
+        self.answers.len()
+    }
+
+    /// Returns whether there were no queries.
+    pub const fn is_empty(&self) -> bool {
+        self.answers.is_empty()
+    }
+
+    /// Returns the answer to each query, in the order of the queries.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.answers.iter()
+    }
+}
+
 impl<T> Lists<T> {
+    /// Creates the lists of a batch from their parts: where each list begins in `answers`, and where the last one ends.
+    pub const fn new(offsets: Vec<u64>, answers: Vec<T>, report: QueryReport) -> Self {
+        Self { offsets, answers, report }
+    }
+
     /// Returns the number of queries.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
@@ -114,7 +148,15 @@ impl<'a, T> Iterator for ListsIter<'a, T> {
     }
 }
 
+impl<T> DoubleEndedIterator for ListsIter<'_, T> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.offsets.next_back().map(|ends| &self.answers[ends[0] as usize..ends[1] as usize])
+    }
+}
+
 impl<T> ExactSizeIterator for ListsIter<'_, T> {}
+
+impl<T> FusedIterator for ListsIter<'_, T> {}
 
 impl<T> IntoIterator for Answers<T> {
     type Item = T;
@@ -131,7 +173,7 @@ impl<'a, T> IntoIterator for &'a Answers<T> {
     type IntoIter = std::slice::Iter<'a, T>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.answers.iter()
+        self.iter()
     }
 }
 
@@ -149,6 +191,7 @@ impl<T> Index<usize> for Answers<T> {
 
 /// Counts of one batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct QueryReport {
     /// Queries in the batch.
@@ -163,6 +206,7 @@ pub struct QueryReport {
 
 /// Counts of a tree.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct TreeReport {
     /// Boxes in the tree.

@@ -2,6 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::setters::setters;
 use crate::{Error, Filters, GroupRule};
 
 /// Says of queries what their shapes do not. All of it is optional: an empty list is not used. A list has an element for
@@ -10,6 +11,8 @@ use crate::{Error, Filters, GroupRule};
 /// The [`Filters`] of the tree hold what the boxes say: a query meets a box that a box with the query's group, mask, body and
 /// world would meet. A query is neither fixed nor asleep, and is in no list of pairs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct QueryFilters {
     /// Holds the groups that each query is in, a bit each. Without a list every query is in all groups.
     pub group: Vec<u32>,
@@ -22,6 +25,16 @@ pub struct QueryFilters {
     pub world: Vec<u32>,
     /// Holds a box that each query does not meet, or [`NO_BOX`](Self::NO_BOX).
     pub ignore: Vec<u32>,
+}
+
+setters! {
+    QueryFilters {
+        with_group: group: Vec<u32>,
+        with_mask: mask: Vec<u32>,
+        with_body: body: Vec<u32>,
+        with_world: world: Vec<u32>,
+        with_ignore: ignore: Vec<u32>,
+    }
 }
 
 impl QueryFilters {
@@ -63,8 +76,18 @@ impl QueryFilters {
     }
 }
 
-/// A batch of queries of one kind. A slice of queries is a batch that says nothing beside them.
-#[derive(Clone, Copy, Debug)]
+/// A batch of queries of one kind. A slice of queries is a batch without filters.
+///
+/// ```
+/// use broadsweep::{Batch, QueryFilters, Ray};
+///
+/// let rays = [Ray::new([0.0; 3], [1.0, 0.0, 0.0])];
+/// let filters = QueryFilters::default().with_ignore(vec![7]);
+/// let batch = Batch::new(&rays).with_filters(&filters);
+/// assert_eq!(batch.filters.ignore, [7]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Batch<'a, Q> {
     /// The queries.
     pub queries: &'a [Q],
@@ -72,9 +95,22 @@ pub struct Batch<'a, Q> {
     pub filters: &'a QueryFilters,
 }
 
+impl<'a, Q> Batch<'a, Q> {
+    /// Creates a batch without filters.
+    pub const fn new(queries: &'a [Q]) -> Self {
+        Self { queries, filters: QueryFilters::NONE }
+    }
+
+    /// Returns the same batch with these filters.
+    #[must_use]
+    pub const fn with_filters(self, filters: &'a QueryFilters) -> Self {
+        Self { filters, ..self }
+    }
+}
+
 impl<'a, Q> From<&'a [Q]> for Batch<'a, Q> {
     fn from(queries: &'a [Q]) -> Self {
-        Self { queries, filters: QueryFilters::NONE }
+        Self::new(queries)
     }
 }
 
@@ -94,6 +130,7 @@ impl<'a, Q, const N: usize> From<&'a [Q; N]> for Batch<'a, Q> {
 /// it ([`GpuBatch::with_askers`](crate::GpuBatch::with_askers)). 20 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Asker {
     /// The groups that the query is in, a bit each; all bits where it says nothing.
     pub group: u32,

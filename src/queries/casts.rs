@@ -17,6 +17,7 @@ use crate::Aabb;
 /// that shares a point with it, and the `t` of a hit is the least of these points: 0 where the origin is in the box.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ray {
     /// Where the ray begins; finite.
     pub origin: [f32; 3],
@@ -44,6 +45,7 @@ impl Ray {
 /// at `t = 0`. Bounds may be infinite, and touch as those of pairs do.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BoxCast {
     /// The box where it begins; valid.
     pub aabb: Aabb,
@@ -61,6 +63,7 @@ pub struct BoxCast {
 /// rounding. How many are too many is measured in benches/results.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SphereCast {
     /// The middle of the sphere where it begins; finite.
     pub center: [f32; 3],
@@ -80,6 +83,7 @@ pub struct SphereCast {
 /// rounding; at most `√3 radius` where the segment is along an axis, as of an upright character.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CapsuleCast {
     /// One end of the segment where it begins; finite.
     pub from: [f32; 3],
@@ -117,6 +121,8 @@ impl CapsuleCast {
 }
 
 /// Something that moves along a line: a [`Ray`], a [`BoxCast`], a [`SphereCast`] or a [`CapsuleCast`].
+///
+/// The trait is sealed: other crates cannot implement it.
 pub trait Cast: Copy + Send + Sync + sealed::Cast + super::Start {}
 
 impl Cast for Ray {}

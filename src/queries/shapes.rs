@@ -17,6 +17,7 @@ use crate::{Aabb, HalfSpace};
 /// 16 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Sphere {
     /// The centre; finite.
     pub center: [f32; 3],
@@ -27,6 +28,7 @@ pub struct Sphere {
 /// A point whose nearest boxes are asked for. 16 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NearestQuery {
     /// The point; finite.
     pub point: [f32; 3],
@@ -58,6 +60,7 @@ impl NearestQuery {
 /// the axes are within a thousandth of lying in a plane, it is the six faces alone that decide.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct OrientedBox {
     /// The centre; finite.
     pub center: [f32; 3],
@@ -73,6 +76,7 @@ pub struct OrientedBox {
 /// rounding: corners and edges of boxes are taken for sharp where the capsule is round.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Capsule {
     /// One end of the segment; finite.
     pub from: [f32; 3],
@@ -104,6 +108,8 @@ impl Convex<'_> {
 
 /// Something that touches a box or not: a point `[f32; 3]`, an [`Aabb`], a [`Sphere`], an [`OrientedBox`], a [`Capsule`] or
 /// a [`Convex`].
+///
+/// The trait is sealed: other crates cannot implement it.
 pub trait Shape: Copy + Send + Sync + sealed::Shape + super::Start {}
 
 impl Shape for [f32; 3] {}

@@ -399,7 +399,7 @@ impl Recorder {
 }
 
 /// Results of the latest recordings that reached the host, returned by [`Recorder::statistics`]. Each part is `None` before the first of its kind has run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RecordingStatistics {
     /// The bytes of GPU memory that are held now: buffers of searches, of filters and of steps.

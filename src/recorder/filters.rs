@@ -109,7 +109,7 @@ impl Recorder {
     /// #     joints: &wgpu::Buffer, joint_count: &wgpu::Buffer,
     /// # ) -> Result<(), Error> {
     /// // Once.
-    /// recorder.set_filters(Filters { exclude_at_most: 10_000, ..Filters::default() })?;
+    /// recorder.set_filters(Filters::default().with_exclude_at_most(10_000))?;
     /// // Where a kernel has listed what is joined.
     /// let count = GpuCount::Stored { count: joint_count.slice(..), at_most: 10_000 };
     /// recorder.record_exclude(encoder, box_count, joints.slice(..), count)?;

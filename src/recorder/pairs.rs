@@ -10,6 +10,7 @@ use crate::{Error, GpuPairs};
 
 /// How many elements a buffer has, such as boxes. A `u32` is one that is known.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum GpuCount<'a> {
     /// As many.
     Known(u32),

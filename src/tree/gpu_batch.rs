@@ -11,6 +11,8 @@ use crate::{Aabb, BoxCast, Capsule, CapsuleCast, GpuPairs, NearestQuery, Oriente
 /// A query that lies in a buffer of the device as it does in host memory: [`Ray`], [`BoxCast`], [`SphereCast`], [`CapsuleCast`],
 /// `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] and [`NearestQuery`]; and [`GpuConvex`]. What is round and
 /// moves takes 40 bytes of scratch memory, for the box that bounds it.
+///
+/// The trait is sealed: other crates cannot implement it.
 pub trait GpuQuery: Pod + sealed::GpuQuery {}
 
 /// A shape in a buffer of the device: `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] or [`GpuConvex`].
@@ -19,6 +21,8 @@ pub trait GpuQuery: Pod + sealed::GpuQuery {}
 /// memory for each. Each box within their bounds takes steps for all of them. So in software, where rounds are short, a turned box
 /// whose bounds touch a thousand boxes needs [more](GpuBatch::with_rounds) than are recorded without a word; on a GPU one that touches
 /// some fifty thousand does.
+///
+/// The trait is sealed: other crates cannot implement it.
 pub trait GpuShape: GpuQuery + sealed::GpuShape {}
 
 mod sealed {
@@ -122,12 +126,14 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
     }
 
     /// Says what each query says beside its shape: as many [`Asker`](crate::Asker)s in a buffer of the same kind.
+    #[must_use]
     pub fn with_askers(self, askers: wgpu::BufferSlice<'a>) -> Self {
         Self { askers: Some(askers), ..self }
     }
 
     /// Says that most queries start near the one before, as those of a camera do. They are not sorted then. That makes them
     /// faster or slower, and no answer different.
+    #[must_use]
     pub fn in_order(self) -> Self {
         Self { is_in_order: true, ..self }
     }
@@ -139,6 +145,7 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
     /// that do next to nothing; lists take each round twice. A query that is not done in all of them has no answers, is marked,
     /// and is counted ([`QueryHeader::unfinished`](crate::QueryHeader::unfinished)): record it again with more rounds, or ask it
     /// from host memory.
+    #[must_use]
     pub fn with_rounds(self, rounds: u32) -> Self {
         Self { rounds: Some(rounds), ..self }
     }
@@ -147,6 +154,7 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
 impl<S: GpuShape> GpuBatch<'_, S> {
     /// Sets the vertices per pair in the draw arguments of [`record_overlaps`](crate::TreeRecorder::record_overlaps) and of all lists of
     /// [`record_overlap_events`](crate::TreeRecorder::record_overlap_events). Default: 24, the twelve edges of a box as lines.
+    #[must_use]
     pub fn with_vertices_per_pair(self, vertices_per_pair: u32) -> Self {
         Self { vertices_per_pair, ..self }
     }
@@ -155,6 +163,7 @@ impl<S: GpuShape> GpuBatch<'_, S> {
 impl GpuBatch<'_, GpuConvex> {
     /// Says that `count` half-spaces lie behind the last shape in the same slice: `[f32; 4]` each, a normal that points outward and
     /// an offset, for the points `x` with `normal · x <= offset`. Shapes may share them.
+    #[must_use]
     pub fn with_half_spaces(self, count: u32) -> Self {
         Self { half_space_count: count, ..self }
     }

@@ -46,16 +46,7 @@ pub fn wait_for(gpu: &Gpu, encoder: wgpu::CommandEncoder) {
 }
 
 /// The whole flow, also where boxes are few, in canonical order.
-pub const CANONICAL: Options = Options {
-    all_pairs_up_to: Some(0),
-    axis: SweepAxis::Auto,
-    cell_size: CellSize::Auto,
-    order: PairOrder::Canonical,
-    memory_budget: None,
-    candidate_limit: 1 << 40,
-    step_margin: None,
-    vertices_per_pair: 24,
-};
+pub const CANONICAL: Options = Options::new().with_all_pairs_up_to(Some(0)).with_order(PairOrder::Canonical);
 
 pub const AXES: [SweepAxis; 5] = [SweepAxis::Auto, SweepAxis::Principal, SweepAxis::X, SweepAxis::Y, SweepAxis::Z];
 
@@ -63,24 +54,24 @@ pub const CELL_SIZES: [CellSize; 5] =
     [CellSize::Auto, CellSize::Usscd, CellSize::Fixed(1e-3), CellSize::Fixed(1.0), CellSize::Fixed(1e20)];
 
 /// Every box against every other, where there are few.
-pub const ALL_PAIRS: Options = Options { all_pairs_up_to: Some(u32::MAX), ..CANONICAL };
+pub const ALL_PAIRS: Options = CANONICAL.with_all_pairs_up_to(Some(u32::MAX));
 
 /// The whole flow in the order of the sweep.
-pub const SWEEP: Options = Options { order: PairOrder::Sweep, ..CANONICAL };
+pub const SWEEP: Options = CANONICAL.with_order(PairOrder::Sweep);
 
 /// Checks GPU and CPU engine against brute force: every box against every other, and the whole flow for every axis and
 /// several cell sizes.
 pub fn assert_exact(boxes: &[Aabb]) {
     let expected = brute_force::find_pairs(boxes);
     for order in [PairOrder::Canonical, PairOrder::Sweep] {
-        assert_finds(boxes, &expected, Options { order, ..ALL_PAIRS });
+        assert_finds(boxes, &expected, ALL_PAIRS.with_order(order));
     }
-    assert_finds(boxes, &expected, Options { axis: SweepAxis::Principal, ..CANONICAL });
+    assert_finds(boxes, &expected, CANONICAL.with_axis(SweepAxis::Principal));
     // Each axis and each cell size, twice in other pairs.
     for turn in 0..2 {
         for (i, axis) in AXES.into_iter().enumerate() {
             let cell_size = CELL_SIZES[(i + turn) % CELL_SIZES.len()];
-            assert_finds(boxes, &expected, Options { axis, cell_size, ..CANONICAL });
+            assert_finds(boxes, &expected, CANONICAL.with_axis(axis).with_cell_size(cell_size));
         }
     }
 }
@@ -159,7 +150,7 @@ fn device_of(adapter: &wgpu::Adapter, limits: wgpu::Limits, features: wgpu::Feat
 
 /// Finds the smallest memory budget that is not refused.
 pub fn least_budget(boxes: &[Aabb], order: PairOrder) -> u64 {
-    let options = Options { order, memory_budget: Some(0), ..CANONICAL };
+    let options = CANONICAL.with_order(order).with_memory_budget(Some(0));
     match broad_phase(options).memory_plan(boxes.len()) {
         Err(Error::OverBudget { required, .. }) => required,
         other => panic!("no memory at all should not be enough: {other:?}"),

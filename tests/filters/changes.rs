@@ -90,7 +90,7 @@ fn filters_replace_each_other_and_leave_nothing_behind() {
         on_both(options, |engine| {
             let boxes = Kind::Spread.generate(500, 5);
             let plain = |engine: &mut dyn Engine| {
-                let Overlaps { pairs, report } = engine.find_pairs(&boxes).unwrap();
+                let Overlaps { pairs, report, .. } = engine.find_pairs(&boxes).unwrap();
                 // Memory may have grown.
                 (pairs, without_memory(&report))
             };
@@ -123,7 +123,7 @@ fn the_number_of_boxes_may_change_with_their_filters() {
             assert_finds(engine, &boxes, &filters, CANONICAL.order, &expected, &format!("{n} boxes"));
             // SortBuffers of pairs are of any number of boxes that has these indices.
             let boxes = [&boxes[..], &Kind::Uniform.generate(300, 9)].concat();
-            let lists = Filters { exclude: filters.exclude, include: filters.include, ..Filters::default() };
+            let lists = Filters::default().with_exclude(filters.exclude).with_include(filters.include);
             engine.set_filters(lists.clone()).unwrap();
             let expected = rule::find_pairs(&boxes, &lists);
             assert_finds(engine, &boxes, &lists, CANONICAL.order, &expected, &format!("{n} boxes and 300"));
@@ -139,7 +139,7 @@ fn filters_that_fit_any_number_of_boxes_are_there_for_all_of_them() {
         let half_spaces = [[0.3, 1.0, 0.1], [-1.0, 0.2, 0.0]];
         let half_spaces = (0..).step_by(7).zip(half_spaces);
         let half_spaces = half_spaces.map(|(index, normal)| HalfSpace { index, normal, offset: 0.1 }).collect();
-        let filters = Filters { half_spaces, ..Filters::default() };
+        let filters = Filters::default().with_half_spaces(half_spaces);
         engine.set_filters(filters.clone()).unwrap();
         for n in [40, 1500, 20, 3000] {
             let expected = rule::find_pairs(&boxes[..n], &filters);

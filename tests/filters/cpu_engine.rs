@@ -66,7 +66,7 @@ fn every_filter_alone_and_all_together_are_exact_in_every_scene() {
                     matters.insert(name);
                 }
                 engine.set_filters(filters).unwrap();
-                for options in [CANONICAL, SWEEP, ALL_PAIRS, Options { order: PairOrder::Sweep, ..ALL_PAIRS }] {
+                for options in [CANONICAL, SWEEP, ALL_PAIRS, ALL_PAIRS.with_order(PairOrder::Sweep)] {
                     assert_finds(&mut engine, &boxes, &expected, options, &format!("{kind}:{n}, {name}, {options:?}"));
                 }
             }
@@ -91,7 +91,7 @@ fn any_number_of_threads_finds_the_same_filtered_pairs_in_the_same_order() {
     let boxes = several_chunks();
     for (name, filters) in each_and_all(&boxes, &mut Random(6)) {
         let margins = filters.margin.iter().map(|margin| margin.min(1e-3)).collect();
-        let filters = Filters { margin: margins, ..filters };
+        let filters = filters.with_margin(margins);
         let expected = {
             let mut pairs = reference::find_filtered_pairs(&boxes, &filters, &CANONICAL).unwrap().pairs;
             pairs.sort_unstable();
@@ -140,7 +140,7 @@ fn changed_ranges_count_from_the_next_call_on() {
 #[test]
 fn a_change_beyond_a_list_is_refused_and_changes_nothing() {
     let boxes = Kind::Uniform.generate(10, 1);
-    let filters = Filters { group: vec![1; 10], margin: vec![0.5; 10], ..Filters::default() };
+    let filters = Filters::default().with_group(vec![1; 10]).with_margin(vec![0.5; 10]);
     let mut engine = cpu::BroadPhase::new(CANONICAL).unwrap();
     engine.set_filters(filters.clone()).unwrap();
     let refused = |list, index, error| match error {
@@ -165,19 +165,19 @@ fn filters_of_other_boxes_are_refused_by_the_call_and_the_first_that_is_wrong_is
     let length = |list, length| Error::FilterLength { list, length, box_count: 600 };
     let bad = |list, index, problem: &str| Error::BadFilter { list, index, problem: problem.to_owned() };
     let cases = [
-        (Filters { group: vec![1; 599], ..Filters::default() }, length("group", 599)),
-        (Filters { sleeping: vec![true; 601], world: vec![0; 1], ..Filters::default() }, length("sleeping", 601)),
-        (Filters { margin: vec![0.0; 1], ..Filters::default() }, length("margin", 1)),
+        (Filters::default().with_group(vec![1; 599]), length("group", 599)),
+        (Filters::default().with_sleeping(vec![true; 601]).with_world(vec![0; 1]), length("sleeping", 601)),
+        (Filters::default().with_margin(vec![0.0; 1]), length("margin", 1)),
         (
-            Filters { exclude: vec![two, Pair { a: 600, b: 3 }, Pair { a: 3, b: 700 }], ..Filters::default() },
+            Filters::default().with_exclude(vec![two, Pair { a: 600, b: 3 }, Pair { a: 3, b: 700 }]),
             bad("exclude", 1, "is (600, 3), and there are 600 boxes"),
         ),
         (
-            Filters { include: vec![two, two, Pair { a: 3, b: u32::MAX }], ..Filters::default() },
+            Filters::default().with_include(vec![two, two, Pair { a: 3, b: u32::MAX }]),
             bad("include", 2, "is (3, 4294967295), and there are 600 boxes"),
         ),
         (
-            Filters { half_spaces: vec![half_space(599), half_space(600)], ..Filters::default() },
+            Filters::default().with_half_spaces(vec![half_space(599), half_space(600)]),
             bad("half_spaces", 1, "is of box 600, and there are 600 boxes"),
         ),
     ];
@@ -196,13 +196,13 @@ fn filters_of_other_boxes_are_refused_by_the_call_and_the_first_that_is_wrong_is
 #[test]
 fn filters_without_a_meaning_are_refused_at_once_and_the_old_ones_stay() {
     let boxes = Kind::Uniform.generate(600, 1);
-    let old = Filters { exclude: vec![brute_force::find_pairs(&boxes)[0]], ..Filters::default() };
+    let old = Filters::default().with_exclude(vec![brute_force::find_pairs(&boxes)[0]]);
     let mut engine = cpu::BroadPhase::new(CANONICAL).unwrap();
     engine.set_filters(old.clone()).unwrap();
-    let margin = |value| Filters { margin: vec![0.0, 1.0, value, -2.0], ..Filters::default() };
+    let margin = |value| Filters::default().with_margin(vec![0.0, 1.0, value, -2.0]);
     let half_space = |index, normal, offset| HalfSpace { index, normal, offset };
     let up = [0.0, 0.0, 1.0];
-    let half_spaces = |bad| Filters { half_spaces: vec![half_space(3, up, 0.0), bad], ..Filters::default() };
+    let half_spaces = |bad| Filters::default().with_half_spaces(vec![half_space(3, up, 0.0), bad]);
     let itself = vec![Pair { a: 0, b: 1 }, Pair { a: 5, b: 5 }];
     for (filters, wrong) in [
         (margin(-1e-30), ("margin", 2)),
@@ -212,8 +212,8 @@ fn filters_without_a_meaning_are_refused_at_once_and_the_old_ones_stay() {
         (half_spaces(half_space(4, [0.0, -0.0, 0.0], 1.0)), ("half_spaces", 1)),
         (half_spaces(half_space(4, [0.0, f32::NAN, 1.0], 1.0)), ("half_spaces", 1)),
         (half_spaces(half_space(4, up, f32::INFINITY)), ("half_spaces", 1)),
-        (Filters { exclude: itself.clone(), ..Filters::default() }, ("exclude", 1)),
-        (Filters { include: itself, ..Filters::default() }, ("include", 1)),
+        (Filters::default().with_exclude(itself.clone()), ("exclude", 1)),
+        (Filters::default().with_include(itself), ("include", 1)),
     ] {
         match engine.set_filters(filters) {
             Err(Error::BadFilter { list, index, .. }) => assert_eq!((list, index), wrong),
@@ -231,11 +231,11 @@ fn invalid_boxes_are_counted_as_they_are_searched() {
     // A margin turns the second the right way round; a half-space stands where the third is.
     let boxes = [nan, Aabb::new([1.0; 3], [0.5; 3]), nan, Aabb::new([0.0; 3], [1.0; 3])];
     let half_space = HalfSpace { index: 2, normal: [0.0, 0.0, 1.0], offset: 0.0 };
-    let filters = Filters { margin: vec![1.0; 4], half_spaces: vec![half_space], ..Filters::default() };
+    let filters = Filters::default().with_margin(vec![1.0; 4]).with_half_spaces(vec![half_space]);
     for options in [CANONICAL, ALL_PAIRS] {
         let mut engine = cpu::BroadPhase::new(options).unwrap();
         engine.set_filters(filters.clone()).unwrap();
-        let Overlaps { pairs, report } = engine.find_pairs(&boxes).unwrap().clone();
+        let Overlaps { pairs, report, .. } = engine.find_pairs(&boxes).unwrap().clone();
         assert_eq!((report.invalid_count, report.first_invalid), (1, vec![0]));
         assert_eq!(pairs, [Pair::new(1, 2), Pair::new(1, 3), Pair::new(2, 3)]);
     }
@@ -270,7 +270,7 @@ fn pairs_are_split_by_world_in_the_order_in_which_they_were_found() {
         let world = boxes.iter().map(|_| number(&mut random)).collect();
         let mut world: Vec<u32> = world;
         world.iter_mut().filter(|_| random.below(4) == 0).for_each(|world| *world = Filters::GLOBAL);
-        let filters = Filters { world, include: some_pairs(&mut random, boxes.len(), 100), ..Filters::default() };
+        let filters = Filters::default().with_world(world).with_include(some_pairs(&mut random, boxes.len(), 100));
         let mut engine = cpu::BroadPhase::new(SWEEP).unwrap();
         engine.set_filters(filters.clone()).unwrap();
         let found = engine.find_pairs(&boxes).unwrap();
@@ -286,14 +286,14 @@ fn pairs_are_split_by_world_in_the_order_in_which_they_were_found() {
 fn worlds_of_another_number_of_boxes_split_nothing() {
     let overlaps = cpu::find_pairs(&[Aabb::new([0.0; 3], [1.0; 3]); 4], &Options::default()).unwrap();
     for length in [1, 3, 5] {
-        let filters = Filters { world: vec![0; length], ..Filters::default() };
+        let filters = Filters::default().with_world(vec![0; length]);
         let error = Error::FilterLength { list: "world", length: length as u64, box_count: 4 };
         assert_eq!(overlaps.by_world(&filters), Err(error));
     }
     // A list that says more than its report.
     let mut report = overlaps.report;
     report.box_count = 2;
-    let filters = Filters { world: vec![0; 2], ..Filters::default() };
+    let filters = Filters::default().with_world(vec![0; 2]);
     let error = Error::FilterLength { list: "world", length: 2, box_count: 4 };
-    assert_eq!(Overlaps { pairs: overlaps.pairs, report }.by_world(&filters), Err(error));
+    assert_eq!(Overlaps::new(overlaps.pairs, report).by_world(&filters), Err(error));
 }

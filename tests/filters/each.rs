@@ -1,6 +1,6 @@
 //! Each filter alone, and all together: on scenes of every kind, and on boxes and values that nobody thought of.
 
-use broadsweep::{Aabb, CellSize, Filters, GroupRule, HalfSpace, Options, Pair};
+use broadsweep::{Aabb, CellSize, Filters, GroupRule, HalfSpace, Pair};
 use laboratory::scenes::Kind;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -33,7 +33,7 @@ fn all_filters_together_are_exact_on_scenes_of_every_kind() {
         assert_filtered(&boxes, &filters, &[WAYS[i % 4], WAYS[(i + 1) % 4]], kind.name());
         let axis = AXES[i % AXES.len()];
         let cell_size = [CellSize::Usscd, CellSize::Fixed(1e-3), CellSize::Fixed(1.0), CellSize::Fixed(1e20)][i % 4];
-        assert_filtered(&boxes, &filters, &[Options { axis, cell_size, ..CANONICAL }], kind.name());
+        assert_filtered(&boxes, &filters, &[CANONICAL.with_axis(axis).with_cell_size(cell_size)], kind.name());
     }
 }
 
@@ -44,7 +44,7 @@ fn larger_scenes_are_exact() {
         let boxes = kind.generate(3000, 3);
         let filters = all(&mut Random(100 + i as u64), &boxes);
         assert_filtered(&boxes, &filters, &WAYS, kind.name());
-        let filters = Filters { margin: Vec::new(), half_spaces: Vec::new(), ..filters };
+        let filters = filters.with_margin(Vec::new()).with_half_spaces(Vec::new());
         assert_filtered(&boxes, &filters, &WAYS[..1], kind.name());
     }
 }
@@ -67,9 +67,9 @@ fn no_box_one_box_and_two_boxes_work() {
     // Nothing but half-spaces, and pairs of them that are asked for.
     let half_space = |index| HalfSpace { index, normal: [0.0, 1.0, 0.0], offset: 0.0 };
     let half_spaces = vec![half_space(1), half_space(0)];
-    let filters = Filters { half_spaces, ..Filters::default() };
+    let filters = Filters::default().with_half_spaces(half_spaces);
     assert_filtered(&[bad, unit], &filters, &WAYS, "half-spaces");
-    let filters = Filters { include: vec![Pair { a: 1, b: 0 }], ..filters };
+    let filters = filters.with_include(vec![Pair { a: 1, b: 0 }]);
     assert_filtered(&[bad, unit], &filters, &WAYS, "included half-spaces");
 }
 
@@ -140,7 +140,11 @@ fn scene_and_filters() -> impl Strategy<Value = (Vec<Aabb>, Filters)> {
         (Just(boxes), by_box, pairs(n), pairs(n), half_spaces(n)).prop_map(
             |(boxes, (is_filled, seed, is_any), exclude, include, half_spaces)| {
                 let rule = if is_any { GroupRule::Any } else { GroupRule::Both };
-                let mut filters = Filters { rule, exclude, include, half_spaces, ..Filters::default() };
+                let mut filters = Filters::default()
+                    .with_rule(rule)
+                    .with_exclude(exclude)
+                    .with_include(include)
+                    .with_half_spaces(half_spaces);
                 let mut random = Random(seed);
                 for (ByBox { fill, .. }, is_filled) in BY_BOX.iter().zip(is_filled) {
                     if is_filled {

@@ -39,11 +39,11 @@ fn values_without_a_meaning_are_refused_and_the_filters_before_stay() {
     let mut wrong = Vec::new();
     for margin in [-1.0, -f32::MIN_POSITIVE, f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
         let list = vec![0.0, 1.0, margin, f32::NAN];
-        wrong.push((("margin", 2), Filters { margin: list, ..Filters::default() }));
+        wrong.push((("margin", 2), Filters::default().with_margin(list)));
     }
     let pairs = vec![pair(0, 1), pair(2, 1), pair(4, 4), pair(5, 5)];
-    wrong.push((("exclude", 2), Filters { exclude: pairs.clone(), ..Filters::default() }));
-    wrong.push((("include", 2), Filters { include: pairs, ..Filters::default() }));
+    wrong.push((("exclude", 2), Filters::default().with_exclude(pairs.clone())));
+    wrong.push((("include", 2), Filters::default().with_include(pairs)));
     for half_space in [
         half_space(2, [0.0, -0.0, 0.0], 1.0),
         half_space(2, [0.0, f32::NAN, 1.0], 1.0),
@@ -53,12 +53,12 @@ fn values_without_a_meaning_are_refused_and_the_filters_before_stay() {
         good,
     ] {
         let half_spaces = vec![good, half_space, half_space];
-        wrong.push((("half_spaces", 1), Filters { half_spaces, ..Filters::default() }));
+        wrong.push((("half_spaces", 1), Filters::default().with_half_spaces(half_spaces)));
     }
     for (k, from, to) in [(0, f32::NAN, 1.0), (1, 0.0, f32::NAN), (2, 1.0, 1f32.next_down()), (1, 1e-45, -0.0)] {
         let mut region = Aabb::new([0.0; 3], [f32::INFINITY; 3]);
         (region.min[k], region.max[k]) = (from, to);
-        wrong.push((("owner", k as u64), Filters { owner: Some(region), ..Filters::default() }));
+        wrong.push((("owner", k as u64), Filters::default().with_owner(Some(region))));
     }
     on_both(CANONICAL, |engine| {
         let boxes = Kind::Uniform.generate(N, 1);
@@ -90,7 +90,7 @@ fn lists_of_other_boxes_are_refused_by_each_call() {
                 }
             }
             // The first in the order of the fields.
-            let filters = Filters { world: vec![1; 5], mask: vec![1; 7], margin: vec![0.0; 9], ..Filters::default() };
+            let filters = Filters::default().with_world(vec![1; 5]).with_mask(vec![1; 7]).with_margin(vec![0.0; 9]);
             engine.set_filters(filters).unwrap();
             assert_eq!(named(engine.find_pairs(&boxes).unwrap_err()), ("mask", 7));
             assert!(matches!(engine.find_pairs(&[]).unwrap_err(), Error::FilterLength { list: "mask", .. }));
@@ -109,9 +109,9 @@ fn indices_beyond_the_boxes_are_refused_by_each_call_and_the_first_is_named() {
         on_both(CANONICAL, |engine| {
             let boxes = Kind::Uniform.generate(N, 1);
             for (list, filters) in [
-                ("exclude", Filters { exclude: pairs.clone(), ..Filters::default() }),
-                ("include", Filters { include: pairs.clone(), ..Filters::default() }),
-                ("half_spaces", Filters { half_spaces: half_spaces.clone(), ..Filters::default() }),
+                ("exclude", Filters::default().with_exclude(pairs.clone())),
+                ("include", Filters::default().with_include(pairs.clone())),
+                ("half_spaces", Filters::default().with_half_spaces(half_spaces.clone())),
             ] {
                 engine.set_filters(filters).unwrap();
                 for _ in 0..2 {

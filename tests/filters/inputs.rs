@@ -53,48 +53,34 @@ type Make = fn(&mut Random, &[Aabb]) -> Filters;
 /// Each filter alone, with its name.
 pub const ALONE: &[(&str, Make)] = &[
     ("none", |_, _| Filters::default()),
-    ("group", |random, boxes| Filters { group: bits(random, boxes), ..Filters::default() }),
-    ("group, both", |random, boxes| Filters {
-        group: bits(random, boxes),
-        rule: GroupRule::Both,
-        ..Filters::default()
+    ("group", |random, boxes| Filters::default().with_group(bits(random, boxes))),
+    ("group, both", |random, boxes| Filters::default().with_group(bits(random, boxes)).with_rule(GroupRule::Both)),
+    ("mask", |random, boxes| Filters::default().with_mask(bits(random, boxes))),
+    ("mask, both", |random, boxes| Filters::default().with_mask(bits(random, boxes)).with_rule(GroupRule::Both)),
+    ("group and mask, any", |random, boxes| {
+        Filters::default().with_group(bits(random, boxes)).with_mask(bits(random, boxes)).with_rule(GroupRule::Any)
     }),
-    ("mask", |random, boxes| Filters { mask: bits(random, boxes), ..Filters::default() }),
-    ("mask, both", |random, boxes| Filters { mask: bits(random, boxes), rule: GroupRule::Both, ..Filters::default() }),
-    ("group and mask, any", |random, boxes| Filters {
-        group: bits(random, boxes),
-        mask: bits(random, boxes),
-        rule: GroupRule::Any,
-        ..Filters::default()
+    ("group and mask, both", |random, boxes| {
+        Filters::default().with_group(bits(random, boxes)).with_mask(bits(random, boxes)).with_rule(GroupRule::Both)
     }),
-    ("group and mask, both", |random, boxes| Filters {
-        group: bits(random, boxes),
-        mask: bits(random, boxes),
-        rule: GroupRule::Both,
-        ..Filters::default()
+    ("body", |random, boxes| Filters::default().with_body(ids(random, boxes))),
+    ("parent", |random, boxes| Filters::default().with_parent(parents(random, boxes))),
+    ("body and parent", |random, boxes| {
+        Filters::default().with_body(ids(random, boxes)).with_parent(ids(random, boxes))
     }),
-    ("body", |random, boxes| Filters { body: ids(random, boxes), ..Filters::default() }),
-    ("parent", |random, boxes| Filters { parent: parents(random, boxes), ..Filters::default() }),
-    ("body and parent", |random, boxes| Filters {
-        body: ids(random, boxes),
-        parent: ids(random, boxes),
-        ..Filters::default()
-    }),
-    ("fixed", |random, boxes| Filters { fixed: flags(random, boxes), ..Filters::default() }),
-    ("sleeping", |random, boxes| Filters { sleeping: flags(random, boxes), ..Filters::default() }),
-    ("two sets", |random, boxes| Filters { second: flags(random, boxes), ..Filters::default() }),
-    ("world", |random, boxes| Filters { world: worlds(random, boxes, false), ..Filters::default() }),
-    ("world and global", |random, boxes| Filters { world: worlds(random, boxes, true), ..Filters::default() }),
-    ("only global", |_, boxes| Filters { world: vec![Filters::GLOBAL; boxes.len()], ..Filters::default() }),
-    ("margin", |random, boxes| Filters { margin: margins(random, boxes), ..Filters::default() }),
-    ("exclude", |random, boxes| Filters { exclude: exclude(random, boxes), ..Filters::default() }),
-    ("include", |random, boxes| Filters { include: some_pairs(random, boxes.len(), 60), ..Filters::default() }),
-    ("half-spaces", |random, boxes| Filters { half_spaces: half_spaces(random, boxes), ..Filters::default() }),
-    ("owner", |random, boxes| Filters { owner: Some(owner(random, boxes)), ..Filters::default() }),
-    ("owner and half-spaces", |random, boxes| Filters {
-        half_spaces: half_spaces(random, boxes),
-        owner: Some(owner(random, boxes)),
-        ..Filters::default()
+    ("fixed", |random, boxes| Filters::default().with_fixed(flags(random, boxes))),
+    ("sleeping", |random, boxes| Filters::default().with_sleeping(flags(random, boxes))),
+    ("two sets", |random, boxes| Filters::default().with_second(flags(random, boxes))),
+    ("world", |random, boxes| Filters::default().with_world(worlds(random, boxes, false))),
+    ("world and global", |random, boxes| Filters::default().with_world(worlds(random, boxes, true))),
+    ("only global", |_, boxes| Filters::default().with_world(vec![Filters::GLOBAL; boxes.len()])),
+    ("margin", |random, boxes| Filters::default().with_margin(margins(random, boxes))),
+    ("exclude", |random, boxes| Filters::default().with_exclude(exclude(random, boxes))),
+    ("include", |random, boxes| Filters::default().with_include(some_pairs(random, boxes.len(), 60))),
+    ("half-spaces", |random, boxes| Filters::default().with_half_spaces(half_spaces(random, boxes))),
+    ("owner", |random, boxes| Filters::default().with_owner(Some(owner(random, boxes)))),
+    ("owner and half-spaces", |random, boxes| {
+        Filters::default().with_half_spaces(half_spaces(random, boxes)).with_owner(Some(owner(random, boxes)))
     }),
 ];
 
@@ -108,23 +94,22 @@ pub fn all(random: &mut Random, boxes: &[Aabb]) -> Filters {
     let mut include = some_pairs(random, boxes.len(), 40);
     include.extend(exclude.iter().step_by(7));
     let body = (0..boxes.len() as u32).map(|i| if i.is_multiple_of(3) { i } else { pick(random, &IDS) }).collect();
-    Filters {
-        rule: if random.below(2) == 0 { GroupRule::Any } else { GroupRule::Both },
-        group: mostly(random, &BITS, u32::MAX),
-        mask: mostly(random, &BITS, u32::MAX),
-        body,
-        parent: mostly(random, &IDS, Filters::NO_PARENT),
-        fixed: boxes.iter().map(|_| random.below(4) == 0).collect(),
-        sleeping: boxes.iter().map(|_| random.below(4) == 0).collect(),
-        second: boxes.iter().map(|_| random.below(4) == 0).collect(),
-        world: mostly(random, &IDS, 7),
-        margin: margins(random, boxes),
-        exclude,
-        exclude_at_most: random.below(3) as u32 * 500,
-        include,
-        half_spaces: half_spaces(random, boxes),
-        owner: Some(owner(random, boxes)),
-    }
+    Filters::default()
+        .with_rule(if random.below(2) == 0 { GroupRule::Any } else { GroupRule::Both })
+        .with_group(mostly(random, &BITS, u32::MAX))
+        .with_mask(mostly(random, &BITS, u32::MAX))
+        .with_body(body)
+        .with_parent(mostly(random, &IDS, Filters::NO_PARENT))
+        .with_fixed(boxes.iter().map(|_| random.below(4) == 0).collect())
+        .with_sleeping(boxes.iter().map(|_| random.below(4) == 0).collect())
+        .with_second(boxes.iter().map(|_| random.below(4) == 0).collect())
+        .with_world(mostly(random, &IDS, 7))
+        .with_margin(margins(random, boxes))
+        .with_exclude(exclude)
+        .with_exclude_at_most(random.below(3) as u32 * 500)
+        .with_include(include)
+        .with_half_spaces(half_spaces(random, boxes))
+        .with_owner(Some(owner(random, boxes)))
 }
 
 fn pick(random: &mut Random, from: &[u32]) -> u32 {

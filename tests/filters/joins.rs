@@ -34,17 +34,17 @@ fn boxes(random: &mut Random, kind: Kind, n: usize) -> Vec<Aabb> {
 }
 
 /// Keeps what a join by a tree takes: included pairs of a box of each set, and no half-spaces.
-fn for_trees(filters: Filters, first: usize) -> Filters {
+fn for_trees(mut filters: Filters, first: usize) -> Filters {
     let crosses = |pair: &Pair| (pair.a.min(pair.b) as usize) < first && (pair.a.max(pair.b) as usize) >= first;
-    let include = filters.include.into_iter().filter(crosses).collect();
-    Filters { include, half_spaces: Vec::new(), second: vec![true; 3], ..filters }
+    filters.include.retain(crosses);
+    filters.with_half_spaces(Vec::new()).with_second(vec![true; 3])
 }
 
 /// Finds the pairs of a join, numbered in their sets, ascending, with the rule written down.
 fn plainly(boxes: &[Aabb], first: usize, filters: &Filters) -> Vec<Pair> {
     let second = (0..boxes.len()).map(|i| i >= first).collect();
     let numbered = |pair: Pair| Pair { a: pair.a, b: pair.b - first as u32 };
-    rule::find_pairs(boxes, &Filters { second, ..filters.clone() }).into_iter().map(numbered).collect()
+    rule::find_pairs(boxes, &filters.clone().with_second(second)).into_iter().map(numbered).collect()
 }
 
 fn with_threads<T: Send>(threads: usize, run: impl FnOnce() -> T + Send) -> T {
@@ -118,8 +118,8 @@ fn any_number_of_threads_joins_in_the_same_order() {
     let include: Vec<Pair> = crossing(some_pairs(&mut random, 60_000, 300));
     let cases = [
         Filters::default(),
-        Filters { body: (0..60_000).map(|i| i % 7).collect(), include, ..Filters::default() },
-        Filters { world: worlds, margin: vec![1e-3; 60_000], ..Filters::default() },
+        Filters::default().with_body((0..60_000).map(|i| i % 7).collect()).with_include(include),
+        Filters::default().with_world(worlds).with_margin(vec![1e-3; 60_000]),
     ];
     for (number, filters) in cases.iter().enumerate() {
         for cut in [20_000, 59_900] {
@@ -172,7 +172,7 @@ fn a_tree_is_asked_where_nothing_speaks_against_it() {
         assert!(chosen.report.asked_tree && !chosen.report.tested_all_pairs(), "{:?}", chosen.report);
     }
     let (first, second) = boxes.split_at(256);
-    engine.set_filters(Filters { world: vec![3; 6_000], ..Filters::default() }).unwrap();
+    engine.set_filters(Filters::default().with_world(vec![3; 6_000])).unwrap();
     let chosen = engine.find_pairs_between(first, second).unwrap().clone();
     assert!(chosen == *join::by(&mut engine, Way::TreeOfSecond, first, second).unwrap());
     engine.set_filters(Filters::default()).unwrap();
@@ -185,10 +185,10 @@ fn a_tree_is_asked_where_nothing_speaks_against_it() {
     let default = Options::default();
     assert_eq!(asks(default, first, &second[..24]), (false, true));
     assert_eq!(asks(default, first, &second[..25]), (true, false));
-    assert_eq!(asks(Options { axis: SweepAxis::X, ..default }, first, second), (false, false));
-    assert_eq!(asks(Options { cell_size: CellSize::Fixed(0.1), ..default }, first, second), (false, false));
+    assert_eq!(asks(default.with_axis(SweepAxis::X), first, second), (false, false));
+    assert_eq!(asks(default.with_cell_size(CellSize::Fixed(0.1)), first, second), (false, false));
     let half_space = HalfSpace { index: 2_000, normal: [0.0, 0.0, 1.0], offset: 0.2 };
-    let filters = Filters { half_spaces: vec![half_space], ..Filters::default() };
+    let filters = Filters::default().with_half_spaces(vec![half_space]);
     engine.set_filters(filters.clone()).unwrap();
     let expected = plainly(&boxes, 1_000, &filters);
     engine.set_options(CANONICAL).unwrap();
@@ -231,14 +231,14 @@ fn a_tree_is_asked_no_longer_than_the_limit_allows() {
         let count = whole.report.candidate_count;
         // Leaves hold the box that touches, and seven others at most; few boxes come to more than a dozen leaves.
         assert!((whole.report.pair_count..100 * 70_000).contains(&count), "{count}");
-        engine.set_options(Options { candidate_limit: count, ..SWEEP }).unwrap();
+        engine.set_options(SWEEP.with_candidate_limit(count)).unwrap();
         assert_eq!(join::by(&mut engine, way, first, second), Ok(&whole));
-        engine.set_options(Options { candidate_limit: count - 1, ..SWEEP }).unwrap();
+        engine.set_options(SWEEP.with_candidate_limit(count - 1)).unwrap();
         let refused = Error::TooManyCandidates { candidate_count: count, limit: count - 1 };
         assert_eq!(join::by(&mut engine, way, first, second), Err(refused));
         assert_eq!(engine.overlaps(), cpu::BroadPhase::new(SWEEP).unwrap().overlaps());
         // Long before the end, and by any number of threads at the same box.
-        engine.set_options(Options { candidate_limit: 5, ..SWEEP }).unwrap();
+        engine.set_options(SWEEP.with_candidate_limit(5)).unwrap();
         let Err(early) = join::by(&mut engine, way, first, second) else { panic!("5 tests are not enough") };
         let Error::TooManyCandidates { candidate_count, limit: 5 } = early else { panic!("{early}") };
         assert!(candidate_count < count * 3 / 4, "{candidate_count} of {count}");

@@ -24,26 +24,24 @@ fn included_pairs_come_once_whatever_the_boxes_and_the_other_lists_say() {
     let boxes = [unit(0.0), unit(0.5), unit(1e9), Aabb::new([f32::NAN; 3], [1.0; 3]), nowhere, nowhere, world];
     let every: Vec<Pair> = (0..7).flat_map(|a| (0..7).filter(move |&b| b != a).map(move |b| pair(a, b))).collect();
     let half_spaces = vec![HalfSpace { index: 5, normal: [0.0, 1.0, 0.0], offset: -1e9 }];
-    let refusing = Filters {
-        group: vec![0; 7],
-        body: vec![1; 7],
-        parent: vec![1; 7],
-        fixed: vec![true; 7],
-        sleeping: vec![true; 7],
-        second: vec![true; 7],
-        world: (0..7).collect(),
-        exclude: every.clone(),
-        half_spaces,
-        ..Filters::default()
-    };
+    let refusing = Filters::default()
+        .with_group(vec![0; 7])
+        .with_body(vec![1; 7])
+        .with_parent(vec![1; 7])
+        .with_fixed(vec![true; 7])
+        .with_sleeping(vec![true; 7])
+        .with_second(vec![true; 7])
+        .with_world((0..7).collect())
+        .with_exclude(every.clone())
+        .with_half_spaces(half_spaces);
     assert_filtered(&boxes, &refusing, &WAYS, "nothing is left");
     assert!(rule::find_pairs(&boxes, &refusing).is_empty());
     for included in &every {
-        let filters = Filters { include: vec![*included], ..refusing.clone() };
+        let filters = refusing.clone().with_include(vec![*included]);
         assert_filtered(&boxes, &filters, &WAYS, &format!("{included:?}"));
     }
     // All of them, each from both sides.
-    let filters = Filters { include: every, ..refusing };
+    let filters = refusing.with_include(every);
     assert_filtered(&boxes, &filters, &WAYS, "every pair from both sides");
     assert_eq!(rule::find_pairs(&boxes, &filters).len(), 21);
 }
@@ -57,7 +55,7 @@ fn pairs_in_both_lists_are_included() {
         let exclude = exclude(&mut random, &boxes);
         let include =
             exclude.iter().filter(|_| random.below(3) == 0).map(|pair| Pair { a: pair.b, b: pair.a }).collect();
-        assert_filtered(&boxes, &Filters { exclude, include, ..Filters::default() }, &WAYS, kind.name());
+        assert_filtered(&boxes, &Filters::default().with_exclude(exclude).with_include(include), &WAYS, kind.name());
     }
 }
 
@@ -67,9 +65,9 @@ fn all_pairs_excluded_leave_none_and_all_pairs_included_are_all() {
     let every: Vec<Pair> = (0..n).flat_map(|a| (a + 1..n).rev().map(move |b| pair(b, a))).collect();
     for kind in [Kind::Identical, Kind::Points, Kind::Invalid] {
         let boxes = kind.generate(n as usize, 2);
-        let filters = Filters { exclude: every.clone(), ..Filters::default() };
+        let filters = Filters::default().with_exclude(every.clone());
         assert_filtered(&boxes, &filters, &WAYS, "all excluded");
-        let filters = Filters { include: every.clone(), ..filters };
+        let filters = filters.with_include(every.clone());
         assert_filtered(&boxes, &filters, &WAYS, "all included");
     }
 }
@@ -81,7 +79,12 @@ fn a_box_in_thousands_of_listed_pairs_is_as_any_other() {
     boxes[1500] = Aabb::new([-1.0; 3], [2.0, 0.5, 2.0]);
     let exclude = (0..3000).filter(|i| i % 17 > 0 && *i != 1500).map(|i| pair(1500, i)).collect();
     let include = (0..3000).filter(|i| i % 2 == 0 && *i != 7).map(|i| pair(i, 7)).collect();
-    assert_filtered(&boxes, &Filters { exclude, include, ..Filters::default() }, &WAYS, "a box in many pairs");
+    assert_filtered(
+        &boxes,
+        &Filters::default().with_exclude(exclude).with_include(include),
+        &WAYS,
+        "a box in many pairs",
+    );
 }
 
 /// Returns the pairs by the same rule where a double loop would take minutes: what overlaps, without the excluded and
@@ -108,9 +111,9 @@ fn a_million_excluded_and_half_a_million_included_pairs_are_exact() {
     exclude.extend(&any[..1_000_000 - exclude.len()]);
     let mut include = any[any.len() - 400_000..].to_vec();
     include.extend(overlapping.iter().step_by(4).take(100_000).map(|pair| Pair { a: pair.b, b: pair.a }));
-    let only_exclude = Filters { exclude: exclude.clone(), ..Filters::default() };
-    let only_include = Filters { include: include.clone(), ..Filters::default() };
-    let both = Filters { exclude, include, ..Filters::default() };
+    let only_exclude = Filters::default().with_exclude(exclude.clone());
+    let only_include = Filters::default().with_include(include.clone());
+    let both = Filters::default().with_exclude(exclude).with_include(include);
     assert!(both.exclude.len() >= 1_000_000 && both.include.len() >= 490_000);
     for (filters, options) in [(only_exclude, CANONICAL), (only_include, CANONICAL), (both, SWEEP)] {
         let expected = listed(&overlapping, &filters);
@@ -127,7 +130,7 @@ fn more_included_pairs_than_boxes_have_pairs_are_exact() {
     // A list that is long in itself: nothing overlaps, and one call has it all, in every way and after an empty one.
     let boxes: Vec<Aabb> = (0..2000).map(|i| Aabb::new([i as f32 * 2.0; 3], [i as f32 * 2.0 + 1.0; 3])).collect();
     let include = some_pairs(&mut Random(1), boxes.len(), 300_000);
-    let filters = Filters { include, ..Filters::default() };
+    let filters = Filters::default().with_include(include);
     let expected = listed(&[], &filters);
     for options in [CANONICAL, ALL_PAIRS] {
         on_both(options, |engine| {

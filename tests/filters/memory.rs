@@ -1,6 +1,6 @@
 //! Filters where memory is short: lists in pieces, boxes in slabs, pairs streamed.
 
-use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, HalfSpace, Options, Overlaps, Pair, PairOrder, Report, wgpu};
+use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, HalfSpace, Overlaps, Pair, PairOrder, Report, wgpu};
 use laboratory::scenes::Kind;
 
 use crate::common::{CANONICAL, Random, SWEEP, assert_pairs, device_with};
@@ -10,7 +10,7 @@ use crate::rule;
 
 /// Finds the smallest budget in which this many boxes are not refused, with the filters there are.
 fn least_budget(broad_phase: &mut BroadPhase, n: usize, order: PairOrder) -> u64 {
-    broad_phase.set_options(Options { order, memory_budget: Some(0), ..CANONICAL }).unwrap();
+    broad_phase.set_options(CANONICAL.with_order(order).with_memory_budget(Some(0))).unwrap();
     match broad_phase.memory_plan(n) {
         Err(Error::OverBudget { required, .. }) => required,
         other => panic!("no memory at all should not be enough: {other:?}"),
@@ -31,7 +31,7 @@ fn streamed(broad_phase: &mut BroadPhase, boxes: &[Aabb]) -> (Overlaps, usize) {
     let report = broad_phase.stream_pairs(boxes, each).unwrap();
     assert_eq!(told.last(), Some(&report));
     assert!(report.passes > 1 || told.iter().all(|told| *told == report));
-    (Overlaps { pairs, report }, told.len())
+    (Overlaps::new(pairs, report), told.len())
 }
 
 /// Checks both calls that block, with a budget for `most` boxes, and gives their passes and the streamed pieces.
@@ -40,7 +40,7 @@ fn assert_exact_within(boxes: &[Aabb], filters: &Filters, most: usize, order: Pa
     let mut broad_phase = gpu(CANONICAL);
     broad_phase.set_filters(filters.clone()).unwrap();
     let budget = least_budget(&mut broad_phase, most, order);
-    broad_phase.set_options(Options { order, memory_budget: Some(budget), ..CANONICAL }).unwrap();
+    broad_phase.set_options(CANONICAL.with_order(order).with_memory_budget(Some(budget))).unwrap();
     let found = broad_phase.find_pairs(boxes).unwrap_or_else(|error| panic!("{what}: {error}")).clone();
     let (passes, bytes) = (found.report.passes, found.report.gpu_bytes);
     assert!(bytes <= budget, "{what}: {bytes} bytes, and the budget is {budget}");
@@ -60,20 +60,18 @@ fn long_lists_come_in_pieces_and_once() {
         // Two in three pairs of identical boxes: by worlds, bodies, lists.
         let boxes = Kind::Identical.generate(500, 1);
         let mut random = Random(1);
-        let filters = Filters {
-            world: (0..500).map(|i| if i % 50 == 0 { Filters::GLOBAL } else { i % 2 }).collect(),
-            body: (0..500).map(|i| i / 2).collect(),
-            sleeping: (0..500).map(|i| i % 5 == 0).collect(),
-            second: (0..500).map(|i| i % 7 == 0).collect(),
-            exclude: some_pairs(&mut random, 500, 9000),
-            include: some_pairs(&mut random, 500, 20_000),
-            half_spaces: vec![HalfSpace { index: 3, normal: [1.0, 1.0, 1.0], offset: 1.5 }],
-            ..Filters::default()
-        };
+        let filters = Filters::default()
+            .with_world((0..500).map(|i| if i % 50 == 0 { Filters::GLOBAL } else { i % 2 }).collect())
+            .with_body((0..500).map(|i| i / 2).collect())
+            .with_sleeping((0..500).map(|i| i % 5 == 0).collect())
+            .with_second((0..500).map(|i| i % 7 == 0).collect())
+            .with_exclude(some_pairs(&mut random, 500, 9000))
+            .with_include(some_pairs(&mut random, 500, 20_000))
+            .with_half_spaces(vec![HalfSpace { index: 3, normal: [1.0, 1.0, 1.0], offset: 1.5 }]);
         let (passes, pieces) = assert_exact_within(&boxes, &filters, 500, order, "in pieces");
         assert!(passes == 1 && pieces > 5, "{passes} passes, {pieces} pieces");
         // Nothing but included pairs.
-        let filters = Filters { group: vec![0; 500], ..filters };
+        let filters = filters.with_group(vec![0; 500]);
         let (passes, pieces) = assert_exact_within(&boxes, &filters, 500, order, "included, in pieces");
         assert!(passes == 1 && pieces > 3, "{passes} passes, {pieces} pieces");
     }
@@ -108,7 +106,7 @@ fn pairs_across_slabs_are_excluded_and_included_once() {
     let exclude = crate::inputs::exclude(&mut random, &boxes);
     let mut include = some_pairs(&mut random, boxes.len(), 30_000);
     include.extend(exclude.iter().step_by(3));
-    let filters = Filters { exclude, include, ..Filters::default() };
+    let filters = Filters::default().with_exclude(exclude).with_include(include);
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
         let (passes, _) = assert_exact_within(&boxes, &filters, 1000, order, "lists in slabs");
         assert!(passes > 2, "{passes} passes");
@@ -116,14 +114,14 @@ fn pairs_across_slabs_are_excluded_and_included_once() {
     // No box is in any pair but an included one, and some are in no slab.
     let mut boxes = boxes;
     boxes.iter_mut().step_by(3).for_each(|aabb| aabb.min[1] = f32::NAN);
-    let filters = Filters { fixed: vec![true; boxes.len()], exclude: Vec::new(), ..filters };
+    let filters = filters.with_fixed(vec![true; boxes.len()]).with_exclude(Vec::new());
     assert_exact_within(&boxes, &filters, 1000, PairOrder::Canonical, "nothing but included pairs");
 }
 
 #[test]
 fn worlds_in_one_place_are_exact_in_slabs() {
     let boxes = Kind::Uniform.generate(3000, 5);
-    let filters = Filters { world: worlds(&mut Random(5), &boxes, true), ..Filters::default() };
+    let filters = Filters::default().with_world(worlds(&mut Random(5), &boxes, true));
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
         let (passes, _) = assert_exact_within(&boxes, &filters, 1000, order, "worlds");
         assert!(passes > 2, "{passes} passes");
@@ -138,7 +136,7 @@ fn parents_of_boxes_that_are_bodies_by_their_index_are_exact_in_slabs() {
     for Pair { a, b } in rule::find_pairs(&boxes, &Filters::default()) {
         parent[b as usize] = a;
     }
-    let filters = Filters { parent, ..Filters::default() };
+    let filters = Filters::default().with_parent(parent);
     let (passes, _) = assert_exact_within(&boxes, &filters, 1000, PairOrder::Canonical, "parents");
     assert!(passes > 2, "{passes} passes");
 }
@@ -153,9 +151,9 @@ fn more_included_pairs_than_a_binding_holds_are_refused_for_what_they_are() {
     let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
     // 524,288 pairs of 8 bytes fit.
     let include: Vec<Pair> = every.take(524_289).collect();
-    broad_phase.set_filters(Filters { include: include[1..].to_vec(), ..Filters::default() }).unwrap();
+    broad_phase.set_filters(Filters::default().with_include(include[1..].to_vec())).unwrap();
     assert!(broad_phase.find_pairs(&boxes).unwrap().pairs.len() >= 524_288);
-    broad_phase.set_filters(Filters { include, ..Filters::default() }).unwrap();
+    broad_phase.set_filters(Filters::default().with_include(include)).unwrap();
     let error = broad_phase.find_pairs(&boxes).unwrap_err();
     assert!(matches!(error, Error::BadFilter { list: "include", index: 524_288, .. }), "{error}");
     assert!(error.to_string().contains("room for 524288") && error.to_string().contains("4194304"), "{error}");
@@ -178,11 +176,11 @@ fn a_callback_that_stops_leaves_the_filters_and_the_next_call() {
 fn a_callback_that_panics_in_a_slab_leaves_the_filters_and_what_they_take() {
     let boxes = Kind::Uniform.generate(6000, 1);
     let exclude = some_pairs(&mut Random(1), boxes.len(), 20_000);
-    let filters = Filters { exclude, body: (0..6000).map(|i| i / 2).collect(), ..Filters::default() };
+    let filters = Filters::default().with_exclude(exclude).with_body((0..6000).map(|i| i / 2).collect());
     let mut broad_phase = gpu(CANONICAL);
     broad_phase.set_filters(filters.clone()).unwrap();
     let budget = least_budget(&mut broad_phase, 3000, PairOrder::Sweep);
-    broad_phase.set_options(Options { memory_budget: Some(budget), ..CANONICAL }).unwrap();
+    broad_phase.set_options(CANONICAL.with_memory_budget(Some(budget))).unwrap();
     // The rest of a plan has room for what earlier calls needed.
     let of_filters = |broad_phase: &BroadPhase| {
         let rows = broad_phase.memory_plan(1000).unwrap().buffers();
@@ -210,14 +208,14 @@ fn a_callback_that_panics_in_a_slab_leaves_the_filters_and_what_they_take() {
 #[ignore = "long"]
 fn filters_that_take_more_with_more_boxes_keep_to_the_budget() {
     let floor = HalfSpace { index: 0, normal: [0.0, 1.0, 0.1], offset: -1.0 };
-    let filters = Filters { half_spaces: vec![floor], ..Filters::default() };
+    let filters = Filters::default().with_half_spaces(vec![floor]);
     let large = Kind::Uniform.generate(50_000, 1);
     // A list that takes all the room there is.
     let small = vec![Aabb::new([0.0, 5.0, 0.0], [1.0, 6.0, 1.0]); 2500];
     let mut broad_phase = gpu(CANONICAL);
     broad_phase.set_filters(filters).unwrap();
     let budget = broad_phase.memory_plan(large.len()).unwrap().total() + 500_000;
-    let options = Options { memory_budget: Some(budget), ..SWEEP };
+    let options = SWEEP.with_memory_budget(Some(budget));
     broad_phase.set_options(options).unwrap();
     broad_phase.reserve(large.len(), 0).unwrap();
     for (boxes, what) in [(&small, "few boxes"), (&large, "many"), (&small, "few again"), (&large, "many again")] {
@@ -226,7 +224,7 @@ fn filters_that_take_more_with_more_boxes_keep_to_the_budget() {
     }
     // Those for many boxes do not stay where there is no room for them.
     let budget = budget / 8;
-    broad_phase.set_options(Options { memory_budget: Some(budget), ..options }).unwrap();
+    broad_phase.set_options(options.with_memory_budget(Some(budget))).unwrap();
     let bytes = broad_phase.find_pairs(&small[..300]).unwrap().report.gpu_bytes;
     assert!(bytes <= budget, "less memory: {bytes} bytes, and the budget is {budget}");
 }
@@ -235,11 +233,11 @@ fn filters_that_take_more_with_more_boxes_keep_to_the_budget() {
 #[ignore = "long"]
 fn lists_of_pairs_keep_to_the_budget_before_slabs_and_after() {
     let boxes = Kind::Uniform.generate(6000, 1);
-    let filters = Filters { exclude: some_pairs(&mut Random(1), 500, 100_000), ..Filters::default() };
+    let filters = Filters::default().with_exclude(some_pairs(&mut Random(1), 500, 100_000));
     let mut broad_phase = gpu(CANONICAL);
     broad_phase.set_filters(filters).unwrap();
     let budget = least_budget(&mut broad_phase, 3000, PairOrder::Sweep);
-    broad_phase.set_options(Options { memory_budget: Some(budget), ..SWEEP }).unwrap();
+    broad_phase.set_options(SWEEP.with_memory_budget(Some(budget))).unwrap();
     let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 1500];
     for (boxes, passes) in [(&boxes[..1000], false), (&boxes, true), (&crowd, false), (&boxes, true)] {
         let report = broad_phase.find_pairs(boxes).unwrap().report.clone();
@@ -252,7 +250,7 @@ fn lists_of_pairs_keep_to_the_budget_before_slabs_and_after() {
 fn wrong_filters_are_refused_before_a_piece_comes() {
     let boxes = Kind::Uniform.generate(500, 5);
     let mut broad_phase = gpu(CANONICAL);
-    broad_phase.set_filters(Filters { world: vec![0; 499], ..Filters::default() }).unwrap();
+    broad_phase.set_filters(Filters::default().with_world(vec![0; 499])).unwrap();
     let streamed = broad_phase.stream_pairs(&boxes, |_, _| -> Result<(), Error> { panic!("a piece came") });
     assert!(matches!(streamed.unwrap_err(), Error::FilterLength { list: "world", length: 499, box_count: 500 }));
     broad_phase.set_filters(Filters::default()).unwrap();

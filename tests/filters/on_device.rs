@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use broadsweep::{
-    Aabb, Attribute, Error, Filters, GpuAttribute, GpuCount, GpuIdentity, GroupRule, HalfSpace, Options, Pair,
-    PairOrder, Recorder, wgpu,
+    Aabb, Attribute, Error, Filters, GpuAttribute, GpuCount, GpuIdentity, GroupRule, HalfSpace, Pair, PairOrder,
+    Recorder, wgpu,
 };
 use laboratory::scenes::Kind;
 use wgpu::BufferUsages as U;
@@ -118,7 +118,7 @@ fn what_was_recorded_before_a_change_is_searched_without_it() {
     let boxes = Kind::Identical.generate(40, 1);
     let (buffer, values) = (upload(&boxes), given(&[1; 40]));
     let mut recorder = recorder(CANONICAL);
-    recorder.set_filters(Filters { fixed: vec![false; 40], ..Filters::default() }).unwrap();
+    recorder.set_filters(Filters::default().with_fixed(vec![false; 40])).unwrap();
     recorder.reserve(40, 1000).unwrap();
     let mut first = encoder();
     let before = recorder.record(&mut first, buffer.slice(..), 40).unwrap();
@@ -150,7 +150,7 @@ fn a_margin_that_is_none_makes_its_box_invalid() {
         [-0.0, 0.0, 1.5, -1.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -f32::NAN, f32::MAX, -1e-45, 1e-45];
     let values = given(&margins.map(f32::to_bits));
     let mut recorder = recorder(CANONICAL);
-    recorder.set_filters(Filters { margin: vec![0.0; 20], ..Filters::default() }).unwrap();
+    recorder.set_filters(Filters::default().with_margin(vec![0.0; 20])).unwrap();
     recorder.reserve(20, 1000).unwrap();
     let mut encoder = encoder();
     recorder.record_filters(&mut encoder, 2..13, GpuAttribute::Margin(values.slice(256..))).unwrap();
@@ -173,7 +173,7 @@ fn refused<T>(result: Result<T, Error>) -> &'static str {
 fn what_cannot_be_changed_on_the_device_is_refused_and_changes_nothing() {
     let scene = Kind::Uniform.generate(300, 1);
     let values = given(&[1; 300]);
-    let own_filters = Filters { group: vec![1; 300], world: vec![0; 300], rule: GroupRule::Both, ..Filters::default() };
+    let own_filters = Filters::default().with_group(vec![1; 300]).with_world(vec![0; 300]).with_rule(GroupRule::Both);
     let mut recorder = recorder(CANONICAL);
     recorder.set_filters(own_filters.clone()).unwrap();
     let own = || values.slice(256..);
@@ -210,7 +210,7 @@ fn a_list_that_lies_on_the_device_cannot_be_changed_on_the_host_until_all_filter
     let boxes = Kind::Uniform.generate(300, 1);
     let (buffer, values) = (upload(&boxes), given(&[1; 300]));
     let mut recorder = recorder(CANONICAL);
-    recorder.set_filters(Filters { sleeping: vec![false; 300], ..Filters::default() }).unwrap();
+    recorder.set_filters(Filters::default().with_sleeping(vec![false; 300])).unwrap();
     let mut first = encoder();
     recorder.record_filters(&mut first, 0..300, GpuAttribute::Sleeping(values.slice(256..))).unwrap();
     assert_eq!(refused(recorder.change_filters(0, Attribute::Sleeping(&[false]))), "sleeping");
@@ -218,7 +218,7 @@ fn a_list_that_lies_on_the_device_cannot_be_changed_on_the_host_until_all_filter
     let left = recorder.record(&mut first, buffer.slice(..), 300).unwrap();
     assert_eq!(run(first, left).1, []);
     // Nothing of it is there any more.
-    recorder.set_filters(Filters { sleeping: vec![false; 300], ..Filters::default() }).unwrap();
+    recorder.set_filters(Filters::default().with_sleeping(vec![false; 300])).unwrap();
     let expected = rule::find_pairs(&boxes, &Filters::default());
     assert!(!expected.is_empty());
     assert_pairs(&pairs_of(&mut recorder, &boxes), &expected, "set anew");
@@ -229,7 +229,7 @@ fn a_list_that_lies_on_the_device_cannot_be_changed_on_the_host_until_all_filter
 fn new_worlds_of_the_host_leave_what_the_device_has() {
     let boxes = Kind::Identical.generate(300, 1);
     let (buffer, values) = (upload(&boxes), given(&[1; 100]));
-    let mut same = Filters { fixed: vec![false; 300], world: vec![4; 300], ..Filters::default() };
+    let mut same = Filters::default().with_fixed(vec![false; 300]).with_world(vec![4; 300]);
     let mut recorder = recorder(CANONICAL);
     recorder.set_filters(same.clone()).unwrap();
     recorder.reserve(300, 1 << 16).unwrap();
@@ -248,15 +248,13 @@ fn a_change_on_the_device_keeps_within_a_memory_budget_and_outlives_other_buffer
     let boxes = Kind::Clusters.generate(900, 3);
     let (buffer, n) = (upload(&boxes), boxes.len());
     let budget = 2 * least_budget(&boxes, PairOrder::Canonical) + (1 << 20);
-    let options = Options { memory_budget: Some(budget), ..CANONICAL };
+    let options = CANONICAL.with_memory_budget(Some(budget));
     let mut recorder = Recorder::new(&GPU, options).unwrap();
-    let mut same = Filters {
-        fixed: vec![false; n],
-        group: vec![1; n],
-        world: (0..n as u32).map(|i| i % 300).collect(),
-        exclude_at_most: 5000,
-        ..Filters::default()
-    };
+    let mut same = Filters::default()
+        .with_fixed(vec![false; n])
+        .with_group(vec![1; n])
+        .with_world((0..n as u32).map(|i| i % 300).collect())
+        .with_exclude_at_most(5000);
     let all_pairs = rule::find_pairs(&boxes, &same);
     recorder.set_filters(same.clone()).unwrap();
     let mut check = |recorder: &mut Recorder, first: usize, what: &str| {
@@ -285,7 +283,7 @@ fn a_change_on_the_device_keeps_within_a_memory_budget_and_outlives_other_buffer
     check(&mut recorder, 100, "with steps");
     recorder.forget_steps();
     check(&mut recorder, 333, "without steps");
-    recorder.set_options(Options { memory_budget: Some(budget - 1000), ..CANONICAL }).unwrap();
+    recorder.set_options(CANONICAL.with_memory_budget(Some(budget - 1000))).unwrap();
     check(&mut recorder, 500, "with another budget");
     recorder.set_options(CANONICAL).unwrap();
     recorder.reserve(5 * n, 1 << 17).unwrap();
@@ -297,7 +295,7 @@ fn a_change_that_is_refused_leaves_what_was_recorded_and_another_does_not() {
     let boxes = Kind::Uniform.generate(300, 1);
     let (buffer, values) = (upload(&boxes), given(&[0; 300]));
     let mut recorder = recorder(CANONICAL);
-    let filters = Filters { group: vec![1; 300], sleeping: vec![false; 300], ..Filters::default() };
+    let filters = Filters::default().with_group(vec![1; 300]).with_sleeping(vec![false; 300]);
     let expected = rule::find_pairs(&boxes, &filters);
     recorder.set_filters(filters).unwrap();
     let mut first = encoder();
@@ -328,7 +326,7 @@ fn a_search_that_was_recorded_before_there_were_more_worlds_has_them() {
         boxes[i].max[i % 3] = f32::INFINITY;
     }
     let buffer = upload(&boxes);
-    let mut same = Filters { world: (0..900).map(|i| i % 2).collect(), ..Filters::default() };
+    let mut same = Filters::default().with_world((0..900).map(|i| i % 2).collect());
     let mut recorder = recorder(SWEEP);
     recorder.set_filters(same.clone()).unwrap();
     recorder.reserve(900, 1 << 16).unwrap();
@@ -360,15 +358,15 @@ fn any_worlds_may_come_from_the_device() {
     for (options, known) in
         [SWEEP, CANONICAL, ALL_PAIRS].into_iter().flat_map(|o| [(o, &global), (o, &few), (o, &many)])
     {
-        let mut same = Filters { world: known.clone(), ..Filters::default() };
+        let mut same = Filters::default().with_world(known.clone());
         let mut recorder = recorder(options);
         recorder.set_filters(same.clone()).unwrap();
         recorder.reserve(n, 1 << 17).unwrap();
         // Worlds that boxes have already, all, and any ids in some of them.
         for round in 0..4 {
             let range = if round == 1 { 0..n } else { random.below(n / 2)..n / 2 + random.below(n / 2) };
-            let other = Filters {
-                world: (0..n)
+            let other = Filters::default().with_world(
+                (0..n)
                     .map(|_| match round {
                         0 => known[random.below(n)],
                         1 => random.below(12) as u32,
@@ -376,8 +374,7 @@ fn any_worlds_may_come_from_the_device() {
                         _ => ids[random.below(10)],
                     })
                     .collect(),
-                ..Filters::default()
-            };
+            );
             let mut encoder = encoder();
             change(&mut recorder, &mut encoder, "world", (&mut same, &other), range.clone());
             let left = recorder.record(&mut encoder, buffer.slice(..), n as u32).unwrap();
@@ -409,7 +406,7 @@ fn half_spaces_of_the_device_are_those_that_are_searched_next() {
             let mut sorted = half_spaces.clone();
             sorted.sort_by_key(|half_space| half_space.index);
             let mut recorder = recorder(options);
-            recorder.set_filters(Filters { half_spaces, ..Filters::default() }).unwrap();
+            recorder.set_filters(Filters::default().with_half_spaces(half_spaces)).unwrap();
             recorder.reserve(n, 1 << 17).unwrap();
             let mut is_there = vec![true; count];
             for (first, end) in [(0, count), (1, 3), (count - 1, count), (2, 2), (0, count / 2)] {
@@ -441,7 +438,7 @@ fn half_spaces_of_the_device_are_those_that_are_searched_next() {
                         left_out[half_space.index as usize] = Aabb::new([nan; 3], [nan; 3]);
                     }
                 }
-                let same = Filters { half_spaces: shown, ..Filters::default() };
+                let same = Filters::default().with_half_spaces(shown);
                 assert_pairs(&pairs, &rule::find_pairs(&left_out, &same), &format!("{first}..{end} of {count}"));
             }
         }
@@ -452,7 +449,7 @@ fn half_spaces_of_the_device_are_those_that_are_searched_next() {
 fn half_spaces_that_are_not_there_are_refused() {
     let half_space = |index| HalfSpace { index, normal: [0.0, 1.0, 0.0], offset: 0.0 };
     let mut recorder = recorder(CANONICAL);
-    recorder.set_filters(Filters { half_spaces: vec![half_space(9), half_space(3)], ..Filters::default() }).unwrap();
+    recorder.set_filters(Filters::default().with_half_spaces(vec![half_space(9), half_space(3)])).unwrap();
     let planes = given(&[0; 400]);
     for (box_count, which, first) in
         [(300, 0..3, 256), (300, 2..3, 256), (300, Range { start: 1, end: 0 }, 256), (9, 0..1, 256), (300, 0..2, 4)]
@@ -501,7 +498,7 @@ fn pairs_to_exclude_may_come_from_the_device() {
             let at_most = 3 * all_pairs.len() as u32;
             let host = all_pairs.iter().step_by(3).copied().collect();
             let mut same =
-                Filters { exclude: host, exclude_at_most: at_most, include: include.clone(), ..Filters::default() };
+                Filters::default().with_exclude(host).with_exclude_at_most(at_most).with_include(include.clone());
             let mut recorder = recorder(options);
             recorder.set_filters(same.clone()).unwrap();
             assert_pairs(&pairs_of(&mut recorder, &boxes), &rule::find_pairs(&boxes, &same), "the host's");
@@ -523,7 +520,7 @@ fn pairs_to_exclude_may_come_from_the_device() {
                 assert_eq!(header.overflow, 0);
                 assert_pairs(&sorted(pairs), &rule::find_pairs(&boxes, &same), &format!("every {step}th is excluded"));
             }
-            recorder.set_filters(Filters { exclude: vec![], ..same }).unwrap();
+            recorder.set_filters(same.with_exclude(vec![])).unwrap();
             let expected = rule::find_pairs(&boxes, recorder.filters());
             assert_pairs(&pairs_of(&mut recorder, &boxes), &expected, "set anew");
         }
@@ -543,7 +540,7 @@ fn more_pairs_to_exclude_than_there_is_room_for_are_told_and_nothing_is_wrong() 
     let pairs = given(&[5; 2000]);
     for options in [SWEEP, CANONICAL, ALL_PAIRS] {
         let mut recorder = recorder(options);
-        recorder.set_filters(Filters { exclude_at_most: 1000, ..Filters::default() }).unwrap();
+        recorder.set_filters(Filters::default().with_exclude_at_most(1000)).unwrap();
         recorder.reserve(n, 1 << 17).unwrap();
         for (count, is_beyond) in [(900, false), (901, true), (u32::MAX, true), (0, false)] {
             let stored = given(&[count]);
@@ -591,7 +588,7 @@ fn pairs_to_exclude_that_cannot_come_are_refused() {
         result
     };
     let own = || pairs.slice(256..);
-    let room = Filters { exclude_at_most: 10, ..Filters::default() };
+    let room = Filters::default().with_exclude_at_most(10);
     assert_eq!(refused(exclude(&Filters::default(), own(), 1.into())), "exclude");
     assert_eq!(refused(exclude(&Filters::default(), own(), 0.into())), "exclude");
     assert_eq!(refused(exclude(&room, own(), 11.into())), "exclude");
@@ -600,17 +597,17 @@ fn pairs_to_exclude_that_cannot_come_are_refused() {
     assert_eq!(refused(exclude(&room, constant.slice(..), 10.into())), "exclude");
     let no_number = GpuCount::Stored { count: constant.slice(..), at_most: 5 };
     assert_eq!(refused(exclude(&room, own(), no_number)), "exclude count");
-    let fixed = Filters { fixed: vec![true; 299], ..room.clone() };
+    let fixed = room.clone().with_fixed(vec![true; 299]);
     let length = exclude(&fixed, own(), 10.into());
     assert!(matches!(length, Err(Error::FilterLength { list: "fixed", length: 299, box_count: 300 })), "{length:?}");
     // Nothing is excluded, by nothing.
     assert_eq!(exclude(&room, pairs.slice(4..4), 0.into()), Ok(()));
     assert_eq!(exclude(&room, own(), 10.into()), Ok(()));
     // As many as there may be, and more.
-    let most = Filters { exclude_at_most: 1 << 24, ..Filters::default() };
+    let most = Filters::default().with_exclude_at_most(1 << 24);
     assert_eq!(exclude(&most, own(), 10.into()), Ok(()));
     for room in [(1 << 24) + 1, u32::MAX] {
-        let filters = Filters { exclude_at_most: room, ..Filters::default() };
+        let filters = Filters::default().with_exclude_at_most(room);
         assert_eq!(refused(recorder.set_filters(filters)), "exclude_at_most");
     }
 }

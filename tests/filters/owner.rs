@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use broadsweep::{
-    Aabb, BroadPhase, Engine, Error, Filters, HalfSpace, IdPair, Options, Pair, PairOrder, Recorder, cpu,
-};
+use broadsweep::{Aabb, BroadPhase, Engine, Error, Filters, HalfSpace, IdPair, Pair, PairOrder, Recorder, cpu};
 use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
@@ -87,14 +85,12 @@ fn part(filters: &Filters, ids: &[usize]) -> Filters {
     }
     let place = |index: u32| ids.iter().position(|&id| id == index as usize).map(|place| place as u32);
     let half_spaces = filters.half_spaces.iter();
-    Filters {
-        body: of(&filters.body, ids),
-        fixed: of(&filters.fixed, ids),
-        world: of(&filters.world, ids),
-        margin: of(&filters.margin, ids),
-        half_spaces: half_spaces.filter_map(|h| Some(HalfSpace { index: place(h.index)?, ..*h })).collect(),
-        ..Filters::default()
-    }
+    Filters::default()
+        .with_body(of(&filters.body, ids))
+        .with_fixed(of(&filters.fixed, ids))
+        .with_world(of(&filters.world, ids))
+        .with_margin(of(&filters.margin, ids))
+        .with_half_spaces(half_spaces.filter_map(|h| Some(HalfSpace { index: place(h.index)?, ..*h })).collect())
 }
 
 /// Counts how often each pair of ids comes out of tiles, each of which is given what touches it, in an order of its own.
@@ -114,7 +110,7 @@ fn pairs_of_tiles(
         }
         let own: Vec<Aabb> = inside.iter().map(|&i| boxes[i]).collect();
         let ids: Vec<u64> = inside.iter().map(|&i| id(i)).collect();
-        engine.set_filters(Filters { owner: Some(*tile), ..part(filters, &inside) }).unwrap();
+        engine.set_filters(part(filters, &inside).with_owner(Some(*tile))).unwrap();
         let found = engine.find_pairs(&own).unwrap();
         assert_eq!(found.report.pair_count, found.pairs.len() as u64);
         IdPair::append(&found.pairs, &ids, &mut all).unwrap();
@@ -138,7 +134,7 @@ fn assert_tiled(engine: &mut impl Engine, scene: (&[Aabb], &Filters), tiles: &[A
     }
     assert_eq!(found.len(), expected.len(), "{what}");
     for owner in tiles.iter().take(2).map(|tile| Some(*tile)) {
-        let filters = Filters { owner, ..filters.clone() };
+        let filters = filters.clone().with_owner(owner);
         engine.set_filters(filters.clone()).unwrap();
         assert_pairs(&engine.find_pairs(boxes).unwrap().pairs, &rule::find_pairs(boxes, &filters), what);
     }
@@ -209,7 +205,7 @@ proptest! {
         // Each tile is a call, which takes a while.
         let some = &tiles[..tiles.len().min(8)];
         for tile in some {
-            let filters = Filters { owner: Some(*tile), ..filters.clone() };
+            let filters = filters.clone().with_owner(Some(*tile));
             let mut gpu = gpu(options);
             gpu.set_filters(filters.clone()).unwrap();
             assert_pairs(&gpu.find_pairs(&boxes).unwrap().pairs, &rule::find_pairs(&boxes, &filters), "GPU");
@@ -226,13 +222,10 @@ fn tiles_join_two_sets() {
             let margin = if cut == 300 { margins(random, &boxes) } else { Vec::new() };
             let (first, second) = boxes.split_at(cut);
             let of_sets = (0..boxes.len()).map(|i| i >= cut).collect();
-            let all =
-                rule::find_pairs(&boxes, &Filters { second: of_sets, margin: margin.clone(), ..Filters::default() });
+            let all = rule::find_pairs(&boxes, &Filters::default().with_second(of_sets).with_margin(margin.clone()));
             let mut found = Vec::new();
             for tile in tiles(random, &boxes, 2) {
-                engine
-                    .set_filters(Filters { owner: Some(tile), margin: margin.clone(), ..Filters::default() })
-                    .unwrap();
+                engine.set_filters(Filters::default().with_owner(Some(tile)).with_margin(margin.clone())).unwrap();
                 let pairs = &engine.find_pairs_between(first, second).unwrap().pairs;
                 found.extend(pairs.iter().map(|pair| Pair { a: pair.a, b: pair.b + cut as u32 }));
             }
@@ -252,7 +245,7 @@ fn pieces_and_slabs_of_a_tile_have_ids() {
     let ids: Vec<u64> = (0..3000).map(|i| (1 << 50) - 7 * i).collect();
     let mut tile = WHOLE;
     (tile.min[0], tile.max[1]) = (0.3, 0.7);
-    let filters = Filters { owner: Some(tile), ..Filters::default() };
+    let filters = Filters::default().with_owner(Some(tile));
     let mut expected = Vec::new();
     IdPair::append(&rule::find_pairs(&boxes, &filters), &ids, &mut expected).unwrap();
     IdPair::sort(&mut expected);
@@ -260,9 +253,9 @@ fn pieces_and_slabs_of_a_tile_have_ids() {
     for most in [1000, 3000] {
         let mut engine = gpu(CANONICAL);
         engine.set_filters(filters.clone()).unwrap();
-        engine.set_options(Options { memory_budget: Some(0), ..SWEEP }).unwrap();
+        engine.set_options(SWEEP.with_memory_budget(Some(0))).unwrap();
         let Err(Error::OverBudget { required, .. }) = engine.memory_plan(most) else { panic!("no budget is enough") };
-        engine.set_options(Options { memory_budget: Some(required), ..SWEEP }).unwrap();
+        engine.set_options(SWEEP.with_memory_budget(Some(required))).unwrap();
         let mut found = Vec::new();
         let report = engine.stream_pairs(&boxes, |_, piece| IdPair::append(piece, &ids, &mut found)).unwrap();
         assert_eq!(report.passes > 1, most == 1000);
@@ -277,10 +270,10 @@ fn included_pairs_are_reported_by_all_and_excluded_ones_by_none() {
     let boxes = Kind::Uniform.generate(500, 4);
     let random = &mut Random(2);
     let lists =
-        Filters { include: some_pairs(random, 500, 90), exclude: some_pairs(random, 500, 9000), ..Filters::default() };
+        Filters::default().with_include(some_pairs(random, 500, 90)).with_exclude(some_pairs(random, 500, 9000));
     for tile in tiles(random, &boxes, 2) {
         for options in [CANONICAL, ALL_PAIRS] {
-            let filters = Filters { owner: Some(tile), ..lists.clone() };
+            let filters = lists.clone().with_owner(Some(tile));
             let expected = rule::find_pairs(&boxes, &filters);
             assert!(lists.include.iter().all(|pair| expected.contains(&Pair::new(pair.a, pair.b))));
             let mut on_gpu = gpu(options);
@@ -322,10 +315,10 @@ fn ids_that_are_missing_are_named_and_the_list_stays() {
 fn lists_of_tiles_sorted_are_the_list_of_the_whole() {
     let boxes = Kind::Clusters.generate(2000, 6);
     let ids: Vec<u64> = (0..2000).collect();
-    let mut engine = cpu::BroadPhase::new(Options { order: PairOrder::Sweep, ..CANONICAL }).unwrap();
+    let mut engine = cpu::BroadPhase::new(CANONICAL.with_order(PairOrder::Sweep)).unwrap();
     let mut found = Vec::new();
     for tile in tiles(&mut Random(3), &boxes, 3) {
-        engine.set_filters(Filters { owner: Some(tile), ..Filters::default() }).unwrap();
+        engine.set_filters(Filters::default().with_owner(Some(tile))).unwrap();
         IdPair::append(&engine.find_pairs(&boxes).unwrap().pairs, &ids, &mut found).unwrap();
     }
     IdPair::sort(&mut found);
@@ -341,7 +334,7 @@ fn a_recorded_list_of_a_region_comes_in_windows() {
     for options in [SWEEP, ALL_PAIRS] {
         let mut engine = Recorder::new(&GPU, options).unwrap();
         for tile in tiles(&mut Random(6), &boxes, 1) {
-            let filters = Filters { owner: Some(tile), ..Filters::default() };
+            let filters = Filters::default().with_owner(Some(tile));
             let expected = rule::find_pairs(&boxes, &filters);
             engine.set_filters(filters).unwrap();
             let mut recorded = encoder();

@@ -54,6 +54,7 @@ fn is_kept(filters: &Filters, i: usize, j: usize) -> bool {
     let groups = match rule {
         GroupRule::Any => one_way | other_way,
         GroupRule::Both => one_way & other_way,
+        rule => panic!("the oracle does not know {rule:?}"),
     };
     let body_of = |i: usize| if body.is_empty() { i as u32 } else { body[i] };
     let one_body = !body.is_empty() && body[i] == body[j];

@@ -81,14 +81,12 @@ fn the_other_filters_hold_between_two_sets() {
     let boxes = [&first[..], &second[..]].concat();
     let mut random = Random(9);
     let crossing = |pairs: Vec<Pair>| pairs.into_iter().filter(|p| (p.a < 900) != (p.b < 900)).collect::<Vec<_>>();
-    let filters = Filters {
-        body: (0..2200).map(|i| i % 700).collect(),
-        margin: vec![0.01; 2200],
-        exclude: some_pairs(&mut random, 2200, 9000),
-        include: crossing(some_pairs(&mut random, 2200, 300)),
-        ..Filters::default()
-    };
-    let join = Filters { second: (0..2200).map(|i| i >= 900).collect(), ..filters.clone() };
+    let filters = Filters::default()
+        .with_body((0..2200).map(|i| i % 700).collect())
+        .with_margin(vec![0.01; 2200])
+        .with_exclude(some_pairs(&mut random, 2200, 9000))
+        .with_include(crossing(some_pairs(&mut random, 2200, 300)));
+    let join = filters.clone().with_second((0..2200).map(|i| i >= 900).collect());
     let expected: Vec<Pair> =
         super::rule::find_pairs(&boxes, &join).into_iter().map(|pair| Pair { a: pair.a, b: pair.b - 900 }).collect();
     let alone = super::rule::find_pairs(&boxes, &filters);
@@ -108,7 +106,7 @@ fn the_other_filters_hold_between_two_sets() {
         assert_eq!(engine.filters(), filters);
         assert_pairs(&sorted(&engine.find_pairs_between(first, second).unwrap().pairs), expected[0], "once more");
 
-        let within = Filters { include: vec![Pair::new(0, 2000), Pair::new(3, 899)], ..Filters::default() };
+        let within = Filters::default().with_include(vec![Pair::new(0, 2000), Pair::new(3, 899)]);
         engine.set_filters(within).unwrap();
         let refused = engine.find_pairs_between(first, second);
         let Err(Error::BadFilter { list: "include", index: 1, problem }) = refused else { panic!("{refused:?}") };
@@ -126,7 +124,7 @@ fn sets_that_do_not_fit_are_joined_slab_by_slab() {
     let (first, second) = (Kind::Uniform.generate(4000, 4), Kind::Uniform.generate(6000, 5));
     let expected = plainly(&first, &second);
     let part = least_budget(&first[..2000], PairOrder::Canonical);
-    let mut broad_phase = BroadPhase::new(&GPU, Options { memory_budget: Some(part), ..CANONICAL }).unwrap();
+    let mut broad_phase = BroadPhase::new(&GPU, CANONICAL.with_memory_budget(Some(part))).unwrap();
     let found = broad_phase.find_pairs_between(&first, &second).unwrap();
     assert!(found.report.passes > 2, "{:?}", found.report);
     assert_pairs(&found.pairs, &expected, "slabs");
@@ -148,7 +146,7 @@ fn a_join_is_not_found_while_a_result_is_to_be_taken() {
 fn sets_of_the_caller_are_the_same_after_a_join() {
     let boxes = Kind::Uniform.generate(3000, 1);
     let (first, second) = boxes.split_at(500);
-    let own = Filters { second: (0..700).map(|i| i % 3 == 0).collect(), ..Filters::default() };
+    let own = Filters::default().with_second((0..700).map(|i| i % 3 == 0).collect());
     let alone = super::rule::find_pairs(&boxes[..700], &own);
 
     fn check(engine: &mut impl Engine, own: &Filters, boxes: &[Aabb], [between, alone]: [&[Pair]; 2]) {
@@ -161,7 +159,7 @@ fn sets_of_the_caller_are_the_same_after_a_join() {
             // They are of 700 boxes.
             assert!(matches!(engine.find_pairs(boxes), Err(Error::FilterLength { list: "second", .. })));
         }
-        let refused = Options { candidate_limit: 1, ..SWEEP };
+        let refused = SWEEP.with_candidate_limit(1);
         engine.set_options(refused).unwrap();
         assert!(matches!(engine.find_pairs_between(first, second), Err(Error::TooManyCandidates { .. })));
         assert_eq!(engine.filters(), own);
@@ -180,9 +178,9 @@ fn boxes_without_an_end_are_of_their_set_in_their_world() {
     for aabb in boxes.iter_mut().step_by(50) {
         aabb.max[1] = f32::INFINITY;
     }
-    let filters = Filters { world: (0..2000).map(|i| i % 4).collect(), ..Filters::default() };
+    let filters = Filters::default().with_world((0..2000).map(|i| i % 4).collect());
     let (first, second) = boxes.split_at(900);
-    let join = Filters { second: (0..2000).map(|i| i >= 900).collect(), ..filters.clone() };
+    let join = filters.clone().with_second((0..2000).map(|i| i >= 900).collect());
     let expected: Vec<Pair> =
         super::rule::find_pairs(&boxes, &join).into_iter().map(|pair| Pair { a: pair.a, b: pair.b - 900 }).collect();
     assert!(expected.len() > 300, "{}", expected.len());

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use broadsweep::{
-    Aabb, Attribute, BroadPhase, CellSize, Error, Filters, Gpu, GpuPairs, HalfSpace, Options, Pair, PairHeader,
-    PairOrder, SweepAxis, wgpu,
+    Aabb, Attribute, BroadPhase, CellSize, Error, Filters, Gpu, GpuPairs, HalfSpace, Pair, PairHeader, PairOrder,
+    SweepAxis, wgpu,
 };
 use laboratory::scenes::Kind;
 use wgpu::BufferUsages as U;
@@ -46,7 +46,7 @@ fn filters_may_change_while_submissions_are_in_flight() {
             match number % 4 {
                 0 => filters = Filters::default(),
                 1 => filters = all(&mut random, boxes),
-                _ => filters = Filters { group: vec![1; boxes.len()], ..Filters::default() },
+                _ => filters = Filters::default().with_group(vec![1; boxes.len()]),
             }
             broad_phase.set_filters(filters.clone()).unwrap();
             while broad_phase.submit(boxes).is_err() {
@@ -83,8 +83,8 @@ fn filters_may_change_while_a_list_arrives_in_pieces() {
     let limits = wgpu::Limits { max_storage_buffer_binding_size: 4 << 20, ..Gpu::required_limits() };
     let boxes = Kind::Identical.generate(2600, 1);
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
-        let mut broad_phase = BroadPhase::new(&device_with(limits.clone()), Options { order, ..SWEEP }).unwrap();
-        let mut filters = Filters { world: (0..2600).map(|i| i / 2000).collect(), ..Filters::default() };
+        let mut broad_phase = BroadPhase::new(&device_with(limits.clone()), SWEEP.with_order(order)).unwrap();
+        let mut filters = Filters::default().with_world((0..2600).map(|i| i / 2000).collect());
         broad_phase.set_filters(filters.clone()).unwrap();
         let expected = rule::find_pairs(&boxes, &filters);
         broad_phase.submit(&boxes).unwrap();
@@ -100,7 +100,7 @@ fn filters_may_change_while_a_list_arrives_in_pieces() {
             }
             polls += 1;
         };
-        let then = Filters { world: (0..2600).map(|i| i / 2000).collect(), ..Filters::default() };
+        let then = Filters::default().with_world((0..2600).map(|i| i / 2000).collect());
         assert_overlaps(found, &boxes, &then, order, &expected, "in pieces");
         assert!(expected.len() > 3 * (1 << 19), "{polls}: the list has one piece");
     }
@@ -111,7 +111,7 @@ fn steps_in_flight_rest_as_was_said_when_they_were_submitted() {
     let boxes = Kind::Uniform.generate(1500, 1);
     let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
     let asleep = |from: usize| (0..1500).map(|i| i >= from).collect::<Vec<bool>>();
-    broad_phase.set_filters(Filters { sleeping: asleep(1500), ..Filters::default() }).unwrap();
+    broad_phase.set_filters(Filters::default().with_sleeping(asleep(1500))).unwrap();
     broad_phase.submit_events(&boxes).unwrap();
     broad_phase.submit_events(&boxes).unwrap();
     // All fall asleep behind them.
@@ -129,7 +129,7 @@ fn with_a_budget_filters_cannot_change_while_a_submission_is_in_flight() {
     for options in [CANONICAL, ALL_PAIRS] {
         let boxes = Kind::Uniform.generate(1500, 1);
         let filters = all(&mut Random(1), &boxes);
-        let mut broad_phase = gpu(Options { memory_budget: Some(1 << 26), ..options });
+        let mut broad_phase = gpu(options.with_memory_budget(Some(1 << 26)));
         broad_phase.set_filters(filters.clone()).unwrap();
         for _ in 0..2 {
             broad_phase.submit(&boxes).unwrap();
@@ -155,11 +155,11 @@ fn with_a_budget_filters_cannot_change_while_a_submission_is_in_flight() {
 #[test]
 fn submissions_in_flight_with_leaps_in_length_are_exact() {
     // SortBuffers by box are of one number of boxes; pairs of lists fit any, and leaps need their lists again.
-    let filters = Filters {
-        exclude: some_pairs(&mut Random(1), 300, 20_000),
-        include: some_pairs(&mut Random(2), 300, 5000),
-        ..Filters::default()
-    };
+    let filters = Filters::default().with_exclude(some_pairs(&mut Random(1), 300, 20_000)).with_include(some_pairs(
+        &mut Random(2),
+        300,
+        5000,
+    ));
     let scenes: Vec<Vec<Aabb>> =
         [(Kind::Uniform, 300), (Kind::Identical, 400), (Kind::Uniform, 2000), (Kind::Identical, 600)]
             .into_iter()
@@ -253,14 +253,14 @@ fn a_submission_that_is_refused_leaves_the_one_before_exact() {
     let at = |x: f32, y: f32| Aabb::new([x, y, 0.0], [x + 1.0, y + 1.0, 1.0]);
     let boxes: Vec<Aabb> = (0..900).map(|i| at(0.0, if i % 2 == 0 { 0.0 } else { 5.0 })).collect();
     let half_space = HalfSpace { index: 0, normal: [0.0, 0.0, 1.0], offset: -1.0 };
-    let filters = Filters { half_spaces: vec![half_space], ..Filters::default() };
+    let filters = Filters::default().with_half_spaces(vec![half_space]);
     let expected = rule::find_pairs(&boxes[..800], &filters);
     for options in WAYS {
-        let options = Options { axis: SweepAxis::X, cell_size: CellSize::Fixed(1e6), ..options };
+        let options = options.with_axis(SweepAxis::X).with_cell_size(CellSize::Fixed(1e6));
         let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
         broad_phase.set_filters(filters.clone()).unwrap();
         let memory_budget = Some(broad_phase.memory_plan(900).unwrap().total());
-        broad_phase.set_options(Options { memory_budget, ..options }).unwrap();
+        broad_phase.set_options(options.with_memory_budget(memory_budget)).unwrap();
         broad_phase.reserve(900, 0).unwrap();
         broad_phase.submit(&boxes[..800]).unwrap();
         assert_eq!(broad_phase.submit(&boxes), Err(Error::Busy), "the test needs a refusal");
@@ -301,12 +301,10 @@ fn boxes_on_the_gpu_are_filtered_and_stay_as_they_are() {
 fn a_filtered_list_that_is_too_short_can_be_emitted_again() {
     let boxes = Kind::Identical.generate(300, 1);
     let buffer = upload(&boxes);
-    let filters = Filters {
-        world: (0..300).map(|i| i % 2).collect(),
-        exclude: some_pairs(&mut Random(1), 300, 2000),
-        include: some_pairs(&mut Random(2), 300, 9000),
-        ..Filters::default()
-    };
+    let filters = Filters::default()
+        .with_world((0..300).map(|i| i % 2).collect())
+        .with_exclude(some_pairs(&mut Random(1), 300, 2000))
+        .with_include(some_pairs(&mut Random(2), 300, 9000));
     let expected = rule::find_pairs(&boxes, &filters);
     let count = expected.len() as u32;
     for options in WAYS {
@@ -345,7 +343,7 @@ fn what_was_recorded_with_other_filters_is_not_emitted_again() {
     let mut first = encoder();
     recorder.record(&mut first, buffer.slice(..), 500).unwrap();
     GPU.queue().submit([first.finish()]);
-    recorder.set_filters(Filters { body: vec![1; 500], ..Filters::default() }).unwrap();
+    recorder.set_filters(Filters::default().with_body(vec![1; 500])).unwrap();
     let mut again = encoder();
     // A refusal, or the list of the filters there are now; never one of both.
     match recorder.record_window(&mut again, buffer.slice(..), 500, 0, 0) {
@@ -365,7 +363,7 @@ fn what_was_recorded_with_other_filters_is_not_emitted_again() {
 fn a_change_that_is_refused_leaves_what_was_recorded() {
     let boxes = Kind::Uniform.generate(500, 1);
     let buffer = upload(&boxes);
-    let filters = Filters { sleeping: vec![false; 500], ..Filters::default() };
+    let filters = Filters::default().with_sleeping(vec![false; 500]);
     let expected = rule::find_pairs(&boxes, &filters);
     let mut recorder = recorder(CANONICAL);
     recorder.set_filters(filters).unwrap();
@@ -383,11 +381,11 @@ fn a_change_that_is_refused_leaves_what_was_recorded() {
 fn wrong_filters_are_refused_when_recording() {
     let boxes = Kind::Uniform.generate(500, 1);
     let buffer = upload(&boxes);
-    let mut recorder = recorder(Options { order: PairOrder::Sweep, ..CANONICAL });
-    recorder.set_filters(Filters { margin: vec![0.0; 501], ..Filters::default() }).unwrap();
+    let mut recorder = recorder(CANONICAL.with_order(PairOrder::Sweep));
+    recorder.set_filters(Filters::default().with_margin(vec![0.0; 501])).unwrap();
     let refused = recorder.record(&mut encoder(), buffer.slice(..), 500).unwrap_err();
     assert!(matches!(refused, Error::FilterLength { list: "margin", length: 501, box_count: 500 }), "{refused}");
-    recorder.set_filters(Filters { include: vec![Pair { a: 0, b: 500 }], ..Filters::default() }).unwrap();
+    recorder.set_filters(Filters::default().with_include(vec![Pair { a: 0, b: 500 }])).unwrap();
     let refused = recorder.record(&mut encoder(), buffer.slice(..), 500).unwrap_err();
     assert!(matches!(refused, Error::BadFilter { list: "include", index: 0, .. }), "{refused}");
     recorder.set_filters(Filters::default()).unwrap();

@@ -6,7 +6,7 @@ use laboratory::scenes::Kind;
 
 use crate::common::{ALL_PAIRS, AXES, CANONICAL, GPU, Random, SWEEP, assert_pairs};
 use crate::engines::{WAYS, assert_filtered, on_both};
-use broadsweep::{BroadPhase, CellSize, Options};
+use broadsweep::{BroadPhase, CellSize};
 
 /// Makes `worlds` scenes of `n` boxes in one place, all with other boxes, each box of one world beside those of the
 /// others.
@@ -47,7 +47,7 @@ fn worlds_in_one_place_are_as_if_each_were_alone() {
         let (boxes, world) = in_one_place(kind, worlds, n);
         let expected = alone(&boxes, &world);
         on_both(CANONICAL, |engine| {
-            engine.set_filters(Filters { world: world.clone(), ..Filters::default() }).unwrap();
+            engine.set_filters(Filters::default().with_world(world.clone())).unwrap();
             let found = engine.find_pairs(&boxes).unwrap().clone();
             assert_pairs(&found.pairs, &expected, &format!("{}, {kind}, {:?}", engine.name(), found.report));
         });
@@ -80,7 +80,14 @@ fn on_common_ground(pieces: usize, is_in_rows: bool) -> (Vec<Aabb>, Filters) {
     let index = world.iter().position(|world| *world == Filters::GLOBAL).unwrap_or(0) as u32;
     let half_spaces = vec![HalfSpace { index, normal: [0.6, 0.0, 0.8], offset: all.min[2] + 0.3 }];
     let group = (0..boxes.len() as u32).map(|i| 1 << (i % 3)).collect();
-    (boxes, Filters { world, half_spaces, group, mask: vec![5; 2400 + pieces], ..Filters::default() })
+    (
+        boxes,
+        Filters::default()
+            .with_world(world)
+            .with_half_spaces(half_spaces)
+            .with_group(group)
+            .with_mask(vec![5; 2400 + pieces]),
+    )
 }
 
 #[test]
@@ -89,7 +96,7 @@ fn ground_that_worlds_have_in_common_is_exact_in_any_number_of_pieces() {
     for (number, pieces) in [1, 3, 4, 23, 24, 33, 65, 400, 700].into_iter().enumerate() {
         for is_in_rows in [true, false] {
             let (boxes, filters) = on_common_ground(pieces, is_in_rows);
-            let alone = Filters { world: filters.world.clone(), ..Filters::default() };
+            let alone = Filters::default().with_world(filters.world.clone());
             // Worlds alone in the one order, and all filters in the other, in turn.
             let ways = if number % 2 == 0 { [CANONICAL, SWEEP] } else { [SWEEP, CANONICAL] };
             for (filters, way) in [alone, filters].iter().zip(ways) {
@@ -121,7 +128,7 @@ fn among_endless(endless: usize, half_spaces: usize, is_filtered: bool) -> (Vec<
         let normal = [number(-1.0, 1.0), number(-1.0, 1.0), if k % 7 == 0 { 0.0 } else { number(-1.0, 1.0) }];
         spaces.push(HalfSpace { index: 41 * k as u32 + 3, normal, offset: number(-20.0, 1.0) });
     }
-    let mut filters = Filters { half_spaces: spaces, ..Filters::default() };
+    let mut filters = Filters::default().with_half_spaces(spaces);
     if is_filtered {
         filters.group = (0..boxes.len() as u32).map(|i| 1 << (i % 3)).collect();
         filters.mask = vec![5; boxes.len()];
@@ -153,7 +160,7 @@ fn many_giants_give_the_same_list_within_any_budget() {
     let (world, group, mask) = (more(&filters.world), more(&filters.group), more(&filters.mask));
     for world in [Vec::new(), world] {
         let has_worlds = !world.is_empty();
-        let filters = Filters { world, group: group.clone(), mask: mask.clone(), ..filters.clone() };
+        let filters = filters.clone().with_world(world).with_group(group.clone()).with_mask(mask.clone());
         let expected = {
             let mut engine = cpu::BroadPhase::new(CANONICAL).unwrap();
             engine.set_filters(filters.clone()).unwrap();
@@ -161,7 +168,7 @@ fn many_giants_give_the_same_list_within_any_budget() {
         };
         assert!(expected.report.giant_count > GIANT_GROUP);
         for memory_budget in [None, Some(5 << 20)] {
-            let mut engine = BroadPhase::new(&GPU, Options { memory_budget, ..SWEEP }).unwrap();
+            let mut engine = BroadPhase::new(&GPU, SWEEP.with_memory_budget(memory_budget)).unwrap();
             engine.set_filters(filters.clone()).unwrap();
             let mut pairs = engine.find_pairs(&boxes).unwrap().pairs.clone();
             assert!(engine.find_pairs(&boxes).unwrap().pairs == pairs, "{memory_budget:?}");
@@ -210,7 +217,7 @@ fn common_ground_gives_the_same_list_in_any_number_of_threads_and_little_room_fo
     let n = 6000;
     let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); n];
     let world = vec![Filters::GLOBAL; n - 1].into_iter().chain([3]).collect();
-    let filters = Filters { world, fixed: vec![true; n], ..Filters::default() };
+    let filters = Filters::default().with_world(world).with_fixed(vec![true; n]);
     let (pairs, bytes) = found(2, &boxes, &filters);
     assert!(pairs.is_empty() && bytes < 20 << 20, "{} pairs, {bytes} bytes", pairs.len());
 }
@@ -226,13 +233,13 @@ fn worlds_are_exact_on_every_axis_and_cell_size() {
     }
     boxes.extend([Aabb::new([1e7; 3], [1e7 + 1.0; 3]); 2]);
     world.extend([world[0], world[1]]);
-    let filters = Filters { world, ..Filters::default() };
+    let filters = Filters::default().with_world(world);
     for axis in AXES {
         for cell_size in [CellSize::Auto, CellSize::Usscd, CellSize::Fixed(1e-3), CellSize::Fixed(1e20)] {
             assert_filtered(
                 &boxes,
                 &filters,
-                &[Options { axis, cell_size, ..SWEEP }],
+                &[SWEEP.with_axis(axis).with_cell_size(cell_size)],
                 &format!("{axis:?}, {cell_size:?}"),
             );
         }
@@ -247,7 +254,7 @@ fn a_global_box_meets_every_world_and_other_global_ones() {
         let boxes = vec![unit; n];
         for every in [2, 3, 7] {
             let world = |i: u32| if i.is_multiple_of(every) { Filters::GLOBAL } else { i };
-            let filters = Filters { world: (0..n as u32).map(world).collect(), ..Filters::default() };
+            let filters = Filters::default().with_world((0..n as u32).map(world).collect());
             assert_filtered(&boxes, &filters, &[CANONICAL, ALL_PAIRS], &format!("every {every}th is global"));
         }
     }
@@ -258,7 +265,7 @@ fn global_boxes_alone_are_searched_as_those_of_one_world() {
     let boxes = Kind::Uniform.generate(20_000, 1);
     let expected = broadsweep::cpu::find_pairs(&boxes, &CANONICAL).unwrap();
     on_both(CANONICAL, |engine| {
-        engine.set_filters(Filters { world: vec![Filters::GLOBAL; boxes.len()], ..Filters::default() }).unwrap();
+        engine.set_filters(Filters::default().with_world(vec![Filters::GLOBAL; boxes.len()])).unwrap();
         let found = engine.find_pairs(&boxes).unwrap().clone();
         assert_pairs(&found.pairs, &expected.pairs, engine.name());
         assert_eq!(found.report.giant_count, 0, "{}", engine.name());
@@ -266,7 +273,7 @@ fn global_boxes_alone_are_searched_as_those_of_one_world() {
         let mut boxes = Kind::Uniform.generate(3000, 2);
         boxes[1000] = Aabb::new([f32::NEG_INFINITY; 3], [0.5, f32::INFINITY, f32::INFINITY]);
         boxes[2000] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
-        let filters = Filters { world: vec![Filters::GLOBAL; boxes.len()], ..Filters::default() };
+        let filters = Filters::default().with_world(vec![Filters::GLOBAL; boxes.len()]);
         engine.set_filters(filters.clone()).unwrap();
         assert_pairs(
             &engine.find_pairs(&boxes).unwrap().pairs,
@@ -282,7 +289,7 @@ fn ids_next_to_each_other_and_far_apart_are_different_worlds() {
     let mut random = Random(8);
     let ids: Vec<u32> = (0..32).map(|bit| 1 << bit).chain(0..64).chain(u32::MAX - 64..=u32::MAX).collect();
     let world: Vec<u32> = (0..1500).map(|_| ids[random.below(ids.len())]).collect();
-    assert_filtered(&vec![unit; 1500], &Filters { world, ..Filters::default() }, &WAYS, "ids");
+    assert_filtered(&vec![unit; 1500], &Filters::default().with_world(world), &WAYS, "ids");
 }
 
 #[test]
@@ -291,7 +298,7 @@ fn worlds_are_hardly_tested_against_each_other() {
     for worlds in [16, 128, 1024] {
         let (boxes, world) = in_one_place(Kind::Uniform, worlds, 20_480 / worlds);
         on_both(SWEEP, |engine| {
-            engine.set_filters(Filters { world: world.clone(), ..Filters::default() }).unwrap();
+            engine.set_filters(Filters::default().with_world(world.clone())).unwrap();
             let found = engine.find_pairs(&boxes).unwrap().clone();
             let density = density(found.report.candidate_count, boxes.len(), found.pairs.len());
             assert!(density < 6.0, "{}, {worlds} worlds: {density} candidates per (box + pair)", engine.name());

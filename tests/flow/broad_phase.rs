@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use broadsweep::internals::brute_force;
-use broadsweep::{Aabb, AnyEngine, BroadPhase, CellSize, Engine, Error, Filters, Options, Overlaps, SweepAxis, cpu};
+use broadsweep::{Aabb, AnyEngine, BroadPhase, CellSize, Engine, Error, Filters, Overlaps, SweepAxis, cpu};
 use laboratory::scenes::Kind;
 
 #[test]
@@ -44,7 +44,7 @@ fn larger_scenes_are_exact() {
         println!("{}", kind.name());
         let expected = brute_force::find_pairs(&boxes);
         for axis in [SweepAxis::Auto, SweepAxis::Principal] {
-            assert_finds(&boxes, &expected, Options { axis, ..CANONICAL });
+            assert_finds(&boxes, &expected, CANONICAL.with_axis(axis));
         }
         assert_finds(&boxes, &expected, ALL_PAIRS);
     }
@@ -80,7 +80,7 @@ fn boxes_that_touch_at_random_magnitudes_are_pairs() {
         let boxes = touching(&mut random, 300, &numbers);
         let expected = brute_force::find_pairs(&boxes);
         for axis in [SweepAxis::Auto, SweepAxis::Principal] {
-            assert_finds(&boxes, &expected, Options { axis, ..CANONICAL });
+            assert_finds(&boxes, &expected, CANONICAL.with_axis(axis));
         }
         assert_finds(&boxes, &expected, ALL_PAIRS);
     }
@@ -198,7 +198,7 @@ fn scenes_of_nothing_but_giants_and_of_a_single_cell_are_exact() {
     assert_eq!((report.giant_count, report.entry_count), (700, 0));
     for n in [1, 2, 255, 256, 257, 3000] {
         let boxes = Kind::Uniform.generate(n, 3);
-        let options = Options { cell_size: CellSize::Fixed(1e20), ..CANONICAL };
+        let options = CANONICAL.with_cell_size(CellSize::Fixed(1e20));
         assert_finds(&boxes, &brute_force::find_pairs(&boxes), options);
         let report = on_gpu(&boxes, options).report;
         assert_eq!((report.giant_count, report.entry_count), (0, n as u32));
@@ -245,7 +245,7 @@ fn boxes_in_many_cells_and_in_few_are_exact_together() {
     let expected = brute_force::find_pairs(&boxes);
     for axis in AXES {
         for cell_size in [CellSize::Auto, CellSize::Fixed(0.002), CellSize::Fixed(0.0003)] {
-            assert_finds(&boxes, &expected, Options { axis, cell_size, ..CANONICAL });
+            assert_finds(&boxes, &expected, CANONICAL.with_axis(axis).with_cell_size(cell_size));
         }
     }
 }
@@ -270,7 +270,7 @@ fn cells_without_bounds_repeat_without_repeating_pairs() {
     let expected = brute_force::find_pairs(&boxes);
     for axis in AXES {
         for cell_size in [CellSize::Auto, CellSize::Fixed(1.0), CellSize::Fixed(0.5)] {
-            assert_finds(&boxes, &expected, Options { axis, cell_size, ..CANONICAL });
+            assert_finds(&boxes, &expected, CANONICAL.with_axis(axis).with_cell_size(cell_size));
         }
     }
 }
@@ -280,7 +280,7 @@ fn a_tiny_cell_is_coarsened_until_the_entries_fit() {
     let boxes = Kind::Uniform.generate(3000, 1);
     let expected = brute_force::find_pairs(&boxes);
     for edge in [1e-30, 1e-6, 1e-4, 1e-2] {
-        let options = Options { cell_size: CellSize::Fixed(edge), ..CANONICAL };
+        let options = CANONICAL.with_cell_size(CellSize::Fixed(edge));
         let report = on_gpu(&boxes, options).report;
         assert!(report.entry_count <= 4 * 3000 + 1024, "{report:?}");
         assert_finds(&boxes, &expected, options);
@@ -317,7 +317,7 @@ fn check_answers(engine: &mut impl Engine) {
     assert_pairs(&streamed, &expected, "streamed");
     assert_eq!(*engine.overlaps(), Overlaps::default());
     // Nor is what was there before a call that is refused.
-    for filters in [Filters { group: vec![1], ..Filters::default() }, Filters::default()] {
+    for filters in [Filters::default().with_group(vec![1]), Filters::default()] {
         engine.find_pairs(&boxes).unwrap();
         engine.set_filters(filters).unwrap();
         if engine.find_pairs(&boxes).is_err() {
@@ -359,7 +359,7 @@ fn an_engine_that_is_chosen_at_run_time_finds_what_its_own_type_finds() {
         });
         assert_eq!((report.unwrap().pair_count, pairs), (expected.len() as u64, expected.clone()));
         assert!(engine.memory_bytes() > 0);
-        engine.set_filters(Filters { body: vec![7; 400], ..Filters::default() }).unwrap();
+        engine.set_filters(Filters::default().with_body(vec![7; 400])).unwrap();
         // As an object too.
         let engine: &mut dyn Engine = &mut engine;
         assert_eq!(engine.find_pairs(&boxes).unwrap().pairs, []);

@@ -26,20 +26,18 @@ fn the_report_holds_what_the_plan_predicted() {
 fn the_buffers_that_exist_are_those_of_the_plan() {
     let boxes = Kind::Uniform.generate(3000, 1);
     let half_space = HalfSpace { index: 7, normal: [0.0, 1.0, 0.0], offset: 0.5 };
-    let many = Filters {
-        group: vec![1; 3000],
-        mask: vec![3; 3000],
-        body: (0..3000).map(|i| i / 2).collect(),
-        parent: vec![Filters::NO_PARENT; 3000],
-        fixed: vec![false; 3000],
-        exclude: vec![Pair::new(2, 9), Pair::new(3, 7)],
-        world: (0..3000).map(|i| i % 5).collect(),
-        sleeping: vec![false; 3000],
-        margin: vec![0.01; 3000],
-        include: vec![Pair::new(0, 1)],
-        half_spaces: vec![half_space],
-        ..Filters::default()
-    };
+    let many = Filters::default()
+        .with_group(vec![1; 3000])
+        .with_mask(vec![3; 3000])
+        .with_body((0..3000).map(|i| i / 2).collect())
+        .with_parent(vec![Filters::NO_PARENT; 3000])
+        .with_fixed(vec![false; 3000])
+        .with_exclude(vec![Pair::new(2, 9), Pair::new(3, 7)])
+        .with_world((0..3000).map(|i| i % 5).collect())
+        .with_sleeping(vec![false; 3000])
+        .with_margin(vec![0.01; 3000])
+        .with_include(vec![Pair::new(0, 1)])
+        .with_half_spaces(vec![half_space]);
     for options in [SWEEP, CANONICAL, ALL_PAIRS] {
         for filters in [Filters::default(), many.clone()] {
             let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
@@ -78,7 +76,7 @@ fn the_device_counts_what_the_plan_predicts() {
 #[test]
 fn numbers_of_boxes_beyond_any_memory_are_refused_and_overflow_nowhere() {
     let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
-    let filters = Filters { include: vec![Pair::new(0, 1)], ..Filters::default() };
+    let filters = Filters::default().with_include(vec![Pair::new(0, 1)]);
     for filters in [Filters::default(), filters] {
         broad_phase.set_filters(filters).unwrap();
         for n in [usize::MAX, usize::MAX / 24 + 1, usize::MAX / 4, 1 << 40] {
@@ -96,7 +94,7 @@ fn the_least_budget_gives_the_exact_answer_in_pieces() {
         let expected = brute_force::find_pairs(&boxes);
         for order in [PairOrder::Canonical, PairOrder::Sweep] {
             let least = least_budget(&boxes, order);
-            let options = Options { order, memory_budget: Some(least), ..CANONICAL };
+            let options = CANONICAL.with_order(order).with_memory_budget(Some(least));
             let mut overlaps = on_gpu(&boxes, options);
             overlaps.pairs.sort_unstable();
             assert_pairs(&overlaps.pairs, &expected, kind.name());
@@ -111,7 +109,7 @@ fn the_least_budget_gives_the_exact_answer_in_pieces() {
 fn a_budget_that_is_too_small_is_refused_before_any_work() {
     let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 5000];
     let least = least_budget(&boxes, PairOrder::Sweep);
-    let options = Options { order: PairOrder::Sweep, memory_budget: Some(least - 1), ..CANONICAL };
+    let options = CANONICAL.with_order(PairOrder::Sweep).with_memory_budget(Some(least - 1));
     // Boxes that lie apart are searched in several passes, except by calls that do not block.
     let apart = Kind::Uniform.generate(5000, 1);
     assert!(on_gpu(&apart, options).report.passes > 1);
@@ -130,7 +128,7 @@ fn results_that_have_no_room_are_found_again() {
     let boxes = Kind::Uniform.generate(6000, 6);
     let expected = brute_force::find_pairs(&boxes);
     let budget = least_budget(&boxes, PairOrder::Canonical);
-    let options = Options { cell_size: CellSize::Fixed(100.0), memory_budget: Some(budget), ..CANONICAL };
+    let options = CANONICAL.with_cell_size(CellSize::Fixed(100.0)).with_memory_budget(Some(budget));
     let overlaps = on_gpu(&boxes, options);
     let kept = broad_phase(options).memory_plan(6000).unwrap().tile_capacity;
     assert!(overlaps.report.candidate_count > 4 * 8192 * u64::from(kept), "{:?}", overlaps.report);
@@ -141,11 +139,11 @@ fn results_that_have_no_room_are_found_again() {
 fn more_candidates_than_the_limit_are_refused_with_both_numbers() {
     let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 2000];
     let count = 2000 * 1999 / 2;
-    let refused = Options { candidate_limit: count - 1, ..CANONICAL };
+    let refused = CANONICAL.with_candidate_limit(count - 1);
     let error = broad_phase(refused).find_pairs(&boxes).unwrap_err();
     assert_eq!(error, Error::TooManyCandidates { candidate_count: count, limit: count - 1 });
     // The next call is not affected, and exactly the limit is allowed.
-    let allowed = Options { candidate_limit: count, ..CANONICAL };
+    let allowed = CANONICAL.with_candidate_limit(count);
     assert_eq!(on_gpu(&boxes, allowed).report.pair_count, count);
     assert_eq!(
         broadsweep::cpu::find_pairs(&boxes, &refused).unwrap_err(),
@@ -161,7 +159,7 @@ fn a_software_adapter_takes_no_more_candidates_than_its_loops_do() {
         return;
     }
     let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 130_000];
-    let all = Options { candidate_limit: u64::MAX, ..CANONICAL };
+    let all = CANONICAL.with_candidate_limit(u64::MAX);
     let error = broad_phase(all).find_pairs(&boxes).unwrap_err();
     assert_eq!(error, Error::TooManyCandidates { candidate_count: 130_000 * 129_999 / 2, limit: 8_000_000_000 });
 }
@@ -229,7 +227,7 @@ fn small_bindings_mean_more_pieces() {
     let expected = brute_force::find_pairs(&boxes);
     assert!(expected.len() > 2 * 524_288);
     for order in [PairOrder::Canonical, PairOrder::Sweep] {
-        let mut broad_phase = BroadPhase::new(&gpu, Options { order, ..CANONICAL }).unwrap();
+        let mut broad_phase = BroadPhase::new(&gpu, CANONICAL.with_order(order)).unwrap();
         let mut overlaps = broad_phase.find_pairs(&boxes).unwrap().clone();
         overlaps.pairs.sort_unstable();
         assert_pairs(&overlaps.pairs, &expected, "small bindings");
@@ -260,7 +258,7 @@ fn a_device_that_lacks_what_the_kernels_need_is_refused() {
 #[ignore = "long"]
 fn scenes_that_grow_and_shrink_reuse_one_broad_phase() {
     for all_pairs_up_to in [0, 300, 5000, u32::MAX] {
-        let options = Options { all_pairs_up_to: Some(all_pairs_up_to), ..CANONICAL };
+        let options = CANONICAL.with_all_pairs_up_to(Some(all_pairs_up_to));
         let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
         for n in [10, 5000, 0, 300, 5100, 1, 6000, 20] {
             let boxes = Kind::Pile.generate(n, n as u64);
@@ -278,7 +276,7 @@ fn no_limit_on_candidates_refuses_what_the_sweep_would_do() {
     let expected = brute_force::find_pairs(&boxes);
     let tests = 1000 * 999 / 2;
     for (candidate_limit, is_all_pairs) in [(tests, true), (tests - 1, false), (50_000, false)] {
-        let options = Options { candidate_limit, ..ALL_PAIRS };
+        let options = ALL_PAIRS.with_candidate_limit(candidate_limit);
         let overlaps = on_gpu(&boxes, options);
         assert_pairs(&overlaps.pairs, &expected, "limited");
         assert!(overlaps.report.candidate_count <= candidate_limit);
@@ -297,7 +295,7 @@ fn no_budget_refuses_what_the_sweep_would_do() {
     // Twelve blocks of boxes have 78 tiles of 8 × 256 words, and 16 × 256 words are there in any case.
     let enough = least + (78 * 8 - 16) * 256 * 4;
     for (budget, is_all_pairs) in [(least, false), (enough - 1, false), (enough, true)] {
-        let overlaps = on_gpu(&boxes, Options { memory_budget: Some(budget), ..ALL_PAIRS });
+        let overlaps = on_gpu(&boxes, ALL_PAIRS.with_memory_budget(Some(budget)));
         assert_pairs(&overlaps.pairs, &expected, "in a budget");
         assert!(overlaps.report.gpu_bytes <= budget);
         assert_eq!(overlaps.report.tested_all_pairs(), is_all_pairs, "{budget} bytes");
@@ -307,7 +305,7 @@ fn no_budget_refuses_what_the_sweep_would_do() {
 #[test]
 fn all_pairs_are_tested_up_to_the_limit_and_never_beyond_the_largest() {
     let limits = wgpu::Limits::defaults();
-    let plan = |n, most| MemoryPlan::new(n, &Options { all_pairs_up_to: Some(most), ..CANONICAL }, &limits).unwrap();
+    let plan = |n, most| MemoryPlan::new(n, &CANONICAL.with_all_pairs_up_to(Some(most)), &limits).unwrap();
     for (n, up_to, is_all_pairs) in [
         (0, 0, false),
         (1, 0, false),
@@ -331,7 +329,7 @@ fn all_pairs_are_tested_up_to_the_limit_and_never_beyond_the_largest() {
 #[test]
 fn options_without_a_meaning_are_refused() {
     for edge in [0.0, -1.0, f32::NAN, f32::INFINITY] {
-        let options = Options { cell_size: CellSize::Fixed(edge), ..CANONICAL };
+        let options = CANONICAL.with_cell_size(CellSize::Fixed(edge));
         let error = broad_phase(CANONICAL).set_options(options).unwrap_err();
         assert!(matches!(error, Error::BadOption { option: "CellSize::Fixed", .. }), "{error}");
         assert!(broadsweep::cpu::find_pairs(&[], &options).is_err());

@@ -4,7 +4,7 @@ use crate::common::*;
 use crate::submissions::{encoder, run, run_with_arguments, upload};
 use broadsweep::internals::brute_force;
 use broadsweep::wgpu::BufferUsages as U;
-use broadsweep::{Aabb, Error, Filters, GpuCount, HalfSpace, Options, Pair, PairOrder};
+use broadsweep::{Aabb, Error, Filters, GpuCount, HalfSpace, Pair, PairOrder};
 use laboratory::scenes::Kind;
 
 /// Boxes behind those that are there: each would overlap all others.
@@ -16,7 +16,7 @@ fn with_others(boxes: &[Aabb], at_most: usize) -> Vec<Aabb> {
 
 #[test]
 fn boxes_behind_the_number_in_the_buffer_are_not_there() {
-    for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }] {
+    for options in [CANONICAL, ALL_PAIRS.with_order(PairOrder::Canonical)] {
         let mut recorder = recorder(options);
         for at_most in [1500, 2049] {
             for n in [0, 1, 2, 255, 256, 257, 1025, at_most - 1, at_most] {
@@ -41,30 +41,26 @@ fn boxes_behind_the_number_in_the_buffer_are_not_there() {
 fn filters_have_lists_for_the_most_boxes_that_there_may_be() {
     let (n, at_most) = (700, 1000);
     let boxes = Kind::Clusters.generate(n, 3);
-    let all = Filters {
-        group: (0..at_most).map(|i| 1 << (i % 3)).collect(),
-        mask: (0..at_most).map(|i| 7 ^ (1 << (i % 2))).collect(),
-        world: (0..at_most).map(|i| [Filters::GLOBAL, 1, 2, 3][i % 4]).collect(),
-        margin: (0..at_most).map(|i| (i % 3) as f32 * 0.01).collect(),
-        sleeping: (0..at_most).map(|i| i % 4 == 0).collect(),
-        exclude: vec![Pair::new(0, 1), Pair::new(3, 999)],
-        half_spaces: vec![HalfSpace { index: 9, normal: [0.0, 0.0, 1.0], offset: 0.2 }],
-        ..Filters::default()
-    };
-    let there = Filters {
-        group: all.group[..n].to_vec(),
-        mask: all.mask[..n].to_vec(),
-        world: all.world[..n].to_vec(),
-        margin: all.margin[..n].to_vec(),
-        sleeping: all.sleeping[..n].to_vec(),
-        exclude: vec![Pair::new(0, 1)],
-        half_spaces: all.half_spaces.clone(),
-        ..Filters::default()
-    };
+    let all = Filters::default()
+        .with_group((0..at_most).map(|i| 1 << (i % 3)).collect())
+        .with_mask((0..at_most).map(|i| 7 ^ (1 << (i % 2))).collect())
+        .with_world((0..at_most).map(|i| [Filters::GLOBAL, 1, 2, 3][i % 4]).collect())
+        .with_margin((0..at_most).map(|i| (i % 3) as f32 * 0.01).collect())
+        .with_sleeping((0..at_most).map(|i| i % 4 == 0).collect())
+        .with_exclude(vec![Pair::new(0, 1), Pair::new(3, 999)])
+        .with_half_spaces(vec![HalfSpace { index: 9, normal: [0.0, 0.0, 1.0], offset: 0.2 }]);
+    let there = Filters::default()
+        .with_group(all.group[..n].to_vec())
+        .with_mask(all.mask[..n].to_vec())
+        .with_world(all.world[..n].to_vec())
+        .with_margin(all.margin[..n].to_vec())
+        .with_sleeping(all.sleeping[..n].to_vec())
+        .with_exclude(vec![Pair::new(0, 1)])
+        .with_half_spaces(all.half_spaces.clone());
     let expected = brute_force::find_filtered_pairs(&boxes, &there);
     let buffer = upload(&with_others(&boxes, at_most), U::STORAGE);
     let stored = upload(&[n as u32], U::STORAGE);
-    for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }] {
+    for options in [CANONICAL, ALL_PAIRS.with_order(PairOrder::Canonical)] {
         let mut recorder = recorder(options);
         recorder.set_filters(all.clone()).unwrap();
         let count = || GpuCount::Stored { count: stored.slice(..), at_most: at_most as u32 };
@@ -72,7 +68,7 @@ fn filters_have_lists_for_the_most_boxes_that_there_may_be() {
         let left = recorder.record(&mut recorded, buffer.slice(..), count()).unwrap();
         assert_pairs(&run(recorded, left).1, &expected, "filtered");
         // Nobody knows whether the boxes of an included pair are there.
-        recorder.set_filters(Filters { include: vec![Pair::new(1, 2)], ..all.clone() }).unwrap();
+        recorder.set_filters(all.clone().with_include(vec![Pair::new(1, 2)])).unwrap();
         let error = recorder.record(&mut encoder(), buffer.slice(..), count()).unwrap_err();
         assert!(matches!(error, Error::BadFilter { list: "include", .. }), "{error}");
         recorder.set_filters(Filters::default()).unwrap();
@@ -83,7 +79,7 @@ fn filters_have_lists_for_the_most_boxes_that_there_may_be() {
 fn a_number_that_is_too_large_is_refused_on_the_device_and_a_buffer_that_cannot_be_read_before() {
     let boxes = Kind::Uniform.generate(600, 3);
     let buffer = upload(&boxes, U::STORAGE);
-    for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }] {
+    for options in [CANONICAL, ALL_PAIRS.with_order(PairOrder::Canonical)] {
         let mut recorder = recorder(options);
         for n in [601, u32::MAX] {
             let stored = upload(&[n], U::STORAGE);
@@ -116,7 +112,7 @@ fn a_list_that_is_too_short_has_windows_and_searches_in_one_submission_have_numb
     let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
     let buffer = upload(&boxes, U::STORAGE);
     let counts = [upload(&[200u32], U::STORAGE), upload(&[300u32], U::STORAGE)];
-    for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }] {
+    for options in [CANONICAL, ALL_PAIRS.with_order(PairOrder::Canonical)] {
         let mut recorder = recorder(options);
         let mut recorded = encoder();
         for count in &counts {

@@ -8,7 +8,7 @@ use laboratory::scenes::Kind;
 fn repeated_runs_give_the_same_bytes_in_sweep_order() {
     for kind in [Kind::Uniform, Kind::Clusters, Kind::Diagonal, Kind::Infinite, Kind::Invalid, Kind::Touching] {
         for axis in [SweepAxis::Auto, SweepAxis::Principal] {
-            let options = Options { axis, ..SWEEP };
+            let options = SWEEP.with_axis(axis);
             let boxes = kind.generate(2000, 1);
             let mut broad_phase = broad_phase(options);
             let first = broad_phase.find_pairs(&boxes).unwrap().clone();
@@ -43,7 +43,7 @@ fn canonical_order_is_the_same_bytes_for_every_axis_cell_size_and_engine() {
         assert!(expected.is_sorted() && expected.windows(2).all(|two| two[0] != two[1]));
         let sizes = [CellSize::Auto, CellSize::Usscd, CellSize::Fixed(0.07)];
         for (axis, cell_size) in AXES.into_iter().zip(sizes.into_iter().cycle()) {
-            let options = Options { axis, cell_size, ..CANONICAL };
+            let options = CANONICAL.with_axis(axis).with_cell_size(cell_size);
             assert_pairs(&on_gpu(&boxes, options).pairs, &expected, kind.name());
             assert_pairs(&cpu::find_pairs(&boxes, &options).unwrap().pairs, &expected, kind.name());
         }
@@ -56,7 +56,7 @@ fn canonical_order_does_not_depend_on_the_length_of_the_pieces() {
     let whole = on_gpu(&boxes, CANONICAL);
     assert!(whole.report.pair_count > 20_000);
     let least = least_budget(&boxes, PairOrder::Canonical);
-    let pieces = on_gpu(&boxes, Options { memory_budget: Some(least), ..CANONICAL });
+    let pieces = on_gpu(&boxes, CANONICAL.with_memory_budget(Some(least)));
     assert!(pieces.report.gpu_bytes <= least);
     assert_pairs(&pieces.pairs, &whole.pairs, "in pieces");
 }
@@ -66,7 +66,7 @@ fn canonical_order_does_not_depend_on_the_length_of_the_pieces() {
 fn pairs_that_are_found_again_are_the_same_bytes_as_those_that_were_kept() {
     let boxes = Kind::Uniform.generate(6000, 6);
     // A cell as large as the scene: far more candidates than there are for most scenes of this many boxes.
-    let options = Options { cell_size: CellSize::Fixed(100.0), ..Options::default() };
+    let options = Options::default().with_cell_size(CellSize::Fixed(100.0));
     let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
     let little = broad_phase.memory_plan(boxes.len()).unwrap().tile_capacity;
     let found_again = broad_phase.find_pairs(&boxes).unwrap().clone();
@@ -87,7 +87,7 @@ fn the_order_does_not_depend_on_larger_scenes_before() {
     }
     for memory_budget in [None, Some(16 << 20)] {
         for edge in [0.025, 0.03, 0.035, 0.04, 0.05] {
-            let options = Options { cell_size: CellSize::Fixed(edge), memory_budget, ..SWEEP };
+            let options = SWEEP.with_cell_size(CellSize::Fixed(edge)).with_memory_budget(memory_budget);
             let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
             let first = broad_phase.find_pairs(&boxes).unwrap().clone();
             broad_phase.find_pairs(&Kind::Uniform.generate(10_000, 1)).unwrap();
@@ -106,7 +106,7 @@ fn whether_all_pairs_are_tested_does_not_depend_on_scenes_before() {
     let least = least_budget(&large, PairOrder::Sweep);
     let mut outcomes = Vec::new();
     for memory_budget in [None, Some(least), Some(least + (400 << 10)), Some(least * 3 / 2)] {
-        let options = Options { memory_budget, all_pairs_up_to: Some(3000), ..SWEEP };
+        let options = SWEEP.with_memory_budget(memory_budget).with_all_pairs_up_to(Some(3000));
         let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
         let first = broad_phase.find_pairs(&boxes).unwrap().clone();
         for _ in 0..2 {

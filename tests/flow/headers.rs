@@ -4,9 +4,7 @@ use crate::common::*;
 use crate::submissions::{encoder, run, upload};
 use broadsweep::internals::brute_force;
 use broadsweep::wgpu::{self, BufferUsages as U};
-use broadsweep::{
-    Aabb, BroadPhase, CellSize, Gpu, GpuCount, GpuIdentity, KernelTime, Options, PairHeader, Recorder, SweepAxis,
-};
+use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, GpuCount, GpuIdentity, KernelTime, PairHeader, Recorder, SweepAxis};
 use laboratory::scenes::Kind;
 
 fn count(header: Option<PairHeader>) -> Option<(u32, u32)> {
@@ -53,7 +51,7 @@ fn the_header_of_the_latest_recording_arrives_by_itself() {
 
 #[test]
 fn the_report_of_the_latest_recording_is_that_of_a_call() {
-    let options = Options { all_pairs_up_to: Some(100), ..CANONICAL };
+    let options = CANONICAL.with_all_pairs_up_to(Some(100));
     let mut recorder = Recorder::new(&GPU, options).unwrap();
     assert_eq!(recorder.statistics().report, None);
     // Never submitted, never told of.
@@ -94,7 +92,7 @@ fn the_report_of_the_latest_recording_is_that_of_a_call() {
 fn directions_and_corner_of_a_report_say_where_the_cells_are() {
     for axis in [SweepAxis::X, SweepAxis::Y, SweepAxis::Z, SweepAxis::Principal] {
         let boxes = Kind::Uniform.generate(5000, 1);
-        let report = on_gpu(&boxes, Options { axis, cell_size: CellSize::Fixed(7.0), ..SWEEP }).report;
+        let report = on_gpu(&boxes, SWEEP.with_axis(axis).with_cell_size(CellSize::Fixed(7.0))).report;
         let [u, v] = report.across;
         let dot = |a: [f32; 3], b: [f32; 3]| (0..3).map(|k| a[k] * b[k]).sum::<f32>();
         for (a, b, expected) in

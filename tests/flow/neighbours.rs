@@ -4,9 +4,7 @@ use crate::common::*;
 use crate::submissions::{encoder, read, upload};
 use broadsweep::internals::{brute_force, mirror};
 use broadsweep::wgpu::{self, BufferUsages as U};
-use broadsweep::{
-    Aabb, Error, Filters, GpuCount, GpuIdentity, GpuNeighbours, Options, Pair, PairHeader, PairOrder, Recorder,
-};
+use broadsweep::{Aabb, Error, Filters, GpuCount, GpuIdentity, GpuNeighbours, Pair, PairHeader, PairOrder, Recorder};
 use laboratory::scenes::Kind;
 
 /// Runs what was recorded and reads offsets and neighbours of so many boxes.
@@ -30,7 +28,7 @@ fn check(found: (Vec<u32>, Vec<u32>, PairHeader), pairs: &[Pair], n: usize, what
 #[test]
 fn neighbours_of_recorded_pairs_and_events_are_those_of_brute_force() {
     let n = 1300;
-    for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }, SWEEP] {
+    for options in [CANONICAL, ALL_PAIRS.with_order(PairOrder::Canonical), SWEEP] {
         let mut recorder = recorder(options);
         for kind in [Kind::Clusters, Kind::Infinite, Kind::Uniform] {
             let boxes = kind.generate(n, 7);
@@ -47,7 +45,7 @@ fn neighbours_of_recorded_pairs_and_events_are_those_of_brute_force() {
 
             // Of events, and of a number of boxes that lies in a buffer. Pairs at rest are among them.
             let fewer = brute_force::find_pairs(&boxes[..n - 100]);
-            recorder.set_filters(Filters { sleeping: vec![true; n], ..Filters::default() }).unwrap();
+            recorder.set_filters(Filters::default().with_sleeping(vec![true; n])).unwrap();
             let count = upload(&[n as u32 - 100], U::STORAGE);
             let mut recorded = encoder();
             let count = GpuCount::Stored { count: count.slice(..), at_most: n as u32 };
@@ -85,14 +83,14 @@ fn neighbours_are_refused_without_a_list_and_without_room() {
     let buffer = upload(&boxes, U::STORAGE);
     let mut recorder = Recorder::new(&GPU, CANONICAL).unwrap();
     let budget = least_budget(&boxes, PairOrder::Canonical);
-    recorder.set_options(Options { memory_budget: Some(budget), ..CANONICAL }).unwrap();
+    recorder.set_options(CANONICAL.with_memory_budget(Some(budget))).unwrap();
     recorder.record(&mut encoder(), buffer.slice(..), 3000).unwrap();
     let error = recorder.record_neighbours(&mut encoder()).unwrap_err();
     assert!(matches!(error, Error::OverBudget { required, .. } if required > budget), "{error}");
     // With as much as it says and more; and a longer list, which takes their room, is no longer the one that was recorded.
     let Error::OverBudget { required, .. } = error else { unreachable!() };
     let budget = required + (2 << 20);
-    recorder.set_options(Options { memory_budget: Some(budget), ..CANONICAL }).unwrap();
+    recorder.set_options(CANONICAL.with_memory_budget(Some(budget))).unwrap();
     let held = |recorder: &Recorder| recorder.buffers().iter().map(|(_, bytes)| bytes).sum::<u64>();
     recorder.record(&mut encoder(), buffer.slice(..), 3000).unwrap();
     let refused = recorder.record_neighbours(&mut encoder()).err();

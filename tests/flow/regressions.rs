@@ -12,7 +12,7 @@ use laboratory::scenes::Kind;
 fn positions_of_more_than_24_bits_per_segment_ascend() {
     let boxes = Kind::Diagonal.generate(700, 7);
     let expected = brute_force::find_pairs(&boxes);
-    assert_finds(&boxes, &expected, Options { cell_size: CellSize::Fixed(1e20), ..CANONICAL });
+    assert_finds(&boxes, &expected, CANONICAL.with_cell_size(CellSize::Fixed(1e20)));
 }
 
 /// Key bits followed the bounds of the scene, and one box around everything took those of the positions: twice
@@ -67,7 +67,7 @@ fn engines_report_alike_where_eigenvalues_tie() {
             let scenes = lattices.into_iter().chain(rods).chain([hexagon.map(cube).to_vec()]);
             for (boxes, cell_size) in scenes.zip(sizes.into_iter().cycle().skip(round)) {
                 for axis in [SweepAxis::Auto, SweepAxis::Principal] {
-                    assert_reports_alike(&boxes, Options { axis, cell_size, ..SWEEP });
+                    assert_reports_alike(&boxes, SWEEP.with_axis(axis).with_cell_size(cell_size));
                 }
             }
         }
@@ -98,7 +98,7 @@ fn cells_have_a_size_that_is_positive_and_finite_however_small_or_large_the_boxe
             let boxes: Vec<Aabb> =
                 places.map(|at| Aabb::new(at.map(|x| x * unit), at.map(|x| (x + edge) * unit))).collect();
             for cell_size in [CellSize::Auto, CellSize::Usscd, CellSize::Fixed(1e-45), CellSize::Fixed(f32::MAX)] {
-                let options = Options { cell_size, ..CANONICAL };
+                let options = CANONICAL.with_cell_size(cell_size);
                 let sizes = [on_gpu(&boxes, options), cpu::find_pairs(&boxes, &options).unwrap()]
                     .map(|found| found.report.cell_size);
                 // Infinite stands for a grid of one cell, which no adapter takes here.

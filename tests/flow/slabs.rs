@@ -8,7 +8,7 @@ use laboratory::scenes::Kind;
 
 /// Returns options whose budget has room for this many boxes and no more.
 fn room_for(n: usize, order: PairOrder) -> Options {
-    Options { order, memory_budget: Some(least_budget(&vec![Aabb::new([0.0; 3], [1.0; 3]); n], order)), ..CANONICAL }
+    CANONICAL.with_order(order).with_memory_budget(Some(least_budget(&vec![Aabb::new([0.0; 3], [1.0; 3]); n], order)))
 }
 
 /// Checks both calls that block, in both orders, against brute force, with room for `most` boxes.
@@ -115,7 +115,7 @@ fn boxes_without_pairs_or_without_meaning_take_one_empty_piece() {
 fn a_few_valid_boxes_among_many_are_not_reported_as_every_box_against_every_other() {
     let mut boxes = vec![Aabb::new([f32::NAN; 3], [1.0; 3]); 3000];
     boxes.splice(1000..1100, Kind::Pile.generate(100, 1));
-    let options = Options { all_pairs_up_to: Some(u32::MAX), ..room_for(1000, PairOrder::Canonical) };
+    let options = room_for(1000, PairOrder::Canonical).with_all_pairs_up_to(Some(u32::MAX));
     let found = on_gpu(&boxes, options);
     assert_pairs(&found.pairs, &brute_force::find_pairs(&boxes), "few");
     let report = found.report;
@@ -136,7 +136,8 @@ fn what_cannot_be_cut_is_refused_before_any_work() {
     assert_eq!(broad_phase(options).submit(&boxes).unwrap_err(), refused);
     // The limit on candidates holds for each pass.
     let passed = on_gpu(&boxes, options).report;
-    let limited = |candidate_limit| broad_phase(Options { candidate_limit, ..options }).find_pairs(&boxes).cloned();
+    let limited =
+        |candidate_limit| broad_phase(options.with_candidate_limit(candidate_limit)).find_pairs(&boxes).cloned();
     assert!(limited(passed.candidate_count - 1).is_ok() && passed.passes > 2);
     assert!(matches!(limited(10), Err(Error::TooManyCandidates { .. })));
 }

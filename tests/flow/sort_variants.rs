@@ -22,7 +22,7 @@ fn every_variant_gives_the_same_bytes() {
         // One cell for all boxes is a short key.
         let cell_sizes = if n < 5000 { vec![CellSize::Auto, CellSize::Fixed(1e9)] } else { vec![CellSize::Auto] };
         for (order, cell_size) in cell_sizes.into_iter().flat_map(|size| orders.map(|order| (order, size))) {
-            let options = Options { order, cell_size, ..Options::default() };
+            let options = Options::default().with_order(order).with_cell_size(cell_size);
             let mut first = None;
             for variant in variants() {
                 let gpu = GPU.clone().with_sort(Some(variant)).unwrap();

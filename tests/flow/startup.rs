@@ -23,7 +23,7 @@ fn a_hundred_boxes_take_at_most_three_dispatches_and_two_kernels() {
     let boxes = Kind::Uniform.generate(100, 1);
     let expected = brute_force::find_pairs(&boxes);
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
-        let mut broad_phase = BroadPhase::new(&gpu, Options { order, ..Options::default() }).unwrap();
+        let mut broad_phase = BroadPhase::new(&gpu, Options::default().with_order(order)).unwrap();
         let before = gpu.dispatch_count();
         assert_pairs(&broad_phase.find_pairs(&boxes).unwrap().pairs, &expected, "few");
         let taken = gpu.dispatch_count().since(before).total();
@@ -86,12 +86,10 @@ fn a_cache_of_the_callers_is_taken() {
 
 /// Filters of every kind that has a kernel of its own.
 fn filters_with_kernels(n: usize) -> Filters {
-    Filters {
-        world: (0..n as u32).map(|i| i % 3).collect(),
-        margin: vec![0.01; n],
-        include: vec![Pair::new(0, 1)],
-        ..Filters::default()
-    }
+    Filters::default()
+        .with_world((0..n as u32).map(|i| i % 3).collect())
+        .with_margin(vec![0.01; n])
+        .with_include(vec![Pair::new(0, 1)])
 }
 
 #[test]
@@ -104,7 +102,7 @@ fn what_is_compiled_ahead_is_what_the_call_needs() {
     let mut found = Vec::new();
     // Few boxes in three kernels, then the whole flow.
     for (all_pairs_up_to, least, most) in [(Some(u32::MAX), 4, 4), (Some(0), 20, 24)] {
-        broad_phase.set_options(Options { all_pairs_up_to, ..CANONICAL }).unwrap();
+        broad_phase.set_options(CANONICAL.with_all_pairs_up_to(all_pairs_up_to)).unwrap();
         // Given up at once, and then not.
         drop(broad_phase.compile_ahead(boxes.len()));
         let compilation = broad_phase.compile_ahead(boxes.len());
@@ -151,7 +149,7 @@ fn what_is_compiled_ahead_for_a_tree_is_what_builds_and_questions_need() {
         let n = boxes.len();
         // Every second time with margins and groups.
         if question as usize % 2 == 1 {
-            let filters = Filters { margin: vec![0.01; n], group: vec![1; n], mask: vec![1; n], ..Filters::default() };
+            let filters = Filters::default().with_margin(vec![0.01; n]).with_group(vec![1; n]).with_mask(vec![1; n]);
             tree.set_filters(filters).unwrap();
         }
         assert_eq!(gpu.compiled_kernels(), [""; 0], "before they are needed");
@@ -171,13 +169,13 @@ fn what_is_compiled_ahead_for_events_is_what_recorded_steps_need() {
     let boxes = Kind::Uniform.generate(3000, 1);
     for has_sleepers in [false, true] {
         let gpu = device();
-        let mut recorder = Recorder::new(&gpu, Options { all_pairs_up_to: Some(0), ..CANONICAL }).unwrap();
+        let mut recorder = Recorder::new(&gpu, CANONICAL.with_all_pairs_up_to(Some(0))).unwrap();
         let sleeping = if has_sleepers { vec![true; boxes.len()] } else { Vec::new() };
-        recorder.set_filters(Filters { sleeping, ..Filters::default() }).unwrap();
+        recorder.set_filters(Filters::default().with_sleeping(sleeping)).unwrap();
         let mut compilation = recorder.compile_ahead(boxes.len());
         pollster::block_on(&mut compilation).unwrap();
         let compiled = gpu.compiled_kernels();
-        let CompilationProgress { compiled: count, kernels } = compilation.progress();
+        let CompilationProgress { compiled: count, kernels, .. } = compilation.progress();
         assert!(compilation.is_finished() && count == kernels && kernels >= compiled.len(), "{count} of {kernels}");
         assert!(compiled.contains(&"events_find"), "{compiled:?}");
         let given = Buffer::of(&gpu, "boxes", &boxes, wgpu::BufferUsages::STORAGE).unwrap();
@@ -201,7 +199,7 @@ fn what_is_compiled_ahead_for_events_is_what_recorded_steps_need() {
 fn two_engines_of_one_device_share_its_kernels_and_record_into_one_encoder() {
     let gpu = device();
     assert_eq!(gpu.label(), "broadsweep");
-    let options = Options { all_pairs_up_to: Some(0), ..CANONICAL };
+    let options = CANONICAL.with_all_pairs_up_to(Some(0));
     let mut engines = ["left", "right"].map(|label| Recorder::new(&gpu.clone().with_label(label), options).unwrap());
     assert_eq!(engines.each_ref().map(|engine| engine.gpu().label()), ["left", "right"]);
     let scenes = [1, 2].map(|seed| Kind::Uniform.generate(700, seed));

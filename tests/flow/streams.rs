@@ -74,7 +74,7 @@ fn streamed(broad_phase: &mut BroadPhase, boxes: &[Aabb]) -> Vec<Vec<Pair>> {
 fn every_pair_passes_through_the_least_memory_once() {
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
         let least = least_budget(&identical(600), order);
-        let options = Options { order, memory_budget: Some(least), ..CANONICAL };
+        let options = CANONICAL.with_order(order).with_memory_budget(Some(least));
         let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
         let (pieces, longest) = strike_all(&mut broad_phase, 600);
         assert_eq!(longest, 4096);
@@ -84,7 +84,7 @@ fn every_pair_passes_through_the_least_memory_once() {
 
 #[test]
 fn twelve_million_pairs_pass_through_two_staging_buffers_each_once() {
-    let options = Options { memory_budget: Some(24 << 20), ..Options::default() };
+    let options = Options::default().with_memory_budget(Some(24 << 20));
     let (pieces, longest) = strike_all(&mut BroadPhase::new(&GPU, options).unwrap(), 5000);
     assert!(pieces > 10 && longest < 1 << 20, "{pieces} pieces, the longest has {longest} pairs");
 }
@@ -92,7 +92,7 @@ fn twelve_million_pairs_pass_through_two_staging_buffers_each_once() {
 #[test]
 fn a_list_that_an_earlier_call_made_longer_serves_the_next() {
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
-        let options = Options { order, memory_budget: Some(3 << 20), ..CANONICAL };
+        let options = CANONICAL.with_order(order).with_memory_budget(Some(3 << 20));
         let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
         for _ in 0..2 {
             let (pieces, _) = strike_all(&mut broad_phase, 1000);
@@ -109,7 +109,7 @@ mod at_length {
     #[ignore = "takes a minute or more on a software driver"]
     fn two_hundred_million_pairs_pass_through_half_a_gibibyte_each_once() {
         for order in [PairOrder::Sweep, PairOrder::Canonical] {
-            let options = Options { order, memory_budget: Some(512 << 20), ..CANONICAL };
+            let options = CANONICAL.with_order(order).with_memory_budget(Some(512 << 20));
             let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
             let start = std::time::Instant::now();
             let (pieces, longest) = strike_all(&mut broad_phase, 20_000);
@@ -126,7 +126,7 @@ fn the_pieces_together_are_the_list_in_the_order_of_the_sweep() {
         let whole = BroadPhase::new(&GPU, Options::default()).unwrap().find_pairs(&boxes).unwrap().pairs.clone();
         let least = least_budget(&boxes, PairOrder::Sweep);
         for budget in [Some(least), Some(least + (2 << 20)), None] {
-            let options = Options { memory_budget: budget, ..Options::default() };
+            let options = Options::default().with_memory_budget(budget);
             let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
             // A budget may coarsen the grid, and with it change the order: compared with itself then.
             let whole =
@@ -144,7 +144,7 @@ fn in_canonical_order_the_pieces_are_ascending_runs() {
     let expected = brute_force::find_pairs(&boxes);
     let least = least_budget(&boxes, PairOrder::Canonical);
     for budget in [Some(least), Some(least + (1 << 20)), None] {
-        let options = Options { memory_budget: budget, ..CANONICAL };
+        let options = CANONICAL.with_memory_budget(budget);
         let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
         for _ in 0..2 {
             let pieces = streamed(&mut broad_phase, &boxes);
@@ -190,7 +190,7 @@ fn a_callback_may_stop_at_any_piece_and_the_next_call_is_exact() {
     let expected = brute_force::find_pairs(&boxes);
     let least = least_budget(&boxes, PairOrder::Canonical);
     for budget in [least, least + 400_000] {
-        let mut broad_phase = BroadPhase::new(&GPU, Options { memory_budget: Some(budget), ..CANONICAL }).unwrap();
+        let mut broad_phase = BroadPhase::new(&GPU, CANONICAL.with_memory_budget(Some(budget))).unwrap();
         for stop in [1, 2, 4] {
             let mut calls = 0;
             let stopped = broad_phase.stream_pairs(&boxes, |_, _| {
@@ -208,7 +208,7 @@ fn a_callback_may_stop_at_any_piece_and_the_next_call_is_exact() {
 fn a_callback_that_panics_leaves_nothing_half_done() {
     let boxes = identical(700);
     let least = least_budget(&boxes, PairOrder::Canonical);
-    let mut broad_phase = BroadPhase::new(&GPU, Options { memory_budget: Some(least), ..CANONICAL }).unwrap();
+    let mut broad_phase = BroadPhase::new(&GPU, CANONICAL.with_memory_budget(Some(least))).unwrap();
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         let mut calls = 0;
         let _ = broad_phase.stream_pairs(&boxes, |_, _| -> Result<(), Error> {
@@ -224,10 +224,10 @@ fn a_callback_that_panics_leaves_nothing_half_done() {
 #[test]
 fn what_is_refused_is_refused_before_the_first_piece() {
     let boxes = identical(700);
-    let refused = Options { candidate_limit: 1000, ..CANONICAL };
+    let refused = CANONICAL.with_candidate_limit(1000);
     let result = broad_phase(refused).stream_pairs(&boxes, |_, _| -> Result<(), Error> { panic!("a piece came") });
     assert!(matches!(result, Err(Error::TooManyCandidates { .. })), "{result:?}");
-    let refused = Options { memory_budget: Some(1000), ..CANONICAL };
+    let refused = CANONICAL.with_memory_budget(Some(1000));
     let result = broad_phase(refused).stream_pairs(&boxes, |_, _| -> Result<(), Error> { panic!("a piece came") });
     assert!(matches!(result, Err(Error::OverBudget { .. })), "{result:?}");
     let mut busy = broad_phase(CANONICAL);
@@ -245,7 +245,7 @@ fn a_device_that_is_lost_between_pieces_is_a_typed_error() {
     for make in [&own as &dyn Fn() -> Gpu, &of_the_caller] {
         let gpu = make();
         let least = least_budget(&identical(700), PairOrder::Canonical);
-        let mut broad_phase = BroadPhase::new(&gpu, Options { memory_budget: Some(least), ..CANONICAL }).unwrap();
+        let mut broad_phase = BroadPhase::new(&gpu, CANONICAL.with_memory_budget(Some(least))).unwrap();
         let result = broad_phase.stream_pairs(&identical(700), |_, _| -> Result<(), Error> {
             gpu.device().destroy();
             Ok(())
@@ -301,7 +301,7 @@ fn no_scene_depends_on_the_one_before() {
         Kind::Uniform.generate(6000, 5),
     ];
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
-        let options = Options { order, ..CANONICAL };
+        let options = CANONICAL.with_order(order);
         let mut kept = BroadPhase::new(&GPU, options).unwrap();
         for boxes in scenes.iter().chain(scenes.iter().rev()) {
             let fresh = BroadPhase::new(&GPU, options).unwrap().find_pairs(boxes).unwrap().clone();

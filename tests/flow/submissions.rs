@@ -135,7 +135,7 @@ fn leaps() -> Vec<Vec<Aabb>> {
 fn submissions_in_flight_come_out_in_their_order_and_exact() {
     let scenes = leaps();
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
-        let options = Options { order, ..CANONICAL };
+        let options = CANONICAL.with_order(order);
         let mut alone = BroadPhase::new(&GPU, options).unwrap();
         let alone: Vec<Overlaps> = scenes.iter().map(|boxes| alone.find_pairs(boxes).unwrap().clone()).collect();
         for every in [1, 3] {
@@ -160,7 +160,7 @@ fn submissions_in_flight_keep_to_the_budget() {
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
         let least = least_budget(largest, order);
         for more in [0, 300_000] {
-            let options = Options { order, memory_budget: Some(least + more), ..CANONICAL };
+            let options = CANONICAL.with_order(order).with_memory_budget(Some(least + more));
             let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
             for (overlaps, boxes) in run_through(&mut broad_phase, &scenes, |_| false).into_iter().zip(&scenes) {
                 let mut sorted = overlaps.pairs;
@@ -174,7 +174,7 @@ fn submissions_in_flight_keep_to_the_budget() {
 #[test]
 fn a_budget_without_room_for_a_second_submission_says_busy() {
     let boxes = Kind::Uniform.generate(3000, 1);
-    let options = Options { memory_budget: Some(least_budget(&boxes, PairOrder::Canonical)), ..CANONICAL };
+    let options = CANONICAL.with_memory_budget(Some(least_budget(&boxes, PairOrder::Canonical)));
     let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
     for _ in 0..2 {
         broad_phase.submit(&boxes).unwrap();
@@ -189,7 +189,7 @@ fn nothing_is_taken_of_a_list_that_still_arrives() {
     let boxes = Kind::Identical.generate(600, 1);
     let expected = brute_force::find_pairs(&boxes);
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
-        let options = Options { order, memory_budget: Some(least_budget(&boxes, order)), ..CANONICAL };
+        let options = CANONICAL.with_order(order).with_memory_budget(Some(least_budget(&boxes, order)));
         let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
         let before = broad_phase.find_pairs(&boxes[..100]).unwrap().clone();
         broad_phase.submit(&boxes).unwrap();
@@ -218,7 +218,7 @@ fn nothing_is_taken_of_a_list_that_still_arrives() {
 fn a_submission_that_fails_leaves_the_next_one() {
     let dense = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
     let boxes = Kind::Uniform.generate(500, 1);
-    let mut broad_phase = broad_phase(Options { candidate_limit: 20_000, ..CANONICAL });
+    let mut broad_phase = broad_phase(CANONICAL.with_candidate_limit(20_000));
     broad_phase.submit(&dense).unwrap();
     broad_phase.submit(&boxes).unwrap();
     let error = pollster::block_on(broad_phase.take()).unwrap_err();
@@ -302,7 +302,7 @@ fn pairs_stay_on_the_gpu_with_their_header() {
     let expected = brute_force::find_pairs(&boxes);
     let buffer = upload(&boxes, U::STORAGE);
     for options in [CANONICAL, ALL_PAIRS] {
-        let mut recorder = recorder(Options { vertices_per_pair: 36, ..options });
+        let mut recorder = recorder(options.with_vertices_per_pair(36));
         let mut encoder = encoder();
         let left = recorder.record(&mut encoder, buffer.slice(..), 3000).unwrap();
         let capacity = left.capacity;
@@ -326,7 +326,7 @@ fn a_list_that_is_too_short_says_so_and_can_be_emitted_again() {
     let expected = brute_force::find_pairs(&boxes);
     let count = expected.len() as u32;
     let buffer = upload(&boxes, U::STORAGE);
-    for options in [CANONICAL, SWEEP, ALL_PAIRS, Options { order: PairOrder::Sweep, ..ALL_PAIRS }] {
+    for options in [CANONICAL, SWEEP, ALL_PAIRS, ALL_PAIRS.with_order(PairOrder::Sweep)] {
         let mut recorder = Recorder::new(&GPU, options).unwrap();
         let mut first_encoder = encoder();
         let left = recorder.record(&mut first_encoder, buffer.slice(..), 300).unwrap();
@@ -368,7 +368,7 @@ fn a_list_that_is_too_short_says_so_and_can_be_emitted_again() {
 fn a_candidate_limit_shows_in_the_header() {
     let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
     let buffer = upload(&boxes, U::STORAGE);
-    let mut recorder = recorder(Options { candidate_limit: 100, ..CANONICAL });
+    let mut recorder = recorder(CANONICAL.with_candidate_limit(100));
     let mut encoder = encoder();
     let left = recorder.record(&mut encoder, buffer.slice(..), 300).unwrap();
     let (header, pairs) = run(encoder, left);
@@ -381,9 +381,9 @@ fn a_refused_recording_has_no_pairs_not_even_included_ones() {
     let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
     let buffer = upload(&boxes, U::STORAGE);
     for included in [1, 299] {
-        let mut recorder = Recorder::new(&GPU, Options { candidate_limit: 100, ..CANONICAL }).unwrap();
+        let mut recorder = Recorder::new(&GPU, CANONICAL.with_candidate_limit(100)).unwrap();
         let include = (1..=included).map(|b| Pair { a: 0, b }).collect();
-        recorder.set_filters(Filters { include, ..Filters::default() }).unwrap();
+        recorder.set_filters(Filters::default().with_include(include)).unwrap();
         let mut encoder = encoder();
         let left = recorder.record(&mut encoder, buffer.slice(..), 300).unwrap();
         let (header, arguments, pairs) = run_with_arguments(encoder, left);
@@ -399,7 +399,7 @@ fn several_recordings_in_one_encoder_follow_each_other() {
     let (buffer_a, buffer_b) = (upload(&first, U::STORAGE), upload(&second, U::STORAGE));
     // The whole flow twice, each in one way, every two boxes twice.
     for all_pairs_up_to in [0, 700, 2000].map(Some) {
-        let mut recorder = recorder(Options { all_pairs_up_to, ..CANONICAL });
+        let mut recorder = recorder(CANONICAL.with_all_pairs_up_to(all_pairs_up_to));
         recorder.reserve(2000, 20_000).unwrap();
         for (buffer, n, other, m, boxes) in
             [(&buffer_a, 2000, &buffer_b, 700, &second), (&buffer_b, 700, &buffer_a, 2000, &first)]
@@ -472,14 +472,14 @@ fn a_window_is_emitted_as_its_recording_decided_whatever_the_options_are_now() {
         recorder.record(&mut first, buffer.slice(..), 300).unwrap();
         GPU.queue().submit([first.finish()]);
         // Other ways to search, another limit: none of them can be applied to what was found already.
-        recorder.set_options(Options { candidate_limit: 1, ..others }).unwrap();
+        recorder.set_options(others.with_candidate_limit(1)).unwrap();
         let mut again = encoder();
         let left = recorder.record_window(&mut again, buffer.slice(..), 300, 3, 0).unwrap();
         let (header, pairs) = run(again, left);
         assert_eq!((header.count as usize, header.overflow), (expected.len(), 0));
         assert_all_but(3, &pairs, &expected);
         // In another order there is another list.
-        recorder.set_options(Options { order: PairOrder::Sweep, ..options }).unwrap();
+        recorder.set_options(options.with_order(PairOrder::Sweep)).unwrap();
         let error = recorder.record_window(&mut encoder(), buffer.slice(..), 300, 0, 0).unwrap_err();
         assert_eq!(error, Error::NothingRecorded);
     }
@@ -562,7 +562,7 @@ fn nothing_is_emitted_again_from_buffers_that_hold_something_else() {
 
 #[test]
 fn a_smaller_scene_keeps_the_buffers_of_a_larger_one_under_a_budget() {
-    let options = Options { memory_budget: Some(30 << 20), ..Options::default() };
+    let options = Options::default().with_memory_budget(Some(30 << 20));
     let mut recorder = Recorder::new(&GPU, options).unwrap();
     let buffer = upload(&Kind::Uniform.generate(126_000, 1), U::STORAGE);
     let mut header_of = |n| recorder.record(&mut encoder(), buffer.slice(..), n).unwrap().header.clone();
@@ -592,7 +592,7 @@ fn a_lost_device_is_a_typed_error_and_never_a_hang() {
 
         // Before filters are uploaded, which nobody hears of until they are used.
         let changed = broad_phase
-            .set_filters(Filters { group: vec![1; boxes.len()], ..Filters::default() })
+            .set_filters(Filters::default().with_group(vec![1; boxes.len()]))
             .and_then(|()| broad_phase.find_pairs(&boxes).map(drop))
             .and_then(|()| broad_phase.change_filters(3, Attribute::Group(&[2])));
         assert!(matches!(changed, Err(Error::DeviceLost { .. })), "{changed:?}");

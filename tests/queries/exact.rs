@@ -182,6 +182,6 @@ fn queries_without_meaning_are_reported_and_answer_nothing() {
     let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 50];
     let mut tree = Both::new();
     tree.build(&boxes).unwrap();
-    let report = tree.nearest_hits(Batch { queries: &many, filters: QueryFilters::NONE }).unwrap().report;
+    let report = tree.nearest_hits(Batch::new(&many).with_filters(QueryFilters::NONE)).unwrap().report;
     assert_eq!((report.invalid_count, &report.first_invalid[..2]), (50, &[7, 107][..]));
 }

@@ -71,11 +71,11 @@ fn every_filter_decides_as_it_is_written_down() {
         tree.build(&boxes).unwrap();
         let rays: Vec<Ray> = (0..m).map(|_| numbers.ray(&boxes, Like::Whole)).collect();
         let points: Vec<_> = (0..m).map(|_| numbers.nearest(&boxes, Like::Whole)).collect();
-        let batch = Batch { queries: &rays[..], filters: &of_queries };
+        let batch = Batch::new(&rays[..]).with_filters(&of_queries);
         let (nearest, all) = (tree.nearest_hits(batch).unwrap(), tree.all_hits(batch).unwrap());
-        let near = tree.nearest(Batch { queries: &points[..], filters: &of_queries }, 4).unwrap();
+        let near = tree.nearest(Batch::new(&points[..]).with_filters(&of_queries), 4).unwrap();
         let regions: Vec<Aabb> = (0..m).map(|_| numbers.region(&boxes, Like::Whole)).collect();
-        let touching = tree.overlaps(Batch { queries: &regions[..], filters: &of_queries }).unwrap();
+        let touching = tree.overlaps(Batch::new(&regions[..]).with_filters(&of_queries)).unwrap();
         for i in 0..m {
             let among = |j: usize| meets(&filters, &of_queries, i, j);
             let mut hits = oracle::hits(&rays[i], &boxes, among);
@@ -160,7 +160,7 @@ fn assert_kept_of_shapes(
 
 /// Checks that queries with filters have those of the answers without that are kept.
 fn assert_kept_by_cast<C: Cast>(tree: &Both, casts: &[C], filters: &QueryFilters, kept: impl Fn(usize, u32) -> bool) {
-    let batch = Batch { queries: casts, filters };
+    let batch = Batch::new(casts).with_filters(filters);
     // In the order of times before they are rounded.
     let in_order = tree.cpu.first_hits(casts, usize::MAX).unwrap();
     let first = tree.first_hits(batch, 3).unwrap();
@@ -185,7 +185,7 @@ fn assert_kept_by_shape<S: Shape>(
     kept: impl Fn(usize, u32) -> bool,
 ) {
     let (without, with) =
-        (tree.cpu.overlaps(shapes).unwrap(), tree.overlaps(Batch { queries: shapes, filters }).unwrap());
+        (tree.cpu.overlaps(shapes).unwrap(), tree.overlaps(Batch::new(shapes).with_filters(filters)).unwrap());
     for i in 0..shapes.len() {
         let mut expected = without[i].to_vec();
         expected.retain(|&index| kept(i, index));
@@ -197,7 +197,7 @@ fn assert_kept_by_shape<S: Shape>(
 fn margins_grow_what_is_asked() {
     let boxes = [Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([5.0; 3], [6.0; 3])];
     let mut tree = Both::new();
-    tree.set_filters(Filters { margin: vec![0.5, 0.0], ..Filters::default() }).unwrap();
+    tree.set_filters(Filters::default().with_margin(vec![0.5, 0.0])).unwrap();
     tree.build(&boxes).unwrap();
     let along = Ray::new([-2.0, 0.5, 0.5], [1.0, 0.0, 0.0]);
     assert_eq!(tree.nearest_hits(&[along]).unwrap().answers[0].t, 1.5);
@@ -215,10 +215,10 @@ fn margins_grow_what_is_asked() {
 fn groups_that_change_hold_at_once() {
     let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 2];
     let mut tree = Both::new();
-    tree.set_filters(Filters { group: vec![1, 2], mask: vec![0, 0], ..Filters::default() }).unwrap();
+    tree.set_filters(Filters::default().with_group(vec![1, 2]).with_mask(vec![0, 0])).unwrap();
     tree.build(&boxes).unwrap();
-    let filters = QueryFilters { mask: vec![2], ..QueryFilters::default() };
-    let asked = Batch { queries: &[[0.5; 3]][..], filters: &filters };
+    let filters = QueryFilters::default().with_mask(vec![2]);
+    let asked = Batch::new(&[[0.5; 3]][..]).with_filters(&filters);
     assert_eq!(&tree.overlaps(asked).unwrap()[0], [1]);
     tree.change_filters(0, Attribute::Group(&[2])).unwrap();
     assert_eq!(&tree.overlaps(asked).unwrap()[0], [0, 1]);
@@ -229,23 +229,23 @@ fn filters_that_do_not_fit_are_refused_and_say_so() {
     let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 2];
     let mut tree = Both::new();
     let half_spaces = vec![HalfSpace { index: 0, normal: [0.0, 0.0, 1.0], offset: 0.0 }];
-    let refused = tree.set_filters(Filters { half_spaces, ..Filters::default() }).unwrap_err();
+    let refused = tree.set_filters(Filters::default().with_half_spaces(half_spaces)).unwrap_err();
     assert!(matches!(refused, Error::BadFilter { list: "half_spaces", .. }), "{refused}");
-    let refused = tree.set_filters(Filters { owner: Some(boxes[0]), ..Filters::default() }).unwrap_err();
+    let refused = tree.set_filters(Filters::default().with_owner(Some(boxes[0]))).unwrap_err();
     assert!(matches!(refused, Error::BadFilter { list: "owner", .. }), "{refused}");
-    tree.set_filters(Filters { world: vec![0], ..Filters::default() }).unwrap();
+    tree.set_filters(Filters::default().with_world(vec![0])).unwrap();
     assert_eq!(tree.build(&boxes).unwrap_err(), Error::FilterLength { list: "world", length: 1, box_count: 2 });
     assert_eq!(tree.overlaps(&[[0.5; 3]]).unwrap().report.answer_count, 0);
     // Nor do filters that come later.
     tree.set_filters(Filters::default()).unwrap();
     tree.build(&boxes).unwrap();
-    let refused = tree.set_filters(Filters { group: vec![1], ..Filters::default() }).unwrap_err();
+    let refused = tree.set_filters(Filters::default().with_group(vec![1])).unwrap_err();
     assert_eq!(refused, Error::FilterLength { list: "group", length: 1, box_count: 2 });
     assert_eq!(&tree.overlaps(&[[0.5; 3]]).unwrap()[0], [0, 1]);
     // Lists of pairs are of boxes, and no query is one.
-    tree.set_filters(Filters { exclude: vec![Pair::new(0, 1)], ..Filters::default() }).unwrap();
+    tree.set_filters(Filters::default().with_exclude(vec![Pair::new(0, 1)])).unwrap();
     tree.build(&boxes).unwrap();
-    let filters = QueryFilters { ignore: vec![0, 1], ..QueryFilters::default() };
-    let refused = tree.overlaps(Batch { queries: &[[0.5; 3]][..], filters: &filters }).unwrap_err();
+    let filters = QueryFilters::default().with_ignore(vec![0, 1]);
+    let refused = tree.overlaps(Batch::new(&[[0.5; 3]][..]).with_filters(&filters)).unwrap_err();
     assert_eq!(refused, Error::QueryFilterLength { list: "ignore", length: 2, query_count: 1 });
 }

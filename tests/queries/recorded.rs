@@ -158,7 +158,7 @@ const MISS: [u32; 2] = [u32::MAX, 0x7f80_0000];
 /// What queries say, as lists and as the device reads it.
 fn said(filters: &QueryFilters, count: usize) -> Option<wgpu::Buffer> {
     let of = |list: &[u32], i: usize| list.get(i).copied().unwrap_or(u32::MAX);
-    let QueryFilters { group, mask, body, world, ignore } = filters;
+    let QueryFilters { group, mask, body, world, ignore, .. } = filters;
     let askers: Vec<Asker> = (0..count)
         .map(|i| Asker {
             group: of(group, i),
@@ -173,7 +173,7 @@ fn said(filters: &QueryFilters, count: usize) -> Option<wgpu::Buffer> {
 
 /// Asks paths on the host, then all they can be asked in one encoder, and compares.
 fn compare_casts<C: Cast + GpuQuery>(tree: &mut TreeRecorder, casts: &[C], filters: &QueryFilters) {
-    let batch = broadsweep::Batch { queries: casts, filters };
+    let batch = broadsweep::Batch::new(casts).with_filters(filters);
     let n = casts.len();
     let (queries, askers) = (upload(casts), said(filters, n));
     let first = tree.tree_mut().first_hits(batch, 5).unwrap();
@@ -201,7 +201,7 @@ fn compare_casts<C: Cast + GpuQuery>(tree: &mut TreeRecorder, casts: &[C], filte
 }
 
 fn compare_shapes<S: Shape + GpuShape>(tree: &mut TreeRecorder, shapes: &[S], filters: &QueryFilters) {
-    let expected = tree.tree_mut().overlaps(broadsweep::Batch { queries: shapes, filters }).unwrap();
+    let expected = tree.tree_mut().overlaps(broadsweep::Batch::new(shapes).with_filters(filters)).unwrap();
     let (queries, askers) = (upload(shapes), said(filters, shapes.len()));
     let on_device = GpuBatch::<S>::new(queries.slice(..), shapes.len() as u32);
     let on_device = askers.as_ref().map_or(on_device, |askers| on_device.with_askers(askers.slice(..)));
@@ -213,7 +213,7 @@ fn compare_shapes<S: Shape + GpuShape>(tree: &mut TreeRecorder, shapes: &[S], fi
 }
 
 fn compare_points(tree: &mut TreeRecorder, points: &[NearestQuery], filters: &QueryFilters, k: usize) {
-    let expected = tree.tree_mut().nearest(broadsweep::Batch { queries: points, filters }, k).unwrap();
+    let expected = tree.tree_mut().nearest(broadsweep::Batch::new(points).with_filters(filters), k).unwrap();
     let (queries, askers) = (upload(points), said(filters, points.len()));
     // What is as far as it can be is compared without rounding, with each answer of the row.
     let on_device = GpuBatch::new(queries.slice(..), points.len() as u32).with_rounds(100);
@@ -228,22 +228,18 @@ fn compare_points(tree: &mut TreeRecorder, points: &[NearestQuery], filters: &Qu
 /// Filters of boxes and of queries, in worlds whose ids are far apart.
 fn filters(boxes: usize, queries: usize) -> [(Filters, QueryFilters); 3] {
     let worlds = [7, 4_000_000_000, 19, Filters::GLOBAL, 100];
-    let of_boxes = Filters {
-        group: (0..boxes).map(|i| 1 << (i % 3)).collect(),
-        world: (0..boxes).map(|i| worlds[i % 4]).collect(),
-        ..Filters::default()
-    };
-    let by_group = QueryFilters {
-        group: vec![u32::MAX; queries],
-        mask: (0..queries).map(|i| 1 + i as u32 % 7).collect(),
-        body: (0..queries).map(|i| i as u32 % 50).collect(),
-        ignore: (0..queries).map(|i| i as u32 % 40).collect(),
-        ..QueryFilters::default()
-    };
-    let by_world = QueryFilters { world: (0..queries).map(|i| worlds[i / 3 % 5]).collect(), ..by_group.clone() };
+    let of_boxes = Filters::default()
+        .with_group((0..boxes).map(|i| 1 << (i % 3)).collect())
+        .with_world((0..boxes).map(|i| worlds[i % 4]).collect());
+    let by_group = QueryFilters::default()
+        .with_group(vec![u32::MAX; queries])
+        .with_mask((0..queries).map(|i| 1 + i as u32 % 7).collect())
+        .with_body((0..queries).map(|i| i as u32 % 50).collect())
+        .with_ignore((0..queries).map(|i| i as u32 % 40).collect());
+    let by_world = by_group.clone().with_world((0..queries).map(|i| worlds[i / 3 % 5]).collect());
     [
         (Filters::default(), QueryFilters::default()),
-        (Filters { world: Vec::new(), ..of_boxes.clone() }, by_group),
+        (of_boxes.clone().with_world(Vec::new()), by_group),
         (of_boxes, by_world),
     ]
 }
@@ -382,9 +378,9 @@ fn convex_shapes_in_buffers_touch_what_those_of_the_host_touch() {
             let has_meaning = |i: &usize| !(8..16).contains(i) && shapes[*i].bounds.is_valid();
             let convex: Vec<Convex> =
                 ranges.iter().map(|range| Convex { half_spaces: &parts[range.clone()] }).collect();
-            let inside = tree.tree_mut().overlaps(Batch { queries: &convex, filters: &of_queries }).unwrap();
+            let inside = tree.tree_mut().overlaps(Batch::new(&convex).with_filters(&of_queries)).unwrap();
             let own: Vec<Aabb> = shapes.iter().map(|shape| shape.bounds).collect();
-            let near = tree.tree_mut().overlaps(Batch { queries: &own, filters: &of_queries }).unwrap();
+            let near = tree.tree_mut().overlaps(Batch::new(&own).with_filters(&of_queries)).unwrap();
             let mut rows: Vec<Vec<u32>> = vec![Vec::new(); n];
             for i in (0..n).filter(has_meaning) {
                 rows[i] = inside[i].iter().copied().filter(|id| near[i].contains(id)).collect();
@@ -779,7 +775,7 @@ fn filters_that_are_set_between_recordings_hold_for_those_behind() {
         found.push(Rows::of::<Hit>(&mut encoder, &left, 300, 3));
         from_host.tree_mut().set_filters(of_tree).unwrap();
         from_host.tree_mut().build(&boxes).unwrap();
-        let batch = broadsweep::Batch { queries: &rays[..], filters: &of_queries };
+        let batch = broadsweep::Batch::new(&rays[..]).with_filters(&of_queries);
         expected.push(from_host.tree_mut().first_hits(batch, 3).unwrap());
     }
     GPU.queue().submit([encoder.finish()]);
@@ -827,7 +823,7 @@ fn a_tree_is_built_refitted_and_asked_in_one_encoder() {
     let places = [start.clone(), moved(0.5), moved(40.0)];
     let rays = RayKind::Incoherent.generate(500, 7, &start);
     let paths = upload(&rays);
-    let margins = Filters { margin: vec![0.01; n], ..Filters::default() };
+    let margins = Filters::default().with_margin(vec![0.01; n]);
     for filters in [Filters::default(), margins] {
         let (mut tree, mut from_host) = (TreeRecorder::new(&GPU).unwrap(), TreeRecorder::new(&GPU).unwrap());
         tree.tree_mut().set_filters(filters.clone()).unwrap();

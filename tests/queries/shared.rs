@@ -17,7 +17,14 @@ fn filters(numbers: &mut Numbers) -> Filters {
     let world = list(4).iter().map(|&world| if world == 3 { Filters::GLOBAL } else { world }).collect();
     let margin = list(3).iter().map(|&margin| margin as f32 * 0.25).collect();
     let fixed = list(2).iter().map(|&is_fixed| is_fixed == 1).collect();
-    Filters { group, mask, body, world, margin, fixed, exclude: vec![Pair::new(0, 1)], ..Filters::default() }
+    Filters::default()
+        .with_group(group)
+        .with_mask(mask)
+        .with_body(body)
+        .with_world(world)
+        .with_margin(margin)
+        .with_fixed(fixed)
+        .with_exclude(vec![Pair::new(0, 1)])
 }
 
 /// What is asked, and what queries say.
@@ -30,13 +37,13 @@ fn asked(numbers: &mut Numbers, boxes: &[Aabb]) -> Asked {
     let shapes: Vec<Aabb> = (0..200).map(|_| numbers.region(boxes, Like::Whole)).collect();
     let mut list = |values: u64| -> Vec<u32> { (0..shapes.len()).map(|_| numbers.below(values) as u32).collect() };
     let filters =
-        QueryFilters { group: list(4), mask: list(4), body: list(40), world: list(3), ..QueryFilters::default() };
+        QueryFilters::default().with_group(list(4)).with_mask(list(4)).with_body(list(40)).with_world(list(3));
     Asked { shapes, filters }
 }
 
 impl Asked {
     fn of(&self, tree: &mut Tree) -> Result<Lists<u32>, Error> {
-        tree.overlaps(Batch { queries: &self.shapes[..], filters: &self.filters })
+        tree.overlaps(Batch::new(&self.shapes[..]).with_filters(&self.filters))
     }
 
     /// Returns the answers of a tree on the CPU that has these filters.
@@ -44,7 +51,7 @@ impl Asked {
         let mut tree = cpu::Tree::new();
         tree.set_filters(filters.clone()).unwrap();
         tree.build(boxes).unwrap();
-        tree.overlaps(Batch { queries: &self.shapes[..], filters: &self.filters }).unwrap()
+        tree.overlaps(Batch::new(&self.shapes[..]).with_filters(&self.filters)).unwrap()
     }
 }
 
@@ -165,7 +172,7 @@ fn filters_that_were_changed_are_taken_again() {
     assert_ne!(expected, now);
     assert_eq!(asked.of(&mut tree).unwrap(), expected);
     // Nor do other filters pass unnoticed, and a tree that is empty says it too.
-    broad_phase.set_filters(Filters { group: vec![1; BOXES], ..Filters::default() }).unwrap();
+    broad_phase.set_filters(Filters::default().with_group(vec![1; BOXES])).unwrap();
     assert_eq!(asked.of(&mut tree).unwrap_err(), Error::FiltersChanged);
     assert_eq!(tree.build(&boxes).unwrap_err(), Error::FiltersChanged);
     assert_eq!(asked.of(&mut tree).unwrap_err(), Error::FiltersChanged);
@@ -179,8 +186,8 @@ fn filters_that_change_during_a_call_give_no_answers() {
     asked.of(&mut tree).unwrap();
     // So many that the device is not done at once.
     let shapes = asked.shapes.repeat(200);
-    let all = QueryFilters { mask: vec![3; shapes.len()], ..QueryFilters::default() };
-    let batch = Batch { queries: &shapes[..], filters: &all };
+    let all = QueryFilters::default().with_mask(vec![3; shapes.len()]);
+    let batch = Batch::new(&shapes[..]).with_filters(&all);
     let mut calls = tree.asynchronous();
     let mut call = std::pin::pin!(calls.overlaps(batch));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
@@ -194,13 +201,13 @@ fn pairs_that_a_broad_phase_leaves_out_take_no_room_in_a_tree() {
     let numbers = &mut Numbers::new(7);
     let boxes = numbers.boxes(BOXES, Like::Whole);
     let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
-    broad_phase.set_filters(Filters { exclude_at_most: 1 << 20, ..Filters::default() }).unwrap();
+    broad_phase.set_filters(Filters::default().with_exclude_at_most(1 << 20)).unwrap();
     let mut tree = Tree::new(&GPU).unwrap();
     for most in [1 << 40, usize::MAX] {
         let refused = tree.share_filters(&mut broad_phase, most);
         assert!(matches!(refused, Err(Error::TooManyBoxes { .. })), "{refused:?}");
     }
-    broad_phase.set_filters(Filters { exclude_at_most: 1 << 20, group: vec![1; BOXES], ..Filters::default() }).unwrap();
+    broad_phase.set_filters(Filters::default().with_exclude_at_most(1 << 20).with_group(vec![1; BOXES])).unwrap();
     tree.share_filters(&mut broad_phase, BOXES).unwrap();
     tree.build(&boxes).unwrap();
     tree.change_filters(0, Attribute::Group(&[2; 5])).unwrap();
@@ -223,7 +230,7 @@ fn lists_that_are_shared_within_a_budget_take_their_part_of_it() {
     broad_phase.set_filters(filters.clone()).unwrap();
     let pairs = broad_phase.find_pairs(&boxes).unwrap().pairs.to_vec();
     let needs = broad_phase.memory_bytes();
-    let options = Options { memory_budget: Some(2 * needs), ..Options::default() };
+    let options = Options::default().with_memory_budget(Some(2 * needs));
     let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
     broad_phase.set_filters(filters.clone()).unwrap();
     let mut tree = Tree::new(&GPU).unwrap();
@@ -236,7 +243,7 @@ fn lists_that_are_shared_within_a_budget_take_their_part_of_it() {
     assert_eq!(asked.of(&mut tree).unwrap(), asked.expected(&boxes, &filters));
     assert!(broad_phase.memory_bytes() <= 2 * needs);
     // Too little for all boxes at once.
-    broad_phase.set_options(Options { memory_budget: Some(needs / 8), ..Options::default() }).unwrap();
+    broad_phase.set_options(Options::default().with_memory_budget(Some(needs / 8))).unwrap();
     broad_phase.set_filters(filters.clone()).unwrap();
     let refused = tree.share_filters(&mut broad_phase, BOXES);
     assert!(matches!(refused, Err(Error::OverBudget { .. })), "{refused:?}");
@@ -248,7 +255,7 @@ fn margins_that_were_others_meanwhile_are_those_of_another_tree() {
     let boxes = numbers.boxes(BOXES, Like::Whole);
     let margin = vec![0.0; BOXES];
     let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
-    broad_phase.set_filters(Filters { margin: margin.clone(), ..Filters::default() }).unwrap();
+    broad_phase.set_filters(Filters::default().with_margin(margin.clone())).unwrap();
     let mut tree = Tree::new(&GPU).unwrap();
     tree.share_filters(&mut broad_phase, BOXES).unwrap();
     tree.build(&boxes).unwrap();
@@ -261,9 +268,9 @@ fn margins_that_were_others_meanwhile_are_those_of_another_tree() {
     assert!(matches!(tree.refit(&boxes), Err(Error::OtherTree { built: 0, .. })));
     tree.build(&boxes).unwrap();
     // And so it may with those of filters that are set anew.
-    broad_phase.set_filters(Filters { margin: margin.clone(), ..Filters::default() }).unwrap();
+    broad_phase.set_filters(Filters::default().with_margin(margin.clone())).unwrap();
     assert_eq!(tree.refit(&boxes).unwrap_err(), Error::FiltersChanged);
-    tree.set_filters(Filters { margin, ..Filters::default() }).unwrap();
+    tree.set_filters(Filters::default().with_margin(margin)).unwrap();
     assert!(matches!(tree.refit(&boxes), Err(Error::OtherTree { built: 0, .. })));
 }
 
@@ -272,7 +279,7 @@ fn lists_that_nobody_else_counts_count_to_the_trees() {
     let numbers = &mut Numbers::new(10);
     let boxes = numbers.boxes(BOXES, Like::Whole);
     let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
-    broad_phase.set_filters(Filters { group: vec![1; BOXES], ..Filters::default() }).unwrap();
+    broad_phase.set_filters(Filters::default().with_group(vec![1; BOXES])).unwrap();
     let mut trees = [(); 2].map(|()| Tree::new(&GPU).unwrap());
     let shared = trees.each_mut().map(|tree| {
         tree.share_filters(&mut broad_phase, BOXES).unwrap();
@@ -362,10 +369,10 @@ fn filters_that_do_not_fit_are_refused_and_those_of_another_device_are_uploaded(
     assert!(matches!(refused, Err(Error::FilterLength { .. })), "{refused:?}");
     assert!(tree.filters().is_empty());
     tree.build(&boxes[..10]).unwrap();
-    broad_phase.set_filters(Filters { group: vec![1; 11], ..Filters::default() }).unwrap();
+    broad_phase.set_filters(Filters::default().with_group(vec![1; 11])).unwrap();
     assert!(matches!(tree.share_filters(&mut broad_phase, 11), Err(Error::FilterLength { box_count: 10, .. })));
     let half_space = HalfSpace { index: 0, normal: [0.0, 1.0, 0.0], offset: 0.0 };
-    broad_phase.set_filters(Filters { half_spaces: vec![half_space], ..Filters::default() }).unwrap();
+    broad_phase.set_filters(Filters::default().with_half_spaces(vec![half_space])).unwrap();
     assert!(matches!(tree.share_filters(&mut broad_phase, BOXES), Err(Error::BadFilter { list: "half_spaces", .. })));
     // Filters of nothing are filters.
     broad_phase.set_filters(Filters::default()).unwrap();

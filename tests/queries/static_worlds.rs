@@ -215,7 +215,7 @@ fn movers_among_themselves_and_with_the_static_world_are_the_pairs_of_one_search
     let movers = Kind::Uniform.generate(400, 2);
     let mut tree = TreeRecorder::new(&GPU).unwrap();
     tree.tree_mut().build(&statics).unwrap();
-    let options = Options { order: PairOrder::Canonical, ..Options::default() };
+    let options = Options::default().with_order(PairOrder::Canonical);
     let mut recorder = Recorder::new(&GPU, options).unwrap();
     let (mut encoder, buffer) = (encoder(), upload(&movers));
     let among = recorder.record_events(&mut encoder, buffer.slice(..), 400, GpuIdentity::Index).unwrap();

@@ -221,9 +221,9 @@ fn points_that_go_through_the_tree_together_find_what_each_finds_alone() {
     }
     (points[17].point[1], points[600].radius) = (f32::NAN, -1.0);
     let world = (0..n).map(|i| if i % 5 == 4 { Filters::GLOBAL } else { i % 5 }).collect();
-    let of_points = QueryFilters { world: (0..4_000).map(|i| i / 50 % 7).collect(), ..QueryFilters::default() };
+    let of_points = QueryFilters::default().with_world((0..4_000).map(|i| i / 50 % 7).collect());
     let mut tree = cpu::Tree::new();
-    for filters in [Filters::default(), Filters { world, ..Filters::default() }] {
+    for filters in [Filters::default(), Filters::default().with_world(world)] {
         tree.set_filters(filters).unwrap();
         for scale in [1.0, 1e25] {
             let scaled = |x: [f32; 3]| x.map(|x| x * scale);
@@ -234,12 +234,12 @@ fn points_that_go_through_the_tree_together_find_what_each_finds_alone() {
             tree.build(&boxes).unwrap();
             for k in [1, 4, 10, 65, 300, n as usize + 1] {
                 let points = if k > 100 { &points[..1_500] } else { &points };
-                let says = QueryFilters { world: of_points.world[..points.len()].to_vec(), ..QueryFilters::default() };
-                let together = tree.nearest(Batch { queries: points, filters: &says }, k).unwrap();
+                let says = QueryFilters::default().with_world(of_points.world[..points.len()].to_vec());
+                let together = tree.nearest(Batch::new(points).with_filters(&says), k).unwrap();
                 assert_eq!(together.report.invalid_count, 2);
                 for (i, query) in points.iter().enumerate() {
-                    let says = QueryFilters { world: vec![says.world[i]], ..QueryFilters::default() };
-                    let alone = tree.nearest(Batch { queries: &[*query][..], filters: &says }, k).unwrap();
+                    let says = QueryFilters::default().with_world(vec![says.world[i]]);
+                    let alone = tree.nearest(Batch::new(&[*query][..]).with_filters(&says), k).unwrap();
                     assert_eq!(&together[i], alone.answers, "{k}: {query:?}");
                 }
             }
@@ -292,7 +292,7 @@ fn rays_that_go_through_the_tree_together_hit_what_each_hits_alone() {
     boxes[43].min[0] = f32::NAN;
     let world = (0..3_000).map(|i| if i % 5 == 4 { Filters::GLOBAL } else { i % 5 }).collect();
     let mut tree = Both::new();
-    for filters in [Filters::default(), Filters { world, ..Filters::default() }] {
+    for filters in [Filters::default(), Filters::default().with_world(world)] {
         tree.set_filters(filters).unwrap();
         tree.build(&boxes).unwrap();
         let mut rays = RayKind::Camera.generate(90_000, 1, &boxes);
@@ -305,11 +305,11 @@ fn rays_that_go_through_the_tree_together_hit_what_each_hits_alone() {
             ray.direction = ray.direction.map(|d| d * 0.1);
         }
         let world: Vec<u32> = (0..90_000).map(|i| i / 500 % 7).collect();
-        let says = QueryFilters { world, ..QueryFilters::default() };
-        let together = tree.nearest_hits(Batch { queries: &rays[..], filters: &says }).unwrap();
+        let says = QueryFilters::default().with_world(world);
+        let together = tree.nearest_hits(Batch::new(&rays[..]).with_filters(&says)).unwrap();
         for (i, ray) in rays.iter().enumerate() {
-            let says = QueryFilters { world: vec![says.world[i]], ..QueryFilters::default() };
-            let alone = tree.cpu.nearest_hits(Batch { queries: &[*ray][..], filters: &says }).unwrap();
+            let says = QueryFilters::default().with_world(vec![says.world[i]]);
+            let alone = tree.cpu.nearest_hits(Batch::new(&[*ray][..]).with_filters(&says)).unwrap();
             assert_eq!(together.answers[i], alone.answers[0], "{ray:?}");
         }
         assert!((9_000..81_000).contains(&together.report.answer_count), "{:?}", together.report);
@@ -433,7 +433,7 @@ fn the_memory_of_a_tree_is_what_was_planned() {
         let mut tree = Both::new();
         if has_worlds {
             let world = (0..n as u32).map(|i| i % 3).collect();
-            tree.set_filters(Filters { world, margin: vec![0.5; n], ..Filters::default() }).unwrap();
+            tree.set_filters(Filters::default().with_world(world).with_margin(vec![0.5; n])).unwrap();
         }
         let planned: u64 = tree.gpu.borrow().memory_plan(n).unwrap().iter().map(|(_, bytes)| bytes).sum();
         tree.build(&boxes).unwrap();
@@ -466,7 +466,7 @@ fn the_memory_of_ranked_queries_is_what_was_planned() {
         .map(|ray| BoxCast { aabb: Aabb::new(ray.origin, ray.origin), direction: ray.direction, limit: 1.0 })
         .collect();
     let points = points(400, 7, &boxes);
-    let filters = QueryFilters { ignore: (0..2_000).collect(), ..QueryFilters::default() };
+    let filters = QueryFilters::default().with_ignore((0..2_000).collect());
     let all = |question, count| QueryLoad::new(question, count);
     let check = |load: &dyn Fn(&mut Tree) -> QueryLoad| assert_planned(&GPU, &boxes, load);
     check(&|tree| {
@@ -474,7 +474,7 @@ fn the_memory_of_ranked_queries_is_what_was_planned() {
         all(Question::NearestHits, 2_000)
     });
     check(&|tree| {
-        tree.nearest_hits(Batch { queries: &rays[..], filters: &filters }).unwrap();
+        tree.nearest_hits(Batch::new(&rays[..]).with_filters(&filters)).unwrap();
         all(Question::NearestHits, 2_000).with_filters()
     });
     for k in [1, 10, 100] {
@@ -812,11 +812,9 @@ fn a_tree_of_boxes_on_the_device_is_that_of_the_same_boxes_on_the_host() {
         let mut boxes = Kind::Uniform.generate(n, 3);
         boxes[n / 2].min[1] = f32::NAN;
         let plain = Filters::default();
-        let margins = Filters {
-            margin: vec![0.02; n],
-            world: (0..n as u32).map(|i| if i % 7 == 0 { Filters::GLOBAL } else { i % 3 }).collect(),
-            ..Filters::default()
-        };
+        let margins = Filters::default()
+            .with_margin(vec![0.02; n])
+            .with_world((0..n as u32).map(|i| if i % 7 == 0 { Filters::GLOBAL } else { i % 3 }).collect());
         for filters in [plain, margins] {
             from_host.set_filters(filters.clone()).unwrap();
             from_device.set_filters(filters).unwrap();
@@ -910,11 +908,11 @@ fn boxes_that_are_all_equally_near_come_by_index() {
     // Queries that go together meet boxes in different parts of the tree, and each of these lies before all that it has.
     let n = 16;
     let part = |i: usize| 7 - i * 8 / boxes.len();
-    let of_boxes = Filters { group: (0..boxes.len()).map(|i| 1 << part(i)).collect(), ..Filters::default() };
-    let filters = QueryFilters { mask: (0..n).map(|j| 1 << (j % 8)).collect(), ..QueryFilters::default() };
-    let of_boxes = Filters { rule: broadsweep::GroupRule::Both, ..of_boxes };
+    let of_boxes = Filters::default().with_group((0..boxes.len()).map(|i| 1 << part(i)).collect());
+    let filters = QueryFilters::default().with_mask((0..n).map(|j| 1 << (j % 8)).collect());
+    let of_boxes = of_boxes.with_rule(broadsweep::GroupRule::Both);
     let queries = vec![NearestQuery::new([0.0; 3]); n];
-    let batch = Batch { queries: &queries, filters: &filters };
+    let batch = Batch::new(&queries).with_filters(&filters);
     let mut tree = Tree::new(&GPU).unwrap();
     tree.set_filters(of_boxes).unwrap();
     tree.build(&boxes).unwrap();
@@ -944,7 +942,7 @@ fn a_tree_that_is_chosen_at_run_time_answers_as_its_own_type_does() {
         // Each box touches itself.
         assert!(touching.into_iter().enumerate().all(|(i, list)| list.contains(&(i as u32)) && list == &touching[i]));
         assert_eq!(hits[3].index, hits.answers[3].index);
-        tree.set_filters(Filters { group: vec![0; 300], mask: vec![0; 300], ..Filters::default() }).unwrap();
+        tree.set_filters(Filters::default().with_group(vec![0; 300]).with_mask(vec![0; 300])).unwrap();
         assert_eq!(tree.filters().group.len(), 300);
     }
 }

@@ -83,11 +83,9 @@ fn name(naming: u32, names: &[u32], then: &[u32], i: u32) -> Option<u32> {
 }
 
 fn filters() -> [(Filters, FilterLists); 2] {
-    let resting = Filters {
-        sleeping: (0..BOXES).map(|i| i % 3 == 0).collect(),
-        fixed: (0..BOXES).map(|i| i % 4 == 1).collect(),
-        ..Filters::default()
-    };
+    let resting = Filters::default()
+        .with_sleeping((0..BOXES).map(|i| i % 3 == 0).collect())
+        .with_fixed((0..BOXES).map(|i| i % 4 == 1).collect());
     [Filters::default(), resting].map(|filters| {
         let lists = FilterLists::of(gpu(), &filters, BOXES as usize).unwrap();
         (filters, lists)

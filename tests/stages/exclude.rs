@@ -27,7 +27,7 @@ fn pairs(count: u32, box_count: u32, random: &mut Random) -> Vec<Pair> {
 /// Lists pairs by box out of a buffer that holds more, and checks them against the mirror.
 fn check(given: &[Pair], more: u32, include: Vec<Pair>, box_count: u32, stored: Option<u32>) {
     let room = given.len() as u32 + more;
-    let filters = Filters { exclude_at_most: room + 9, include, ..Filters::default() };
+    let filters = Filters::default().with_exclude_at_most(room + 9).with_include(include);
     for sort in SORTS.iter() {
         let mut filters = FilterSet::new(gpu(), filters.clone()).unwrap();
         filters.fit(box_count as usize).unwrap();

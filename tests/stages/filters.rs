@@ -32,8 +32,7 @@ fn numbered(world_count: u32, n: usize, seed: u64) -> Vec<u32> {
 
 /// Makes the lists of these worlds, with these numbers in place of those that the engine would give.
 fn lists(worlds: &[u32]) -> FilterLists {
-    let lists =
-        FilterLists::of(gpu(), &Filters { world: worlds.to_vec(), ..Filters::default() }, worlds.len()).unwrap();
+    let lists = FilterLists::of(gpu(), &Filters::default().with_world(worlds.to_vec()), worlds.len()).unwrap();
     lists.words.write(gpu(), worlds);
     lists
 }

@@ -98,7 +98,7 @@ impl Scene {
     }
 
     pub fn filters(&self) -> Filters {
-        Filters { world: self.worlds.clone(), half_spaces: self.half_spaces.clone(), ..Filters::default() }
+        Filters::default().with_world(self.worlds.clone()).with_half_spaces(self.half_spaces.clone())
     }
 }
 

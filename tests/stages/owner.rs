@@ -41,7 +41,7 @@ static OWNS: LazyLock<Kernel> = LazyLock::new(|| {
 
 /// Checks a region against the mirror, for two boxes in a row each.
 fn check(region: Aabb, boxes: &[Aabb]) {
-    let filters = Filters { owner: Some(region), ..Filters::default() };
+    let filters = Filters::default().with_owner(Some(region));
     let lists = FilterLists::of(gpu(), &filters, boxes.len()).unwrap();
     let input = upload(boxes);
     let verdicts: Buffer<u32> = poisoned(boxes.len() / 2);

@@ -104,13 +104,11 @@ fn check_all(name: &str, boxes: &[Aabb]) -> [usize; 2] {
     let expected = brute_force::find_pairs(boxes);
     for axis in [SweepAxis::Auto, SweepAxis::X, SweepAxis::Z] {
         for cell_size in [CellSize::Auto, CellSize::Fixed(1.0)] {
-            let options = Options {
-                axis,
-                cell_size,
-                order: PairOrder::Canonical,
-                all_pairs_up_to: Some(0),
-                ..Options::default()
-            };
+            let options = Options::default()
+                .with_axis(axis)
+                .with_cell_size(cell_size)
+                .with_order(PairOrder::Canonical)
+                .with_all_pairs_up_to(Some(0));
             let _turn = crate::turn();
             let mut broad_phase = BroadPhase::new(gpu(), options).unwrap();
             let pairs = &broad_phase.find_pairs(boxes).unwrap().pairs;

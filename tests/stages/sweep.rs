@@ -594,7 +594,7 @@ fn entries_of_one_set_are_no_hits() {
     for n in [1, 300, 2500] {
         let scene = Scene::random(n, 100, u64::from(n));
         let second: Vec<bool> = scene.boxes.iter().map(|_| random.below(4) == 0).collect();
-        let filters = Filters { second, ..Filters::default() };
+        let filters = Filters::default().with_second(second);
         let lists = FilterLists::of(gpu(), &filters, scene.boxes.len()).unwrap();
         let mut runs = scene.runs();
         let (mut before, mut after) = (0, 0);

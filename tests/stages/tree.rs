@@ -63,7 +63,7 @@ struct Tree {
 
 fn build(boxes: &[Aabb], world_of: &[u32]) -> Tree {
     let n = boxes.len() as u32;
-    let filters = Filters { world: world_of.to_vec(), ..Filters::default() };
+    let filters = Filters::default().with_world(world_of.to_vec());
     let lists = FilterLists::of(gpu(), &filters, boxes.len()).unwrap();
     let numbers = broadsweep::internals::filters::CheckedFilters::new(filters).unwrap();
     let worlds = if world_of.is_empty() { 0 } else { numbers.world_count() };

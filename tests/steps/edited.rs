@@ -22,18 +22,16 @@ fn scene(n: usize, seed: u64) -> Vec<Aabb> {
 fn filters(n: usize, seed: u64) -> Filters {
     let numbers = |of: u32| (0..n as u32).map(|i| i * 7 % of).collect();
     match seed % 6 {
-        0 => Filters { group: numbers(8), mask: numbers(5), ..Filters::default() },
-        1 => Filters { world: numbers(2), ..Filters::default() },
+        0 => Filters::default().with_group(numbers(8)).with_mask(numbers(5)),
+        1 => Filters::default().with_world(numbers(2)),
         2 => {
             let half_space = HalfSpace { index: 3, normal: [0.3, 1.0, -0.2], offset: 0.5 };
-            Filters { half_spaces: vec![half_space], body: numbers(40), ..Filters::default() }
+            Filters::default().with_half_spaces(vec![half_space]).with_body(numbers(40))
         }
-        3 => Filters {
-            fixed: (0..n).map(|i| i % 9 == 0).collect(),
-            sleeping: (0..n).map(|i| i % 4 == 0).collect(),
-            margin: (0..n).map(|i| (i % 3) as f32 * 0.01).collect(),
-            ..Filters::default()
-        },
+        3 => Filters::default()
+            .with_fixed((0..n).map(|i| i % 9 == 0).collect())
+            .with_sleeping((0..n).map(|i| i % 4 == 0).collect())
+            .with_margin((0..n).map(|i| (i % 3) as f32 * 0.01).collect()),
         _ => Filters::default(),
     }
 }
@@ -132,8 +130,8 @@ fn with_a_region_or_included_pairs_all_is_listed() {
     let owner = Some(Aabb::new([0.0; 3], [0.5; 3]));
     for (filters, edits) in [
         (Filters::default(), true),
-        (Filters { owner, ..Filters::default() }, false),
-        (Filters { include: vec![broadsweep::Pair::new(0, 399)], ..Filters::default() }, false),
+        (Filters::default().with_owner(owner), false),
+        (Filters::default().with_include(vec![broadsweep::Pair::new(0, 399)]), false),
     ] {
         let mut engine = cpu::BroadPhase::new(Options::default()).unwrap();
         begin_epochs_from(&mut engine, 8);

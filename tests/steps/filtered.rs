@@ -1,6 +1,6 @@
 //! Recorded steps whose filters change, on the host or on the device.
 
-use broadsweep::{Aabb, Attribute, Filters, GpuAttribute, GpuCount, HalfSpace, Options, Recorder, cpu};
+use broadsweep::{Aabb, Attribute, Filters, GpuAttribute, GpuCount, HalfSpace, Recorder, cpu};
 use laboratory::scenes::Motion;
 
 use crate::common::{CANONICAL, recorder};
@@ -19,7 +19,7 @@ fn engine(filters: &Filters) -> Recorder {
 
 #[test]
 fn filters_that_change_before_a_step_is_submitted_are_those_of_the_step() {
-    let filters = Filters { group: vec![1; N], ..Filters::default() };
+    let filters = Filters::default().with_group(vec![1; N]);
     let mut frame = Frame { filters, ..Frame::of(Motion::Still.boxes(N, 0.9, 1, 0)) };
     let mut engine = engine(&frame.filters);
     let mut oracle = Oracle::default();
@@ -41,7 +41,7 @@ fn filters_that_change_before_a_step_is_submitted_are_those_of_the_step() {
 
 #[test]
 fn filters_that_change_on_the_device_are_those_of_the_steps_behind_them() {
-    let filters = Filters { group: vec![1; N], sleeping: vec![false; N], margin: vec![0.0; N], ..Filters::default() };
+    let filters = Filters::default().with_group(vec![1; N]).with_sleeping(vec![false; N]).with_margin(vec![0.0; N]);
     let mut frame = Frame { filters, ..Frame::of(Motion::Still.boxes(N, 0.9, 1, 0)) };
     let mut engine = engine(&frame.filters);
     let mut oracle = Oracle::default();
@@ -80,7 +80,7 @@ fn filters_that_change_on_the_device_are_those_of_the_steps_behind_them() {
 fn worlds_half_spaces_and_pairs_of_the_device_are_those_of_the_steps_behind_them() {
     let plane = |offset: f32| HalfSpace { index: 7, normal: [0.0, 1.0, 0.0], offset };
     let filters =
-        Filters { world: vec![4; N], half_spaces: vec![plane(-1e30)], exclude_at_most: 20_000, ..Filters::default() };
+        Filters::default().with_world(vec![4; N]).with_half_spaces(vec![plane(-1e30)]).with_exclude_at_most(20_000);
     let mut frame = Frame { filters, ..Frame::of(Motion::Slow.boxes(N, 0.9, 1, 0)) };
     let mut engine = engine(&frame.filters);
     let mut pairs = canonical(&frame.boxes);
@@ -136,14 +136,14 @@ fn filters_that_change_are_those_of_a_step_whose_engine_went_on_before_it_was_su
     let goes_on: [fn(&mut Recorder, &[Aabb]); 4] = [
         |_, _| {},
         |engine, _| engine.forget_steps(),
-        |engine, _| engine.set_options(Options { memory_budget: Some(1 << 30), ..CANONICAL }).unwrap(),
+        |engine, _| engine.set_options(CANONICAL.with_memory_budget(Some(1 << 30))).unwrap(),
         |engine, boxes| {
             let step = Uploaded::new(engine, &Frame::of(boxes.to_vec()));
             step.record(engine, &mut encoder(engine)).unwrap();
         },
     ];
     for (number, go_on) in goes_on.into_iter().enumerate() {
-        let mut filters = Filters { group: vec![1; N], ..Filters::default() };
+        let mut filters = Filters::default().with_group(vec![1; N]);
         let mut engine = engine(&filters);
         let step = Uploaded::new(&engine, &Frame::of(boxes.clone()));
         let mut recorded = encoder(&engine);

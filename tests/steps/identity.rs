@@ -58,7 +58,7 @@ fn falling_asleep_and_waking_create_and_lose_nothing_and_rest_is_not_listed() {
     let (mut engine, boxes) = (engine(), [cube(0.0), cube(0.5), cube(0.75)]);
     let all = [Pair::new(0, 1), Pair::new(0, 2), Pair::new(1, 2)];
     let mut list = |sleeping: [bool; 3], fixed: [bool; 3]| {
-        let filters = Filters { sleeping: sleeping.to_vec(), fixed: fixed.to_vec(), ..Filters::default() };
+        let filters = Filters::default().with_sleeping(sleeping.to_vec()).with_fixed(fixed.to_vec());
         engine.set_filters(filters).unwrap();
         let events = engine.find_events(&boxes).unwrap();
         assert_eq!(events.pairs, all);

@@ -94,7 +94,7 @@ fn events_are_the_same_whatever_memory_a_gpu_has() {
     let expected = run(&steps, 1);
     // From lists in many pieces to one piece.
     for budget in [least, least + least / 8, 1 << 30] {
-        let mut engine = broad_phase(Options { memory_budget: Some(budget), ..CANONICAL });
+        let mut engine = broad_phase(CANONICAL.with_memory_budget(Some(budget)));
         engine.forget_steps();
         for (boxes, expected) in steps.iter().zip(&expected) {
             let found = engine.find_events(boxes).unwrap();

@@ -1,7 +1,7 @@
 //! A margin of grown boxes that the caller chose: pairs are kept however fast boxes move.
 
 use broadsweep::internals::steps::begin_epochs_from;
-use broadsweep::{BroadPhase, Engine, Error, Options, StepWork, cpu};
+use broadsweep::{BroadPhase, Engine, Error, StepWork, cpu};
 use laboratory::scenes::Motion;
 
 use crate::common::{CANONICAL, GPU, recorder};
@@ -22,7 +22,7 @@ fn counts(works: &[StepWork]) -> [usize; 2] {
 }
 
 fn found(engine: &mut impl Engine, margin: Option<f32>) -> [usize; 2] {
-    engine.set_options(Options { step_margin: margin, ..CANONICAL }).unwrap();
+    engine.set_options(CANONICAL.with_step_margin(margin)).unwrap();
     engine.forget_steps();
     let mut oracle = Oracle::default();
     let run = |number| {
@@ -57,7 +57,7 @@ fn a_margin_changes_nothing_on_a_gpu() {
     let mut engine = BroadPhase::new(&GPU, CANONICAL).unwrap();
     for margin in [None, Some(0.4), Some(30.0)] {
         assert_eq!(found(&mut engine, margin), [0, 0], "{margin:?}: steps are searches");
-        let mut recorder = recorder(Options { step_margin: margin, ..CANONICAL });
+        let mut recorder = recorder(CANONICAL.with_step_margin(margin));
         let mut oracle = Oracle::default();
         for number in 0..3 {
             let events = record(&mut recorder, &frame(number)).unwrap();
@@ -69,7 +69,7 @@ fn a_margin_changes_nothing_on_a_gpu() {
 #[test]
 fn a_margin_that_is_none_is_refused() {
     for margin in [0.0, -1.0, f32::NAN, f32::INFINITY] {
-        let options = Options { step_margin: Some(margin), ..CANONICAL };
+        let options = CANONICAL.with_step_margin(Some(margin));
         let refused = [cpu::BroadPhase::new(options).err(), BroadPhase::new(&GPU, options).err()];
         for error in refused {
             assert!(matches!(error, Some(Error::BadOption { option: "step_margin", .. })), "{error:?}");

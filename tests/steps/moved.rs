@@ -93,7 +93,7 @@ fn check_what_follows_an_unknown_step(engine: &mut impl Engine, what: &str) {
 #[test]
 fn boxes_that_are_not_said_to_have_moved_are_not_looked_at_on_the_cpu() {
     // With margins, invalid boxes are found in another way.
-    for filters in [Filters::default(), Filters { margin: vec![0.0; N], ..Filters::default() }] {
+    for filters in [Filters::default(), Filters::default().with_margin(vec![0.0; N])] {
         let (mut on_cpu, _) = engines(&filters);
         check_that_no_others_are_looked_at(&mut on_cpu, &format!("{} margins", filters.margin.len()));
     }
@@ -132,7 +132,7 @@ fn what_is_said_to_have_moved_changes_nothing_on_a_gpu() {
 
 #[test]
 fn all_boxes_are_looked_at_where_the_last_step_is_not_known() {
-    let (mut on_cpu, mut on_gpu) = engines(&Filters { margin: vec![0.0; N], ..Filters::default() });
+    let (mut on_cpu, mut on_gpu) = engines(&Filters::default().with_margin(vec![0.0; N]));
     check_what_follows_an_unknown_step(&mut on_cpu, "on the CPU");
     check_what_follows_an_unknown_step(&mut on_gpu, "on the GPU");
 }

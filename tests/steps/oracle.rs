@@ -42,7 +42,7 @@ impl Frame {
 impl Oracle {
     /// Checks the events of a step.
     pub fn check(&mut self, frame: &Frame, events: &Events, what: &str) {
-        let awake = Filters { sleeping: Vec::new(), ..frame.filters.clone() };
+        let awake = frame.filters.clone().with_sleeping(Vec::new());
         self.check_pairs(frame, brute_force::find_filtered_pairs(&frame.boxes, &awake), events, what);
     }
 

@@ -40,7 +40,7 @@ fn check(engine: &mut impl Engine, name: &str) -> usize {
                 _ => Some(tile(cut(0.5), f32::INFINITY)),
             };
             let mut frame = Frame::of(boxes);
-            frame.filters = Filters { owner, margin: vec![0.004; 1200], ..Filters::default() };
+            frame.filters = Filters::default().with_owner(owner).with_margin(vec![0.004; 1200]);
             if *engine.filters() != frame.filters {
                 engine.set_filters(frame.filters.clone()).unwrap();
             }
@@ -74,7 +74,7 @@ fn what_one_tile_loses_to_another_persists_in_the_whole() {
     let middle = cut(Motion::Slow, 1500, 0.5);
     let tiles = [tile(f32::NEG_INFINITY, middle), tile(middle, f32::INFINITY)];
     for (engine, tile) in engines.iter_mut().zip(tiles) {
-        engine.set_filters(Filters { owner: Some(tile), ..Filters::default() }).unwrap();
+        engine.set_filters(Filters::default().with_owner(Some(tile))).unwrap();
     }
     let mut handed_on = 0;
     for number in 0..12 {

@@ -240,7 +240,7 @@ fn a_step_whose_pairs_do_not_fit_says_so_and_does_not_count() {
     let apart: Vec<Aabb> =
         (0..300).map(|i| Aabb::new([0.5 * i as f32, 0.0, 0.0], [0.5 * i as f32 + 0.75; 3])).collect();
     let together = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
-    for options in [CANONICAL, Options { order: PairOrder::Canonical, ..ALL_PAIRS }] {
+    for options in [CANONICAL, ALL_PAIRS.with_order(PairOrder::Canonical)] {
         let mut engine = recorder(options);
         let first = leave(&mut engine, &Frame::of(apart.clone())).unwrap().events;
         let refused = leave(&mut engine, &Frame::of(together.clone())).unwrap();
@@ -257,7 +257,7 @@ fn a_step_whose_pairs_do_not_fit_says_so_and_does_not_count() {
         assert_eq!((fits.pairs.len() as u32, fits.persisting), (pairs.count, first.pairs.clone()));
         assert!(fits.lost.is_empty());
         // A search that is refused does not count either.
-        engine.set_options(Options { candidate_limit: 10, all_pairs_up_to: Some(0), ..options }).unwrap();
+        engine.set_options(options.with_candidate_limit(10).with_all_pairs_up_to(Some(0))).unwrap();
         let refused = leave(&mut engine, &Frame::of(together.clone())).unwrap();
         assert!(refused.headers.iter().all(|header| (header.overflow, header.count) == (2, 0)));
         engine.set_options(options).unwrap();
@@ -319,11 +319,11 @@ fn recorded_steps_refuse_what_they_cannot_do() {
             assert!(*buffer == name && problem.contains(words), "{error}");
         }
     }
-    engine.set_filters(Filters { group: vec![1; 2], ..Filters::default() }).unwrap();
+    engine.set_filters(Filters::default().with_group(vec![1; 2])).unwrap();
     let error = uploaded.record(&mut engine, &mut unused).unwrap_err();
     assert!(matches!(error, Error::FilterLength { .. }), "{error}");
     engine.set_filters(Filters::default()).unwrap();
-    engine.set_options(Options { order: PairOrder::Sweep, ..CANONICAL }).unwrap();
+    engine.set_options(CANONICAL.with_order(PairOrder::Sweep)).unwrap();
     let error = uploaded.record(&mut engine, &mut unused).unwrap_err();
     assert!(matches!(error, Error::BadOption { option: "order", .. }), "{error}");
     engine.set_options(CANONICAL).unwrap();
@@ -407,7 +407,7 @@ fn no_boxes_with_no_generations_are_a_step_that_had_some() {
 
 #[test]
 fn a_scene_that_grows_within_a_budget_has_room_for_its_events() {
-    let options = Options { memory_budget: Some(64 << 20), ..CANONICAL };
+    let options = CANONICAL.with_memory_budget(Some(64 << 20));
     let mut engine = recorder(options);
     let mut oracle = Oracle::default();
     // What was reserved before the first step is not forgotten.
@@ -422,7 +422,7 @@ fn a_scene_that_grows_within_a_budget_has_room_for_its_events() {
     }
     // A smaller budget has no room for what is known of the last step.
     let held = |engine: &Recorder| engine.buffers().iter().map(|(_, bytes)| bytes).sum::<u64>();
-    engine.set_options(Options { memory_budget: Some(4 << 20), ..CANONICAL }).unwrap();
+    engine.set_options(CANONICAL.with_memory_budget(Some(4 << 20))).unwrap();
     assert!(held(&engine) <= 4 << 20, "{:?}", engine.buffers());
     let events = leave(&mut engine, &Frame::of(row(100))).unwrap().events;
     assert_eq!((events.created.len(), events.lost.len()), (99, 0));
@@ -436,7 +436,7 @@ fn events_keep_within_the_memory_budget() {
     let held = |engine: &Recorder| engine.buffers().iter().map(|(_, bytes)| bytes).sum::<u64>();
     let mut seen = [false; 3];
     for budget in [least, 2 * least, 2 * least + 200_000, 3 * least, 8 * least, 1 << 30] {
-        let options = Options { memory_budget: Some(budget), ..CANONICAL };
+        let options = CANONICAL.with_memory_budget(Some(budget));
         engine.forget_steps();
         engine.set_options(options).unwrap();
         let mut oracle = Oracle::default();

@@ -1,6 +1,6 @@
 //! Steps that are refused do not count.
 
-use broadsweep::{Aabb, Engine, Error, Filters, Options, Pair, Step, cpu};
+use broadsweep::{Aabb, Engine, Error, Filters, Pair, Step, cpu};
 use laboratory::scenes::{Kind, Motion};
 
 use crate::common::{CANONICAL, broad_phase};
@@ -30,7 +30,7 @@ fn check(engine: &mut impl Engine) {
         let refused = engine.find_events(Step::new(&moved).rebased(was)).unwrap_err();
         assert!(is_bad(&refused, "was", words), "{refused}");
     }
-    engine.set_filters(Filters { group: vec![1; 2], ..Filters::default() }).unwrap();
+    engine.set_filters(Filters::default().with_group(vec![1; 2])).unwrap();
     assert!(matches!(engine.find_events(&moved), Err(Error::FilterLength { .. })));
     engine.set_filters(Filters::default()).unwrap();
     let events = engine.find_events(&moved).unwrap();
@@ -41,7 +41,7 @@ fn check(engine: &mut impl Engine) {
     let next = Kind::Brownian.generate_step(3000, 1, 11);
     engine.find_events(&first).unwrap();
     let options = *engine.options();
-    engine.set_options(Options { candidate_limit: 10, ..options }).unwrap();
+    engine.set_options(options.with_candidate_limit(10)).unwrap();
     assert!(matches!(engine.find_events(&next), Err(Error::TooManyCandidates { .. })));
     engine.set_options(options).unwrap();
     let pairs = engine.events().pairs.clone();
@@ -72,7 +72,7 @@ fn a_step_that_is_refused_in_an_epoch_does_not_count_and_one_that_takes_too_many
     }
     assert!(!engine.events().report.work.searched);
     // What is kept is tested too.
-    engine.set_options(Options { candidate_limit: 100, ..CANONICAL }).unwrap();
+    engine.set_options(CANONICAL.with_candidate_limit(100)).unwrap();
     assert!(matches!(engine.find_events(&make(4)), Err(Error::TooManyCandidates { .. })));
     assert!(engine.events().created.is_empty() && !engine.events().pairs.is_empty());
     engine.set_options(CANONICAL).unwrap();
@@ -84,7 +84,7 @@ fn a_step_that_is_refused_in_an_epoch_does_not_count_and_one_that_takes_too_many
     // Many boxes in one place.
     let mut heap = make(11);
     heap.iter_mut().step_by(10).for_each(|aabb| *aabb = Aabb::new([0.0; 3], [1.0; 3]));
-    engine.set_options(Options { candidate_limit: 30_000, ..CANONICAL }).unwrap();
+    engine.set_options(CANONICAL.with_candidate_limit(30_000)).unwrap();
     assert!(matches!(engine.find_events(&heap), Err(Error::TooManyCandidates { .. })));
     engine.set_options(CANONICAL).unwrap();
     check(&mut engine, heap, "at last");

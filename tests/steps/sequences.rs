@@ -300,16 +300,18 @@ impl Sequence {
         let random = &mut self.random;
         let axes = [SweepAxis::Auto, SweepAxis::Principal, SweepAxis::X, SweepAxis::Y, SweepAxis::Z];
         let sizes = [CellSize::Auto, CellSize::Usscd, CellSize::Fixed(0.5), CellSize::Fixed(40.0)];
-        let options = Options {
-            axis: axes[random.below(5)],
-            cell_size: sizes[random.below(4)],
-            all_pairs_up_to: [base.all_pairs_up_to, Some(0), Some(30)][random.below(3)],
-            step_margin: [None, None, Some(0.2), Some(3.0)][random.below(4)],
+        let options = (*base)
+            .with_axis(axes[random.below(5)])
+            .with_cell_size(sizes[random.below(4)])
+            .with_all_pairs_up_to([base.all_pairs_up_to, Some(0), Some(30)][random.below(3)])
+            .with_step_margin([None, None, Some(0.2), Some(3.0)][random.below(4)])
             // Not where events are recorded, which a smaller budget forgets.
-            memory_budget: if base.order == PairOrder::Sweep { [None, Some(64 << 20)][random.below(2)] } else { None },
-            order: [base.order, PairOrder::Canonical][random.below(2)],
-            ..*base
-        };
+            .with_memory_budget(if base.order == PairOrder::Sweep {
+                [None, Some(64 << 20)][random.below(2)]
+            } else {
+                None
+            })
+            .with_order([base.order, PairOrder::Canonical][random.below(2)]);
         engine.set_options(options).unwrap();
         true
     }
@@ -458,7 +460,7 @@ fn a_thousand_sequences_have_the_right_events_on_the_cpu() {
 
 #[test]
 fn sequences_that_are_swept_have_the_right_events_on_the_cpu() {
-    let options = Options { all_pairs_up_to: Some(0), order: PairOrder::Sweep, ..Options::default() };
+    let options = Options::default().with_all_pairs_up_to(Some(0)).with_order(PairOrder::Sweep);
     let mut engine = cpu::BroadPhase::new(options).unwrap();
     begin_epochs_from(&mut engine, 1);
     run(&mut engine, 1000..1300, Drawn::any);
@@ -468,8 +470,8 @@ fn sequences_that_are_swept_have_the_right_events_on_the_cpu() {
 fn sequences_have_the_right_events_on_the_gpu() {
     for (options, seeds) in [
         (Options::default(), 0..24),
-        (Options { all_pairs_up_to: Some(0), ..Options::default() }, 24..27),
-        (Options { all_pairs_up_to: Some(0), order: PairOrder::Canonical, ..Options::default() }, 27..30),
+        (Options::default().with_all_pairs_up_to(Some(0)), 24..27),
+        (Options::default().with_all_pairs_up_to(Some(0)).with_order(PairOrder::Canonical), 27..30),
     ] {
         run(&mut *broad_phase(options), seeds, Drawn::few);
     }
@@ -484,14 +486,14 @@ mod at_length {
     fn a_thousand_sequences_have_the_right_events_on_the_gpu() {
         for (options, seeds) in [
             (Options::default(), 2000..2500),
-            (Options { all_pairs_up_to: Some(0), ..Options::default() }, 2500..2600),
-            (Options { all_pairs_up_to: Some(0), order: PairOrder::Canonical, ..Options::default() }, 2600..2700),
+            (Options::default().with_all_pairs_up_to(Some(0)), 2500..2600),
+            (Options::default().with_all_pairs_up_to(Some(0)).with_order(PairOrder::Canonical), 2600..2700),
         ] {
             run(&mut *broad_phase(options), seeds, Drawn::any);
         }
-        let few = Options { order: PairOrder::Canonical, ..Options::default() };
+        let few = Options::default().with_order(PairOrder::Canonical);
         run_with(&mut recorder(few), few, 2700..2900, 0, Drawn::any, |engine, frame, _| record(engine, frame));
-        let swept = Options { all_pairs_up_to: Some(0), ..few };
+        let swept = few.with_all_pairs_up_to(Some(0));
         run_with(&mut recorder(swept), swept, 2900..3000, 300, Drawn::any, |engine, frame, _| record(engine, frame));
         let find = |engine: &mut BroadPhase, _: &Frame, step: Step| engine.find_events(step).cloned();
         run_with(&mut *broad_phase(swept), swept, 3000..3050, 300, Drawn::any, find);
@@ -500,8 +502,8 @@ mod at_length {
 
 #[test]
 fn sequences_that_are_recorded_have_the_right_events() {
-    let few = Options { order: PairOrder::Canonical, ..Options::default() };
-    let swept = Options { all_pairs_up_to: Some(0), ..few };
+    let few = Options::default().with_order(PairOrder::Canonical);
+    let swept = few.with_all_pairs_up_to(Some(0));
     for (options, seeds, least) in [(few, 0..12, 0), (swept, 320..326, 300)] {
         let mut engine = recorder(options);
         engine.reserve(400, 100_000).unwrap();

@@ -78,7 +78,7 @@ mod at_length {
     #[ignore = "takes minutes on a software driver"]
     fn more_sequences_that_are_streamed_have_the_right_events_on_the_gpu() {
         check(&mut *broad_phase(Options::default()), 5620..5660, Drawn::any);
-        check(&mut *broad_phase(Options { all_pairs_up_to: Some(0), ..CANONICAL }), 5660..5680, Drawn::any);
+        check(&mut *broad_phase(CANONICAL.with_all_pairs_up_to(Some(0))), 5660..5680, Drawn::any);
     }
 }
 
@@ -86,7 +86,7 @@ mod at_length {
 #[ignore = "long"]
 fn sequences_that_are_streamed_have_the_right_events_on_the_gpu() {
     check(&mut *broad_phase(Options::default()), 5600..5616, Drawn::few);
-    check(&mut *broad_phase(Options { all_pairs_up_to: Some(0), ..CANONICAL }), 5616..5620, Drawn::few);
+    check(&mut *broad_phase(CANONICAL.with_all_pairs_up_to(Some(0))), 5616..5620, Drawn::few);
 }
 
 /// Boxes that all overlap, but for those that are elsewhere: more pairs than the budget has room for.
@@ -102,7 +102,7 @@ fn crowd(n: usize, random: &mut Random) -> Vec<Aabb> {
 fn events_that_no_list_has_room_for_come_in_pieces() {
     let mut random = Random(1);
     let n = 400;
-    let options = |order, budget| Options { order, memory_budget: Some(budget), ..Options::default() };
+    let options = |order, budget| Options::default().with_order(order).with_memory_budget(Some(budget));
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
         let least = least_budget(&crowd(n, &mut random), order);
         let mut engine = BroadPhase::new(&GPU, options(order, least + 40_000)).unwrap();
@@ -112,7 +112,7 @@ fn events_that_no_list_has_room_for_come_in_pieces() {
             if number == 2 {
                 // The first of them are searched with the filters that they had.
                 frame.filters =
-                    Filters { group: (0..n).map(|i| 1 << (i % 3)).collect(), mask: vec![5; n], ..Filters::default() };
+                    Filters::default().with_group((0..n).map(|i| 1 << (i % 3)).collect()).with_mask(vec![5; n]);
                 engine.set_filters(frame.filters.clone()).unwrap();
             } else if number == 3 {
                 engine.set_filters(Filters::default()).unwrap();
@@ -131,7 +131,7 @@ fn events_of_more_boxes_than_fit_come_slab_by_slab() {
     let (n, density) = (3000, 0.9);
     let frame = |number| Frame::of(Motion::Fast.boxes(n, density, 1, number));
     let budget = least_budget(&frame(0).boxes[..n / 3], PairOrder::Sweep);
-    let mut engine = BroadPhase::new(&GPU, Options { memory_budget: Some(budget), ..Options::default() }).unwrap();
+    let mut engine = BroadPhase::new(&GPU, Options::default().with_memory_budget(Some(budget))).unwrap();
     assert!(engine.memory_plan(n).is_err());
     let mut oracle = Oracle::default();
     for number in 0..4 {
@@ -146,7 +146,7 @@ fn events_of_more_boxes_than_fit_come_slab_by_slab() {
 /// What no longer fits the options is not asked of the step that it was not.
 fn tightens(engine: &mut impl Engine) {
     let together = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
-    let few = Options { candidate_limit: 10, ..CANONICAL };
+    let few = CANONICAL.with_candidate_limit(10);
     assert_eq!(streamed(engine, &together).unwrap().0.created.len(), 300 * 299 / 2);
     engine.set_options(few).unwrap();
     assert!(matches!(streamed(engine, &together[..9]), Err(Error::TooManyCandidates { .. })));
@@ -158,7 +158,7 @@ fn tightens(engine: &mut impl Engine) {
     // Boxes that are swept along the wrong axis have more candidates than they may.
     let row: Vec<Aabb> =
         (0..300).map(|i| 2.0 * i as f32).map(|y| Aabb::new([0.0, y, 0.0], [1.0, y + 1.0, 1.0])).collect();
-    let along = |axis| Options { axis, cell_size: CellSize::Fixed(1e6), candidate_limit: 1000, ..CANONICAL };
+    let along = |axis| CANONICAL.with_axis(axis).with_cell_size(CellSize::Fixed(1e6)).with_candidate_limit(1000);
     engine.forget_steps();
     engine.set_options(along(SweepAxis::Y)).unwrap();
     assert!(streamed(engine, &row).unwrap().0.pairs.is_empty());
@@ -180,7 +180,7 @@ fn a_step_may_be_larger_than_the_next_one_may() {
 fn panics(engine: &mut impl Engine) {
     let cube = |x: f32| Aabb::new([x, 0.0, 0.0], [x + 1.0, 1.0, 1.0]);
     let boxes = [cube(0.0), cube(0.5), cube(0.7)];
-    let steps = [vec![1, 1, 1], vec![1, 2, 1]].map(|world| Filters { world, ..Filters::default() });
+    let steps = [vec![1, 1, 1], vec![1, 2, 1]].map(|world| Filters::default().with_world(world));
     for (filters, panics_at) in [(&steps[0], 9), (&steps[1], 2), (&steps[1], 1), (&steps[0], 1)] {
         engine.set_filters(filters.clone()).unwrap();
         let mut calls = 0;
@@ -223,7 +223,7 @@ fn stops(engine: &mut impl Engine) {
     assert_eq!(streamed(engine, &steps[0]).unwrap().0.created.len(), 1);
     let (mut is_stopped, floor) = (0, HalfSpace { index: 2, normal: [0.0, 1.0, 0.0], offset: -9.0 });
     for stop in [1, 2] {
-        engine.set_filters(Filters { half_spaces: vec![floor], ..Filters::default() }).unwrap();
+        engine.set_filters(Filters::default().with_half_spaces(vec![floor])).unwrap();
         let mut calls = 0;
         // The second piece is what is lost, found with filters that are no longer in use.
         let stopped = engine.stream_events(&steps[1], |_, _| {

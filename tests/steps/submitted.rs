@@ -26,7 +26,7 @@ fn same(found: &Events, expected: &Events, what: &str) {
 fn steps_in_flight_have_the_events_of_steps_that_are_waited_for() {
     let n = 3000;
     for order in [PairOrder::Canonical, PairOrder::Sweep] {
-        let mut engine = broad_phase(Options { order, ..CANONICAL });
+        let mut engine = broad_phase(CANONICAL.with_order(order));
         engine.forget_steps();
         let mut expected = cpu::BroadPhase::new(Options::default()).unwrap();
         let boxes: Vec<Vec<Aabb>> = (0..6).map(|step| Motion::Brisk.boxes(n, 2.0, 1, step)).collect();
@@ -50,7 +50,7 @@ fn steps_in_flight_have_the_events_of_steps_that_are_waited_for() {
         }
         assert_eq!(engine.try_take_events().unwrap_err(), Error::NothingSubmitted);
         // Those that are waited for follow those that were submitted, and go on from them. As if nobody slept.
-        let filters = Filters { sleeping, ..Filters::default() };
+        let filters = Filters::default().with_sleeping(sleeping);
         engine.set_filters(filters.clone()).unwrap();
         expected.set_filters(filters).unwrap();
         engine.submit_events(step(0)).unwrap();
@@ -65,7 +65,7 @@ fn steps_in_flight_have_the_events_of_steps_that_are_waited_for() {
 fn a_step_that_fails_in_flight_does_not_count() {
     let together = vec![Aabb::new([0.0; 3], [1.0; 3]); 3000];
     let boxes: Vec<Vec<Aabb>> = (0..3).map(|step| Motion::Brisk.boxes(2500, 0.5, 1, step)).collect();
-    let options = Options { candidate_limit: 100_000, ..CANONICAL };
+    let options = CANONICAL.with_candidate_limit(100_000);
     let mut engine = broad_phase(options);
     engine.forget_steps();
     let mut expected = cpu::BroadPhase::new(Options::default()).unwrap();
@@ -179,7 +179,7 @@ fn a_step_that_is_searched_again_has_the_filters_of_its_time() {
     let mut engine = BroadPhase::new(&GPU, CANONICAL).unwrap();
     // As if nobody slept; and nobody of the first crowd meets another one of it.
     let asleep = vec![true; CROWDED];
-    let mut filters = Filters { group: vec![1; CROWDED], sleeping: asleep, ..Filters::default() };
+    let mut filters = Filters::default().with_group(vec![1; CROWDED]).with_sleeping(asleep);
     engine.set_filters(filters.clone()).unwrap();
     engine.find_events(&crowd(4)).unwrap();
     check_room(&engine);
@@ -189,7 +189,7 @@ fn a_step_that_is_searched_again_has_the_filters_of_its_time() {
     // And another kernel in use.
     filters.group[..100].fill(0);
     filters.sleeping = Vec::new();
-    engine.set_filters(Filters { body: (0..CROWDED as u32).collect(), ..filters }).unwrap();
+    engine.set_filters(filters.with_body((0..CROWDED as u32).collect())).unwrap();
     let first = wait(&mut engine).unwrap();
     assert!(first.pairs == canonical(&crowd(5)), "{:?}", first.report);
     let second = wait(&mut engine).unwrap();

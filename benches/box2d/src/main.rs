@@ -243,7 +243,7 @@ fn median(times: &mut [f64]) -> f64 {
 fn measure(n: usize, one_in: usize, by: f32) -> (f64, f64, usize) {
     let mut scene = Scene::new(n);
     let mut box2d = Box2d::new(&scene.boxes);
-    let options = Options { order: PairOrder::Canonical, ..Options::default() };
+    let options = Options::default().with_order(PairOrder::Canonical);
     let mut ours = cpu::BroadPhase::new(options).expect("the options are valid");
     ours.find_events(Step::new(&scene.boxes)).expect("a first frame");
     let (mut of_box2d, mut of_ours, mut events) = (Vec::new(), Vec::new(), 0);

@@ -94,7 +94,7 @@ enum Lane {
 
 impl Lane {
     fn new(stepper: Stepper, gpu: Option<&Gpu>, margin: Option<f32>) -> Result<Self> {
-        let options = Options { order: PairOrder::Canonical, step_margin: margin, ..Options::default() };
+        let options = Options::default().with_order(PairOrder::Canonical).with_step_margin(margin);
         Ok(match (stepper, gpu) {
             (Stepper::CpuEvents, _) => Self::CpuEvents(Box::new(cpu::BroadPhase::new(options).map_err(Refusal)?)),
             (Stepper::GpuEvents, Some(gpu)) => {

@@ -68,7 +68,7 @@ impl Variant {
             all.push(floor(boxes));
             world.push(Filters::GLOBAL);
         }
-        let filters = if self == Self::One { Filters::default() } else { Filters { world, ..Filters::default() } };
+        let filters = if self == Self::One { Filters::default() } else { Filters::default().with_world(world) };
         (all, filters)
     }
 }
@@ -170,7 +170,7 @@ impl Plan<'_> {
 
     fn field(&self, variant: Variant, worlds: u32) -> Result<Field> {
         let (boxes, filters) = variant.scene(self.boxes, worlds, self.seed);
-        let options = Options { candidate_limit: MOST_CANDIDATES, ..Options::default() };
+        let options = Options::default().with_candidate_limit(MOST_CANDIDATES);
         let mut lanes = Vec::new();
         for &engine in self.engines {
             let mut contestant = Contestant::new(engine, self.gpu, options)?;

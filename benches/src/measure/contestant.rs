@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn what_an_engine_refuses_is_said_without_names_of_the_library() {
         let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 200];
-        let options = Options { candidate_limit: 5, ..Options::default() };
+        let options = Options::default().with_candidate_limit(5);
         let mut contestant = Contestant::new(Engine::Cpu, None, options).unwrap();
         let error = contestant.find_pairs(&boxes, &mut Vec::new()).err().unwrap();
         assert!(error.to_string().contains("19900 candidates to test, and the limit is 5"), "{error}");
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn filters_are_taken_by_ours_and_by_no_other() {
         let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 3];
-        let worlds = || Filters { world: vec![0, 1, 0], ..Filters::default() };
+        let worlds = || Filters::default().with_world(vec![0, 1, 0]);
         let mut contestant = Contestant::new(Engine::Cpu, None, Options::default()).unwrap();
         contestant.set_filters(worlds()).unwrap();
         let mut pairs = Vec::new();

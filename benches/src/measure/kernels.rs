@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn the_kernels_of_a_stage_are_summed_in_each_run() {
-        let kernel = |kernel, ms| KernelTime { kernel, dispatches: 1, time: Duration::from_millis(ms) };
+        let kernel = |kernel, ms| KernelTime::new(kernel, 1, Duration::from_millis(ms));
         let mut times = KernelTimes::default();
         for [count, scan, rank] in [[1, 10, 5], [2, 2, 5], [9, 4, 6]] {
             times.add(vec![kernel("bin_count", count), kernel("rank_ends", rank), kernel("bin_scatter", scan)]);

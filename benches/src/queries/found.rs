@@ -104,5 +104,5 @@ fn lists<Q, T>(queries: &[Q], mut push: impl FnMut(&Q, &mut Vec<T>)) -> Lists<T>
         push(query, &mut answers);
         offsets.push(answers.len() as u64);
     }
-    Lists { offsets, answers, report: QueryReport::default() }
+    Lists::new(offsets, answers, QueryReport::default())
 }

@@ -63,7 +63,7 @@ impl Check {
 fn pairs(on: &Ready, kind: Kind, n: usize, all_pairs_up_to: Option<u32>, is_filtered: bool) -> Result<()> {
     let boxes = kind.generate(n, 1);
     let filters = if is_filtered { filters(n as u32) } else { Filters::default() };
-    let options = Options { order: PairOrder::Canonical, all_pairs_up_to, ..Options::default() };
+    let options = Options::default().with_order(PairOrder::Canonical).with_all_pairs_up_to(all_pairs_up_to);
     let found = on.find_pairs(&boxes, &filters, options)?;
     let reference = Ready::Other(if on.engine() == Engine::Cpu { Engine::Brute } else { Engine::Cpu });
     let expected = reference.find_pairs(&boxes, &filters, options)?;
@@ -73,23 +73,21 @@ fn pairs(on: &Ready, kind: Kind, n: usize, all_pairs_up_to: Option<u32>, is_filt
 /// Returns filters of all kinds that take a value for each box, and excluded pairs.
 fn filters(n: u32) -> Filters {
     let each = |value: fn(u32) -> u32| (0..n).map(value).collect();
-    Filters {
-        group: each(|i| 1 << (i % 5)),
-        mask: each(|i| !(1 << (i % 7))),
-        body: each(|i| i / 2),
-        parent: each(|i| if i % 3 == 0 { Filters::NO_PARENT } else { i / 3 }),
-        world: each(|i| if i % 50 == 0 { Filters::GLOBAL } else { i % 3 }),
-        fixed: (0..n).map(|i| i % 4 == 0).collect(),
-        sleeping: (0..n).map(|i| i % 9 == 0).collect(),
-        margin: (0..n).map(|i| (i % 3) as f32 * 1e-3).collect(),
-        exclude: (0..n - 3).step_by(2).map(|i| Pair { a: i, b: i + 3 }).collect(),
-        ..Filters::default()
-    }
+    Filters::default()
+        .with_group(each(|i| 1 << (i % 5)))
+        .with_mask(each(|i| !(1 << (i % 7))))
+        .with_body(each(|i| i / 2))
+        .with_parent(each(|i| if i % 3 == 0 { Filters::NO_PARENT } else { i / 3 }))
+        .with_world(each(|i| if i % 50 == 0 { Filters::GLOBAL } else { i % 3 }))
+        .with_fixed((0..n).map(|i| i % 4 == 0).collect())
+        .with_sleeping((0..n).map(|i| i % 9 == 0).collect())
+        .with_margin((0..n).map(|i| (i % 3) as f32 * 1e-3).collect())
+        .with_exclude((0..n - 3).step_by(2).map(|i| Pair { a: i, b: i + 3 }).collect())
 }
 
 fn events(on: &Ready) -> Result<()> {
     let frames = [0, 1].map(|step| Kind::Brownian.generate_step(2000, 1, step));
-    let options = Options { order: PairOrder::Canonical, all_pairs_up_to: Some(0), ..Options::default() };
+    let options = Options::default().with_order(PairOrder::Canonical).with_all_pairs_up_to(Some(0));
     let by_cpu = || cpu::BroadPhase::new(options).and_then(|engine| differences(engine, &frames));
     let (found, expected) = match on {
         Ready::Gpu(gpu) => (differences(BroadPhase::new(gpu, options)?, &frames)?, by_cpu()?),

@@ -104,7 +104,7 @@ impl<Q> Asked<Q> {
 
     /// Returns all of them as a batch.
     pub fn batch(&self) -> Batch<'_, Q> {
-        Batch { queries: &self.queries, filters: &self.filters }
+        Batch::new(&self.queries).with_filters(&self.filters)
     }
 }
 
@@ -112,14 +112,13 @@ impl<Q: Clone> Asked<Q> {
     /// Returns the first queries.
     fn first(&self, count: usize) -> Self {
         let cut = |list: &Vec<u32>| list[..list.len().min(count)].to_vec();
-        let QueryFilters { group, mask, body, world, ignore } = &self.filters;
-        let filters = QueryFilters {
-            group: cut(group),
-            mask: cut(mask),
-            body: cut(body),
-            world: cut(world),
-            ignore: cut(ignore),
-        };
+        let QueryFilters { group, mask, body, world, ignore, .. } = &self.filters;
+        let filters = QueryFilters::default()
+            .with_group(cut(group))
+            .with_mask(cut(mask))
+            .with_body(cut(body))
+            .with_world(cut(world))
+            .with_ignore(cut(ignore));
         Self { queries: self.queries[..count].to_vec(), filters }
     }
 }
@@ -146,13 +145,12 @@ fn rows(path: &Path, what: &str, widths: &[u64]) -> Result<(u64, Vec<f32>)> {
 /// Reads what queries say beside their shapes.
 fn filters_of(arrays: &Arrays<FileReader>, count: usize) -> Result<QueryFilters> {
     let list = |name| -> Result<Vec<u32>> { Ok(arrays.column(name, count, "query")?.unwrap_or_default()) };
-    Ok(QueryFilters {
-        group: list("group")?,
-        mask: list("mask")?,
-        body: list("body")?,
-        world: list("world")?,
-        ignore: list("ignore")?,
-    })
+    Ok(QueryFilters::default()
+        .with_group(list("group")?)
+        .with_mask(list("mask")?)
+        .with_body(list("body")?)
+        .with_world(list("world")?)
+        .with_ignore(list("ignore")?))
 }
 
 /// Splits KIND:N, unless there is such a file.

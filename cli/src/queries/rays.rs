@@ -129,8 +129,8 @@ pub fn run(args: &Args) -> Result<()> {
             "rays",
             |tree, asked| tree.any_hits(asked.batch()),
             |asked| {
-                let Answers { answers, report } = one_each(by_brute_force(asked, 1));
-                Answers { answers: answers.iter().map(Hit::is_hit).collect(), report }
+                let Answers { answers, report, .. } = one_each(by_brute_force(asked, 1));
+                Answers::new(answers.iter().map(Hit::is_hit).collect(), report)
             },
             first_answers,
             |found| Ok(vec![Named::new("hit", &[found.answers.len() as u64], &found.answers)]),
@@ -173,7 +173,7 @@ fn columns(hits: impl Iterator<Item = Hit>) -> (Vec<u32>, Vec<f32>) {
 /// Returns the only hit of each list, or none.
 fn one_each(lists: Lists<Hit>) -> Answers<Hit> {
     let answers = lists.iter().map(|row| row.first().copied().unwrap_or(Hit::MISS)).collect();
-    Answers { answers, report: lists.report }
+    Answers::new(answers, lists.report)
 }
 
 /// Returns the answers to the first queries.

@@ -18,7 +18,7 @@ fn every_engine_finds_the_same_pairs_between_two_sets() {
         npy::write_boxes(&mut bytes, boxes).unwrap();
         place.write(name, &bytes);
     }
-    let options = Options { order: PairOrder::Canonical, ..Options::default() };
+    let options = Options::default().with_order(PairOrder::Canonical);
     let mut engine = cpu::BroadPhase::new(options).unwrap();
     let expected = engine.find_pairs_between(&first, &second).unwrap().pairs.clone();
     assert!(expected.len() > 500 && expected.is_sorted());

@@ -44,7 +44,7 @@ fn recorded() -> Vec<Recording> {
 }
 
 fn canonical() -> Options {
-    Options { order: PairOrder::Canonical, ..Options::default() }
+    Options::default().with_order(PairOrder::Canonical)
 }
 
 fn on_cpu(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
@@ -61,7 +61,7 @@ fn missed(contacts: &HashSet<Pair>, pairs: &[Pair]) -> usize {
 fn check(recordings: &[Recording]) -> usize {
     println!("{:>16} {:>6} {:>8} {:>9} {:>9} {:>9}", "model", "steps", "boxes", "all", "filtered", "contacts");
     let gpu = Gpu::headless().expect("the tests need a Vulkan adapter");
-    let mut on_gpu = BroadPhase::new(&gpu, Options { all_pairs_up_to: Some(0), ..canonical() }).unwrap();
+    let mut on_gpu = BroadPhase::new(&gpu, canonical().with_all_pairs_up_to(Some(0))).unwrap();
     let mut contact_count = 0;
     for Recording { name, boxes, filters, contacts } in recordings {
         let pairs = on_cpu(boxes, filters);
@@ -70,7 +70,8 @@ fn check(recordings: &[Recording]) -> usize {
         assert!(on_gpu.find_pairs(boxes).unwrap().pairs == pairs, "{name}: the GPU has other pairs than the CPU");
 
         let (half_spaces, margin) = (filters.half_spaces.clone(), filters.margin.clone());
-        let shapes = Filters { world: filters.world.clone(), half_spaces, margin, ..Filters::default() };
+        let shapes =
+            Filters::default().with_world(filters.world.clone()).with_half_spaces(half_spaces).with_margin(margin);
         let all = on_cpu(boxes, &shapes);
         let steps = filters.world.iter().max().unwrap() + 1;
         let counts = (boxes.len(), all.len(), pairs.len(), contacts.len());

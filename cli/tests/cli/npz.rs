@@ -140,26 +140,25 @@ fn deflated(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
 fn scene() -> (Vec<Aabb>, Filters) {
     let boxes = scenes::uniform(200, 5, Some(0.3));
     let by_box = |count: u32| -> Vec<u32> { (0..200).map(|i: u32| i.wrapping_mul(0x9e37_79b9) % count).collect() };
-    let filters = Filters {
-        rule: GroupRule::Any,
-        group: by_box(7).iter().map(|i| 1 << i).collect(),
-        mask: by_box(11).iter().map(|i| 0x3b >> (i % 6)).collect(),
-        body: by_box(60),
-        parent: by_box(13).iter().map(|&i| if i == 0 { Filters::NO_PARENT } else { i * 4 }).collect(),
-        fixed: by_box(3).iter().map(|&i| i == 0).collect(),
-        sleeping: by_box(5).iter().map(|&i| i == 1).collect(),
-        second: by_box(10).iter().map(|&i| i > 0).collect(),
-        world: by_box(4).iter().map(|&i| if i == 3 { Filters::GLOBAL } else { 10 * i }).collect(),
-        margin: by_box(9).iter().map(|&i| i as f32 / 100.0).collect(),
-        exclude: (0..199).map(|i| Pair { a: i + 1, b: i }).collect(),
-        exclude_at_most: 0,
-        include: vec![Pair { a: 17, b: 3 }, Pair { a: 3, b: 17 }, Pair { a: 198, b: 199 }],
-        half_spaces: vec![
+    let filters = Filters::default()
+        .with_rule(GroupRule::Any)
+        .with_group(by_box(7).iter().map(|i| 1 << i).collect())
+        .with_mask(by_box(11).iter().map(|i| 0x3b >> (i % 6)).collect())
+        .with_body(by_box(60))
+        .with_parent(by_box(13).iter().map(|&i| if i == 0 { Filters::NO_PARENT } else { i * 4 }).collect())
+        .with_fixed(by_box(3).iter().map(|&i| i == 0).collect())
+        .with_sleeping(by_box(5).iter().map(|&i| i == 1).collect())
+        .with_second(by_box(10).iter().map(|&i| i > 0).collect())
+        .with_world(by_box(4).iter().map(|&i| if i == 3 { Filters::GLOBAL } else { 10 * i }).collect())
+        .with_margin(by_box(9).iter().map(|&i| i as f32 / 100.0).collect())
+        .with_exclude((0..199).map(|i| Pair { a: i + 1, b: i }).collect())
+        .with_exclude_at_most(0)
+        .with_include(vec![Pair { a: 17, b: 3 }, Pair { a: 3, b: 17 }, Pair { a: 198, b: 199 }])
+        .with_half_spaces(vec![
             HalfSpace { index: 20, normal: [0.1, 0.2, 1.0], offset: 0.3 },
             HalfSpace { index: 4, normal: [-1.0, 0.0, 1.0], offset: -0.5 },
-        ],
-        owner: Some(Aabb::new([f32::NEG_INFINITY, 0.1, f32::NEG_INFINITY], [f32::INFINITY, f32::INFINITY, 0.8])),
-    };
+        ])
+        .with_owner(Some(Aabb::new([f32::NEG_INFINITY, 0.1, f32::NEG_INFINITY], [f32::INFINITY, f32::INFINITY, 0.8])));
     (boxes, filters)
 }
 
@@ -167,19 +166,19 @@ fn scene() -> (Vec<Aabb>, Filters) {
 fn each_alone(all: &Filters) -> Vec<Filters> {
     let none = Filters::default;
     vec![
-        Filters { group: all.group.clone(), ..none() },
-        Filters { mask: all.mask.clone(), ..none() },
-        Filters { body: all.body.clone(), ..none() },
-        Filters { parent: all.parent.clone(), ..none() },
-        Filters { fixed: all.fixed.clone(), ..none() },
-        Filters { sleeping: all.sleeping.clone(), ..none() },
-        Filters { second: all.second.clone(), ..none() },
-        Filters { world: all.world.clone(), ..none() },
-        Filters { margin: all.margin.clone(), ..none() },
-        Filters { exclude: all.exclude.clone(), ..none() },
-        Filters { include: all.include.clone(), ..none() },
-        Filters { half_spaces: all.half_spaces.clone(), ..none() },
-        Filters { owner: all.owner, ..none() },
+        none().with_group(all.group.clone()),
+        none().with_mask(all.mask.clone()),
+        none().with_body(all.body.clone()),
+        none().with_parent(all.parent.clone()),
+        none().with_fixed(all.fixed.clone()),
+        none().with_sleeping(all.sleeping.clone()),
+        none().with_second(all.second.clone()),
+        none().with_world(all.world.clone()),
+        none().with_margin(all.margin.clone()),
+        none().with_exclude(all.exclude.clone()),
+        none().with_include(all.include.clone()),
+        none().with_half_spaces(all.half_spaces.clone()),
+        none().with_owner(all.owner),
     ]
 }
 
@@ -191,7 +190,7 @@ fn every_filter_alone_and_all_together_give_the_pairs_of_the_double_loop() {
     let mut cases = each_alone(&all);
     // A box is in its own groups where only one of both lists is given, which leaves all pairs.
     let changes = |filters: &Filters| filters.mask.is_empty() && filters.group.is_empty();
-    cases.extend([all.clone(), Filters { rule: GroupRule::Both, ..all }]);
+    cases.extend([all.clone(), all.with_rule(GroupRule::Both)]);
     for (case, filters) in cases.iter().enumerate() {
         let expected = brute_force::find_filtered_pairs(&boxes, filters);
         assert!(!changes(filters) || expected != unfiltered, "case {case}");
@@ -225,7 +224,7 @@ fn the_report_tells_every_filter() {
     place.write("scene.npz", &stored(&arrays(&boxes, &Filters::default())));
     let object: Value = serde_json::from_str(&place.run("pairs scene.npz --engine cpu --json")).unwrap();
     assert!(object["filters"].is_null());
-    let margins = Filters { margin: vec![0.1; boxes.len()], ..Filters::default() };
+    let margins = Filters::default().with_margin(vec![0.1; boxes.len()]);
     place.write("scene.npz", &stored(&arrays(&boxes, &margins)));
     let object: Value = serde_json::from_str(&place.run("pairs scene.npz --engine cpu --json")).unwrap();
     assert_eq!(object["filters"]["largest_margin"].to_string(), "0.1");
@@ -235,7 +234,7 @@ fn the_report_tells_every_filter() {
 fn other_byte_orders_and_fortran_order_are_read_and_so_is_a_pipe() {
     let place = Place::new();
     let (scene, filters) = scene();
-    let filters = Filters { body: filters.body, exclude: filters.exclude, ..Filters::default() };
+    let filters = Filters::default().with_body(filters.body).with_exclude(filters.exclude);
     let big = |words: Vec<u32>| words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<u8>>();
     let columns = filters.exclude.iter().map(|pair| pair.a).chain(filters.exclude.iter().map(|pair| pair.b)).collect();
     let bytes = deflated(&[
@@ -253,7 +252,7 @@ fn other_byte_orders_and_fortran_order_are_read_and_so_is_a_pipe() {
 fn pairs_come_world_after_world_with_a_table_of_the_worlds() {
     let place = Place::new();
     let cube = Aabb::new([0.0; 3], [1.0; 3]);
-    let filters = Filters { world: vec![7, 3, 7, 3, Filters::GLOBAL, 5], ..Filters::default() };
+    let filters = Filters::default().with_world(vec![7, 3, 7, 3, Filters::GLOBAL, 5]);
     place.write("scene.npz", &deflated(&arrays(&[cube; 6], &filters)));
     for engine in ENGINES.into_iter().filter(|engine| *engine != "brute") {
         let report =

@@ -129,7 +129,7 @@ fn counts(ui: &mut egui::Ui, viewer: &Viewer, pace: Pace) {
     let told = viewer.told();
     row(ui, "boxes", grouped(viewer.box_count().into()));
     match told.compilation {
-        Some(CompilationProgress { compiled, kernels }) => {
+        Some(CompilationProgress { compiled, kernels, .. }) => {
             row(ui, "compiling", format!("{compiled} of {kernels} kernels"))
         }
         None => row(ui, "pairs", told.pair_count().map_or_else(|| "…".to_owned(), grouped)),

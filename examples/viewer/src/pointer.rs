@@ -38,7 +38,7 @@ impl Pointer {
     pub fn new(gpu: &Gpu, scene: &Scene) -> Result<Self, Error> {
         let device = gpu.device();
         let mut tree = TreeRecorder::new(gpu)?;
-        tree.tree_mut().set_filters(Filters { world: scene.filters.world.clone(), ..Filters::default() })?;
+        tree.tree_mut().set_filters(Filters::default().with_world(scene.filters.world.clone()))?;
         let point = module(device, "point", include_str!("../shaders/point.wgsl"));
         let worlds = u64::from(scene.world_count());
         let buffer = |label, bytes| storage(device, label, bytes, wgpu::BufferUsages::empty());

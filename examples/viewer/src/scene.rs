@@ -180,7 +180,7 @@ fn between(rng: &mut Rng, low: f32, high: f32) -> f32 {
 
 /// Returns filters by which what is fixed does not pair with itself.
 fn of_fixed(bodies: &[Body]) -> Filters {
-    Filters { fixed: bodies.iter().map(|body| body.motion == motion::FIXED).collect(), ..Filters::default() }
+    Filters::default().with_fixed(bodies.iter().map(|body| body.motion == motion::FIXED).collect())
 }
 
 /// Boxes in the air above a floor, in a well without walls that one could see.

@@ -66,13 +66,11 @@ impl Default for Settings {
 impl Settings {
     /// Returns the options of the broad phase.
     pub fn options(&self) -> Options {
-        Options {
-            axis: self.axis,
-            cell_size: self.cell_size,
-            order: if self.has_events { PairOrder::Canonical } else { PairOrder::Sweep },
+        Options::default()
+            .with_axis(self.axis)
+            .with_cell_size(self.cell_size)
+            .with_order(if self.has_events { PairOrder::Canonical } else { PairOrder::Sweep })
             // A line for each pair.
-            vertices_per_pair: 2,
-            ..Options::default()
-        }
+            .with_vertices_per_pair(2)
     }
 }

@@ -57,7 +57,7 @@ pub enum Status {
 impl Display for Status {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Compiling(CompilationProgress { compiled, kernels }) => {
+            Self::Compiling(CompilationProgress { compiled, kernels, .. }) => {
                 write!(f, "compiling, {compiled} of {kernels} kernels")
             }
             Self::Running { box_count, pair_count, frame } => {

@@ -130,7 +130,7 @@ fn on_cpu(scene: &Scene, boxes: &[Aabb]) -> Result<(Vec<broadsweep::Pair>, f64),
 }
 
 fn canonical() -> Options {
-    Options { order: PairOrder::Canonical, ..Options::default() }
+    Options::default().with_order(PairOrder::Canonical)
 }
 
 async fn engine(gpu: &Gpu, scene: &Scene) -> Result<BroadPhase, Error> {

@@ -42,7 +42,7 @@ impl CpuView {
     pub fn new(canvas: HtmlCanvasElement, box_count: u32) -> Result<Self, JsValue> {
         let context = canvas.get_context("2d")?.ok_or_else(|| told("the canvas is in use"))?.dyn_into()?;
         let scene = Scene::new(Kind::Clusters, box_count, &[]);
-        let options = Options { order: PairOrder::Canonical, ..Options::default() };
+        let options = Options::default().with_order(PairOrder::Canonical);
         let engine = cpu::BroadPhase::new(options).map_err(|error| told(&error.to_string()))?;
         let n = scene.bodies.len();
         Ok(Self {

@@ -103,7 +103,7 @@ pub fn count_filtered(
 ) -> Counted {
     let (interpreter, gpu) = device(subgroup, sort);
     let all_pairs_up_to = Some(if is_small { n } else { 0 });
-    let options = Options { order: PairOrder::Canonical, all_pairs_up_to, ..Options::default() };
+    let options = Options::default().with_order(PairOrder::Canonical).with_all_pairs_up_to(all_pairs_up_to);
     let boxes = kind.generate(n as usize, 1);
     let mut broad_phase = BroadPhase::new(&gpu, options).expect("an engine");
     let mut all = Filters::default();

@@ -29,8 +29,8 @@ impl Search {
 }
 
 /// Every two boxes are tested.
-const FEW: Options = Options { all_pairs_up_to: Some(u32::MAX), ..SWEEP };
-const IN_SWEEP_ORDER: Options = Options { order: PairOrder::Sweep, ..SWEEP };
+const FEW: Options = SWEEP.with_all_pairs_up_to(Some(u32::MAX));
+const IN_SWEEP_ORDER: Options = SWEEP.with_order(PairOrder::Sweep);
 
 /// Lists the searches.
 pub fn searches() -> Vec<Search> {
@@ -95,10 +95,10 @@ impl Searches {
             self.add(name, subgroup, options, variant, boxes, filters);
         };
         let none = Filters::default;
-        let principal = Options { axis: SweepAxis::Principal, ..SWEEP };
-        let fine = Options { cell_size: CellSize::Fixed(0.003), axis: SweepAxis::X, ..SWEEP };
-        let finest = Options { cell_size: CellSize::Fixed(0.0004), axis: SweepAxis::Z, ..IN_SWEEP_ORDER };
-        let coarse = Options { cell_size: CellSize::Fixed(0.05), axis: SweepAxis::Y, ..SWEEP };
+        let principal = SWEEP.with_axis(SweepAxis::Principal);
+        let fine = SWEEP.with_cell_size(CellSize::Fixed(0.003)).with_axis(SweepAxis::X);
+        let finest = IN_SWEEP_ORDER.with_cell_size(CellSize::Fixed(0.0004)).with_axis(SweepAxis::Z);
+        let coarse = SWEEP.with_cell_size(CellSize::Fixed(0.05)).with_axis(SweepAxis::Y);
         add("oblique", 32, principal, Subgroup, Kind::Plane.generate(1000, 2), filters(1000));
         add("a giant", 32, IN_SWEEP_ORDER, Portable, Kind::Giant.generate(8500, 2), none());
         add("giants", 8, SWEEP, Portable, Kind::ThousandGiants.generate(1500, 2), other_filters(1500));
@@ -116,7 +116,7 @@ impl Searches {
         add("fine cells", 8, fine, Portable, Kind::Uniform.generate(1500, 2), none());
         add("finest cells", 32, finest, Subgroup, Kind::Spread.generate(700, 2), many_worlds(700));
         add("coarse cells", 32, coarse, Subgroup, Kind::ManyClusters.generate(2000, 2), none());
-        let usscd = Options { cell_size: CellSize::Usscd, ..SWEEP };
+        let usscd = SWEEP.with_cell_size(CellSize::Usscd);
         add("dense, cells of USSCD", 8, usscd, Portable, Kind::Pile.generate(700, 2), none());
         add("sparse, cells of USSCD", 8, usscd, Portable, Kind::Points.generate(500, 2), none());
         add("many", 32, SWEEP, Subgroup, Kind::Uniform.generate(9000, 2), none());
@@ -129,31 +129,31 @@ impl Searches {
             self.add(name, subgroup, options, variant, boxes, filters);
         };
         let none = Filters::default;
-        let column = Options { cell_size: CellSize::Fixed(10.0), axis: SweepAxis::Y, ..SWEEP };
+        let column = SWEEP.with_cell_size(CellSize::Fixed(10.0)).with_axis(SweepAxis::Y);
         let (boxes, odd) = half_spaces(480);
         add("few half-spaces", 8, FEW, Portable, boxes.clone(), odd.clone());
         add("half-spaces", 8, SWEEP, Portable, boxes.clone(), odd.clone());
         let world = (0..480).map(|i| i / 2 % 3).collect();
-        add("half-spaces of worlds", 8, SWEEP, Portable, boxes, Filters { world, ..odd });
+        add("half-spaces of worlds", 8, SWEEP, Portable, boxes, odd.with_world(world));
         add("few in whole blocks", 8, FEW, Portable, Kind::Uniform.generate(512, 2), rare(512));
         add("entries in whole tiles", 8, column, Portable, Kind::Points.generate(4096, 2), none());
         add("slabs in whole tiles", 8, SWEEP, Portable, slabs(8192, 2000), bodies(8192));
         let (boxes, world) = worlds_apart(400);
-        add("worlds apart", 8, SWEEP, Portable, boxes, Filters { world, ..none() });
+        add("worlds apart", 8, SWEEP, Portable, boxes, none().with_world(world));
         let (mut boxes, world) = worlds_apart(300);
         boxes
             .iter_mut()
             .filter(|aabb| aabb.is_valid() && aabb.max.iter().all(|x| x.is_finite()))
             .for_each(|aabb| aabb.max = aabb.min);
-        let tiny = Options { cell_size: CellSize::Fixed(1e-7), axis: SweepAxis::Z, ..SWEEP };
-        add("worlds of many cells", 8, tiny, Portable, boxes, Filters { world, ..none() });
+        let tiny = SWEEP.with_cell_size(CellSize::Fixed(1e-7)).with_axis(SweepAxis::Z);
+        add("worlds of many cells", 8, tiny, Portable, boxes, none().with_world(world));
         add("few invalid", 8, FEW, Portable, Kind::Invalid.generate(600, 2), none());
         add("smallest numbers", 8, SWEEP, Portable, smallest_numbers(400), none());
         let (boxes, grown) = margins(300);
         add("margins", 8, FEW, Portable, boxes, grown);
         let boxes = smallest_numbers(400);
         let owner = Some(Aabb::new(boxes[7].min, [f32::INFINITY, boxes[9].min[1], f32::INFINITY]));
-        add("an owner region", 8, SWEEP, Portable, boxes, Filters { owner, ..none() });
+        add("an owner region", 8, SWEEP, Portable, boxes, none().with_owner(owner));
 
         // Many tests: several blocks of tiles.
         add("many tests", 8, IN_SWEEP_ORDER, Portable, Kind::Identical.generate(1150, 2), rare(1150));
@@ -173,7 +173,7 @@ impl Searches {
             let mut boxes = Numbers::new(i as u64 + 1).boxes(90, like);
             boxes[0].min[i % 3] = f32::NAN;
             let world = (0..90).map(|i| [0, 3, 3, 7, Filters::GLOBAL][i % 5]).collect();
-            let filters = Filters { world, ..asks::filters(90) };
+            let filters = asks::filters(90).with_world(world);
             self.add_tree(name, boxes, filters, like);
         }
         self.add_tree("a tree of nothing", vec![Aabb::new([1.0; 3], [0.0; 3]); 70], Filters::default(), Like::Any);
@@ -189,11 +189,11 @@ impl Searches {
     /// Adds lists in pieces, for which more is found than is kept: in tiles of the sweep, tiles of giants, and words of few
     /// boxes.
     fn in_pieces(&mut self) {
-        let columns = Options { cell_size: CellSize::Fixed(1.0), axis: SweepAxis::X, ..SWEEP };
+        let columns = SWEEP.with_cell_size(CellSize::Fixed(1.0)).with_axis(SweepAxis::X);
         let mut add_short = |name, options, boxes, filters| self.add_short(name, options, boxes, filters);
         let none = Filters::default;
         add_short("in pieces, filtered", SWEEP, Kind::Identical.generate(700, 2), other_filters(700));
-        let of_both = Filters { rule: GroupRule::Both, ..other_filters(700) };
+        let of_both = other_filters(700).with_rule(GroupRule::Both);
         add_short("in pieces, groups of both", SWEEP, Kind::Identical.generate(700, 2), of_both);
         add_short("in pieces, included", SWEEP, Kind::Identical.generate(640, 2), included(640));
         add_short("in pieces, excluded", SWEEP, Kind::Identical.generate(640, 2), excluded(640, 7));
@@ -216,7 +216,7 @@ impl Searches {
         add_short("clusters in pieces", IN_SWEEP_ORDER, Kind::Clusters.generate(6000, 2), bodies(6000));
         let (boxes, odd) = half_spaces(1200);
         let world = (0..1200).map(|i| i / 2 % 2).collect();
-        add_short("half-spaces of worlds in pieces", SWEEP, boxes, Filters { world, ..odd });
+        add_short("half-spaces of worlds in pieces", SWEEP, boxes, odd.with_world(world));
     }
 }
 
@@ -224,8 +224,7 @@ impl Searches {
 fn short(options: Options, n: usize, filters: &Filters) -> Options {
     let (_, gpu) = device(8, None);
     let plan = |budget| {
-        let mut broad_phase =
-            BroadPhase::new(&gpu, Options { memory_budget: Some(budget), ..options }).expect("options");
+        let mut broad_phase = BroadPhase::new(&gpu, options.with_memory_budget(Some(budget))).expect("options");
         broad_phase.set_filters(filters.clone()).expect("filters");
         broad_phase.memory_plan(n)
     };
@@ -236,7 +235,7 @@ fn short(options: Options, n: usize, filters: &Filters) -> Options {
     while options.all_pairs_up_to != Some(0) && !plan(budget).expect("a plan").all_pairs {
         budget += 1024;
     }
-    Options { memory_budget: Some(budget), ..options }
+    options.with_memory_budget(Some(budget))
 }
 
 /// Half-spaces of any direction, groups without masks, and bodies without parents.
@@ -250,77 +249,71 @@ fn other_filters(n: usize) -> Filters {
     let mut indices: Vec<_> = (0..5).map(|k| k * n / 5).chain([31, 32, 33, 63, 64, 65]).filter(|_| n > 99).collect();
     indices.sort_unstable();
     indices.dedup();
-    Filters {
-        group: (0..n).map(|i| 1 << (i % 3)).collect(),
-        body: (0..n).map(|i| i as u32 / 2).collect(),
-        fixed: (0..n).map(|i| i % 4 == 1).collect(),
-        half_spaces: indices.into_iter().map(half_space).collect(),
-        ..Filters::default()
-    }
+    Filters::default()
+        .with_group((0..n).map(|i| 1 << (i % 3)).collect())
+        .with_body((0..n).map(|i| i as u32 / 2).collect())
+        .with_fixed((0..n).map(|i| i % 4 == 1).collect())
+        .with_half_spaces(indices.into_iter().map(half_space).collect())
 }
 
 /// Masks without groups.
 fn masks(n: usize) -> Filters {
-    Filters { mask: (0..n).map(|i| (i as u32 % 5 / 2) << 31).collect(), ..Filters::default() }
+    Filters::default().with_mask((0..n).map(|i| (i as u32 % 5 / 2) << 31).collect())
 }
 
 /// Groups and masks of which one is enough.
 fn any_group(n: usize) -> Filters {
-    Filters {
-        group: (0..n).map(|i| 1 << (i % 5)).collect(),
-        mask: (0..n).map(|i| 1 << (i % 7)).collect(),
-        rule: GroupRule::Any,
-        sleeping: (0..n).map(|i| i % 3 != 0).collect(),
-        second: (0..n).map(|i| i % 4 == 0).collect(),
-        ..Filters::default()
-    }
+    Filters::default()
+        .with_group((0..n).map(|i| 1 << (i % 5)).collect())
+        .with_mask((0..n).map(|i| 1 << (i % 7)).collect())
+        .with_rule(GroupRule::Any)
+        .with_sleeping((0..n).map(|i| i % 3 != 0).collect())
+        .with_second((0..n).map(|i| i % 4 == 0).collect())
 }
 
 /// Groups and masks of which both are needed, and few pairs that have them.
 fn rare(n: usize) -> Filters {
-    Filters {
-        group: (0..n).map(|i| 1 << (i * 5 % 32)).collect(),
-        mask: (0..n).map(|i| 3 << (i * 3 % 31)).collect(),
-        rule: GroupRule::Both,
-        ..Filters::default()
-    }
+    Filters::default()
+        .with_group((0..n).map(|i| 1 << (i * 5 % 32)).collect())
+        .with_mask((0..n).map(|i| 3 << (i * 3 % 31)).collect())
+        .with_rule(GroupRule::Both)
 }
 
 /// Groups and masks of which both are needed.
 fn both(n: usize) -> Filters {
     let Filters { group, mask, sleeping, second, .. } = filters(n);
-    Filters { group, mask, sleeping, second, rule: GroupRule::Both, ..Filters::default() }
+    Filters::default()
+        .with_group(group)
+        .with_mask(mask)
+        .with_sleeping(sleeping)
+        .with_second(second)
+        .with_rule(GroupRule::Both)
 }
 
 /// Parents without bodies.
 fn bodies(n: usize) -> Filters {
-    Filters {
-        parent: (0..n).map(|i| if i % 3 == 0 { i as u32 / 2 } else { Filters::NO_PARENT }).collect(),
-        ..Filters::default()
-    }
+    Filters::default().with_parent((0..n).map(|i| if i % 3 == 0 { i as u32 / 2 } else { Filters::NO_PARENT }).collect())
 }
 
 /// Pairs of neighbours that are included or excluded, in all rows of all tiles.
 fn included(n: usize) -> Filters {
     let pair = |i: usize| Pair::new(i as u32, i as u32 + 1);
-    Filters {
-        include: (0..n - 1).filter(|i| i % 5 != 2).map(pair).collect(),
-        exclude: (0..n - 1).filter(|i| i % 5 == 2).map(pair).collect(),
-        ..Filters::default()
-    }
+    Filters::default()
+        .with_include((0..n - 1).filter(|i| i % 5 != 2).map(pair).collect())
+        .with_exclude((0..n - 1).filter(|i| i % 5 == 2).map(pair).collect())
 }
 
 /// Pairs of a box in every so many with others, which are excluded.
 fn excluded(n: usize, every: usize) -> Filters {
     let others = |giant| (0..n).filter(move |i| i % 3 == 1 && i % every != 0).map(move |i| (giant, i));
     let exclude = (0..n).step_by(every).flat_map(others).map(|(a, b)| Pair::new(a as u32, b as u32)).collect();
-    Filters { exclude, ..Filters::default() }
+    Filters::default().with_exclude(exclude)
 }
 
 /// Many worlds of few boxes, and half-spaces in some of them.
 fn many_worlds(n: usize) -> Filters {
     let Filters { half_spaces, .. } = other_filters(n);
-    Filters { world: (0..n).map(|i| (i * 7 % 31) as u32).collect(), half_spaces, ..Filters::default() }
+    Filters::default().with_world((0..n).map(|i| (i * 7 % 31) as u32).collect()).with_half_spaces(half_spaces)
 }
 
 /// Random bits: the generator of Steele, Lea and Flood 2014.
@@ -352,7 +345,7 @@ fn half_spaces(n: usize) -> (Vec<Aabb>, Filters) {
         half_spaces.push(HalfSpace { index: boxes.len() as u32 + 1, ..half_space });
         boxes.extend([aabb; 2]);
     }
-    (boxes, Filters { half_spaces, ..Filters::default() })
+    (boxes, Filters::default().with_half_spaces(half_spaces))
 }
 
 /// Half-spaces and points for which two products cancel, up to a rest of every power, and a third one takes the rest away,
@@ -386,7 +379,7 @@ fn margins(n: usize) -> (Vec<Aabb>, Filters) {
         let y = bounds[(i + 1) % n];
         Aabb::new([x, x.min(y), -x.abs()], [x, x.max(y), x.abs()])
     };
-    (bounds.iter().enumerate().map(aabb).collect(), Filters { margin, ..Filters::default() })
+    (bounds.iter().enumerate().map(aabb).collect(), Filters::default().with_margin(margin))
 }
 
 /// Points, and in place of one in every so many a slab without end along x and y.

@@ -31,18 +31,17 @@ pub fn boxes(n: usize) -> Vec<Aabb> {
 
 /// Makes filters that trees know.
 pub fn filters(n: usize) -> Filters {
-    Filters { half_spaces: Vec::new(), include: Vec::new(), exclude: Vec::new(), owner: None, ..searches::filters(n) }
+    searches::filters(n).with_half_spaces(Vec::new()).with_include(Vec::new()).with_exclude(Vec::new()).with_owner(None)
 }
 
 fn of_queries(n: usize) -> QueryFilters {
     let list = |of: &dyn Fn(usize) -> usize| (0..n).map(|i| of(i) as u32).collect::<Vec<u32>>();
-    QueryFilters {
-        group: list(&|i| 1 << (i % 3)),
-        mask: list(&|i| 7 ^ (i % 2)),
-        body: list(&|i| i % 9),
-        world: (0..n).map(|i| if i % 3 == 0 { Filters::GLOBAL } else { (i % 5) as u32 }).collect(),
-        ignore: list(&|i| i),
-    }
+    QueryFilters::default()
+        .with_group(list(&|i| 1 << (i % 3)))
+        .with_mask(list(&|i| 7 ^ (i % 2)))
+        .with_body(list(&|i| i % 9))
+        .with_world((0..n).map(|i| if i % 3 == 0 { Filters::GLOBAL } else { (i % 5) as u32 }).collect())
+        .with_ignore(list(&|i| i))
 }
 
 /// A tree that is also asked with queries on its device, where it has one.
@@ -148,7 +147,7 @@ impl Asked for cpu::Tree {
             words.extend(marks(&lists.report));
             words
         }
-        let of_rays = Batch { queries: rays, filters };
+        let of_rays = Batch::new(rays).with_filters(filters);
         let mut all = rows(&self.first_hits(of_rays, ROW)?);
         let hits = self.all_hits(of_rays)?;
         all.extend(hits.offsets.iter().copied().chain(hits.answers.iter().map(|&hit| wide(bytemuck::cast(hit)))));
@@ -158,10 +157,10 @@ impl Asked for cpu::Tree {
         shapes[7].half_spaces = &[[0.0; 4]];
         let round = Round::of(rays, spheres);
         let touching = [
-            self.overlaps(Batch { queries: spheres, filters })?,
-            self.overlaps(Batch { queries: &shapes, filters })?,
-            self.overlaps(Batch { queries: &round.capsules, filters })?,
-            self.overlaps(Batch { queries: &round.turned, filters })?,
+            self.overlaps(Batch::new(spheres).with_filters(filters))?,
+            self.overlaps(Batch::new(&shapes).with_filters(filters))?,
+            self.overlaps(Batch::new(&round.capsules).with_filters(filters))?,
+            self.overlaps(Batch::new(&round.turned).with_filters(filters))?,
         ];
         for touching in touching {
             all.extend(&touching.offsets);
@@ -173,9 +172,9 @@ impl Asked for cpu::Tree {
         let any = self.any_hits(of_rays)?;
         all.extend(any.answers.iter().map(|&hit| u64::from(hit)));
         all.extend(marks(&any.report));
-        all.extend(rows(&self.nearest(Batch { queries: &points_of(spheres), filters }, ROW)?));
-        all.extend(rows(&self.first_hits(Batch { queries: &round.spheres, filters }, ROW)?));
-        all.extend(rows(&self.first_hits(Batch { queries: &round.casts, filters }, ROW)?));
+        all.extend(rows(&self.nearest(Batch::new(&points_of(spheres)).with_filters(filters), ROW)?));
+        all.extend(rows(&self.first_hits(Batch::new(&round.spheres).with_filters(filters), ROW)?));
+        all.extend(rows(&self.first_hits(Batch::new(&round.casts).with_filters(filters), ROW)?));
         Ok(all)
     }
 
@@ -430,12 +429,12 @@ fn answers(tree: &mut impl Asked, boxes: &[Aabb]) -> Result<Vec<u64>, Error> {
         all.extend(hits.iter().map(|hit| u64::from(hit.index) << 32 | u64::from(hit.t.to_bits())));
     };
     hits(&tree.nearest_hits(&many)?.answers);
-    hits(&tree.nearest_hits(Batch { queries: &casts, filters })?.answers);
+    hits(&tree.nearest_hits(Batch::new(&casts).with_filters(filters))?.answers);
     hits(&tree.first_hits(&rays, 5)?.answers);
-    hits(&tree.all_hits(Batch { queries: &rays, filters })?.answers);
+    hits(&tree.all_hits(Batch::new(&rays).with_filters(filters))?.answers);
     all.extend(tree.any_hits(&casts)?.answers.iter().map(|&hit| u64::from(hit)));
     for k in [1, 3] {
-        let near = tree.nearest(Batch { queries: &points, filters }, k)?;
+        let near = tree.nearest(Batch::new(&points).with_filters(filters), k)?;
         all.extend(
             near.answers.iter().map(|near| u64::from(near.index) << 32 | u64::from(near.squared_distance.to_bits())),
         );
@@ -445,7 +444,7 @@ fn answers(tree: &mut impl Asked, boxes: &[Aabb]) -> Result<Vec<u64>, Error> {
         tree.overlaps(&capsules)?,
         tree.overlaps(&turned)?,
         tree.overlaps(&of_points)?,
-        tree.overlaps(Batch { queries: &boxes[..n], filters })?,
+        tree.overlaps(Batch::new(&boxes[..n]).with_filters(filters))?,
     ];
     for list in lists {
         all.extend(list.offsets.iter().copied().chain(list.answers.iter().map(|&index| u64::from(index))));
@@ -485,7 +484,7 @@ fn answers_of_numbers(tree: &mut impl Asked, boxes: &[Aabb], like: Like) -> Resu
     let mut all: Vec<u64> = Vec::new();
     for filters in [&QueryFilters::default(), &of_queries(n)] {
         fn batch<'a, Q>(queries: &'a [Q], filters: &'a QueryFilters) -> Batch<'a, Q> {
-            Batch { queries, filters }
+            Batch::new(queries).with_filters(filters)
         }
         let nearest = [tree.nearest_hits(batch(&rays, filters))?, tree.nearest_hits(batch(&casts, filters))?];
         all.extend(nearest.iter().flat_map(|hits| &hits.answers).map(|&hit| wide(bytemuck::cast(hit))));

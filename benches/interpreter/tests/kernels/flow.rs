@@ -36,7 +36,7 @@ fn any_order_of_workgroups_and_invocations_gives_the_same_lists() {
         ] {
             let lists = orders.map(|of_groups| {
                 interpreter.set_order(of_groups);
-                let mut broad_phase = BroadPhase::new(&gpu, Options { order, ..SWEEP }).unwrap();
+                let mut broad_phase = BroadPhase::new(&gpu, SWEEP.with_order(order)).unwrap();
                 broad_phase.set_filters(filters.clone()).unwrap();
                 broad_phase.find_pairs(&boxes).unwrap().pairs.to_vec()
             });
@@ -79,7 +79,7 @@ fn few_boxes_are_exact_and_clean() {
         for n in [2, 300] {
             let boxes = kind.generate(n, 5);
             for filters in [Filters::default(), filters(boxes.len())] {
-                let options = Options { all_pairs_up_to: Some(u32::MAX), ..SWEEP };
+                let options = SWEEP.with_all_pairs_up_to(Some(u32::MAX));
                 check(&device, options, &boxes, &filters, &format!("{} of {n}", kind.name()));
             }
         }
@@ -93,7 +93,7 @@ fn boxes_in_many_cells_are_exact_and_clean() {
     // As they are, and where cells have to be merged, since there is no room for so many entries.
     let edge = boxes[1].max[0] - boxes[1].min[0];
     for cell_size in [CellSize::Auto, CellSize::Fixed(edge / 8.0)] {
-        let options = Options { cell_size, ..SWEEP };
+        let options = SWEEP.with_cell_size(cell_size);
         check(&device, options, &boxes, &Filters::default(), &format!("in many cells, {cell_size:?}"));
     }
 }
@@ -103,8 +103,8 @@ fn margins_without_half_spaces_and_half_spaces_without_margins_are_exact_and_cle
     let device = device(8, None);
     let boxes = Kind::Uniform.generate(500, 1);
     let Filters { margin, half_spaces, .. } = filters(boxes.len());
-    for filters in [Filters { margin, ..Filters::default() }, Filters { half_spaces, ..Filters::default() }] {
-        for options in [SWEEP, Options { all_pairs_up_to: Some(u32::MAX), ..SWEEP }] {
+    for filters in [Filters::default().with_margin(margin), Filters::default().with_half_spaces(half_spaces)] {
+        for options in [SWEEP, SWEEP.with_all_pairs_up_to(Some(u32::MAX))] {
             check(&device, options, &boxes, &filters, "margins or half-spaces");
         }
     }
@@ -122,8 +122,8 @@ fn owner_regions_are_exact_and_clean() {
             Aabb::new([f32::NEG_INFINITY; 3], [aabb.min[0], f32::INFINITY, aabb.min[2]]),
         ];
         for owner in regions.map(Some) {
-            for options in [SWEEP, Options { all_pairs_up_to: Some(u32::MAX), ..SWEEP }] {
-                check(&device, options, &boxes, &Filters { owner, ..Filters::default() }, "an owner region");
+            for options in [SWEEP, SWEEP.with_all_pairs_up_to(Some(u32::MAX))] {
+                check(&device, options, &boxes, &Filters::default().with_owner(owner), "an owner region");
             }
         }
     }
@@ -135,15 +135,15 @@ fn lists_in_many_pieces_are_exact_and_clean() {
     let device = device(32, None);
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
         let boxes = Kind::Identical.generate(700, 1);
-        let options = Options { order, ..SWEEP };
-        let options = Options { memory_budget: Some(least_budget(boxes.len(), options)), ..options };
+        let options = SWEEP.with_order(order);
+        let options = options.with_memory_budget(Some(least_budget(boxes.len(), options)));
         check(&device, options, &boxes, &Filters::default(), "in pieces");
     }
 }
 
 #[test]
 fn recorded_steps_are_exact_and_clean() {
-    for (subgroup, options) in [(8, SWEEP), (32, Options { all_pairs_up_to: Some(u32::MAX), ..SWEEP })] {
+    for (subgroup, options) in [(8, SWEEP), (32, SWEEP.with_all_pairs_up_to(Some(u32::MAX)))] {
         let (interpreter, gpu) = device(subgroup, None);
         // More pairs than a workgroup compares, and enough for two boxes that are said to be one to show.
         let boxes = Kind::Clusters.generate(1100, 2);

@@ -4,23 +4,13 @@ use crate::{asks, levels, steps};
 use broadsweep::internals::constants::BOTTOM_BOXES;
 use broadsweep::internals::kernels;
 use broadsweep::{
-    Aabb, BroadPhase, CellSize, Error, Filters, Gpu, HalfSpace, Options, Pair, PairOrder, SortVariant, SweepAxis, Tree,
-    cpu, wgpu,
+    Aabb, BroadPhase, Error, Filters, Gpu, HalfSpace, Options, Pair, PairOrder, SortVariant, Tree, cpu, wgpu,
 };
 use interpreter::Interpreter;
 use laboratory::scenes::Kind;
 
 /// The whole flow, also where boxes are few.
-pub const SWEEP: Options = Options {
-    all_pairs_up_to: Some(0),
-    axis: SweepAxis::Auto,
-    cell_size: CellSize::Auto,
-    order: PairOrder::Canonical,
-    memory_budget: None,
-    candidate_limit: 1 << 40,
-    step_margin: None,
-    vertices_per_pair: 24,
-};
+pub const SWEEP: Options = Options::new().with_all_pairs_up_to(Some(0)).with_order(PairOrder::Canonical);
 
 /// Turns of loops that a query takes in one dispatch: so few that some are left to the next, in more than one workgroup.
 const TURNS: u32 = 60;
@@ -105,27 +95,25 @@ pub fn device(subgroup: usize, variant: Option<SortVariant>) -> (Interpreter, Gp
 /// Filters of every kind.
 pub fn filters(n: usize) -> Filters {
     let index = |i: usize| i as u32;
-    Filters {
-        group: (0..n).map(|i| 1 << (i % 3)).collect(),
-        mask: (0..n).map(|i| 7 ^ (1 << (i % 2))).collect(),
-        body: (0..n).map(|i| index(i / 2)).collect(),
-        parent: (0..n).map(|i| if i % 5 == 0 { index(i / 4) } else { Filters::NO_PARENT }).collect(),
-        world: (0..n).map(|i| if i % 11 == 0 { Filters::GLOBAL } else { index(i % 3) }).collect(),
-        fixed: (0..n).map(|i| i % 4 == 0).collect(),
-        sleeping: (0..n).map(|i| i % 7 == 0).collect(),
-        second: (0..n).map(|i| i % 3 == 0).collect(),
-        margin: (0..n).map(|i| (i % 3) as f32 * 0.01).collect(),
-        exclude: (0..n.min(40)).skip(3).map(|i| Pair::new(0, index(i))).collect(),
-        include: if n > 3 { vec![Pair::new(0, 1), Pair::new(1, 2), Pair::new(1, 3)] } else { Vec::new() },
-        half_spaces: if n > 9 {
+    Filters::default()
+        .with_group((0..n).map(|i| 1 << (i % 3)).collect())
+        .with_mask((0..n).map(|i| 7 ^ (1 << (i % 2))).collect())
+        .with_body((0..n).map(|i| index(i / 2)).collect())
+        .with_parent((0..n).map(|i| if i % 5 == 0 { index(i / 4) } else { Filters::NO_PARENT }).collect())
+        .with_world((0..n).map(|i| if i % 11 == 0 { Filters::GLOBAL } else { index(i % 3) }).collect())
+        .with_fixed((0..n).map(|i| i % 4 == 0).collect())
+        .with_sleeping((0..n).map(|i| i % 7 == 0).collect())
+        .with_second((0..n).map(|i| i % 3 == 0).collect())
+        .with_margin((0..n).map(|i| (i % 3) as f32 * 0.01).collect())
+        .with_exclude((0..n.min(40)).skip(3).map(|i| Pair::new(0, index(i))).collect())
+        .with_include(if n > 3 { vec![Pair::new(0, 1), Pair::new(1, 2), Pair::new(1, 3)] } else { Vec::new() })
+        .with_half_spaces(if n > 9 {
             vec![HalfSpace { index: 9, normal: [0.0, 0.0, 1.0], offset: 0.2 }]
         } else {
             Vec::new()
-        },
+        })
         // Through the corners of boxes that begin at zero and have no margin.
-        owner: Some(Aabb::new([f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY], [0.9, f32::INFINITY, f32::INFINITY])),
-        ..Filters::default()
-    }
+        .with_owner(Some(Aabb::new([f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY], [0.9, f32::INFINITY, f32::INFINITY])))
 }
 
 /// Makes boxes of which some are in many more cells than most.
@@ -150,7 +138,7 @@ pub fn boxes_among_rods(n: usize) -> Vec<Aabb> {
 /// Returns the smallest memory budget that is not refused.
 pub fn least_budget(n: usize, options: Options) -> u64 {
     let (_, gpu) = device(32, None);
-    let options = Options { memory_budget: Some(0), ..options };
+    let options = options.with_memory_budget(Some(0));
     match BroadPhase::new(&gpu, options).unwrap().memory_plan(n) {
         Err(Error::OverBudget { required, .. }) => required,
         other => panic!("no memory at all should not be enough: {other:?}"),
@@ -179,10 +167,10 @@ pub fn cases() -> Vec<Case> {
     };
     // Ground that worlds have in common, among boxes of one world each.
     let world = (0..900).map(|i| if i % 3 > 0 { Filters::GLOBAL } else { i % 150 }).collect();
-    let ground = Filters { world, ..Filters::default() };
+    let ground = Filters::default().with_world(world);
     let (cut, cut_filters) = steps::with_half_spaces(Kind::Uniform.generate(350, 1), Filters::default());
-    let short = Options { memory_budget: Some(least_budget(700, SWEEP)), ..SWEEP };
-    let few = Options { all_pairs_up_to: Some(u32::MAX), ..SWEEP };
+    let short = SWEEP.with_memory_budget(Some(least_budget(700, SWEEP)));
+    let few = SWEEP.with_all_pairs_up_to(Some(u32::MAX));
     vec![
         case(SWEEP, Kind::Uniform.generate(3000, 1), false, SortVariant::Subgroup),
         case(SWEEP, Kind::Infinite.generate(1500, 1), true, SortVariant::Portable),

@@ -75,7 +75,7 @@ pub fn with_half_spaces(mut boxes: Vec<Aabb>, filters: Filters) -> (Vec<Aabb>, F
         HalfSpace { index, normal, offset: middle * (normal[0] + normal[1] + normal[2]) }
     });
     let half_spaces = half_spaces.collect();
-    (boxes, Filters { half_spaces, ..filters })
+    (boxes, filters.with_half_spaces(half_spaces))
 }
 
 /// Steps of which kind.

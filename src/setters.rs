@@ -1,0 +1,20 @@
+//! Setters of plain data: [`setters`].
+
+/// Declares setters of the public fields of a structure, a line each: `with_field: field: Type`. With `const` before its
+/// name, they work in constants; the structure must then be `Copy`.
+macro_rules! setters {
+    (const $type:ident { $($setters:tt)* }) => { $crate::setters::setters! { [const] $type { $($setters)* } } };
+    ($type:ident { $($setters:tt)* }) => { $crate::setters::setters! { [] $type { $($setters)* } } };
+    ($qualifier:tt $type:ident { $($setter:ident: $field:ident: $kind:ty,)* }) => {
+        impl $type { $($crate::setters::setters! { $qualifier $setter: $field: $kind })* }
+    };
+    ([$($qualifier:tt)?] $setter:ident: $field:ident: $kind:ty) => {
+        #[doc = concat!("Returns the same with this [`", stringify!($field), "`](Self::", stringify!($field), ").")]
+        #[must_use]
+        pub $($qualifier)? fn $setter(mut self, $field: $kind) -> Self {
+            self.$field = $field;
+            self
+        }
+    };
+}
+pub(crate) use setters;
