@@ -18,7 +18,7 @@ LIMITS = {
     "items at the root of the crate": (77, 40),
     "lines of a file in src or shaders": (870, 500),
     "lines of a function": (80, 60),
-    "exemptions from too_many_arguments": (19, 5),
+    "exemptions from too_many_arguments": (5, 5),
     "folders of src in a circle of imports": (0, 0),
     "imports against the order of ARCHITECTURE.md": (0, 0),
 }

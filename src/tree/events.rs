@@ -82,10 +82,10 @@ impl Tree {
         let (pairs, generations) = (u64::from(capacity).max(now.pairs), u64::from(count).max(now.generations));
         steps.recorded.ensure(&self.gpu, EventRoom { pairs, generations })?;
         let list = self.record_listed(encoder, batch, S::LISTED, 0, capacity)?;
-        let params = self.prepare_params.get(&self.gpu, Params { box_count: count, ..Params::zeroed() })?;
+        let params = &self.prepare_params.get(&self.gpu, Params { box_count: count, ..Params::zeroed() })?;
         let Some(Steps { recorded, filters }) = &self.steps else { return Err(Error::NothingRecorded) };
-        let step = Compared { pairs: &list.pairs, header: list.header.all(), is_join: true };
-        recorded.record(&self.gpu, encoder, None, &params, vertices_per_pair, step, filters, (identity, count))?;
+        let step = Compared { params, pairs: &list.pairs, header: list.header.all(), is_join: true, filters };
+        recorded.record(&self.gpu, encoder, None, vertices_per_pair, step, (identity, count))?;
         recorded.events(lists(&list, capacity).pairs())
     }
 
