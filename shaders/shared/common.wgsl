@@ -1,6 +1,6 @@
 // What every kernel shares: the structures that pass between stages, the exact overlap test, 64-bit counts,
 // and the projection of a box. Appended behind each stage's own file, so that line numbers there hold.
-// Constants in CAPITALS come from src/constants.rs.
+// Constants in CAPITALS come from src/constants/.
 
 // ---- structures, each the twin of one in src/layout.rs ----
 

@@ -83,24 +83,7 @@ impl Core {
         self.ensure(&self.decide(largest as usize, filters, is_step)?, filters)?;
         let included = filters.checked().include();
         let slab_count = slabs.counts.len();
-        let invalid = || (0..boxes.len() as u32).filter(|&index| !boxes[index as usize].is_valid());
-        let (invalid_count, first_invalid) = (invalid().count() as u32, invalid().take(Report::INVALID_LISTED));
-        let first_invalid: Vec<u32> = first_invalid.collect();
-        // The report of the slabs up to one that has this report.
-        let of_scene = |before: Option<&Report>, slab: &Report, pair_count: u64| {
-            let mut report = before.unwrap_or(slab).clone();
-            if before.is_some() {
-                add(&mut report, slab);
-            }
-            report.first_invalid.clone_from(&first_invalid);
-            report.passes = slab_count as u32;
-            if report.tested_all_pairs() {
-                // Only boxes of one slab were tested against each other: the slabs are the only grid that there was.
-                report.axis = SweepAxis::from_code(AXIS_X + slabs.axis as u32);
-                report.direction = std::array::from_fn(|k| if k == slabs.axis { 1.0 } else { 0.0 });
-            }
-            Report { box_count: boxes.len() as u32, invalid_count, pair_count, ..report }
-        };
+        let scene_report = SceneReport::new(scene);
         let mut whole: Option<Report> = None;
         let mut pair_count = 0;
         for slab in 0..slab_count {
@@ -123,14 +106,51 @@ impl Core {
                 }
                 // All pairs of the only slab are pairs of the scene.
                 let all_of_one = (slab_count == 1).then(|| report.pair_count + included.len() as u64);
-                each(&of_scene(whole.as_ref(), report, all_of_one.unwrap_or(pair_count)), &kept)
+                each(&scene_report.up_to(whole.as_ref(), report, all_of_one.unwrap_or(pair_count)), &kept)
             })?;
-            whole = Some(of_scene(whole.as_ref(), &report, pair_count));
+            whole = Some(scene_report.up_to(whole.as_ref(), &report, pair_count));
         }
         let mut whole = whole.ok_or(Error::NothingSubmitted)?;
         whole.pair_count += included.len() as u64;
         included.chunks(STREAMED_PIECE as usize).try_for_each(|piece| each(&whole, piece))?;
         Ok(whole)
+    }
+}
+
+/// The fields that the reports of all pieces of a scene share.
+struct SceneReport {
+    box_count: u32,
+    invalid_count: u32,
+    first_invalid: Vec<u32>,
+    /// The number of slabs, and the axis across them.
+    passes: u32,
+    axis: usize,
+}
+
+impl SceneReport {
+    /// Counts the invalid boxes of a scene.
+    fn new(CutScene { boxes, slabs, .. }: &CutScene<'_>) -> Self {
+        let box_count = boxes.len() as u32;
+        let invalid = || (0..box_count).filter(|&index| !boxes[index as usize].is_valid());
+        let first_invalid = invalid().take(Report::INVALID_LISTED).collect();
+        let (passes, axis) = (slabs.counts.len() as u32, slabs.axis);
+        Self { box_count, invalid_count: invalid().count() as u32, first_invalid, passes, axis }
+    }
+
+    /// Returns the report of the slabs up to one, from that of the slabs before and its own.
+    fn up_to(&self, before: Option<&Report>, slab: &Report, pair_count: u64) -> Report {
+        let mut report = before.unwrap_or(slab).clone();
+        if before.is_some() {
+            add(&mut report, slab);
+        }
+        report.first_invalid.clone_from(&self.first_invalid);
+        report.passes = self.passes;
+        if report.tested_all_pairs() {
+            // Only boxes of one slab were tested against each other: the slabs are the only grid that there was.
+            report.axis = SweepAxis::from_code(AXIS_X + self.axis as u32);
+            report.direction = std::array::from_fn(|k| if k == self.axis { 1.0 } else { 0.0 });
+        }
+        Report { box_count: self.box_count, invalid_count: self.invalid_count, pair_count, ..report }
     }
 }
 

@@ -1,11 +1,12 @@
 //! The boxes as they are searched, where margins or half-spaces change them, and how many there are.
 
+use super::device::FilterBuffers;
 use super::table::Kept;
+use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::layout::{FilterChange, Params};
-use crate::{Aabb, Error};
 
 /// The source of `prepare_boxes`.
 pub const BOXES: Source = source!("filters/prepare_boxes", "shared/boxes", "shared/float_parts");
@@ -146,26 +147,23 @@ impl Prepare {
         &self.count
     }
 
-    /// Records the preparing of the first `n` boxes: they are grown by their `margins`, and the whole space stands in place
-    /// of those whose bit is set. `params` has the same number. What lies beyond the end of `margins` or `half_space_bits`
-    /// counts as zero: where there are none, a buffer of any length that holds zeros stands for them.
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    /// Records the preparing of the first `n` boxes, into the `prepared_boxes` of `filters`: they are grown by its `margins`, and the whole
+    /// space stands in place of those whose bit is set in its `half_space_bits`. `params` has the same number. Values beyond the end of
+    /// either list count as zero: where there are none, a buffer of any length that holds zeros stands for them.
     pub fn record(
         &self,
         pass: &mut Pass,
         n: u32,
         params: &Buffer<Params>,
         boxes: wgpu::BindingResource,
-        margins: &Buffer<f32>,
-        half_space_bits: &Buffer<u32>,
-        prepared: &Buffer<Aabb>,
+        filters: &FilterBuffers,
     ) {
         let buffers = [
             ("params", params.all()),
             ("boxes", boxes),
-            ("margins", margins.all()),
-            ("half_space_bits", half_space_bits.all()),
-            ("prepared", prepared.all()),
+            ("margins", filters.margins.all()),
+            ("half_space_bits", filters.half_space_bits.all()),
+            ("prepared", filters.prepared_boxes.all()),
         ];
         self.boxes.dispatch(pass, n.div_ceil(256), &buffers);
     }

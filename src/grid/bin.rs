@@ -1,13 +1,14 @@
 //! Cells of each box, and its entries: count, then scatter.
 
-use super::GridRoom;
+use super::searched::SearchedBoxes;
+use super::{GridRoom, GridSummary};
 use crate::constants::{BIN_BLOCK, BIN_COUNTS, BIN_GROUP};
-use crate::filters::lists::{FilterLists, FilteredKernel, filtered};
+use crate::filters::lists::{FilteredKernel, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{STORAGE, buffer_table};
-use crate::layout::{Counts, Frame, Params};
+use crate::layout::Frame;
 
 /// The source of `bin_worlds`.
 pub const WORLDS: Source = filtered!("grid/bin_worlds", "shared/boxes", "grid/cells");
@@ -70,86 +71,55 @@ impl Bin {
     }
 
     /// Records the search for the cells that the boxes of each world are in. `world_cells` has zeros before.
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record_worlds(
         &self,
         pass: &mut Pass,
-        box_count: u32,
-        params: &Buffer<Params>,
-        boxes: wgpu::BindingResource,
-        filters: &FilterLists,
+        searched: &SearchedBoxes<'_>,
         frame: &Buffer<Frame>,
         world_cells: &Buffer<[u32; 4]>,
     ) {
-        let own = vec![
-            ("params", params.all()),
-            ("boxes", boxes),
-            ("frame", frame.all()),
-            ("world_cells", world_cells.all()),
-        ];
-        self.worlds.dispatch(pass, box_count.div_ceil(256), &[own, filters.bound()].concat());
+        let own = vec![("frame", frame.all()), ("world_cells", world_cells.all())];
+        self.worlds.dispatch(pass, searched.box_count.div_ceil(256), &[own, searched.bound()].concat());
     }
 
-    /// Records the finding of cells, intervals and counts of `box_count` boxes, or of as many blocks of them as `block_sizes` says, behind
-    /// [`Bins::record_clear`]. The kernel reads `world_cells` where the filters have worlds.
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    /// Records the finding of cells, intervals and counts of the boxes, behind [`Bins::record_clear`]. The kernel reads `world_cells`
+    /// where the filters have worlds.
     pub fn record_count(
         &self,
         pass: &mut Pass,
-        box_count: u32,
-        block_sizes: Option<&Buffer<[u32; 3]>>,
-        params: &Buffer<Params>,
-        boxes: wgpu::BindingResource,
-        filters: &FilterLists,
+        searched: &SearchedBoxes<'_>,
         frame: &Buffer<Frame>,
         world_cells: &Buffer<[u32; 4]>,
         bins: &Bins,
     ) {
-        let own = [
-            ("params", params.all()),
-            ("boxes", boxes.clone()),
-            ("box_quads", boxes),
-            ("frame", frame.all()),
-            ("world_cells", world_cells.all()),
-        ];
-        let buffers = [own.into(), filters.bound(), bins.bound()].concat();
-        let count = self.count.of(filters.are_tested);
-        match block_sizes {
+        let own =
+            vec![("box_quads", searched.boxes.clone()), ("frame", frame.all()), ("world_cells", world_cells.all())];
+        let buffers = [own, searched.bound(), bins.bound()].concat();
+        let count = self.count.of(searched.filters.are_tested);
+        match searched.block_sizes {
             Some(sizes) => count.dispatch_indirect(pass, sizes.raw(), 0, &buffers),
-            None => count.dispatch(pass, box_count.div_ceil(BIN_BLOCK), &buffers),
+            None => count.dispatch(pass, searched.box_count.div_ceil(BIN_BLOCK), &buffers),
         }
     }
 
     /// Records the choice of the level of coarsening, and the writing of entries with their keys to the lists where the sort
-    /// starts, of giants, and of the first invalid boxes. `box_count` and `block_sizes` are those of [`record_count`](Self::record_count).
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    /// starts, of giants, and of the first invalid boxes. Reads the number of boxes and the parameters of `searched`, and the frame of
+    /// `summary`; writes the counts and the sizes for giants there.
     pub fn record_scatter(
         &self,
         pass: &mut Pass,
-        box_count: u32,
-        block_sizes: Option<&Buffer<[u32; 3]>>,
-        params: &Buffer<Params>,
-        frame: &Buffer<Frame>,
+        searched: &SearchedBoxes<'_>,
+        summary: &GridSummary,
         bins: &Bins,
-        counts: &Buffer<Counts>,
         (keys, entries): (wgpu::BindingResource, wgpu::BindingResource),
         giants: wgpu::BindingResource,
-        giant_sizes: &Buffer<[u32; 3]>,
     ) {
-        let own = vec![
-            ("params", params.all()),
-            ("frame", frame.all()),
-            ("counts", counts.all()),
-            ("keys", keys),
-            ("entries", entries),
-            ("giants", giants),
-            ("giant_sizes", giant_sizes.all()),
-        ];
-        let buffers = [own, bins.bound()].concat();
-        match block_sizes {
+        let own = vec![("params", searched.params.all()), ("keys", keys), ("entries", entries), ("giants", giants)];
+        let buffers = [own, summary.bound(), bins.bound()].concat();
+        match searched.block_sizes {
             Some(sizes) => self.scatter.dispatch_indirect(pass, sizes.raw(), 0, &buffers),
             // At least one workgroup, which counts that there are none.
-            None => self.scatter.dispatch(pass, box_count.div_ceil(BIN_BLOCK).max(1), &buffers),
+            None => self.scatter.dispatch(pass, searched.box_count.div_ceil(BIN_BLOCK).max(1), &buffers),
         }
     }
 }

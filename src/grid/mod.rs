@@ -6,23 +6,24 @@
 pub mod bin;
 pub mod frame;
 pub mod pca;
+mod searched;
 pub mod sort;
 mod sort_trial;
 
+pub use searched::SearchedBoxes;
 pub use sort_trial::{choose, sort_variant};
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::Error;
 use crate::constants::*;
 use crate::filters::device::FilterSet;
-use crate::filters::lists::FilterLists;
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{Kernel, Pass};
 use crate::gpu::sort_buffers::SortBuffers;
 use crate::gpu::table::{CONSTANT, Row, SIZES, STORAGE, buffer_table};
-use crate::layout::{BoundsPartial, Counts, Dispatches, Frame, Params};
-use crate::{Error, gpu::buffers::Buffer};
+use crate::layout::{BoundsPartial, Counts, Dispatches, Frame};
 use bin::{Bin, Bins};
 use frame::FrameStage;
 use pca::Pca;
@@ -133,43 +134,38 @@ impl Grid {
         }
     }
 
-    /// Records the building of the grid of `box_count` boxes, as they are searched. Where their number lies in a buffer, `block_sizes` has
-    /// the sizes of dispatches for so many blocks of boxes. `entry_capacity` and `key_bits` are those in `params`, and `lists` are those of
-    /// `filters` that the search reads. The build that the grid held before is gone.
+    /// Records the building of the grid of the boxes. `entry_capacity` and `key_bits` are those in the parameters; the search reads lists
+    /// of `filters`. The build that the grid held before is gone.
     ///
     /// # Errors
     /// The errors of [`GridKernels::sort`].
-    #[allow(clippy::too_many_arguments)] // what it reads
     pub fn record_build(
         &mut self,
         pass: &mut Pass,
         kernels: &GridKernels,
-        box_count: u32,
-        block_sizes: Option<&Buffer<[u32; 3]>>,
+        searched: &SearchedBoxes<'_>,
         entry_capacity: u32,
         key_bits: u32,
-        params: &Buffer<Params>,
-        boxes: wgpu::BindingResource,
         filters: &FilterSet,
-        lists: &FilterLists,
     ) -> Result<Build, Error> {
         self.forget();
         let GridKernels { pca, frame: choice, bin, .. } = kernels;
         let sort = kernels.sort()?;
-        let GridSummary { bounds, frame, counts, giant_sizes, .. } = &self.summary;
-        let (bins, world_cells) = (&self.bins, filters.world_cells());
+        let GridSummary { bounds, frame, counts, .. } = &self.summary;
+        let world_cells = filters.world_cells();
         let sorted = &self.entries.sort_buffers();
+        let SearchedBoxes { box_count, params, boxes, .. } = searched;
 
-        pca.record(pass, box_count, params, boxes.clone(), bounds);
+        pca.record(pass, *box_count, params, boxes.clone(), bounds);
         choice.record(pass, params, boxes.clone(), bounds, frame);
         if filters.checked().world_count() > 0 {
-            bin.record_worlds(pass, box_count, params, boxes.clone(), lists, frame, world_cells);
+            bin.record_worlds(pass, searched, frame, world_cells);
         }
-        bin.record_count(pass, box_count, block_sizes, params, boxes, lists, frame, world_cells, bins);
+        bin.record_count(pass, searched, frame, world_cells, &self.bins);
         let first_giant = first_giant(entry_capacity.into());
         let (keys, entries) = sort.start(sorted, key_bits);
         let (lists, giants) = ((keys.all(), entries.up_to(first_giant)), self.entries.entries.from(first_giant));
-        bin.record_scatter(pass, box_count, block_sizes, params, frame, bins, counts, lists, giants, giant_sizes);
+        bin.record_scatter(pass, searched, &self.summary, &self.bins, lists, giants);
         sort.record_entries(pass, counts, entry_capacity, sorted, key_bits);
         let build = Build(BUILDS.fetch_add(1, Ordering::Relaxed));
         self.build = Some(build);

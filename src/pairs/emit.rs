@@ -2,14 +2,14 @@
 
 use std::mem::offset_of;
 
-use super::list::List;
-use super::sweep::{Hits, Path};
+use super::PairBuffers;
+use super::sweep::Hits;
 use crate::Pair;
-use crate::filters::lists::{FilterLists, FilteredKernel, filtered};
+use crate::filters::lists::{FilteredKernel, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::grid::Entries;
+use crate::grid::{Entries, GridSummary, SearchedBoxes};
 use crate::layout::{Counts, Dispatches, Params, Window};
 
 /// The source of `emit_sweep`.
@@ -101,27 +101,23 @@ impl Emit {
         self.range.dispatch(pass, 1, &buffers);
     }
 
-    /// Records the counting of all pairs, and of those in `window`, and the writing of those that were found and lie in it.
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    /// Records the counting of all pairs, and of those in `window`, and the writing of those that were found and lie in it, by as many
+    /// workgroups as the dispatches of `summary` specify. Reads the boxes, their filters, the entries and giants, the path and the hits;
+    /// changes the counts of `summary`; writes the list.
     pub fn record_pairs(
         &self,
         pass: &mut Pass,
-        params: &Buffer<Params>,
+        searched: &SearchedBoxes<'_>,
         window: &Buffer<Window>,
-        boxes: wgpu::BindingResource,
-        filters: &FilterLists,
-        counts: &Buffer<Counts>,
-        dispatches: &Buffer<Dispatches>,
+        summary: &GridSummary,
         sorted: &Entries,
-        path: &Path,
-        hits: &Hits,
-        list: &List,
+        PairBuffers { path, hits, list }: &PairBuffers,
     ) {
-        let own = [("params", params.all()), ("window", window.all()), ("boxes", boxes), ("counts", counts.all())];
-        let tables = [filters.bound(), sorted.bound(), path.bound(), hits.bound(), list.bound()];
-        let buffers = [own.into(), tables.concat()].concat();
+        let own = vec![("window", window.all()), ("counts", summary.counts.all())];
+        let tables = [searched.bound(), sorted.bound(), path.bound(), hits.bound(), list.list.bound()];
+        let (buffers, dispatches) = ([own, tables.concat()].concat(), &summary.dispatches);
         self.sweep.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_sweep), &buffers);
-        let again = self.again.of(filters.are_tested);
+        let again = self.again.of(searched.filters.are_tested);
         again.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_again), &buffers);
     }
 }

@@ -39,15 +39,19 @@ pub struct EventKernels {
     params: Constants<StepParams>,
 }
 
-/// The pairs of a step.
+/// The pairs of a step, to be compared with those of the last one.
 #[derive(Debug)]
 pub struct Compared<'a> {
+    /// The parameters of the search, with the number of boxes.
+    pub params: &'a Buffer<Params>,
     /// The pairs, in canonical order.
     pub pairs: &'a Buffer<Pair>,
     /// Their [`PairHeader`], or a [`QueryHeader`](crate::QueryHeader), which begins with the same fields.
     pub header: wgpu::BindingResource<'a>,
     /// Whether the second box of a pair is of another set, which stays from step to step.
     pub is_join: bool,
+    /// The filters by which pairs are at rest.
+    pub filters: &'a FilterLists,
 }
 
 /// How much there is room for.
@@ -184,24 +188,21 @@ impl EventKernels {
         &self.kernels
     }
 
-    /// Records the comparison of the pairs of a step, in canonical order, with those of the last one, whose place they take. `params` are those
-    /// of the search. `naming` is a `NAMING_*`, and `names` has the numbers of all boxes, or is any buffer for `NAMING_INDEX`. `event_marks` were
+    /// Records the comparison of the pairs of a step, in canonical order, with those of the last one, whose place they take. `naming` is
+    /// a `NAMING_*`, and `names` has the numbers of all boxes, or is any buffer for `NAMING_INDEX`. `event_marks` were
     /// [cleared](EventBuffers::record_clear). There is room for all pairs that the list has room for, and for the generations.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record(
         &self,
         pass: &mut Pass,
-        params: &Buffer<Params>,
         vertices_per_pair: u32,
-        step: Compared,
-        filters: &FilterLists,
+        step: Compared<'_>,
         (naming, names): (u32, wgpu::BindingResource<'_>),
         buffers: &EventBuffers,
     ) -> Result<(), Error> {
-        let Compared { pairs, header, is_join } = step;
+        let Compared { params, pairs, header, is_join, filters } = step;
         let EventBuffers { room, lists, last } = buffers;
         let capacity = room.pairs as u32;
         let own = StepParams { capacity, naming, vertices_per_pair, is_join: is_join.into() };

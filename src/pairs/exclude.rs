@@ -18,6 +18,7 @@ pub const KERNELS: &[Source] = &[TAKE, ROWS];
 /// The kernels of the stage `exclude`.
 #[derive(Debug)]
 pub struct Exclude {
+    gpu: Gpu,
     take: Kernel,
     rows: Kernel,
     changes: Constants<ExcludeChange>,
@@ -27,7 +28,7 @@ impl Exclude {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
         let [take, rows] = [TAKE, ROWS].map(|source| Kernel::new(gpu, &source));
-        Self { take, rows, changes: Constants::new("exclude_change") }
+        Self { gpu: gpu.clone(), take, rows, changes: Constants::new("exclude_change") }
     }
 
     /// Returns the kernels that the stage dispatches.
@@ -40,10 +41,8 @@ impl Exclude {
     ///
     /// # Errors
     /// [`Error::NothingRecorded`] where the filters have no room for pairs to come; [`Error::OutOfMemory`].
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
     pub fn record(
         &self,
-        gpu: &Gpu,
         pass: &mut Pass,
         sort: &Sort,
         filters: &FilterSet,
@@ -52,7 +51,7 @@ impl Exclude {
         count: Option<wgpu::BindingResource>,
     ) -> Result<(), Error> {
         let (scratch, included) = filters.excluding()?;
-        let uniform = self.changes.get(gpu, change)?;
+        let uniform = self.changes.get(&self.gpu, change)?;
         let counts = &scratch.counts;
         let own = vec![
             ("change", uniform.all()),

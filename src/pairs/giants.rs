@@ -1,12 +1,10 @@
 //! Giants against all boxes, and how the sweep is divided.
 
 use super::sweep::{Hits, Path};
-use crate::filters::lists::{FilterLists, FilteredKernel, filtered};
+use crate::filters::lists::{FilteredKernel, filtered};
 use crate::gpu::Gpu;
-use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source};
-use crate::grid::Entries;
-use crate::layout::{Counts, Dispatches, Params};
+use crate::grid::{Entries, GridSummary, SearchedBoxes};
 
 /// The source of `giants_test`.
 pub const TEST: Source = filtered!(
@@ -37,24 +35,20 @@ impl Giants {
         [self.test.of(are_tested)]
     }
 
-    /// Records the exact tests of all giants, as often as `giant_sizes` says, and the division of the path.
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    /// Records the exact tests of all giants, by as many workgroups as the giant sizes of `summary` specify, and the division of the path.
+    /// Reads the boxes, their filters, the entries and giants; changes the counts of `summary` and `path`; writes the dispatches of
+    /// `summary`, and `hits`.
     pub fn record(
         &self,
         pass: &mut Pass,
-        params: &Buffer<Params>,
-        boxes: wgpu::BindingResource,
-        filters: &FilterLists,
-        counts: &Buffer<Counts>,
-        giant_sizes: &Buffer<[u32; 3]>,
-        dispatches: &Buffer<Dispatches>,
+        searched: &SearchedBoxes<'_>,
+        summary: &GridSummary,
         sorted: &Entries,
         path: &Path,
         hits: &Hits,
     ) {
-        let own =
-            [("params", params.all()), ("boxes", boxes), ("counts", counts.all()), ("dispatches", dispatches.all())];
-        let buffers = [own.into(), filters.bound(), sorted.bound(), path.bound(), hits.bound()].concat();
-        self.test.of(filters.are_tested).dispatch_indirect(pass, giant_sizes.raw(), 0, &buffers);
+        let own = vec![("counts", summary.counts.all()), ("dispatches", summary.dispatches.all())];
+        let buffers = [own, searched.bound(), sorted.bound(), path.bound(), hits.bound()].concat();
+        self.test.of(searched.filters.are_tested).dispatch_indirect(pass, summary.giant_sizes.raw(), 0, &buffers);
     }
 }

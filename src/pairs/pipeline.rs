@@ -10,14 +10,13 @@ use super::order::Order;
 use super::rank::Rank;
 use super::small::Small;
 use super::sweep::Sweep;
-use crate::filters::device::{FilterBuffers, FilterSet};
-use crate::filters::lists::FilterLists;
+use crate::filters::device::FilterSet;
 use crate::filters::prepare::Prepare;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{self, Kernel, Pass};
 use crate::gpu::timing::Timer;
-use crate::grid::{Build, Grid, GridKernels, GridSummary};
+use crate::grid::{Build, Grid, GridKernels, GridSummary, SearchedBoxes};
 use crate::layout::{ExcludeChange, Params, Window};
 use crate::{Error, PairOrder};
 
@@ -63,14 +62,11 @@ pub struct SearchInput<'a> {
 }
 
 impl SearchInput<'_> {
-    /// Returns the lists that the tests read.
-    fn lists(&self) -> &FilterLists {
-        self.filters.lists_of(self.is_step)
-    }
-
-    /// Returns where the boxes lie as they are searched, once they are prepared.
-    fn searched_boxes(&self) -> wgpu::BindingResource<'_> {
-        self.filters.preparation().map_or(self.boxes.clone(), |buffers| buffers.prepared_boxes.all())
+    /// Returns the boxes as they are searched, once they are prepared.
+    fn searched(&self) -> SearchedBoxes<'_> {
+        let SearchInput { box_count, block_sizes, params, filters, .. } = *self;
+        let boxes = filters.preparation().map_or(self.boxes.clone(), |buffers| buffers.prepared_boxes.all());
+        SearchedBoxes { box_count, block_sizes, params, boxes, filters: filters.lists_of(self.is_step) }
     }
 }
 
@@ -203,7 +199,7 @@ impl Pipeline {
         filters.excluding()?.0.lists().record_clear(encoder);
         let mut pass = Pass::begin(&self.gpu, encoder);
         let sort = self.grid.sort()?;
-        self.exclude.record(&self.gpu, &mut pass, sort, filters, change, given, count)?;
+        self.exclude.record(&mut pass, sort, filters, change, given, count)?;
         pass.finish()?;
         drop(pass);
         scopes.close("filters")
@@ -227,17 +223,16 @@ impl Pipeline {
         pairs: &PairBuffers,
         timer: Option<&Timer>,
     ) -> Result<Option<Build>, Error> {
-        let SearchInput { box_count: n, params, filters, .. } = *search;
-        let PairBuffers { path, hits, .. } = pairs;
-        let lists = search.lists();
+        let SearchInput { box_count: n, params, filters, entry_capacity, key_bits, .. } = *search;
+        let (PairBuffers { path, hits, .. }, searched) = (pairs, &search.searched());
         // All that are missing at once, before the first is dispatched.
         self.compile(Needs::of(search.tests_all_pairs, search.is_step, filters, pairs.list.order()))?;
         if search.tests_all_pairs {
             // This search overwrites the counts of the grid.
             grid.forget();
             let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
-            let boxes = self.record_prepare(pass, search);
-            self.small.record_test(pass, n, params, boxes, lists, hits);
+            self.record_prepare(pass, search);
+            self.small.record_test(pass, searched, hits);
             if let Some(included) = filters.included() {
                 self.small.record_include(pass, params, included, hits);
             }
@@ -246,43 +241,25 @@ impl Pipeline {
         }
         grid.record_clear(encoder, n, filters);
         pairs.list.record_clear(encoder);
-        path.record_clear(encoder, search.entry_capacity);
+        path.record_clear(encoder, entry_capacity);
         hits.record_clear(encoder);
         let pass = &mut Pass::begin_timed(&self.gpu, encoder, timer);
 
-        let boxes = self.record_prepare(pass, search);
-        let SearchInput { block_sizes, entry_capacity, key_bits, .. } = *search;
-        let build = grid.record_build(
-            pass,
-            &self.grid,
-            n,
-            block_sizes,
-            entry_capacity,
-            key_bits,
-            params,
-            boxes.clone(),
-            filters,
-            lists,
-        )?;
+        self.record_prepare(pass, search);
+        let build = grid.record_build(pass, &self.grid, searched, entry_capacity, key_bits, filters)?;
         let (summary, bins, sorted) = (&grid.summary, &grid.bins, &grid.entries);
-        let GridSummary { frame, counts, dispatches, giant_sizes, .. } = summary;
-        let (keys, entries) = (&sorted.keys, &sorted.entries);
-
-        self.rank.record(pass, entry_capacity, frame, counts, keys, entries, &bins.box_ends, path);
-        self.giants.record(pass, params, boxes.clone(), lists, counts, giant_sizes, dispatches, sorted, path, hits);
-        self.sweep.record_test(pass, params, boxes, lists, counts, dispatches, entries, path, hits);
+        self.rank.record(pass, entry_capacity, summary, bins, sorted, path);
+        self.giants.record(pass, searched, summary, sorted, path, hits);
+        self.sweep.record_test(pass, searched, summary, sorted, path, hits);
         self.record_emit(pass, search, grid, pairs, &self.window(0, pairs.list.capacity)?)?;
         pass.finish().map(|()| Some(build))
     }
 
-    /// Records the preparing of the boxes, where they are not searched as they come, and returns where they lie then.
-    fn record_prepare<'a>(&self, pass: &mut Pass, search: &'a SearchInput<'_>) -> wgpu::BindingResource<'a> {
+    /// Records the preparing of the boxes, where they are not searched as they come.
+    fn record_prepare(&self, pass: &mut Pass, search: &SearchInput<'_>) {
         if let Some(buffers) = search.filters.preparation() {
-            let FilterBuffers { margins, half_space_bits, prepared_boxes: prepared, .. } = buffers;
-            let SearchInput { box_count, params, .. } = *search;
-            self.prepare.record(pass, box_count, params, search.boxes.clone(), margins, half_space_bits, prepared);
+            self.prepare.record(pass, search.box_count, search.params, search.boxes.clone(), buffers);
         }
-        search.searched_boxes()
     }
 
     /// Records the writing of the pairs from number `first` on, as many as the list holds, of a search that was
@@ -316,32 +293,18 @@ impl Pipeline {
         window: &Buffer<Window>,
     ) -> Result<(), Error> {
         let SearchInput { box_count: n, params, filters, .. } = *search;
-        let (PairBuffers { path, hits, list }, summary) = (pairs, &grid.summary);
-        let (counts, dispatches, boxes) = (&summary.counts, &summary.dispatches, search.searched_boxes());
-        let lists = search.lists();
-        let (pairs, header, arguments) = (&list.list.pairs, &list.list.header, &list.list.arguments);
+        let (Grid { summary, entries: sorted, .. }, searched) = (grid, &search.searched());
+        let (counts, list) = (&summary.counts, &pairs.list);
         if search.tests_all_pairs {
-            self.small.record_emit(pass, n, params, window, boxes, hits, counts, pairs, header, arguments);
+            self.small.record_emit(pass, searched, window, &pairs.hits, counts, &list.list);
             return Ok(());
         }
-        self.emit.record_pairs(
-            pass,
-            params,
-            window,
-            boxes,
-            lists,
-            counts,
-            dispatches,
-            &grid.entries,
-            path,
-            hits,
-            &list.list,
-        );
+        self.emit.record_pairs(pass, searched, window, summary, sorted, pairs);
         if let Some(included) = filters.included() {
-            self.emit.record_include(pass, params, window, counts, included, pairs);
+            self.emit.record_include(pass, params, window, counts, included, &list.list.pairs);
         }
         match list.row_buffers() {
-            Some(rows) => self.order.record_pairs(pass, (n, n), counts, rows, pairs),
+            Some(rows) => self.order.record_pairs(pass, (n, n), counts, rows, &list.list.pairs),
             None => Ok(()),
         }
     }

@@ -3,9 +3,9 @@
 use super::sweep::Path;
 use crate::constants::PATH_SECTION;
 use crate::gpu::Gpu;
-use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::layout::{Counts, Frame};
+use crate::grid::bin::Bins;
+use crate::grid::{Entries, GridSummary};
 
 /// The source of `rank_ends`.
 pub const ENDS: Source = source!("pairs/rank_ends", "pairs/path", "shared/scan");
@@ -29,31 +29,24 @@ impl Rank {
         [&self.ends]
     }
 
-    /// Records the finding of the path from sorted `keys` and `entries`, of which there are at most `capacity`, behind
-    /// [`Path::record_clear`].
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    /// Records the finding of the path from the sorted entries, of which there are at most `capacity`, behind
+    /// [`Path::record_clear`]. Reads the frame and the counts of `summary`, and the ends of boxes in `bins`; writes `path`.
     pub fn record(
         &self,
         pass: &mut Pass,
         capacity: u32,
-        frame: &Buffer<Frame>,
-        counts: &Buffer<Counts>,
-        keys: &Buffer<u32>,
-        entries: &Buffer<u32>,
-        box_ends: &Buffer<[u32; 2]>,
+        summary: &GridSummary,
+        bins: &Bins,
+        sorted: &Entries,
         path: &Path,
     ) {
-        let buffers = [
-            ("frame", frame.all()),
-            ("counts", counts.all()),
-            ("keys", keys.all()),
-            ("key_quads", keys.all()),
-            ("entries", entries.all()),
-            ("box_ends", box_ends.all()),
-            ("stretches", path.stretches.all()),
-            ("footprints", path.footprints.all()),
-            ("path_bases", path.path_bases.all()),
+        let own = [
+            ("frame", summary.frame.all()),
+            ("counts", summary.counts.all()),
+            ("box_ends", bins.box_ends.all()),
+            ("key_quads", sorted.keys.all()),
         ];
+        let buffers = [own.into(), sorted.bound(), path.bound()].concat();
         self.ends.dispatch(pass, capacity.div_ceil(PATH_SECTION), &buffers);
     }
 }

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use super::events::{Compared, EventBuffers, EventKernels, EventRoom};
 use super::handles::{GpuEvents, GpuIdentity, GpuPairs};
 use crate::constants::{NAMING_GENERATIONS, NAMING_INDEX, NAMING_WAS};
-use crate::filters::lists::FilterLists;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::given::{bind, bytes, check};
 use crate::gpu::kernel::Pass;
 use crate::gpu::timing::Timer;
-use crate::layout::{PairArguments, PairHeader, Params};
+use crate::layout::{PairArguments, PairHeader};
 use crate::{Error, Pair};
 
 /// The kernels and buffers of recorded steps.
@@ -114,21 +113,17 @@ impl RecordedSteps {
         scopes.close("events")
     }
 
-    /// Records the comparison of a list with the one before. `params` has the number of boxes, of which the identity names
-    /// at most `box_count`.
+    /// Records the comparison of a list with the one before. The identity names at most `box_count` boxes.
     ///
     /// # Errors
     /// [`Error::NothingRecorded`] before [`ensure`](Self::ensure); [`Error::OutOfMemory`].
-    #[allow(clippy::too_many_arguments)] // what it reads
     pub fn record(
         &self,
         gpu: &Gpu,
         encoder: &mut wgpu::CommandEncoder,
         timer: Option<&Timer>,
-        params: &Buffer<Params>,
         vertices_per_pair: u32,
-        step: Compared,
-        filters: &FilterLists,
+        step: Compared<'_>,
         (identity, box_count): (GpuIdentity<'_>, u32),
     ) -> Result<(), Error> {
         let (Some(kernels), Some(buffers)) = (&self.kernels, &self.buffers) else {
@@ -144,7 +139,7 @@ impl RecordedSteps {
         let scopes = gpu.open_scopes();
         buffers.record_clear(encoder);
         let mut pass = Pass::begin_timed(gpu, encoder, timer);
-        kernels.record(&mut pass, params, vertices_per_pair, step, filters, (naming, names), buffers)?;
+        kernels.record(&mut pass, vertices_per_pair, step, (naming, names), buffers)?;
         pass.finish()?;
         drop(pass);
         let on_the_way = Arc::clone(&self.on_the_way);

@@ -1,13 +1,15 @@
 //! Every box against every other, where there are few: two dispatches in place of all other stages.
 
+use super::list::List;
 use super::sweep::Hits;
 use crate::Pair;
 use crate::constants::*;
-use crate::filters::lists::{FilterLists, FilteredKernel, filtered};
+use crate::filters::lists::{FilteredKernel, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::layout::{Counts, PairArguments, PairHeader, Params, Window};
+use crate::grid::SearchedBoxes;
+use crate::layout::{Counts, Params, Window};
 
 /// The source of `small_test`.
 pub const TEST: Source = filtered!("pairs/small_test", "pairs/small_tiles", "shared/boxes");
@@ -49,19 +51,10 @@ impl Small {
         ([self.test.of(are_tested), &self.emit], &self.include)
     }
 
-    /// Records the exact tests of the first `n` boxes, at most `SMALL_MOST`. `params` has the same number.
-    pub fn record_test(
-        &self,
-        pass: &mut Pass,
-        n: u32,
-        params: &Buffer<Params>,
-        boxes: wgpu::BindingResource,
-        filters: &FilterLists,
-        hits: &Hits,
-    ) {
-        let own = vec![("params", params.all()), ("boxes", boxes)];
-        let buffers = [own, filters.bound(), hits.bound()].concat();
-        self.test.of(filters.are_tested).dispatch(pass, small_tiles(n), &buffers);
+    /// Records the exact tests of the boxes, at most `SMALL_MOST`.
+    pub fn record_test(&self, pass: &mut Pass, searched: &SearchedBoxes<'_>, hits: &Hits) {
+        let buffers = [searched.bound(), hits.bound()].concat();
+        self.test.of(searched.filters.are_tested).dispatch(pass, small_tiles(searched.box_count), &buffers);
     }
 
     /// Records the adding of the included pairs to the pairs that were found. `params` has the number of included
@@ -71,30 +64,18 @@ impl Small {
         self.include.dispatch(pass, (included.len() as u32).div_ceil(256), &buffers);
     }
 
-    /// Records the writing of the pairs in the window, and of all counts.
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    /// Records the writing of the pairs in the window, and of all counts. Reads the boxes and `hits`; writes `counts` and `list`.
     pub fn record_emit(
         &self,
         pass: &mut Pass,
-        n: u32,
-        params: &Buffer<Params>,
+        searched: &SearchedBoxes<'_>,
         window: &Buffer<Window>,
-        boxes: wgpu::BindingResource,
         hits: &Hits,
         counts: &Buffer<Counts>,
-        pairs: &Buffer<Pair>,
-        header: &Buffer<PairHeader>,
-        arguments: &Buffer<PairArguments>,
+        list: &List,
     ) {
-        let own = vec![
-            ("params", params.all()),
-            ("window", window.all()),
-            ("boxes", boxes),
-            ("pairs", pairs.all()),
-            ("counts", counts.all()),
-            ("header", header.all()),
-            ("arguments", arguments.all()),
-        ];
-        self.emit.dispatch(pass, 1 + n.div_ceil(SMALL_ROWS), &[own, hits.bound()].concat());
+        let own = vec![("window", window.all()), ("counts", counts.all())];
+        let buffers = [own, searched.bound(), hits.bound(), list.bound()].concat();
+        self.emit.dispatch(pass, 1 + searched.box_count.div_ceil(SMALL_ROWS), &buffers);
     }
 }

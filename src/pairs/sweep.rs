@@ -6,12 +6,12 @@ use crate::constants::{
     ENTRY_STRIDE, GIANT_GROUP, GIANT_ROW, HIT_SUMS, MOST_BLOCKS, MOST_GIANT_BLOCKS, PATH_GROUP, PATH_SECTION,
     RUN_WORDS, TILE_QUADS,
 };
-use crate::filters::lists::{FilterLists, FilteredKernel, filtered};
+use crate::filters::lists::{FilteredKernel, filtered};
 use crate::gpu::Gpu;
-use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source};
 use crate::gpu::table::{STORAGE, buffer_table};
-use crate::layout::{Counts, Dispatches, Params};
+use crate::grid::{Entries, GridSummary, SearchedBoxes};
+use crate::layout::Dispatches;
 
 /// The source of `sweep_test`.
 pub const TEST: Source =
@@ -109,23 +109,20 @@ impl Sweep {
         [self.test.of(are_tested)]
     }
 
-    /// Records the exact tests.
-    #[allow(clippy::too_many_arguments)] // what it reads, then what it writes
+    /// Records the exact tests, by as many workgroups as the dispatches of `summary` specify. Reads its counts, the boxes, their filters,
+    /// the sorted entries and the path; writes `hits`.
     pub fn record_test(
         &self,
         pass: &mut Pass,
-        params: &Buffer<Params>,
-        boxes: wgpu::BindingResource,
-        filters: &FilterLists,
-        counts: &Buffer<Counts>,
-        dispatches: &Buffer<Dispatches>,
-        entries: &Buffer<u32>,
+        searched: &SearchedBoxes<'_>,
+        summary: &GridSummary,
+        sorted: &Entries,
         path: &Path,
         hits: &Hits,
     ) {
-        let own = [("params", params.all()), ("boxes", boxes), ("counts", counts.all()), ("entries", entries.all())];
-        let buffers = [own.into(), filters.bound(), path.bound(), hits.bound()].concat();
-        let test = self.test.of(filters.are_tested);
-        test.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, sweep_test), &buffers);
+        let own = vec![("counts", summary.counts.all())];
+        let buffers = [own, searched.bound(), sorted.bound(), path.bound(), hits.bound()].concat();
+        let test = self.test.of(searched.filters.are_tested);
+        test.dispatch_indirect(pass, summary.dispatches.raw(), offset_of!(Dispatches, sweep_test), &buffers);
     }
 }

@@ -5,7 +5,7 @@
 //! | `path` | a box that moves along a line: where it first touches another, exactly |
 //! | `casts` | what moves: rays, boxes, spheres and capsules |
 //! | `distance` | how far a point is from a box, exactly |
-//! | `start` | where a query comes to the scene: in which order queries are asked |
+//! | `start`, `starts` | where a query comes to the scene: in which order queries are asked |
 //! | `shapes` | what touches or not: points, boxes, spheres, oriented boxes, capsules, convex shapes |
 //! | `batch` | many queries of one kind, and what each of them says beside its shape |
 //! | `answers` | hits, lists and the report that comes with them |
@@ -17,6 +17,7 @@ mod distance;
 mod path;
 mod shapes;
 mod start;
+mod starts;
 
 pub(crate) use answers::make_room;
 pub use answers::{Answers, Hit, Lists, Near, QueryReport, TreeReport};

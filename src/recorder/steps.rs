@@ -107,10 +107,11 @@ impl Recorder {
         let call = &made.results.as_ref().ok_or(Error::NothingRecorded)?.call;
         let params = &core.params_of_results(call)?;
         let list = &made.pairs.list.list;
-        let step = Compared { pairs: &list.pairs, header: list.header.all(), is_join: false };
+        let (pairs, header) = (&list.pairs, list.header.all());
+        let step = Compared { params, pairs, header, is_join: false, filters: &filters.lists };
         let vertices_per_pair = core.options.vertices_per_pair;
         let identity = (identity, box_count);
-        steps.record(&core.gpu, encoder, timer, params, vertices_per_pair, step, &filters.lists, identity)
+        steps.record(&core.gpu, encoder, timer, vertices_per_pair, step, identity)
     }
 
     /// Makes room for a search and its events, compiles the kernels of both, and returns what the search does.

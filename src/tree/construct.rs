@@ -301,9 +301,8 @@ impl Tree {
         let Some(buffers) = self.filters.preparation() else { return Ok(given) };
         let box_count = boxes.len() as u32;
         let params = self.prepare_params.get(&self.gpu, Params { box_count, ..bytemuck::Zeroable::zeroed() })?;
-        let prepared = &buffers.prepared_boxes;
-        self.prepare.record(pass, box_count, &params, given, &buffers.margins, &buffers.half_space_bits, prepared);
-        Ok(prepared.all())
+        self.prepare.record(pass, box_count, &params, given, buffers);
+        Ok(buffers.prepared_boxes.all())
     }
 
     /// Submits what `record` records, and begins to read the summary of the tree.

@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use std::marker::PhantomData;
 
-use super::query::{Derived, Listed};
+use super::query::{Derived, Listed, QueryBuffers};
 use crate::constants::{STATUS_ANSWERED, STATUS_INVALID, STATUS_UNFINISHED};
 use crate::gpu::given::bytes;
 use crate::{Aabb, BoxCast, Capsule, CapsuleCast, GpuPairs, NearestQuery, OrientedBox, Ray, Sphere, SphereCast};
@@ -185,6 +185,12 @@ pub struct GpuAnswers {
 }
 
 impl GpuAnswers {
+    /// Returns handles of the buffers of a batch.
+    pub(super) fn of(buffers: &QueryBuffers, answers: &wgpu::Buffer) -> Self {
+        let QueryBuffers { status, header, .. } = buffers;
+        Self { answers: answers.clone(), status: status.raw().clone(), header: header.raw().clone() }
+    }
+
     /// Marks a query that has all its answers.
     pub const ANSWERED: u32 = STATUS_ANSWERED;
     /// Marks a query with a NaN or another number that has no meaning.
@@ -217,6 +223,18 @@ pub struct GpuLists {
 }
 
 impl GpuLists {
+    /// Returns handles of the buffers of a batch.
+    pub(super) fn of(buffers: &QueryBuffers, capacity: u32) -> Self {
+        Self {
+            offsets: buffers.ends.raw().clone(),
+            answers: buffers.pairs.raw().clone(),
+            status: buffers.status.raw().clone(),
+            header: buffers.header.raw().clone(),
+            arguments: buffers.arguments.raw().clone(),
+            capacity,
+        }
+    }
+
     /// Returns the buffers of [`record_overlaps`](crate::TreeRecorder::record_overlaps) as pairs (query, box), in canonical order; clones
     /// handles only. The header is a [`QueryHeader`](crate::QueryHeader), whose first five fields are those of
     /// [`PairHeader`](crate::PairHeader). Answers of [`record_all_hits`](crate::TreeRecorder::record_all_hits) are no pairs, but

@@ -1,44 +1,12 @@
 //! How much memory a batch of queries takes on the device, before it is asked.
 
-use super::Tree;
 use super::query::{QueryBuffers, QueryCapacity, words_of};
 use super::query_memory::staging_bytes;
+use super::{Question, Tree};
 use crate::constants::ROW;
 use crate::gpu::table::Row;
 use crate::{BoxCast, Pair, Ray};
 
-/// Says what a [`Tree`](super::Tree) will be asked, for [`Tree::compile_ahead`](super::Tree::compile_ahead).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Question {
-    /// [`Tree::nearest_hits`](super::Tree::nearest_hits).
-    NearestHits,
-    /// [`Tree::first_hits`](super::Tree::first_hits).
-    FirstHits,
-    /// [`Tree::any_hits`](super::Tree::any_hits).
-    AnyHits,
-    /// [`Tree::all_hits`](super::Tree::all_hits).
-    AllHits,
-    /// [`Tree::overlaps`](super::Tree::overlaps) of any shapes but spheres.
-    Overlaps,
-    /// [`Tree::overlaps`](super::Tree::overlaps) of spheres.
-    SphereOverlaps,
-    /// [`Tree::nearest`](super::Tree::nearest).
-    Nearest,
-}
-
-impl Question {
-    /// Every question.
-    pub const ALL: [Self; 7] = [
-        Self::NearestHits,
-        Self::FirstHits,
-        Self::AnyHits,
-        Self::AllHits,
-        Self::Overlaps,
-        Self::SphereOverlaps,
-        Self::Nearest,
-    ];
-}
 /// Says how large a batch of queries is that will be asked from host memory, for [`Tree::query_memory_plan`].
 ///
 /// ```

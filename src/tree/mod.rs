@@ -5,6 +5,7 @@
 //! | `ahead` | compiles kernels before the first call |
 //! | `construct` | builds and refits a tree |
 //! | `build` | the stage `tree`: the order of the leaves along a curve, and the bounds of all nodes |
+//! | `question` | the kinds of queries |
 //! | `query` | the stage `query`: finds the boxes that a batch of queries meets |
 //! | `query_sources`, `query_buffers` | its kernels; the buffers of a batch, and how large they are |
 //! | `batch` | the plan of a batch, and the recording of its phases |
@@ -28,6 +29,7 @@ pub mod query;
 mod query_buffers;
 mod query_memory;
 mod query_sources;
+mod question;
 mod recorder;
 mod steps;
 mod submission;
@@ -37,9 +39,10 @@ use std::collections::HashMap;
 use self::build::{Build, TreeBuffers, TreeRoom};
 pub use self::construct::TreeBoxes;
 pub use self::gpu_batch::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape};
-pub use self::load::{QueryLoad, Question};
+pub use self::load::QueryLoad;
 use self::query::Query;
 use self::query_memory::QueryMemory;
+pub use self::question::Question;
 pub use self::recorder::TreeRecorder;
 use self::submission::Waiting;
 use crate::filters::device::FilterSet;

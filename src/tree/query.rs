@@ -4,7 +4,7 @@ pub use super::query_buffers::{QueryBuffers, QueryCapacity};
 pub use super::query_sources::*;
 
 use super::build::TreeBuffers;
-use super::load::Question;
+use super::question::Question;
 
 use crate::Error;
 use crate::constants::{

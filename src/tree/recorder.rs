@@ -7,15 +7,16 @@ use super::batch::{BatchPlan, DeviceBatch, External, Phase, Wanted, budget};
 use super::build::sort_counts;
 use super::query::{Derived, Listed, QueryBuffers, QueryCapacity, Ranked, RoundParams, words_of};
 use super::query_memory::QueryMemory;
-use super::steps::Steps;
 use super::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, GpuShape, Tree};
 use crate::constants::ROW;
+use crate::filters::lists::FilterLists;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::given::{bind, bytes, check};
 use crate::gpu::kernel::Pass;
 use crate::gpu::limits::limit_name;
 use crate::gpu::table::CONSTANT;
 use crate::layout::{QueryParams, Round, Window};
+use crate::pairs::recorded::RecordedSteps;
 use crate::{Asker, Cast, Error, NearestQuery};
 
 /// The most rounds beside the first.
@@ -56,6 +57,20 @@ pub struct TreeRecorder {
     round_params: Constants<QueryParams>,
     /// The steps, after the first was recorded.
     pub(super) steps: Option<Steps>,
+}
+
+/// The recorded steps, with filters by which no pair is at rest.
+#[derive(Debug)]
+pub(super) struct Steps {
+    pub recorded: RecordedSteps,
+    pub filters: FilterLists,
+}
+
+impl Steps {
+    /// Counts the bytes of GPU memory.
+    fn bytes(&self) -> u64 {
+        self.recorded.made().iter().map(|(_, bytes)| bytes).sum()
+    }
 }
 
 impl From<Tree> for TreeRecorder {
@@ -147,7 +162,7 @@ impl TreeRecorder {
         batch: GpuBatch<'_, C>,
     ) -> Result<GpuAnswers, Error> {
         let buffers = self.record_batch(encoder, batch, Wanted::Any, Window::new(0, 0))?;
-        Ok(answers(&buffers, buffers.ends.raw()))
+        Ok(GpuAnswers::of(&buffers, buffers.ends.raw()))
     }
 
     /// Records all boxes that each path hits, ascending by index: of the list of all answers, those from index `first` on, up to
@@ -164,7 +179,7 @@ impl TreeRecorder {
     ) -> Result<GpuLists, Error> {
         let window = Window::new(first, capacity);
         let buffers = self.record_batch(encoder, batch, Wanted::Lists(Listed::Cross), window)?;
-        Ok(lists(&buffers, capacity))
+        Ok(GpuLists::of(&buffers, capacity))
     }
 
     /// Records all boxes that each point, box, sphere or convex shape touches, ascending by index; with a window as
@@ -179,7 +194,7 @@ impl TreeRecorder {
         first: u64,
         capacity: u32,
     ) -> Result<GpuLists, Error> {
-        Ok(lists(&self.record_overlap_lists(encoder, batch, Window::new(first, capacity))?, capacity))
+        Ok(GpuLists::of(&self.record_overlap_lists(encoder, batch, Window::new(first, capacity))?, capacity))
     }
 
     /// Records what [`record_overlaps`](Self::record_overlaps) records, and returns the buffers of the batch.
@@ -203,7 +218,7 @@ impl TreeRecorder {
             return Err(Error::BadOption { option: "k", value: k.to_string(), expected: "between 1 and 64" });
         }
         let buffers = self.record_batch(encoder, batch, Wanted::Rows(ranked, k), Window::new(0, 0))?;
-        Ok(answers(&buffers, buffers.answers.raw()))
+        Ok(GpuAnswers::of(&buffers, buffers.answers.raw()))
     }
 
     fn record_batch<Q: GpuQuery>(
@@ -359,22 +374,6 @@ fn record_clear(
         buffers.query_counts.record_write(gpu, encoder, &[sort_counts(batch.plan.query_count)])?;
     }
     Ok(())
-}
-
-/// Returns the handles of lists.
-pub(super) fn lists(buffers: &QueryBuffers, capacity: u32) -> GpuLists {
-    GpuLists {
-        offsets: buffers.ends.raw().clone(),
-        answers: buffers.pairs.raw().clone(),
-        status: buffers.status.raw().clone(),
-        header: buffers.header.raw().clone(),
-        arguments: buffers.arguments.raw().clone(),
-        capacity,
-    }
-}
-
-fn answers(buffers: &QueryBuffers, answers: &wgpu::Buffer) -> GpuAnswers {
-    GpuAnswers { answers: answers.clone(), status: buffers.status.raw().clone(), header: buffers.header.raw().clone() }
 }
 
 impl Tree {

@@ -2,27 +2,13 @@
 
 use bytemuck::Zeroable;
 
-use super::recorder::lists;
-use super::{GpuBatch, GpuShape, TreeRecorder};
+use super::recorder::{Steps, TreeRecorder};
+use super::{GpuBatch, GpuLists, GpuShape};
 use crate::filters::lists::FilterLists;
 use crate::layout::{Params, Window};
 use crate::pairs::events::{Compared, EventRoom};
 use crate::pairs::recorded::{RecordedSteps, check_identity};
 use crate::{Error, GpuEvents, GpuIdentity};
-
-/// The recorded steps of a tree, with filters that no pair is at rest by.
-#[derive(Debug)]
-pub(super) struct Steps {
-    recorded: RecordedSteps,
-    filters: FilterLists,
-}
-
-impl Steps {
-    /// Counts the bytes of GPU memory.
-    pub fn bytes(&self) -> u64 {
-        self.recorded.made().iter().map(|(_, bytes)| bytes).sum()
-    }
-}
 
 impl TreeRecorder {
     /// Records what [`record_overlaps`](Self::record_overlaps) records, and the comparison of its pairs with those of the last
@@ -82,11 +68,11 @@ impl TreeRecorder {
         let (pairs, generations) = (u64::from(capacity).max(now.pairs), u64::from(count).max(now.generations));
         steps.recorded.ensure(&gpu, EventRoom { pairs, generations })?;
         let list = self.record_overlap_lists(encoder, batch, Window::new(0, capacity))?;
-        let params = self.tree.prepare_params.get(&gpu, Params { box_count: count, ..Params::zeroed() })?;
+        let params = &self.tree.prepare_params.get(&gpu, Params { box_count: count, ..Params::zeroed() })?;
         let Some(Steps { recorded, filters }) = &self.steps else { return Err(Error::NothingRecorded) };
-        let step = Compared { pairs: &list.pairs, header: list.header.all(), is_join: true };
-        recorded.record(&gpu, encoder, None, &params, vertices_per_pair, step, filters, (identity, count))?;
-        recorded.events(lists(&list, capacity).pairs())
+        let step = Compared { params, pairs: &list.pairs, header: list.header.all(), is_join: true, filters };
+        recorded.record(&gpu, encoder, None, vertices_per_pair, step, (identity, count))?;
+        recorded.events(GpuLists::of(&list, capacity).pairs())
     }
 
     /// Forgets the last step, and frees the memory of events: the next step is a first one.

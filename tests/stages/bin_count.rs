@@ -11,6 +11,7 @@ use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
 use crate::bin_level::{grouped, uncounted_bins};
+use crate::grid::searched;
 use crate::inputs::{Random, any_box, lattice, mixed, ordinary};
 use crate::*;
 
@@ -57,7 +58,8 @@ fn count(boxes: &[Aabb], frame: &Frame) -> Counted {
     let n = boxes.len() as u32;
     let params = uniform(Params { box_count: n, ..Params::zeroed() });
     let (input, frame) = (upload(boxes), uniform(*frame));
-    run(|pass| BIN.record_count(pass, n, None, &params, input.all(), no_filters(), &frame, &upload(&[[0; 4]]), &bins));
+    let searched = searched(&params, &input, no_filters());
+    run(|pass| BIN.record_count(pass, &searched, &frame, &upload(&[[0; 4]]), &bins));
     let (cells, positions) = unpacked(&bins);
     let mut words = written(&bins.block_counts);
     let block_counts = words.split_off(blocks.div_ceil(BIN_GROUP as usize) * BIN_COUNTS as usize);

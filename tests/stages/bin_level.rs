@@ -2,12 +2,14 @@
 
 use broadsweep::internals::constants::*;
 use broadsweep::internals::grid::bin::Bins;
+use broadsweep::internals::grid::{GridSummary, SearchedBoxes};
 use broadsweep::internals::layout::{Counts, Frame, Params, dispatch_size, packed_cells};
 use broadsweep::internals::mirror;
 use broadsweep::internals::mirror::bin::Totals;
 use proptest::prelude::*;
 
 use crate::bin_count::BIN;
+use crate::grid::{searched, summary};
 use crate::inputs::Random;
 use crate::*;
 
@@ -54,22 +56,11 @@ fn check(box_count: u32, blocks: &[Block], entry_capacity: u32) -> u32 {
     };
     let counts = guarded(&[poison::<Counts>()]);
     let [keys, entries, giants] = [(); 3].map(|()| poisoned::<u32>(0));
-    let sizes = poisoned(1);
     let frame = uniform(Frame { giant_cells: 64, ..Frame::zeroed() });
-    run(|pass| {
-        BIN.record_scatter(
-            pass,
-            box_count,
-            None,
-            &params,
-            &frame,
-            &bins,
-            &counts,
-            (keys.all(), entries.all()),
-            giants.all(),
-            &sizes,
-        )
-    });
+    let (summary, boxes) = (GridSummary { frame, ..summary(&counts) }, upload(&[]));
+    let searched = SearchedBoxes { box_count, ..searched(&params, &boxes, no_filters()) };
+    let lists = (keys.all(), entries.all());
+    run(|pass| BIN.record_scatter(pass, &searched, &summary, &bins, lists, giants.all()));
     for untouched in [&keys, &entries, &giants] {
         written(untouched);
     }
@@ -85,7 +76,7 @@ fn check(box_count: u32, blocks: &[Block], entry_capacity: u32) -> u32 {
     let entry_count = u32::try_from(totals.entries[level as usize]).unwrap();
     let giant_count = totals.giants[level as usize];
     let [giant_tiles, giant_tiles_per_block, giant_blocks] = giant_division(entry_count, giant_count);
-    assert_eq!(written(&sizes), [dispatch_size(1 + giant_blocks)]);
+    assert_eq!(written(&summary.giant_sizes), [dispatch_size(1 + giant_blocks)]);
     let expected = Counts {
         level,
         entry_count,
@@ -122,16 +113,16 @@ fn giants_with_more_candidates_than_the_limit_have_no_tiles() {
             box_ends: poisoned(0),
             block_counts: upload(&bin_words(&blocks)),
         };
-        let (counts, sizes) = (guarded(&[poison::<Counts>()]), poisoned(1));
+        let counts = guarded(&[poison::<Counts>()]);
         let [keys, entries, giants] = [(); 3].map(|()| poisoned::<u32>(0));
         let frame = uniform(Frame { giant_cells: 64, ..Frame::zeroed() });
-        run(|pass| {
-            let (lists, giants) = ((keys.all(), entries.all()), giants.all());
-            BIN.record_scatter(pass, box_count, None, &params, &frame, &bins, &counts, lists, giants, &sizes);
-        });
+        let (summary, boxes) = (GridSummary { frame, ..summary(&counts) }, upload(&[]));
+        let searched = SearchedBoxes { box_count, ..searched(&params, &boxes, no_filters()) };
+        let lists = (keys.all(), entries.all());
+        run(|pass| BIN.record_scatter(pass, &searched, &summary, &bins, lists, giants.all()));
         let found = written::<Counts>(&counts)[0];
         assert_eq!((found.giant_count, found.giant_tiles, found.giant_blocks), (2000, tiles, tiles));
-        assert_eq!(written(&sizes), [dispatch_size(1 + tiles)]);
+        assert_eq!(written(&summary.giant_sizes), [dispatch_size(1 + tiles)]);
     }
 }
 

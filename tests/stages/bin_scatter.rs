@@ -2,12 +2,14 @@
 
 use broadsweep::internals::constants::*;
 use broadsweep::internals::grid::bin::Bins;
+use broadsweep::internals::grid::{GridSummary, SearchedBoxes};
 use broadsweep::internals::layout::{Counts, Frame, Params};
 use broadsweep::internals::mirror;
 use proptest::prelude::*;
 
 use crate::bin_count::{BIN, ends_of, packed};
 use crate::bin_level::{at_any_limit, bin_words, giant_division};
+use crate::grid::{searched, summary};
 use crate::inputs::Random;
 use crate::*;
 
@@ -54,10 +56,10 @@ fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> mirror::bin::Entries 
     let keys = poisoned::<u32>(expected.keys.len());
     let entries = poisoned::<u32>(expected.entries.len());
     let giants = poisoned::<u32>(expected.giants.len());
-    run(|pass| {
-        let (lists, giants) = ((keys.all(), entries.all()), giants.all());
-        BIN.record_scatter(pass, n, None, &params, &frame, &bins, &counts, lists, giants, &poisoned(1))
-    });
+    let (summary, boxes) = (GridSummary { frame, ..summary(&counts) }, upload(&[]));
+    let searched = SearchedBoxes { box_count: n, ..searched(&params, &boxes, no_filters()) };
+    let lists = (keys.all(), entries.all());
+    run(|pass| BIN.record_scatter(pass, &searched, &summary, &bins, lists, giants.all()));
     assert_eq!(written(&bins.box_ends), ends_of(&merged));
     assert_eq!(written(&keys), expected.keys);
     assert_eq!(written(&entries), expected.entries);
@@ -188,12 +190,12 @@ fn footprints_in_merged_cells_are_the_same_places_in_larger_steps() {
         let host = frame([10, 10], 12, 64);
         let bins = bins(&cells, &positions, level, &host);
         let (n, most) = (cells.len() as u32, 64 * cells.len());
-        let (params, input, counts) = (at_level(n, level), uniform(host), guarded(&[poison::<Counts>()]));
+        let (params, frame, counts) = (at_level(n, level), uniform(host), guarded(&[poison::<Counts>()]));
         let [keys, entries, giants] = [(); 3].map(|()| poisoned::<u32>(most));
-        run(|pass| {
-            let (lists, giants) = ((keys.all(), entries.all()), giants.all());
-            BIN.record_scatter(pass, n, None, &params, &input, &bins, &counts, lists, giants, &poisoned(1))
-        });
+        let (summary, boxes) = (GridSummary { frame, ..summary(&counts) }, upload(&[]));
+        let searched = SearchedBoxes { box_count: n, ..searched(&params, &boxes, no_filters()) };
+        let lists = (keys.all(), entries.all());
+        run(|pass| BIN.record_scatter(pass, &searched, &summary, &bins, lists, giants.all()));
         let shift = LEVEL_SHIFTS[level as usize];
         for ((own, before), after) in cells.iter().zip(&ends_in).zip(written(&bins.box_ends)) {
             if !mirror::bin::is_binned(*own) || mirror::bin::is_giant(*own, level, &host) {

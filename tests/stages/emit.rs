@@ -3,17 +3,20 @@
 use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
+use broadsweep::internals::grid::GridSummary;
 use broadsweep::internals::layout::{
     Counts, Dispatches, PairArguments, PairHeader, Params, Run, Window, dispatch_size,
 };
 use broadsweep::internals::mirror;
+use broadsweep::internals::pairs::PairBuffers;
 use broadsweep::internals::pairs::emit::Emit;
-use broadsweep::internals::pairs::list::List;
-use broadsweep::internals::pairs::sweep::Hits;
-use broadsweep::{Aabb, Pair};
+use broadsweep::internals::pairs::list::{List, ListRoom, PairList};
+use broadsweep::internals::pairs::sweep::{Hits, Path};
+use broadsweep::{Aabb, Pair, PairOrder};
 use proptest::prelude::*;
 
 use crate::giants::hits_of_joined;
+use crate::grid::{searched, summary};
 use crate::inputs::Random;
 use crate::sweep::{TILE_WORDS, block_words, hits_of_runs, no_hits, words_of};
 use crate::*;
@@ -27,6 +30,13 @@ pub fn window(first: u64, capacity: u32) -> Window {
 /// Makes a list that nobody has written.
 pub fn poisoned_list(capacity: u32) -> List {
     List { pairs: poisoned(capacity as usize), header: poisoned(1), arguments: poisoned(1) }
+}
+
+/// Groups the buffers of a search with this list.
+pub fn pair_buffers(path: Path, hits: Hits, list: &List) -> PairBuffers {
+    let mut pairs = PairList::new(gpu(), &ListRoom { boxes: 0, pairs: 0 }, PairOrder::Sweep).unwrap();
+    pairs.list = list.clone();
+    PairBuffers { path, hits, list: pairs }
 }
 
 // ---- how many pairs there are ----
@@ -44,21 +54,9 @@ fn check_counts(block_hits: &[u32], sweep_blocks: u32, first: u64, capacity: u32
     let giants = crate::giants::Scene::new(vec![], vec![], 0);
     let path = crate::sweep::Scene::new(vec![], vec![], vec![], vec![]).path();
     let boxes = upload::<Aabb>(&[]);
-    run(|pass| {
-        EMIT.record_pairs(
-            pass,
-            &params,
-            &window,
-            boxes.all(),
-            no_filters(),
-            &counts,
-            &sizes,
-            &giants.sorted(),
-            &path,
-            &hits,
-            &list,
-        );
-    });
+    let (summary, pairs) = (GridSummary { dispatches: sizes, ..summary(&counts) }, pair_buffers(path, hits, &list));
+    let searched = searched(&params, &boxes, no_filters());
+    run(|pass| EMIT.record_pairs(pass, &searched, &window, &summary, &giants.sorted(), &pairs));
     assert_eq!(written(&list.pairs), []);
 
     // A search that was refused has no pairs.
@@ -239,29 +237,20 @@ impl Found {
             ..no_hits()
         };
         let (boxes, sorted, path) = (upload(&self.giants.boxes), self.giants.sorted(), self.sweep.path());
+        let summary = GridSummary { dispatches: sizes.clone(), ..summary(&counts) };
+        let searched = searched(&params, &boxes, no_filters());
 
         let mut first = 0;
         let mut all = Vec::new();
         for &capacity in capacities.iter().cycle() {
             let window = uniform(window(first, capacity));
             let list = poisoned_list(capacity);
+            let buffers = pair_buffers(path.clone(), hits.clone(), &list);
             run(|pass| {
                 if first > 0 && !columns {
                     EMIT.record_range(pass, &params, &window, &hits, &counts, &sizes);
                 }
-                EMIT.record_pairs(
-                    pass,
-                    &params,
-                    &window,
-                    boxes.all(),
-                    no_filters(),
-                    &counts,
-                    &sizes,
-                    &sorted,
-                    &path,
-                    &hits,
-                    &list,
-                );
+                EMIT.record_pairs(pass, &searched, &window, &summary, &sorted, &buffers);
             });
             let mut pairs: Vec<Pair> = written(&list.pairs);
             let left = (self.pairs.len() as u64).saturating_sub(first);

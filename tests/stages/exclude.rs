@@ -40,7 +40,7 @@ fn check(given: &[Pair], more: u32, include: Vec<Pair>, box_count: u32, stored: 
         let (buffer, count) = (upload(&all), upload(&[stored.unwrap_or(9), 5]));
         run(|pass| {
             let count = stored.is_some().then(|| count.all());
-            EXCLUDE.record(gpu(), pass, sort, &filters, change, Some(buffer.all()), count).unwrap();
+            EXCLUDE.record(pass, sort, &filters, change, Some(buffer.all()), count).unwrap();
         });
         let is_beyond = stored.is_some_and(|stored| stored > room);
         let taken = match stored {

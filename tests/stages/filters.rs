@@ -13,6 +13,8 @@ use broadsweep::{Aabb, Filters, Pair};
 
 use crate::bin_count::{BIN, unpacked};
 use crate::bin_level::uncounted_bins;
+use crate::emit::poisoned_list;
+use crate::grid::searched;
 use crate::inputs::{Random, lattice, mixed};
 use crate::sweep::no_hits;
 use crate::*;
@@ -54,7 +56,8 @@ fn check_worlds(boxes: &[Aabb], world_count: u32, cell: f32) {
     let (params, input, frame) = (uniform(host), upload(boxes), uniform(host_frame));
     let lists = lists(&worlds);
     let world_cells = guarded(&vec![[0; 4]; world_count as usize]);
-    run(|pass| BIN.record_worlds(pass, n, &params, input.all(), &lists, &frame, &world_cells));
+    let searched = searched(&params, &input, &lists);
+    run(|pass| BIN.record_worlds(pass, &searched, &frame, &world_cells));
     let found: Vec<[u32; 4]> = written(&world_cells);
     let mut mirror = vec![[0; 4]; world_count as usize];
     mirror::bin::worlds(boxes, &worlds, &host_frame, &mut mirror);
@@ -68,7 +71,7 @@ fn check_worlds(boxes: &[Aabb], world_count: u32, cell: f32) {
     let bins =
         Bins { cells: poisoned(boxes.len()), box_ends: poisoned(boxes.len()), block_counts: uncounted_bins(blocks) };
     let ranges = upload(&mirror);
-    run(|pass| BIN.record_count(pass, n, None, &params, input.all(), &lists, &frame, &ranges, &bins));
+    run(|pass| BIN.record_count(pass, &searched, &frame, &ranges, &bins));
     let (cells, positions) = unpacked(&bins);
     let (mut own_cells, mut own_positions) = (vec![[0; 4]; boxes.len()], vec![[0; 4]; boxes.len()]);
     mirror::bin::count(boxes, &worlds, &mirror, &host_frame, &mut own_cells, &mut own_positions);
@@ -159,11 +162,10 @@ fn included_pairs_are_bits_among_those_of_all_tests() {
         // What is written from the bits is the list, in its order.
         let boxes = upload(&vec![Aabb::new([0.0; 3], [0.0; 3]); n as usize]);
         let window = uniform(Window { first_low: 0, first_high: 0, capacity: 1000, unused: 0 });
-        let (list, counts, header, arguments) = (poisoned(included.len()), poisoned(1), poisoned(1), poisoned(1));
-        run(|pass| {
-            small.record_emit(pass, n, &params, &window, boxes.all(), &hits, &counts, &list, &header, &arguments)
-        });
-        assert_eq!(written::<Pair>(&list), included, "{n} boxes");
+        let (list, counts) = (poisoned_list(included.len() as u32), poisoned(1));
+        let searched = searched(&params, &boxes, no_filters());
+        run(|pass| small.record_emit(pass, &searched, &window, &hits, &counts, &list));
+        assert_eq!(written(&list.pairs), included, "{n} boxes");
         assert_eq!(written::<Counts>(&counts)[0].pair_low, included.len() as u32);
         let _ = (written(&hits.hit_words), written(&hits.block_hits));
     }

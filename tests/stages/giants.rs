@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
 use broadsweep::internals::filters::lists::FilterLists;
-use broadsweep::internals::grid::Entries;
+use broadsweep::internals::grid::{Entries, GridSummary};
 use broadsweep::internals::layout::{Counts, Frame, Params, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::giants::Giants;
@@ -13,6 +13,7 @@ use broadsweep::{Aabb, Filters, HalfSpace};
 use proptest::prelude::*;
 
 use crate::bin_scatter::{SPAN, random_cells};
+use crate::grid::{searched, sorted, summary};
 use crate::inputs::{Random, lattice, ordinary};
 use crate::sweep::{TILE_WORDS, block_words, no_hits, uncounted};
 use crate::*;
@@ -66,14 +67,7 @@ impl Scene {
         let mut lists = self.entries.clone();
         lists.resize(lists.len().next_multiple_of(ENTRY_ALIGNMENT as usize), u32::MAX);
         lists.extend(&self.giants);
-        Entries {
-            keys: poisoned(0),
-            entries: upload(&lists),
-            other_keys: poisoned(0),
-            other_entries: poisoned(0),
-            histograms: poisoned(0),
-            digit_sums: poisoned(0),
-        }
+        sorted(&[], &lists)
     }
 
     pub fn rows(&self) -> Vec<mirror::giants::Row> {
@@ -130,11 +124,9 @@ fn check(scene: &Scene, tiles_per_block: u32) {
     let lists = FilterLists::of(gpu(), &filters, scene.boxes.len()).unwrap();
     // The first workgroup has no block.
     for size in [dispatch_size(1 + blocks), in_columns(1 + blocks + 3)] {
-        let (sizes, dispatches) = (guarded(&[size]), poisoned(1));
+        let summary = GridSummary { giant_sizes: guarded(&[size]), ..summary(&counts) };
         let hits = Hits { block_hits: uncounted(blocks), ..no_hits() };
-        run(|pass| {
-            GIANTS.record(pass, &params, boxes.all(), &lists, &counts, &sizes, &dispatches, &sorted, &path, &hits);
-        });
+        run(|pass| GIANTS.record(pass, &searched(&params, &boxes, &lists), &summary, &sorted, &path, &hits));
         let expected = block_words(&hits_of_joined(&joined, tiles_per_block));
         assert!(written(&hits.block_hits) == expected, "hits of {} giants differ", scene.giants.len());
     }

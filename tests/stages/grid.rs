@@ -2,13 +2,46 @@
 
 use broadsweep::internals::constants::{ENTRY_ALIGNMENT, KEY_BITS};
 use broadsweep::internals::filters::device::FilterSet;
-use broadsweep::internals::grid::{Build, Grid, GridKernels, GridRoom};
+use broadsweep::internals::filters::lists::FilterLists;
+use broadsweep::internals::grid::{Build, Entries, Grid, GridKernels, GridRoom, GridSummary, SearchedBoxes};
 use broadsweep::internals::layout::{Counts, Frame, Params};
 use broadsweep::internals::mirror;
 use broadsweep::{Aabb, Filters};
 use laboratory::scenes::Kind;
 
 use crate::*;
+
+/// Returns boxes as stages read them.
+pub fn searched<'a>(
+    params: &'a Buffer<Params>,
+    boxes: &'a Buffer<Aabb>,
+    filters: &'a FilterLists,
+) -> SearchedBoxes<'a> {
+    SearchedBoxes { box_count: boxes.len() as u32, block_sizes: None, params, boxes: boxes.all(), filters }
+}
+
+/// Makes a summary with these counts, and nothing else that anyone has written.
+pub fn summary(counts: &Buffer<Counts>) -> GridSummary {
+    GridSummary {
+        bounds: poisoned(0),
+        frame: uniform(Frame::zeroed()),
+        counts: counts.clone(),
+        dispatches: poisoned(1),
+        giant_sizes: poisoned(1),
+    }
+}
+
+/// Makes sorted entries with these keys. Giants may be among the entries.
+pub fn sorted(keys: &[u32], entries: &[u32]) -> Entries {
+    Entries {
+        keys: upload(keys),
+        entries: upload(entries),
+        other_keys: poisoned(0),
+        other_entries: poisoned(0),
+        histograms: poisoned(0),
+        digit_sums: poisoned(0),
+    }
+}
 
 /// Records and runs a build.
 fn build(grid: &mut Grid, kernels: &GridKernels, boxes: &[Aabb]) -> Build {
@@ -27,7 +60,7 @@ fn build(grid: &mut Grid, kernels: &GridKernels, boxes: &[Aabb]) -> Build {
     let mut pass = Pass::begin(gpu(), &mut encoder);
     let capacity = grid.entries.keys.len() as u32;
     let build = grid
-        .record_build(&mut pass, kernels, n, None, capacity, KEY_BITS, &params, input.all(), &filters, &filters.lists)
+        .record_build(&mut pass, kernels, &searched(&params, &input, &filters.lists), capacity, KEY_BITS, &filters)
         .unwrap();
     pass.finish().unwrap();
     drop(pass);

@@ -2,13 +2,15 @@
 
 use broadsweep::Pair;
 use broadsweep::internals::filters::lists::FilterLists;
+use broadsweep::internals::grid::GridSummary;
 use broadsweep::internals::layout::{Counts, Params};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::emit::Emit;
 use broadsweep::internals::pairs::sweep::Hits;
 
-use crate::emit::{poisoned_list, window};
+use crate::emit::{pair_buffers, poisoned_list, window};
 use crate::giants::{Scene, hits_of_joined, on_ground};
+use crate::grid::{searched, summary};
 use crate::sweep::{TILE_WORDS, block_words, no_hits};
 use crate::*;
 
@@ -34,13 +36,13 @@ fn check(scene: &Scene, tiles_per_block: u32, capacities: &[u32]) {
     let (boxes, sorted) = (upload(&scene.boxes), scene.sorted());
     let lists = FilterLists::of(gpu(), filters, scene.boxes.len()).unwrap();
     let path = crate::sweep::Scene::new(vec![], vec![], vec![], vec![]).path();
+    let summary = GridSummary { dispatches: sizes, ..summary(&counts) };
+    let searched = searched(&params, &boxes, &lists);
     let (mut first, mut left) = (0, &pairs[..]);
     for &capacity in capacities.iter().cycle() {
         let (window, list) = (uniform(window(first, capacity)), poisoned_list(capacity));
-        let boxes = boxes.all();
-        run(|pass| {
-            emit.record_pairs(pass, &params, &window, boxes, &lists, &counts, &sizes, &sorted, &path, &hits, &list);
-        });
+        let buffers = pair_buffers(path.clone(), hits.clone(), &list);
+        run(|pass| emit.record_pairs(pass, &searched, &window, &summary, &sorted, &buffers));
         let found: Vec<Pair> = written(&list.pairs);
         let (expected, behind) = left.split_at(left.len().min(capacity as usize));
         assert!(found[..expected.len()] == *expected, "pairs of {} giants differ", scene.giants.len());

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use broadsweep::Aabb;
 use broadsweep::internals::constants::BIN_BLOCK;
 use broadsweep::internals::filters::Kept;
+use broadsweep::internals::filters::device::FilterBuffers;
 use broadsweep::internals::filters::prepare::Prepare;
 use broadsweep::internals::layout::{FilterChange, Params, dispatch_size};
 use broadsweep::internals::mirror;
@@ -17,14 +18,20 @@ use crate::*;
 
 static PREPARE: LazyLock<Prepare> = LazyLock::new(|| Prepare::new(gpu()));
 
+/// Groups what boxes are prepared with, and so many of them that nobody has written.
+fn filter_buffers(margins: Buffer<f32>, half_space_bits: Buffer<u32>, n: usize) -> FilterBuffers {
+    let (world_cells, included) = (upload(&[]), upload(&[]));
+    FilterBuffers { world_cells, included, margins, half_space_bits, prepared_boxes: poisoned(n) }
+}
+
 fn check(boxes: &[Aabb], margins: &[f32], half_space_bits: &[u32]) {
     let n = boxes.len() as u32;
     let params = uniform(Params { box_count: n, ..Params::zeroed() });
     let (input, margins_in, bits) = (upload(boxes), upload(margins), upload(half_space_bits));
-    let prepared = poisoned(boxes.len());
-    run(|pass| PREPARE.record(pass, n, &params, input.all(), &margins_in, &bits, &prepared));
+    let filters = filter_buffers(margins_in, bits, boxes.len());
+    run(|pass| PREPARE.record(pass, n, &params, input.all(), &filters));
     let expected = mirror::prepare::boxes(boxes, margins, half_space_bits);
-    for (i, (found, expected)) in written(&prepared).iter().zip(&expected).enumerate() {
+    for (i, (found, expected)) in written(&filters.prepared_boxes).iter().zip(&expected).enumerate() {
         let bounds = |aabb: &Aabb| [aabb.min, aabb.max].concat();
         // Zeros are equal whatever their signs, and NaNs whatever else they say.
         let is_same = |(a, b): (f32, f32)| a == b || a.is_nan() && b.is_nan();
@@ -89,9 +96,12 @@ fn workgroups_beyond_one_row_of_a_dispatch_write_nothing_behind_the_end() {
     // No adapter in software binds as many boxes as fill a row.
     let boxes = mixed(257, 5);
     let params = uniform(Params { box_count: 257, ..Params::zeroed() });
-    let (input, margins, bits, prepared) = (upload(&boxes), upload(&[]), upload(&[]), poisoned(257));
-    run(|pass| PREPARE.record(pass, 65_536 * 256 + 1, &params, input.all(), &margins, &bits, &prepared));
-    assert!(bytemuck::cast_slice::<Aabb, u32>(&written(&prepared)) == bytemuck::cast_slice::<Aabb, u32>(&boxes));
+    let (input, filters) = (upload(&boxes), filter_buffers(upload(&[]), upload(&[]), 257));
+    run(|pass| PREPARE.record(pass, 65_536 * 256 + 1, &params, input.all(), &filters));
+    assert!(
+        bytemuck::cast_slice::<Aabb, u32>(&written(&filters.prepared_boxes))
+            == bytemuck::cast_slice::<Aabb, u32>(&boxes)
+    );
 }
 
 proptest! {

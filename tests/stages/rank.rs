@@ -3,6 +3,8 @@
 use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
+use broadsweep::internals::grid::GridSummary;
+use broadsweep::internals::grid::bin::Bins;
 use broadsweep::internals::layout::{Counts, Frame, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::rank::Rank;
@@ -10,6 +12,7 @@ use broadsweep::internals::pairs::sweep::Path;
 use proptest::prelude::*;
 
 use crate::bin_count::ends_of;
+use crate::grid::{sorted, summary};
 use crate::inputs::Random;
 use crate::sweep::Scene;
 use crate::*;
@@ -51,6 +54,11 @@ fn uncounted_path(n: u32, len: usize) -> Buffer<[u32; 2]> {
     guarded(&words)
 }
 
+/// Groups the ends of boxes with cells that nobody has written.
+fn with_ends(box_ends: &[[u32; 2]]) -> Bins {
+    Bins { cells: poisoned(0), box_ends: upload(box_ends), block_counts: poisoned(0) }
+}
+
 /// Returns the ranks where the entries end, after a look at all that the kernel writes.
 fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u32) -> Vec<u32> {
     let n = keys.len() as u32;
@@ -60,7 +68,8 @@ fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u
     let path_bases = path_of(&ends).bases();
     let frame = uniform(frame(position_bits));
     let counts = counted(Counts { entry_count: n, ..Counts::zeroed() });
-    let (keys, entries, positions) = (upload(keys), upload(entries), upload(&ends_of(positions)));
+    let (summary, bins) = (GridSummary { frame, ..summary(&counts) }, with_ends(&ends_of(positions)));
+    let sorted = sorted(keys, entries);
     // More workgroups than there are entries for do nothing.
     for capacity in [n, 2 * n + 10_000] {
         let path = Path {
@@ -68,7 +77,7 @@ fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u
             footprints: poisoned(n as usize),
             path_bases: uncounted_path(n, path_bases.len()),
         };
-        run(|pass| RANK.record(pass, capacity, &frame, &counts, &keys, &entries, &positions, &path));
+        run(|pass| RANK.record(pass, capacity, &summary, &bins, &sorted, &path));
         assert_eq!(written(&path.stretches), stretches);
         assert_eq!(written(&path.path_bases), path_bases);
         assert_eq!(written(&path.footprints), footprints);
@@ -212,8 +221,8 @@ fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
     let positions = with_footprints(&(0..1 << 16).map(|i| [i, (i + i % 7).min(0xffff)]).collect::<Vec<_>>());
     let entries: Vec<u32> = keys.iter().map(|rank| (rank % (1 << 16)) | ((rank % 16) << 28)).collect();
     let counts = counted(Counts { entry_count: n, ..Counts::zeroed() });
-    let (keys_in, entries_in, positions_in) = (upload(&keys), upload(&entries), upload(&ends_of(&positions)));
-    let frame_in = uniform(frame(16));
+    let (sorted, bins) = (sorted(&keys, &entries), with_ends(&ends_of(&positions)));
+    let summary = GridSummary { frame: uniform(frame(16)), ..summary(&counts) };
     let ends = mirror::rank::ends(&frame(16), &keys, &entries, &positions);
     let expected = stretches(&frame(16), &keys, &entries, &positions, &ends);
     let bases = path_of(&ends).bases();
@@ -222,7 +231,7 @@ fn more_workgroups_than_a_dispatch_has_columns_find_every_end() {
         footprints: poisoned(n as usize),
         path_bases: uncounted_path(n, bases.len()),
     };
-    run(|pass| RANK.record(pass, n, &frame_in, &counts, &keys_in, &entries_in, &positions_in, &path));
+    run(|pass| RANK.record(pass, n, &summary, &bins, &sorted, &path));
     for (rank, (end, expected)) in written(&path.stretches).iter().zip(&expected).enumerate() {
         assert!(end == expected, "{end:x} at rank {rank} instead of {expected:x}");
     }
@@ -244,9 +253,10 @@ fn candidates_of_a_section_are_counted_beyond_32_bits() {
         path_bases: uncounted_path(n, bases.len()),
     };
     let counts = counted(Counts { entry_count: n, ..Counts::zeroed() });
-    let (keys, entries) = (upload(&vec![7; n as usize]), upload(&vec![0; n as usize]));
-    let positions = upload(&ends_of(&with_footprints(&[[7, 9]])));
-    run(|pass| RANK.record(pass, n, &uniform(frame(16)), &counts, &keys, &entries, &positions, &path));
+    let sorted = sorted(&vec![7; n as usize], &vec![0; n as usize]);
+    let bins = with_ends(&ends_of(&with_footprints(&[[7, 9]])));
+    let summary = GridSummary { frame: uniform(frame(16)), ..summary(&counts) };
+    run(|pass| RANK.record(pass, n, &summary, &bins, &sorted, &path));
     assert!(written(&path.path_bases) == bases);
 }
 

@@ -12,6 +12,8 @@ use broadsweep::internals::pairs::sweep::Hits;
 use broadsweep::{Aabb, Pair};
 use proptest::prelude::*;
 
+use crate::emit::poisoned_list;
+use crate::grid::searched;
 use crate::inputs::{Random, SPECIAL, any_box, lattice, mixed};
 use crate::*;
 
@@ -76,7 +78,7 @@ impl<'a> Found<'a> {
             block_hits: poisoned(self.block_hits.len()),
             ..crate::sweep::no_hits()
         };
-        run(|pass| SMALL.record_test(pass, self.boxes.len() as u32, &params, boxes.all(), no_filters(), &hits));
+        run(|pass| SMALL.record_test(pass, &searched(&params, &boxes, no_filters()), &hits));
         assert_eq!(written(&hits.block_hits), self.block_hits, "{} boxes", self.boxes.len());
         assert!(written(&hits.hit_words) == self.words, "hit bits of {} boxes differ", self.boxes.len());
     }
@@ -90,17 +92,14 @@ impl<'a> Found<'a> {
         let window = uniform(Window { first_low, first_high, capacity, unused: 0 });
         // A list that is as long as the window may be, but not longer than there can be pairs in it.
         let total = self.pairs.len() as u64;
-        let list = poisoned::<Pair>(u64::from(capacity).min(total) as usize);
-        let (counts, header, arguments) = (poisoned(1), poisoned(1), poisoned(1));
-        let n = self.boxes.len() as u32;
-        run(|pass| {
-            SMALL.record_emit(pass, n, &params, &window, boxes.all(), &hits, &counts, &list, &header, &arguments)
-        });
+        let (list, counts) = (poisoned_list(u64::from(capacity).min(total) as u32), poisoned(1));
+        let searched = searched(&params, &boxes, no_filters());
+        run(|pass| SMALL.record_emit(pass, &searched, &window, &hits, &counts, &list));
 
-        let what = format!("{n} boxes, from {first} on, {capacity}");
+        let what = format!("{} boxes, from {first} on, {capacity}", self.boxes.len());
         let left = total.saturating_sub(first);
         let number = left.min(u64::from(capacity)) as u32;
-        let mut pairs = written(&list);
+        let mut pairs = written(&list.pairs);
         let beyond = pairs.split_off(number as usize);
         assert!(beyond.iter().all(is_poison), "{what}: pairs are written behind the end of the list");
         let start = first.min(total) as usize;
@@ -114,11 +113,11 @@ impl<'a> Found<'a> {
             written: number,
             unused: [0; 3],
         };
-        assert_eq!(written(&header), [expected], "{what}");
+        assert_eq!(written(&list.header), [expected], "{what}");
         let dispatch = dispatch_size(number.div_ceil(256));
         let draw_list = [24 * number.min(u32::MAX / 24), 1, 0, 0];
         let expected = PairArguments { dispatch, unused: 0, draw: [24, number, 0, 0], draw_list };
-        assert_eq!(written(&arguments), [expected], "{what}");
+        assert_eq!(written(&list.arguments), [expected], "{what}");
     }
 }
 
@@ -229,13 +228,13 @@ fn as_many_boxes_as_are_ever_tested_like_this_have_room() {
     let window = uniform(Window { first_low: 0, first_high: 0, capacity: n, unused: 0 });
     let hits =
         Hits { hit_words: poisoned(tiles * 8 * 256), block_hits: poisoned(tiles * 8), ..crate::sweep::no_hits() };
-    let (boxes, list, counts) = (upload(&boxes), poisoned(pairs.len()), poisoned(1));
-    let (header, arguments) = (poisoned(1), poisoned(1));
+    let (boxes, list, counts) = (upload(&boxes), poisoned_list(pairs.len() as u32), poisoned(1));
+    let searched = searched(&params, &boxes, no_filters());
     run(|pass| {
-        SMALL.record_test(pass, n, &params, boxes.all(), no_filters(), &hits);
-        SMALL.record_emit(pass, n, &params, &window, boxes.all(), &hits, &counts, &list, &header, &arguments);
+        SMALL.record_test(pass, &searched, &hits);
+        SMALL.record_emit(pass, &searched, &window, &hits, &counts, &list);
     });
-    assert!(written(&list) == pairs);
+    assert!(written(&list.pairs) == pairs);
     let expected = Counts { candidate_low: n * (n - 1) / 2, pair_low: n - 1, written: n - 1, ..nothing_counted() };
     assert_eq!(written(&counts), [expected]);
     assert!(!written(&hits.hit_words).contains(&u32::MAX) && !written(&hits.block_hits).contains(&u32::MAX));

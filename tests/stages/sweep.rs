@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use broadsweep::internals::constants::*;
 use broadsweep::internals::filters::lists::FilterLists;
+use broadsweep::internals::grid::GridSummary;
 use broadsweep::internals::layout::{Counts, Dispatches, Params, Run, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::giants::Giants;
@@ -11,6 +12,7 @@ use broadsweep::internals::pairs::sweep::{Hits, Path, Sweep};
 use broadsweep::{Aabb, Filters, Pair};
 use proptest::prelude::*;
 
+use crate::grid::{searched, sorted, summary};
 use crate::inputs::{Random, lattice};
 use crate::*;
 
@@ -399,14 +401,11 @@ fn check_division(division: &Division, sums: &[Sums]) -> Counts {
     let words = |number| sum_words(std::iter::once(number));
     let bases: Vec<_> = sums.iter().flat_map(|sums| [sums.quads, sums.candidates]).map(words).collect();
     let path = Path { stretches: poisoned(0), footprints: poisoned(0), path_bases: guarded(&bases) };
-    let (sizes, dispatches) = (guarded(&[[1; 3]]), poisoned(1));
+    let summary = GridSummary { giant_sizes: guarded(&[[1; 3]]), ..summary(&counts) };
     let giants = crate::giants::Scene::new(vec![], vec![], 0);
     let (boxes, hits) = (upload::<Aabb>(&[]), no_hits());
-    run(|pass| {
-        let sorted = giants.sorted();
-        let lists = no_filters();
-        GIANTS.record(pass, &params, boxes.all(), lists, &counts, &sizes, &dispatches, &sorted, &path, &hits);
-    });
+    let searched = searched(&params, &boxes, no_filters());
+    run(|pass| GIANTS.record(pass, &searched, &summary, &giants.sorted(), &path, &hits));
 
     let mut length = 0;
     for (sums, found) in sums.iter().zip(written(&path.path_bases).chunks(2)) {
@@ -440,7 +439,7 @@ fn check_division(division: &Division, sums: &[Sums]) -> Counts {
             () => 5 + expected.sweep_blocks,
         }),
     };
-    assert_eq!(written::<Dispatches>(&dispatches), [expected_sizes]);
+    assert_eq!(written::<Dispatches>(&summary.dispatches), [expected_sizes]);
     expected
 }
 
@@ -559,13 +558,14 @@ fn check_filtered_test(filters: &FilterLists, scene: &Scene, runs: &[Run], tiles
         ..Counts::zeroed()
     };
     let counts = counted(counts);
-    let (boxes, entries, path) = (upload(&scene.boxes), upload(&scene.entries), scene.path());
+    let (boxes, sorted, path) = (upload(&scene.boxes), sorted(&[], &scene.entries), scene.path());
     let kept = &runs[..runs.len().min(tile_capacity as usize * TILE_WORDS)];
     for size in [dispatch_size(blocks), in_columns(blocks)] {
         let sizes = dispatches(|sizes| sizes.sweep_test = size);
         let runs_out = poisoned(kept.len() * RUN_WORDS as usize);
         let hits = Hits { runs: runs_out, block_hits: uncounted(3 + blocks), ..no_hits() };
-        run(|pass| SWEEP.record_test(pass, &params, boxes.all(), filters, &counts, &sizes, &entries, &path, &hits));
+        let summary = GridSummary { dispatches: sizes, ..summary(&counts) };
+        run(|pass| SWEEP.record_test(pass, &searched(&params, &boxes, filters), &summary, &sorted, &path, &hits));
         assert_eq!(written(&hits.block_hits), counted_behind(3, &hits_of_runs(runs, tiles_per_block)));
         for (i, (found, expected)) in written(&hits.runs).iter().zip(words_of(kept)).enumerate() {
             assert!(*found == expected, "word {i} of {n} entries: {found:x} instead of {expected:x}");
@@ -630,7 +630,7 @@ fn sums_of_pairs_go_on_beyond_32_bits() {
     let tiles = scene.tiles();
     let found: u32 = hits_of_runs(&scene.runs(), tiles).iter().sum();
     let params = uniform(Params { box_count: scene.boxes.len() as u32, ..Params::zeroed() });
-    let (boxes, entries, path) = (upload(&scene.boxes), upload(&scene.entries), scene.path());
+    let (boxes, sorted, path) = (upload(&scene.boxes), sorted(&[], &scene.entries), scene.path());
     let counts = counted(Counts {
         entry_count: scene.entries.len() as u32,
         sweep_tiles: tiles,
@@ -644,9 +644,9 @@ fn sums_of_pairs_go_on_beyond_32_bits() {
         words[..2].copy_from_slice(&sum_words(std::iter::once(before)));
         let hits = Hits { block_hits: guarded(&words), ..no_hits() };
         let sizes = dispatches(|sizes| sizes.sweep_test = dispatch_size(tiles));
-        run(|pass| {
-            SWEEP.record_test(pass, &params, boxes.all(), no_filters(), &counts, &sizes, &entries, &path, &hits)
-        });
+        let (summary, searched) =
+            (GridSummary { dispatches: sizes, ..summary(&counts) }, searched(&params, &boxes, no_filters()));
+        run(|pass| SWEEP.record_test(pass, &searched, &summary, &sorted, &path, &hits));
         let [low, high] = [0, 1].map(|k| u64::from(written(&hits.block_hits)[k]));
         assert_eq!(low + (high << 16), before + u64::from(found));
     }

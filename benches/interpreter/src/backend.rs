@@ -13,9 +13,9 @@ use crate::device::{Bound, BufferData, Command, Groups, Interpreter};
 use crate::kernel::Kernel;
 
 #[derive(Debug)]
-pub struct Device(pub Interpreter);
+struct Device(Interpreter);
 #[derive(Debug)]
-pub struct Queue(pub Interpreter);
+struct Queue(Interpreter);
 #[derive(Debug)]
 struct ShaderModule(naga::Module);
 #[derive(Debug)]
@@ -50,6 +50,13 @@ struct Pass {
     commands: Commands,
     pipeline: Option<Arc<Kernel>>,
     bound: Option<Arc<Vec<Bound>>>,
+}
+
+impl Interpreter {
+    /// Returns the device and its queue, as `wgpu` has them.
+    pub fn device(&self) -> (wgpu::Device, wgpu::Queue) {
+        (wgpu::Device::from_custom(Device(self.clone())), wgpu::Queue::from_custom(Queue(self.clone())))
+    }
 }
 
 fn push(commands: &Commands, command: Command) {

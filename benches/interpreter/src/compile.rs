@@ -5,48 +5,17 @@ use std::rc::Rc;
 
 use naga::valid::{FunctionInfo, ModuleInfo};
 use naga::{
-    AddressSpace, Arena, Binding, Block, Expression, Function, GatherMode, GlobalVariable, Handle, Literal, Module,
-    ScalarKind, Span, StorageAccess, SwitchValue, Type, TypeInner,
+    AddressSpace, Binding, Block, Expression, Function, GatherMode, Handle, Module, ScalarKind, Span, StorageAccess,
+    SwitchValue,
 };
 
+use crate::compiler::{Compiler, Scope, Value, kind_of};
 use crate::expression;
 use crate::program::*;
-use crate::types::{inner, offsets, words};
-
-/// The value of an expression: the registers of its components, or what it points to.
-#[derive(Clone)]
-pub enum Value {
-    Words(Rc<[Register]>),
-    Pointer(Pointer),
-}
+use crate::types::{offsets, words};
 
 /// An atomic: what it points to, what it does, with which value, and its result.
 type Atomic = (Handle<Expression>, naga::AtomicFunction, Handle<Expression>, Option<Handle<Expression>>);
-
-/// What is compiled so far.
-pub struct Compiler<'a> {
-    pub module: &'a Module,
-    info: &'a ModuleInfo,
-    registers: Register,
-    constants: HashMap<u32, Register>,
-    builtins: Vec<(Register, naga::BuiltIn, u32)>,
-    globals: HashMap<Handle<GlobalVariable>, usize>,
-    /// Variables that each invocation has to itself, for all functions.
-    privates: HashMap<Handle<GlobalVariable>, Pointer>,
-    sites: Vec<Site>,
-    /// The place of an atomic that is compiled as if it were none.
-    weakened: Option<Span>,
-}
-
-/// A function that is compiled for one of its calls.
-pub struct Scope<'a> {
-    pub function: &'a Function,
-    pub info: &'a FunctionInfo,
-    pub values: Vec<Option<Value>>,
-    arguments: Vec<Value>,
-    locals: HashMap<Handle<naga::LocalVariable>, Pointer>,
-    results: Rc<[Register]>,
-}
 
 /// Compiles the entry point of this name, of a module without overrides. The atomic at `weakened` is compiled as if it were
 /// none.
@@ -130,39 +99,6 @@ impl<'a> Compiler<'a> {
             body.push(Statement::Operation(Operation::Store { to, from, offsets, site: usize::MAX, is_atomic: false }));
         }
         body
-    }
-
-    pub fn register(&mut self) -> Register {
-        self.registers += 1;
-        self.registers - 1
-    }
-
-    /// Returns the register that holds this word.
-    pub fn constant(&mut self, word: u32) -> Register {
-        if let Some(&register) = self.constants.get(&word) {
-            return register;
-        }
-        let register = self.register();
-        self.constants.insert(word, register);
-        register
-    }
-
-    pub fn site(&mut self, what: impl Into<String>, span: Span) -> usize {
-        let at = span.to_range().map_or(0, |range| range.start);
-        self.sites.push(Site { what: what.into(), at });
-        self.sites.len() - 1
-    }
-
-    /// Returns the name of what a pointer points into.
-    pub fn name_of(&self, root: Root) -> String {
-        match root {
-            Root::Local(..) => "a local variable".to_owned(),
-            Root::Global(global) => {
-                let handle = self.globals.iter().find(|(_, index)| **index == global).map(|(handle, _)| *handle);
-                let handle = handle.expect("a global");
-                self.module.global_variables[handle].name.clone().unwrap_or_default()
-            }
-        }
     }
 
     fn function(
@@ -396,98 +332,4 @@ impl<'a> Compiler<'a> {
         operations.push(Operation::Store { to: at, from: vec![after], offsets: vec![0], site, is_atomic: false });
         body.extend(operations.into_iter().map(Statement::Operation));
     }
-
-    /// Returns what a pointer points to, the places of its words, and whether it is atomic.
-    pub fn place(&mut self, scope: &mut Scope<'a>, pointer: Handle<Expression>) -> (Pointer, Vec<u32>, bool) {
-        let Value::Pointer(to) = self.value(scope, pointer) else { panic!("no pointer") };
-        let (mut offsets, is_atomic) = match *inner(self.module, &scope.info[pointer].ty) {
-            TypeInner::Pointer { base, .. } => {
-                let pointee = &self.module.types[base].inner;
-                (offsets(self.module, pointee), matches!(pointee, TypeInner::Atomic(_)))
-            }
-            TypeInner::ValuePointer { size, .. } => {
-                ((0..size.map_or(1, |size| size as u32)).map(|k| 4 * k).collect(), false)
-            }
-            ref other => panic!("{other:?} is no pointer"),
-        };
-        if let Root::Local(..) = to.root {
-            offsets = (0..offsets.len() as u32).collect();
-        }
-        (to, offsets, is_atomic)
-    }
-
-    /// Gives an expression registers of its own.
-    fn fresh(&mut self, scope: &mut Scope<'a>, handle: Handle<Expression>, count: usize) -> Rc<[Register]> {
-        let registers: Rc<[Register]> = (0..count).map(|_| self.register()).collect();
-        scope.values[handle.index()] = Some(Value::Words(registers.clone()));
-        registers
-    }
-
-    /// Returns the value of an expression.
-    pub fn value(&mut self, scope: &mut Scope<'a>, handle: Handle<Expression>) -> Value {
-        if let Some(value) = &scope.values[handle.index()] {
-            return value.clone();
-        }
-        let value = match scope.function.expressions[handle] {
-            Expression::FunctionArgument(index) => scope.arguments[index as usize].clone(),
-            Expression::GlobalVariable(variable) if self.privates.contains_key(&variable) => {
-                Value::Pointer(self.privates[&variable])
-            }
-            Expression::GlobalVariable(variable) => {
-                Value::Pointer(Pointer { root: Root::Global(self.globals[&variable]), offset: 0, index: None })
-            }
-            Expression::LocalVariable(variable) => Value::Pointer(scope.locals[&variable]),
-            _ => {
-                let words = self.constant_value(handle, &scope.function.expressions);
-                Value::Words(words.into_iter().map(|word| self.constant(word)).collect())
-            }
-        };
-        scope.values[handle.index()] = Some(value.clone());
-        value
-    }
-
-    /// Returns the registers of an expression.
-    pub fn words(&mut self, scope: &mut Scope<'a>, handle: Handle<Expression>) -> Rc<[Register]> {
-        match self.value(scope, handle) {
-            Value::Words(words) => words,
-            Value::Pointer(pointer) => panic!("{pointer:?} is no value"),
-        }
-    }
-
-    /// Returns the register of an expression of one word.
-    pub fn word(&mut self, scope: &mut Scope<'a>, handle: Handle<Expression>) -> Register {
-        self.words(scope, handle)[0]
-    }
-
-    /// Returns the words of a constant expression.
-    fn constant_value(&self, handle: Handle<Expression>, arena: &Arena<Expression>) -> Vec<u32> {
-        match arena[handle] {
-            Expression::Literal(literal) => vec![match literal {
-                Literal::F32(value) => value.to_bits(),
-                Literal::U32(value) => value,
-                Literal::I32(value) => value as u32,
-                Literal::Bool(value) => u32::from(value),
-                other => panic!("{other:?}"),
-            }],
-            Expression::Constant(constant) => {
-                self.constant_value(self.module.constants[constant].init, &self.module.global_expressions)
-            }
-            Expression::ZeroValue(ty) => vec![0; words(self.module, ty) as usize],
-            Expression::Compose { ref components, .. } => {
-                components.iter().flat_map(|component| self.constant_value(*component, arena)).collect()
-            }
-            Expression::Splat { size, value } => self.constant_value(value, arena).repeat(size as usize),
-            ref other => panic!("{other:?} is no constant"),
-        }
-    }
-
-    /// Returns the number of words of a type.
-    pub fn count(&self, ty: Handle<Type>) -> u32 {
-        words(self.module, ty)
-    }
-}
-
-/// Returns the kind of the numbers of an expression.
-pub fn kind_of(compiler: &Compiler<'_>, scope: &Scope<'_>, handle: Handle<Expression>) -> ScalarKind {
-    crate::types::kind(inner(compiler.module, &scope.info[handle].ty))
 }

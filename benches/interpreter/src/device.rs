@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::backend;
 use crate::counts::Counts;
 use crate::kernel::Kernel;
 use crate::memory::{Contents, Memory};
@@ -107,14 +106,6 @@ impl Interpreter {
             submissions: 0,
         };
         Self { state: Arc::new(Mutex::new(state)), subgroup, kind }
-    }
-
-    /// Returns the device and its queue, as `wgpu` has them.
-    pub fn device(&self) -> (wgpu::Device, wgpu::Queue) {
-        (
-            wgpu::Device::from_custom(backend::Device(self.clone())),
-            wgpu::Queue::from_custom(backend::Queue(self.clone())),
-        )
     }
 
     /// Sets the order of workgroups, from the next submission on.

@@ -7,7 +7,7 @@ use naga::{
     UnaryOperator,
 };
 
-use crate::compile::{Compiler, Scope, Value, kind_of};
+use crate::compiler::{Compiler, Scope, Value, kind_of};
 use crate::program::*;
 use crate::types::{column_stride, inner, length, offsets};
 

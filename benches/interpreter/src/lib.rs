@@ -17,6 +17,7 @@
 mod arithmetic;
 mod backend;
 mod compile;
+mod compiler;
 pub mod counts;
 mod device;
 mod expression;
@@ -31,6 +32,7 @@ mod run;
 mod schedule;
 mod stores;
 mod types;
+mod walk;
 
 pub use device::{Compared, Interpreter};
 pub use mutate::Mutation;

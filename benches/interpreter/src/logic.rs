@@ -5,7 +5,7 @@ use naga::{
     BinaryOperator, Expression, Function, Handle, Literal, MathFunction, Module, Span, Statement, UnaryOperator,
 };
 
-use crate::mutate::{At, function_mut, function_of, running, walk, walk_mut};
+use crate::walk::{At, function_mut, function_of, running, walk, walk_mut};
 
 /// A change in a function.
 #[derive(Clone, Debug)]

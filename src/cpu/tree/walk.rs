@@ -87,6 +87,19 @@ pub fn walk<V: Visitor>(
     }
 }
 
+/// Returns a bit for each child of a node that is no child before the range or behind it.
+#[inline(always)]
+fn children_between(first_child: u32, from: u32, to: u32) -> u32 {
+    let mut bits = u32::MAX;
+    if from > first_child {
+        bits &= u32::MAX << (from - first_child).min(31);
+    }
+    if to < first_child + WIDTH as u32 - 1 {
+        bits &= (2 << (to - first_child)) - 1;
+    }
+    bits
+}
+
 #[inline(always)]
 fn walk_range<V: Visitor>(
     levels: &Levels,
@@ -118,15 +131,8 @@ fn walk_range<V: Visitor>(
         }
         let bounds = &levels.levels[level as usize][node as usize];
         let (mut bits, of_children) = visitor.look(bounds, known);
-        // Children before the range and behind it.
         let first_child = WIDTH as u32 * node;
-        let (from, to) = (shift(start, level), shift(last, level));
-        if from > first_child {
-            bits &= u32::MAX << (from - first_child).min(31);
-        }
-        if to < first_child + WIDTH as u32 - 1 {
-            bits &= (2 << (to - first_child)) - 1;
-        }
+        bits &= children_between(first_child, shift(start, level), shift(last, level));
         if level == 0 {
             visitor.take_leaf(bounds, known, bits, &of_children, &ids[first_child as usize..]);
             if visitor.is_done() {

@@ -99,18 +99,7 @@ impl Escaped {
         if self.fresh.ids.is_empty() {
             return Ok(true);
         }
-        if !self.has_tree {
-            self.stayed.plant(Set { boxes: fat, worlds: filters.worlds() });
-            self.has_tree = true;
-        }
-        for &id in &self.fresh.ids {
-            fat[id as usize] = grown(&motion.boxes[id as usize], margin);
-        }
-        self.add_members();
-        self.fresh.fill(fat, filters.worlds());
-        self.members.fill(fat, filters.worlds());
-        self.left.plant(self.members.set());
-
+        self.build_trees(&motion.boxes, filters.worlds(), fat, margin);
         self.found.clear();
         let Self { stayed, left, fresh, members, found, .. } = self;
         let states = &motion.states;
@@ -148,6 +137,21 @@ impl Escaped {
         make_room(&mut self.pairs, self.found.len() as u64)?;
         order::merge(&mut self.pairs, &self.found);
         Ok(true)
+    }
+
+    /// Grows the boxes that left in this step, and builds the trees: of the boxes that stayed, once, and of those that left.
+    fn build_trees(&mut self, boxes: &[Aabb], worlds: &[u32], fat: &mut [Aabb], margin: f32) {
+        if !self.has_tree {
+            self.stayed.plant(Set { boxes: fat, worlds });
+            self.has_tree = true;
+        }
+        for &id in &self.fresh.ids {
+            fat[id as usize] = grown(&boxes[id as usize], margin);
+        }
+        self.add_members();
+        self.fresh.fill(fat, worlds);
+        self.members.fill(fat, worlds);
+        self.left.plant(self.members.set());
     }
 
     /// Adds the boxes that left in this step to those that left before, each once, ascending.

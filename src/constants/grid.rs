@@ -1,0 +1,151 @@
+//! Constants of the grid: statistics, frame, cells, keys and their sort.
+
+shared_constants! {
+    // ---- statistics ----
+
+    /// Most workgroups of `pca_bounds`, and partial results.
+    PCA_GROUPS: u32 = 256;
+    /// Boxes that a workgroup of `pca_bounds` should have at least, while there are fewer than `PCA_GROUPS` of them.
+    PCA_BLOCK: u32 = 2048;
+    /// Boxes of the sample that axes, cell size and position scale are chosen from.
+    SAMPLES: u32 = 512;
+    /// 2³² divided by the golden ratio. Multiples of it, modulo 2³², are spread evenly.
+    GOLDEN: u32 = 2_654_435_769;
+    /// The largest finite number: an empty minimum, and a sample that was not taken.
+    FLOAT_MAX: f32 = f32::MAX;
+    /// 2⁸⁰. Coordinates beyond it are sentinels rather than places, unless most boxes have them. With a higher value, a
+    /// sentinel's scale leaves too few exponents below it for the other boxes.
+    ORDINARY_MAX: f32 = 1.208_925_8e24;
+
+    /// 2⁻²⁰: by how much of the sum of its second moments rounding may change a variance of the scene. With a lower
+    /// value, it depends on the adapter which of two equal directions is taken; with a higher one, differences that are
+    /// there do not count.
+    MOMENT_ERROR: f32 = 1.0 / 1_048_576.0;
+
+    // ---- grid and key ----
+
+    /// Most key bits of a cell along u or v. The cells of a box are counted in 32 bits, so twice this must be less.
+    MAX_CELL_BITS: u32 = 12;
+    /// Fewest key bits along u or v where cell ids repeat. A box over more than half of 2^MIN_WRAP_BITS cells may
+    /// then be a giant, so with fewer bits there would be many.
+    MIN_WRAP_BITS: u32 = 5;
+    /// Most key bits that tell worlds apart. Worlds that have no other such bits share their cells.
+    MAX_WORLD_BITS: u32 = 20;
+    /// Fewest key bits of a position; must exceed `KNOT_BITS`.
+    MIN_POSITION_BITS: u32 = 8;
+    /// Bits of a key: three passes of `BALLOT_BITS`.
+    KEY_BITS: u32 = 3 * BALLOT_BITS;
+    /// The most boxes for which `KEY_BITS` are enough.
+    KEY_BOXES: u32 = 1 << 22;
+    /// The most worlds for which `KEY_BITS` are enough.
+    KEY_WORLDS: u32 = 1 << 17;
+    /// Bits of a key for more boxes or worlds.
+    LONG_KEY_BITS: u32 = 32;
+    /// How many tests of a giant cost as much as one entry costs in all stages.
+    TESTS_PER_ENTRY: u32 = 64;
+    /// Most cells of a binned box, whatever the number of boxes.
+    MAX_CELLS: u32 = 4096;
+    /// Cells this far from the origin are merged into the outermost one. Exact in f32, and of 24 bits with its sign. So far out
+    /// every box is widened by four cells (`RELATIVE_SLOP`), and cells hardly tell boxes apart.
+    CELL_REACH: i32 = (1 << 23) - 1;
+    /// A number above every cell, so that cells can be counted from it up and down without a sign.
+    CELL_BASE: i32 = 1 << 30;
+    /// 2⁻¹¹², the smallest cell edge in scaled units. In a smaller one, a flushed denormal could be more than `PLANE_SLOP`.
+    CELL_MIN: f32 = 1.925_93e-34;
+    /// Entries that a box should have on average with `CellSize::Auto`. An entry costs as much as some fifty
+    /// candidates; fewer entries mean larger cells and more candidates, which grow as the square.
+    ENTRIES_PER_BOX: f32 = 1.95;
+    /// 2⁶⁰, the largest cell edge in scaled units.
+    CELL_MAX: f32 = 1.152_921_5e18;
+    /// The part of a cell by which a box's range of cells is widened, whatever the size of the box: more than a flushed denormal
+    /// of the smallest cell. Of a larger one, survivors of the sweep would have to share more to be sure.
+    PLANE_SLOP: f32 = 1.0 / 4096.0;
+    /// 2⁻²¹: the part of the cell coordinate by which the range is widened further. Below 2⁻²² it no longer covers the
+    /// rounding of two evaluations of the same expression.
+    RELATIVE_SLOP: f32 = 1.0 / 2_097_152.0;
+    /// 2⁻¹⁹: more than half of what two roundings of the dot product of a unit vector with coordinates below 4 can
+    /// differ by, since both intervals of a pair are widened by it. Also the smallest cell edge of an oblique frame.
+    OBLIQUE_ERROR: f32 = 1.0 / 524_288.0;
+    /// Segments of the position scale, a power of two.
+    KNOT_COUNT: u32 = 32;
+    /// log2 of `KNOT_COUNT`.
+    KNOT_BITS: u32 = 5;
+    /// 2⁻⁹⁸: a shorter segment is a single quantum, since its quanta per length would overflow.
+    KNOT_MIN: f32 = 3.155_443_6e-30;
+
+    // ---- bin ----
+
+    /// Boxes per workgroup of `bin`.
+    BIN_BLOCK: u32 = 1024;
+    /// Coarsenings of the grid that `bin_count` counts entries for.
+    LEVELS: u32 = 8;
+    /// Level k merges 2^shift by 2^shift cells. The last one must put everything into one cell, or entries
+    /// might not fit.
+    LEVEL_SHIFTS: [u32; 8] = [0, 1, 2, 3, 4, 6, 8, 32];
+    /// Counts per block of boxes: entries and giants at each level, invalid boxes.
+    BIN_COUNTS: u32 = 2 * LEVELS + 1;
+    /// Blocks of boxes in a row whose counts are also summed.
+    BIN_GROUP: u32 = 64;
+    /// Flag of an entry in its box's first cell along u.
+    ENTRY_FIRST_U: u32 = 1 << 31;
+    /// Flag of an entry in its box's first cell along v.
+    ENTRY_FIRST_V: u32 = 1 << 30;
+    /// Flag of an entry in its box's last cell along u.
+    ENTRY_LAST_U: u32 = 1 << 29;
+    /// Flag of an entry in its box's last cell along v.
+    ENTRY_LAST_V: u32 = 1 << 28;
+    /// The box index of an entry.
+    ENTRY_BOX: u32 = (1 << 28) - 1;
+    /// Bits of the number that says where in its cell a box begins or ends; a footprint has four such numbers, and the
+    /// eighth bit of each byte is free.
+    FRACTION_BITS: u32 = 7;
+    /// The last fraction of a cell.
+    FRACTION_LAST: u32 = (1 << FRACTION_BITS) - 1;
+    /// The eighth bits of the first and third byte of a footprint: set where the entry is in its box's first cell
+    /// along u, along v.
+    FOOTPRINT_FIRST: u32 = 0x0080_0080;
+    /// The eighth bit of the second byte of a footprint: set where the box is *plain*, so that enough overlap of two
+    /// footprints is an overlap of the boxes along u and v.
+    FOOTPRINT_PLAIN: u32 = 1 << 15;
+    /// The eighth bit of the fourth byte of a footprint: set where the box is in the second of two sets.
+    FOOTPRINT_SECOND: u32 = 1 << 31;
+    /// The bits of a footprint that say something of the box, in whatever cell.
+    FOOTPRINT_OF_BOX: u32 = FOOTPRINT_PLAIN | FOOTPRINT_SECOND;
+    /// By how many 128ths of a cell two footprints must overlap, along u and v, so that the boxes overlap for sure. With
+    /// fewer, what they share may be the slop of both.
+    SURE_FRACTIONS: u32 = 2;
+    /// By how many quanta, widened as they are, two intervals on the sweep axis must overlap for the same. Three are
+    /// enough; with five, two evaluations of a position may differ by two.
+    SURE_QUANTA: u32 = 5;
+    /// 2¹⁰⁰: cells per unit at most, for a box to be plain. In a smaller cell, a flushed denormal is a step of a 128th.
+    PLAIN_INVERSE_CELL: f32 = 1.267_650_6e30;
+    /// How many invalid boxes are listed by index.
+    INVALID_LISTED: u32 = 8;
+
+    // ---- sort ----
+
+    /// Bits sorted by one pass of `sort_scatter`. Above 4, the counts of 256 invocations no longer fit in 16 KiB.
+    RADIX_BITS: u32 = 4;
+    /// Values of such a digit.
+    RADIX: u32 = 1 << RADIX_BITS;
+    /// Bits sorted by one pass of `sort_ballot` with subgroups of 8.
+    SHORT_BALLOT_BITS: u32 = 8;
+    /// Bits sorted by one pass of `sort_ballot` with subgroups of 16 or more.
+    BALLOT_BITS: u32 = 9;
+    /// Values of such a digit.
+    BALLOT_RADIX: u32 = 1 << BALLOT_BITS;
+    /// The fewest invocations of a subgroup with which the counts of digits of `BALLOT_BITS` fit in 16 KiB.
+    BALLOT_LANES: u32 = 16;
+    /// Keys per invocation of `sort_scatter`, and of `sort_ballot`, which has four vectors of four. 256 times as many must
+    /// fit 16 bits.
+    SORT_RUN: u32 = 16;
+    /// Keys that a workgroup sorts at once.
+    SORT_TILE: u32 = 256 * SORT_RUN;
+    /// The most sections of a sort, each of which one workgroup sorts tile by tile: about two for each unit of the largest GPUs. With more,
+    /// workgroups mostly load the counts of other sections.
+    SORT_SECTIONS: u32 = 256;
+    /// Sections whose counts of digits are also summed.
+    SECTION_GROUP: u32 = 32;
+    /// The most passes between two clears of the sums: twice those of a 32-bit key by `RADIX_BITS`.
+    SORT_PASSES: u32 = 2 * 32 / RADIX_BITS;
+}

@@ -1,0 +1,28 @@
+//! The boxes of a search, as the stages of the grid and those of the pairs read them.
+
+use crate::filters::lists::FilterLists;
+use crate::gpu::buffers::Buffer;
+use crate::gpu::table::Bound;
+use crate::layout::Params;
+
+/// The boxes of a search, prepared where margins or half-spaces change them.
+#[derive(Clone, Debug)]
+pub struct SearchedBoxes<'a> {
+    /// The number of boxes. Where it lies in a buffer: the capacity.
+    pub box_count: u32,
+    /// In the latter case: the sizes of indirect dispatches with a workgroup for each block of boxes.
+    pub block_sizes: Option<&'a Buffer<[u32; 3]>>,
+    /// The parameters of the search, with the number of boxes.
+    pub params: &'a Buffer<Params>,
+    /// `[box_count]` boxes.
+    pub boxes: wgpu::BindingResource<'a>,
+    /// The filters that the exact tests read.
+    pub filters: &'a FilterLists,
+}
+
+impl SearchedBoxes<'_> {
+    /// Lists the buffers for kernels.
+    pub fn bound(&self) -> Bound<'_> {
+        [vec![("params", self.params.all()), ("boxes", self.boxes.clone())], self.filters.bound()].concat()
+    }
+}
