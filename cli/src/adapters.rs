@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::output::print;
 
-/// List the GPU adapters of this machine; fails where there is none
+/// List the GPU adapters of this machine; fails if there is none
 #[derive(clap::Args)]
 pub struct Args {
     /// Print one JSON array

@@ -1,4 +1,4 @@
-//! Errors of the library in the words of the command line: what to do is a flag, and not an item of Rust.
+//! Errors of the library for the command line: the remedy is a flag, not an item of Rust.
 
 use broadsweep::Error;
 
@@ -8,25 +8,25 @@ pub fn line(error: &anyhow::Error) -> String {
     causes.collect::<Vec<String>>().join(": ")
 }
 
-/// Returns what an error of the library says, with the flags that help.
+/// Returns the message of an error of the library, with flags as the remedy.
 pub fn in_flags(error: &Error) -> String {
     match error {
         Error::NoAdapter { reason } => format!(
-            "no GPU adapter found ({reason}). Install a Vulkan, Metal or Direct3D 12 driver, or a software one \
-             (Debian: apt-get install mesa-vulkan-drivers); --engine cpu needs none"
+            "no GPU adapter found ({reason}). Install a Vulkan, Metal or Direct3D 12 driver, or a software driver \
+             (Debian: apt-get install mesa-vulkan-drivers), or take --engine cpu"
         ),
         Error::NoDevice { adapter, reason } => format!(
-            "{adapter} refused a device: {reason}. Update its driver, choose another adapter with --adapter, or take \
+            "{adapter} refused a device: {reason}. Update its driver, select another adapter with --adapter, or take \
              --engine cpu"
         ),
         Error::DeviceTooSmall { limit, required, available } => format!(
-            "the adapter has {limit} = {available}, and {required} is needed. Choose another one with --adapter, or \
+            "the adapter has {limit} = {available}, and {required} is needed. Select another adapter with --adapter, or \
              take --engine cpu"
         ),
         Error::TooManyBoxes { box_count, buffer, required, limit, available, max_boxes } => format!(
             "{box_count} boxes need {required} bytes for `{buffer}`, and {limit} is {available}. At most {max_boxes} \
-             fit at once: --engine gpu searches more in slabs unless too many meet in one place, and --engine cpu \
-             takes up to 2^25"
+             fit at once: --engine gpu searches more in slabs unless too many overlap in one place, and --engine cpu \
+             takes up to 33554432"
         ),
         Error::OverBudget { box_count, required, budget } => format!(
             "{box_count} boxes need at least {required} bytes of GPU memory, and --memory-budget is {budget}. Raise \
@@ -37,15 +37,15 @@ pub fn in_flags(error: &Error) -> String {
              pairs, or --cell-size is far too large; otherwise raise --candidate-limit"
         ),
         Error::ListTooLong { pair_count, required } => format!(
-            "{pair_count} pairs need {required} bytes of memory, which could not be had. --engine gpu writes pairs as \
-             they come, without --verify and --by-world"
+            "{pair_count} pairs need {required} bytes of memory, which the system does not have. --engine gpu streams pairs to \
+             --out, without --verify and --by-world"
         ),
         Error::BadOption { option, value, expected } => {
             let option = if option.starts_with("CellSize") { "--cell-size" } else { option };
             format!("{option} is {value}; it must be {expected}")
         }
         Error::OutOfMemory { buffer, bytes } => match buffer.strip_suffix(" on the host") {
-            Some(what) => format!("{bytes} bytes of memory for {what} could not be had"),
+            Some(what) => format!("the system does not have {bytes} bytes of memory for {what}"),
             None => {
                 let size = if *bytes == 0 { String::new() } else { format!("{bytes} bytes for ") };
                 format!(

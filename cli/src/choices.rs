@@ -1,12 +1,12 @@
-//! What the options of `broadsweep pairs` can be, by name.
+//! The values of the options of `broadsweep pairs`, by name.
 
 use broadsweep::{CellSize, GroupRule, PairOrder, SweepAxis};
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum RuleName {
-    /// group_a & mask_b or group_b & mask_a is not zero: MuJoCo, ODE
+    /// group_a & mask_b or group_b & mask_a is not 0: MuJoCo, ODE
     Any,
-    /// Both are not zero: rapier, Bullet
+    /// Both are not 0: rapier, Bullet
     Both,
 }
 
@@ -21,7 +21,7 @@ impl RuleName {
 
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
 pub enum Axis {
-    /// Whichever of the others separates the boxes best
+    /// The one of the others that separates the boxes best
     Auto,
     /// The principal axis of the centroids
     Principal,
@@ -46,7 +46,7 @@ impl Axis {
 pub enum Order {
     /// Ascending: the same file for every engine and option
     Canonical,
-    /// As the sweep meets them
+    /// As the sweep finds them
     Sweep,
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 pub const ALL: [(&str, &str); 5] = [
     ("0", "Success. `--verify` and `doctor` found no difference."),
     ("1", "An error or a failed check, described in the last line of standard error."),
-    ("2", "Wrong arguments. Nothing was done."),
+    ("2", "Wrong arguments. The command did not run."),
     ("128 + N", "Ended by signal N: 130 after Ctrl-C. `bench` keeps its results then."),
     ("141", "The reader closed standard output, as `head` does. Prints no error."),
 ];

@@ -103,7 +103,8 @@ fn world_count(filters: &Filters) -> Option<u64> {
 }
 
 fn largest_margin(filters: &Filters) -> Option<f32> {
-    filters.margin.iter().copied().reduce(f32::max)
+    // The sum turns -0 into 0.
+    filters.margin.iter().copied().reduce(f32::max).map(|margin| margin + 0.0)
 }
 
 fn counted(count: u64, name: &str) -> String {

@@ -1,7 +1,6 @@
 //! `broadsweep frames`.
 
 use std::fmt::Write as _;
-use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -9,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use broadsweep::{Aabb, BroadPhase, Events, Filters, Options, Pair, PairOrder, Step, StepReport, cpu};
 use laboratory::adapter;
 use laboratory::engine::timed;
-use laboratory::scenes::{Motion, SceneName, SceneNameError, npy};
+use laboratory::scenes::{Motion, SceneName, SceneNameError, npy, parse_count};
 use serde_json::{Value, json};
 
 use crate::output::{Output, print_report};
@@ -18,40 +17,40 @@ use crate::queries::{Engine, Named, write};
 use crate::ready::{Ready, by_brute_force};
 use crate::{input, text};
 
-/// Find what begins and what ends from frame to frame: the pairs that are created, and those that are lost
+/// Find the events from frame to frame: the pairs that are created, and the pairs that are lost
 ///
-/// Of the first frame, all pairs are created.
+/// In the first frame, all pairs are created.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Frames: an (f, n, 6) or (f, n, 2, 3) array of f4 or f8, minimum corners first; `-` is stdin
+    /// Frames: an (f, n, 6) or (f, n, 2, 3) array, in 2D (f, n, 4) or (f, n, 2, 2), minimum corners first; `-` is stdin
     ///
-    /// In C order, either byte order; f8 is rounded outward. Box i of a frame is box i of the next. KIND:N is a scene that
-    /// moves, such as brownian:100000, or one of the motions of `bench frames`, such as slow:100000; see --count.
+    /// The array is in C order; `broadsweep pairs --help` describes its numbers. Box i of a frame is box i of the next. KIND:N is
+    /// a moving scene, such as brownian:100000, or a motion of `bench frames`, such as slow:100000; see --count.
     #[arg(value_name = "FRAMES.npy|KIND:N")]
     frames: PathBuf,
 
-    /// How many frames to look at, from the first [default: all of a file, 100 of a scene]
+    /// The count of frames to search, from the first [default: all of a file, 100 of a scene]
     #[arg(long, value_name = "F")]
     count: Option<u32>,
 
-    /// What finds the pairs [default: gpu where there is a real one, otherwise cpu]
+    /// The engine that finds the pairs [default: gpu if there is a GPU, otherwise cpu]
     #[arg(long, value_enum)]
     engine: Option<Engine>,
 
-    /// The GPU adapter whose name contains this; `broadsweep adapters` lists them
+    /// The first GPU adapter whose name contains NAME; `broadsweep adapters` lists them
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
 
-    /// Compare each frame with searches from nothing, by the CPU engine, and the difference of the sets that they find
+    /// Compare each frame with independent searches by the CPU engine, and with the differences of their pairs
     ///
-    /// Where there is a difference, nothing is written.
+    /// A difference is an error, and nothing is written.
     #[arg(long)]
     verify: bool,
 
-    /// Where to write the events, as np.load reads them; `-` is stdout
+    /// The file for the events, which np.load reads; `-` is stdout
     ///
-    /// `created` and `lost`, u4 (k, 2), frame after frame and ascending within each; `created_offsets` and `lost_offsets`, u8
-    /// (f + 1,), say where those of each frame begin.
+    /// u4 (k, 2) `created` and `lost` have the pairs of one frame after the other, ascending within each. u8 (f + 1,)
+    /// `created_offsets` and `lost_offsets` have the index of the first pair of each frame.
     #[arg(long, value_name = "EVENTS.npz")]
     out: Option<PathBuf>,
 
@@ -136,12 +135,14 @@ impl Run<'_> {
             differences.advance(engine.take_overlaps().pairs);
             ensure!(
                 differences.pairs.len() == pairs && differences.created == created && differences.lost == lost,
-                "verification failed: the events of frame {number} are not the differences of what searches find. Nothing was \
+                "verification failed: the events of frame {number} differ from those of independent searches. Nothing was \
                  written. Please report this"
             );
         }
         for (list, pairs) in [(&mut self.created, created), (&mut self.lost, lost)] {
-            let no_room = |_| anyhow::anyhow!("there is no memory for the events of {} frames", number + 1);
+            let no_room = |_| {
+                anyhow::anyhow!("there is no memory for the events of {} frames; give a smaller --count", number + 1)
+            };
             list.try_reserve(2 * pairs.len()).map_err(no_room)?;
             list.extend(pairs.iter().flat_map(|pair| [pair.a, pair.b]));
         }
@@ -167,7 +168,8 @@ impl Run<'_> {
     fn times(&self) -> [f64; 2] {
         let mut seconds: Vec<f64> = self.rows.iter().map(|row| row.seconds).collect();
         seconds.sort_unstable_by(f64::total_cmp);
-        [seconds.iter().sum(), seconds.get(seconds.len() / 2).copied().unwrap_or(0.0)]
+        // A sum of no times would be -0.
+        [seconds.iter().sum::<f64>() + 0.0, seconds.get(seconds.len() / 2).copied().unwrap_or(0.0)]
     }
 
     fn lines(&self, engine: &Ready) -> String {
@@ -204,7 +206,7 @@ impl Run<'_> {
         add("events", format!("{created} pairs created, {lost} lost"));
         add("time", format!("{all}, median of a frame {median}"));
         if self.from_nothing.is_some() {
-            add("verified", "all frames equal the differences of searches from nothing".to_owned());
+            add("verified", "all frames equal the differences of independent searches".to_owned());
         }
         if let Some(path) = &self.args.out {
             add("written", text::path(path));
@@ -265,12 +267,12 @@ fn moving(text: &str) -> Result<Option<BoxesOf>> {
     if let Some((name, count)) = text.split_once(':')
         && let Ok(motion) = name.parse::<Motion>()
     {
-        let n: u32 = count.parse().map_err(|_| SceneNameError::Count { count: count.to_owned() })?;
-        return Ok(Some(Box::new(move |step| motion.boxes(n as usize, Motion::DENSITY, 1, step))));
+        let n = parse_count(count)? as usize;
+        return Ok(Some(Box::new(move |step| motion.boxes(n, Motion::DENSITY, 1, step))));
     }
     let named = text.parse().map_err(|error: SceneNameError| match error {
         SceneNameError::UnknownKind(error) => {
-            anyhow::anyhow!("{error}; and the motions {}", Motion::ALL.map(Motion::name).join(", "))
+            anyhow::anyhow!("{error}, and the motions {}", Motion::ALL.map(Motion::name).join(", "))
         }
         other => other.into(),
     });
@@ -305,10 +307,8 @@ fn each_frame(args: &Args, mut each: impl FnMut(&[Aabb]) -> Result<()>) -> Resul
     let read = if path.as_os_str() == "-" {
         npy::read_frames(std::io::stdin().lock(), None, hand_over)
     } else {
-        let file = File::open(path).with_context(name)?;
-        let metadata = file.metadata().with_context(name)?;
-        ensure!(!metadata.is_dir(), "{}: it is a directory", name());
-        npy::read_frames(file, metadata.is_file().then_some(metadata.len()), hand_over)
+        let opened = npy::open_file(path).map_err(Into::into);
+        opened.and_then(|(file, length)| npy::read_frames(file, length, hand_over))
     };
     // What a frame was refused for has nothing to do with the file.
     read.map_err(|error| if error.is::<npy::Error>() { error.context(name()) } else { error })
@@ -318,10 +318,10 @@ fn each_frame(args: &Args, mut each: impl FnMut(&[Aabb]) -> Result<()>) -> Resul
 pub fn run(args: &Args) -> Result<()> {
     let output = args.out.as_deref().map(Output::check).transpose()?;
     let is_input = output.as_ref().is_some_and(|output| output.is_file(&args.frames));
-    ensure!(!is_input, "--out is the file of the frames itself: {}", text::path(&args.frames));
+    ensure!(!is_input, "--out is the file of the frames itself: {}; give another file", text::path(&args.frames));
     if let Some(engine @ (Engine::Cpu | Engine::Brute)) = args.engine {
         let name = engine.of_pairs().name();
-        ensure!(args.adapter.is_none(), "--adapter chooses a GPU, which --engine {name} does not use");
+        ensure!(args.adapter.is_none(), "--adapter selects a GPU, which --engine {name} does not use");
     }
     let engine = Ready::choose(args.engine.map(Engine::of_pairs), args.adapter.as_deref())?;
     let options = Options::default().with_order(PairOrder::Canonical);

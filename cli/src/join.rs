@@ -14,40 +14,40 @@ use crate::ready::Ready;
 use crate::report::Run;
 use crate::{input, text};
 
-/// Find every pair of a box of A and a box of B that overlap
+/// Find every overlapping pair of a box of A and a box of B
 ///
-/// Counts of boxes in the report are of both sets, and indices of invalid boxes count those of B behind those of A.
+/// Box counts in the report include both sets. Indices of invalid boxes continue from A to B.
 #[derive(clap::Args)]
 pub struct Args {
     /// The boxes of the first set, as `broadsweep pairs` takes them, without filters; `-` is stdin
     #[arg(value_name = "A.npy")]
     first: PathBuf,
 
-    /// The boxes of the second set, in the same way
+    /// The boxes of the second set, in the same format
     #[arg(value_name = "B.npy")]
     second: PathBuf,
 
-    /// What finds the pairs [default: gpu where there is a real one, otherwise cpu]
+    /// The engine that finds the pairs [default: gpu if there is a GPU, otherwise cpu]
     #[arg(long, value_enum)]
     engine: Option<Engine>,
 
-    /// The GPU adapter whose name contains this; `broadsweep adapters` lists them
+    /// The first GPU adapter whose name contains NAME; `broadsweep adapters` lists them
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
 
-    /// The order of the pairs: ascending, or as the sweep meets them, which saves a sort
+    /// The order of the pairs: ascending, or as the sweep finds them, which saves a sort
     #[arg(long, value_enum, default_value = "canonical")]
     order: Order,
 
-    /// The most GPU memory to use, such as 512M or 2G
+    /// The limit of GPU memory, such as 512M or 2G
     #[arg(long, value_name = "SIZE", value_parser = text::parse_bytes)]
     memory_budget: Option<u64>,
 
-    /// Compare the pairs with those of the CPU engine, and its own with brute force, as `broadsweep pairs` does
+    /// Compare the pairs with those of another engine, as `broadsweep pairs` does
     #[arg(long)]
     verify: bool,
 
-    /// Where to write the pairs: an (m, 2) array of u4, the index of a box in A and that of a box in B. `-` is stdout
+    /// The file for the pairs: an (m, 2) array of u4, an index in A and an index in B; `-` is stdout
     #[arg(long, value_name = "PAIRS.npy")]
     out: Option<PathBuf>,
 
@@ -62,7 +62,7 @@ fn read(path: &Path) -> Result<Vec<Aabb>> {
     let (boxes, filters) = input::read(path)?;
     ensure!(
         filters.is_empty(),
-        "{} has filters, which a join does not take; `broadsweep pairs` does, and knows two sets by `second`",
+        "{} has filters, which a join does not take; use `broadsweep pairs` with the filter `second`",
         text::path(path)
     );
     Ok(boxes)
@@ -73,17 +73,20 @@ pub fn run(args: &Args) -> Result<()> {
     let pairs = args.out.as_deref().map(Output::check).transpose()?;
     for path in [&args.first, &args.second] {
         let is_input = pairs.as_ref().is_some_and(|output| output.is_file(path));
-        ensure!(!is_input, "--out is one of the sets itself: {}", text::path(path));
+        ensure!(!is_input, "--out is one of the sets itself: {}; give another file", text::path(path));
     }
-    ensure!(args.first != Path::new("-") || args.second != Path::new("-"), "only one of the sets can be stdin");
+    ensure!(
+        args.first != Path::new("-") || args.second != Path::new("-"),
+        "A and B are both `-`; only one of the sets can be stdin"
+    );
     if let Some(engine @ (Engine::Cpu | Engine::Brute)) = args.engine {
         let name = engine.of_pairs().name();
-        ensure!(args.adapter.is_none(), "--adapter chooses a GPU, which --engine {name} does not use");
+        ensure!(args.adapter.is_none(), "--adapter selects a GPU, which --engine {name} does not use");
         ensure!(args.memory_budget.is_none(), "--memory-budget is for GPU memory, which --engine {name} does not use");
     }
     let outputs = Outputs { pairs, worlds: None };
     let mut boxes = read(&args.first)?;
-    let first_set = u32::try_from(boxes.len()).context("there are too many boxes")?;
+    let first_set = u32::try_from(boxes.len()).context("A has too many boxes: the limit is 2^32 - 1")?;
     boxes.append(&mut read(&args.second)?);
     let second = (0..boxes.len()).map(|i| i >= first_set as usize).collect();
     let filters = Filters::default().with_second(second);

@@ -50,7 +50,7 @@ use output::say;
 
 /// Find every overlapping pair among millions of axis-aligned boxes, on the GPU or on all CPU cores.
 ///
-/// Without a command, a sample scene is made and its pairs are found and verified.
+/// Without a command, it generates a sample scene, finds its pairs and verifies them.
 #[derive(Parser)]
 #[command(name = "broadsweep", version, long_version = version::long(), after_help = exit_codes::help())]
 struct Args {

@@ -18,7 +18,7 @@ pub struct Args {
 
 /// Says how to get the benchmark.
 pub fn run(_: &Args) -> Result<ExitCode> {
-    bail!("this build is without the benchmark, which takes longer to compile: {BENCH}")
+    bail!("this build has no benchmark; compile and run it with: {BENCH}")
 }
 
 #[cfg(test)]

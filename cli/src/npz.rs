@@ -45,10 +45,10 @@ pub fn open<T>(path: &Path, known: &[&'static str], read: impl FnOnce(&Arrays<Fi
     let read = || {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
-        ensure!(!metadata.is_dir(), "it is a directory");
+        ensure!(!metadata.is_dir(), "it is a directory; give a file");
         ensure!(
             metadata.is_file(),
-            "it is a pipe or a device, and a zip file begins at its end; from a pipe, give `-`"
+            "it is a pipe or a device, and the directory of a zip file is at its end; give `-` and a pipe on stdin"
         );
         let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
         read(&Arrays::open(ZipArchive::from_file(file, &mut buffer).map_err(damaged)?, &mut buffer, known)?)
@@ -65,7 +65,7 @@ pub fn read_bytes(bytes: Vec<u8>) -> Result<(Vec<Aabb>, Filters)> {
 fn damaged(error: rawzip::Error) -> Error {
     match error.into_kind() {
         ErrorKind::MissingEndOfCentralDirectory => {
-            anyhow!("it is no .npz file, or its end is missing: it has no directory of a zip file")
+            anyhow!("it is no .npz file, or it is truncated: it has no zip directory")
         }
         ErrorKind::IO(error) if !is_damage(&error) => error.into(),
         kind => anyhow!("it is truncated or damaged: {kind}"),
@@ -102,25 +102,30 @@ impl<R: ReaderAt> Arrays<R> {
                 let name: String = name.unwrap_or(&file).chars().take(40).collect();
                 bail!("it has an unknown array, {name:?}; the known ones are {}", known.join(", "));
             };
-            ensure!(!entry.flags().is_encrypted(), "`{name}` is encrypted, which is not read");
+            ensure!(
+                !entry.flags().is_encrypted(),
+                "`{name}` is encrypted, which is not supported; write it with np.savez"
+            );
             let is_deflated = match entry.compression_method() {
                 CompressionMethod::STORE => false,
                 CompressionMethod::DEFLATE => true,
                 method => bail!(
-                    "`{name}` is compressed in another way ({method}) than np.savez_compressed does, which is not read"
+                    "`{name}` is compressed with {method}, which is not supported; write it with np.savez_compressed"
                 ),
             };
             let entry = Entry { at: entry.wayfinder(), is_deflated };
-            ensure!(arrays.insert(name, entry).is_none(), "it has `{name}` twice");
+            ensure!(arrays.insert(name, entry).is_none(), "it has `{name}` twice; one is needed");
         }
         let expected = archive.entries_hint();
-        ensure!(count == expected, "it is truncated or damaged: it has {count} arrays, and should have {expected}");
+        ensure!(
+            count == expected,
+            "it is truncated or damaged: it has {count} arrays, and its directory has {expected}"
+        );
         Ok(Self { archive, arrays })
     }
 
     fn read_scene(&self) -> Result<(Vec<Aabb>, Filters)> {
-        let source = self.source("boxes")?.context("it has no array `boxes`, which is the one that it needs")?;
-        let boxes = npy::read_boxes_from(source, None).map_err(|error| of_array("boxes", "np.float64", error))?;
+        let boxes = self.boxes(npy::MOST_BOXES)?;
         let count = boxes.len();
         let pairs = |name| -> Result<Vec<Pair>> {
             let pairs: Vec<[u32; 2]> = self.table(name)?.unwrap_or_default();
@@ -135,7 +140,7 @@ impl<R: ReaderAt> Arrays<R> {
             .with_sleeping(self.list("sleeping", count)?)
             .with_second(self.list("second", count)?)
             .with_world(self.list("world", count)?)
-            .with_margin(self.list("margin", count)?)
+            .with_margin(self.margins(count)?)
             .with_exclude(pairs("exclude")?)
             .with_include(pairs("include")?)
             .with_half_spaces(self.half_spaces()?)
@@ -144,12 +149,24 @@ impl<R: ReaderAt> Arrays<R> {
         Ok((boxes, filters))
     }
 
+    /// Reads margins, rounded up, so that none gets smaller.
+    fn margins(&self, box_count: usize) -> Result<Vec<f32>> {
+        let margins: Vec<f64> = self.list("margin", box_count)?;
+        Ok(margins.into_iter().map(|margin| Aabb::from_f64([0.0; 3], [margin; 3]).max[0]).collect())
+    }
+
+    /// Reads the region, which is not rounded: tiles share faces exactly.
     fn owner(&self) -> Result<Option<Aabb>> {
-        let Some(rows) = self.table("owner")? else { return Ok(None) };
-        let [min, max] = rows[..] else {
-            bail!("`owner`: it has {} rows; two are needed, `min` and `max`", rows.len())
-        };
-        Ok(Some(Aabb { min, max }))
+        let Some(rows) = self.table::<f64, 3>("owner")? else { return Ok(None) };
+        let [min, max] = rows[..] else { bail!("`owner`: it has {} rows; 2 are needed, `min` and `max`", rows.len()) };
+        for (corner, x) in [(0, min), (1, max)].into_iter().flat_map(|(corner, xs)| xs.map(|x| (corner, x))) {
+            let is_single = x.is_nan() || f64::from(x as f32) == x;
+            ensure!(
+                is_single,
+                "`owner[{corner}]` has {x}, which float32 does not hold; tiles must share faces exactly, so round them first"
+            );
+        }
+        Ok(Some(Aabb { min: min.map(|x| x as f32), max: max.map(|x| x as f32) }))
     }
 
     fn half_spaces(&self) -> Result<Vec<HalfSpace>> {
@@ -161,14 +178,14 @@ impl<R: ReaderAt> Arrays<R> {
         let (planes, indices) = match (planes, indices) {
             (Some(planes), Some(indices)) => (planes, indices),
             (None, None) if !self.arrays.contains_key("half_space_box") => return Ok(Vec::new()),
-            _ => bail!("it has only one of `half_space` and `half_space_box`, which go together"),
+            _ => bail!("it has only one of `half_space` and `half_space_box`; both are needed"),
         };
         let half_space = |([x, y, z, offset], index): ([f32; 4], u32)| HalfSpace { index, normal: [x, y, z], offset };
         Ok(planes.into_iter().zip(indices).map(half_space).collect())
     }
 
     /// Reads a number for each box; empty where the array is missing.
-    fn list<T: Numpy>(&self, name: &str, box_count: usize) -> Result<Vec<T>> {
+    fn list<T: Number>(&self, name: &str, box_count: usize) -> Result<Vec<T>> {
         Ok(self.column(name, box_count, "box")?.unwrap_or_default())
     }
 
@@ -177,52 +194,62 @@ impl<R: ReaderAt> Arrays<R> {
         self.arrays.contains_key(name)
     }
 
-    /// Reads a column of numbers, however many.
-    pub fn any_column<T: Numpy>(&self, name: &str) -> Result<Option<Vec<T>>> {
-        let length = match self.array::<T>(name)? {
-            Some(array) => array.shape().first().copied().unwrap_or(0),
-            None => return Ok(None),
-        };
-        self.column(name, length as usize, "place")
+    /// Reads boxes, up to a count of `most`. They are the array that the file has to have.
+    pub fn boxes(&self, most: u64) -> Result<Vec<Aabb>> {
+        self.needed("boxes", |array| array.read_boxes(most))
+    }
+
+    /// Reads the rows of an array that the file has to have, which have one of these widths.
+    pub fn rows(&self, name: &str, widths: &[u64]) -> Result<(usize, Vec<f32>)> {
+        self.needed(name, |array| array.read_rows(widths))
+    }
+
+    fn needed<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(Array<Box<dyn Read + '_>>) -> Result<T, npy::Error>,
+    ) -> Result<T> {
+        self.array(name, read)?.with_context(|| format!("it has no array `{name}`, which is required"))
+    }
+
+    /// Reads a column of numbers of any length.
+    pub fn any_column<T: Number>(&self, name: &str) -> Result<Option<Vec<T>>> {
+        let Some(source) = self.source(name)? else { return Ok(None) };
+        let length = Array::open(source, None).map_err(|error| of_array(name, error))?.shape().first().copied();
+        self.column(name, length.unwrap_or(0) as usize, "element")
     }
 
     /// Reads a column of numbers, one for each of the things that `what` names.
-    pub fn column<T: Numpy>(&self, name: &str, length: usize, what: &str) -> Result<Option<Vec<T>>> {
-        let Some(array) = self.array::<T>(name)? else {
-            return Ok(None);
-        };
+    pub fn column<T: Number>(&self, name: &str, length: usize, what: &str) -> Result<Option<Vec<T>>> {
+        let Some(source) = self.source(name)? else { return Ok(None) };
+        let array = Array::open(source, None).map_err(|error| of_array(name, error))?;
         ensure!(
             *array.shape() == [length as u64],
             "`{name}`: its shape is {}; ({length},) is needed, a number for each {what}",
-            shape(array.shape())
+            npy::describe_shape(array.shape())
         );
-        array.read().map(Some).map_err(|error| of_array(name, T::CAST, error))
+        array.read().map(Some).map_err(|error| of_array(name, error))
     }
 
-    /// Reads rows of `N` numbers, as many as there are.
-    pub fn table<T: Numpy, const N: usize>(&self, name: &str) -> Result<Option<Vec<[T; N]>>> {
-        let Some(array) = self.array::<T>(name)? else {
-            return Ok(None);
-        };
-        ensure!(
-            matches!(*array.shape(), [_, columns] if columns == N as u64),
-            "`{name}`: its shape is {}; (m, {N}) is needed, where m can be 0",
-            shape(array.shape())
-        );
-        let numbers = array.read().map_err(|error| of_array(name, T::CAST, error))?;
-        let bytes = size_of_val(numbers.as_slice()) as u64;
-        let mut rows = Vec::new();
-        rows.try_reserve_exact(numbers.len() / N)
-            .map_err(|_| of_array(name, T::CAST, npy::Error::NoMemory { bytes }))?;
-        rows.extend_from_slice(numbers.as_chunks().0);
-        Ok(Some(rows))
+    /// Reads rows of `N` numbers.
+    fn table<T: Number, const N: usize>(&self, name: &str) -> Result<Option<Vec<[T; N]>>> {
+        self.array(name, |array| {
+            let (_, numbers) = array.read_rows::<T>(&[N as u64])?;
+            let bytes = size_of_val(numbers.as_slice()) as u64;
+            let mut rows = Vec::new();
+            rows.try_reserve_exact(numbers.len() / N).map_err(|_| npy::Error::NoMemory { bytes })?;
+            rows.extend_from_slice(numbers.as_chunks().0);
+            Ok(rows)
+        })
     }
 
-    fn array<T: Numpy>(&self, name: &str) -> Result<Option<Array<Box<dyn Read + '_>>>> {
-        let Some(source) = self.source(name)? else {
-            return Ok(None);
-        };
-        Array::open(source, None).map(Some).map_err(|error| of_array(name, T::CAST, error))
+    fn array<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(Array<Box<dyn Read + '_>>) -> Result<T, npy::Error>,
+    ) -> Result<Option<T>> {
+        let Some(source) = self.source(name)? else { return Ok(None) };
+        Array::open(source, None).and_then(read).map(Some).map_err(|error| of_array(name, error))
     }
 
     /// Opens the bytes of an array. The last of them come only if the checksum is right.
@@ -238,15 +265,6 @@ impl<R: ReaderAt> Arrays<R> {
     }
 }
 
-/// Writes a shape as NumPy does.
-pub fn shape(lengths: &[u64]) -> String {
-    match lengths {
-        [length] => format!("({length},)"),
-        [.., _] if lengths.len() > 5 => format!("of {} dimensions", lengths.len()),
-        _ => format!("({})", lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
-    }
-}
-
 /// Says what is wrong with the values of a filter, under the name that it has in a file.
 fn in_arrays(error: broadsweep::Error) -> Error {
     match error {
@@ -257,31 +275,12 @@ fn in_arrays(error: broadsweep::Error) -> Error {
     }
 }
 
-/// Adds the array's name, and what to do about a wrong dtype.
-fn of_array(name: &str, cast: &str, error: npy::Error) -> Error {
+/// Adds the array's name.
+fn of_array(name: &str, error: npy::Error) -> Error {
     match error {
-        npy::Error::Dtype { .. } => anyhow!("`{name}`: {error}, which {name}.astype({cast}) gives"),
         npy::Error::Io(error) if is_damage(&error) => anyhow!("`{name}` is truncated or damaged: {error}"),
         error => anyhow!("`{name}`: {error}"),
     }
-}
-
-/// A type, with NumPy's name for it.
-pub trait Numpy: Number {
-    /// What `astype` takes.
-    const CAST: &str;
-}
-
-impl Numpy for u32 {
-    const CAST: &str = "np.uint32";
-}
-
-impl Numpy for f32 {
-    const CAST: &str = "np.float32";
-}
-
-impl Numpy for bool {
-    const CAST: &str = "bool";
 }
 
 #[cfg(test)]

@@ -62,14 +62,14 @@ impl Output {
         // A link stays a link: what it leads to is replaced, or made.
         let path = resolved(path)?;
         match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => bail!("it is a directory"),
+            Ok(metadata) if metadata.is_dir() => bail!("it is a directory; give a file"),
             // What a shell has opened under a number.
             Ok(_) if path.starts_with("/dev/fd") => return Ok(Self::Special(path)),
             // Renaming would replace a file that may not be written to.
             Ok(_) => drop(OpenOptions::new().write(true).open(&path)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let directory = directory(&path);
-                ensure!(directory.is_dir(), "there is no directory {}", text::path(directory));
+                ensure!(directory.is_dir(), "there is no directory {}; create it first", text::path(directory));
             }
             Err(error) => return Err(error.into()),
         }

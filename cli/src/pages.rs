@@ -13,7 +13,7 @@ use crate::output::print;
 
 /// Print the completions for a shell
 ///
-/// bash: `source <(broadsweep completions bash)`. cli/README.md has the other shells.
+/// bash: `source <(broadsweep completions bash)`. The README of the command line lists the other shells.
 #[derive(clap::Args)]
 pub struct CompletionsArgs {
     /// The shell

@@ -24,85 +24,87 @@ const BRUTE_FORCE_BOXES: usize = 50_000;
 /// Find every overlapping pair among the boxes of a .npy or .npz file, or of a scene
 #[derive(clap::Args)]
 pub struct Args {
-    /// Boxes: an (n, 6) or (n, 2, 3) array of f4 or f8, minimum corners first; `-` is stdin
+    /// Boxes: an (n, 6) or (n, 2, 3) array, in 2D (n, 4) or (n, 2, 2), minimum corners first; `-` is stdin
     ///
-    /// Either byte order and either of C and Fortran order will do. f8 is rounded outward. KIND:N, such as
-    /// clusters:1000000, is a scene that `broadsweep scene` would make with its seed 1.
+    /// The array has floats or integers, in either byte order and in C or Fortran order. Numbers that float32 does not
+    /// represent are rounded outward. 2D boxes have z = 0. KIND:N, such as clusters:1000000, is the scene that
+    /// `broadsweep scene` generates with seed 1.
     ///
-    /// An .npz of np.savez or np.savez_compressed has that array as `boxes`, and what leaves pairs out beside it, all
-    /// of it optional. A number for each box: u4 `group`, `mask` (see --rule), `body` (boxes of one never pair),
-    /// `parent` (nor with those of its parent body; 2^32 - 1 is none), `world` (boxes of different ones never pair;
-    /// 2^32 - 1 meets all), f4 `margin` (grows the box on each side), b1 or u1 `fixed`, `sleeping` (two such boxes
-    /// never pair), `second` (nor do two that are alike in this: the pairs between two sets). Pairs of boxes, u4 (m, 2):
-    /// `exclude` (never reported), `include` (always reported). Half-spaces, x n_x + y n_y + z n_z <= d: f4 (h, 4)
-    /// `half_space`, rows of n_x, n_y, n_z, d, and u4 (h,) `half_space_box`, the boxes that stand for them.
-    /// f4 (2, 3) `owner`, a region: only pairs whose intersection has its lower corner there.
+    /// An .npz file of np.savez or np.savez_compressed has this array as `boxes`, and optional filters. One value per box:
+    /// u4 `group` and `mask` (see --rule); u4 `body` (boxes of one body never pair); u4 `parent` (a box never pairs with boxes
+    /// of its body's parent; 2^32 - 1 is none); u4 `world` (boxes of different worlds never pair; 2^32 - 1 is all worlds);
+    /// `margin` (pads the box on each side); b1 or u1 `fixed` and `sleeping` (two such boxes never pair); b1 or u1 `second`
+    /// (the box is in the second of two sets; boxes of one set never pair). Pairs of boxes, u4 (m, 2): `exclude` (never
+    /// reported) and `include` (always reported). Half-spaces, x n_x + y n_y + z n_z <= d: (h, 4) `half_space`, rows of n_x,
+    /// n_y, n_z, d, and u4 (h,) `half_space_box`, the box that represents each. (2, 3) `owner`, a region: reports only pairs
+    /// whose intersection has its lower corner in it.
     #[arg(value_name = "SCENE.npy|SCENE.npz")]
     scene: PathBuf,
 
-    /// When `group` and `mask` of an .npz let two boxes pair [default: any]
+    /// The rule by which `group` and `mask` of an .npz file let two boxes pair [default: any]
     #[arg(long, value_enum)]
     rule: Option<RuleName>,
 
-    /// What finds the pairs [default: gpu where there is a real one, otherwise cpu]
+    /// The engine that finds the pairs [default: gpu if there is a GPU, otherwise cpu]
     ///
-    /// A driver in software is no real GPU: the CPU engine is faster on the same cores. After the first three, to
-    /// compare with, on one thread: algorithms of the literature and, in a build with the feature `peers`, other
-    /// libraries.
+    /// A software driver does not count as a GPU: the CPU engine is faster on the same cores. The engines after the first
+    /// three are for comparison and use one thread: algorithms of the literature and, in a build with the feature `peers`,
+    /// other libraries.
     #[arg(long, value_name = "ENGINE", value_parser = engine::parser())]
     engine: Option<Engine>,
 
-    /// The GPU adapter whose name contains this; `broadsweep adapters` lists them
+    /// The first GPU adapter whose name contains NAME; `broadsweep adapters` lists them
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
 
-    /// The direction to sweep along; mj_sap takes x, y or z
+    /// The direction of the sweep; mj_sap takes x, y or z
     #[arg(long, value_enum, default_value = "auto")]
     axis: Axis,
 
-    /// The edge of a grid cell: auto, usscd (the cost model of Li, Lu and He) or a number
+    /// The edge length of a grid cell: auto, usscd (the cost model of Li, Lu and He) or a number
     #[arg(long, value_name = "auto|usscd|NUMBER", default_value = "auto", value_parser = parse_cell_size)]
     #[arg(allow_negative_numbers = true)]
     cell_size: CellSize,
 
-    /// Up to this many boxes, test every box against every other instead of sweeping [default: by the kind of device]
+    /// Up to N boxes, test all pairs instead of sweeping [default: by the kind of device]
     ///
-    /// By default 12288 on a discrete GPU, 4096 on an integrated or virtual one, 2560 on any other adapter and 1024 for the
-    /// CPU engine; the report has the number. At most 32768. 0 always sweeps, and so does naming an axis or a cell size without this.
+    /// The default is 12288 on a discrete GPU, 4096 on an integrated or virtual one, 2560 on any other adapter and 1024 for the
+    /// CPU engine; the report prints it. The maximum is 32768. 0 always sweeps, and so do --axis and --cell-size without this
+    /// option.
     #[arg(long, value_name = "N")]
     all_pairs_up_to: Option<u32>,
 
-    /// The order of the pairs: ascending, or as the sweep meets them, which saves a sort
+    /// The order of the pairs: ascending, or as the sweep finds them, which saves a sort
     #[arg(long, value_enum, default_value = "canonical")]
     order: Order,
 
-    /// The most GPU memory to use, such as 512M or 2G
+    /// The limit of GPU memory, such as 512M or 2G
     #[arg(long, value_name = "SIZE", value_parser = text::parse_bytes)]
     memory_budget: Option<u64>,
 
-    /// The most candidates to test; a scene with more is refused [default: 2^40]
+    /// The limit of candidates to test; more are an error [default: 2^40]
     #[arg(long, value_name = "N")]
     candidate_limit: Option<u64>,
 
     /// Compare the pairs with those of the CPU engine
     ///
-    /// The CPU engine's own are compared with brute force; of more than 50,000 boxes, those among the first
-    /// 50,000. The report says what was compared. Where there is a difference, nothing is written.
+    /// The pairs of the CPU engine itself are compared with brute force, up to the first 50,000 boxes. The report prints the
+    /// compared part. A difference is an error, and nothing is written.
     #[arg(long)]
     verify: bool,
 
-    /// Where to write the pairs: an (m, 2) array of u4. `-` is stdout
+    /// The file for the pairs: an (m, 2) array of u4; `-` is stdout
     ///
-    /// The GPU's pairs are written as they come, however many there are; with --verify, and by the other engines,
-    /// they are held in memory first. A temporary file of the list's size, beside the result or in the directory for temporary
-    /// files, holds the pairs of several passes, and in ascending order those of a list of more than 16,777,216.
+    /// The GPU engine streams a list of any length to the file. With --verify or another engine, memory holds the whole list. A
+    /// temporary file of the list's size, beside the result or in the directory for temporary files, holds the pairs of several
+    /// passes, and in ascending order a list of more than 16,777,216 pairs.
     #[arg(long, value_name = "PAIRS.npy")]
     out: Option<PathBuf>,
 
-    /// Where to write the worlds, as CSV with the columns world,boxes,pairs,first_pair, ascending; `-` is stdout
+    /// The file for the worlds: CSV with the columns world,boxes,pairs,first_pair, ascending; `-` is stdout
     ///
-    /// The pairs of --out then come world after world; first_pair is where those of the world begin. A pair with a box
-    /// that is in all worlds is one of the other box's world. The list is held in memory.
+    /// The pairs of --out are then sorted by world; first_pair is the index of the first pair of each world. A pair with a box
+    /// that is in all worlds belongs to the other box's world. Memory holds the whole list.
     #[arg(long, value_name = "WORLDS.csv")]
     by_world: Option<PathBuf>,
 
@@ -123,33 +125,30 @@ impl Args {
             .with_candidate_limit(self.candidate_limit.unwrap_or(Options::default().candidate_limit))
     }
 
-    /// Refuses what would be ignored.
+    /// Refuses options that would be ignored.
     fn check(&self) -> Result<()> {
         let Some(engine) = self.engine.filter(|engine| *engine != Engine::Gpu) else {
             return Ok(());
         };
         let name = engine.name();
-        ensure!(self.adapter.is_none(), "--adapter chooses a GPU, which --engine {name} does not use");
+        ensure!(self.adapter.is_none(), "--adapter selects a GPU, which --engine {name} does not use");
         ensure!(self.memory_budget.is_none(), "--memory-budget is for GPU memory, which --engine {name} does not use");
         if engine == Engine::Cpu {
             return Ok(());
         }
-        ensure!(self.by_world.is_none(), "--by-world is for gpu and cpu, but --engine is {name}");
-        ensure!(self.candidate_limit.is_none(), "--candidate-limit is for gpu and cpu, and --engine {name} has none");
-        ensure!(
-            self.all_pairs_up_to.is_none(),
-            "--all-pairs-up-to is for engines that can do otherwise, which --engine {name} does not"
-        );
+        ensure!(self.by_world.is_none(), "--by-world needs --engine gpu or cpu, and --engine is {name}");
+        ensure!(self.candidate_limit.is_none(), "--candidate-limit needs --engine gpu or cpu, and --engine is {name}");
+        ensure!(self.all_pairs_up_to.is_none(), "--all-pairs-up-to needs --engine gpu or cpu, and --engine is {name}");
         ensure!(
             self.axis == Axis::Auto || name == MJ_SAP && self.axis != Axis::Principal,
-            "--axis is for gpu and cpu, and x, y or z for {MJ_SAP}, but --engine is {name}"
+            "--axis needs --engine gpu or cpu, or x, y or z with {MJ_SAP}, and --engine is {name}"
         );
-        ensure!(self.cell_size == CellSize::Auto, "--cell-size is for gpu and cpu, but --engine is {name}");
+        ensure!(self.cell_size == CellSize::Auto, "--cell-size needs --engine gpu or cpu, and --engine is {name}");
         Ok(())
     }
 }
 
-/// What is searched, and what is done with the pairs.
+/// The boxes to search, and how to process the pairs.
 pub struct Search<'a> {
     pub boxes: &'a [Aabb],
     pub filters: &'a Filters,
@@ -228,10 +227,10 @@ impl Outputs {
         let worlds = args.by_world.as_deref().map(Output::check).transpose()?;
         for (option, output) in [("--out", &pairs), ("--by-world", &worlds)] {
             let is_scene = output.as_ref().is_some_and(|output| output.is_file(&args.scene));
-            ensure!(!is_scene, "{option} is the scene itself: {}", text::path(&args.scene));
+            ensure!(!is_scene, "{option} is the scene itself: {}; give another file", text::path(&args.scene));
         }
         let is_same = pairs.as_ref().zip(worlds.as_ref()).is_some_and(|(pairs, worlds)| pairs == worlds);
-        ensure!(!is_same, "--out and --by-world are the same: pairs and worlds need a place each");
+        ensure!(!is_same, "--out and --by-world are the same file; give one of them another file");
         Ok(Self { pairs, worlds })
     }
 
@@ -248,11 +247,14 @@ fn read_scene(args: &Args) -> Result<(Vec<Aabb>, Filters)> {
     // Lists of no boxes are empty, whether they are there or not.
     ensure!(
         args.rule.is_none() || boxes.is_empty() || !(filters.group.is_empty() && filters.mask.is_empty()),
-        "--rule is for `group` and `mask` of an .npz, and the scene has neither"
+        "--rule applies to `group` and `mask` of an .npz file, and the scene has neither; leave --rule out"
     );
     filters.rule = args.rule.map_or(GroupRule::Any, RuleName::rule);
     let has_worlds = boxes.is_empty() || !filters.world.is_empty();
-    ensure!(args.by_world.is_none() || has_worlds, "--by-world is for scenes with `world`, and this one has none");
+    ensure!(
+        args.by_world.is_none() || has_worlds,
+        "--by-world needs a scene with `world`, and this one has none; add it to the .npz file"
+    );
     Ok((boxes, filters))
 }
 
@@ -294,7 +296,7 @@ pub fn run(args: &Args) -> Result<()> {
     let engine = Ready::choose(args.engine, args.adapter.as_deref())?;
     ensure!(
         filters.is_empty() || engine.engine().takes_filters(),
-        "--engine {} knows no filters, which {} has; gpu, cpu and brute do",
+        "--engine {} takes no filters, and {} has filters; take --engine gpu, cpu or brute",
         engine.engine().name(),
         text::path(&args.scene)
     );

@@ -1,4 +1,4 @@
-//! `broadsweep predict`: what a scene should take on GPUs that are not here.
+//! `broadsweep predict`: the time of a scene on GPUs that are not in this machine.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -14,17 +14,16 @@ use crate::output::print;
 use crate::progress::Progress;
 use crate::{input, text};
 
-/// Predict what a scene takes on GPUs that are not here
+/// Predict the time of a scene on GPUs that are not in this machine
 ///
-/// From costs that were counted and from what is assumed of each GPU (docs/model.md): a range, from the time if all that is
-/// best holds to the time if all that is worst holds. Without upload and reading back. The scene's numbers come from the
-/// CPU engine.
+/// Each prediction is a range, from the time under the best assumptions about the GPU to the time under the worst (docs/model.md).
+/// It excludes upload and read-back. The CPU engine counts the entries, tests and pairs of the scene.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A .npy or .npz file, or KIND:N, such as uniform:100000
+    /// Boxes, as `broadsweep pairs` takes them
     scene: PathBuf,
 
-    /// The GPU, with each of its kernels [default: all known GPUs, without kernels]
+    /// Predict each kernel on this GPU [default: the sum of all kernels on each known GPU]
     #[arg(long, value_name = "NAME", value_parser = gpus())]
     gpu: Option<&'static Gpu>,
 
@@ -50,7 +49,7 @@ pub fn run(args: &Args) -> Result<()> {
         engine.set_filters(filters)?;
         engine.find_pairs(&boxes)?.report.clone()
     };
-    ensure!(report.box_count > 0, "there are no boxes, so there is nothing to predict");
+    ensure!(report.box_count > 0, "the scene has no boxes; a prediction needs at least one");
     let work = Work::of(&report);
     let sort = if args.portable { Sort::Portable } else { Sort::Subgroup };
     let order = if args.canonical { PairOrder::Canonical } else { PairOrder::Sweep };

@@ -52,7 +52,7 @@ impl Ready {
         let reason = match headless(None) {
             Ok(gpu) if gpu.adapter_info().device_type != DeviceType::Cpu => return (Self::Gpu(gpu), None),
             Ok(gpu) => format!(
-                "{} is no GPU but a driver in software, which is slower on the same cores; --engine gpu takes it",
+                "{} is a software driver, which is slower on the same cores; --engine gpu selects it",
                 adapter::line(&gpu.adapter_info())
             ),
             Err(error) => advice::line(&error),
@@ -164,7 +164,7 @@ fn stream_from_gpu(
         report: Some(report),
         dispatches: gpu.dispatch_count().since(before),
         setup_seconds,
-        seconds: seconds - elsewhere,
+        seconds: (seconds - elsewhere).max(0.0),
         ..Answer::of(Engine::Gpu, Vec::new())
     })
 }

@@ -139,12 +139,12 @@ impl Lines {
         }
         if report.tested_all_pairs() {
             let most = text::count(u64::from(report.all_pairs_up_to));
-            self.add("method", &format!("every box against every other, as up to {most} boxes"));
+            self.add("method", &format!("all pairs tested, as with up to {most} boxes"));
         } else if report.asked_tree {
-            self.add("method", "a tree of one set, asked with the boxes of the other");
+            self.add("method", "tree join: a tree of one set, queried with the boxes of the other");
         } else {
-            let [x, y, z] = report.direction;
-            self.add("axis", &format!("{}, direction ({x:.3}, {y:.3}, {z:.3})", report.axis.name()));
+            let [x, y, z] = report.direction.map(|x| text::decimals(x.into(), 3));
+            self.add("axis", &format!("{}, direction ({x}, {y}, {z})", report.axis.name()));
             let entries = text::count(u64::from(report.entry_count));
             self.add(
                 "cell size",
@@ -155,7 +155,7 @@ impl Lines {
             );
         }
         if report.passes > 1 {
-            self.add("passes", &format!("{}, of a scene in slabs", report.passes));
+            self.add("passes", &format!("{}, one for each slab of the scene", report.passes));
         }
         if report.gpu_bytes > 0 {
             self.add("memory", &format!("{} on the GPU", text::bytes(report.gpu_bytes)));
@@ -175,7 +175,7 @@ fn report_json(report: &Report, dispatches: DispatchCount) -> Value {
         "direction": swept.then(|| report.direction.map(text::shortest)),
         "cell_size": text::shortest(report.cell_size),
         "all_pairs_up_to": report.all_pairs_up_to,
-        "asked_tree": report.asked_tree,
+        "tree_join": report.asked_tree,
         "passes": report.passes,
         "dispatches": { "direct": dispatches.direct, "indirect": dispatches.indirect },
         "gpu_bytes": report.gpu_bytes,

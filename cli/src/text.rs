@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-pub use laboratory::text::{boxes, bytes, count, seconds};
+pub use laboratory::text::{boxes, bytes, count, decimals, seconds};
 
 /// Reads `512`, `64K`, `512M`, `2GiB`, `3GB` as a number of bytes: powers of 1024, or of 1000 where the unit ends in a
 /// bare `B`, as GNU tools read sizes.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    let wrong = || "it must be a whole number of bytes, or of K, M, G or T, such as 512M".to_owned();
+    let wrong = || "it must be a whole number of bytes, or of KiB, MiB, GiB or TiB, such as 512M".to_owned();
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = text.split_at(split);
     let number: u64 = digits.parse().map_err(|_| wrong())?;
@@ -21,13 +21,13 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         "B" => 1000,
         _ => return Err(wrong()),
     };
-    number.checked_mul(base.pow(exponent)).ok_or_else(|| "that many bytes do not fit 64 bits".to_owned())
+    number.checked_mul(base.pow(exponent)).ok_or_else(|| "it does not fit 64 bits; give a smaller size".to_owned())
 }
 
-/// Returns the number that the fewest digits of this `f32` name: 0.1 and not 0.10000000149011612; `None`, in JSON
-/// `null`, for infinities.
+/// Returns the `f64` with the shortest decimal text of this `f32`: 0.1 and not 0.10000000149011612, 0 and not -0; `None`, in
+/// JSON `null`, for infinities.
 pub fn shortest(number: f32) -> Option<f64> {
-    number.to_string().parse().ok().filter(|number: &f64| number.is_finite())
+    (number + 0.0).to_string().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 /// Writes the name of a file for a terminal.
@@ -72,6 +72,13 @@ mod tests {
             assert_eq!(path(Path::new(name)), expected);
         }
         assert_eq!(printable_lines("a\u{1b}\nb\n"), "a\\u001b\nb\n");
+    }
+
+    #[test]
+    fn json_has_the_shortest_numbers_and_no_minus_zero() {
+        assert_eq!([0.1, -2.5].map(shortest), [Some(0.1), Some(-2.5)]);
+        assert!(shortest(-0.0).is_some_and(f64::is_sign_positive));
+        assert_eq!([f32::INFINITY, f32::NAN].map(shortest), [None, None]);
     }
 
     #[test]

@@ -169,7 +169,7 @@ impl fmt::Display for Refusal {
                  their pairs"
             ),
             Error::ListTooLong { pair_count, required } => {
-                write!(f, "{pair_count} pairs need {required} bytes of memory, which could not be had")
+                write!(f, "{pair_count} pairs need {required} bytes of memory, which the system does not have")
             }
             Error::OutOfMemory { buffer, bytes } => {
                 write!(f, "the device ran out of memory while allocating {bytes} bytes for `{buffer}`")

@@ -1,5 +1,7 @@
 //! The times of each kernel on the GPU, and of each stage.
 
+use std::ops::Add;
+
 use broadsweep::internals::gpu::timing::KernelTime;
 
 use super::time::Time;
@@ -22,7 +24,7 @@ impl KernelTimes {
     /// Returns the median time of all `wanted` kernels together, in milliseconds.
     pub fn median_ms(&self, wanted: impl Fn(&KernelTime) -> bool) -> f64 {
         let ms = |kernel: &KernelTime| kernel.time.as_secs_f64() * 1e3;
-        let runs = self.0.iter().map(|run| run.iter().filter(|kernel| wanted(kernel)).map(ms).sum());
+        let runs = self.0.iter().map(|run| run.iter().filter(|kernel| wanted(kernel)).map(ms).fold(0.0, f64::add));
         Time::of(runs.collect()).map_or(0.0, |time| time.median_ms)
     }
 
@@ -58,6 +60,8 @@ mod tests {
         }
         assert_eq!(times.stages_ms(), [("bin".to_owned(), 11.0), ("rank".to_owned(), 5.0)]);
         assert_eq!(times.median_ms(|kernel| kernel.kernel == "bin_scatter"), 4.0);
+        // The sum of no times is 0, not -0.
+        assert!(times.median_ms(|_| false).is_sign_positive());
         assert_eq!((times.kernels().len(), KernelTimes::default().median_ms(|_| true)), (3, 0.0));
     }
 }

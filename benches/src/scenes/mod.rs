@@ -40,7 +40,7 @@ pub use hard::{
 };
 pub use motion::Motion;
 pub use moving::{Particles, brownian, free_fall, gravity, particles, sediment};
-pub use name::{SceneName, SceneNameError};
+pub use name::{SceneName, SceneNameError, parse_count};
 pub use settled::settled;
 
 use broadsweep::Aabb;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::npy::{self, FileError};
+use super::npy::{self, FileError, MOST_BOXES};
 use super::{Kind, UnknownKind};
 use broadsweep::Aabb;
 
@@ -70,13 +70,24 @@ impl FromStr for SceneName {
             Some((kind, count))
                 if ![".npy", ".npz"].iter().any(|end| text.ends_with(end)) && !text.contains(['/', '\\']) =>
             {
-                Ok(Self::Kind {
-                    kind: kind.parse()?,
-                    n: count.parse().map_err(|_| SceneNameError::Count { count: count.to_owned() })?,
-                })
+                Ok(Self::Kind { kind: kind.parse()?, n: parse_count(count)? })
             }
             _ => Ok(Self::File(text.into())),
         }
+    }
+}
+
+/// Parses the count of boxes in `KIND:N`.
+///
+/// # Errors
+/// If it is no number, or more than a call of any engine takes.
+pub fn parse_count(text: &str) -> Result<u32, SceneNameError> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let count = || text.to_owned();
+    match text.parse::<u32>() {
+        Ok(n) if is_number && u64::from(n) <= MOST_BOXES => Ok(n),
+        _ if is_number => Err(SceneNameError::TooManyBoxes { count: count() }),
+        _ => Err(SceneNameError::Count { count: count() }),
     }
 }
 
@@ -88,16 +99,22 @@ pub enum SceneNameError {
     #[error(transparent)]
     UnknownKind(#[from] UnknownKind),
     /// The text behind the colon is no number.
-    #[error("{count:?} is no number of boxes; write KIND:N, such as uniform:1000000")]
+    #[error("{count:?} is no number of boxes; write a whole number, such as 1000000")]
     Count {
-        /// What was asked for.
+        /// The text.
+        count: String,
+    },
+    /// The number is above the limit of every engine.
+    #[error("{count} boxes are too many: a call takes at most {MOST_BOXES}; give a smaller number")]
+    TooManyBoxes {
+        /// The number, which can be too long for any type.
         count: String,
     },
     /// The file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
     /// The system has no memory for this many boxes.
-    #[error("{count} boxes need {} bytes of memory, which could not be had", *count as u64 * 24)]
+    #[error("{count} boxes need {} bytes of memory, which the system does not have", *count as u64 * 24)]
     OutOfMemory {
         /// Boxes asked for.
         count: usize,
@@ -112,7 +129,7 @@ mod tests {
     fn a_name_parses_back_from_what_it_prints() {
         for text in [
             "uniform:0",
-            "free-fall:4294967295",
+            "free-fall:33554432",
             "a.npy",
             "-",
             "C:\\a:b",
@@ -134,7 +151,13 @@ mod tests {
             (":5", "there is no scene called \"\""),
             ("uniform:", "\"\" is no number of boxes"),
             ("uniform:-1", "\"-1\" is no number of boxes"),
-            ("uniform:4294967296", "\"4294967296\" is no number of boxes"),
+            ("uniform:+1", "\"+1\" is no number of boxes"),
+            ("uniform:33554433", "33554433 boxes are too many: a call takes at most 33554432; give a smaller number"),
+            (
+                "uniform:5000000000",
+                "5000000000 boxes are too many: a call takes at most 33554432; give a smaller number",
+            ),
+            ("uniform:99999999999999999999999", "99999999999999999999999 boxes are too many"),
             ("uniform:1:2", "\"1:2\" is no number of boxes"),
         ] {
             let message = text.parse::<SceneName>().unwrap_err().to_string();

@@ -16,20 +16,27 @@
 //! Source: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>
 
 mod array;
+mod boxes;
 mod header;
+mod number;
 
-pub use array::{Array, Number};
+pub use array::Array;
+pub use boxes::read_frames;
+pub use header::describe_shape;
+pub use number::Number;
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use broadsweep::internals::constants::MAX_ENTRIES;
 use broadsweep::{Aabb, Pair};
-use header::describe_shape;
 
 /// The longest header that is read, in bytes. NumPy writes 118 for a plain array; only records need more.
 const LONGEST_HEADER: u32 = 65_535;
+
+/// The most boxes that a call of any engine takes.
+pub const MOST_BOXES: u64 = MAX_ENTRIES as u64;
 
 /// The reason why a file could not be read, with its name.
 #[derive(Debug, thiserror::Error)]
@@ -49,13 +56,13 @@ pub enum Error {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// A directory has no bytes.
-    #[error("it is a directory")]
+    #[error("it is a directory; give a file")]
     Directory,
     /// The first bytes are others.
-    #[error("it is not a .npy file: those begin with the byte 93 (hexadecimal) and NUMPY")]
+    #[error("it is not a .npy file, which begins with the byte 93 (hexadecimal) and NUMPY; write it with np.save")]
     NotNpy,
     /// A version of the format that nobody knew when this was written.
-    #[error("version {major}.{minor} of .npy is unknown; 1.0, 2.0 and 3.0 are not")]
+    #[error("its .npy version is {major}.{minor}; it must be 1.0, 2.0 or 3.0")]
     UnknownVersion {
         /// Its first byte.
         major: u8,
@@ -63,7 +70,7 @@ pub enum Error {
         minor: u8,
     },
     /// The header claims more bytes than an array of numbers has a use for.
-    #[error("its header claims {claimed} bytes, and that of an array of numbers needs less than {LONGEST_HEADER}")]
+    #[error("its header claims {claimed} bytes; the header of an array of numbers has at most {LONGEST_HEADER}")]
     LongHeader {
         /// Bytes claimed.
         claimed: u32,
@@ -75,10 +82,10 @@ pub enum Error {
     #[error("its .npy header {0}")]
     Header(String),
     /// Pickled Python objects run code where they are read, and are refused.
-    #[error("it holds pickled Python objects, which are not read")]
+    #[error("it holds pickled Python objects, which are not read; write numbers, with .astype(np.float64)")]
     Pickled,
     /// A structured array.
-    #[error("it holds records, and plain numbers are needed")]
+    #[error("it holds records; write plain numbers, a column per field")]
     Records,
     /// Numbers of another type.
     #[error("its dtype is {found}; {needed}")]
@@ -88,23 +95,46 @@ pub enum Error {
         /// What would do.
         needed: &'static str,
     },
+    /// An integer that `f64` does not represent.
+    #[error(
+        "it has integers beyond 2**53, which a double does not hold: element [{index}] is {value}; \
+         .astype(np.float64) rounds them"
+    )]
+    LargeInteger {
+        /// The index of the first one in the array.
+        index: String,
+        /// Its value.
+        value: i128,
+    },
     /// An array of another shape.
-    #[error("its shape is {0}; boxes are (n, 6) or (n, 2, 3)")]
+    #[error("its shape is {0}; boxes are (n, 6) or (n, 2, 3), in 2D (n, 4) or (n, 2, 2)")]
     Shape(String),
+    /// A table of another shape.
+    #[error("its shape is {found}; {needed} is needed, where m can be 0")]
+    RowShape {
+        /// Its shape.
+        found: String,
+        /// The shapes that are read.
+        needed: String,
+    },
     /// An array of another shape, where frames are needed.
-    #[error("its shape is {0}; frames of boxes are (f, n, 6) or (f, n, 2, 3), with at least one box each")]
+    #[error(
+        "its shape is {0}; frames of boxes are (f, n, 6) or (f, n, 2, 3), in 2D (f, n, 4) or (f, n, 2, 2), with n > 0"
+    )]
     FrameShape(String),
-    /// Frames that are not one after the other.
-    #[error("it is in Fortran order, in which no frame comes before another; np.ascontiguousarray mends that")]
+    /// Frames in another order.
+    #[error("it is in Fortran order, and frames are read in C order, which np.ascontiguousarray gives")]
     FrameOrder,
     /// A size that no array can have.
     #[error("its shape claims a size that does not fit 64 bits")]
     LongShape,
     /// More boxes than any engine takes.
-    #[error("it claims {rows} boxes, and one call takes at most {}", broadsweep::internals::constants::MAX_ENTRIES)]
+    #[error("it claims {rows} boxes, and a call takes at most {most}; search it in parts")]
     TooManyBoxes {
         /// Boxes claimed.
         rows: u64,
+        /// The limit.
+        most: u64,
     },
     /// There are fewer bytes than the header says.
     #[error("it is truncated: {0}")]
@@ -113,13 +143,13 @@ pub enum Error {
     #[error("{0} bytes follow the array")]
     TrailingBytes(String),
     /// The system has no memory for this many boxes.
-    #[error("{count} boxes need {} bytes of memory, which could not be had", *count as u64 * 24)]
+    #[error("{count} boxes need {} bytes of memory, which the system does not have", *count as u64 * 24)]
     OutOfMemory {
         /// Boxes asked for.
         count: usize,
     },
     /// The system has no memory for this many numbers.
-    #[error("{bytes} bytes of memory could not be had")]
+    #[error("the system does not have {bytes} bytes of memory")]
     NoMemory {
         /// Bytes asked for.
         bytes: u64,
@@ -130,23 +160,32 @@ type Result<T> = std::result::Result<T, Error>;
 
 /// Reads boxes from a file.
 ///
-/// The array is `(n, 6)` or `(n, 2, 3)`: minimum corners before maximum corners. It holds `f4` or `f8`, in
-/// either byte order and either of C and Fortran order; `f8` is rounded outward. Invalid boxes are read as they are.
+/// The array is `(n, 6)` or `(n, 2, 3)`, minimum corners before maximum corners; in 2D `(n, 4)` or `(n, 2, 2)`, where z is 0. It
+/// holds floats or integers, in either byte order and in C or Fortran order. Numbers that `f32` does not represent are rounded
+/// outward. Invalid boxes are read as they are.
 ///
 /// # Errors
 /// If the file cannot be read, is not such an array, or is longer or shorter than its header says.
 pub fn read_boxes(path: impl AsRef<Path>) -> std::result::Result<Vec<Aabb>, FileError> {
     let path = path.as_ref();
     let read = || {
-        let file = File::open(path)?;
-        let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            return Err(Error::Directory);
-        }
-        // Pipes and devices have no length.
-        read_boxes_from(file, metadata.is_file().then_some(metadata.len()))
+        let (file, length) = open_file(path)?;
+        read_boxes_from(file, length)
     };
     read().map_err(|error| FileError { path: path.to_owned(), error })
+}
+
+/// Opens a file, and returns its length too. Pipes and devices have no length.
+///
+/// # Errors
+/// If it is a directory, or the system cannot open it.
+pub fn open_file(path: &Path) -> Result<(File, Option<u64>)> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    match metadata.is_dir() {
+        true => Err(Error::Directory),
+        false => Ok((file, metadata.is_file().then_some(metadata.len()))),
+    }
 }
 
 /// Reads boxes from `source`, as [`read_boxes`] reads them from a file. The source is read to its end, through a
@@ -158,140 +197,7 @@ pub fn read_boxes(path: impl AsRef<Path>) -> std::result::Result<Vec<Aabb>, File
 /// # Errors
 /// As [`read_boxes`].
 pub fn read_boxes_from(source: impl Read, length: Option<u64>) -> Result<Vec<Aabb>> {
-    let array = Array::open(source, length)?;
-    let header = array.header();
-    let (is_double, is_big) = numbers_of_boxes(header)?;
-    let (rows, is_nested) = match header.shape[..] {
-        [rows, 6] => (rows, false),
-        [rows, 2, 3] => (rows, true),
-        _ => return Err(Error::Shape(describe_shape(&header.shape))),
-    };
-    let is_fortran = header.is_fortran;
-    // Before any of them is read: no engine takes more.
-    if rows > u64::from(broadsweep::internals::constants::MAX_ENTRIES) {
-        return Err(Error::TooManyBoxes { rows });
-    }
-    let count = rows as usize;
-    let size = if is_double { 8 } else { 4 };
-    let mut boxes = Vec::new();
-    if array.is_long(rows * 6 * size as u64)? {
-        reserve(&mut boxes, count)?;
-    }
-    let (mut row, mut column) = (0, 0usize);
-    array.each(size, rows * 6, |bytes| {
-        if row == boxes.len() {
-            if row == boxes.capacity() {
-                // A stream of unknown length: grow by what has come, not by what is claimed.
-                reserve(&mut boxes, row.max(1 << 12).min(count))?;
-            }
-            boxes.push(Aabb::new([0.0; 3], [0.0; 3]));
-        }
-        // Where nested boxes are in Fortran order, the corner changes faster than the axis.
-        let bound = if is_nested && is_fortran { column % 2 * 3 + column / 2 } else { column };
-        let [down, up] = if is_double { decode_double(bytes, is_big) } else { [decode_single(bytes, is_big); 2] };
-        match bound.checked_sub(3) {
-            None => boxes[row].min[bound] = down,
-            Some(k) => boxes[row].max[k] = up,
-        }
-        let (fast, fast_count, slow) =
-            if is_fortran { (&mut row, count, &mut column) } else { (&mut column, 6, &mut row) };
-        *fast += 1;
-        if *fast == fast_count {
-            *fast = 0;
-            *slow += 1;
-        }
-        Ok(())
-    })?;
-    Ok(boxes)
-}
-
-/// Reads frames of as many boxes each, and hands over one after the other, with the number of all, until `each` breaks off. One of
-/// them is held in memory.
-///
-/// The array is `(f, n, 6)` or `(f, n, 2, 3)` in C order; the numbers are those that [`read_boxes`] reads. `length` is the number
-/// of bytes of the source, if that is known.
-///
-/// # Errors
-/// As [`read_boxes`]; and those of `each`, which end the reading.
-pub fn read_frames<E: From<Error>>(
-    source: impl Read,
-    length: Option<u64>,
-    mut each: impl FnMut(u64, &[Aabb]) -> std::result::Result<ControlFlow<()>, E>,
-) -> std::result::Result<(), E> {
-    let array = Array::open(source, length)?;
-    let header = array.header();
-    let (is_double, is_big) = numbers_of_boxes(header)?;
-    let (frames, rows) = match header.shape[..] {
-        // Frames without boxes would be as many as are claimed.
-        [frames, rows, 6] | [frames, rows, 2, 3] if rows > 0 => (frames, rows),
-        _ => return Err(Error::FrameShape(describe_shape(&header.shape)).into()),
-    };
-    if header.is_fortran {
-        return Err(Error::FrameOrder.into());
-    }
-    if rows > u64::from(broadsweep::internals::constants::MAX_ENTRIES) {
-        return Err(Error::TooManyBoxes { rows }.into());
-    }
-    let size = if is_double { 8 } else { 4 };
-    let count = frames.checked_mul(rows * 6).ok_or(Error::LongShape)?;
-    let (mut boxes, mut bounds, mut length) = (Vec::new(), [0.0; 6], 0);
-    let mut ended = None;
-    let read = array.each(size, count, |bytes| {
-        let [down, up] = if is_double { decode_double(bytes, is_big) } else { [decode_single(bytes, is_big); 2] };
-        bounds[length] = if length < 3 { down } else { up };
-        length += 1;
-        if length < 6 {
-            return Ok(());
-        }
-        length = 0;
-        if boxes.len() == boxes.capacity() {
-            // By what has come, not by what is claimed.
-            let more = boxes.len().max(1 << 12).min(rows as usize);
-            reserve(&mut boxes, more)?;
-        }
-        let [a, b, c, d, e, f] = bounds;
-        boxes.push(Aabb::new([a, b, c], [d, e, f]));
-        if boxes.len() as u64 == rows {
-            let end = match each(frames, &boxes) {
-                Ok(ControlFlow::Continue(())) => {
-                    boxes.clear();
-                    return Ok(());
-                }
-                Ok(ControlFlow::Break(())) => Ok(()),
-                Err(error) => Err(error),
-            };
-            ended = Some(end);
-            return Err(Error::Io(io::ErrorKind::Interrupted.into()));
-        }
-        Ok(())
-    });
-    ended.unwrap_or_else(|| Ok(read?))
-}
-
-/// Returns whether boxes are doubles, and whether the first byte of a number is its largest.
-fn numbers_of_boxes(header: &header::Header) -> Result<(bool, bool)> {
-    match header.number() {
-        Some(("f4", is_big)) => Ok((false, is_big)),
-        Some(("f8", is_big)) => Ok((true, is_big)),
-        _ => Err(Error::Dtype { found: header.describe_dtype(), needed: "boxes are 'f4' or 'f8'" }),
-    }
-}
-
-fn decode_single(bytes: &[u8], is_big: bool) -> f32 {
-    let bytes = [0, 1, 2, 3].map(|i| bytes[i]);
-    if is_big { f32::from_be_bytes(bytes) } else { f32::from_le_bytes(bytes) }
-}
-
-/// Decodes a number, rounded down and up.
-fn decode_double(bytes: &[u8], is_big: bool) -> [f32; 2] {
-    let bytes = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| bytes[i]);
-    let value = if is_big { f64::from_be_bytes(bytes) } else { f64::from_le_bytes(bytes) };
-    let aabb = Aabb::from_f64([value; 3], [value; 3]);
-    [aabb.min[0], aabb.max[0]]
-}
-
-fn reserve(boxes: &mut Vec<Aabb>, count: usize) -> Result<()> {
-    boxes.try_reserve_exact(count).map_err(|_| Error::OutOfMemory { count })
+    Array::open(source, length)?.read_boxes(MOST_BOXES)
 }
 
 /// Writes boxes as an `(n, 6)` array of little-endian `f4` in C order, bit for bit. `to` should have a buffer.
@@ -394,6 +300,8 @@ fn write_header(to: &mut impl Write, dtype: &str, shape: &[u64]) -> io::Result<(
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
+
     use super::*;
     use crate::scenes::Kind;
 

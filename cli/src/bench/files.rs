@@ -12,7 +12,7 @@ use crate::output::Output;
 
 /// Finds out, before any long work, whether files can be written there.
 pub fn prepare(out: &Path) -> Result<()> {
-    fs::create_dir_all(out).with_context(|| format!("cannot make the directory {}", out.display()))?;
+    fs::create_dir_all(out).with_context(|| format!("cannot create the directory {}", out.display()))?;
     for name in ["report.html", "results.csv", "results.json"] {
         Output::check(&out.join(name))?;
     }

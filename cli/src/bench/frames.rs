@@ -22,47 +22,47 @@ use crate::{say, text};
 
 /// Measure steps: boxes that move by little, by much, or not at all
 ///
-/// Every engine is shown the same steps, in turn. Its pairs are compared with those of the first engine, outside of the times.
-/// Ctrl-C stops after the step that it is in and keeps what was measured.
+/// Every engine gets the same steps, in turn. Its pairs are compared with those of the first engine, which is not timed. Ctrl-C
+/// stops after the current step and keeps the finished measurements.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Where `frames.csv` and the figures go; made where there is none
+    /// The directory for `frames.csv` and the figures; created if there is none
     #[arg(long, value_name = "DIR", default_value = "frames-out")]
     out: PathBuf,
 
-    /// What moves, and how far [default: all motions]
+    /// The motions of the boxes [default: all]
     #[arg(long, value_name = "MOTION,...", value_delimiter = ',', value_parser = motion_parser())]
     motions: Vec<Motion>,
 
-    /// Numbers of boxes
+    /// Box counts
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "2000,20000,200000")]
     n: Vec<u32>,
 
-    /// Boxes to a cube of the largest diameter; 0.1 are those of USSCD's experiments
+    /// The count of boxes in a cube of the largest diameter; the experiments of USSCD have 0.1
     #[arg(long, value_name = "DENSITY", default_value_t = Motion::DENSITY, allow_negative_numbers = true)]
     density: f64,
 
-    /// How far our CPU engine grows boxes whose pairs it keeps from step to step, in largest diameters [default: by their speed]
+    /// The padding of boxes in our CPU engine, in largest diameters [default: by their speed]
     #[arg(long, value_name = "MARGIN", allow_negative_numbers = true)]
     margin: Option<f32>,
 
-    /// Who takes part [default: our events and pairs on the CPU, and all that keep something from step to step]
+    /// The engines to measure [default: our events and pairs on the CPU, and all engines that reuse the last step]
     #[arg(long, value_name = "ENGINE,...", value_delimiter = ',', value_parser = parser())]
     engines: Vec<String>,
 
-    /// The GPU adapter whose name contains this; `broadsweep adapters` lists them
+    /// The first GPU adapter whose name contains NAME; `broadsweep adapters` lists them
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
 
-    /// Steps measured, after two that are not
+    /// The count of measured steps, after two warm-up steps
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     steps: u32,
 
-    /// Seconds after which an engine has seen enough steps of a motion
+    /// The time after which an engine gets no further step of a motion
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, allow_negative_numbers = true)]
     limit: f64,
 
-    /// Threads of our engine on the CPU; all others have one
+    /// The thread count of our CPU engine; all others use one
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1 << 10))]
     threads: u32,
 
@@ -90,7 +90,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let is_margin = args.margin.is_none_or(|margin| margin > 0.0 && margin.is_finite());
     ensure!(is_margin, "--margin is {}; it must be positive and finite", args.margin.unwrap_or_default());
     ensure!(args.density > 0.0, "--density is {}; it must be above 0", args.density);
-    fs::create_dir_all(&args.out).with_context(|| format!("cannot make the directory {}", args.out.display()))?;
+    fs::create_dir_all(&args.out).with_context(|| format!("cannot create the directory {}", args.out.display()))?;
     // Finds out before any long work whether it can be written.
     let csv = Output::check(&args.out.join("frames.csv"))?;
     let is_chosen = |stepper: &Stepper| args.engines.iter().any(|name| name == stepper.name());
@@ -100,7 +100,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     };
     let wants_gpu = steppers.iter().any(|stepper| stepper.is_on_gpu());
     if args.adapter.is_some() && !wants_gpu {
-        bail!("--adapter chooses a GPU, which none of the engines uses");
+        bail!("--adapter selects a GPU, which none of the engines uses");
     }
     let gpu = wants_gpu.then(|| headless(args.adapter.as_deref())).transpose()?;
     let plan = Plan {

@@ -31,11 +31,12 @@ const SCENES: [&str; 4] = ["uniform", "clusters", "city", "brownian"];
 const SIZES: [u32; 3] = [1000, 10_000, 100_000];
 /// Where results go.
 const OUT: &str = "bench-results";
+
 /// Measure engines side by side, and compare their pairs
 ///
-/// Every engine gets the same boxes, in turn, again and again. Of kinds of scenes that move each call sees the next
-/// step, forward and back; of all others each call starts anew. The time is that of the whole call, for the GPU from
-/// boxes in host memory to pairs in host memory. Ctrl-C stops after the run that it is in and keeps what was measured.
+/// Every engine gets the same boxes, in turn. In scenes that move, each call gets the next step, forward and backward; in all
+/// others, each call is independent. The measured time is that of the whole call, on the GPU from boxes in host memory to pairs
+/// in host memory. Ctrl-C stops after the current run and keeps the finished measurements.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
@@ -46,30 +47,30 @@ pub struct Args {
     #[arg(long, value_name = "SCENE,...", value_delimiter = ',')]
     scenes: Vec<String>,
 
-    /// Numbers of boxes, of scenes that are named by their kind alone [default: 1000,10000,100000]
+    /// Box counts, for scenes without a count [default: 1000,10000,100000]
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     n: Vec<u32>,
 
-    /// Who takes part [default: all, without the GPU where there is none]
+    /// The engines to measure [default: all, without the GPU if there is none]
     #[arg(long, value_name = "ENGINE,...", value_delimiter = ',', value_parser = engine::parser())]
     engines: Vec<Engine>,
 
-    /// Measured steps of scenes that move, after one that does not count [default: 8]
+    /// The count of measured steps of scenes that move, after one warm-up step [default: 8]
     ///
-    /// Short calls go on, backward and forward through these steps, until they have taken 50 ms together or are 200.
+    /// Short calls are repeated, backward and forward through these steps, for 50 ms or 200 calls.
     #[arg(long, value_name = "STEPS")]
     steps: Option<u32>,
 
-    /// Measured runs of all other scenes, after one that does not count [default: 5]
+    /// The count of measured runs of all other scenes, after one warm-up run [default: 5]
     ///
-    /// Short calls go on as with --steps.
+    /// Short calls are repeated as with --steps.
     #[arg(long, value_name = "RUNS")]
     runs: Option<u32>,
 
-    /// The most time for a call, and about the most for all calls of one engine with one scene [default: 1]
+    /// The time limit of a call, and approximately of all calls of one engine with one scene [default: 1]
     ///
-    /// An engine that takes longer is listed as over the limit. One that would take more than three times as long,
-    /// judged by what it took for fewer boxes, is not run.
+    /// An engine that takes longer is listed as over the limit. An engine whose time is predicted from fewer boxes to exceed three
+    /// times the limit is not run.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     limit: Option<f64>,
 
@@ -77,29 +78,29 @@ pub struct Args {
     #[arg(long)]
     seed: Option<u64>,
 
-    /// The GPU adapter whose name contains this; `broadsweep adapters` lists them
+    /// The first GPU adapter whose name contains NAME; `broadsweep adapters` lists them
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
 
-    /// Where report.html, results.csv, results.json and the charts go [default: bench-results, or nowhere
+    /// The directory for report.html, results.csv, results.json and the charts [default: bench-results, or none
     /// with --compare]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Measure what these results have, unless told otherwise, and show what became slower or faster
+    /// Measure the rows of these results again, and show which became slower or faster
     ///
-    /// Fails where something became slower, by more than the threshold and more than the noise, where an answer changed
-    /// or is wrong, and where something that was asked for is missing. What seems slower or faster is measured twice
-    /// more, and the time in the middle counts; files keep the first.
+    /// Other options replace the settings of the results. Fails if a row became slower, by more than the threshold and more than
+    /// the noise, if an answer changed or is wrong, and if a requested row is missing. Rows that seem slower or faster are measured
+    /// twice more, and the median of the three times is compared; files have the first.
     #[arg(long, value_name = "OLD.json")]
     compare: Option<PathBuf>,
 
-    /// With --compare: measure nothing, and compare with these results instead
+    /// With --compare: compare with these results instead of measuring
     #[arg(long, value_name = "NEW.json", requires = "compare")]
     #[arg(conflicts_with_all = ["scenes", "n", "engines", "steps", "runs", "limit", "seed", "adapter", "out"])]
     against: Option<PathBuf>,
 
-    /// With --compare: how many times as long a call may take
+    /// With --compare: the largest ratio of new to old time that passes
     #[arg(long, value_name = "FACTOR", default_value_t = 1.1, requires = "compare", allow_negative_numbers = true)]
     threshold: f64,
 }
@@ -129,7 +130,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         None => match measure(args, old.as_ref())? {
             Some(found) => found,
             None => {
-                say("stopped before anything was measured: nothing is written");
+                say("stopped before the first measurement: nothing is written");
                 return Ok(ExitCode::from(STOPPED));
             }
         },
@@ -175,7 +176,7 @@ fn measure(args: &Args, old: Option<&Results>) -> Result<Option<Found>> {
     }
     let settings = settings(args, &plan, old);
     let gpu = open_gpu(&mut plan.engines, !args.engines.is_empty(), args.adapter.as_deref())?;
-    ensure!(!plan.engines.is_empty(), "there is nothing else to measure");
+    ensure!(!plan.engines.is_empty(), "without the GPU, no engine is left to measure; name others with --engines");
     stop_on_ctrl_c()?;
     let results = Results {
         format: FORMAT,
@@ -233,7 +234,10 @@ fn plan(args: &Args, settings: Option<&Settings>) -> Result<Plan> {
     let has_sizes = |scene: &Scene| matches!(scene, Scene::Kind(_));
     if !args.n.is_empty() && !plan.scenes.iter().any(has_sizes) {
         let names: Vec<String> = plan.scenes.iter().map(Scene::name).collect();
-        bail!("--n is for scenes named by their kind alone, such as uniform; {} has its own number", names.join(", "));
+        bail!(
+            "--n applies to scenes without a count, such as uniform, and {} has one; leave --n out",
+            names.join(", ")
+        );
     }
     Ok(plan)
 }
@@ -270,7 +274,7 @@ fn engines(args: &Args, settings: Option<&Settings>) -> Result<Vec<Engine>> {
         engines.retain(|engine| args.engines.contains(engine));
     } else if let Some(settings) = settings {
         engines.retain(|engine| settings.engines.iter().any(|name| name == engine.name()));
-        ensure!(!engines.is_empty(), "none of the engines of the older results is in this program");
+        ensure!(!engines.is_empty(), "this build has no engine of the older results; name others with --engines");
     }
     Ok(engines)
 }

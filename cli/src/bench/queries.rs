@@ -21,13 +21,13 @@ use crate::output::{Output, print};
 use crate::progress::Progress;
 use crate::{say, text};
 
-/// Measure queries: what rays hit, what boxes touch, and what is nearest to points
+/// Measure queries: rays, overlaps and nearest boxes
 ///
 /// Every engine gets the same boxes and the same batches, in turn. Answers are compared with those of the first engine.
-/// Ctrl-C stops after the batch that it is in and keeps the scenes that were measured.
+/// Ctrl-C stops after the current batch and keeps the finished scenes.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Where `queries.csv` and the figures go; made where there is none
+    /// The directory for `queries.csv` and the figures; created if there is none
     #[arg(long, value_name = "DIR", default_value = "queries-out")]
     out: PathBuf,
 
@@ -35,31 +35,31 @@ pub struct Args {
     #[arg(long, value_name = "SCENE,...", value_delimiter = ',', default_value = "uniform,clusters,city")]
     scenes: Vec<String>,
 
-    /// Numbers of boxes, of scenes that are named by their kind alone
+    /// Box counts, for scenes without a count
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1000,10000,100000")]
     n: Vec<u32>,
 
-    /// Who takes part [default: all, without the GPU where there is none]
+    /// The engines to measure [default: all, without the GPU if there is none]
     #[arg(long, value_name = "ENGINE,...", value_delimiter = ',', value_parser = parser())]
     engines: Vec<String>,
 
-    /// The GPU adapter whose name contains this; `broadsweep adapters` lists them
+    /// The first GPU adapter whose name contains NAME; `broadsweep adapters` lists them
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
 
-    /// Rays in a batch; there are fewer queries of kinds that have many answers
+    /// The count of rays in a batch; kinds of queries with many answers have fewer
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..))]
     queries: u32,
 
-    /// Calls measured of each batch, after two that are not
+    /// The count of measured calls of each batch, after two warm-up calls
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
 
-    /// Seconds of one call, above which no further one is made, and that one counts
+    /// The time of a call above which it is the last one; it is measured too
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, allow_negative_numbers = true)]
     limit: f64,
 
-    /// Threads of our engine on the CPU; all others have one
+    /// The thread count of our CPU engine; all others use one
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1 << 10))]
     threads: u32,
 
@@ -78,7 +78,7 @@ fn parser() -> impl TypedValueParser<Value = String> {
 pub fn run(args: &Args) -> Result<ExitCode> {
     ensure!(args.limit > 0.0, "--limit is {}; it must be above 0", args.limit);
     let scenes = unique(args.scenes.iter().map(|name| Scene::parse(name)).collect::<Result<Vec<_>>>()?.into_iter());
-    fs::create_dir_all(&args.out).with_context(|| format!("cannot make the directory {}", args.out.display()))?;
+    fs::create_dir_all(&args.out).with_context(|| format!("cannot create the directory {}", args.out.display()))?;
     // Finds out before any long work whether it can be written.
     let csv = Output::check(&args.out.join("queries.csv"))?;
     let is_chosen = |name: &str| args.engines.is_empty() || args.engines.iter().any(|engine| engine == name);

@@ -15,7 +15,7 @@ pub const STOPPED: u8 = 130;
 /// Opens the GPU if it is among the engines. Where they are not `named`, a machine without one goes on without it.
 pub fn open_gpu(engines: &mut Vec<Engine>, named: bool, adapter: Option<&str>) -> Result<Option<Gpu>> {
     if !engines.contains(&Engine::Gpu) {
-        ensure!(adapter.is_none(), "--adapter chooses a GPU, and --engines has no gpu");
+        ensure!(adapter.is_none(), "--adapter selects a GPU, and --engines has no gpu");
         return Ok(None);
     }
     let _progress = Progress::start("looking for a GPU".to_owned());

@@ -24,27 +24,27 @@ use crate::text;
 /// Reproduce the three experiments of USSCD: frames per second against the number of objects, the size of
 /// their space, and their speed
 ///
-/// Every engine gets the same steps, in turn, and the pairs of all engines that measure a step are compared. Ctrl-C
-/// stops after the step that it is in and keeps what was measured.
+/// Every engine gets the same steps, in turn, and their pairs are compared. Ctrl-C stops after the current step and keeps the
+/// finished measurements.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Where `usscd.csv` and the figures go; made where there is none
+    /// The directory for `usscd.csv` and the figures; created if there is none
     #[arg(long, value_name = "DIR", default_value = "usscd-out")]
     out: PathBuf,
 
-    /// Who takes part [default: usscd,scd,i_collide,cpu,gpu, without the GPU where there is none]
+    /// The engines to measure [default: usscd,scd,i_collide,cpu,gpu, without the GPU if there is none]
     #[arg(long, value_name = "ENGINE,...", value_delimiter = ',', value_parser = engine::parser())]
     engines: Vec<Engine>,
 
-    /// The GPU adapter whose name contains this; `broadsweep adapters` lists them
+    /// The first GPU adapter whose name contains NAME; `broadsweep adapters` lists them
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
 
-    /// Steps measured of each setting, after one that is not
+    /// The count of measured steps of each setting, after one warm-up step
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     steps: u32,
 
-    /// Seconds after which an engine has measured enough steps of a setting, once it has three
+    /// The time after which an engine gets no further step of a setting, but at least three
     #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
     seconds: f64,
 
@@ -52,14 +52,14 @@ pub struct Args {
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// Few and small settings, to see that it works
+    /// Measure few and small settings, as a trial
     #[arg(long)]
     quick: bool,
 }
 
 /// Runs `broadsweep bench usscd`.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    fs::create_dir_all(&args.out).with_context(|| format!("cannot make the directory {}", args.out.display()))?;
+    fs::create_dir_all(&args.out).with_context(|| format!("cannot create the directory {}", args.out.display()))?;
     // Finds out before any long work whether it can be written.
     let csv = Output::check(&args.out.join("usscd.csv"))?;
     let race = race(args)?;

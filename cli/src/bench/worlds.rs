@@ -16,31 +16,30 @@ use crate::output::{Output, print};
 use crate::progress::Progress;
 use crate::{say, text};
 
-/// Measure what worlds cost: the same number of boxes in one world and in thousands, all in the same place
+/// Measure the cost of worlds: the same count of boxes in one world and in thousands, in the same place
 ///
-/// The density within a world is that of one world of all boxes. Both engines find every scene in turn, beside the one
-/// world without filters that it is compared with. Ctrl-C stops after the call that it is in and keeps what was
-/// measured.
+/// The density within each world is the same. Both engines search every scene in turn, and for comparison one world without
+/// filters. Ctrl-C stops after the current call and keeps the finished measurements.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Where `worlds.csv` and the figures go; made where there is none
+    /// The directory for `worlds.csv` and the figures; created if there is none
     #[arg(long, value_name = "DIR", default_value = "worlds-out")]
     out: PathBuf,
 
-    /// The GPU adapter whose name contains this; `broadsweep adapters` lists them
+    /// The first GPU adapter whose name contains NAME; `broadsweep adapters` lists them
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
 
-    /// Boxes of all worlds together
+    /// The count of boxes in all worlds together
     #[arg(long, default_value_t = 409_600, value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
     boxes: u32,
 
-    /// Numbers of worlds
+    /// Counts of worlds
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,16,64,256,1024,4096,16384")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     worlds: Vec<u32>,
 
-    /// Calls measured of each scene, after one that is not
+    /// The count of measured calls of each scene, after one warm-up call
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
 
@@ -53,7 +52,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let most = args.worlds.iter().copied().max().unwrap_or(0);
     ensure!(most <= args.boxes, "--worlds {most} is more than --boxes {}: each world needs a box", args.boxes);
-    fs::create_dir_all(&args.out).with_context(|| format!("cannot make the directory {}", args.out.display()))?;
+    fs::create_dir_all(&args.out).with_context(|| format!("cannot create the directory {}", args.out.display()))?;
     // Finds out before any long work whether it can be written.
     let csv = Output::check(&args.out.join("worlds.csv"))?;
     let mut engines = vec![Engine::Cpu, Engine::Gpu];

@@ -21,17 +21,17 @@ use crate::progress::Progress;
 use crate::ready::Ready;
 use crate::{text, version};
 
-/// Print versions, adapters and limits, and test each engine: what a bug report should contain
+/// Print the content of a bug report: versions, adapters, limits, and a test of each engine
 ///
 /// The pairs, events and query answers of the GPU engine on each adapter are compared with those of the CPU engine, and
 /// those of the CPU engine with brute force. The command fails if a test fails or is not run. It also works without an adapter.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Test the first adapter whose name contains this, not all; `broadsweep adapters` lists them
+    /// Test only the first adapter whose name contains NAME; `broadsweep adapters` lists them
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
 
-    /// The time for the tests of each engine; the remaining ones are reported as not run
+    /// The time limit for the tests of each engine; the remaining tests are reported as not run
     ///
     /// In the first run, drivers also compile the kernels, which takes longer.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]

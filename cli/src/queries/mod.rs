@@ -1,4 +1,4 @@
-//! What queries have in common: where they come from, who answers them, and where the answers go.
+//! The common part of all queries: their files, engines and answers.
 
 pub mod nearest;
 pub mod overlaps;
@@ -29,48 +29,49 @@ use crate::{input, text};
 /// The most tests that --verify makes by brute force: some seconds of work.
 const BRUTE_FORCE_TESTS: usize = 1 << 29;
 
-/// Queries that are asked for the sake of the kernels, before time is taken.
+/// Queries of the call that compiles the kernels, before the measured one.
 const FIRST: usize = 2048;
 
 /// Arrays that a file of queries may have beside the queries.
 const FILTERS: [&str; 5] = ["group", "mask", "body", "world", "ignore"];
 
-/// Who answers queries.
+/// The engine that answers queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
     /// On the GPU
     Gpu,
     /// On all cores of the CPU
     Cpu,
-    /// Everything against every box, on one thread
+    /// By brute force, on one thread
     Brute,
 }
 
-/// What all commands with queries take.
+/// The options of all commands with queries.
 #[derive(clap::Args)]
 pub struct Common {
-    /// When `group` and `mask` of boxes and queries let them meet [default: any]
+    /// The rule by which `group` and `mask` let a query meet a box [default: any]
     #[arg(long, value_enum)]
     rule: Option<RuleName>,
 
-    /// Who answers [default: gpu where there is a real one, otherwise cpu]
+    /// The engine that answers [default: gpu if there is a GPU, otherwise cpu]
     ///
-    /// All answer the same, bit for bit. A driver in software is no real GPU: the CPU engine is faster on the same cores.
+    /// The answers are the same, bit for bit. A software driver does not count as a GPU: the CPU engine is faster on the same
+    /// cores.
     #[arg(long, value_enum)]
     engine: Option<Engine>,
 
-    /// The GPU to use: the first whose name contains this, upper and lower case alike
+    /// The first GPU adapter whose name contains NAME; `broadsweep adapters` lists them
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
 
     /// Compare the answers with brute force
     ///
-    /// Of many queries, those that take some seconds: the report says how many. Where there is a difference, nothing is
-    /// written.
+    /// Of many queries, the first ones are compared, which takes some seconds; the report prints their count. A difference is an
+    /// error, and nothing is written.
     #[arg(long)]
     verify: bool,
 
-    /// Where to write the answers, as np.load reads them; `-` is stdout
+    /// The file for the answers, which np.load reads; `-` is stdout
     #[arg(long, value_name = "ANSWERS.npz")]
     out: Option<PathBuf>,
 
@@ -79,7 +80,7 @@ pub struct Common {
     json: bool,
 }
 
-/// Queries and what each of them says beside its shape.
+/// Queries and their filters.
 pub struct Asked<Q> {
     pub queries: Vec<Q>,
     pub filters: QueryFilters,
@@ -97,7 +98,7 @@ impl Engine {
 }
 
 impl<Q> Asked<Q> {
-    /// Returns queries that say nothing more.
+    /// Returns queries without filters.
     pub fn plain(queries: Vec<Q>) -> Self {
         Self { queries, filters: QueryFilters::default() }
     }
@@ -123,26 +124,22 @@ impl<Q: Clone> Asked<Q> {
     }
 }
 
-/// Reads rows of a `.npy` file, of one of the widths.
-fn rows(path: &Path, what: &str, widths: &[u64]) -> Result<(u64, Vec<f32>)> {
-    let read = || {
-        let file = std::fs::File::open(path)?;
-        let length = file.metadata()?;
-        ensure!(!length.is_dir(), "it is a directory");
-        let array = Array::open(file, length.is_file().then_some(length.len()))?;
-        let width = match *array.shape() {
-            [_, width] if widths.contains(&width) => width,
-            _ => {
-                let needed: Vec<String> = widths.iter().map(|width| format!("(m, {width})")).collect();
-                bail!("its shape is {}; {} is needed for {what}", npz::shape(array.shape()), needed.join(" or "));
-            }
-        };
-        Ok((width, array.read::<f32>()?))
-    };
-    read().map_err(|error| anyhow!("cannot read {}: {error:#}", text::path(path)))
+/// Reads queries from rows of one of these widths: the array of a `.npy` file, or the array `name` of a `.npz` file with query filters
+/// beside it.
+fn read<Q>(path: &Path, name: &'static str, widths: &[u64], query: impl Fn(&[f32]) -> Q) -> Result<Asked<Q>> {
+    let queries = |(width, numbers): (usize, Vec<f32>)| numbers.chunks_exact(width).map(&query).collect::<Vec<Q>>();
+    if input::has_extension(path, "npz") {
+        return npz::open(path, &[&[name], &FILTERS[..]].concat(), |arrays| {
+            let queries = queries(arrays.rows(name, widths)?);
+            Ok(Asked { filters: filters_of(arrays, queries.len())?, queries })
+        });
+    }
+    let rows = npy::open_file(path).and_then(|(file, length)| Array::open(file, length)?.read_rows(widths));
+    let rows = rows.map_err(|error| anyhow!("cannot read {}: {error}", text::path(path)))?;
+    Ok(Asked::plain(queries(rows)))
 }
 
-/// Reads what queries say beside their shapes.
+/// Reads the filters of queries.
 fn filters_of(arrays: &Arrays<FileReader>, count: usize) -> Result<QueryFilters> {
     let list = |name| -> Result<Vec<u32>> { Ok(arrays.column(name, count, "query")?.unwrap_or_default()) };
     Ok(QueryFilters::default()
@@ -153,23 +150,31 @@ fn filters_of(arrays: &Arrays<FileReader>, count: usize) -> Result<QueryFilters>
         .with_ignore(list("ignore")?))
 }
 
-/// Splits KIND:N, unless there is such a file.
-fn made(path: &Path) -> Option<(&str, usize)> {
-    let (kind, count) = path.to_str().filter(|_| !path.exists())?.split_once(':')?;
-    Some((kind, count.parse().ok()?))
+/// Splits KIND:N, unless there is such a file or it is the name of one.
+fn generated(path: &Path) -> Result<Option<(&str, usize)>> {
+    let is_file = path.exists() || ["npy", "npz"].iter().any(|extension| input::has_extension(path, extension));
+    let text = path.to_str().filter(|text| !is_file && !text.contains(['/', '\\']));
+    let Some((kind, count)) = text.and_then(|text| text.split_once(':')) else { return Ok(None) };
+    let most = usize::MAX;
+    let is_number = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
+    ensure!(is_number, "{count:?} is no number of queries; write KIND:N, such as {kind}:1000");
+    let count = count
+        .parse()
+        .map_err(|_| anyhow!("{count} queries are too many: the limit is {most}; give a smaller N in KIND:N"))?;
+    Ok(Some((kind, count)))
 }
 
-/// Asks for the memory of this many things before they are made.
+/// Reserves the memory of generated queries or of answers.
 fn reserved<T>(count: usize) -> Result<Vec<T>> {
     let mut list = Vec::new();
     list.try_reserve_exact(count)
-        .map_err(|_| anyhow!("there is no memory for {} of them", text::count(count as u64)))?;
+        .map_err(|_| anyhow!("there is no memory for {}; give a smaller number", text::count(count as u64)))?;
     Ok(list)
 }
 
 /// Returns rows of `k` answers each, filled up with `none`, as two columns.
 fn padded<T: Copy, A, B>(lists: &Lists<T>, k: usize, none: T, split: impl Fn(T) -> (A, B)) -> Result<(Vec<A>, Vec<B>)> {
-    let count = lists.len().checked_mul(k).context("there is no memory for so many answers")?;
+    let count = lists.len().checked_mul(k).context("there is no memory for the answers; give a smaller K")?;
     let (mut a, mut b) = (reserved(count)?, reserved(count)?);
     for row in lists {
         for (own, other) in row.iter().copied().chain(std::iter::repeat_n(none, k - row.len())).map(&split) {
@@ -199,7 +204,7 @@ impl<'a> Run<'a> {
         let output = common.out.as_deref().map(Output::check).transpose()?;
         for (what, path) in [("scene", scene), ("file of the queries", asked)] {
             let is_same = output.as_ref().is_some_and(|output| output.is_file(path));
-            ensure!(!is_same, "--out is the {what} itself: {}", text::path(path));
+            ensure!(!is_same, "--out is the {what} itself: {}; give another file", text::path(path));
         }
         let (boxes, mut filters) = {
             let _progress = Progress::start(format!("reading {}", text::path(scene)));
@@ -208,17 +213,17 @@ impl<'a> Run<'a> {
         filters.rule = common.rule.map_or(GroupRule::Any, RuleName::rule);
         ensure!(
             filters.half_spaces.is_empty(),
-            "{} has half-spaces, which queries do not know; leave `half_space` and `half_space_box` out",
+            "{} has half-spaces, which queries do not support; remove `half_space` and `half_space_box`",
             text::path(scene)
         );
         ensure!(
             filters.owner.is_none(),
-            "{} has an owner region, which queries do not know; leave `owner` out",
+            "{} has an owner region, which queries do not support; remove `owner`",
             text::path(scene)
         );
         if let (Some(engine @ (Engine::Cpu | Engine::Brute)), Some(_)) = (common.engine, &common.adapter) {
             let name = engine.of_pairs().name();
-            bail!("--adapter chooses a GPU, which --engine {name} does not use");
+            bail!("--adapter selects a GPU, which --engine {name} does not use");
         }
         let engine = Ready::choose(common.engine.map(Engine::of_pairs), common.adapter.as_deref())?;
         let mut tree = match &engine {
@@ -255,7 +260,7 @@ impl<'a> Run<'a> {
         arrays: impl Fn(&T) -> Result<Vec<Named>>,
         report: impl Fn(&T) -> QueryReport,
     ) -> Result<()> {
-        let progress = Progress::start(format!("asking {} {kind}", text::count(asked.queries.len() as u64)));
+        let progress = Progress::start(format!("answering {} {kind}", text::count(asked.queries.len() as u64)));
         if let (Ready::Gpu(_), Some(tree)) = (&self.engine, &self.tree) {
             // The first queries wait for kernels to be compiled.
             by_tree(&mut tree.borrow_mut(), &asked.first(asked.queries.len().min(FIRST)))?;
@@ -329,7 +334,7 @@ impl<'a> Run<'a> {
             let first: Vec<String> = report.first_invalid.iter().map(u64::to_string).collect();
             let more = if report.invalid_count > first.len() as u64 { ", ..." } else { "" };
             let count = text::count(report.invalid_count);
-            add("no meaning", format!("{count} of the {kind}, which answer nothing: {}{more}", first.join(", ")));
+            add("no answer", format!("{count} {kind} are invalid: {}{more}", first.join(", ")));
         }
         let each = report.answer_count as f64 / report.query_count.max(1) as f64;
         add("answers", format!("{} ({each:.2} each)", text::count(report.answer_count)));
@@ -339,7 +344,7 @@ impl<'a> Run<'a> {
         add("time", text::seconds(seconds));
         if let Some(count) = verified {
             let part = if count as u64 == report.query_count { "all" } else { "in part: the first" };
-            add("verified", format!("{part} {} {kind} answer as by brute force", text::count(count as u64)));
+            add("verified", format!("{part} {} {kind} have the answers of brute force", text::count(count as u64)));
         }
         if let Some(path) = &self.common.out {
             add("written", text::path(path));

@@ -1,16 +1,14 @@
 //! `broadsweep nearest`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, bail};
 use broadsweep::internals::brute_queries;
 use broadsweep::{Aabb, Lists, Near, NearestQuery, QueryFilters};
 use laboratory::scenes::queries::points;
 
 use super::rays::first_lists;
-use super::{Asked, Common, FILTERS, Named, Run, filters_of, made, padded, reserved, rows};
-use crate::input::has_extension;
-use crate::npz;
+use super::{Asked, Common, Named, Run, generated, padded, reserved};
 
 /// Find the boxes that are nearest to points
 #[derive(clap::Args)]
@@ -19,17 +17,18 @@ pub struct Args {
     #[arg(value_name = "SCENE.npy|SCENE.npz")]
     scene: PathBuf,
 
-    /// Points: an (m, 3) or (m, 4) array of f4: x, y, z and, where there are four, how far a box may be
+    /// Points: an (m, 3) or (m, 4) array: x, y, z and, in the fourth column, the largest distance of a box
     ///
-    /// An .npz has that array as `points`, and beside it what each point says of which boxes it meets, all of it optional:
-    /// u4 (m,) `group`, `mask`, `body`, `world`, and `ignore`, a box. points:N makes points for the scene.
+    /// The array has floats or integers, rounded to the nearest float32. An .npz file has this array as `points`, and optional
+    /// query filters: u4 (m,) `group`, `mask`, `body` and `world`, and `ignore`, the index of a box. points:N generates points for
+    /// the scene.
     ///
-    /// --out then has u4 (m, K) `index`, nearest first, and f4 (m, K) `squared_distance`, rounded down. Where there are fewer
-    /// boxes, the index is 2^32 - 1, and the distance infinite.
+    /// The arrays of --out: u4 (m, K) `index`, nearest first, and f4 (m, K) `squared_distance`, rounded down. Where there are
+    /// fewer boxes, the index is 2^32 - 1, and the distance is infinite.
     #[arg(value_name = "POINTS.npy|POINTS.npz")]
     points: PathBuf,
 
-    /// How many boxes are wanted of each point
+    /// The count of boxes to find for each point
     #[arg(long, default_value_t = 1)]
     k: usize,
 
@@ -37,45 +36,24 @@ pub struct Args {
     common: Common,
 }
 
-fn read(args: &Args, boxes: &[Aabb]) -> Result<Asked<NearestQuery>> {
-    match made(&args.points) {
+fn read(path: &Path, boxes: &[Aabb]) -> Result<Asked<NearestQuery>> {
+    match generated(path)? {
         Some(("points", count)) => {
             drop(reserved::<NearestQuery>(count)?);
-            return Ok(Asked::plain(points(count, 1, boxes)));
+            Ok(Asked::plain(points(count, 1, boxes)))
         }
-        Some((kind, _)) => return Err(anyhow!("there are no points `{kind}`; there are points:N")),
-        None => {}
+        Some((kind, _)) => bail!("there are no points `{kind}`; there are points:N"),
+        None => super::read(path, "points", &[3, 4], |row| NearestQuery {
+            point: [row[0], row[1], row[2]],
+            radius: row.get(3).copied().unwrap_or(f32::INFINITY),
+        }),
     }
-    let anywhere = |&[x, y, z]: &[f32; 3]| NearestQuery::new([x, y, z]);
-    let within = |&[x, y, z, radius]: &[f32; 4]| NearestQuery { point: [x, y, z], radius };
-    if has_extension(&args.points, "npz") {
-        let known = [&["points"], &FILTERS[..]].concat();
-        return npz::open(&args.points, &known, |arrays| {
-            let missing = "it has no array `points`, which is the one that it needs";
-            let queries: Vec<NearestQuery> = match arrays.table::<f32, 3>("points") {
-                Ok(rows) => rows.context(missing)?.iter().map(anywhere).collect(),
-                // Perhaps with distances.
-                Err(error) => match arrays.table::<f32, 4>("points") {
-                    Ok(rows) => rows.context(missing)?.iter().map(within).collect(),
-                    Err(_) => return Err(error),
-                },
-            };
-            let filters = filters_of(arrays, queries.len())?;
-            Ok(Asked { queries, filters })
-        });
-    }
-    let (width, numbers) = rows(&args.points, "points", &[3, 4])?;
-    let queries = match width {
-        3 => numbers.as_chunks().0.iter().map(anywhere).collect(),
-        _ => numbers.as_chunks().0.iter().map(within).collect(),
-    };
-    Ok(Asked { queries, filters: QueryFilters::default() })
 }
 
 /// Runs `broadsweep nearest`.
 pub fn run(args: &Args) -> Result<()> {
     let run = Run::start(&args.scene, &args.points, &args.common)?;
-    let asked = read(args, &run.boxes)?;
+    let asked = read(&args.points, &run.boxes)?;
     let k = args.k;
     run.finish(
         &asked,

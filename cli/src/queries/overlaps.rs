@@ -1,22 +1,22 @@
 //! `broadsweep overlaps`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use broadsweep::internals::brute_queries;
 use broadsweep::{Aabb, Capsule, Convex, Lists, OrientedBox, Shape, Sphere};
 use laboratory::scenes::queries::cubes;
 use rawzip::FileReader;
 
 use super::rays::first_lists;
-use super::{Asked, Common, FILTERS, Named, Run, filters_of, made, reserved};
+use super::{Asked, Common, FILTERS, Named, Run, filters_of, generated, reserved};
 use crate::npz::{self, Arrays};
 
 /// The arrays of shapes that there can be.
 const SHAPES: [&str; 6] = ["points", "boxes", "spheres", "capsules", "oriented", "convex"];
-/// The array that says where the half-spaces of each convex shape begin.
+/// The array of the first half-space of each convex shape.
 const OFFSETS: &str = "convex_offsets";
-/// How many boxes each of the cubes that are made for a scene touches, about.
+/// The approximate count of boxes that each generated cube touches.
 const ANSWERS: f64 = 10.0;
 
 /// Find the boxes that touch points, boxes, spheres and other shapes
@@ -26,17 +26,20 @@ pub struct Args {
     #[arg(value_name = "SCENE.npy|SCENE.npz")]
     scene: PathBuf,
 
-    /// Shapes: an .npz with one of f4 `points`, `boxes`, `spheres`, `capsules`, `oriented` and `convex`
+    /// Shapes: an .npz file with one of `points`, `boxes`, `spheres`, `capsules`, `oriented` and `convex`
     ///
-    /// Rows of `points` have x, y, z; of `boxes` both corners; of `spheres` centre and radius; of `capsules` both ends and the
-    /// radius; of `oriented` centre, half edges and three axes of unit length; of `convex` a half-space each, n_x, n_y, n_z
-    /// and d for n · x <= d, of which shape i has those from u4 (k + 1,) `convex_offsets`[i] to [i + 1]. The first three are
-    /// exact; of the others none is missed, and few are too many.
+    /// A row of `points` has x, y, z; of `spheres` centre and radius; of `capsules` both ends and the radius; of `oriented` centre,
+    /// half edges and three axes of unit length. `boxes` has the shapes of `broadsweep pairs`. A row of `convex` is a half-space,
+    /// n_x, n_y, n_z and d for n · x <= d; shape i has the rows from u4 (k + 1,) `convex_offsets`[i] to [i + 1]. The arrays have
+    /// floats or integers. Numbers that float32 does not represent are rounded outward in `boxes`, and to nearest elsewhere.
     ///
-    /// Beside it there may be what each shape says of which boxes it meets: u4 (k,) `group`, `mask`, `body`, `world`, and
-    /// `ignore`, a box. cubes:N makes cubes for the scene that touch some ten boxes each.
+    /// Points, boxes and spheres are exact. For the other shapes, the answer has every box that touches, and few that do not.
     ///
-    /// --out then has u8 (k + 1,) `offsets`, where the boxes of each shape begin in u4 `index`, ascending.
+    /// Optional query filters are u4 (k,) `group`, `mask`, `body` and `world`, and `ignore`, the index of a box. cubes:N generates
+    /// cubes for the scene that touch about ten boxes each.
+    ///
+    /// The arrays of --out: u4 `index`, the boxes of one shape after the other, ascending within each, and u8 (k + 1,) `offsets`,
+    /// the position of the first box of each shape in it.
     #[arg(value_name = "SHAPES.npz")]
     shapes: PathBuf,
 
@@ -55,24 +58,25 @@ enum Shapes {
     Convex(Vec<[f32; 4]>, Asked<[usize; 2]>),
 }
 
-fn read(args: &Args, boxes: &[Aabb]) -> Result<Shapes> {
-    match made(&args.shapes) {
+fn read(path: &Path, boxes: &[Aabb]) -> Result<Shapes> {
+    match generated(path)? {
         Some(("cubes", count)) => {
             drop(reserved::<Aabb>(count)?);
             return Ok(Shapes::Boxes(Asked::plain(cubes(count, 1, boxes, ANSWERS))));
         }
-        Some((kind, _)) => return Err(anyhow!("there are no shapes `{kind}`; there are cubes")),
+        Some((kind, _)) => bail!("there are no shapes `{kind}`; there are cubes:N"),
         None => {}
     }
     let known = [&SHAPES[..], &[OFFSETS], &FILTERS[..]].concat();
-    npz::open(&args.shapes, &known, |arrays| {
+    npz::open(path, &known, |arrays| {
         let there: Vec<&str> = SHAPES.into_iter().filter(|name| arrays.has(name)).collect();
-        let [name] = there[..] else { bail!("it needs one of {}, and not more", SHAPES.join(", ")) };
-        ensure!(name == "convex" || !arrays.has(OFFSETS), "it has `{OFFSETS}`, which goes with `convex`");
+        let [name] = there[..] else { bail!("it needs exactly one of {}", SHAPES.join(", ")) };
+        ensure!(name == "convex" || !arrays.has(OFFSETS), "it has `{OFFSETS}` without `convex`; remove it");
         Ok(match name {
             "points" => Shapes::Points(rows(arrays, name, |&point: &[f32; 3]| point)?),
             "boxes" => {
-                Shapes::Boxes(rows(arrays, name, |&[a, b, c, d, e, f]: &[f32; 6]| Aabb::new([a, b, c], [d, e, f]))?)
+                let queries = arrays.boxes(u64::MAX)?;
+                Shapes::Boxes(Asked { filters: filters_of(arrays, queries.len())?, queries })
             }
             "spheres" => {
                 let sphere = |&[x, y, z, radius]: &[f32; 4]| Sphere { center: [x, y, z], radius };
@@ -95,8 +99,9 @@ fn rows<Q, const N: usize>(
     name: &str,
     query: impl Fn(&[f32; N]) -> Q,
 ) -> Result<Asked<Q>> {
-    let rows: Vec<[f32; N]> = arrays.table(name)?.unwrap_or_default();
-    Ok(Asked { filters: filters_of(arrays, rows.len())?, queries: rows.iter().map(query).collect() })
+    let (_, numbers) = arrays.rows(name, &[N as u64])?;
+    let queries: Vec<Q> = numbers.as_chunks().0.iter().map(query).collect();
+    Ok(Asked { filters: filters_of(arrays, queries.len())?, queries })
 }
 
 fn oriented(row: &[f32; 15]) -> OrientedBox {
@@ -105,13 +110,14 @@ fn oriented(row: &[f32; 15]) -> OrientedBox {
 }
 
 fn convex(arrays: &Arrays<FileReader>) -> Result<Shapes> {
-    let half_spaces: Vec<[f32; 4]> = arrays.table("convex")?.unwrap_or_default();
+    let (_, numbers) = arrays.rows("convex", &[4])?;
+    let half_spaces = numbers.as_chunks().0.to_vec();
     let offsets: Option<Vec<u32>> = arrays.any_column(OFFSETS)?;
     let offsets = offsets.with_context(|| format!("it has no `{OFFSETS}`, which `convex` needs"))?;
     let is_ascending = offsets.is_sorted() && offsets.first() == Some(&0);
     ensure!(
         is_ascending && offsets.last().is_some_and(|&last| last as usize == half_spaces.len()),
-        "`{OFFSETS}` has to ascend from 0 to {}, the rows of `convex`",
+        "`{OFFSETS}` must ascend from 0 to {}, the count of rows of `convex`",
         half_spaces.len()
     );
     let queries: Vec<[usize; 2]> = offsets.windows(2).map(|ends| [ends[0] as usize, ends[1] as usize]).collect();
@@ -122,7 +128,7 @@ fn convex(arrays: &Arrays<FileReader>) -> Result<Shapes> {
 /// Runs `broadsweep overlaps`.
 pub fn run(args: &Args) -> Result<()> {
     let run = Run::start(&args.scene, &args.shapes, &args.common)?;
-    match read(args, &run.boxes)? {
+    match read(&args.shapes, &run.boxes)? {
         Shapes::Points(asked) => ask(&run, &asked, "points"),
         Shapes::Boxes(asked) => ask(&run, &asked, "boxes"),
         Shapes::Spheres(asked) => ask(&run, &asked, "spheres"),

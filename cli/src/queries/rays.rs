@@ -3,14 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use broadsweep::internals::brute_queries;
 use broadsweep::{Aabb, Answers, Hit, Lists, Ray};
 use laboratory::scenes::queries::RayKind;
 
-use super::{Asked, Common, FILTERS, Named, Run, filters_of, made, padded, reserved, rows};
-use crate::input::has_extension;
-use crate::npz;
+use super::{Asked, Common, Named, Run, generated, padded, reserved};
 
 /// Find the boxes that rays hit
 #[derive(clap::Args)]
@@ -19,19 +17,19 @@ pub struct Args {
     #[arg(value_name = "SCENE.npy|SCENE.npz")]
     scene: PathBuf,
 
-    /// Rays: an (m, 6) or (m, 7) array of f4: origin, direction and, where there are seven, the largest t
+    /// Rays: an (m, 6) or (m, 7) array, in 2D (m, 4) or (m, 5): origin, direction and, in the last column of 7 or 5, the largest t
     ///
-    /// t counts in lengths of the direction, which need not be 1. An .npz has that array as `rays`, and beside it what
-    /// each ray says of which boxes it meets, all of it optional: u4 (m,) `group`, `mask`, `body`, `world`, and `ignore`, a
-    /// box. KIND:N, such as camera:1000000, makes rays for the scene: camera, incoherent or short.
+    /// t is in lengths of the direction, which need not be 1. The array has floats or integers, rounded to the nearest float32.
+    /// An .npz file has this array as `rays`, and optional query filters: u4 (m,) `group`, `mask`, `body` and `world`, and
+    /// `ignore`, the index of a box. KIND:N, such as camera:1000000, generates rays for the scene: camera, incoherent or short.
     #[arg(value_name = "RAYS.npy|RAYS.npz")]
     rays: PathBuf,
 
-    /// Which hits are wanted: nearest, any, all, or the number of first ones
+    /// The hits to find for each ray: the nearest, any, all, or the first K
     ///
-    /// --out then has, for nearest, u4 (m,) `index`, 2^32 - 1 for none, and f4 (m,) `t`, infinite for none; for a number K
-    /// the same as (m, K), nearest first; for any, b1 (m,) `hit`; for all, u8 (m + 1,) `offsets`, where the hits of each ray
-    /// begin in u4 `index` and f4 `t`, ascending by index.
+    /// The arrays of --out: for nearest, u4 (m,) `index`, 2^32 - 1 for none, and f4 (m,) `t`, infinite for none; for K the same
+    /// as (m, K), nearest first; for any, b1 (m,) `hit`; for all, u4 `index` and f4 `t`, ascending by index within a ray, and u8
+    /// (m + 1,) `offsets`, the position of the first hit of each ray in them.
     #[arg(long, value_name = "nearest|any|all|K", default_value = "nearest")]
     hits: Hits,
 
@@ -39,7 +37,7 @@ pub struct Args {
     common: Common,
 }
 
-/// Which hits are wanted.
+/// The hits to find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hits {
     Nearest,
@@ -56,51 +54,24 @@ impl FromStr for Hits {
             "nearest" => Ok(Self::Nearest),
             "any" => Ok(Self::Any),
             "all" => Ok(Self::All),
-            _ => text.parse().map(Self::First).map_err(|_| "it is nearest, any, all or a number".to_owned()),
+            _ => text.parse().map(Self::First).map_err(|_| "it must be nearest, any, all or a whole number".to_owned()),
         }
     }
 }
 
 fn read(path: &Path, boxes: &[Aabb]) -> Result<Asked<Ray>> {
-    if let Some((kind, count)) = made(path) {
+    if let Some((kind, count)) = generated(path)? {
         let kind: RayKind = kind.parse().map_err(|error: String| anyhow!(error))?;
         drop(reserved::<Ray>(count)?);
         return Ok(Asked::plain(kind.generate(count, 1, boxes)));
     }
-    if has_extension(path, "npz") {
-        let known = [&["rays"], &FILTERS[..]].concat();
-        return npz::open(path, &known, |arrays| {
-            let rays: Vec<[f32; 7]> = match arrays.table::<f32, 7>("rays") {
-                Ok(rays) => rays.context("it has no array `rays`, which is the one that it needs")?,
-                // Perhaps without limits.
-                Err(error) => match arrays.table::<f32, 6>("rays") {
-                    Ok(rays) => rays
-                        .context("it has no array `rays`, which is the one that it needs")?
-                        .iter()
-                        .map(endless)
-                        .collect(),
-                    Err(_) => return Err(error),
-                },
-            };
-            let queries: Vec<Ray> = rays.iter().map(ray).collect();
-            let filters = filters_of(arrays, queries.len())?;
-            Ok(Asked { queries, filters })
-        });
-    }
-    let (width, numbers) = rows(path, "rays", &[6, 7])?;
-    let queries = match width {
-        6 => numbers.as_chunks().0.iter().map(|row| ray(&endless(row))).collect(),
-        _ => numbers.as_chunks().0.iter().map(ray).collect(),
-    };
-    Ok(Asked::plain(queries))
-}
-
-fn endless([ox, oy, oz, x, y, z]: &[f32; 6]) -> [f32; 7] {
-    [*ox, *oy, *oz, *x, *y, *z, f32::INFINITY]
-}
-
-fn ray(&[ox, oy, oz, x, y, z, limit]: &[f32; 7]) -> Ray {
-    Ray { origin: [ox, oy, oz], direction: [x, y, z], limit }
+    super::read(path, "rays", &[4, 5, 6, 7], |row| {
+        let axes = row.len() / 2;
+        let (mut origin, mut direction) = ([0.0; 3], [0.0; 3]);
+        origin[..axes].copy_from_slice(&row[..axes]);
+        direction[..axes].copy_from_slice(&row[axes..2 * axes]);
+        Ray { origin, direction, limit: row.get(2 * axes).copied().unwrap_or(f32::INFINITY) }
+    })
 }
 
 /// Runs `broadsweep rays`.

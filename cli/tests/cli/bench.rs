@@ -233,7 +233,7 @@ fn ctrl_c_before_the_first_row_leaves_older_results_as_they_are() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(stderr.ends_with("stopped before anything was measured: nothing is written\n"), "{stderr}");
+    assert!(stderr.ends_with("stopped before the first measurement: nothing is written\n"), "{stderr}");
     assert_eq!((place.text("out/results.json").as_str(), &output.stdout[..]), ("older", &b""[..]));
 }
 
@@ -443,14 +443,11 @@ fn what_cannot_be_measured_gets_one_clear_line() {
         ("--steps 0", "--steps is 0"),
         ("--runs 0", "--runs is 0"),
         ("--out file", "cannot make the directory file"),
-        ("--engines cpu --adapter x", "--adapter chooses a GPU"),
+        ("--engines cpu --adapter x", "--adapter selects a GPU"),
         ("--compare nowhere.json", "cannot read nowhere.json"),
         ("--compare file", "file is no result of a benchmark; give the results.json of an earlier run"),
         ("--compare boxes.npy", "boxes.npy is no result of a benchmark; give the results.json of an earlier run"),
-        (
-            "--scenes uniform:5 --n 3",
-            "--n is for scenes named by their kind alone, such as uniform; uniform:5 has its own",
-        ),
+        ("--scenes uniform:5 --n 3", "--n applies to scenes without a count, such as uniform, and uniform:5 has one"),
         ("--scenes boxes.npy,city:7 --n 3 --engines cpu", "boxes.npy, city:7 has its own number"),
         ("--scenes scene.npz --engines cpu", "give the boxes as .npy"),
         ("--compare file --threshold 0.5", "--threshold is 0.5"),

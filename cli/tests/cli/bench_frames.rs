@@ -38,7 +38,7 @@ fn what_is_no_motion_and_no_measure_is_refused() {
         ("bench frames --limit 0", "--limit is 0"),
         ("bench frames --density 0", "--density is 0"),
         ("bench frames --margin -1", "--margin is -1"),
-        ("bench frames --engines cpu --adapter x", "--adapter chooses a GPU"),
+        ("bench frames --engines cpu --adapter x", "--adapter selects a GPU"),
     ] {
         let line = Place::new().fail(arguments);
         assert!(line.contains(message), "{line}");

@@ -116,7 +116,7 @@ fn times_are_predicted_as_ranges_for_every_known_gpu() {
     assert!(portable.contains("sort_scatter") && dispatches(&portable) == Some(23), "{portable}");
     let canonical = place.run("predict uniform:20000 --gpu M2 --canonical");
     assert!(canonical.contains("order_scatter") && dispatches(&canonical) == Some(20), "{canonical}");
-    assert!(place.fail("predict uniform:0").contains("there are no boxes"));
+    assert!(place.fail("predict uniform:0").contains("the scene has no boxes"));
     assert!(place.command("predict uniform:9 --gpu none").output().unwrap().status.code() != Some(0));
 }
 
@@ -285,7 +285,7 @@ fn a_bad_file_gets_one_clear_line_and_no_result() {
         (b"\x93NUM".to_vec(), "not a .npy file"),
         (b"x,y,z\n1,2,3\n".to_vec(), "not a .npy file"),
         (b"PK\x03\x04 an .npz file".to_vec(), "not a .npy file"),
-        (b"\x93NUMPY\x07\x00\x10\x00".to_vec(), "version 7.0"),
+        (b"\x93NUMPY\x07\x00\x10\x00".to_vec(), "its .npy version is 7.0"),
         (good[..8].to_vec(), "ends within its .npy header"),
         (good[..9].to_vec(), "ends within its .npy header"),
         (good[..60].to_vec(), "ends within its .npy header"),
@@ -315,9 +315,9 @@ fn a_bad_file_gets_one_clear_line_and_no_result() {
         (plain("(9223372036854775808, 2, 3)"), "claims 9223372036854775808 boxes"),
         (plain("(99999999999999999999999, 6)"), "does not fit 64 bits"),
         (npy(&header("|O", "False", "(2, 6)"), b"\x80\x04cos\nsystem\n"), "pickled Python objects"),
-        (npy(&header("<i4", "False", "(2, 6)"), &[0; 48]), "its dtype is \"<i4\""),
-        (npy(&header("<f2", "False", "(2, 6)"), &[0; 24]), "its dtype is \"<f2\""),
-        (npy(&header("|u1", "False", "(2, 6)"), &[0; 12]), "its dtype is \"|u1\""),
+        (npy(&header("<c8", "False", "(2, 6)"), &[0; 96]), "its dtype is \"<c8\"; boxes are floats or integers"),
+        (npy(&header("<f16", "False", "(2, 6)"), &[0; 192]), "its dtype is \"<f16\""),
+        (npy(&header("|b1", "False", "(2, 6)"), &[0; 12]), "its dtype is \"|b1\""),
         (npy(&header("é4", "False", "(2, 6)"), &[0; 12]), "its dtype is"),
         (npy(&header("", "False", "(2, 6)"), &[0; 48]), "its dtype is \"\""),
         (npy(&header(&"x".repeat(5000), "False", "(2, 6)"), &[0; 48]), "its dtype is"),
@@ -523,7 +523,7 @@ fn the_report_names_what_was_done_with_few_boxes() {
     let place = Place::new();
     place.run("scene uniform --n 500 --out scene.npy");
     let report = place.run("pairs scene.npy --engine cpu");
-    assert!(report.contains("method      every box against every other"), "{report}");
+    assert!(report.contains("method      all pairs tested"), "{report}");
     assert!(!report.contains("cell size") && report.contains("124,750 tested"), "{report}");
     let json = |options: &str| -> Value {
         serde_json::from_str(&place.run(&format!("pairs scene.npy --engine cpu --json {options}"))).unwrap()
@@ -552,9 +552,9 @@ fn the_report_names_what_was_done_with_few_boxes() {
     let report = place.run("pairs scene.npy --engine cpu --all-pairs-up-to 0");
     assert!(report.contains("axis ") && report.contains("cell size") && !report.contains("method"), "{report}");
     for (option, expected) in [
-        ("--all-pairs-up-to 9", "--all-pairs-up-to is for engines"),
-        ("--axis y", "--axis is for gpu and cpu"),
-        ("--cell-size 0.1", "--cell-size is for gpu and cpu"),
+        ("--all-pairs-up-to 9", "--all-pairs-up-to needs --engine gpu or cpu"),
+        ("--axis y", "--axis needs --engine gpu or cpu"),
+        ("--cell-size 0.1", "--cell-size needs --engine gpu or cpu"),
     ] {
         let line = place.fail(&format!("pairs scene.npy --engine brute {option}"));
         assert!(line.contains(expected), "{line}");
@@ -591,9 +591,9 @@ fn values_without_a_meaning_are_refused() {
         assert!(stderr.starts_with("error: "), "{arguments}: {stderr}");
     }
     for (arguments, expected) in [
-        ("pairs scene.npy --engine cpu --adapter x", "--adapter chooses a GPU"),
+        ("pairs scene.npy --engine cpu --adapter x", "--adapter selects a GPU"),
         ("pairs scene.npy --engine brute --memory-budget 1G", "--memory-budget is for GPU memory"),
-        ("scene clusters --n 10 --edge 0.5 --out x.npy", "--edge is for uniform only"),
+        ("scene clusters --n 10 --edge 0.5 --out x.npy", "--edge applies to uniform only"),
         ("scene uniform --n 10 --edge -0.5 --out x.npy", "--edge is -0.5"),
         ("scene uniform --n 10 --edge nan --out x.npy", "--edge is NaN"),
     ] {
@@ -648,7 +648,7 @@ fn without_an_engine_a_real_gpu_is_taken_or_else_the_cpu_engine_and_it_says_why(
     assert_eq!((&report["engine"], &report["verified"]["against"]), (&"cpu".into(), &"brute".into()));
     assert!(report["adapter"].is_null());
     assert!(stderr.starts_with("note: using the CPU engine: ") && stderr.lines().count() == 1, "{stderr}");
-    let reason = if adapters.is_empty() { "no GPU adapter found" } else { "driver in software" };
+    let reason = if adapters.is_empty() { "no GPU adapter found" } else { "software driver" };
     assert!(stderr.contains(reason) && stderr.contains("--engine "), "{stderr}");
 }
 

@@ -43,13 +43,13 @@ fn pairs_takes_every_algorithm_of_the_literature() {
 fn what_an_algorithm_of_the_literature_does_not_have_is_refused() {
     let place = Place::new();
     for (arguments, expected) in [
-        ("uniform:9 --engine pruning --adapter x", "--adapter chooses a GPU"),
+        ("uniform:9 --engine pruning --adapter x", "--adapter selects a GPU"),
         ("uniform:9 --engine pruning --memory-budget 1G", "--memory-budget is for GPU memory"),
-        ("uniform:9 --engine pruning --candidate-limit 9", "--candidate-limit is for gpu and cpu"),
-        ("uniform:9 --engine pruning --all-pairs-up-to 9", "--all-pairs-up-to is for engines"),
-        ("uniform:9 --engine pruning --axis y", "x, y or z for mj_sap"),
-        ("uniform:9 --engine mj_sap --axis principal", "x, y or z for mj_sap"),
-        ("uniform:9 --engine pruning --cell-size 1", "--cell-size is for gpu and cpu"),
+        ("uniform:9 --engine pruning --candidate-limit 9", "--candidate-limit needs --engine gpu or cpu"),
+        ("uniform:9 --engine pruning --all-pairs-up-to 9", "--all-pairs-up-to needs --engine gpu or cpu"),
+        ("uniform:9 --engine pruning --axis y", "x, y or z with mj_sap"),
+        ("uniform:9 --engine mj_sap --axis principal", "x, y or z with mj_sap"),
+        ("uniform:9 --engine pruning --cell-size 1", "--cell-size needs --engine gpu or cpu"),
         ("uniform:65536 --engine mj_sap", "mj_sap takes at most 65535 boxes"),
     ] {
         let line = place.fail(&format!("pairs {arguments}"));

@@ -27,16 +27,17 @@ fn every_engine_finds_the_same_pairs_between_two_sets() {
             let report = place.run(&format!("join a.npy b.npy --engine {engine} {verify} --out pairs.npy"));
             assert_eq!(pairs_in(&place.read("pairs.npy")), expected, "{engine} {verify}");
             assert!(report.contains("filters     two sets, the second of 1,000 boxes\n"), "{report}");
-            let tells = report.contains("method      a tree of one set, asked with the boxes of the other\n");
+            let tells =
+                report.contains("method      tree join: a tree of one set, queried with the boxes of the other\n");
             assert_eq!((tells, report.contains("axis")), (engine == "cpu", engine == "gpu"), "{report}");
         }
     }
     let object: Value = serde_json::from_str(&place.run("join a.npy uniform:1000 --engine cpu --json")).unwrap();
     assert_eq!((&object["boxes"], &object["filters"]["second"]), (&4000.into(), &1000.into()));
     let report = &object["report"];
-    assert_eq!((&report["asked_tree"], &report["axis"], &report["entries"]), (&true.into(), &Value::Null, &0.into()));
+    assert_eq!((&report["tree_join"], &report["axis"], &report["entries"]), (&true.into(), &Value::Null, &0.into()));
     let object: Value = serde_json::from_str(&place.run("pairs a.npy --engine cpu --json")).unwrap();
-    assert_eq!(object["report"]["asked_tree"], Value::from(false));
+    assert_eq!(object["report"]["tree_join"], Value::from(false));
 }
 
 #[test]
@@ -56,7 +57,7 @@ fn what_is_no_set_is_refused() {
         ("join a.npy a.npy --out a.npy", "--out is one of the sets itself"),
         ("join - -", "only one of the sets can be stdin"),
         ("join a.npy none.npy", "none.npy"),
-        ("join a.npy a.npy --engine cpu --adapter x", "--adapter chooses a GPU, which --engine cpu does not use"),
+        ("join a.npy a.npy --engine cpu --adapter x", "--adapter selects a GPU, which --engine cpu does not use"),
         ("join a.npy a.npy --engine cpu --memory-budget 1G", "--memory-budget is for GPU memory"),
     ] {
         let error = place.fail(arguments);

@@ -1,5 +1,6 @@
 //! The built binary, from its arguments to its files and exit codes.
 
+mod arrays;
 #[cfg(feature = "bench")]
 mod bench;
 #[cfg(feature = "bench")]

@@ -32,7 +32,7 @@ fn a_list_without_room_is_an_error_of_every_engine_and_of_the_comparison() {
     ] {
         let output = run_within(&place, kib, &format!("pairs identical:8000 {arguments}"));
         let line = one_line(&output, arguments);
-        assert!(line.contains(what) && line.contains("bytes of memory, which could not be had"), "{line}");
+        assert!(line.contains(what) && line.contains("bytes of memory, which the system does not have"), "{line}");
         assert!(place.names().is_empty(), "{arguments}");
     }
 }

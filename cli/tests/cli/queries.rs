@@ -121,7 +121,7 @@ fn shapes_give_the_boxes_that_touch_them() {
     place.write("spheres.npz", &npz(&[("spheres", array(&[20, 4], &rows)), ("ignore", array(&[20], &ignored))]));
     assert_engines_agree(&place, "overlaps uniform:2000 spheres.npz");
     let text = place.run("overlaps uniform:2000 spheres.npz --verify --out touching.npz --engine cpu");
-    assert!(text.contains("20 spheres") && text.contains("all 20 spheres answer as by brute force"), "{text}");
+    assert!(text.contains("20 spheres") && text.contains("all 20 spheres have the answers of brute force"), "{text}");
     let mut expected = tree.overlaps(&spheres).unwrap();
     assert!(expected.len() == 20 && expected.report.answer_count > 100);
     let touching = place.read("touching.npz");
@@ -157,7 +157,7 @@ fn shapes_give_the_boxes_that_touch_them() {
         assert!(
             place
                 .fail("overlaps uniform:2000 shapes.npz --engine cpu")
-                .contains("`convex_offsets` has to ascend from 0 to 2")
+                .contains("`convex_offsets` must ascend from 0 to 2")
         );
     }
 }
@@ -196,7 +196,7 @@ fn queries_and_boxes_without_meaning_are_named() {
     let rows: Vec<f32> = rays.iter().flat_map(|ray| ray.origin.into_iter().chain(ray.direction)).collect();
     place.write("rays.npy", &array(&[4, 6], &rows));
     let text = place.run("rays invalid:100 rays.npy --verify --engine cpu");
-    assert!(text.contains("1 of the rays, which answer nothing: 2"), "{text}");
+    assert!(text.contains("1 rays are invalid: 2"), "{text}");
     assert!(text.lines().any(|line| line.starts_with("invalid")), "{text}");
     let empty = place.run("rays uniform:0 rays.npy --verify --engine cpu");
     assert!(empty.contains("answers     0"), "{empty}");
@@ -205,8 +205,8 @@ fn queries_and_boxes_without_meaning_are_named() {
 #[test]
 fn what_cannot_be_asked_is_refused_in_a_line() {
     let place = Place::new();
-    place.write("rows.npy", &array(&[2, 5], &[0.0f32; 10]));
-    place.write("words.npy", &array(&[2, 6], &[0u32; 12]));
+    place.write("rows.npy", &array(&[2, 3], &[0.0f32; 6]));
+    place.write("truths.npy", &array(&[2, 6], &[true; 12]));
     place.write("boxes.npy", &array(&[2, 6], &[0.0f32; 12]));
     place
         .write("two.npz", &npz(&[("points", array(&[1, 3], &[0.0f32; 3])), ("spheres", array(&[1, 4], &[0.0f32; 4]))]));
@@ -216,8 +216,8 @@ fn what_cannot_be_asked_is_refused_in_a_line() {
     let tile = [("boxes", array(&[2, 6], &[0.0f32; 12])), ("owner", array(&[2, 3], &[0.0f32; 6]))];
     place.write("tile.npz", &npz(&tile));
     for (arguments, part) in [
-        ("rays boxes.npy rows.npy --engine cpu", "its shape is (2, 5); (m, 6) or (m, 7) is needed for rays"),
-        ("rays boxes.npy words.npy --engine cpu", "f4"),
+        ("rays boxes.npy rows.npy --engine cpu", "its shape is (2, 3); (m, 4) or (m, 5) or (m, 6) or (m, 7) is needed"),
+        ("rays boxes.npy truths.npy --engine cpu", "its dtype is \"|b1\"; floats or integers are needed"),
         ("rays boxes.npy missing.npy --engine cpu", "missing.npy"),
         ("rays boxes.npy rays.npz --engine cpu", "`world`: its shape is (1,); (2,) is needed, a number for each query"),
         ("rays boxes.npy lasers:10 --engine cpu", "there are no rays `lasers`"),
@@ -227,9 +227,9 @@ fn what_cannot_be_asked_is_refused_in_a_line() {
         ("rays boxes.npy camera:4611686018427387904 --engine cpu", "there is no memory for 4,611,686,018,427,387,904"),
         ("rays boxes.npy boxes.npy --hits 18446744073709551615 --out hits.npz --engine cpu", "there is no memory"),
         ("nearest boxes.npy points:2 --k 9223372036854775807 --out near.npz --engine cpu", "there is no memory"),
-        ("overlaps boxes.npy two.npz --engine cpu", "it needs one of points, boxes, spheres"),
+        ("overlaps boxes.npy two.npz --engine cpu", "it needs exactly one of points, boxes, spheres"),
         ("overlaps boxes.npy rays.npz --engine cpu", "unknown array, \"rays\""),
-        ("nearest boxes.npy boxes.npy --engine cpu", "(m, 3) or (m, 4) is needed for points"),
+        ("nearest boxes.npy boxes.npy --engine cpu", "(m, 3) or (m, 4) is needed"),
     ] {
         let line = place.fail(arguments);
         assert!(line.contains(part), "{arguments}: {line}");

@@ -2,7 +2,8 @@
 
 use std::io::{self, BufReader, Read};
 
-use super::header::Header;
+use super::header::{Header, describe_shape};
+use super::number::{Dtype, Number};
 use super::{Error, Result};
 
 /// An array whose header is read, and whose numbers are to come.
@@ -24,52 +25,6 @@ pub struct Array<R> {
     header: Header,
     /// Bytes behind the header, where that is known.
     rest: Option<u64>,
-}
-
-/// A type that an [`Array`] can be read as: `u32` from `u4`, `f32` from `f4`, and `bool` from `b1` or `u1`, where all
-/// but 0 is true.
-pub trait Number: Copy + private::Number {}
-
-impl Number for u32 {}
-impl Number for f32 {}
-impl Number for bool {}
-
-mod private {
-    pub trait Number {
-        /// The dtypes without byte order, all of one size.
-        const DTYPES: &[&str];
-        /// The needed dtypes, for a message.
-        const NEEDED: &'static str;
-        /// Makes a number from as many bytes as it has, the least significant first.
-        fn from_bytes(bytes: &[u8]) -> Self;
-    }
-
-    impl Number for u32 {
-        const DTYPES: &[&str] = &["u4"];
-        const NEEDED: &'static str = "'u4' is needed";
-
-        fn from_bytes(bytes: &[u8]) -> Self {
-            Self::from_le_bytes([0, 1, 2, 3].map(|i| bytes[i]))
-        }
-    }
-
-    impl Number for f32 {
-        const DTYPES: &[&str] = &["f4"];
-        const NEEDED: &'static str = "'f4' is needed";
-
-        fn from_bytes(bytes: &[u8]) -> Self {
-            Self::from_le_bytes([0, 1, 2, 3].map(|i| bytes[i]))
-        }
-    }
-
-    impl Number for bool {
-        const DTYPES: &[&str] = &["b1", "u1"];
-        const NEEDED: &'static str = "'b1' or 'u1' is needed";
-
-        fn from_bytes(bytes: &[u8]) -> Self {
-            bytes[0] != 0
-        }
-    }
 }
 
 impl<R: Read> Array<R> {
@@ -101,35 +56,46 @@ impl<R: Read> Array<R> {
     /// # Errors
     /// If the array holds other numbers, is longer or shorter than its header says, or cannot be read.
     pub fn read<T: Number>(self) -> Result<Vec<T>> {
-        let is_big = match self.header.number() {
-            Some((dtype, is_big)) if T::DTYPES.contains(&dtype) => is_big,
-            _ => return Err(Error::Dtype { found: self.header.describe_dtype(), needed: T::NEEDED }),
-        };
+        let dtype = self.dtype_that(T::takes, T::NEEDED)?;
         let shape = self.header.is_fortran.then(|| self.header.shape.clone());
         let count = self.shape().iter().try_fold(1u64, |count, &length| count.checked_mul(length));
         let count = count.and_then(|count| usize::try_from(count).ok()).ok_or(Error::LongShape)?;
         let is_long = self.rest.is_some();
         let mut numbers = Vec::new();
-        self.each(size_of::<T>(), count as u64, |bytes| {
+        self.each(dtype.size, count as u64, |bytes| {
             if numbers.len() == numbers.capacity() {
                 // By what has come, not by what is claimed, unless that is known to be there.
                 let more = if is_long { count } else { numbers.len().max(1 << 12).min(count) };
                 let out_of_memory = |_| Error::NoMemory { bytes: more as u64 * size_of::<T>() as u64 };
                 numbers.try_reserve_exact(more).map_err(out_of_memory)?;
             }
-            let mut little = [0; 8];
-            let little = &mut little[..bytes.len()];
-            little.copy_from_slice(bytes);
-            if is_big {
-                little.reverse();
-            }
-            numbers.push(T::from_bytes(little));
+            numbers.push(T::read(dtype, bytes)?);
             Ok(())
         })?;
         match shape {
             Some(shape) if shape.len() > 1 => in_c_order(&numbers, &shape),
             _ => Ok(numbers),
         }
+    }
+
+    /// Reads a table whose rows have one of these widths. Returns the width, and the numbers row by row.
+    ///
+    /// # Errors
+    /// [`Error::RowShape`], and those of [`Array::read`].
+    pub fn read_rows<T: Number>(self, widths: &[u64]) -> Result<(usize, Vec<T>)> {
+        match *self.shape() {
+            [_, width] if widths.contains(&width) => Ok((width as usize, self.read()?)),
+            _ => {
+                let needed: Vec<String> = widths.iter().map(|width| format!("(m, {width})")).collect();
+                Err(Error::RowShape { found: describe_shape(self.shape()), needed: needed.join(" or ") })
+            }
+        }
+    }
+
+    /// Returns the dtype of the numbers, which `is_read` has to accept.
+    pub(super) fn dtype_that(&self, is_read: impl Fn(Dtype) -> bool, needed: &'static str) -> Result<Dtype> {
+        let dtype = Dtype::parse(&self.header.dtype).filter(|&dtype| is_read(dtype));
+        dtype.ok_or_else(|| Error::Dtype { found: self.header.describe_dtype(), needed })
     }
 
     pub(super) fn header(&self) -> &Header {
@@ -155,7 +121,7 @@ impl<R: Read> Array<R> {
         let length = count.checked_mul(size as u64).ok_or(Error::LongShape)?;
         self.is_long(length)?;
         let mut chunk = vec![0; 1 << 16];
-        let mut remaining = length;
+        let (mut remaining, mut number) = (length, 0);
         while remaining > 0 {
             let part = &mut chunk[..remaining.min(1 << 16) as usize];
             self.source.read_exact(part).map_err(|error| match error.kind() {
@@ -163,7 +129,15 @@ impl<R: Read> Array<R> {
                 _ => error.into(),
             })?;
             remaining -= part.len() as u64;
-            part.chunks_exact(size).try_for_each(&mut each)?;
+            for bytes in part.chunks_exact(size) {
+                each(bytes).map_err(|error| match error {
+                    Error::LargeInteger { value, .. } => {
+                        Error::LargeInteger { index: self.header.index_of(number), value }
+                    }
+                    other => other,
+                })?;
+                number += 1;
+            }
         }
         if self.source.read(&mut [0])? != 0 {
             return Err(Error::TrailingBytes("more".to_owned()));

@@ -89,18 +89,21 @@ impl Header {
         Ok(header)
     }
 
-    /// Returns the dtype without its byte order, and whether that is big-endian; `None` for what NumPy does not write.
-    pub fn number(&self) -> Option<(&str, bool)> {
-        let (order, number) = self.dtype.split_at_checked(1)?;
-        let is_big = match order {
-            "<" => false,
-            // A single byte has none.
-            "|" if number.ends_with('1') => false,
-            ">" => true,
-            "=" => cfg!(target_endian = "big"),
-            _ => return None,
-        };
-        Some((number, is_big))
+    /// Returns the index of a number in the array, as NumPy writes it, from its place in the file.
+    pub fn index_of(&self, mut place: u64) -> String {
+        let mut lengths = self.shape.clone();
+        if !self.is_fortran {
+            lengths.reverse();
+        }
+        let mut index = Vec::new();
+        for length in lengths {
+            index.push((place % length).to_string());
+            place /= length;
+        }
+        if !self.is_fortran {
+            index.reverse();
+        }
+        index.join(", ")
     }
 
     /// Describes the dtype for a message.
