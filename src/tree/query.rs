@@ -14,7 +14,7 @@ use crate::gpu::sort_buffers::SortBuffers;
 use crate::gpu::table::{Bound, CONSTANT, SIZES, STORAGE, buffer_table};
 use crate::grid::sort::{Sort, digit_sum_words, histogram_words};
 use crate::layout::{Counts, Cube, PairArguments, QueryHeader, QueryParams, Round, TreeShape, Window};
-use crate::pairs::order::{Order, OrderBuffers};
+use crate::pairs::order::{OrderBuffers, OrderStage};
 use crate::{BoxCast, Error, Pair};
 
 use super::build::TreeBuffers;
@@ -225,7 +225,7 @@ impl Question {
 #[derive(Debug)]
 pub struct Query {
     gpu: Gpu,
-    canonical: Order,
+    canonical: OrderStage,
 }
 
 /// How much a batch of queries takes.
@@ -439,7 +439,7 @@ impl BatchInput<'_> {
 impl Query {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
-        Self { gpu: gpu.clone(), canonical: Order::new(gpu) }
+        Self { gpu: gpu.clone(), canonical: OrderStage::new(gpu) }
     }
 
     fn kernel(&self, source: &Source) -> Kernel {
