@@ -70,7 +70,7 @@ pub mod pairs {
 #[cfg(feature = "gpu")]
 pub mod filters {
     //! The filters on the GPU.
-    pub use crate::filters::{CheckedFilters, Kept, device, lists, prepare, rows};
+    pub use crate::filters::{CheckedFilters, ValueFormat, device, lists, prepare, rows};
 }
 #[cfg(feature = "gpu")]
 pub mod tree {

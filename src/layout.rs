@@ -238,7 +238,7 @@ twins! {
         pub first: u32,
         pub count: u32,
         pub world_count: u32,
-        pub kept: u32,
+        pub format: u32,
     }
 
     /// What there is room for where pairs to exclude come from a buffer.

@@ -1,8 +1,8 @@
 // prepare_filter: other values of one list by box, out of a buffer of the caller's.
 //
 // Reads   change   where the list begins, and which boxes have other values
-//         given    [change.count] the value of each: a word, a flag that is set unless it is 0 (KEPT_FLAGS), or bits of f32 (KEPT_MARGINS)
-// Changes words    the list: a word per box, or a bit per box (KEPT_FLAGS), of which those of other boxes stay. Margins that are
+//         given    [change.count] the value of each: a word, a flag that is set unless it is 0 (FORMAT_FLAGS), or bits of f32 (FORMAT_MARGINS)
+// Changes words    the list: a word per box, or a bit per box (FORMAT_FLAGS), of which those of other boxes stay. Margins that are
 //                  negative or not finite become NaNs
 // An invocation per word of the list that changes.
 
@@ -17,11 +17,11 @@ fn prepare_filter(
     @builtin(local_invocation_index) local: u32,
 ) {
     let k = group_index(group, groups) * 256u + local;
-    if change.kept == KEPT_FLAGS {
+    if change.format == FORMAT_FLAGS {
         change_flags(change.first / 32u + k);
     } else if k < change.count {
         var value = given[k];
-        if change.kept == KEPT_MARGINS {
+        if change.format == FORMAT_MARGINS {
             value = margin_of(value);
         }
         words[change.place + change.first + k] = value;

@@ -163,7 +163,7 @@ struct FilterChange {
     first: u32,               // the first box that has another value, or half-space that is another
     count: u32,               // such boxes or half-spaces
     world_count: u32,         // worlds that have numbers
-    kept: u32,                // KEPT_*: what a value of the list is
+    format: u32,              // FORMAT_*: what a value of the list is
 }
 
 // What there is room for where pairs to exclude come from a buffer.

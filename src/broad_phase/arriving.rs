@@ -31,7 +31,7 @@ impl Arriving {
     /// [`Error::ListTooLong`].
     pub fn append(&mut self, report: &Report, piece: &[Pair]) -> Result<(), Error> {
         if self.is_empty() {
-            make_room(&mut self.pairs, report.pair_count)?;
+            allocate_empty(&mut self.pairs, report.pair_count)?;
         }
         extend(&mut self.pairs, piece, Pair::clone);
         self.pieces += 1;
@@ -62,9 +62,9 @@ impl Arriving {
     }
 }
 
-/// Makes room for this many pairs in an empty list, and somewhat more where a longer list than any before may be
+/// Allocates this many pairs for an empty list, and somewhat more where a longer list than any before may be
 /// followed by a longer one yet.
-fn make_room(pairs: &mut Vec<Pair>, pair_count: u64) -> Result<(), Error> {
+fn allocate_empty(pairs: &mut Vec<Pair>, pair_count: u64) -> Result<(), Error> {
     let count = usize::try_from(pair_count).map_err(|_| Error::list_too_long(pair_count))?;
     if pairs.capacity() >= count {
         return Ok(());

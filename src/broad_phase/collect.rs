@@ -247,7 +247,7 @@ impl Core {
         let from = (first - window.start) * size_of::<Pair>() as u64;
         let pairs = self.workspace.made()?.pairs.list.list.pairs.raw();
         encoder.copy_buffer_to_buffer(pairs, from, staging.raw(), 0, bytes);
-        let mut mapping = Mapping::submit(&self.gpu, encoder, staging, bytes);
+        let mut mapping = Mapping::begin(&self.gpu, encoder, staging, bytes);
         if let Err(error) = scopes.close_with("read-back", &mut mapping.readback) {
             self.workspace.forget_results();
             return Err(error);

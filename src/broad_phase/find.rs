@@ -46,7 +46,7 @@ impl BroadPhase {
         let result = match passes {
             Passes::Slabs(scene) => core.search_slabs(&scene, filters, &mut |_, piece| arriving.append_slab(piece)),
             Passes::One(call) => core
-                .submit(boxes, call, filters)
+                .submit_search(boxes, call, filters)
                 .and_then(|()| core.wait_for_pieces(filters, u64::MAX, |report, piece| arriving.append(report, piece))),
         };
         self.finish(result)
@@ -161,7 +161,7 @@ impl BroadPhase {
                 if report.pair_count == 0 { each(&report, &[]).map(|()| report) } else { Ok(report) }
             }
             Passes::One(call) => {
-                core.submit(boxes, call, filters)?;
+                core.submit_search(boxes, call, filters)?;
                 core.wait_for_pieces(filters, STREAMED_PIECE, each)
             }
         }
@@ -207,7 +207,7 @@ impl BroadPhase {
         let Self { core, filters, .. } = self;
         filters.fit(boxes.len())?;
         let call = core.decide(boxes.len(), filters, is_step)?;
-        core.submit(boxes, call, filters)
+        core.submit_search(boxes, call, filters)
     }
 
     /// Takes the result of the oldest [`submit`](Self::submit) that was not taken if it is there; returns `None` if not

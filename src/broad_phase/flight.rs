@@ -87,7 +87,7 @@ pub(super) struct Mapping {
 
 impl Mapping {
     /// Submits what was recorded, and begins to map the first `bytes` bytes of `staging`.
-    pub fn submit(gpu: &Gpu, encoder: wgpu::CommandEncoder, staging: Lease<Staging>, bytes: u64) -> Self {
+    pub fn begin(gpu: &Gpu, encoder: wgpu::CommandEncoder, staging: Lease<Staging>, bytes: u64) -> Self {
         let _submission = gpu.queue().submit([encoder.finish()]);
         Self {
             readback: Readback::begin(gpu, staging.raw(), bytes),

@@ -93,7 +93,7 @@ impl Core {
             part.fit(inside.len())?;
             let mut kept = Vec::new();
             let call = self.decide(inside.len(), &part, is_step)?;
-            self.submit(&inside, call, &mut part)?;
+            self.submit_search(&inside, call, &mut part)?;
             let report = self.wait_for_pieces(&mut part, STREAMED_PIECE, |report, piece| {
                 kept.clear();
                 kept.extend(piece.iter().filter_map(|pair| {

@@ -13,7 +13,7 @@ use crate::{Aabb, Error, Pair};
 
 impl Core {
     /// Uploads the boxes, which must fit the filters, and starts the search that was decided.
-    pub fn submit(&mut self, boxes: &[Aabb], call: Call, filters: &mut FilterSet) -> Result<(), Error> {
+    pub fn submit_search(&mut self, boxes: &[Aabb], call: Call, filters: &mut FilterSet) -> Result<(), Error> {
         if filters.check_uploaded(boxes.len()).is_err() {
             // Even if this call fails, it may have replaced the filters that the last results rest on.
             self.workspace.forget_results();
@@ -46,7 +46,7 @@ impl Core {
     ) -> Result<(Mapping, u32), Error> {
         let copied = self.record_summary(&mut encoder, call, &staging)?;
         let bytes = SUMMARY_BYTES + u64::from(copied) * size_of::<Pair>() as u64;
-        let mut summary = Mapping::submit(&self.gpu, encoder, staging, bytes);
+        let mut summary = Mapping::begin(&self.gpu, encoder, staging, bytes);
         let closed = scopes.close_with("submission", &mut summary.readback);
         closed.inspect_err(|_| self.workspace.forget_results())?;
         Ok((summary, copied))

@@ -1,12 +1,12 @@
 //! Numbers that stand for enums and special values in kernels.
 
 shared_constants! {
-    /// `Kept::Words`.
-    KEPT_WORDS: u32 = 0;
-    /// `Kept::Flags`.
-    KEPT_FLAGS: u32 = 1;
-    /// `Kept::Margins`.
-    KEPT_MARGINS: u32 = 2;
+    /// `ValueFormat::Words`.
+    FORMAT_WORDS: u32 = 0;
+    /// `ValueFormat::Flags`.
+    FORMAT_FLAGS: u32 = 1;
+    /// `ValueFormat::Margins`.
+    FORMAT_MARGINS: u32 = 2;
 
     /// Boxes are those of the last step with the same index.
     NAMING_INDEX: u32 = 0;

@@ -46,11 +46,11 @@ pub(crate) fn params(box_count: u32, options: &Options, filters: &CheckedFilters
     }
 }
 
-/// Makes room for `more` pairs, or returns an error instead of an abort.
+/// Reserves capacity for `more` pairs, or returns an error where `Vec::reserve` aborts.
 ///
 /// # Errors
 /// [`Error::ListTooLong`].
-pub(crate) fn make_room<T>(pairs: &mut Vec<T>, more: u64) -> Result<(), Error> {
+pub(crate) fn reserve<T>(pairs: &mut Vec<T>, more: u64) -> Result<(), Error> {
     let pair_count = pairs.len() as u64 + more;
     usize::try_from(more).ok().and_then(|more| pairs.try_reserve(more).ok()).ok_or(Error::list_too_long(pair_count))
 }
@@ -61,7 +61,7 @@ pub(crate) fn make_room<T>(pairs: &mut Vec<T>, more: u64) -> Result<(), Error> {
 /// [`Error::ListTooLong`].
 pub(crate) fn push(pairs: &mut Vec<Pair>, pair: Pair) -> Result<(), Error> {
     if pairs.len() == pairs.capacity() {
-        make_room(pairs, 1)?;
+        reserve(pairs, 1)?;
     }
     pairs.push(pair);
     Ok(())

@@ -5,12 +5,12 @@ use std::sync::{Arc, Weak};
 
 /// How often filters were changed: all that queries read, and of that what the nodes of a tree are made by.
 #[derive(Debug, Default)]
-pub struct Changes {
+pub struct ChangeCounts {
     pub all: AtomicU64,
     pub of_nodes: AtomicU64,
 }
 
-impl Changes {
+impl ChangeCounts {
     /// Returns both counts.
     pub fn so_far(&self) -> [u64; 2] {
         [self.all.load(Relaxed), self.of_nodes.load(Relaxed)]
@@ -21,7 +21,7 @@ impl Changes {
 #[derive(Clone, Debug)]
 pub struct Taken {
     /// How often those are changed.
-    pub changes: Arc<Changes>,
+    pub changes: Arc<ChangeCounts>,
     /// How often they had been.
     pub seen: [u64; 2],
     /// There as long as those hold the lists on the device that are in use here, too; none where these have lists of their own.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::changes::{Changes, Taken};
+use super::changes::{ChangeCounts, Taken};
 use super::lists::FilterLists;
 use super::{CheckedFilters, Filters};
 use crate::gpu::Gpu;
@@ -36,7 +36,7 @@ pub struct FilterSet {
     /// `[world_count]` the id and the number of each world, ascending by id, once some are.
     pub(super) world_ids: Option<Buffer<[u32; 2]>>,
     /// How often these filters were changed.
-    pub(super) changes: Arc<Changes>,
+    pub(super) changes: Arc<ChangeCounts>,
     /// There as long as the lists on the device are.
     pub(super) lists_held: Arc<()>,
     /// The filters from which these were taken, if they were.

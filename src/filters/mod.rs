@@ -46,7 +46,7 @@ pub use predicate::SearchedBoxes;
 #[cfg(feature = "gpu")]
 pub use rows::GpuAttribute;
 pub use rows::{Attribute, Filters};
-pub use table::Kept;
+pub use table::ValueFormat;
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! The boxes as they are searched, where margins or half-spaces change them, and how many there are.
 
 use super::device::FilterBuffers;
-use super::table::Kept;
+use super::table::ValueFormat;
 use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
@@ -76,14 +76,15 @@ impl Prepare {
         &self,
         gpu: &Gpu,
         pass: &mut Pass,
-        kept: Kept,
+        format: ValueFormat,
         change: FilterChange,
         given: wgpu::BindingResource,
         words: &Buffer<T>,
     ) -> Result<(), Error> {
         let FilterChange { first, count, .. } = change;
-        let words_changed = if kept == Kept::Flags { (first + count).div_ceil(32) - first / 32 } else { count };
-        let change = FilterChange { kept: kept as u32, ..change };
+        let words_changed =
+            if format == ValueFormat::Flags { (first + count).div_ceil(32) - first / 32 } else { count };
+        let change = FilterChange { format: format as u32, ..change };
         let buffers = [("given", given), ("words", words.all())];
         self.record_change(gpu, pass, &self.filter, words_changed, change, &buffers)
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::device::{ExcludeBuffers, FilterSet};
 use super::prepare::Prepare;
-use super::{Filters, GpuAttribute, Kept};
+use super::{Filters, GpuAttribute, ValueFormat};
 use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
@@ -63,13 +63,13 @@ impl FilterSet {
         boxes: &Range<u32>,
         values: GpuAttribute<'_>,
     ) -> Result<(), Error> {
-        let (list, kept, given) = values.list();
+        let (list, format, given) = values.list();
         let (first, count) = (boxes.start, boxes.end - boxes.start);
         let Some(given) = bind(given, bytes::<u32>(count)) else { return Ok(()) };
         let Change { gpu, encoder, prepare } = to;
         self.upload(gpu, length, false)?;
         self.note_change(list);
-        let place = if kept == Kept::Margins { Some(0) } else { self.lists.place_of(self.checked(), list) };
+        let place = if format == ValueFormat::Margins { Some(0) } else { self.lists.place_of(self.checked(), list) };
         let place = place.ok_or_else(|| Error::BadFilter { list, index: 0, problem: "is not in use".to_owned() })?;
         if list == WORLD && self.world_ids.is_none() {
             self.world_ids = Some(Buffer::of(gpu, "world_ids", &self.checked().world_ids(), STORAGE)?);
@@ -77,7 +77,7 @@ impl FilterSet {
         let scopes = gpu.open_scopes();
         let world_ids = self.world_ids.as_ref().filter(|_| list == WORLD);
         let world_count = world_ids.map_or(0, |ids| ids.len() as u32);
-        let change = FilterChange { place, first, count, world_count, kept: 0 };
+        let change = FilterChange { place, first, count, world_count, format: 0 };
         let mut pass = Pass::begin(gpu, encoder);
         let words = &self.lists.words;
         if let Some(ids) = world_ids {
@@ -86,10 +86,10 @@ impl FilterSet {
                 words.write_at(gpu, place.into(), &vec![Filters::GLOBAL; length]);
             }
             prepare.record_worlds(gpu, &mut pass, change, given, ids, words)?;
-        } else if kept == Kept::Margins {
-            prepare.record_filter(gpu, &mut pass, kept, change, given, &self.buffers.margins)?;
+        } else if format == ValueFormat::Margins {
+            prepare.record_filter(gpu, &mut pass, format, change, given, &self.buffers.margins)?;
         } else {
-            prepare.record_filter(gpu, &mut pass, kept, change, given, words)?;
+            prepare.record_filter(gpu, &mut pass, format, change, given, words)?;
         }
         pass.finish()?;
         drop(pass);
@@ -154,7 +154,7 @@ impl FilterSet {
         let Change { gpu, encoder, prepare } = to;
         self.upload(gpu, box_count as usize, false)?;
         let place = self.lists.place_of_half_spaces();
-        let change = FilterChange { place, first, count, world_count: 0, kept: 0 };
+        let change = FilterChange { place, first, count, world_count: 0, format: 0 };
         let scopes = gpu.open_scopes();
         let mut pass = Pass::begin(gpu, encoder);
         prepare.record_planes(gpu, &mut pass, change, given, &self.lists.words)?;

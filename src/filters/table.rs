@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::Error;
-use crate::constants::{KEPT_FLAGS, KEPT_MARGINS, KEPT_WORDS};
+use crate::constants::{FORMAT_FLAGS, FORMAT_MARGINS, FORMAT_WORDS};
 
 /// Declares the filters; `src/filters/rows.rs` explains a row. Kernels that test pairs read the lists that are `tested`.
 macro_rules! filter_table {
@@ -72,12 +72,12 @@ macro_rules! filter_table {
         #[cfg(feature = "gpu")]
         impl<'a> GpuAttribute<'a> {
             /// Returns the name of the list, how its values are kept, and the new ones.
-            pub(crate) fn list(self) -> (&'static str, $crate::filters::Kept, $crate::wgpu::BufferSlice<'a>) {
+            pub(crate) fn list(self) -> (&'static str, $crate::filters::ValueFormat, $crate::wgpu::BufferSlice<'a>) {
                 use $crate::filters::table::Element;
                 match self {
-                    $(Self::$variant(values) => (stringify!($list), <$element>::KEPT, values),)*
+                    $(Self::$variant(values) => (stringify!($list), <$element>::FORMAT, values),)*
                     $(Self::$untested_variant(values) => {
-                        (stringify!($untested), <$untested_type>::KEPT, values)
+                        (stringify!($untested), <$untested_type>::FORMAT, values)
                     })*
                 }
             }
@@ -196,38 +196,38 @@ pub struct Tested<'a> {
     pub values: Values<'a>,
 }
 
-/// Says how the values of a list by box are kept on the GPU.
+/// The format of the values of a list by box on the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Kept {
+pub enum ValueFormat {
     /// A `u32` each.
-    Words = KEPT_WORDS,
+    Words = FORMAT_WORDS,
     /// A bit each, 32 to a `u32`, the first one lowest.
-    Flags = KEPT_FLAGS,
+    Flags = FORMAT_FLAGS,
     /// A `u32` each, the bits of an `f32` that is finite and not negative.
-    Margins = KEPT_MARGINS,
+    Margins = FORMAT_MARGINS,
 }
 
 /// A type of values of lists by box.
 #[cfg(feature = "gpu")]
 pub(super) trait Element {
-    /// How they are kept.
-    const KEPT: Kept;
+    /// Their format on the GPU.
+    const FORMAT: ValueFormat;
 }
 
 #[cfg(feature = "gpu")]
 impl Element for u32 {
-    const KEPT: Kept = Kept::Words;
+    const FORMAT: ValueFormat = ValueFormat::Words;
 }
 
 #[cfg(feature = "gpu")]
 impl Element for bool {
-    const KEPT: Kept = Kept::Flags;
+    const FORMAT: ValueFormat = ValueFormat::Flags;
 }
 
 #[cfg(feature = "gpu")]
 impl Element for f32 {
-    const KEPT: Kept = Kept::Margins;
+    const FORMAT: ValueFormat = ValueFormat::Margins;
 }
 
 /// The values of a list by box.

@@ -47,12 +47,12 @@ pub struct Grid {
     pub bins: Bins,
     /// The entries, and the boxes that have none.
     pub entries: Entries,
-    build: Option<Build>,
+    build: Option<GridBuild>,
 }
 
 /// The number of a build, which no other build of any [`Grid`] has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Build(u64);
+pub struct GridBuild(u64);
 
 static BUILDS: AtomicU64 = AtomicU64::new(0);
 
@@ -113,7 +113,7 @@ impl Grid {
 
     /// Returns whether the grid holds what this build left, once what was recorded has run: the grid of the boxes that
     /// were given to [`record_build`](Self::record_build) for it.
-    pub fn holds(&self, build: Build) -> bool {
+    pub fn holds(&self, build: GridBuild) -> bool {
         self.build == Some(build)
     }
 
@@ -147,7 +147,7 @@ impl Grid {
         entry_capacity: u32,
         key_bits: u32,
         filters: &FilterSet,
-    ) -> Result<Build, Error> {
+    ) -> Result<GridBuild, Error> {
         self.forget();
         let GridKernels { pca, frame: choice, bin, .. } = kernels;
         let sort = kernels.sort()?;
@@ -167,7 +167,7 @@ impl Grid {
         let (lists, giants) = ((keys.all(), entries.up_to(first_giant)), self.entries.entries.from(first_giant));
         bin.record_scatter(pass, searched, &self.summary, &self.bins, lists, giants);
         sort.record_entries(pass, counts, entry_capacity, sorted, key_bits);
-        let build = Build(BUILDS.fetch_add(1, Ordering::Relaxed));
+        let build = GridBuild(BUILDS.fetch_add(1, Ordering::Relaxed));
         self.build = Some(build);
         Ok(build)
     }

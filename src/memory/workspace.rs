@@ -8,7 +8,7 @@ use crate::filters::device::{FilterSet, sum};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::table::Row;
-use crate::grid::{Build, Grid};
+use crate::grid::{Grid, GridBuild};
 use crate::layout::{Counts, Params};
 use crate::pairs::PairBuffers;
 use crate::pairs::neighbours::{NeighbourBuffers, NeighbourRoom};
@@ -44,7 +44,7 @@ pub(crate) struct Results {
     /// The number of the submission; `None` for a recording.
     pub submission: Option<u64>,
     /// The build of the grid that they rest on, if any.
-    pub build: Option<Build>,
+    pub build: Option<GridBuild>,
     /// Whether the list has pairs of theirs: not after it was replaced by a longer one.
     pub has_list: bool,
     /// Whether windows of the list can be written.

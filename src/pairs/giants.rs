@@ -20,11 +20,11 @@ pub const KERNELS: &[Source] = &[TEST];
 
 /// The kernels of the stage `giants`.
 #[derive(Debug)]
-pub struct Giants {
+pub struct GiantsStage {
     test: FilteredKernel,
 }
 
-impl Giants {
+impl GiantsStage {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
         Self { test: FilteredKernel::new(gpu, &TEST) }

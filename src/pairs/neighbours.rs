@@ -1,7 +1,7 @@
 //! The pairs by box: the neighbours of each.
 
 use super::list::PairList;
-use super::order::{Order, OrderBuffers, OrderRoom};
+use super::order::{OrderBuffers, OrderRoom, OrderStage};
 use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{self, Kernel, Pass, Source, source};
@@ -91,7 +91,7 @@ impl Neighbours {
     ///
     /// # Errors
     /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`].
-    pub fn compile(&self, order: &Order) -> Result<(), Error> {
+    pub fn compile(&self, order: &OrderStage) -> Result<(), Error> {
         let kernels: Vec<&Kernel> = [&self.begin].into_iter().chain(order.kernels()).collect();
         kernel::compile(&self.gpu, &kernels)
     }
@@ -106,7 +106,7 @@ impl Neighbours {
         pass: &mut Pass,
         box_count: u32,
         list: &PairList,
-        order: &Order,
+        order: &OrderStage,
         buffers: &NeighbourBuffers,
     ) -> Result<(), Error> {
         let NeighbourBuffers { lists, rows } = buffers;

@@ -24,7 +24,7 @@ pub const KERNELS: [Source; 5] = [COUNT, SUMS, ROWS, SCATTER, SORT];
 
 /// The kernels of the stage `order`.
 #[derive(Debug)]
-pub struct Order {
+pub struct OrderStage {
     gpu: Gpu,
     /// Those of [`KERNELS`].
     kernels: [Kernel; 5],
@@ -61,7 +61,7 @@ impl OrderBuffers {
     }
 }
 
-impl Order {
+impl OrderStage {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
         Self {

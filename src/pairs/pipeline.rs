@@ -3,10 +3,10 @@
 use super::PairBuffers;
 use super::emit::Emit;
 use super::exclude::Exclude;
-use super::giants::Giants;
+use super::giants::GiantsStage;
 use super::list::PairList;
 use super::neighbours::{NeighbourBuffers, Neighbours};
-use super::order::Order;
+use super::order::OrderStage;
 use super::rank::Rank;
 use super::small::Small;
 use super::sweep::Sweep;
@@ -16,7 +16,7 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{self, Kernel, Pass};
 use crate::gpu::timing::Timer;
-use crate::grid::{Build, Grid, GridKernels, GridSummary, SearchedBoxes};
+use crate::grid::{Grid, GridBuild, GridKernels, GridSummary, SearchedBoxes};
 use crate::layout::{ExcludeChange, Params, Window};
 use crate::{Error, PairOrder};
 
@@ -28,9 +28,9 @@ pub struct Pipeline {
     grid: GridKernels,
     rank: Rank,
     sweep: Sweep,
-    giants: Giants,
+    giants: GiantsStage,
     emit: Emit,
-    order: Order,
+    order: OrderStage,
     small: Small,
     neighbours: Neighbours,
     exclude: Exclude,
@@ -107,9 +107,9 @@ impl Pipeline {
             grid: GridKernels::new(gpu),
             rank: Rank::new(gpu),
             sweep: Sweep::new(gpu),
-            giants: Giants::new(gpu),
+            giants: GiantsStage::new(gpu),
             emit: Emit::new(gpu),
-            order: Order::new(gpu),
+            order: OrderStage::new(gpu),
             small: Small::new(gpu),
             neighbours: Neighbours::new(gpu),
             exclude: Exclude::new(gpu),
@@ -222,7 +222,7 @@ impl Pipeline {
         grid: &mut Grid,
         pairs: &PairBuffers,
         timer: Option<&Timer>,
-    ) -> Result<Option<Build>, Error> {
+    ) -> Result<Option<GridBuild>, Error> {
         let SearchInput { box_count: n, params, filters, entry_capacity, key_bits, .. } = *search;
         let (PairBuffers { path, hits, .. }, searched) = (pairs, &search.searched());
         // All that are missing at once, before the first is dispatched.

@@ -18,7 +18,7 @@ use crate::gpu::kernel::{Kernel, Pass, Source};
 use crate::gpu::table::Bound;
 use crate::grid::sort::Sort;
 use crate::layout::{QueryParams, Round, TreeShape, Window};
-use crate::pairs::order::Order;
+use crate::pairs::order::OrderStage;
 
 /// The most queries of which each is shared by several invocations: a little above the concurrency of a GPU. On an H100, lists of 10,000 queries take 0.5 to 1.0 of the
 /// time where they are shared, and those of a thousand 0.4 to 0.6; of 100,000, 0.5 to 2 times.
@@ -60,7 +60,7 @@ pub enum Ranked {
 #[derive(Debug)]
 pub struct Query {
     gpu: Gpu,
-    canonical: Order,
+    canonical: OrderStage,
 }
 
 /// The parameters of one dispatch, on the host and on the device.
@@ -147,7 +147,7 @@ impl QueryInput<'_> {
 impl Query {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
-        Self { gpu: gpu.clone(), canonical: Order::new(gpu) }
+        Self { gpu: gpu.clone(), canonical: OrderStage::new(gpu) }
     }
 
     fn kernel(&self, source: &Source) -> Kernel {

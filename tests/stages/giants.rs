@@ -7,7 +7,7 @@ use broadsweep::internals::filters::lists::FilterLists;
 use broadsweep::internals::grid::{Entries, GridSummary};
 use broadsweep::internals::layout::{Counts, Frame, Params, dispatch_size};
 use broadsweep::internals::mirror;
-use broadsweep::internals::pairs::giants::Giants;
+use broadsweep::internals::pairs::giants::GiantsStage;
 use broadsweep::internals::pairs::sweep::Hits;
 use broadsweep::{Aabb, Filters, HalfSpace};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ use crate::inputs::{Random, lattice, ordinary};
 use crate::sweep::{TILE_WORDS, block_words, no_hits, uncounted};
 use crate::*;
 
-static GIANTS: LazyLock<Giants> = LazyLock::new(|| Giants::new(gpu()));
+static GIANTS: LazyLock<GiantsStage> = LazyLock::new(|| GiantsStage::new(gpu()));
 
 /// Boxes with cells, at a level of coarsening.
 #[derive(Clone)]

@@ -3,7 +3,7 @@
 use broadsweep::internals::constants::{ENTRY_ALIGNMENT, KEY_BITS};
 use broadsweep::internals::filters::device::FilterSet;
 use broadsweep::internals::filters::lists::FilterLists;
-use broadsweep::internals::grid::{Build, Entries, Grid, GridKernels, GridRoom, GridSummary, SearchedBoxes};
+use broadsweep::internals::grid::{Entries, Grid, GridBuild, GridKernels, GridRoom, GridSummary, SearchedBoxes};
 use broadsweep::internals::layout::{Counts, Frame, Params};
 use broadsweep::internals::mirror;
 use broadsweep::{Aabb, Filters};
@@ -44,7 +44,7 @@ pub fn sorted(keys: &[u32], entries: &[u32]) -> Entries {
 }
 
 /// Records and runs a build.
-fn build(grid: &mut Grid, kernels: &GridKernels, boxes: &[Aabb]) -> Build {
+fn build(grid: &mut Grid, kernels: &GridKernels, boxes: &[Aabb]) -> GridBuild {
     let _turn = turn();
     let filters = FilterSet::new(gpu(), Filters::default()).unwrap();
     let n = boxes.len() as u32;

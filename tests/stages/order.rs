@@ -9,13 +9,13 @@ use broadsweep::internals::constants::{ORDER_ROWS, ORDER_SHORT, ORDER_TILE, ORDE
 use broadsweep::internals::gpu::kernel::Kernel;
 use broadsweep::internals::layout::{Counts, OrderParams, dispatch_size};
 use broadsweep::internals::mirror;
-use broadsweep::internals::pairs::order::{self, Order, OrderBuffers};
+use broadsweep::internals::pairs::order::{self, OrderBuffers, OrderStage};
 use proptest::prelude::*;
 
 use crate::inputs::Random;
 use crate::*;
 
-pub static ORDER: LazyLock<Order> = LazyLock::new(|| Order::new(gpu()));
+pub static ORDER: LazyLock<OrderStage> = LazyLock::new(|| OrderStage::new(gpu()));
 
 /// Makes distinct pairs in any order.
 fn random_pairs(n: u32, box_count: u32, seed: u64) -> Vec<Pair> {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use broadsweep::Aabb;
 use broadsweep::internals::constants::BIN_BLOCK;
-use broadsweep::internals::filters::Kept;
+use broadsweep::internals::filters::ValueFormat;
 use broadsweep::internals::filters::device::FilterBuffers;
 use broadsweep::internals::filters::prepare::Prepare;
 use broadsweep::internals::layout::{FilterChange, Params, dispatch_size};
@@ -134,32 +134,32 @@ fn a_number_of_boxes_is_taken_as_by_the_mirror() {
 }
 
 /// Checks new values of `count` boxes from box `first` on, in a list that begins at word `place`.
-fn check_filter(place: u32, first: u32, count: u32, kept: Kept, random: &mut Random) {
+fn check_filter(place: u32, first: u32, count: u32, format: ValueFormat, random: &mut Random) {
     let boxes = first + count + random.below(70);
-    let words = place + if kept == Kept::Flags { boxes.div_ceil(32) } else { boxes };
+    let words = place + if format == ValueFormat::Flags { boxes.div_ceil(32) } else { boxes };
     let mut words: Vec<u32> = (0..words.max(1)).map(|_| random.next() as u32).collect();
     let given: Vec<u32> = (0..count)
-        .map(|_| match kept {
-            Kept::Margins => SPECIAL[random.below(SPECIAL.len() as u32) as usize].to_bits(),
+        .map(|_| match format {
+            ValueFormat::Margins => SPECIAL[random.below(SPECIAL.len() as u32) as usize].to_bits(),
             _ => random.next() as u32 & (random.next() as u32 % 3).wrapping_neg(),
         })
         .collect();
-    let change = FilterChange { place, first, count, world_count: 0, kept: 0 };
+    let change = FilterChange { place, first, count, world_count: 0, format: 0 };
     let (words_now, given_now) = (guarded(&words), upload(&given));
     run(|pass| {
-        PREPARE.record_filter(gpu(), pass, kept, change, given_now.all(), &words_now).unwrap();
+        PREPARE.record_filter(gpu(), pass, format, change, given_now.all(), &words_now).unwrap();
     });
-    mirror::prepare::filter(&mut words, place as usize, first as usize, &given, kept);
-    assert!(written(&words_now) == words, "{count} boxes from {first} on, {kept:?} at {place}");
+    mirror::prepare::filter(&mut words, place as usize, first as usize, &given, format);
+    assert!(written(&words_now) == words, "{count} boxes from {first} on, {format:?} at {place}");
 }
 
 #[test]
 fn new_values_of_lists_are_put_as_by_the_mirror() {
     let mut random = Random::new(47);
-    for kept in [Kept::Words, Kept::Flags, Kept::Margins] {
+    for format in [ValueFormat::Words, ValueFormat::Flags, ValueFormat::Margins] {
         for n in SIZES.into_iter().filter(|n| *n > 0) {
             for first in [0, 1, 31, 32, 33, 1000] {
-                check_filter(random.below(50), first, n, kept, &mut random);
+                check_filter(random.below(50), first, n, format, &mut random);
             }
         }
     }
@@ -187,7 +187,7 @@ fn numbers_of_worlds_are_put_as_by_the_mirror_and_no_two_are_equal() {
         given.extend((0..300).map(|_| random.next() as u32));
         for (place, first) in [(0, 0), (3, 70)] {
             let count = given.len() as u32;
-            let change = FilterChange { place, first, count, world_count: world_ids.len() as u32, kept: 0 };
+            let change = FilterChange { place, first, count, world_count: world_ids.len() as u32, format: 0 };
             let words: Vec<u32> = (0..place + first + count + 9).map(|_| random.next() as u32).collect();
             let words_now = guarded(&words);
             let (given_now, ids_now) = (upload(&given), upload(&world_ids));
@@ -218,7 +218,7 @@ fn half_spaces_are_put_as_by_the_mirror() {
             };
             let given: Vec<[f32; 4]> = (0..n).map(|_| std::array::from_fn(|_| number())).collect();
             let words: Vec<u32> = (0..place + 4 * (first + n) + 3).map(|_| random.next() as u32).collect();
-            let change = FilterChange { place, first, count: n, world_count: 0, kept: 0 };
+            let change = FilterChange { place, first, count: n, world_count: 0, format: 0 };
             let (words_now, given_now) = (guarded(&words), upload(&given));
             run(|pass| {
                 PREPARE.record_planes(gpu(), pass, change, given_now.all(), &words_now).unwrap();

@@ -7,7 +7,7 @@ use broadsweep::internals::filters::lists::FilterLists;
 use broadsweep::internals::grid::GridSummary;
 use broadsweep::internals::layout::{Counts, Dispatches, Params, Run, dispatch_size};
 use broadsweep::internals::mirror;
-use broadsweep::internals::pairs::giants::Giants;
+use broadsweep::internals::pairs::giants::GiantsStage;
 use broadsweep::internals::pairs::sweep::{Hits, Path, Sweep};
 use broadsweep::{Aabb, Filters, Pair};
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ use crate::inputs::{Random, lattice};
 use crate::*;
 
 static SWEEP: LazyLock<Sweep> = LazyLock::new(|| Sweep::new(gpu()));
-static GIANTS: LazyLock<Giants> = LazyLock::new(|| Giants::new(gpu()));
+static GIANTS: LazyLock<GiantsStage> = LazyLock::new(|| GiantsStage::new(gpu()));
 
 /// Invocations that look at a tile: runs, or words.
 pub const TILE_WORDS: usize = 256;

@@ -12,12 +12,12 @@ use crate::layout::{BoundsPartial, Frame};
 
 /// Holds bounds and counts over the boxes of one chunk.
 #[derive(Clone, Copy, Debug)]
-struct Chunk {
+struct ChunkTotals {
     bounds: BoundsPartial,
     totals: Totals,
 }
 
-impl Default for Chunk {
+impl Default for ChunkTotals {
     fn default() -> Self {
         let bounds = BoundsPartial { ordinary: pca::NO_BOUNDS, finite: pca::NO_BOUNDS };
         Self { bounds, totals: Totals::default() }
@@ -27,7 +27,7 @@ impl Default for Chunk {
 /// Holds boxes as the grid has them.
 #[derive(Debug, Default)]
 pub struct Chunks {
-    chunks: Vec<Chunk>,
+    chunks: Vec<ChunkTotals>,
     /// `[world_count]` the range of cells of each world.
     world_cells: Vec<[u32; 4]>,
     /// `[box_count]` first and last cell (u, v, u, v).
@@ -40,10 +40,10 @@ impl Chunks {
     /// Finds the bounds of all boxes.
     pub fn bounds(&mut self, boxes: &[Aabb]) -> BoundsPartial {
         self.chunks.clear();
-        self.chunks.resize(boxes.len().div_ceil(CHUNK), Chunk::default());
+        self.chunks.resize(boxes.len().div_ceil(CHUNK), ChunkTotals::default());
         let chunks = self.chunks.par_iter_mut().zip(boxes.par_chunks(CHUNK));
         chunks.for_each(|(chunk, boxes)| chunk.bounds = pca::bounds(boxes));
-        self.chunks.iter().fold(Chunk::default().bounds, |total, chunk| BoundsPartial {
+        self.chunks.iter().fold(ChunkTotals::default().bounds, |total, chunk| BoundsPartial {
             ordinary: pca::united(total.ordinary, chunk.bounds.ordinary),
             finite: pca::united(total.finite, chunk.bounds.finite),
         })
@@ -121,7 +121,7 @@ impl Chunks {
 
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
-        self.chunks.capacity() * size_of::<Chunk>()
+        self.chunks.capacity() * size_of::<ChunkTotals>()
             + (self.cells.capacity() + self.positions.capacity() + self.world_cells.capacity()) * 16
     }
 }
@@ -134,7 +134,14 @@ struct Scatter<'a> {
 
 impl Scatter<'_> {
     /// Takes the two halves of the chunks at once, each with its half of everything.
-    fn halves(&self, chunks: &[Chunk], first: u32, cells: &[[i32; 4]], positions: &mut [[u32; 4]], out: &mut [u64]) {
+    fn halves(
+        &self,
+        chunks: &[ChunkTotals],
+        first: u32,
+        cells: &[[i32; 4]],
+        positions: &mut [[u32; 4]],
+        out: &mut [u64],
+    ) {
         if chunks.len() <= 1 {
             return self.one(first, cells, positions, out);
         }

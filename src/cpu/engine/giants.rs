@@ -6,7 +6,7 @@
 
 use super::keep::Keep;
 use super::task_lists::TaskLists;
-use crate::cpu::call::make_room;
+use crate::cpu::call::reserve;
 use crate::cpu::tree::join::{Join, Set};
 use crate::{Aabb, Error, Pair};
 
@@ -22,7 +22,7 @@ const FEWEST_THAT_ASK: usize = 16;
 
 /// The giants of a search, with the memory that it takes to find their pairs.
 #[derive(Debug, Default)]
-pub struct Giants {
+pub struct GiantSearch {
     /// All of them, ascending.
     pub ids: Vec<u32>,
     /// Those that are tested against each box.
@@ -35,7 +35,7 @@ pub struct Giants {
     join: Join,
 }
 
-impl Giants {
+impl GiantSearch {
     /// Appends the pairs of giants.
     pub fn test(
         &mut self,
@@ -64,7 +64,7 @@ impl Giants {
         }
         lists.fill((0..boxes.len()).step_by(BOXES), pairs, |&first, list| {
             for &giant in &self.alone {
-                make_room(list, BOXES as u64)?;
+                reserve(list, BOXES as u64)?;
                 let (own, before, half_space) = (&boxes[giant as usize], list.len(), reported.keep.half_space(giant));
                 for (aabb, i) in boxes[first..boxes.len().min(first + BOXES)].iter().zip(first as u32..) {
                     let meets = half_space.map_or_else(|| own.overlaps(aabb), |half_space| half_space.touches(aabb));

@@ -61,7 +61,7 @@ pub struct BroadPhase {
     /// The boxes of two sets, grown by their margins, where they were joined by a tree.
     grown: [Vec<Aabb>; 2],
     /// What is kept from step to step.
-    kept: steps::Kept,
+    step_state: steps::StepState,
     /// The last streamed step.
     streamed: Streamed,
 }
@@ -81,7 +81,7 @@ impl BroadPhase {
             sets: TwoSets::default(),
             join: Join::default(),
             grown: Default::default(),
-            kept: steps::Kept::default(),
+            step_state: steps::StepState::default(),
             streamed: Streamed::default(),
         })
     }
@@ -108,7 +108,7 @@ impl BroadPhase {
     /// [`find_pairs`](Self::find_pairs) checks whether lists and indices fit its boxes.
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.filters = CheckedFilters::new(filters)?;
-        self.kept.filters_changed();
+        self.step_state.filters_changed();
         self.streamed.filters_changed();
         Ok(())
     }
@@ -126,7 +126,7 @@ impl BroadPhase {
     /// is changed then.
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.filters.change(first, values)?;
-        self.kept.list_changed(first, &values);
+        self.step_state.list_changed(first, &values);
         if !matches!(values, Attribute::Sleeping(_)) {
             self.streamed.filters_changed();
         }
@@ -200,7 +200,7 @@ impl BroadPhase {
     /// Counts the bytes of memory that are kept for the next call, the last answer among them; without the filters.
     pub fn memory_bytes(&self) -> u64 {
         let changed = self.grown.iter().chain([&self.prepared]).map(|boxes| boxes.capacity() * size_of::<Aabb>());
-        let others = self.sets.bytes() + self.join.bytes() + self.kept.bytes() + self.streamed.bytes();
+        let others = self.sets.bytes() + self.join.bytes() + self.step_state.bytes() + self.streamed.bytes();
         (self.search.bytes() + others + changed.sum::<usize>()) as u64
     }
 }

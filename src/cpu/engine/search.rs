@@ -1,7 +1,7 @@
 //! The flow on the CPU, with the memory that it keeps.
 
 use super::chunks::Chunks;
-use super::giants::Giants;
+use super::giants::GiantSearch;
 use super::keep::{All, Filtered, Keep};
 use super::sorted::Sorted;
 use super::task_lists::TaskLists;
@@ -27,7 +27,7 @@ pub struct Search {
     /// `[entry_count]` scratch of the sort.
     other_entries: Vec<u64>,
     sorted: Sorted,
-    giants: Giants,
+    giants: GiantSearch,
     pub lists: TaskLists,
     /// `[pair_count]` for the order.
     pub other_pairs: Vec<Pair>,
@@ -42,7 +42,7 @@ impl Default for Search {
             entries: Vec::new(),
             other_entries: Vec::new(),
             sorted: Sorted::default(),
-            giants: Giants::default(),
+            giants: GiantSearch::default(),
             lists: TaskLists::default(),
             other_pairs: Vec::new(),
         }
@@ -143,7 +143,7 @@ impl Search {
                 let words = &mut words[..boxes.len().div_ceil(32)];
                 words.fill(0);
                 small::test_into(columns, a, words);
-                call::make_room(list, emit::count(words))?;
+                call::reserve(list, emit::count(words))?;
                 let before = list.len();
                 small::emit(words, a, list);
                 keep.retain_last(list, before);
@@ -165,7 +165,7 @@ impl Search {
     /// order.
     pub fn add(&mut self, included: &[Pair], options: &Options) -> Result<(), Error> {
         let Overlaps { pairs, report } = &mut self.found;
-        call::make_room(pairs, included.len() as u64)?;
+        call::reserve(pairs, included.len() as u64)?;
         if options.order == PairOrder::Canonical || report.tested_all_pairs() {
             order::merge(pairs, included);
         } else {

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::box_of;
 use super::keep::Keep;
 use super::task_lists::TaskLists;
-use crate::cpu::call::make_room;
+use crate::cpu::call::reserve;
 use crate::cpu::mirror::{rank, sweep};
 use crate::layout::Frame;
 use crate::{Aabb, Error, Pair};
@@ -102,7 +102,7 @@ impl Sorted {
                 if list.len() < found + others.len() {
                     found = keep.retain_crossing(list, kept, found);
                     kept = found;
-                    make_room(list, 2 * ROOM as u64)?;
+                    reserve(list, 2 * ROOM as u64)?;
                     list.resize(found + 2 * ROOM, Pair { a: 0, b: 0 });
                 }
                 let out = &mut list[..];

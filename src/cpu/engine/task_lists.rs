@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::cpu::call::make_room;
+use crate::cpu::call::reserve;
 use crate::{Error, Pair};
 
 /// The number of lists per thread that are filled before they are appended: enough that no thread waits long for the
@@ -50,7 +50,7 @@ impl TaskLists {
             } else {
                 self.0[..count].par_iter_mut().zip(&taken[..count]).with_max_len(1).try_for_each(fill)?;
             }
-            make_room(pairs, self.0[..count].iter().map(|list| list.len() as u64).sum())?;
+            reserve(pairs, self.0[..count].iter().map(|list| list.len() as u64).sum())?;
             self.0[..count].iter().for_each(|list| pairs.extend_from_slice(list));
         }
     }

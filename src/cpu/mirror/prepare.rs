@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::Aabb;
 use crate::constants::{BEYOND_BOXES, BEYOND_FILTERS};
-use crate::filters::{HalfSpace, Kept, WHOLE_SPACE, grown};
+use crate::filters::{HalfSpace, ValueFormat, WHOLE_SPACE, grown};
 use crate::layout::Params;
 
 /// Returns the parameters of a search of `count` boxes, where `given` has the most that there may be, or of none where filters were
@@ -44,16 +44,16 @@ pub fn planes(words: &mut [u32], place: usize, first: usize, given: &[[f32; 4]])
 }
 
 /// Puts other values in a list by box from box `first` on. Flags are bits, 32 to a word, which begin at word `place`.
-pub fn filter(words: &mut [u32], place: usize, first: usize, given: &[u32], kept: Kept) {
+pub fn filter(words: &mut [u32], place: usize, first: usize, given: &[u32], format: ValueFormat) {
     for (i, &value) in (first..).zip(given) {
         let margin = f32::from_bits(value);
         let is_margin = margin >= 0.0 && margin.is_finite();
-        match kept {
-            Kept::Words => words[place + i] = value,
-            Kept::Margins if value == (-0f32).to_bits() => words[place + i] = 0,
-            Kept::Margins => words[place + i] = if is_margin { value } else { f32::NAN.to_bits() },
-            Kept::Flags if value != 0 => words[place + i / 32] |= 1 << (i % 32),
-            Kept::Flags => words[place + i / 32] &= !(1 << (i % 32)),
+        match format {
+            ValueFormat::Words => words[place + i] = value,
+            ValueFormat::Margins if value == (-0f32).to_bits() => words[place + i] = 0,
+            ValueFormat::Margins => words[place + i] = if is_margin { value } else { f32::NAN.to_bits() },
+            ValueFormat::Flags if value != 0 => words[place + i / 32] |= 1 << (i % 32),
+            ValueFormat::Flags => words[place + i / 32] &= !(1 << (i % 32)),
         }
     }
 }

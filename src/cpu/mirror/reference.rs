@@ -1,7 +1,7 @@
 //! The mirrors, one after the other on one thread: the flow as it is written down, which the engine is compared with.
 
 use super::{bin, emit, frame, giants, order, pca, rank, small, sort, sweep};
-use crate::cpu::call::{checked_count, make_room, params};
+use crate::cpu::call::{checked_count, params, reserve};
 use crate::filters::CheckedFilters;
 use crate::options::ALL_PAIRS_CPU;
 use crate::{Aabb, Error, Filters, Options, Overlaps, Pair, PairOrder, Report};
@@ -31,7 +31,7 @@ pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters, options: &Options)
     filters.filters().prepare(&mut prepared);
     let Overlaps { mut pairs, mut report } = search(&prepared, &filters, options)?;
     // A search leaves out what is included, so that nothing comes twice.
-    make_room(&mut pairs, filters.include().len() as u64)?;
+    reserve(&mut pairs, filters.include().len() as u64)?;
     pairs.extend_from_slice(filters.include());
     if options.order == PairOrder::Canonical || report.tested_all_pairs() {
         order::canonical(&mut pairs);
@@ -76,14 +76,14 @@ fn search(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result
             most += candidates(rank);
             rank += 1;
         }
-        make_room(&mut pairs, most)?;
+        reserve(&mut pairs, most)?;
         let before = pairs.len();
         sweep::test(boxes, &entries, &footprints, &ends, first..rank, &mut pairs);
         retain(&mut pairs, before, filters, boxes);
     }
     for &giant in &giants {
         let words = giants::test(boxes, &cells, &frame, level, giant);
-        make_room(&mut pairs, emit::count(&words))?;
+        reserve(&mut pairs, emit::count(&words))?;
         let before = pairs.len();
         emit::giants(&words, giant, &mut pairs);
         retain(&mut pairs, before, filters, boxes);
@@ -108,7 +108,7 @@ fn all_pairs(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Res
     let mut pairs = Vec::new();
     for a in 0..box_count {
         let words = small::test(&columns, a);
-        make_room(&mut pairs, emit::count(&words))?;
+        reserve(&mut pairs, emit::count(&words))?;
         let before = pairs.len();
         small::emit(&words, a, &mut pairs);
         retain(&mut pairs, before, filters, boxes);

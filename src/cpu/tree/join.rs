@@ -12,7 +12,7 @@ use super::node::{Known, Node, WIDTH};
 use super::order::Order;
 use super::walk::{Stack, Visitor, walk};
 use super::worlds::Worlds;
-use crate::cpu::call::make_room;
+use crate::cpu::call::reserve;
 use crate::{Aabb, Error, Filters, HalfSpace, Pair};
 
 /// The most boxes whose tree stays in a first-level cache, whatever the order in which it is asked.
@@ -197,7 +197,7 @@ impl<P: Fn(u32, u32) -> Pair> Visitor for Listing<'_, P> {
         const MOST: usize = WIDTH * WIDTH;
         self.tests += u64::from((wanted & self.askers.valid).count_ones()) * ids.len().min(WIDTH) as u64;
         if self.out.capacity() - self.out.len() < MOST {
-            self.result = make_room(self.out, MOST as u64);
+            self.result = reserve(self.out, MOST as u64);
             if self.result.is_err() {
                 return;
             }
@@ -288,7 +288,7 @@ impl<T: Touch, P: Fn(u32) -> Pair, R: Fn(&mut Vec<Pair>, usize)> Visitor for Tou
             self.retain_last();
         }
         if self.out.len() == self.out.capacity() {
-            self.result = make_room(self.out, MOST as u64);
+            self.result = reserve(self.out, MOST as u64);
         }
         if self.result.is_ok() {
             self.out.push((self.pair)(id));

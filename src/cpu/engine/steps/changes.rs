@@ -1,11 +1,11 @@
 //! What changed in the list of pairs since the last step, where that is known without a look at the list.
 
-use crate::cpu::call::{make_room, push};
+use crate::cpu::call::{push, reserve};
 use crate::{Error, Pair};
 
 /// The pairs of this step that the last one did not have, and those of the last one that this one does not have.
 #[derive(Debug, Default)]
-pub struct Changes {
+pub struct PairChanges {
     /// Ascending, once they are [settled](Self::settle).
     pub created: Vec<Pair>,
     pub lost: Vec<Pair>,
@@ -14,7 +14,7 @@ pub struct Changes {
     gone: Vec<Pair>,
 }
 
-impl Changes {
+impl PairChanges {
     /// Forgets all changes.
     pub fn clear(&mut self) {
         for list in [&mut self.created, &mut self.lost, &mut self.come, &mut self.gone] {
@@ -59,8 +59,8 @@ impl Changes {
 
 /// Adds what only the first of two ascending lists has, and what only the second has.
 fn compare(mut a: &[Pair], b: &[Pair], only_a: &mut Vec<Pair>, only_b: &mut Vec<Pair>) -> Result<(), Error> {
-    make_room(only_a, a.len() as u64)?;
-    make_room(only_b, b.len() as u64)?;
+    reserve(only_a, a.len() as u64)?;
+    reserve(only_b, b.len() as u64)?;
     for &pair in b {
         let before = a.iter().take_while(|&&other| other < pair).count();
         only_a.extend_from_slice(&a[..before]);
@@ -90,7 +90,7 @@ mod tests {
             [&[9, 1], &[5, 7, 1, 8], &[9], &[5, 7, 8]],
         ];
         for [created, lost, is_created, is_lost] in lists {
-            let mut changes = Changes { come: pairs(created), gone: pairs(lost), ..Changes::default() };
+            let mut changes = PairChanges { come: pairs(created), gone: pairs(lost), ..PairChanges::default() };
             changes.settle().unwrap();
             assert_eq!([changes.created, changes.lost], [pairs(is_created), pairs(is_lost)]);
         }

@@ -14,10 +14,10 @@
 
 use rayon::prelude::*;
 
-use super::changes::Changes;
+use super::changes::PairChanges;
 use super::escaped::{Escaped, grown};
-use super::kept::{Kept, Tests};
 use super::motion::{self, Motion, NO_BOX, Searched, Tally};
+use super::padded_pairs::{PaddedPairs, Tests};
 use super::speed::{SPEEDS, Sample, Speeds};
 use crate::cpu::engine::ALONE;
 use crate::cpu::engine::search::Search;
@@ -63,10 +63,10 @@ const LONGEST_WAIT: u32 = 64;
 pub struct Epoch {
     sample: Sample,
     motion: Motion,
-    kept: Kept,
+    padded_pairs: PaddedPairs,
     escaped: Escaped,
     /// What changed since the last step, where that alone was looked for.
-    pub changes: Changes,
+    pub changes: PairChanges,
     /// The grown boxes; empty where there is no epoch.
     fat: Vec<Aabb>,
     margin: f32,
@@ -85,7 +85,7 @@ pub struct Epoch {
 
 /// How the pairs of a step were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum StepOutcome {
     /// They are listed.
     Listed,
     /// They are those of the last step.
@@ -114,7 +114,7 @@ impl Epoch {
         step: Searched<'_>,
         search: &mut Search,
         pairs: &mut Vec<Pair>,
-    ) -> Result<(StepReport, Found), Error> {
+    ) -> Result<(StepReport, StepOutcome), Error> {
         let found = self.try_find(step, search, pairs);
         if found.is_err() {
             let Self { wait, next_wait, most, fewest, .. } = *self;
@@ -128,11 +128,11 @@ impl Epoch {
         step: Searched<'_>,
         search: &mut Search,
         pairs: &mut Vec<Pair>,
-    ) -> Result<(StepReport, Found), Error> {
+    ) -> Result<(StepReport, StepOutcome), Error> {
         if step.box_count < self.fewest.unwrap_or(FEWEST) {
             self.end();
             self.sample.forget();
-            return search_alone(step, search, pairs).map(|report| (report, Found::Listed));
+            return search_alone(step, search, pairs).map(|report| (report, StepOutcome::Listed));
         }
         let hardly_any = step.moved.is_some_and(|moved| moved.len() <= step.boxes.len() / HARDLY_ANY);
         let speeds = if hardly_any && !self.fat.is_empty() {
@@ -149,17 +149,17 @@ impl Epoch {
             if self.goes_on(&tally, step.box_count) && self.take_escaped(step, search)? {
                 self.age = self.age.saturating_add(1);
                 let found = if step.may_stay && tally.moved == 0 && tally.fresh == 0 {
-                    Found::Same
+                    StepOutcome::Same
                 } else if self.change(step, &tally, search)? {
-                    Found::Changed
+                    StepOutcome::Changed
                 } else {
                     self.list(step, tally.moved > step.box_count / MANY, pairs)?;
-                    Found::Listed
+                    StepOutcome::Listed
                 };
                 let work = StepWork {
                     moved_count: tally.moved,
                     escaped_count: tally.fresh,
-                    edited: found == Found::Changed,
+                    edited: found == StepOutcome::Changed,
                     ..self.work()
                 };
                 return Ok((StepReport { work, ..self.motion.report(step.box_count, &tally) }, found));
@@ -171,19 +171,19 @@ impl Epoch {
             let tally = self.motion.begin(step.boxes);
             self.list(step, true, pairs)?;
             let work = StepWork { searched: true, began_epoch: true, ..self.work() };
-            return Ok((StepReport { work, ..self.motion.report(step.box_count, &tally) }, Found::Listed));
+            return Ok((StepReport { work, ..self.motion.report(step.box_count, &tally) }, StepOutcome::Listed));
         }
         let report = search_alone(step, search, pairs)?;
         let tested = search.found.report.candidate_count.max(pairs.len() as u64);
         self.most = MORE * tested + MORE_PER_BOX * u64::from(step.box_count);
-        Ok((report, Found::Listed))
+        Ok((report, StepOutcome::Listed))
     }
 
     /// Returns what is kept.
     fn work(&self) -> StepWork {
         StepWork {
             escaped_in_epoch: self.escaped.count() as u32,
-            kept_pair_count: (self.kept.pairs.len() + self.escaped.pair_count()) as u64,
+            kept_pair_count: (self.padded_pairs.pairs.len() + self.escaped.pair_count()) as u64,
             ..StepWork::default()
         }
     }
@@ -191,9 +191,9 @@ impl Epoch {
     /// Lists the pairs that are kept and overlap in this step.
     fn list(&mut self, step: Searched<'_>, moved_many: bool, pairs: &mut Vec<Pair>) -> Result<(), Error> {
         let tests = Tests { boxes: &self.motion.boxes, filters: step.filters };
-        self.kept.test(tests, &self.motion.states, moved_many);
+        self.padded_pairs.test(tests, &self.motion.states, moved_many);
         self.escaped.test(tests)?;
-        self.kept.list(&self.escaped.now, pairs)
+        self.padded_pairs.list(&self.escaped.now, pairs)
     }
 
     /// Finds what changed, where few boxes moved. Returns whether it did.
@@ -203,11 +203,11 @@ impl Epoch {
         if !step.may_change || !is_worth_it {
             return Ok(false);
         }
-        let Self { motion, kept, escaped, changes, .. } = self;
+        let Self { motion, padded_pairs, escaped, changes, .. } = self;
         changes.clear();
         motion.list_moved();
         let tests = Tests { boxes: &motion.boxes, filters: step.filters };
-        if !kept.change(tests, &motion.states, &motion.moved, &mut search.lists, changes)? {
+        if !padded_pairs.change(tests, &motion.states, &motion.moved, &mut search.lists, changes)? {
             return Ok(false);
         }
         escaped.test(tests)?;
@@ -218,9 +218,9 @@ impl Epoch {
 
     /// Takes in the boxes that left their grown boxes in this step. Returns whether all that is kept takes no more tests than it may.
     fn take_escaped(&mut self, step: Searched<'_>, search: &mut Search) -> Result<bool, Error> {
-        let Self { motion, escaped, fat, margin, kept, limit, .. } = self;
+        let Self { motion, escaped, fat, margin, padded_pairs, limit, .. } = self;
         let limit = step.options.effective_candidate_limit().min(*limit);
-        let Some(left) = limit.checked_sub(kept.pairs.len() as u64) else { return Ok(false) };
+        let Some(left) = limit.checked_sub(padded_pairs.pairs.len() as u64) else { return Ok(false) };
         let is_whole = escaped.take(motion, step, fat, *margin, &mut search.lists, left)?;
         Ok(is_whole && escaped.pair_count() as u64 <= left)
     }
@@ -267,7 +267,7 @@ impl Epoch {
         if is_worth_it {
             self.limit = most;
             self.escaped.begin();
-            self.kept.begin(&mut search.found.pairs)?;
+            self.padded_pairs.begin(&mut search.found.pairs)?;
             return Ok(true);
         }
         self.end();
@@ -278,7 +278,7 @@ impl Epoch {
             // There is more room without.
             Err(Error::ListTooLong { .. }) => {
                 *search = Search::default();
-                (self.fat, self.kept, self.escaped) = Default::default();
+                (self.fat, self.padded_pairs, self.escaped) = Default::default();
             }
             Err(other) => return Err(other),
         }
@@ -288,7 +288,7 @@ impl Epoch {
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
         self.motion.bytes()
-            + self.kept.bytes()
+            + self.padded_pairs.bytes()
             + self.escaped.bytes()
             + self.changes.bytes()
             + self.fat.capacity() * size_of::<Aabb>()

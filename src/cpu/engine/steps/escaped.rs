@@ -3,9 +3,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::kept::Tests;
 use super::motion::{ESCAPED, FRESH, Motion, Searched};
-use crate::cpu::call::make_room;
+use super::padded_pairs::Tests;
+use crate::cpu::call::reserve;
 use crate::cpu::engine::keep::{Filtered, Keep};
 use crate::cpu::engine::order;
 use crate::cpu::engine::task_lists::TaskLists;
@@ -19,13 +19,13 @@ const ROUND: usize = 1 << 12;
 
 /// Some of the boxes, with what a tree needs of them.
 #[derive(Debug, Default)]
-struct Part {
+struct BoxSubset {
     ids: Vec<u32>,
     boxes: Vec<Aabb>,
     worlds: Vec<u32>,
 }
 
-impl Part {
+impl BoxSubset {
     /// Looks up the grown boxes of `ids`, and their worlds.
     fn fill(&mut self, fat: &[Aabb], worlds: &[u32]) {
         self.boxes.clear();
@@ -46,9 +46,9 @@ impl Part {
 #[derive(Debug, Default)]
 pub struct Escaped {
     /// All boxes that have left since the epoch began.
-    members: Part,
+    members: BoxSubset,
     /// Those that left in this step.
-    fresh: Part,
+    fresh: BoxSubset,
     /// Those of them that had not left before.
     new: Vec<u32>,
     /// The pairs of grown boxes of which at least one has left, ascending.
@@ -134,7 +134,7 @@ impl Escaped {
         }
         order::canonical(found, &mut self.other, box_count);
         self.pairs.retain(|pair| (states[pair.a as usize] | states[pair.b as usize]) & FRESH == 0);
-        make_room(&mut self.pairs, self.found.len() as u64)?;
+        reserve(&mut self.pairs, self.found.len() as u64)?;
         order::merge(&mut self.pairs, &self.found);
         Ok(true)
     }
@@ -156,7 +156,7 @@ impl Escaped {
 
     /// Adds the boxes that left in this step to those that left before, each once, ascending.
     fn add_members(&mut self) {
-        let Self { members: Part { ids: members, .. }, fresh: Part { ids: fresh, .. }, new, .. } = self;
+        let Self { members: BoxSubset { ids: members, .. }, fresh: BoxSubset { ids: fresh, .. }, new, .. } = self;
         let mut left = &members[..];
         new.clear();
         new.extend(fresh.iter().filter(|id| {
@@ -173,7 +173,7 @@ impl Escaped {
     pub fn test(&mut self, tests: Tests<'_>) -> Result<(), Error> {
         std::mem::swap(&mut self.now, &mut self.then);
         self.now.clear();
-        make_room(&mut self.now, self.pairs.len() as u64)?;
+        reserve(&mut self.now, self.pairs.len() as u64)?;
         self.now.extend(self.pairs.iter().copied().filter(|&pair| tests.meet(pair)));
         Ok(())
     }

@@ -5,7 +5,7 @@
 //! | `epoch` | finds the pairs of a step at a cost that follows what moves |
 //! | `speed` | how fast boxes move, of a sample |
 //! | `motion` | what each box did since the last step |
-//! | `kept` | the pairs of grown boxes, tested again where a box moved |
+//! | `padded_pairs` | the pairs of grown boxes, tested again where a box moved |
 //! | `rows` | which of these pairs each box is in |
 //! | `escaped` | the boxes that left their grown boxes |
 //! | `changes` | what changed, where few boxes moved |
@@ -15,16 +15,16 @@
 mod changes;
 mod epoch;
 mod escaped;
-mod kept;
 mod motion;
+mod padded_pairs;
 mod rows;
 mod speed;
 
 use std::mem::replace;
 use std::sync::Arc;
 
-use self::changes::Changes;
-use self::epoch::{Epoch, Found};
+use self::changes::PairChanges;
+use self::epoch::{Epoch, StepOutcome};
 use self::motion::Searched;
 use super::{BroadPhase, order};
 use crate::cpu::call;
@@ -33,9 +33,9 @@ use crate::events::stream::{Source, Streamed, stream};
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Attribute, Error, EventPiece, Events, Options, Pair, PairOrder, Report, Step, StepReport};
 
-/// What is kept from step to step.
+/// The state of the engine from step to step.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct StepState {
     steps: Steps,
     epoch: Epoch,
     /// The pairs of the step that is being found.
@@ -44,7 +44,7 @@ pub struct Kept {
     in_step: Option<usize>,
 }
 
-impl Kept {
+impl StepState {
     /// Takes note of other filters.
     pub fn filters_changed(&mut self) {
         self.epoch.end();
@@ -126,11 +126,11 @@ impl BroadPhase {
         let step = step.into();
         self.search.clear();
         if let Err(error) = self.advance(&step) {
-            self.kept.steps.fail();
+            self.step_state.steps.fail();
             return Err(self.search.refuse(error));
         }
         self.search.clear();
-        Ok(&self.kept.steps.events)
+        Ok(&self.step_state.steps.events)
     }
 
     /// Hands what began and what ended since the last streamed step to `each`: the call that on a GPU gives events of any length in
@@ -168,33 +168,33 @@ impl BroadPhase {
     /// Returns the events of the last step. After a step that was refused they are empty, and the pairs are those of the last
     /// step that was not.
     pub fn events(&self) -> &Events {
-        &self.kept.steps.events
+        &self.step_state.steps.events
     }
 
     /// Forgets all steps: in the next one, every pair is created.
     pub fn forget_steps(&mut self) {
-        let fewest = self.kept.epoch.fewest;
-        self.kept = Kept::default();
-        self.kept.epoch.fewest = fewest;
+        let fewest = self.step_state.epoch.fewest;
+        self.step_state = StepState::default();
+        self.step_state.epoch.fewest = fewest;
         self.streamed = Streamed::default();
     }
 
     /// Begins epochs with this many boxes and more.
     pub(crate) fn begin_epochs_from(&mut self, fewest: u32) {
-        self.kept.epoch.fewest = Some(fewest);
+        self.step_state.epoch.fewest = Some(fewest);
     }
 
     fn advance(&mut self, step: &Step<'_>) -> Result<(), Error> {
-        let may_stay = self.kept.in_step.take() == Some(step.boxes.len());
+        let may_stay = self.step_state.in_step.take() == Some(step.boxes.len());
         self.filters.fit(step.boxes.len())?;
         let box_count = call::checked_count(step.boxes.len())?;
-        self.kept.steps.check(&step.said())?;
+        self.step_state.steps.check(&step.said())?;
         step.check_moved()?;
         // Included pairs are merged with the list, and who owns a pair is asked of all in it.
         let may_change = may_stay
             && self.filters.filters().owner.is_none()
             && self.filters.include().is_empty()
-            && self.kept.steps.may_change(&step.said());
+            && self.step_state.steps.may_change(&step.said());
         // As if nobody slept, and whatever region owns the pairs: what is kept are the pairs of all.
         let sleeping = self.filters.set_sleeping(Vec::new());
         let owner = self.filters.set_owner(None);
@@ -209,14 +209,14 @@ impl BroadPhase {
         self.filters.set_sleeping(sleeping);
         self.filters.set_owner(owner);
         let (report, found) = found?;
-        let Kept { steps, pairs, epoch, in_step } = &mut self.kept;
+        let StepState { steps, pairs, epoch, in_step } = &mut self.step_state;
         match found {
-            Found::Same => steps.stay(&step.said(), self.filters.filters(), report)?,
-            Found::Changed => {
-                let Changes { created, lost, .. } = &mut epoch.changes;
+            StepOutcome::Same => steps.stay(&step.said(), self.filters.filters(), report)?,
+            StepOutcome::Changed => {
+                let PairChanges { created, lost, .. } = &mut epoch.changes;
                 steps.change(&step.said(), self.filters.filters(), (created, lost), report)?;
             }
-            Found::Listed => steps.advance(&step.said(), self.filters.filters(), pairs, report)?,
+            StepOutcome::Listed => steps.advance(&step.said(), self.filters.filters(), pairs, report)?,
         }
         *in_step = Some(step.boxes.len());
         Ok(())
@@ -229,18 +229,18 @@ impl BroadPhase {
         box_count: u32,
         (may_stay, may_change): (bool, bool),
         owner: Option<Aabb>,
-    ) -> Result<(StepReport, Found), Error> {
-        let Self { options, filters, prepared, search, kept: Kept { epoch, pairs, .. }, .. } = self;
+    ) -> Result<(StepReport, StepOutcome), Error> {
+        let Self { options, filters, prepared, search, step_state: StepState { epoch, pairs, .. }, .. } = self;
         let boxes = filters.filters().prepared_boxes(step.boxes, prepared);
         let moved = step.moved.filter(|_| may_stay);
         let options = &Options { order: PairOrder::Canonical, ..*options };
         let step = Searched { boxes, box_count, options, may_stay, may_change, moved, filters };
         let found = epoch.find(step, search, pairs)?;
-        if found.1 == Found::Listed {
+        if found.1 == StepOutcome::Listed {
             if let Some(region) = owner {
                 pairs.retain(|pair| region.owns(&boxes[pair.a as usize], &boxes[pair.b as usize]));
             }
-            call::make_room(pairs, filters.include().len() as u64)?;
+            call::reserve(pairs, filters.include().len() as u64)?;
             order::merge(pairs, filters.include());
         }
         Ok(found)

@@ -26,7 +26,7 @@ const CHUNK: usize = 1 << 12;
 pub const ALONE: usize = 1 << 14;
 
 /// Boxes of the last step, what each did, and the counts over them.
-type Chunk<'a> = ((&'a mut [Aabb], &'a mut [u8]), &'a mut Tally);
+type MotionChunk<'a> = ((&'a mut [Aabb], &'a mut [u8]), &'a mut Tally);
 
 /// A step, as it is searched.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +101,7 @@ impl Motion {
         }
         self.tallies.clear();
         self.tallies.resize(extent.div_ceil(CHUNK), Tally::default());
-        let look = |(chunk, ((last, states), tally)): (usize, Chunk<'_>)| {
+        let look = |(chunk, ((last, states), tally)): (usize, MotionChunk<'_>)| {
             let first = chunk * CHUNK;
             let fat = fat.get(first..).unwrap_or_default();
             *tally = observe(boxes.get(first..).unwrap_or_default(), last, states, fat);

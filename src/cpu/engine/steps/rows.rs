@@ -1,6 +1,6 @@
 //! Which of the kept pairs each box is in, so that only those of boxes that moved are looked at.
 
-use crate::cpu::call::make_room;
+use crate::cpu::call::reserve;
 use crate::{Error, Pair};
 
 /// A pair of a box that is its second one. The first is at hand too: the list of pairs lies anywhere in memory.
@@ -42,9 +42,9 @@ impl Rows {
         firsts.clear();
         starts.clear();
         seconds.clear();
-        make_room(firsts, box_count as u64 + 1)?;
-        make_room(starts, box_count as u64 + 1)?;
-        make_room(seconds, pairs.len() as u64)?;
+        reserve(firsts, box_count as u64 + 1)?;
+        reserve(starts, box_count as u64 + 1)?;
+        reserve(seconds, pairs.len() as u64)?;
         for (number, pair) in (0..pair_count).zip(pairs) {
             // The rows of boxes without pairs begin where the next one does.
             firsts.resize(pair.a as usize + 1, number);

@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::changes::Changes;
+use super::changes::PairChanges;
 use super::motion::{ESCAPED, MOVED, NO_BOX};
 use super::rows::{Rows, Second};
-use crate::cpu::call::{make_room, push};
+use crate::cpu::call::{push, reserve};
 use crate::cpu::engine::task_lists::TaskLists;
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Pair};
@@ -82,7 +82,7 @@ fn overlap(a: &Aabb, b: &Aabb) -> bool {
 
 /// The pairs of the boxes as they were grown when the epoch began.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct PaddedPairs {
     /// Ascending.
     pub pairs: Vec<Pair>,
     /// `[pair_count]` whether they overlapped when they were last tested, 0 or 1.
@@ -95,7 +95,7 @@ pub struct Kept {
     changed: Vec<Pair>,
 }
 
-impl Kept {
+impl PaddedPairs {
     /// Begins with these pairs, of which none is known to overlap.
     ///
     /// # Errors
@@ -135,7 +135,7 @@ impl Kept {
         states: &[u8],
         moved: &[u32],
         lists: &mut TaskLists,
-        changes: &mut Changes,
+        changes: &mut PairChanges,
     ) -> Result<bool, Error> {
         let Self { pairs, are, rows, changed, .. } = self;
         if !rows.are_there() {
@@ -208,7 +208,7 @@ impl Kept {
         if self.pairs.is_empty() {
             length = others.len();
         }
-        make_room(to, length.saturating_sub(to.len()) as u64)?;
+        reserve(to, length.saturating_sub(to.len()) as u64)?;
         to.resize(length, Pair { a: 0, b: 0 });
         if self.pairs.is_empty() {
             to.copy_from_slice(others);
@@ -281,7 +281,7 @@ mod tests {
             expected.sort_unstable();
             let count = |are: &[u8]| [are.iter().map(|is| usize::from(*is)).sum(), 0];
             let counts = are.chunks(CHUNK).map(count).collect();
-            let mut kept = Kept { counts, pairs: all, are, ..Kept::default() };
+            let mut kept = PaddedPairs { counts, pairs: all, are, ..PaddedPairs::default() };
             let mut list = vec![Pair { a: 9, b: 9 }; 5];
             kept.list(&others, &mut list).unwrap();
             assert!(list == expected, "{length}");
