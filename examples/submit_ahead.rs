@@ -15,7 +15,7 @@ fn main() -> Result<(), Error> {
     };
     let mut boxes: Vec<Aabb> = (0..20_000).map(cube).collect();
 
-    broad_phase.submit(&boxes)?;
+    broad_phase.submissions().submit(&boxes)?;
     for step in 0..10 {
         let start = Instant::now();
         for aabb in &mut boxes {
@@ -23,13 +23,13 @@ fn main() -> Result<(), Error> {
             aabb.max[1] -= 0.001;
         }
         // The GPU goes on with this while the CPU uses the pairs of the step before.
-        match broad_phase.submit(&boxes) {
+        match broad_phase.submissions().submit(&boxes) {
             Ok(()) | Err(Error::Busy) => {} // without room for two submissions, one at a time
             Err(error) => return Err(error),
         }
         let submitted = start.elapsed();
         let overlaps = loop {
-            if let Some(overlaps) = broad_phase.try_take()? {
+            if let Some(overlaps) = broad_phase.submissions().try_take()? {
                 break overlaps;
             }
             std::thread::yield_now(); // or other work: rendering, sound

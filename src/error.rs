@@ -217,7 +217,7 @@ pub enum Error {
     )]
     NotSubmitted,
     /// There is nothing to take.
-    #[error("nothing was submitted; call `submit` (for steps, `submit_events`) first")]
+    #[error("nothing was submitted; call `submissions().submit` (for steps, `submit_events`) first")]
     NothingSubmitted,
     /// There is no recording to emit from.
     #[error("the last recording of this many boxes is no longer available; call `record` first")]

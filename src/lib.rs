@@ -99,7 +99,7 @@ pub use queries::{
 pub use report::{Overlaps, Report};
 #[cfg(feature = "gpu")]
 pub use {
-    broad_phase::{BroadPhase, FilterOwner},
+    broad_phase::{BroadPhase, FilterOwner, Submissions},
     gpu::compilation::{Compilation, CompilationProgress},
     gpu::timing::KernelTime,
     gpu::{DispatchCount, Gpu, SortVariant},

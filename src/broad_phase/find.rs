@@ -1,7 +1,7 @@
 //! Pairs in host memory: the calls that block, and those that do not.
 
 use std::mem::take;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use super::BroadPhase;
 use super::arriving::Arriving;
@@ -167,30 +167,6 @@ impl BroadPhase {
         }
     }
 
-    /// Uploads `boxes` and starts to look for their pairs. Does not block, once the kernels that it needs are compiled
-    /// ([`compile_ahead`](Self::compile_ahead)). The result is for
-    /// [`try_take`](Self::try_take) or [`take`](Self::take), in the order of submission.
-    ///
-    /// A second submission may be made before the first is taken
-    /// ([`SUBMISSIONS_IN_FLIGHT`](Self::SUBMISSIONS_IN_FLIGHT)), in order that the GPU has work while the host uses the
-    /// pairs. The second submission takes boxes and a staging buffer of its own (24 bytes per box and 8 per pair of the
-    /// list), allocated the first time, beside the [`MemoryPlan`](crate::MemoryPlan) but within the budget. A
-    /// submission with many more pairs than the one before is searched twice if another was made after it, or was
-    /// refused for want of room; the result is the same.
-    ///
-    /// # Errors
-    /// [`Error::Busy`] where as many submissions are in flight already, where the memory budget or the device has no
-    /// room for another beside them, or while a list is taken that comes in several pieces: take a result first, and
-    /// submit again. [`Error::TooManyBoxes`] or [`Error::OverBudget`] for more boxes than one pass holds, which
-    /// [`find_pairs`](Self::find_pairs) takes; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]. What is
-    /// in flight stays so.
-    pub fn submit(&mut self, boxes: &[Aabb]) -> Result<(), Error> {
-        if !self.stepping.is_empty() {
-            return Err(Error::Busy);
-        }
-        self.submit_boxes(boxes, false)
-    }
-
     /// Checks that a submission may be made.
     ///
     /// # Errors
@@ -208,37 +184,6 @@ impl BroadPhase {
         filters.fit(boxes.len())?;
         let call = core.decide(boxes.len(), filters, is_step)?;
         core.submit_search(boxes, call, filters)
-    }
-
-    /// Takes the result of the oldest [`submit`](Self::submit) that was not taken if it is there; returns `None` if not
-    /// yet. Does not block. The answer stays until the next result begins to arrive;
-    /// [`take_overlaps`](Self::take_overlaps) moves it out.
-    ///
-    /// A long result needs several calls: what has arrived is taken in, and the next piece is asked for. In canonical
-    /// order the pieces of a list longer than one binding (16.7 million pairs with WebGPU's default) are merged
-    /// here, on the CPU, which takes half as much memory again, or more time where that cannot be had.
-    ///
-    /// # Errors
-    /// [`Error::NothingSubmitted`]; as [`find_pairs`](Self::find_pairs) later than any work. An error takes the place
-    /// of one result, and the next is still to be taken; but with the device all are lost.
-    pub fn try_take(&mut self) -> Result<Option<&Overlaps>, Error> {
-        match self.poll_take_pairs(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(result) => result.map(|()| Some(&self.found)),
-            Poll::Pending => Ok(None),
-        }
-    }
-
-    /// Waits for the result of the oldest [`submit`](Self::submit) that was not taken, without blocking the thread.
-    ///
-    /// Outside browsers a device makes progress only when it is polled: this future polls the device each time it is
-    /// polled itself, and asks to be polled again, so that it needs no help but keeps an executor busy. Dropping the
-    /// future loses nothing; the result can still be taken.
-    ///
-    /// # Errors
-    /// As [`try_take`](Self::try_take).
-    pub async fn take(&mut self) -> Result<&Overlaps, Error> {
-        self.poll_until_ready(Self::poll_take_pairs).await?;
-        Ok(&self.found)
     }
 
     /// Waits without blocking the thread until `poll` has a result.
@@ -269,7 +214,7 @@ impl BroadPhase {
         take(&mut self.found)
     }
 
-    fn poll_take_pairs(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
+    pub(super) fn poll_take_pairs(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
         // Otherwise steps are in flight, whose events are to be taken.
         if self.stepping.is_empty() { self.poll_take(context) } else { Poll::Ready(Err(Error::NothingSubmitted)) }
     }

@@ -15,9 +15,11 @@ pub mod slabs;
 mod steps;
 #[cfg(not(target_arch = "wasm32"))]
 mod stream_events;
+mod submissions;
 mod submit;
 
 pub use setup::FilterOwner;
+pub use submissions::Submissions;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -35,7 +37,6 @@ use crate::gpu::Gpu;
 use crate::gpu::compilation::Compilation;
 use crate::memory::{MOST_IN_FLIGHT, MemoryPlan};
 #[cfg(not(target_arch = "wasm32"))]
-use crate::{Aabb, KernelTime, gpu::timing::Timer};
 use crate::{Attribute, Error, Filters, Options, Overlaps};
 
 /// The engine that finds all overlapping pairs of boxes on a GPU. Keep one across calls: its kernels are compiled once,
@@ -44,9 +45,9 @@ use crate::{Attribute, Error, Filters, Options, Overlaps};
 /// There are four ways to use it, all with the same flow:
 /// - [`find_pairs`](Self::find_pairs) blocks and returns the pairs;
 /// - [`stream_pairs`](Self::stream_pairs) blocks and hands over the pairs piece by piece, however many there are;
-/// - [`submit`](Self::submit), then [`try_take`](Self::try_take) or [`take`](Self::take), do not block;
-/// - [`find_events`](Self::find_events), [`stream_events`](Self::stream_events) and [`submit_events`](Self::submit_events) return the
-///   pairs that began and ended since the last step.
+/// - [`submissions`](Self::submissions) has calls that do not block;
+/// - [`find_events`](Self::find_events), [`stream_events`](Self::stream_events) and [`Submissions::submit_events`] return the pairs that began and
+///   ended since the last step.
 ///
 /// A [`Recorder`](crate::Recorder) takes boxes from a GPU buffer and leaves the pairs in one, in the caller's encoder.
 ///
@@ -121,11 +122,6 @@ impl BroadPhase {
             self.core.workspace.reset();
         }
         Ok(())
-    }
-
-    /// Returns the device.
-    pub fn gpu(&self) -> &Gpu {
-        &self.core.gpu
     }
 
     // ---- filters ----
@@ -226,41 +222,6 @@ impl BroadPhase {
     /// ```
     pub fn compile_ahead(&self, box_count: usize) -> Compilation {
         self.core.compile_ahead(&self.filters, box_count, Vec::new())
-    }
-
-    // ---- time ----
-
-    /// Finds the pairs of `boxes`, keeps them on the GPU, and returns the time that each kernel took there. **Blocks.**
-    /// Returns `None` where the device has no timestamps between dispatches ([`Gpu::TIMING_FEATURES`], which
-    /// [`Gpu::request`] asks for where the adapter has them).
-    ///
-    /// The first call includes what a driver compiles late: measure a second one. A scene with more candidates than
-    /// `Options::candidate_limit` is timed up to the point where they are refused.
-    ///
-    /// # Errors
-    /// As [`reserve`](Self::reserve).
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn time_kernels(&mut self, boxes: &[Aabb]) -> Result<Option<Vec<KernelTime>>, Error> {
-        let Self { core, filters, .. } = self;
-        core.flight.check_idle()?;
-        let Some(timer) = Timer::new(&core.gpu)? else {
-            return Ok(None);
-        };
-        filters.fit(boxes.len())?;
-        let call = core.decide(boxes.len(), filters, false)?;
-        core.workspace.forget_results();
-        core.ensure(&call, filters)?;
-        filters.upload(&core.gpu, boxes.len(), false)?;
-        let slot = core.workspace.lend_boxes(&core.options, filters)?.ok_or(Error::Busy)?;
-        let scopes = core.gpu.open_scopes();
-        slot.boxes.write(&core.gpu, boxes);
-        let mut encoder = core.encoder();
-        core.record_flow(&mut encoder, &call, slot.boxes.all(), filters, None, Some(&timer))?;
-        core.workspace.forget_results();
-        timer.resolve(&mut encoder);
-        core.gpu.queue().submit([encoder.finish()]);
-        scopes.close("timed submission")?;
-        timer.read(&core.gpu).map(Some)
     }
 }
 

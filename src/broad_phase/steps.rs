@@ -1,7 +1,7 @@
 //! Events from step to step: the pairs of a step are found on the GPU, and compared with those of the last step on the host.
 
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 
 use rayon::prelude::*;
 
@@ -36,54 +36,7 @@ impl BroadPhase {
         Ok(&self.steps.events)
     }
 
-    /// Uploads the boxes of a step and starts to look for their pairs, as [`submit`](Self::submit) does. Does not block. The events
-    /// are for [`try_take_events`](Self::try_take_events) or [`take_events`](Self::take_events), in the order of submission; what
-    /// the step says of identity is copied until then.
-    ///
-    /// Each step is compared with the one that was submitted before it; or, where that one turned out to be refused, with the
-    /// last one that was not.
-    ///
-    /// # Errors
-    /// As [`submit`](Self::submit): [`Error::Busy`] too while a result of [`submit`](Self::submit) is to be taken.
-    /// [`Error::BadStep`]. What is in flight stays so.
-    pub fn submit_events<'a>(&mut self, step: impl Into<Step<'a>>) -> Result<(), Error> {
-        let step = step.into();
-        if self.stepping.is_empty() {
-            self.core.flight.check_idle()?;
-        }
-        self.check_room_in_flight()?;
-        let last = self.stepping.back().map_or(self.steps.box_count(), |(step, _)| step.said().box_count as u32);
-        self.steps.check_after(&step.said(), last)?;
-        step.check_moved()?;
-        self.submit_boxes(step.boxes, true)?;
-        self.stepping.push_back((step.said().into(), Arc::clone(self.filters.checked())));
-        Ok(())
-    }
-
-    /// Takes the events of the oldest [`submit_events`](Self::submit_events) that were not taken if they are there; returns `None`
-    /// if not yet. Does not block, but for the time that the comparison takes. They stay until the next ones are taken.
-    ///
-    /// # Errors
-    /// As [`try_take`](Self::try_take). [`Error::BadStep`] where a step [says](crate::Identity::Was) which boxes were where in one
-    /// that was refused. An error takes the place of one step, which does not count.
-    pub fn try_take_events(&mut self) -> Result<Option<&Events>, Error> {
-        match self.poll_take_events(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(result) => result.map(|()| Some(&self.steps.events)),
-            Poll::Pending => Ok(None),
-        }
-    }
-
-    /// Waits for the events of the oldest [`submit_events`](Self::submit_events) that were not taken, without blocking the thread,
-    /// as [`take`](Self::take) does.
-    ///
-    /// # Errors
-    /// As [`try_take_events`](Self::try_take_events).
-    pub async fn take_events(&mut self) -> Result<&Events, Error> {
-        self.poll_until_ready(Self::poll_take_events).await?;
-        Ok(&self.steps.events)
-    }
-
-    fn poll_take_events(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
+    pub(super) fn poll_take_events(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
         if self.stepping.is_empty() {
             return Poll::Ready(Err(Error::NothingSubmitted));
         }

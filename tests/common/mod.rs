@@ -20,7 +20,7 @@ static BROAD_PHASE: LazyLock<Mutex<BroadPhase>> =
 /// Returns the shared `BroadPhase` with these options.
 pub fn broad_phase(options: Options) -> MutexGuard<'static, BroadPhase> {
     let mut guard = BROAD_PHASE.lock().unwrap_or_else(PoisonError::into_inner);
-    while !matches!(guard.try_take(), Err(Error::NothingSubmitted)) {} // what a failed test left in flight
+    while !matches!(guard.submissions().try_take(), Err(Error::NothingSubmitted)) {} // what a failed test left in flight
     guard.set_options(options).expect("options are valid");
     guard
 }

@@ -134,10 +134,10 @@ fn sets_that_do_not_fit_are_joined_slab_by_slab() {
 fn a_join_is_not_found_while_a_result_is_to_be_taken() {
     let boxes = Kind::Uniform.generate(100, 1);
     let mut broad_phase = BroadPhase::new(&GPU, SWEEP).unwrap();
-    broad_phase.submit(&boxes).unwrap();
+    broad_phase.submissions().submit(&boxes).unwrap();
     assert!(matches!(broad_phase.find_pairs_between(&boxes, &boxes), Err(Error::Busy)));
     assert_eq!(broad_phase.filters(), &Filters::default());
-    let found = pollster::block_on(broad_phase.take()).unwrap().pairs.len();
+    let found = pollster::block_on(broad_phase.submissions().take()).unwrap().pairs.len();
     assert_eq!(broad_phase.find_pairs_between(&boxes, &boxes).unwrap().pairs.len(), 2 * found + 100);
 }
 

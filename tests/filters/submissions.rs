@@ -22,8 +22,8 @@ fn submissions_are_searched_with_the_filters_of_their_time() {
             let boxes = Kind::Clusters.generate(900, seed);
             let filters = all(&mut Random(seed), &boxes);
             broad_phase.set_filters(filters.clone()).unwrap();
-            broad_phase.submit(&boxes).unwrap();
-            let found = pollster::block_on(broad_phase.take()).unwrap().clone();
+            broad_phase.submissions().submit(&boxes).unwrap();
+            let found = pollster::block_on(broad_phase.submissions().take()).unwrap().clone();
             let expected = rule::find_pairs(&boxes, &filters);
             assert_overlaps(found, &boxes, &filters, options.order, &expected, "submitted");
         }
@@ -49,7 +49,7 @@ fn filters_may_change_while_submissions_are_in_flight() {
                 _ => filters = Filters::default().with_group(vec![1; boxes.len()]),
             }
             broad_phase.set_filters(filters.clone()).unwrap();
-            while broad_phase.submit(boxes).is_err() {
+            while broad_phase.submissions().submit(boxes).is_err() {
                 take(&mut broad_phase, &mut in_flight, options.order);
             }
             in_flight.push_back((boxes, filters.clone()));
@@ -58,7 +58,7 @@ fn filters_may_change_while_submissions_are_in_flight() {
                 let values: Vec<u32> = (0..boxes.len() as u32 / 2).map(|i| i % 2).collect();
                 filters.group[5..5 + values.len()].copy_from_slice(&values);
                 broad_phase.change_filters(5, Attribute::Group(&values)).unwrap();
-                if broad_phase.submit(boxes).is_ok() {
+                if broad_phase.submissions().submit(boxes).is_ok() {
                     in_flight.push_back((boxes, filters.clone()));
                 }
             }
@@ -72,7 +72,7 @@ fn filters_may_change_while_submissions_are_in_flight() {
 /// Takes the oldest result, and checks it against the filters of its time.
 fn take(broad_phase: &mut BroadPhase, in_flight: &mut VecDeque<(&Vec<Aabb>, Filters)>, order: PairOrder) {
     let (boxes, filters) = in_flight.pop_front().unwrap();
-    let found = pollster::block_on(broad_phase.take()).unwrap().clone();
+    let found = pollster::block_on(broad_phase.submissions().take()).unwrap().clone();
     let expected = rule::find_pairs(boxes, &filters);
     assert_overlaps(found, boxes, &filters, order, &expected, "in flight");
 }
@@ -87,10 +87,10 @@ fn filters_may_change_while_a_list_arrives_in_pieces() {
         let mut filters = Filters::default().with_world((0..2600).map(|i| i / 2000).collect());
         broad_phase.set_filters(filters.clone()).unwrap();
         let expected = rule::find_pairs(&boxes, &filters);
-        broad_phase.submit(&boxes).unwrap();
+        broad_phase.submissions().submit(&boxes).unwrap();
         let mut polls = 0;
         let found = loop {
-            if let Some(found) = broad_phase.try_take().unwrap() {
+            if let Some(found) = broad_phase.submissions().try_take().unwrap() {
                 break found.clone();
             }
             // Another one each time that something may have arrived.
@@ -112,12 +112,12 @@ fn steps_in_flight_rest_as_was_said_when_they_were_submitted() {
     let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
     let asleep = |from: usize| (0..1500).map(|i| i >= from).collect::<Vec<bool>>();
     broad_phase.set_filters(Filters::default().with_sleeping(asleep(1500))).unwrap();
-    broad_phase.submit_events(&boxes).unwrap();
-    broad_phase.submit_events(&boxes).unwrap();
+    broad_phase.submissions().submit_events(&boxes).unwrap();
+    broad_phase.submissions().submit_events(&boxes).unwrap();
     // All fall asleep behind them.
     broad_phase.change_filters(0, Attribute::Sleeping(&asleep(0))).unwrap();
-    let first = pollster::block_on(broad_phase.take_events()).unwrap().clone();
-    let second = pollster::block_on(broad_phase.take_events()).unwrap().clone();
+    let first = pollster::block_on(broad_phase.submissions().take_events()).unwrap().clone();
+    let second = pollster::block_on(broad_phase.submissions().take_events()).unwrap().clone();
     assert!(first.created.len() > 100);
     assert_eq!(second.persisting, first.created);
     let third = broad_phase.find_events(&boxes).unwrap();
@@ -132,8 +132,8 @@ fn with_a_budget_filters_cannot_change_while_a_submission_is_in_flight() {
         let mut broad_phase = gpu(options.with_memory_budget(Some(1 << 26)));
         broad_phase.set_filters(filters.clone()).unwrap();
         for _ in 0..2 {
-            broad_phase.submit(&boxes).unwrap();
-            let second = broad_phase.submit(&boxes);
+            broad_phase.submissions().submit(&boxes).unwrap();
+            let second = broad_phase.submissions().submit(&boxes);
             assert!(matches!(second, Ok(()) | Err(Error::Busy)), "{second:?}");
             let busy = broad_phase.set_filters(Filters::default());
             assert_eq!(busy.unwrap_err(), Error::Busy);
@@ -142,7 +142,7 @@ fn with_a_budget_filters_cannot_change_while_a_submission_is_in_flight() {
             assert_eq!(*broad_phase.filters(), filters);
             let expected = rule::find_pairs(&boxes, &filters);
             for _ in 0..1 + u32::from(second.is_ok()) {
-                let found = pollster::block_on(broad_phase.take()).unwrap().clone();
+                let found = pollster::block_on(broad_phase.submissions().take()).unwrap().clone();
                 assert_overlaps(found, &boxes, &filters, PairOrder::Canonical, &expected, "in flight");
             }
         }
@@ -170,13 +170,13 @@ fn submissions_in_flight_with_leaps_in_length_are_exact() {
     broad_phase.set_filters(filters.clone()).unwrap();
     let mut results = Vec::new();
     for boxes in &scenes {
-        while let Err(error) = broad_phase.submit(boxes) {
+        while let Err(error) = broad_phase.submissions().submit(boxes) {
             assert_eq!(error, Error::Busy);
-            results.push(pollster::block_on(broad_phase.take()).unwrap().clone());
+            results.push(pollster::block_on(broad_phase.submissions().take()).unwrap().clone());
         }
     }
     while results.len() < scenes.len() {
-        results.push(pollster::block_on(broad_phase.take()).unwrap().clone());
+        results.push(pollster::block_on(broad_phase.submissions().take()).unwrap().clone());
     }
     for (found, boxes) in results.into_iter().zip(&scenes) {
         let expected = rule::find_pairs(boxes, &filters);
@@ -190,10 +190,10 @@ fn a_submission_with_wrong_filters_is_refused_and_leaves_the_one_in_flight() {
     let filters = all(&mut Random(1), &boxes);
     let mut broad_phase = gpu(CANONICAL);
     broad_phase.set_filters(filters.clone()).unwrap();
-    broad_phase.submit(&boxes).unwrap();
-    let refused = broad_phase.submit(&boxes[..499]).unwrap_err();
+    broad_phase.submissions().submit(&boxes).unwrap();
+    let refused = broad_phase.submissions().submit(&boxes[..499]).unwrap_err();
     assert!(matches!(refused, Error::FilterLength { length: 500, box_count: 499, .. }), "{refused}");
-    let found = pollster::block_on(broad_phase.take()).unwrap().clone();
+    let found = pollster::block_on(broad_phase.submissions().take()).unwrap().clone();
     let expected = rule::find_pairs(&boxes, &filters);
     assert_overlaps(found, &boxes, &filters, PairOrder::Canonical, &expected, "the one before");
 }
@@ -262,9 +262,9 @@ fn a_submission_that_is_refused_leaves_the_one_before_exact() {
         let memory_budget = Some(broad_phase.memory_plan(900).unwrap().total());
         broad_phase.set_options(options.with_memory_budget(memory_budget)).unwrap();
         broad_phase.reserve(900, 0).unwrap();
-        broad_phase.submit(&boxes[..800]).unwrap();
-        assert_eq!(broad_phase.submit(&boxes), Err(Error::Busy), "the test needs a refusal");
-        let mut found = pollster::block_on(broad_phase.take()).unwrap().clone();
+        broad_phase.submissions().submit(&boxes[..800]).unwrap();
+        assert_eq!(broad_phase.submissions().submit(&boxes), Err(Error::Busy), "the test needs a refusal");
+        let mut found = pollster::block_on(broad_phase.submissions().take()).unwrap().clone();
         found.pairs.sort_unstable();
         assert_pairs(&found.pairs, &expected, "before a refusal");
     }

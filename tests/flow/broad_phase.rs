@@ -337,7 +337,7 @@ fn both_engines_keep_the_last_answer_until_the_next_call() {
     // What is taken later leaves it too, and looking for a result that nobody asked for does not take it away.
     let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
     let found = broad_phase.find_pairs(&Kind::Pile.generate(300, 1)).unwrap().clone();
-    assert_eq!(broad_phase.try_take().unwrap_err(), Error::NothingSubmitted);
+    assert_eq!(broad_phase.submissions().try_take().unwrap_err(), Error::NothingSubmitted);
     assert_eq!(*broad_phase.overlaps(), found);
 }
 

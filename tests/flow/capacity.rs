@@ -114,7 +114,7 @@ fn a_budget_that_is_too_small_is_refused_before_any_work() {
     let apart = Kind::Uniform.generate(5000, 1);
     assert!(on_gpu(&apart, options).report.passes > 1);
     let found = broad_phase(options).find_pairs(&boxes).map(|_| ());
-    let submitted = broad_phase(options).submit(&apart);
+    let submitted = broad_phase(options).submissions().submit(&apart);
     for error in [found.unwrap_err(), submitted.unwrap_err()] {
         assert_eq!(error, Error::OverBudget { box_count: 5000, required: least, budget: least - 1 });
         let text = error.to_string();
@@ -234,7 +234,7 @@ fn small_bindings_mean_more_pieces() {
     }
     // 174,762 boxes of 24 bytes fit.
     let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
-    let error = broad_phase.submit(&Kind::Uniform.generate(174_763, 1)).unwrap_err();
+    let error = broad_phase.submissions().submit(&Kind::Uniform.generate(174_763, 1)).unwrap_err();
     assert!(matches!(error, Error::TooManyBoxes { max_boxes: 174_762, .. }), "{error}");
     assert_eq!(broad_phase.find_pairs(&Kind::Uniform.generate(174_762, 1)).unwrap().report.box_count, 174_762);
 }

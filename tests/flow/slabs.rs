@@ -133,7 +133,7 @@ fn what_cannot_be_cut_is_refused_before_any_work() {
     assert_eq!(streamed.unwrap_err(), refused);
     // What can be is refused by the calls that do not block.
     let boxes = Kind::Uniform.generate(3000, 1);
-    assert_eq!(broad_phase(options).submit(&boxes).unwrap_err(), refused);
+    assert_eq!(broad_phase(options).submissions().submit(&boxes).unwrap_err(), refused);
     // The limit on candidates holds for each pass.
     let passed = on_gpu(&boxes, options).report;
     let limited =
@@ -171,7 +171,7 @@ fn more_boxes_than_a_binding_holds_are_found_in_slabs() {
         let expected = sorted(cpu::find_pairs(&boxes, &Options::default()).unwrap());
         let mut broad_phase = BroadPhase::new(&gpu, Options::default()).unwrap();
         assert!(matches!(broad_phase.memory_plan(boxes.len()), Err(Error::TooManyBoxes { .. })));
-        assert!(matches!(broad_phase.submit(&boxes), Err(Error::TooManyBoxes { .. })));
+        assert!(matches!(broad_phase.submissions().submit(&boxes), Err(Error::TooManyBoxes { .. })));
         let found = broad_phase.find_pairs(&boxes).unwrap().clone();
         assert!((2..=5).contains(&found.report.passes), "{:?}", found.report);
         // Again, with what the first call left: the same bytes.

@@ -198,7 +198,7 @@ fn a_callback_may_stop_at_any_piece_and_the_next_call_is_exact() {
                 if calls == stop { Err(Stop::Enough(calls)) } else { Ok(()) }
             });
             assert_eq!(stopped.unwrap_err(), Stop::Enough(stop));
-            assert_eq!(broad_phase.try_take().unwrap_err(), Error::NothingSubmitted);
+            assert_eq!(broad_phase.submissions().try_take().unwrap_err(), Error::NothingSubmitted);
             assert_pairs(&broad_phase.find_pairs(&boxes).unwrap().pairs, &expected, "after a stop");
         }
     }
@@ -231,10 +231,10 @@ fn what_is_refused_is_refused_before_the_first_piece() {
     let result = broad_phase(refused).stream_pairs(&boxes, |_, _| -> Result<(), Error> { panic!("a piece came") });
     assert!(matches!(result, Err(Error::OverBudget { .. })), "{result:?}");
     let mut busy = broad_phase(CANONICAL);
-    busy.submit(&boxes).unwrap();
+    busy.submissions().submit(&boxes).unwrap();
     let result = busy.stream_pairs(&boxes, |_, _| -> Result<(), Error> { panic!("a piece came") });
     assert_eq!(result.unwrap_err(), Error::Busy);
-    assert!(busy.try_take().is_ok());
+    assert!(busy.submissions().try_take().is_ok());
 }
 
 #[test]
@@ -258,11 +258,11 @@ fn a_device_that_is_lost_between_pieces_is_a_typed_error() {
 
 /// Returns whether the result is there after the GPU was waited for once.
 fn comes_at_once(broad_phase: &mut BroadPhase, boxes: &[Aabb]) -> bool {
-    broad_phase.submit(boxes).unwrap();
-    broad_phase.gpu().device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    broad_phase.submissions().submit(boxes).unwrap();
+    GPU.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
     let mut at_once = true;
     let found = loop {
-        match broad_phase.try_take().unwrap() {
+        match broad_phase.submissions().try_take().unwrap() {
             Some(overlaps) => break overlaps.pairs.clone(),
             None => at_once = false,
         }

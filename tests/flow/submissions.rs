@@ -20,9 +20,9 @@ fn a_submitted_result_is_there_after_polling() {
     let mut broad_phase = broad_phase(CANONICAL);
     let mut polls = 0u64;
     for _ in 0..10 {
-        broad_phase.submit(&boxes).unwrap();
+        broad_phase.submissions().submit(&boxes).unwrap();
         let overlaps = loop {
-            if let Some(overlaps) = broad_phase.try_take().unwrap() {
+            if let Some(overlaps) = broad_phase.submissions().try_take().unwrap() {
                 break overlaps;
             }
             polls += 1;
@@ -39,8 +39,8 @@ fn a_submitted_result_is_there_after_polling() {
 fn a_submitted_result_can_be_awaited() {
     let boxes = Kind::Clusters.generate(3000, 1);
     let mut broad_phase = broad_phase(CANONICAL);
-    broad_phase.submit(&boxes).unwrap();
-    let overlaps = pollster::block_on(broad_phase.take()).unwrap().clone();
+    broad_phase.submissions().submit(&boxes).unwrap();
+    let overlaps = pollster::block_on(broad_phase.submissions().take()).unwrap().clone();
     assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "awaited");
 }
 
@@ -48,13 +48,13 @@ fn a_submitted_result_can_be_awaited() {
 fn a_dropped_future_loses_nothing() {
     let boxes = Kind::Uniform.generate(2000, 1);
     let mut broad_phase = broad_phase(CANONICAL);
-    broad_phase.submit(&boxes).unwrap();
+    broad_phase.submissions().submit(&boxes).unwrap();
     {
-        let mut future = std::pin::pin!(broad_phase.take());
+        let mut future = std::pin::pin!(broad_phase.submissions().take());
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         let _ = std::future::Future::poll(future.as_mut(), &mut context);
     }
-    match pollster::block_on(broad_phase.take()) {
+    match pollster::block_on(broad_phase.submissions().take()) {
         Ok(overlaps) => assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "dropped"),
         // The one poll may have had it.
         Err(error) => assert_eq!(error, Error::NothingSubmitted),
@@ -66,24 +66,24 @@ fn two_submissions_at_a_time() {
     let boxes = Kind::Uniform.generate(500, 1);
     let more = Kind::Uniform.generate(600, 2);
     let mut broad_phase = broad_phase(CANONICAL);
-    assert_eq!(broad_phase.try_take().unwrap_err(), Error::NothingSubmitted);
-    broad_phase.submit(&boxes).unwrap();
-    broad_phase.submit(&more).unwrap();
+    assert_eq!(broad_phase.submissions().try_take().unwrap_err(), Error::NothingSubmitted);
+    broad_phase.submissions().submit(&boxes).unwrap();
+    broad_phase.submissions().submit(&more).unwrap();
     for _ in 0..2 {
         assert_eq!(broad_phase.find_pairs(&boxes).unwrap_err(), Error::Busy);
         assert_eq!(broad_phase.reserve(10, 10).unwrap_err(), Error::Busy);
         assert_eq!(broad_phase.set_options(Options::default()).unwrap_err(), Error::Busy);
-        if broad_phase.submit(&boxes) == Err(Error::Busy) {
-            let first = pollster::block_on(broad_phase.take()).unwrap().clone();
+        if broad_phase.submissions().submit(&boxes) == Err(Error::Busy) {
+            let first = pollster::block_on(broad_phase.submissions().take()).unwrap().clone();
             assert_pairs(&first.pairs, &brute_force::find_pairs(&boxes), "first");
             assert_eq!(first.report.box_count, 500);
         }
     }
     for expected in [&more, &boxes] {
-        let next = pollster::block_on(broad_phase.take()).unwrap().clone();
+        let next = pollster::block_on(broad_phase.submissions().take()).unwrap().clone();
         assert_pairs(&next.pairs, &brute_force::find_pairs(expected), "next");
     }
-    assert_eq!(broad_phase.try_take().unwrap_err(), Error::NothingSubmitted);
+    assert_eq!(broad_phase.submissions().try_take().unwrap_err(), Error::NothingSubmitted);
     assert!(broad_phase.find_pairs(&boxes).is_ok());
 }
 
@@ -92,17 +92,17 @@ fn run_through(broad_phase: &mut BroadPhase, scenes: &[Vec<Aabb>], eager: impl F
     let mut results = Vec::new();
     let budget = broad_phase.options().memory_budget.unwrap_or(u64::MAX);
     let take = |broad_phase: &mut BroadPhase, results: &mut Vec<Overlaps>| {
-        let overlaps = pollster::block_on(broad_phase.take()).unwrap().clone();
+        let overlaps = pollster::block_on(broad_phase.submissions().take()).unwrap().clone();
         assert!(overlaps.report.gpu_bytes <= budget, "{} of {budget}", overlaps.report.gpu_bytes);
         results.push(overlaps);
     };
     for (i, boxes) in scenes.iter().enumerate() {
-        while let Err(error) = broad_phase.submit(boxes) {
+        while let Err(error) = broad_phase.submissions().submit(boxes) {
             assert_eq!(error, Error::Busy);
             take(broad_phase, &mut results);
         }
         if eager(i) {
-            let _ = broad_phase.try_take().unwrap().map(|overlaps| results.push(overlaps.clone()));
+            let _ = broad_phase.submissions().try_take().unwrap().map(|overlaps| results.push(overlaps.clone()));
         }
     }
     while results.len() < scenes.len() {
@@ -177,9 +177,9 @@ fn a_budget_without_room_for_a_second_submission_says_busy() {
     let options = CANONICAL.with_memory_budget(Some(least_budget(&boxes, PairOrder::Canonical)));
     let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
     for _ in 0..2 {
-        broad_phase.submit(&boxes).unwrap();
-        assert_eq!(broad_phase.submit(&boxes).unwrap_err(), Error::Busy);
-        let overlaps = pollster::block_on(broad_phase.take()).unwrap().clone();
+        broad_phase.submissions().submit(&boxes).unwrap();
+        assert_eq!(broad_phase.submissions().submit(&boxes).unwrap_err(), Error::Busy);
+        let overlaps = pollster::block_on(broad_phase.submissions().take()).unwrap().clone();
         assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "one at a time");
     }
 }
@@ -192,11 +192,11 @@ fn nothing_is_taken_of_a_list_that_still_arrives() {
         let options = CANONICAL.with_order(order).with_memory_budget(Some(least_budget(&boxes, order)));
         let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
         let before = broad_phase.find_pairs(&boxes[..100]).unwrap().clone();
-        broad_phase.submit(&boxes).unwrap();
+        broad_phase.submissions().submit(&boxes).unwrap();
         assert_eq!(*broad_phase.overlaps(), before, "the last answer stays until the next begins to arrive");
         let (mut looks, mut found) = (0, None);
         while found.is_none() {
-            found = broad_phase.try_take().unwrap().cloned();
+            found = broad_phase.submissions().try_take().unwrap().cloned();
             if found.is_none() && *broad_phase.overlaps() != before {
                 looks += 1;
                 assert_eq!(*broad_phase.overlaps(), Overlaps::default());
@@ -219,25 +219,25 @@ fn a_submission_that_fails_leaves_the_next_one() {
     let dense = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
     let boxes = Kind::Uniform.generate(500, 1);
     let mut broad_phase = broad_phase(CANONICAL.with_candidate_limit(20_000));
-    broad_phase.submit(&dense).unwrap();
-    broad_phase.submit(&boxes).unwrap();
-    let error = pollster::block_on(broad_phase.take()).unwrap_err();
+    broad_phase.submissions().submit(&dense).unwrap();
+    broad_phase.submissions().submit(&boxes).unwrap();
+    let error = pollster::block_on(broad_phase.submissions().take()).unwrap_err();
     assert!(matches!(error, Error::TooManyCandidates { .. }), "{error}");
-    let overlaps = pollster::block_on(broad_phase.take()).unwrap().clone();
+    let overlaps = pollster::block_on(broad_phase.submissions().take()).unwrap().clone();
     assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "the next");
     // One that is refused leaves the one in flight.
-    broad_phase.submit(&boxes).unwrap();
+    broad_phase.submissions().submit(&boxes).unwrap();
     let too_many = vec![boxes[0]; (1 << 25) + 1];
-    assert!(matches!(broad_phase.submit(&too_many), Err(Error::TooManyBoxes { .. })));
-    let overlaps = pollster::block_on(broad_phase.take()).unwrap().clone();
+    assert!(matches!(broad_phase.submissions().submit(&too_many), Err(Error::TooManyBoxes { .. })));
+    let overlaps = pollster::block_on(broad_phase.submissions().take()).unwrap().clone();
     assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), "the one before");
 }
 
 #[test]
 fn results_that_were_never_taken_do_not_outlive_their_broad_phase() {
     let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
-    broad_phase.submit(&Kind::Uniform.generate(500, 1)).unwrap();
-    broad_phase.submit(&Kind::Uniform.generate(5000, 1)).unwrap();
+    broad_phase.submissions().submit(&Kind::Uniform.generate(500, 1)).unwrap();
+    broad_phase.submissions().submit(&Kind::Uniform.generate(5000, 1)).unwrap();
     drop(broad_phase);
 }
 
@@ -623,11 +623,11 @@ fn a_lost_device_is_a_typed_error_and_never_a_hang() {
         // While a result is on its way.
         let gpu = make();
         let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
-        broad_phase.submit(&boxes).unwrap();
-        broad_phase.submit(&boxes).unwrap();
+        broad_phase.submissions().submit(&boxes).unwrap();
+        broad_phase.submissions().submit(&boxes).unwrap();
         gpu.device().destroy();
         for _ in 0..2 {
-            let result = pollster::block_on(broad_phase.take());
+            let result = pollster::block_on(broad_phase.submissions().take());
             let is_typed = matches!(result, Ok(_) | Err(Error::DeviceLost { .. } | Error::NothingSubmitted));
             assert!(is_typed, "{result:?}");
         }

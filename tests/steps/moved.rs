@@ -114,7 +114,7 @@ fn what_is_said_to_have_moved_changes_nothing_on_a_gpu() {
             let found = engine.find_events(step).unwrap().clone();
             assert!(found.pairs == expected && is_search(found.report.work), "step {number}, {moved:?}");
             assert_eq!(found.report.invalid_count, u32::from(number == 4), "step {number}, {moved:?}");
-            engine.submit_events(step).unwrap();
+            engine.submissions().submit_events(step).unwrap();
             let found = wait(&mut engine).unwrap();
             assert!(found.pairs == expected && is_search(found.report.work), "step {number}, {moved:?}");
             assert!(found.created.is_empty() && found.lost.is_empty(), "step {number}, {moved:?}");
@@ -122,7 +122,7 @@ fn what_is_said_to_have_moved_changes_nothing_on_a_gpu() {
         let words = format!("has {N}, and there are {N} boxes");
         for refused in [
             engine.find_events(Step::new(&boxes).moved(&[N as u32])).map(|_| ()),
-            engine.submit_events(Step::new(&boxes).moved(&[0, N as u32])),
+            engine.submissions().submit_events(Step::new(&boxes).moved(&[0, N as u32])),
         ] {
             let refused = refused.unwrap_err();
             assert!(matches!(&refused, Error::BadStep { list: "moved", problem } if *problem == words), "{refused}");
@@ -170,13 +170,13 @@ fn steps_in_flight_go_on_from_the_one_that_was_submitted_before() {
         }
         steps.push(boxes.clone());
     }
-    engine.submit_events(Step::new(&steps[0]).moved(&lists[0])).unwrap();
+    engine.submissions().submit_events(Step::new(&steps[0]).moved(&lists[0])).unwrap();
     for number in 0..steps.len() {
         if let Some(next) = steps.get(number + 1) {
             let step = Step::new(next).moved(&lists[number + 1]);
-            engine.submit_events(step).unwrap();
+            engine.submissions().submit_events(step).unwrap();
             // A call that is busy changes nothing.
-            assert_eq!(engine.submit_events(step).unwrap_err(), Error::Busy);
+            assert_eq!(engine.submissions().submit_events(step).unwrap_err(), Error::Busy);
         }
         let events = wait(&mut engine).unwrap();
         assert_eq!(events.pairs, canonical(&steps[number]), "step {number}, {:?}", events.report);

@@ -4,7 +4,7 @@ use broadsweep::internals::steps::begin_epochs_from;
 use broadsweep::{Aabb, BroadPhase, Engine, Filters, cpu};
 use laboratory::scenes::Motion;
 
-use crate::common::{CANONICAL, broad_phase};
+use crate::common::{CANONICAL, GPU};
 use crate::oracle::{Frame, Oracle};
 
 /// Returns a tile of space, from one to the other along the first axis.
@@ -63,7 +63,7 @@ fn pairs_begin_and_end_where_their_corners_come_into_a_region_and_leave_it() {
     begin_epochs_from(&mut on_cpu, 1);
     let kept = check(&mut on_cpu, "CPU");
     assert!(kept > 20, "{kept} steps of the CPU engine were kept");
-    let mut on_gpu = BroadPhase::new(broad_phase(CANONICAL).gpu(), CANONICAL).unwrap();
+    let mut on_gpu = BroadPhase::new(&GPU, CANONICAL).unwrap();
     let kept = check(&mut on_gpu, "GPU");
     assert_eq!(kept, 0, "steps on a GPU are searches");
 }

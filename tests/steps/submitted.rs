@@ -9,7 +9,7 @@ use crate::recorded::canonical;
 
 pub fn wait(engine: &mut BroadPhase) -> Result<Events, Error> {
     loop {
-        if let Some(events) = engine.try_take_events()? {
+        if let Some(events) = engine.submissions().try_take_events()? {
             return Ok(events.clone());
         }
     }
@@ -39,22 +39,22 @@ fn steps_in_flight_have_the_events_of_steps_that_are_waited_for() {
             _ => Step::new(&boxes[number]),
         };
         let sleeping: Vec<bool> = (0..n).map(|i| i % 2 == 0).collect();
-        engine.submit_events(step(0)).unwrap();
+        engine.submissions().submit_events(step(0)).unwrap();
         for number in 0..6 {
             if number < 5 {
                 // Two in flight.
-                engine.submit_events(step(number + 1)).unwrap();
-                assert_eq!(engine.submit_events(step(0)).unwrap_err(), Error::Busy);
+                engine.submissions().submit_events(step(number + 1)).unwrap();
+                assert_eq!(engine.submissions().submit_events(step(0)).unwrap_err(), Error::Busy);
             }
             same(&wait(&mut engine).unwrap(), expected.find_events(step(number)).unwrap(), &format!("step {number}"));
         }
-        assert_eq!(engine.try_take_events().unwrap_err(), Error::NothingSubmitted);
+        assert_eq!(engine.submissions().try_take_events().unwrap_err(), Error::NothingSubmitted);
         // Those that are waited for follow those that were submitted, and go on from them. As if nobody slept.
         let filters = Filters::default().with_sleeping(sleeping);
         engine.set_filters(filters.clone()).unwrap();
         expected.set_filters(filters).unwrap();
-        engine.submit_events(step(0)).unwrap();
-        let found = pollster::block_on(engine.take_events()).unwrap().clone();
+        engine.submissions().submit_events(step(0)).unwrap();
+        let found = pollster::block_on(engine.submissions().take_events()).unwrap().clone();
         same(&found, expected.find_events(step(0)).unwrap(), "asleep");
         same(engine.find_events(step(1)).unwrap(), expected.find_events(step(1)).unwrap(), "found");
         engine.set_filters(Filters::default()).unwrap();
@@ -69,20 +69,20 @@ fn a_step_that_fails_in_flight_does_not_count() {
     let mut engine = broad_phase(options);
     engine.forget_steps();
     let mut expected = cpu::BroadPhase::new(Options::default()).unwrap();
-    engine.submit_events(&boxes[0]).unwrap();
-    engine.submit_events(&together).unwrap();
+    engine.submissions().submit_events(&boxes[0]).unwrap();
+    engine.submissions().submit_events(&together).unwrap();
     same(&wait(&mut engine).unwrap(), expected.find_events(&boxes[0]).unwrap(), "first");
     // It follows one that will have failed.
-    engine.submit_events(&boxes[1]).unwrap();
+    engine.submissions().submit_events(&boxes[1]).unwrap();
     assert!(matches!(wait(&mut engine), Err(Error::TooManyCandidates { .. })));
     assert!(engine.events().created.is_empty() && !engine.events().pairs.is_empty());
     same(&wait(&mut engine).unwrap(), expected.find_events(&boxes[1]).unwrap(), "third");
     // What is said of its boxes is checked against the step that it follows, and then against the one that it is compared with.
-    engine.submit_events(&together).unwrap();
+    engine.submissions().submit_events(&together).unwrap();
     let was: Vec<u32> = (500..3000).collect();
-    let error = engine.submit_events(Step::new(&boxes[2]).rebased(&[3000; 2500])).unwrap_err();
+    let error = engine.submissions().submit_events(Step::new(&boxes[2]).rebased(&[3000; 2500])).unwrap_err();
     assert!(matches!(error, Error::BadStep { list: "was", .. }), "{error}");
-    engine.submit_events(Step::new(&boxes[2]).rebased(&was)).unwrap();
+    engine.submissions().submit_events(Step::new(&boxes[2]).rebased(&was)).unwrap();
     assert!(matches!(wait(&mut engine), Err(Error::TooManyCandidates { .. })));
     let error = wait(&mut engine).unwrap_err();
     assert!(matches!(error, Error::BadStep { list: "was", .. }), "{error}");
@@ -94,23 +94,23 @@ fn a_step_that_fails_in_flight_does_not_count() {
 fn steps_and_searches_in_flight_do_not_mix() {
     let boxes = Motion::Brisk.boxes(500, 0.5, 1, 0);
     let mut engine = BroadPhase::new(&GPU, CANONICAL).unwrap();
-    engine.submit(&boxes).unwrap();
-    assert_eq!(engine.submit_events(&boxes).unwrap_err(), Error::Busy);
-    assert_eq!(engine.try_take_events().unwrap_err(), Error::NothingSubmitted);
-    while engine.try_take().unwrap().is_none() {}
+    engine.submissions().submit(&boxes).unwrap();
+    assert_eq!(engine.submissions().submit_events(&boxes).unwrap_err(), Error::Busy);
+    assert_eq!(engine.submissions().try_take_events().unwrap_err(), Error::NothingSubmitted);
+    while engine.submissions().try_take().unwrap().is_none() {}
     let pairs = engine.overlaps().pairs.clone();
-    engine.submit_events(&boxes).unwrap();
-    assert_eq!(engine.submit(&boxes).unwrap_err(), Error::Busy);
+    engine.submissions().submit_events(&boxes).unwrap();
+    assert_eq!(engine.submissions().submit(&boxes).unwrap_err(), Error::Busy);
     assert_eq!(engine.find_events(&boxes).unwrap_err(), Error::Busy);
-    assert_eq!(engine.try_take().unwrap_err(), Error::NothingSubmitted);
+    assert_eq!(engine.submissions().try_take().unwrap_err(), Error::NothingSubmitted);
     assert_eq!(wait(&mut engine).unwrap().created, pairs);
     let gpu = device_with(Gpu::required_limits());
     let mut lost = BroadPhase::new(&gpu, CANONICAL).unwrap();
-    lost.submit_events(&boxes).unwrap();
+    lost.submissions().submit_events(&boxes).unwrap();
     gpu.device().destroy();
     let first = wait(&mut lost).map(|events| events.created);
     assert!(matches!(first, Err(Error::DeviceLost { .. })) || first == Ok(pairs), "{first:?}");
-    assert_eq!(lost.try_take_events().unwrap_err(), Error::NothingSubmitted);
+    assert_eq!(lost.submissions().try_take_events().unwrap_err(), Error::NothingSubmitted);
 }
 
 /// Boxes of a crowd.
@@ -150,8 +150,8 @@ fn steps_whose_pairs_have_no_room_are_whole_once_the_list_is_longer() {
         }
         check_room(&engine);
         if in_flight {
-            engine.submit_events(&crowd(5)).unwrap();
-            engine.submit_events(&crowd(4)).unwrap();
+            engine.submissions().submit_events(&crowd(5)).unwrap();
+            engine.submissions().submit_events(&crowd(4)).unwrap();
             check(&mut oracle, &crowd(5), &wait(&mut engine).unwrap(), "in flight");
             check(&mut oracle, &crowd(4), &wait(&mut engine).unwrap(), "behind");
         } else {
@@ -183,9 +183,9 @@ fn a_step_that_is_searched_again_has_the_filters_of_its_time() {
     engine.set_filters(filters.clone()).unwrap();
     engine.find_events(&crowd(4)).unwrap();
     check_room(&engine);
-    engine.submit_events(&crowd(5)).unwrap();
+    engine.submissions().submit_events(&crowd(5)).unwrap();
     engine.change_filters(0, Attribute::Group(&[0; 100])).unwrap();
-    engine.submit_events(&crowd(4)).unwrap();
+    engine.submissions().submit_events(&crowd(4)).unwrap();
     // And another kernel in use.
     filters.group[..100].fill(0);
     filters.sleeping = Vec::new();

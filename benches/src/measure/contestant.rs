@@ -4,22 +4,67 @@ use std::fmt;
 
 use anyhow::{Result, bail};
 use broadsweep::internals::brute_force;
-use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Pair, Report, cpu};
+use broadsweep::wgpu::util::{BufferInitDescriptor, DeviceExt as _};
+use broadsweep::{
+    Aabb, BroadPhase, Error, Filters, Gpu, KernelTime, Options, Pair, Recorder, Report, cpu, wgpu,
+};
 
 use super::kernels::KernelTimes;
 use crate::baselines::{Baseline, Changes};
 use crate::engine::{Engine, timed};
 
+/// The most pairs in the list of a search whose kernels are timed: 64 MiB of them.
+const TIMED_PAIRS: usize = 1 << 23;
+
 /// An engine that is ready to find pairs.
 pub enum Contestant {
     /// The GPU engine.
-    Gpu(Box<BroadPhase>),
+    Gpu(Box<OnGpu>),
     /// The CPU engine.
     Cpu(Box<cpu::BroadPhase>),
     /// The double loop.
     Brute,
     /// An algorithm of the literature, or another library.
     Other(Box<dyn Baseline>),
+}
+
+/// The GPU engine, and a recorder with the same options and filters, which times its kernels.
+pub struct OnGpu {
+    gpu: Gpu,
+    engine: BroadPhase,
+    recorder: Option<Recorder>,
+}
+
+impl OnGpu {
+    fn new(gpu: &Gpu, options: Options) -> Result<Self, Error> {
+        Ok(Self { gpu: gpu.clone(), engine: BroadPhase::new(gpu, options)?, recorder: None })
+    }
+
+    /// Records the search for the pairs of `boxes`, and returns the times of its kernels; `None` if the device cannot time them.
+    fn time_kernels(&mut self, boxes: &[Aabb]) -> Result<Option<Vec<KernelTime>>, Error> {
+        let recorder = match &mut self.recorder {
+            Some(recorder) => recorder,
+            recorder => {
+                let mut new = Recorder::new(&self.gpu, *self.engine.options())?;
+                new.set_filters(self.engine.filters().clone())?;
+                recorder.insert(new)
+            }
+        };
+        if !recorder.time_recordings(true) {
+            return Ok(None);
+        }
+        let pairs = self.engine.overlaps().pairs.len().clamp(1, TIMED_PAIRS);
+        recorder.reserve(boxes.len(), pairs as u32)?;
+        let (device, contents) = (self.gpu.device(), bytemuck::cast_slice(boxes));
+        let descriptor = BufferInitDescriptor { label: Some("boxes"), contents, usage: wgpu::BufferUsages::STORAGE };
+        let given = device.create_buffer_init(&descriptor);
+        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        recorder.record(&mut encoder, given.slice(..), boxes.len() as u32)?;
+        self.gpu.queue().submit([encoder.finish()]);
+        // A lost device leaves no times; the next call returns its error.
+        let waited = device.poll(wgpu::PollType::wait_indefinitely());
+        Ok(waited.ok().and_then(|_| recorder.statistics().times))
+    }
 }
 
 /// The measurements of one call.
@@ -44,7 +89,7 @@ impl Contestant {
     /// If the engine refuses the options, or is the GPU's and there is no GPU.
     pub fn new(engine: Engine, gpu: Option<&Gpu>, options: Options) -> Result<Self> {
         Ok(match (engine, gpu) {
-            (Engine::Gpu, Some(gpu)) => Self::Gpu(Box::new(BroadPhase::new(gpu, options).map_err(Refusal)?)),
+            (Engine::Gpu, Some(gpu)) => Self::Gpu(Box::new(OnGpu::new(gpu, options).map_err(Refusal)?)),
             (Engine::Gpu, None) => bail!("there is no GPU"),
             (Engine::Brute, _) => Self::Brute,
             (engine, _) => match engine.baseline(options.axis) {
@@ -60,7 +105,10 @@ impl Contestant {
     /// If the filters are wrong, or the engine takes none.
     pub fn set_filters(&mut self, filters: Filters) -> Result<()> {
         match self {
-            Self::Gpu(broad_phase) => broad_phase.set_filters(filters).map_err(Refusal)?,
+            Self::Gpu(on_gpu) => {
+                on_gpu.engine.set_filters(filters).map_err(Refusal)?;
+                on_gpu.recorder = None;
+            }
             Self::Cpu(broad_phase) => broad_phase.set_filters(filters).map_err(Refusal)?,
             Self::Brute | Self::Other(_) => bail!("this engine is measured without filters"),
         }
@@ -81,8 +129,8 @@ impl Contestant {
     /// What the engine says; [`Refusal`] where that is ours.
     pub fn find_pairs(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<Call> {
         Ok(match self {
-            Self::Gpu(broad_phase) => {
-                let (overlaps, seconds) = timed(|| broad_phase.find_pairs(boxes));
+            Self::Gpu(on_gpu) => {
+                let (overlaps, seconds) = timed(|| on_gpu.engine.find_pairs(boxes));
                 // The list stays in the engine: a copy of it is no part of the time.
                 let overlaps = overlaps.map_err(Refusal)?;
                 pairs.clone_from(&overlaps.pairs);
@@ -132,8 +180,8 @@ impl Contestant {
     /// # Errors
     /// [`Refusal`].
     pub fn time_kernels(&mut self, boxes: &[Aabb], times: &mut KernelTimes) -> Result<()> {
-        if let Self::Gpu(broad_phase) = self
-            && let Some(kernels) = broad_phase.time_kernels(boxes).map_err(Refusal)?
+        if let Self::Gpu(on_gpu) = self
+            && let Some(kernels) = on_gpu.time_kernels(boxes).map_err(Refusal)?
         {
             times.add(kernels);
         }

@@ -146,10 +146,10 @@ async fn submitted(gpu: &Gpu, scene: &Scene, boxes: &[Aabb]) -> Result<Found, St
     let mut taken = 0.0;
     for _ in 0..2 {
         let start = now();
-        engine.submit(boxes).map_err(text)?;
-        engine.submit(boxes).map_err(text)?;
+        engine.submissions().submit(boxes).map_err(text)?;
+        engine.submissions().submit(boxes).map_err(text)?;
         for _ in 0..2 {
-            engine.take().await.map_err(text)?;
+            engine.submissions().take().await.map_err(text)?;
         }
         taken = 0.5 * (now() - start);
     }
@@ -171,8 +171,8 @@ async fn submitted_events(gpu: &Gpu, scene: &Scene, boxes: &[Aabb]) -> Result<Fo
     let (mut found, mut ms) = ([Default::default(), Default::default()], [0.0; 2]);
     for step in [boxes, &moved, boxes] {
         let start = now();
-        on_gpu.submit_events(Step::from(step)).map_err(text)?;
-        found[0] = lists(on_gpu.take_events().await.map_err(text)?);
+        on_gpu.submissions().submit_events(Step::from(step)).map_err(text)?;
+        found[0] = lists(on_gpu.submissions().take_events().await.map_err(text)?);
         let between = now();
         found[1] = lists(on_cpu.find_events(step).map_err(text)?);
         ms = [between - start, now() - between];
@@ -215,12 +215,12 @@ async fn rays(gpu: &Gpu, boxes: &[Aabb]) -> Result<Found, String> {
 async fn lost(boxes: &[Aabb]) -> Result<Found, String> {
     let gpu = device().await?;
     let mut engine = BroadPhase::new(&gpu, canonical()).map_err(text)?;
-    engine.submit(boxes).map_err(text)?;
-    engine.take().await.map_err(text)?;
+    engine.submissions().submit(boxes).map_err(text)?;
+    engine.submissions().take().await.map_err(text)?;
     gpu.device().destroy();
-    let submitted = engine.submit(boxes);
+    let submitted = engine.submissions().submit(boxes);
     let result = match submitted {
-        Ok(()) => engine.take().await.map(|_| ()),
+        Ok(()) => engine.submissions().take().await.map(|_| ()),
         Err(error) => Err(error),
     };
     match result {
