@@ -189,7 +189,7 @@ fn margins_are_rounded_up_and_an_owner_region_is_not_rounded() {
     place.write("scene.npz", &scene("owner", typed("<i8", "False", "(2, 3)", &[0, 0, 0, 3, 3, 3])));
     let owner = Some(Aabb::new([0.0; 3], [3.0; 3]));
     place.run("pairs scene.npz --engine cpu --out pairs.npy");
-    let filters = Filters { owner, ..Filters::default() };
+    let filters = Filters::default().with_owner(owner);
     assert_eq!(pairs_in(&place.read("pairs.npy")), brute_force::find_filtered_pairs(&boxes, &filters));
 }
 
