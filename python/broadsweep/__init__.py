@@ -14,6 +14,8 @@ find_pairs, find_pairs_between
     The pairs of one set of boxes, or of two, in one call.
 BroadPhase
     The same, call after call; events from step to step; lists in pieces.
+query_pairs
+    The pairs of points that are near each other.
 Tree
     Rays, casts, overlaps and nearest boxes.
 Filters
@@ -24,14 +26,16 @@ broadsweep.newton, broadsweep.dask
     The broad phase of a Newton simulation; more boxes than one machine holds.
 """
 
-from ._filters import GLOBAL, NO_PARENT, Filters
+from ._filters import GLOBAL, NO_BODY, NO_PARENT, Filters
 from ._native import CandidateLimitError, GpuError, QueryReport, Report, StepReport, TreeReport, __version__, adapters
 from ._pairs import NEW, BroadPhase, Events, PairStream, find_pairs, find_pairs_between, id_pairs
+from ._points import query_pairs
 from ._queries import Hits, Lists, Nearest, Tree
 
 __all__ = [
     "GLOBAL",
     "NEW",
+    "NO_BODY",
     "NO_PARENT",
     "BroadPhase",
     "CandidateLimitError",
@@ -52,4 +56,5 @@ __all__ = [
     "find_pairs",
     "find_pairs_between",
     "id_pairs",
+    "query_pairs",
 ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
 _CPU = 1  # kDLCPU of DLPack
 _HOST_MEMORY = (_CPU, 3, 11)  # and what CUDA and ROCm pin there
@@ -34,6 +34,13 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
         return np.asarray(values)
     except ValueError as error:
         raise ValueError(f"{name} is no array: {error}") from error
+
+
+def text(value: Any, name: str) -> str:
+    """Return a string."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a string, not {type(value).__name__}")
+    return value
 
 
 def number(value: Any, name: str, least: int, most: int) -> int:
@@ -68,8 +75,8 @@ def floats(values: Any, name: str) -> NDArray[Any]:
     raise TypeError(f"{name} must be float32, float64 or integers, not {array.dtype}")
 
 
-def boxes(values: Any, name: str = "boxes") -> NDArray[Any]:
-    """Return boxes as ``(n, 6)`` in C order, float32 or float64.
+def boxes(values: Any, name: str) -> NDArray[Any]:
+    """Return boxes as ``(n, 6)``, or in 2D ``(n, 4)``, in C order, float32 or float64.
 
     A tuple of two is ``(lower, upper)``; anything else is one array: ``(n, 6)``, ``(n, 2, 3)``, or in 2D ``(n, 4)`` or
     ``(n, 2, 2)``.
@@ -80,14 +87,10 @@ def boxes(values: Any, name: str = "boxes") -> NDArray[Any]:
     if array.ndim == 1 and array.size == 0:
         return np.empty((0, 6), np.float32)
     n, shape = array.shape[0] if array.ndim else 0, array.shape[1:]
-    if shape == (6,):
+    if shape in ((6,), (4,)):
         return plain(array)
-    if shape == (2, 3):
-        return plain(array).reshape(n, 6)
-    if shape == (4,):
-        return _flat(array[:, :2], array[:, 2:])
-    if shape == (2, 2):
-        return _flat(array[:, 0], array[:, 1])
+    if shape in ((2, 3), (2, 2)):
+        return plain(array).reshape(n, 2 * shape[1])
     raise ValueError(
         f"{name} must have the shape (n, 6) or (n, 2, 3), in 2D (n, 4) or (n, 2, 2), or be a tuple "
         f"(lower, upper); not {array.shape}"
@@ -100,18 +103,7 @@ def _of_corners(lower: Any, upper: Any, name: str) -> NDArray[Any]:
         raise ValueError(
             f"a tuple of {name} is (lower, upper), both (n, 3), or (n, 2) in 2D; not {lower.shape} and {upper.shape}"
         )
-    if lower.shape[1] == 2:
-        return _flat(lower, upper)
-    joined = np.empty((len(lower), 6), np.result_type(lower, upper))
-    joined[:, :3], joined[:, 3:] = lower, upper
-    return joined
-
-
-def _flat(lower: NDArray[Any], upper: NDArray[Any]) -> NDArray[Any]:
-    """Return boxes in the plane z = 0."""
-    joined = np.zeros((len(lower), 6), np.result_type(lower, upper))
-    joined[:, :2], joined[:, 3:5] = lower, upper
-    return joined
+    return plain(np.hstack((lower, upper)))
 
 
 def words(values: Any, name: str, none: bool = False, bits: bool = False) -> NDArray[np.uint32]:
@@ -169,28 +161,24 @@ def singles(values: Any, name: str) -> NDArray[np.float32]:
         return array.astype(np.float32, copy=False)
 
 
-def columns(parts: list[tuple[str, ArrayLike, int]]) -> NDArray[np.float32]:
-    """Return queries as rows of float32: each part has this many columns and as many rows as the first, or one for all."""
-    arrays = []
-    for name, values, width in parts:
-        array = singles(values, name)
-        if width == 1 and array.ndim < 2:
-            array = array.reshape(-1, 1)
-        elif array.ndim == 1 and array.shape[0] == width:
-            array = array.reshape(1, width)
-        elif array.size == 0 and array.ndim == 1:
-            array = array.reshape(0, width)
-        if array.ndim != 2 or array.shape[1] != width:
-            expected = "(q,) or a number" if width == 1 else f"(q, {width})"
-            raise ValueError(f"{name} must have the shape {expected}, not {array.shape}")
-        arrays.append(array)
-    counts = {len(array) for array in arrays}
+def lengths(values: Any, name: str) -> NDArray[Any]:
+    """Return lengths as ``(q, 1)``, or one for all. A single number must be at least 0; in an array, others are invalid."""
+    array = floats(values, name)
+    if array.ndim == 0 and not array >= 0:
+        raise ValueError(f"{name} is {array}; it must be at least 0")
+    if array.ndim > 2 or (array.ndim == 2 and array.shape[1] != 1):
+        raise ValueError(f"{name} must have the shape (q,) or be a number, not {array.shape}")
+    return array.reshape(-1, 1)
+
+
+def columns(**parts: NDArray[Any]) -> NDArray[np.float32]:
+    """Return queries as rows of float32. Each part has as many rows as the others, or one for all."""
+    counts = {len(array) for array in parts.values()}
     count = max(counts - {1}, default=1) if 0 not in counts else 0
-    rows = np.empty((count, sum(array.shape[1] for array in arrays)), np.float32)
-    at = 0
-    for (name, _, _), array in zip(parts, arrays):
+    for name, array in parts.items():
         if len(array) not in (1, count):
             raise ValueError(f"{name} has {len(array)} rows, and there are {count} queries")
-        rows[:, at : at + array.shape[1]] = array
-        at += array.shape[1]
-    return rows
+    rows = np.empty((count, sum(array.shape[1] for array in parts.values())), np.float32)
+    with np.errstate(over="ignore"):
+        repeated = [np.broadcast_to(array, (count, array.shape[1])) for array in parts.values()]
+        return np.concatenate(repeated, axis=1, out=rows, casting="same_kind")

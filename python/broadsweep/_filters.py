@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 
 GLOBAL = 0xFFFFFFFF
 """The world of a box that meets the boxes of all worlds; -1 in a list of signed integers."""
+NO_BODY = 0xFFFFFFFF
+"""The body of a box or a query that has none; -1 in a list of signed integers."""
 NO_PARENT = 0xFFFFFFFF
 """The parent of a body that has none; -1 in a list of signed integers."""
 
 _BY_BOX: dict[str, Callable[[Any], NDArray[Any]]] = {
     "group": lambda values: _arrays.words(values, "group", bits=True),
     "mask": lambda values: _arrays.words(values, "mask", bits=True),
-    "body": lambda values: _arrays.words(values, "body"),
+    "body": lambda values: _arrays.words(values, "body", none=True),
     "parent": lambda values: _arrays.words(values, "parent", none=True),
     "fixed": lambda values: _arrays.flags(values, "fixed"),
     "sleeping": lambda values: _arrays.flags(values, "sleeping"),
@@ -28,6 +30,25 @@ _BY_BOX: dict[str, Callable[[Any], NDArray[Any]]] = {
     "world": lambda values: _arrays.words(values, "world", none=True),
     "margin": lambda values: _margin(values),
 }
+
+
+def _list_or_value(name: str, values: Any) -> NDArray[Any]:
+    """Return a list by box, or a single value without a dimension, which stands for all boxes."""
+    array = _arrays.as_array(values, name)
+    return _BY_BOX[name](array.reshape(1)).reshape(()) if array.ndim == 0 else _BY_BOX[name](values)
+
+
+def _with_own_bodies(body: NDArray[np.uint32], parent: NDArray[np.uint32] | None) -> NDArray[np.uint32]:
+    """Give each box without a body a number that is no other body: the largest ones that are free."""
+    without = body == NO_BODY
+    count = int(without.sum())
+    if count == 0 or body.ndim == 0:
+        return body
+    used = np.unique(body if parent is None else np.append(body, parent))
+    largest = np.arange(NO_BODY - count - len(used), NO_BODY, dtype=np.int64)
+    body = body.copy()
+    body[without] = np.setdiff1d(largest, used)[-count:]
+    return body
 
 
 def _margin(values: Any) -> NDArray[np.float32]:
@@ -58,28 +79,28 @@ def _region(owner: Any) -> NDArray[np.float32]:
 class Filters:
     """Say which of the pairs of boxes that overlap are wanted, and what boxes do not tell.
 
-    All of it is optional, and what is not given costs nothing. A list by box has an element for each box of the call. A
-    pair is reported if every filter keeps it; `include` overrules them all.
+    All of it is optional, and what is not given costs nothing. A list by box has an element for each box of the call; a
+    single value stands for all boxes. A pair is reported if every filter keeps it; `include` overrules them all.
 
     Parameters
     ----------
-    group, mask : (n,) integers, optional
+    group, mask : (n,) integers or one, optional
         Bits: the groups that each box is in, and those that it meets. Negative numbers stand for their 32 bits.
     rule : {"any", "both"}
         ``"any"`` keeps a pair where ``group[a] & mask[b]`` or ``group[b] & mask[a]`` (MuJoCo, ODE); ``"both"`` where both
         (Bullet, rapier).
-    body : (n,) integers, optional
-        The body of each box, at least 0. Boxes of one body never pair. If only `parent` is given, each box is a body of its
-        own, with its index as its number.
-    parent : (n,) integers, optional
+    body : (n,) integers or one, optional
+        The body of each box, or -1 for a box that has none. Boxes of one body never pair. If only `parent` is given, a box is
+        a body of its own, with its index as its number.
+    parent : (n,) integers or one, optional
         The parent of each box's body, or -1. A box never pairs with boxes of its body's parent.
-    fixed, sleeping : (n,) booleans, optional
+    fixed, sleeping : (n,) booleans or one, optional
         Two fixed boxes never pair, nor do two that sleep.
     second : (n,) booleans, optional
         Whether each box is in the second of two sets. Boxes of one set never pair.
-    world : (n,) integers, optional
+    world : (n,) integers or one, optional
         The world of each box, or -1 for a box that meets the boxes of all worlds. Boxes of different worlds never pair.
-    margin : (n,) floats, optional
+    margin : (n,) floats or one, optional
         The length by which each box is grown on every side, rounded outward, before anything else.
     exclude, include : (m, 2) integers, optional
         Pairs that are never reported, and pairs that always are.
@@ -96,6 +117,11 @@ class Filters:
     ------
     TypeError, ValueError
         For a list of another type or shape. What does not fit the boxes is said by the call that has boxes.
+
+    Notes
+    -----
+    Single values become lists in the call that has boxes. Threads that share an engine, with different numbers of boxes, need
+    lists: with single values, one of them may be refused.
 
     Examples
     --------
@@ -142,7 +168,9 @@ class Filters:
             "world": world,
             "margin": margin,
         }
-        lists: dict[str, Any] = {name: _BY_BOX[name](values) for name, values in by_box.items() if values is not None}
+        lists: dict[str, Any] = {name: _list_or_value(name, values) for name, values in by_box.items() if values is not None}
+        if "body" in lists:
+            lists["body"] = _with_own_bodies(lists["body"], lists.get("parent"))
         for name, pairs in (("exclude", exclude), ("include", include)):
             if pairs is not None:
                 lists[name] = _arrays.index_pairs(pairs, name)
@@ -191,8 +219,65 @@ def lists_of(filters: Filters | None) -> dict[str, Any]:
     return filters._lists
 
 
-def changed(name: str, values: ArrayLike) -> NDArray[Any]:
-    """Return new values of the list with this name."""
-    if name not in _BY_BOX:
-        raise ValueError(f"{name!r} is no list by box; there are {', '.join(_BY_BOX)}")
-    return _BY_BOX[name](values)
+class Applied:
+    """The filters of an engine or a tree. Single values become lists when the number of boxes is known."""
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+        self._lists: dict[str, Any] = {}
+        self._count: int | None = None
+
+    def set(self, filters: Filters | None, count: int | None = None) -> None:
+        """Set all filters, for this many boxes where their number is known."""
+        self._set(lists_of(filters), count)
+
+    def _set(self, lists: dict[str, Any], count: int | None) -> None:
+        given = {name: value for name, value in lists.items() if not _is_single(value)}
+        if count is not None:
+            given |= {name: np.full(count, value) for name, value in lists.items() if _is_single(value)}
+            if "body" in given:
+                given["body"] = _with_own_bodies(given["body"], given.get("parent"))
+        self._native.set_filters(given)
+        self._lists, self._count = lists, count
+
+    def is_unfit(self, count: int) -> bool:
+        """Tell whether single values are repeated for another number of boxes."""
+        return count != self._count and any(map(_is_single, self._lists.values()))
+
+    def fit(self, count: int) -> None:
+        """Repeat single values for this many boxes."""
+        if self.is_unfit(count):
+            self._set(self._lists, count)
+
+    def change(self, name: str, values: ArrayLike, first: int) -> None:
+        """Change a part of one list."""
+        first = _arrays.number(first, "first", 0, (1 << 63) - 1)
+        if name not in _BY_BOX:
+            raise ValueError(f"{name!r} is no list by box; there are {', '.join(_BY_BOX)}")
+        part = _BY_BOX[name](values)
+        if name == "body" and (part == NO_BODY).any():
+            raise ValueError("body has -1, which is taken by `Filters` alone; give the box a number that is no other body")
+        self._native.change_filters(name, first, part)
+        # Single values of other lists may be repeated anew, and this list is then set again with them.
+        if name in self._lists and self._count is not None and any(map(_is_single, self._lists.values())):
+            whole = np.array(np.broadcast_to(self._lists[name], self._count))
+            whole[first : first + len(part)] = part
+            self._lists = {**self._lists, name: whole}
+
+
+def _is_single(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 0
+
+
+def of_queries(given: dict[str, Any], count: int) -> dict[str, NDArray[np.uint32]]:
+    """Return the filters of this many queries."""
+    names = ("group", "mask", "body", "world", "ignore")
+    lists = {}
+    for name, values in given.items():
+        if name not in names:
+            raise TypeError(f"unexpected keyword {name!r}; queries take {', '.join(names)}")
+        if values is not None:
+            array = _arrays.as_array(values, name)
+            array = np.full(count, array) if array.ndim == 0 else array
+            lists[name] = _BY_BOX[name](array) if name in _BY_BOX else _arrays.words(array, name, none=True)
+    return lists

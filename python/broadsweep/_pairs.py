@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,13 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _arrays, _native
-from ._filters import changed, lists_of
+from ._filters import Applied, lists_of
+from ._space import Space
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ._filters import Filters
     from ._native import Report, StepReport
+    from ._space import Origin
 
 MOST_THREADS = 1024
 
@@ -30,6 +31,7 @@ def find_pairs(
     filters: Filters | None = None,
     device: str = "auto",
     order: Literal["canonical", "sweep"] = "canonical",
+    origin: Origin = None,
 ) -> NDArray[np.uint32]:
     """Find every pair of boxes that overlap, each once.
 
@@ -39,7 +41,8 @@ def find_pairs(
         Lower and upper corners, float32 or float64. A tuple of two is always (lower, upper), and a list of two never is. Boxes
         in double precision are rounded outward to float32, so that none
         that touch are missed. In 2D: (n, 4), (n, 2, 2), or a tuple of two (n, 2). Boxes are closed: touching counts. A box
-        with a NaN, or with a lower bound above the upper, pairs with nothing. Tensors on the CPU come through DLPack.
+        with a NaN, or with a lower bound above the upper, pairs with nothing; if all boxes are such, a warning says so. Tensors
+        on the CPU come through DLPack.
     filters : Filters, optional
         Which pairs are wanted.
     device : str
@@ -47,11 +50,16 @@ def find_pairs(
         too; or part of the name of an adapter.
     order : {"canonical", "sweep"}
         ``"canonical"``: ascending, the same bytes on every device. ``"sweep"``: as they are found, which takes less time.
+    origin : None, "auto", or 2 or 3 numbers
+        What is subtracted from boxes in double precision before they are rounded, for boxes far from the origin. ``"auto"`` is
+        the centre of their bounds. Without it, a warning says where rounding lengthens edges by more than a hundredth of the
+        mean edge.
 
     Returns
     -------
     (m, 2) array of uint32
-        Indices of the boxes, the smaller one first. ``pairs.view(np.int32)`` is the same memory.
+        Indices of the boxes, the smaller one first. ``pairs.view(np.int32)`` is the same memory. Differences of uint32 wrap
+        around below 0: take them of this view.
 
     Raises
     ------
@@ -77,13 +85,7 @@ def find_pairs(
     >>> bs.find_pairs(np.array([[0, 0, 1, 1], [1, 1, 2, 2]], np.float32))    # in 2D
     array([[0, 1]], dtype=uint32)
     """
-    engine = BroadPhase(device=device, filters=filters, order=order)
-    pairs = engine.find_pairs(boxes)
-    report = engine.report
-    if report is not None and report.invalid_count == report.box_count > 0:
-        text = f"all {report.box_count} boxes have a NaN, or a lower bound above the upper: are they corners, in this order?"
-        warnings.warn(text, stacklevel=2)
-    return pairs
+    return BroadPhase(device=device, filters=filters, order=order, origin=origin).find_pairs(boxes)
 
 
 def find_pairs_between(
@@ -93,6 +95,7 @@ def find_pairs_between(
     filters: Filters | None = None,
     device: str = "auto",
     order: Literal["canonical", "sweep"] = "canonical",
+    origin: Origin = None,
 ) -> NDArray[np.uint32]:
     """Find every pair of a box of one set and a box of another that overlap, each once.
 
@@ -100,13 +103,14 @@ def find_pairs_between(
     ----------
     first, second : arrays of boxes
         As for `find_pairs`.
-    filters, device, order
-        As for `find_pairs`. Filters by box hold for both sets, one after the other.
+    filters, device, order, origin
+        As for `find_pairs`. Filters by box hold for both sets, one after the other. ``origin="auto"`` is the centre of `first`,
+        for both sets. Both must be in 3D, or both in 2D.
 
     Returns
     -------
     (m, 2) array of uint32
-        An index in `first` and an index in `second`.
+        An index in `first` and an index in `second`; differences as for `find_pairs`.
 
     Raises
     ------
@@ -119,7 +123,7 @@ def find_pairs_between(
     >>> bs.find_pairs_between([[0, 0, 0, 1, 1, 1]], [[5, 5, 5, 6, 6, 6], [1, 1, 1, 2, 2, 2]])
     array([[0, 1]], dtype=uint32)
     """
-    return BroadPhase(device=device, filters=filters, order=order).find_pairs_between(first, second)
+    return BroadPhase(device=device, filters=filters, order=order, origin=origin).find_pairs_between(first, second)
 
 
 def id_pairs(pairs: ArrayLike, ids: ArrayLike) -> NDArray[np.uint64]:
@@ -267,6 +271,10 @@ class BroadPhase:
         The most box pairs that one call may test; past that it is refused.
     threads : int, optional
         Threads of the CPU engine, from 1 to 1,024; as many as ``RAYON_NUM_THREADS`` says or the machine has, if not given.
+    origin : None, "auto", or 2 or 3 numbers
+        What is subtracted from all boxes, of all calls, in double precision before they are rounded to single precision.
+        ``"auto"`` is the centre of the bounds of the first boxes that the engine gets. With one, filters with `half_space`
+        or `owner` are refused: their numbers are those of boxes in single precision.
 
     Raises
     ------
@@ -277,11 +285,12 @@ class BroadPhase:
 
     Notes
     -----
-    No option changes the set of pairs. Calls release the interpreter's lock, and Ctrl-C ends them at once: what was begun
-    goes on in the background to its end, and the next call waits for it. Up to 32,768 boxes, float32 in C order, are taken
-    where they lie, and Ctrl-C takes effect when the call ends; others are copied first. An engine may be used from several
-    threads, one call at a time. After a fork, an engine on the CPU works on, unless it was at work; one on a GPU raises
-    `GpuError`.
+    No option but `origin` changes the set of pairs. The first boxes fix the dimension of the engine, and with ``"auto"`` the
+    origin, for good: boxes of another dimension are refused. Calls release the interpreter's lock, and Ctrl-C ends them at
+    once: what was begun goes on in the background to its end, and the next call waits for it. Up to 32,768 boxes, float32 in
+    C order, are taken where they lie, and Ctrl-C takes effect when the call ends; others are copied first. An engine may be
+    used from several threads, one call at a time. After a fork, an engine on the CPU works on, unless it was at work; one on
+    a GPU raises `GpuError`.
 
     Examples
     --------
@@ -309,20 +318,24 @@ class BroadPhase:
         memory_budget: int | None = None,
         candidate_limit: int | None = None,
         threads: int | None = None,
+        origin: Origin = None,
     ) -> None:
         def whole(value: int | None, name: str, least: int, most: int) -> int | None:
             return None if value is None else _arrays.number(value, name, least, most)
 
+        if not isinstance(cell_size, (str, int, float, np.number)):
+            raise TypeError(f'cell_size must be "auto", "usscd" or a number, not {type(cell_size).__name__}')
         self._engine = _native.Engine(
-            device,
-            axis,
+            _arrays.text(device, "device"),
+            _arrays.text(axis, "axis"),
             cell_size,
-            order,
+            _arrays.text(order, "order"),
             whole(all_pairs_up_to, "all_pairs_up_to", 0, (1 << 32) - 1),
             whole(memory_budget, "memory_budget", 0, (1 << 64) - 1),
             whole(candidate_limit, "candidate_limit", 0, (1 << 64) - 1),
             whole(threads, "threads", 1, MOST_THREADS),
         )
+        self._space, self._filters = Space(origin, threads), Applied(self._engine)
         self._order = order
         self._report: Report | None = None
         if filters is not None:
@@ -335,6 +348,11 @@ class BroadPhase:
     def device(self) -> str:
         """``"cpu"``, or the name of the adapter."""
         return "cpu" if self._engine.adapter is None else self._engine.adapter[0]
+
+    @property
+    def origin(self) -> tuple[float, ...] | None:
+        """What is subtracted from boxes; None where nothing is, or the first boxes are still to come."""
+        return self._space.origin
 
     @property
     def report(self) -> Report | None:
@@ -359,8 +377,13 @@ class BroadPhase:
         TypeError, ValueError, MemoryError, CandidateLimitError, GpuError
             As `broadsweep.find_pairs`. After an error, the engine can be used as before.
         """
-        pairs, self._report = self._engine.find_pairs(_arrays.boxes(boxes))
+        pairs, self._report = self._engine.find_pairs(self._boxes(boxes))
         return pairs
+
+    def _boxes(self, boxes: Any) -> NDArray[np.float32]:
+        array = self._space.boxes(boxes)
+        self._filters.fit(len(array))
+        return array
 
     def find_pairs_between(
         self, first: ArrayLike | tuple[ArrayLike, ArrayLike], second: ArrayLike | tuple[ArrayLike, ArrayLike]
@@ -382,7 +405,8 @@ class BroadPhase:
         TypeError, ValueError, MemoryError, CandidateLimitError, GpuError
             As `broadsweep.find_pairs`.
         """
-        boxes = _arrays.boxes(first, "first"), _arrays.boxes(second, "second")
+        boxes = self._space.boxes(first, "first"), self._space.boxes(second, "second")
+        self._filters.fit(len(boxes[0]) + len(boxes[1]))
         pairs, self._report = self._engine.find_pairs_between(*boxes)
         return pairs
 
@@ -440,13 +464,12 @@ class BroadPhase:
         """
         if generations is not None and was is not None:
             raise ValueError("generations and was exclude each other")
-        created, lost, whole, report = self._engine.find_events(
-            _arrays.boxes(boxes),
+        lists = (
             None if generations is None else _arrays.words(generations, "generations"),
             None if was is None else _arrays.words(was, "was", none=True),
             None if moved is None else _arrays.words(moved, "moved"),
-            changes_only,
         )
+        created, lost, whole, report = self._engine.find_events(self._boxes(boxes), *lists, changes_only)
         if whole is None:
             return Events(created, lost, None, None, None, report)
         pairs, before, persisting = whole
@@ -480,7 +503,7 @@ class BroadPhase:
         (4950, 4950)
         """
         piece = _arrays.number(piece, "piece", 1, (1 << 63) - 1)
-        array = _arrays.boxes(boxes)
+        array = self._boxes(boxes)
         if self._engine.adapter is not None:
             pieces = self._engine.stream(array)
             return PairStream(pieces, lambda: pieces.report)
@@ -496,7 +519,10 @@ class BroadPhase:
         TypeError, ValueError
             For a value that has no meaning; the old filters then stay.
         """
-        self._engine.set_filters(lists_of(filters))
+        for name in ("half_space", "owner"):
+            if self._space.is_moved and name in lists_of(filters):
+                raise ValueError(f"filters.{name} does not follow `origin`: subtract the origin from boxes and filters before")
+        self._filters.set(filters)
 
     def change_filters(self, name: str, values: ArrayLike, *, first: int = 0) -> None:
         """Change one list of the filters from box `first` on; the others need not be given again.
@@ -511,8 +537,7 @@ class BroadPhase:
         first : int
             The first box whose value changes.
         """
-        first = _arrays.number(first, "first", 0, (1 << 63) - 1)
-        self._engine.change_filters(name, first, changed(name, values))
+        self._filters.change(name, values, first)
 
     def memory_plan(self, box_count: int) -> dict[str, int]:
         """Return the GPU memory, in bytes, that each buffer takes for this many boxes; nothing for the CPU engine."""

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from . import _arrays, _native
-from ._filters import changed, lists_of
+from ._filters import Applied, of_queries
 from ._pairs import MOST_THREADS, described
+from ._space import Space, warn
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ._filters import Filters
     from ._native import QueryReport, TreeReport
+    from ._space import Origin
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +134,8 @@ class Tree:
         concerns two boxes (`fixed`, `sleeping`, `second`, `exclude`, `include`) is not looked at.
     threads : int, optional
         As for `BroadPhase`.
+    origin : None, "auto", or 2 or 3 numbers
+        As for `BroadPhase`: fixed by the first boxes, and subtracted from all boxes and queries, in double precision.
 
     Raises
     ------
@@ -154,7 +158,11 @@ class Tree:
         A box that the query does not meet, or -1.
 
     Queries are in single precision; numbers in double precision are rounded to the nearest, but for boxes, which are rounded
-    outward. A query with a NaN has no answer, and `query_report` counts it.
+    outward. A tree of boxes in 2D takes queries in 2D: points and directions ``(q, 2)``, boxes ``(q, 4)``. Those of another
+    dimension are refused, as is a query of a tree that was not built.
+
+    A single limit or radius that is negative or a NaN is an error. In an array, it makes its query invalid, as a NaN elsewhere
+    and an inverted box do. An invalid query has no answer; `query_report` counts it, and if all are invalid, a warning says so.
 
     Examples
     --------
@@ -176,9 +184,12 @@ class Tree:
         device: str = "auto",
         filters: Filters | None = None,
         threads: int | None = None,
+        origin: Origin = None,
     ) -> None:
         threads = None if threads is None else _arrays.number(threads, "threads", 1, MOST_THREADS)
-        self._tree = _native.Tree(device, threads)
+        self._tree = _native.Tree(_arrays.text(device, "device"), threads)
+        self._space, self._filters = Space(origin, threads), Applied(self._tree)
+        self._is_built = False
         self._query_report: QueryReport | None = None
         if filters is not None:
             self.set_filters(filters)
@@ -197,6 +208,11 @@ class Tree:
         return "cpu" if self._tree.adapter is None else self._tree.adapter[0]
 
     @property
+    def origin(self) -> tuple[float, ...] | None:
+        """What is subtracted from boxes and queries; None where nothing is, or the first boxes are still to come."""
+        return self._space.origin
+
+    @property
     def report(self) -> TreeReport:
         """Counts of the last build or refit."""
         return self._tree.report()
@@ -208,26 +224,51 @@ class Tree:
 
     def build(self, boxes: ArrayLike | tuple[ArrayLike, ArrayLike]) -> TreeReport:
         """Build the tree of these boxes. Queries answer with their indices."""
-        array = _arrays.boxes(boxes)
+        array = self._space.boxes(boxes)
         if len(array) >= 1 << 31:
             raise MemoryError(f"{len(array)} boxes; answers are int32, so that there may be at most 2**31 - 1")
-        return self._tree.build(array)
+        if self._filters.is_unfit(len(array)):
+            # As long as the tree has boxes, it refuses filters for another number of them.
+            self._is_built = False
+            self._tree.set_filters({})
+            self._tree.build(array[:0])
+            self._filters.fit(len(array))
+        report = self._tree.build(array)
+        self._is_built = True
+        return report
 
     def refit(self, boxes: ArrayLike | tuple[ArrayLike, ArrayLike]) -> TreeReport:
         """Fit the tree to boxes that have moved: the same number in the same order. That takes a fraction of a build.
 
         Where ``report.growth`` is above 1.5 or 2, building again makes queries faster.
         """
-        return self._tree.refit(_arrays.boxes(boxes))
+        self._check_built()
+        return self._tree.refit(self._space.boxes(boxes))
 
     def set_filters(self, filters: Filters | None) -> None:
         """Set what boxes say of themselves. After another `world` or `margin`, the tree has to be built again."""
-        self._tree.set_filters(lists_of(filters))
+        count = len(self)
+        self._filters.set(filters, count if self._is_built else None)
+        self._is_built = self._is_built and len(self) == count
 
     def change_filters(self, name: str, values: ArrayLike, *, first: int = 0) -> None:
         """Change one list of the filters from box `first` on. After another `world` or `margin`, build the tree again."""
-        first = _arrays.number(first, "first", 0, (1 << 63) - 1)
-        self._tree.change_filters(name, first, changed(name, values))
+        count = len(self)
+        self._filters.change(name, values, first)
+        self._is_built = self._is_built and len(self) == count
+
+    def _check_built(self) -> None:
+        if not self._is_built:
+            raise ValueError("this tree has no boxes: call `build`, and again after filters with another `world` or `margin`")
+
+    def _answered(self, report: QueryReport) -> None:
+        """Keep the report of queries, and warn where none of them has a meaning."""
+        self._query_report = report
+        if report.invalid_count == report.query_count > 0:
+            warn(
+                f"all {report.query_count} queries have a number without a meaning, and answer nothing: a NaN, a lower bound "
+                "above the upper, a negative length, or a direction that float32 does not hold"
+            )
 
     # ---- what moves ----
 
@@ -269,12 +310,13 @@ class Tree:
         Parameters
         ----------
         origins, directions : (q, 3) arrays, or (3,) for all queries
-            Finite. A direction need not be of unit length; `t` counts in its lengths.
+            Finite. A direction need not be of unit length; `t` counts in its lengths. A float64 direction that is too long
+            or too short for float32 makes its query invalid.
         limits : (q,) array or number
-            The largest `t`; infinity for a ray without an end.
+            The largest `t`, at least 0; infinity for a ray without an end.
         hits : {"nearest", "any", "all"} or int
             The nearest hit of each ray (`Hits`); whether there is any ((q,) booleans); all of them, ascending by index
-            (`Lists`); or the first so many, by `t` (`Lists`).
+            (`Lists`); or the first so many, at least 1, by `t` (`Lists`).
         **said
             What queries say beside their shapes; see `Tree`.
 
@@ -282,8 +324,7 @@ class Tree:
         -------
         Hits, (q,) array of bool, or Lists
         """
-        parts = [("origins", origins, 3), ("directions", directions, 3), ("limits", limits, 1)]
-        return self._cast("ray", parts, hits, said)
+        return self._cast("ray", {"origins": self._space.points(origins, "origins")}, directions, limits, hits, said)
 
     @overload
     def cast_boxes(
@@ -333,8 +374,7 @@ class Tree:
         directions, limits, hits, **said
             As for `rays`.
         """
-        boxes = rounded_outward(_arrays.boxes(boxes))
-        return self._cast("box", [("boxes", boxes, 6), ("directions", directions, 3), ("limits", limits, 1)], hits, said)
+        return self._cast("box", {"boxes": self._space.rounded(boxes, "boxes")}, directions, limits, hits, said)
 
     @overload
     def cast_spheres(
@@ -388,8 +428,7 @@ class Tree:
         directions, limits, hits, **said
             As for `rays`.
         """
-        parts = [("centers", centers, 3), ("radii", radii, 1), ("directions", directions, 3), ("limits", limits, 1)]
-        return self._cast("sphere", parts, hits, said)
+        return self._cast("sphere", self._sphere(centers, radii), directions, limits, hits, said)
 
     @overload
     def cast_capsules(
@@ -448,30 +487,41 @@ class Tree:
         directions, limits, hits, **said
             As for `rays`.
         """
-        parts = [
-            ("starts", starts, 3),
-            ("ends", ends, 3),
-            ("radii", radii, 1),
-            ("directions", directions, 3),
-            ("limits", limits, 1),
-        ]
-        return self._cast("capsule", parts, hits, said)
+        return self._cast("capsule", self._capsule(starts, ends, radii), directions, limits, hits, said)
+
+    def _sphere(self, centers: ArrayLike, radii: ArrayLike) -> dict[str, NDArray[Any]]:
+        return {"centers": self._space.points(centers, "centers"), "radii": _arrays.lengths(radii, "radii")}
+
+    def _capsule(self, starts: ArrayLike, ends: ArrayLike, radii: ArrayLike) -> dict[str, NDArray[Any]]:
+        starts, ends = self._space.points(starts, "starts"), self._space.points(ends, "ends")
+        return {"starts": starts, "ends": ends, "radii": _arrays.lengths(radii, "radii")}
 
     def _cast(
-        self, kind: str, parts: list[tuple[str, Any, int]], hits: Any, said: dict[str, Any]
+        self,
+        kind: str,
+        shape: dict[str, NDArray[Any]],
+        directions: ArrayLike,
+        limits: ArrayLike,
+        hits: Any,
+        said: dict[str, Any],
     ) -> Hits | NDArray[np.bool_] | Lists:
-        rows = _arrays.columns(parts)
-        lists = askers(said, len(rows))
+        self._check_built()
+        directions, limits = self._space.vectors(directions, "directions"), _arrays.lengths(limits, "limits")
+        rows = _arrays.columns(**shape, directions=directions, limits=limits)
+        lists = of_queries(said, len(rows))
         if hits == "nearest":
-            answers, self._query_report = self._tree.nearest_hits(kind, rows, lists)
+            answers, report = self._tree.nearest_hits(kind, rows, lists)
+            self._answered(report)
             return Hits(answers[:, 0].view(np.int32), answers[:, 1].view(np.float32))
         if hits == "any":
-            any_hit, self._query_report = self._tree.any_hits(kind, rows, lists)
+            any_hit, report = self._tree.any_hits(kind, rows, lists)
+            self._answered(report)
             return any_hit
         if isinstance(hits, str) and hits != "all":
             raise ValueError(f'hits is {hits!r}; it must be "nearest", "any", "all" or a number')
-        k = None if isinstance(hits, str) else _arrays.number(hits, "hits", 0, (1 << 63) - 1)
-        offsets, answers, self._query_report = self._tree.hits(kind, rows, k, lists)
+        k = None if isinstance(hits, str) else _arrays.number(hits, "hits", 1, (1 << 63) - 1)
+        offsets, answers, report = self._tree.hits(kind, rows, k, lists)
+        self._answered(report)
         return Lists(offsets.view(np.int64), answers[:, 0].view(np.int32), answers[:, 1].view(np.float32))
 
     # ---- what touches ----
@@ -490,15 +540,15 @@ class Tree:
         -------
         Lists
         """
-        return self._overlaps("box", rounded_outward(_arrays.boxes(boxes)), said)
+        return self._overlaps("box", said, boxes=self._space.rounded(boxes, "boxes"))
 
     def overlap_points(self, points: ArrayLike, **said: ArrayLike) -> Lists:
         """Find all boxes that each point is in, ascending by index; exactly."""
-        return self._overlaps("point", _arrays.columns([("points", points, 3)]), said)
+        return self._overlaps("point", said, points=self._space.points(points, "points"))
 
     def overlap_spheres(self, centers: ArrayLike, radii: ArrayLike, **said: ArrayLike) -> Lists:
         """Find all boxes that touch each ball, ascending by index; exactly."""
-        return self._overlaps("sphere", _arrays.columns([("centers", centers, 3), ("radii", radii, 1)]), said)
+        return self._overlaps("sphere", said, **self._sphere(centers, radii))
 
     def overlap_oriented(self, centers: ArrayLike, halves: ArrayLike, axes: ArrayLike, **said: ArrayLike) -> Lists:
         """Find all boxes that touch each box that is turned, ascending by index. None is missed; rounding may add few.
@@ -509,18 +559,17 @@ class Tree:
             The centre, and half of the length along each axis.
         axes : (q, 3, 3) array
             The axes of each box as rows: the transposed rotation matrix. They must be of unit length, which is not checked.
+            In 2D ``(q, 2, 2)``.
         **said
             What queries say beside their shapes; see `Tree`.
         """
-        axes = _arrays.singles(axes, "axes")
-        if axes.ndim < 2 or axes.shape[-2:] != (3, 3):
-            raise ValueError(f"axes must have the shape (q, 3, 3), not {axes.shape}")
-        parts = [("centers", centers, 3), ("halves", halves, 3), ("axes", axes.reshape(-1, 9), 9)]
-        return self._overlaps("oriented", _arrays.columns(parts), said)
+        space = self._space
+        centers, halves = space.points(centers, "centers"), space.vectors(halves, "halves")
+        return self._overlaps("oriented", said, centers=centers, halves=halves, axes=space.axes(axes, "axes"))
 
     def overlap_capsules(self, starts: ArrayLike, ends: ArrayLike, radii: ArrayLike, **said: ArrayLike) -> Lists:
         """Find all boxes that touch each capsule, ascending by index. None is missed; a few that are near are too many."""
-        return self._overlaps("capsule", _arrays.columns([("starts", starts, 3), ("ends", ends, 3), ("radii", radii, 1)]), said)
+        return self._overlaps("capsule", said, **self._capsule(starts, ends, radii))
 
     def overlap_convex(self, shapes: Sequence[ArrayLike], **said: ArrayLike) -> Lists:
         """Find all boxes that touch each convex shape, ascending by index. None is missed; a few that are near are too many.
@@ -529,18 +578,24 @@ class Tree:
         ----------
         shapes : sequence of (h, 4) arrays
             The half-spaces of each shape: normals that point outward, and offsets, for the points ``normal · x <= offset``.
+            In 2D ``(h, 3)``.
         **said
             What queries say beside their shapes; see `Tree`.
         """
-        planes = [_arrays.columns([("shapes", shape, 4)]) for shape in shapes]
+        self._check_built()
+        planes = [self._space.planes(shape, "shapes") for shape in shapes]
         starts = np.zeros(len(planes) + 1, np.uint64)
         starts[1:] = np.cumsum([len(rows) for rows in planes])
-        rows = np.concatenate([*planes, np.empty((0, 4), np.float32)])
-        offsets, index, self._query_report = self._tree.overlaps_convex(rows, starts, askers(said, len(planes)))
+        rows = _arrays.columns(shapes=np.concatenate([*planes, np.empty((0, 4), np.float32)]))
+        offsets, index, report = self._tree.overlaps_convex(rows, starts, of_queries(said, len(planes)))
+        self._answered(report)
         return Lists(offsets.view(np.int64), index.view(np.int32))
 
-    def _overlaps(self, kind: str, rows: NDArray[np.float32], said: dict[str, Any]) -> Lists:
-        offsets, index, self._query_report = self._tree.overlaps(kind, rows, askers(said, len(rows)))
+    def _overlaps(self, kind: str, said: dict[str, Any], **parts: NDArray[Any]) -> Lists:
+        self._check_built()
+        rows = _arrays.columns(**parts)
+        offsets, index, report = self._tree.overlaps(kind, rows, of_queries(said, len(rows)))
+        self._answered(report)
         return Lists(offsets.view(np.int64), index.view(np.int32))
 
     # ---- what is nearest ----
@@ -553,9 +608,9 @@ class Tree:
         points : (q, 3) array
             Finite.
         k : int
-            How many.
+            How many, at least 1.
         radii : (q,) array or number
-            How far a box may be.
+            How far a box may be, at least 0.
         **said
             What queries say beside their shapes; see `Tree`.
 
@@ -563,44 +618,18 @@ class Tree:
         -------
         Nearest
         """
-        k = _arrays.number(k, "k", 0, (1 << 31) - 1)
-        rows = _arrays.columns([("points", points, 3), ("radii", radii, 1)])
-        lists = askers(said, len(rows))
+        k = _arrays.number(k, "k", 1, (1 << 31) - 1)
+        self._check_built()
+        rows = _arrays.columns(points=self._space.points(points, "points"), radii=_arrays.lengths(radii, "radii"))
+        lists = of_queries(said, len(rows))
         try:
             index = np.full((len(rows), k), -1, np.int32)
             squared = np.full((len(rows), k), np.inf, np.float32)
         except (MemoryError, ValueError) as error:
             raise MemoryError(f"no room for {k} answers to each of {len(rows)} queries") from error
-        offsets, answers, self._query_report = self._tree.nearest(rows, k, lists)
+        offsets, answers, report = self._tree.nearest(rows, k, lists)
+        self._answered(report)
         counts = np.diff(offsets.view(np.int64))
         filled = np.arange(k) < counts[:, None]
         index[filled], squared[filled] = answers[:, 0].view(np.int32), answers[:, 1].view(np.float32)
         return Nearest(index, squared)
-
-
-def rounded_outward(boxes: NDArray[Any]) -> NDArray[np.float32]:
-    """Return boxes in single precision that hold those in double precision."""
-    if boxes.dtype == np.float32:
-        return boxes
-    with np.errstate(over="ignore"):
-        single = boxes.astype(np.float32)
-    infinity = np.float32(np.inf)
-    lower, upper = single[:, :3], single[:, 3:]
-    lower[...] = np.where(lower > boxes[:, :3], np.nextafter(lower, -infinity), lower)
-    upper[...] = np.where(upper < boxes[:, 3:], np.nextafter(upper, infinity), upper)
-    return single
-
-
-def askers(said: dict[str, Any], count: int) -> dict[str, NDArray[np.uint32]]:
-    """Return what queries say beside their shapes."""
-    signed = {"group": "bits", "mask": "bits", "body": "none", "world": "none", "ignore": "none"}
-    lists = {}
-    for name, values in said.items():
-        if name not in signed:
-            raise TypeError(f"unexpected keyword {name!r}; queries say {', '.join(signed)}")
-        if values is None:
-            continue
-        array = _arrays.as_array(values, name)
-        array = np.full(count, array) if array.ndim == 0 else array
-        lists[name] = _arrays.words(array, name, **{signed[name]: True})
-    return lists

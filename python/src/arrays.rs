@@ -5,78 +5,77 @@ use bytemuck::Pod;
 use numpy::{
     Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
 };
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use crate::running;
 
-/// Boxes of an array `(n, 6)`, lower and upper corners.
-pub enum Boxes<'py> {
-    /// Taken as they are.
-    Single(PyReadonlyArray2<'py, f32>),
-    /// Rounded outward.
-    Double(PyReadonlyArray2<'py, f64>),
+/// Rounded boxes `(n, 6)`, how much longer their edges are in all, and their edges in all, by axis.
+type Rounded<'py> = (Bound<'py, PyArray2<f32>>, [f64; 3], [f64; 3]);
+
+/// Rounds boxes `(n, 6)` outward to single precision. Returns them with two sums for each axis: how much longer rounding makes the
+/// edges, and the edges. Boxes that are invalid, or not finite in single precision, are not in the sums.
+#[pyfunction]
+pub fn round_outward<'py>(
+    py: Python<'py>,
+    boxes: PyReadonlyArray2<'py, f64>,
+    threads: Option<usize>,
+) -> PyResult<Rounded<'py>> {
+    let boxes: &[[f64; 6]] = bytemuck::cast_slice(rows(&boxes, 6)?);
+    let pool = running::pool(threads)?;
+    let (rounded, sums) = running::run(py, || {
+        let mut rounded = Vec::new();
+        resize(&mut rounded, boxes.len())?;
+        let chunks = rounded.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK));
+        // In the order of the boxes, so that the sums are the same in each call.
+        let sums: Vec<_> = pool.install(|| chunks.map(|(to, from)| round_chunk(to, from)).collect());
+        Ok((rounded, sums))
+    })?;
+    let sum = |part: usize| std::array::from_fn(|k| sums.iter().map(|sums| sums[part][k]).sum());
+    let count = rounded.len();
+    let numbers: Vec<[f32; 6]> = bytemuck::allocation::cast_vec(rounded);
+    Ok((numbers.into_flattened().into_pyarray(py).reshape([count, 6])?, sum(0), sum(1)))
 }
 
-impl<'py> Boxes<'py> {
-    /// Takes an array of `float32` or `float64` in C order.
-    pub fn of(array: &Bound<'py, PyAny>) -> PyResult<Self> {
-        if let Ok(single) = array.extract::<PyReadonlyArray2<'py, f32>>() {
-            rows(&single, 6)?;
-            Ok(Self::Single(single))
-        } else if let Ok(double) = array.extract::<PyReadonlyArray2<'py, f64>>() {
-            rows(&double, 6)?;
-            Ok(Self::Double(double))
-        } else {
-            Err(PyTypeError::new_err("boxes must be an array (n, 6) of float32 or float64"))
+/// Rounds some boxes outward, and returns how much longer their edges get, and the edges, by axis.
+fn round_chunk(to: &mut [Aabb], from: &[[f64; 6]]) -> [[f64; 3]; 2] {
+    let mut sums = [[0.0; 3]; 2];
+    for (aabb, &[x0, y0, z0, x1, y1, z1]) in to.iter_mut().zip(from) {
+        *aabb = Aabb::from_f64([x0, y0, z0], [x1, y1, z1]);
+        let edges = [x1 - x0, y1 - y0, z1 - z0];
+        let rounded: [f64; 3] = std::array::from_fn(|k| f64::from(aabb.max[k]) - f64::from(aabb.min[k]));
+        if aabb.is_valid() && rounded.iter().all(|edge| edge.is_finite()) {
+            for k in 0..3 {
+                sums[0][k] += rounded[k] - edges[k];
+                sums[1][k] += edges[k];
+            }
         }
     }
-
-    /// Returns the boxes where they lie.
-    pub fn numbers(&self) -> PyResult<Numbers<'_>> {
-        Ok(match self {
-            Self::Single(array) => Numbers::Single(bytemuck::cast_slice(rows(array, 6)?)),
-            Self::Double(array) => Numbers::Double(bytemuck::cast_slice(rows(array, 6)?)),
-        })
-    }
+    sums
 }
 
-/// Boxes where they lie, without the lock of the interpreter.
-#[derive(Clone, Copy)]
-pub enum Numbers<'a> {
-    /// Taken as they are.
-    Single(&'a [Aabb]),
-    /// Rounded outward.
-    Double(&'a [[f64; 6]]),
+/// The boxes that one thread copies or rounds at a time.
+const CHUNK: usize = 1 << 14;
+
+/// Makes a list this many boxes long; what they are does not matter.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+fn resize(boxes: &mut Vec<Aabb>, count: usize) -> Result<(), Error> {
+    make_room(boxes, count, "the boxes")?;
+    boxes.resize(count, Aabb::new([0.0; 3], [0.0; 3]));
+    Ok(())
 }
 
-impl Numbers<'_> {
-    /// Returns the number of boxes.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Single(boxes) => boxes.len(),
-            Self::Double(boxes) => boxes.len(),
-        }
-    }
-
-    /// Copies the boxes, rounded outward where they are in double precision, with all threads of the pool that it is called in.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub fn copy_to(&self, boxes: &mut Vec<Aabb>) -> Result<(), Error> {
-        make_room(boxes, self.len(), "the boxes")?;
-        boxes.resize(self.len(), Aabb::new([0.0; 3], [0.0; 3]));
-        match self {
-            Self::Single(from) => each_chunk(boxes, from, <[Aabb]>::copy_from_slice),
-            Self::Double(from) => each_chunk(boxes, from, |boxes, from| {
-                for (aabb, &[x0, y0, z0, x1, y1, z1]) in boxes.iter_mut().zip(from) {
-                    *aabb = Aabb::from_f64([x0, y0, z0], [x1, y1, z1]);
-                }
-            }),
-        }
-        Ok(())
-    }
+/// Copies boxes with all threads of the pool that it is called in.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn copy_boxes(from: &[Aabb], to: &mut Vec<Aabb>) -> Result<(), Error> {
+    resize(to, from.len())?;
+    to.par_chunks_mut(CHUNK).zip(from.par_chunks(CHUNK)).for_each(|(to, from)| to.copy_from_slice(from));
+    Ok(())
 }
 
 /// Makes room for `count` elements in all.
@@ -95,12 +94,6 @@ pub fn copy<T: Copy>(list: &[T], what: &str) -> Result<Vec<T>, Error> {
     make_room(&mut own, list.len(), what)?;
     own.extend_from_slice(list);
     Ok(own)
-}
-
-/// Hands chunks of two lists of one length to `each`, on all threads where there are many.
-fn each_chunk<A: Send, B: Sync>(to: &mut [A], from: &[B], each: impl Fn(&mut [A], &[B]) + Sync) {
-    const CHUNK: usize = 1 << 14;
-    to.par_chunks_mut(CHUNK).zip(from.par_chunks(CHUNK)).for_each(|(to, from)| each(to, from));
 }
 
 /// Returns all numbers of an array of this many columns, which lies in C order: other orders would be read as other rows.

@@ -6,12 +6,12 @@ use broadsweep::{
     Aabb, AnyEngine, BroadPhase, CellSize, Engine as _, Filters, Options, Pair, PairOrder, Step, StepReport, SweepAxis,
     cpu,
 };
-use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{Boxes, list, one_column, pairs};
+use crate::arrays::{list, one_column, pairs, queries};
 use crate::devices::{Device, Place};
 use crate::filters::{Change, filters};
 use crate::host::Host;
@@ -104,9 +104,9 @@ impl Engine {
     fn find_pairs<'py>(
         &self,
         py: Python<'py>,
-        boxes: &Bound<'py, PyAny>,
+        boxes: PyReadonlyArray2<'py, f32>,
     ) -> PyResult<(Bound<'py, PyArray2<u32>>, Report)> {
-        let found = self.host.with_boxes(py, &Boxes::of(boxes)?, |engine, boxes| {
+        let found = self.host.with_boxes(py, queries(&boxes)?, |engine, boxes| {
             engine.find_pairs(boxes)?;
             Ok(engine.take_overlaps())
         })?;
@@ -116,10 +116,10 @@ impl Engine {
     fn find_pairs_between<'py>(
         &self,
         py: Python<'py>,
-        first: &Bound<'py, PyAny>,
-        second: &Bound<'py, PyAny>,
+        first: PyReadonlyArray2<'py, f32>,
+        second: PyReadonlyArray2<'py, f32>,
     ) -> PyResult<(Bound<'py, PyArray2<u32>>, Report)> {
-        let sets = [&Boxes::of(first)?, &Boxes::of(second)?];
+        let sets = [queries(&first)?, queries(&second)?];
         let found = self.host.with_two_sets(py, sets, |engine, [first, second]| {
             engine.find_pairs_between(first, second)?;
             Ok(engine.take_overlaps())
@@ -131,7 +131,7 @@ impl Engine {
     fn find_events<'py>(
         &self,
         py: Python<'py>,
-        boxes: &Bound<'py, PyAny>,
+        boxes: PyReadonlyArray2<'py, f32>,
         generations: Option<PyReadonlyArray1<'py, u32>>,
         was: Option<PyReadonlyArray1<'py, u32>>,
         moved: Option<PyReadonlyArray1<'py, u32>>,
@@ -159,7 +159,7 @@ impl Engine {
                 report: events.report.clone(),
             })
         };
-        let lists = self.host.with_boxes(py, &Boxes::of(boxes)?, call);
+        let lists = self.host.with_boxes(py, queries(&boxes)?, call);
         let is_left = match &lists {
             Ok(_) => false,
             // Nothing may have been forgotten yet.
@@ -181,8 +181,8 @@ impl Engine {
         Ok(())
     }
 
-    fn stream(&self, py: Python<'_>, boxes: &Bound<'_, PyAny>) -> PyResult<Pieces> {
-        Pieces::start(py, self.host.library(), &Boxes::of(boxes)?)
+    fn stream(&self, py: Python<'_>, boxes: PyReadonlyArray2<'_, f32>) -> PyResult<Pieces> {
+        Pieces::start(py, self.host.library(), queries(&boxes)?)
     }
 
     /// Returns every buffer that a call for this many boxes needs on the GPU, with its size in bytes; nothing for the CPU

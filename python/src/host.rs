@@ -7,7 +7,7 @@ use broadsweep::{Aabb, Error};
 use bytemuck::Pod;
 use pyo3::prelude::*;
 
-use crate::arrays::{Boxes, Numbers, copy};
+use crate::arrays::{copy, copy_boxes};
 use crate::lending::{Lent, Library};
 use crate::running::{self, SHORT};
 
@@ -22,7 +22,7 @@ pub struct Host<E> {
 pub struct Working<E> {
     /// The engine.
     pub engine: E,
-    /// Room for boxes that cannot be taken where they lie.
+    /// Memory for copies of boxes.
     room: [Vec<Aabb>; 2],
 }
 
@@ -47,47 +47,43 @@ impl<E: Send + 'static> Host<E> {
         Ok(running::pool(self.threads)?.current_num_threads())
     }
 
-    /// Calls the engine with boxes: where they lie, if there are few and they need not be rounded, and otherwise with a copy,
-    /// so that Ctrl-C can leave the call behind.
+    /// Calls the engine with boxes: where they lie, if there are few, and otherwise with a copy, so that Ctrl-C can leave the call
+    /// behind.
     pub fn with_boxes<T: Send + 'static>(
         &self,
         py: Python<'_>,
-        boxes: &Boxes<'_>,
+        boxes: &[Aabb],
         call: impl FnOnce(&mut E, &[Aabb]) -> Result<T, Error> + Send + 'static,
     ) -> PyResult<T> {
         let (mut lent, pool) = (self.library.lend(py)?, running::pool(self.threads)?);
-        let numbers = boxes.numbers()?;
-        match numbers {
-            Numbers::Single(boxes) if boxes.len() <= SHORT => {
-                running::run(py, || pool.install(|| call(&mut lent.engine, boxes)))
-            }
-            _ => {
-                let mut own = take(&mut lent.room[0]);
-                running::run(py, || pool.install(|| numbers.copy_to(&mut own)))?;
-                call_apart(py, own.len(), move || {
-                    let result = pool.install(|| call(&mut lent.engine, &own));
-                    lent.room[0] = own;
-                    result
-                })
-            }
+        if boxes.len() <= SHORT {
+            return running::run(py, || pool.install(|| call(&mut lent.engine, boxes)));
         }
+        let mut own = take(&mut lent.room[0]);
+        running::run(py, || pool.install(|| copy_boxes(boxes, &mut own)))?;
+        running::run_apart(py, move || {
+            let result = pool.install(|| call(&mut lent.engine, &own));
+            lent.room[0] = own;
+            result
+        })
     }
 
-    /// Calls the engine with two sets of boxes.
+    /// Calls the engine with two sets of boxes, as [`Host::with_boxes`] with one.
     pub fn with_two_sets<T: Send + 'static>(
         &self,
         py: Python<'_>,
-        sets: [&Boxes<'_>; 2],
+        sets: [&[Aabb]; 2],
         call: impl FnOnce(&mut E, [&[Aabb]; 2]) -> Result<T, Error> + Send + 'static,
     ) -> PyResult<T> {
         let (mut lent, pool) = (self.library.lend(py)?, running::pool(self.threads)?);
-        let numbers = [sets[0].numbers()?, sets[1].numbers()?];
-        let all = numbers[0].len().saturating_add(numbers[1].len());
+        if sets[0].len().saturating_add(sets[1].len()) <= SHORT {
+            return running::run(py, || pool.install(|| call(&mut lent.engine, sets)));
+        }
         let mut own = take(&mut lent.room);
         running::run(py, || {
-            pool.install(|| numbers.iter().zip(&mut own).try_for_each(|(numbers, own)| numbers.copy_to(own)))
+            pool.install(|| sets.iter().zip(&mut own).try_for_each(|(set, own)| copy_boxes(set, own)))
         })?;
-        call_apart(py, all, move || {
+        running::run_apart(py, move || {
             let result = pool.install(|| call(&mut lent.engine, [&own[0], &own[1]]));
             lent.room = own;
             result
@@ -108,12 +104,4 @@ impl<E: Send + 'static> Host<E> {
         let own = running::run(py, || copy(queries, "the queries"))?;
         running::run_apart(py, move || pool.install(|| call(&mut lent.engine, &own)))
     }
-}
-
-fn call_apart<T: Send + 'static>(
-    py: Python<'_>,
-    boxes: usize,
-    call: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> PyResult<T> {
-    if boxes <= SHORT { running::run(py, call) } else { running::run_apart(py, call) }
 }

@@ -9,7 +9,7 @@ use numpy::PyArray2;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 
-use crate::arrays::{Boxes, copy, pairs};
+use crate::arrays::{copy, copy_boxes, pairs};
 use crate::devices::refusal;
 use crate::errors::panicked;
 use crate::host::Working;
@@ -67,11 +67,11 @@ fn send(
 
 impl Pieces {
     /// Starts to find pairs on a thread, which waits with each piece until the last one was taken.
-    pub fn start(py: Python<'_>, library: &Library<Working<AnyEngine>>, boxes: &Boxes<'_>) -> PyResult<Self> {
+    pub fn start(py: Python<'_>, library: &Library<Working<AnyEngine>>, boxes: &[Aabb]) -> PyResult<Self> {
         let (mut lent, streaming) = library.lend_to_stream(py)?;
         let pool = running::pool(None)?;
-        let (numbers, mut own) = (boxes.numbers()?, Vec::new());
-        running::run(py, || pool.install(|| numbers.copy_to(&mut own)))?;
+        let mut own = Vec::new();
+        running::run(py, || pool.install(|| copy_boxes(boxes, &mut own)))?;
         let (sender, receiver) = sync_channel(1);
         let work = move || {
             let result = send(&mut lent, &own, &sender);

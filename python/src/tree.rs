@@ -10,7 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{Boxes, list, one_column, queries, rows, two_columns};
+use crate::arrays::{list, one_column, queries, rows, two_columns};
 use crate::devices::{Device, Place};
 use crate::filters::{Change, askers, filters};
 use crate::host::Host;
@@ -64,14 +64,14 @@ impl Tree {
         running::run(py, || lent.engine.change_filters(first, attribute))
     }
 
-    fn build(&self, py: Python<'_>, boxes: &Bound<'_, PyAny>) -> PyResult<TreeReport> {
+    fn build(&self, py: Python<'_>, boxes: PyReadonlyArray2<'_, f32>) -> PyResult<TreeReport> {
         let call = |tree: &mut AnyTree, boxes: &[Aabb]| tree.build(boxes).cloned();
-        self.host.with_boxes(py, &Boxes::of(boxes)?, call).map(|report| (&report).into())
+        self.host.with_boxes(py, queries(&boxes)?, call).map(|report| (&report).into())
     }
 
-    fn refit(&self, py: Python<'_>, boxes: &Bound<'_, PyAny>) -> PyResult<TreeReport> {
+    fn refit(&self, py: Python<'_>, boxes: PyReadonlyArray2<'_, f32>) -> PyResult<TreeReport> {
         let call = |tree: &mut AnyTree, boxes: &[Aabb]| tree.refit(boxes).cloned();
-        self.host.with_boxes(py, &Boxes::of(boxes)?, call).map(|report| (&report).into())
+        self.host.with_boxes(py, queries(&boxes)?, call).map(|report| (&report).into())
     }
 
     fn report(&self, py: Python<'_>) -> PyResult<TreeReport> {

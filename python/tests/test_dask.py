@@ -662,3 +662,38 @@ def test_what_a_task_of_another_plan_left_is_found_anew(find):
     assert files_of(find.out) != whole
     find_again(find)
     assert files_of(find.out) == whole
+
+
+def in_utm(n=3000):
+    """Return boxes in coordinates of a map, float64, and the same near the origin, which float32 holds."""
+    lower = np.random.default_rng(20).integers(0, 1000 * 1024, (n, 2)) / 1024
+    near = np.hstack([lower, lower + 4])
+    return near + np.array([5e5, 5e6, 5e5, 5e6]), near
+
+
+def test_boxes_far_from_the_origin_are_warned_of_and_have_their_own_pairs_with_one(find, client, tmp_path):
+    far, near = in_utm()
+    with pytest.warns(UserWarning, match="float64 to float32 .* `origin`"):
+        assert find(far).pairs > len(bs.find_pairs(near, device="cpu"))
+    expected = bs.find_pairs(near, device="cpu")
+    find(far, origin=(5e5, 5e6), overwrite=True)
+    assert_same(find.out, expected)
+    with pytest.raises(ValueError, match="origin"):
+        find(far)
+    table = pa.table(dict(zip(_sources.IN_2D, far.T)))
+    pq.write_table(table, tmp_path / "boxes.parquet")
+    bd.find_pairs(tmp_path / "boxes.parquet", tmp_path / "other", client=client, progress=False, origin=[5e5, 5e6])
+    assert_same(tmp_path / "other", expected)
+
+
+@pytest.mark.parametrize("origin", ["auto", (1,), (1, 2, 3), (np.nan, 0)])
+def test_an_origin_that_does_not_fit_is_refused(find, origin):
+    with pytest.raises(ValueError, match="origin|dimension"):
+        find(in_utm(10)[0], origin=origin)
+
+
+def test_arrays_of_two_dimensions_are_refused(client, tmp_path):
+    np.save(tmp_path / "a.npy", scene(10))
+    np.save(tmp_path / "b.npy", scene(10)[:, [0, 1, 3, 4]])
+    with pytest.raises(ValueError, match="b.npy is in 2D"):
+        bd.find_pairs([tmp_path / "a.npy", tmp_path / "b.npy"], tmp_path / "out", client=client, progress=False)

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -141,7 +142,7 @@ def test_a_tree_follows_its_boxes(tree, boxes):
 @pytest.mark.parametrize(
     "ask, exception, word",
     [
-        (lambda tree: tree.rays([[0, 0]], [[1, 0, 0]]), ValueError, "origins"),
+        (lambda tree: tree.rays([[0, 0, 0, 0]], [[1, 0, 0]]), ValueError, "origins"),
         (lambda tree: tree.rays([[0, 0, 0]] * 3, [[1, 0, 0]] * 2), ValueError, "rows"),
         (lambda tree: tree.rays([[0, 0, 0]], [[1, 0, 0]], hits="some"), ValueError, "hits"),
         (lambda tree: tree.rays([[0, 0, 0]], [[1, 0, 0]], hits=-1), ValueError, "hits"),
@@ -150,6 +151,16 @@ def test_a_tree_follows_its_boxes(tree, boxes):
         (lambda tree: tree.overlap_oriented([[0, 0, 0]], [[1, 1, 1]], np.eye(2)), ValueError, "axes"),
         (lambda tree: tree.overlap_convex([[[1, 0, 0]]]), ValueError, "shapes"),
         (lambda tree: tree.nearest([[0, 0, 0]], k=-1), ValueError, "k is"),
+        (lambda tree: tree.nearest([[0, 0, 0]], k=0), ValueError, "k is"),
+        (lambda tree: tree.rays([[0, 0, 0]], [[1, 0, 0]], hits=0), ValueError, "hits is"),
+        (lambda tree: tree.rays([[0, 0, 0]], [[1, 0, 0]], -1), ValueError, "limits is"),
+        (lambda tree: tree.rays([[0, 0, 0]], [[1, 0, 0]], np.nan), ValueError, "limits is"),
+        (lambda tree: tree.cast_boxes([[0] * 6], [[1, 0, 0]], -0.5), ValueError, "limits is"),
+        (lambda tree: tree.cast_spheres([[0, 0, 0]], -1, [[1, 0, 0]]), ValueError, "radii is"),
+        (lambda tree: tree.cast_capsules([[0, 0, 0]], [[1, 0, 0]], np.float32(-1), [[1, 0, 0]]), ValueError, "radii is"),
+        (lambda tree: tree.overlap_spheres([[0, 0, 0]], -1), ValueError, "radii is"),
+        (lambda tree: tree.overlap_capsules([[0, 0, 0]], [[1, 0, 0]], -1), ValueError, "radii is"),
+        (lambda tree: tree.nearest([[0, 0, 0]], radii=-1), ValueError, "radii is"),
         (lambda tree: tree.nearest([[0, 0, 0]], k=1 << 70), ValueError, "k is"),
         (lambda tree: tree.nearest([[0, 0, 0]], k=1.5), TypeError, "k must"),
         (lambda tree: tree.nearest(np.zeros((1 << 14, 3)), k=(1 << 31) - 1), MemoryError, "no room"),
@@ -161,6 +172,97 @@ def test_what_is_no_query_is_refused(ask, exception, word):
         ask(bs.Tree(scene(10), device="cpu"))
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda tree: tree.rays([[0, 0, 0]], [1, 0, 0]),
+        lambda tree: tree.cast_boxes([[0] * 6], [1, 0, 0]),
+        lambda tree: tree.cast_spheres([[0, 0, 0]], 1, [1, 0, 0]),
+        lambda tree: tree.cast_capsules([[0, 0, 0]], [[0, 0, 0]], 1, [1, 0, 0]),
+        lambda tree: tree.overlaps([[0] * 6]),
+        lambda tree: tree.overlap_points([[0, 0, 0]]),
+        lambda tree: tree.overlap_spheres([[0, 0, 0]], 1),
+        lambda tree: tree.overlap_oriented([[0, 0, 0]], [1, 1, 1], np.eye(3)),
+        lambda tree: tree.overlap_capsules([[0, 0, 0]], [[0, 0, 0]], 1),
+        lambda tree: tree.overlap_convex([[[1, 0, 0, 0]]]),
+        lambda tree: tree.nearest([[0, 0, 0]]),
+        lambda tree: tree.refit(np.empty((0, 6))),
+    ],
+)
+def test_a_tree_that_was_not_built_is_refused(ask):
+    with pytest.raises(ValueError, match="build"):
+        ask(bs.Tree(device="cpu"))
+    assert len(bs.Tree(device="cpu")) == 0
+
+
+def test_a_tree_has_to_be_built_again_after_another_world_or_margin(device, boxes):
+    tree = bs.Tree(boxes, device=device, filters=bs.Filters(world=0, group=1))
+    for change in (
+        lambda: tree.set_filters(bs.Filters(world=1)),
+        lambda: tree.set_filters(bs.Filters(world=1, margin=0.5)),
+        lambda: tree.change_filters("world", [2], first=7),
+    ):
+        tree.build(boxes)
+        change()
+        with pytest.raises(ValueError, match="build"):
+            tree.overlaps(boxes[:3])
+    tree.build(boxes)
+    tree.set_filters(bs.Filters(world=np.array([2 if i == 7 else 1 for i in range(len(boxes))]), margin=0.5, group=3))
+    assert tree.overlaps([[0, 0, 0, 1, 1, 1]], world=2)[0].tolist() == [7]
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda tree, bad: tree.rays([[0, 0, 0]] * 2, [1, 0, 0], [bad, 1]),
+        lambda tree, bad: tree.rays([[0, 0, 0]] * 2, [1, 0, 0], [bad, 1], hits="any"),
+        lambda tree, bad: tree.rays([[0, 0, 0]] * 2, [1, 0, 0], [bad, 1], hits=2),
+        lambda tree, bad: tree.cast_boxes([[0, 0, 0, bad, 1, 1], [0] * 6], [1, 0, 0]),
+        lambda tree, bad: tree.cast_spheres([[0, 0, 0]] * 2, [bad, 1], [1, 0, 0]),
+        lambda tree, bad: tree.overlaps([[0, 0, 0, bad, 1, 1], [0] * 6]),
+        lambda tree, bad: tree.overlap_points([[bad * np.nan, 0, 0], [0, 0, 0]]),
+        lambda tree, bad: tree.overlap_spheres([[0, 0, 0]] * 2, [bad, 1]),
+        lambda tree, bad: tree.overlap_oriented([[0, 0, 0]], [[bad, 1, 1], [1, 1, 1]], np.eye(3)),
+        lambda tree, bad: tree.overlap_capsules([[0, 0, 0]] * 2, [0, 0, 0], [bad, 1]),
+        lambda tree, bad: tree.overlap_convex([[[bad * np.nan, 0, 0, 0]], []]),
+        lambda tree, bad: tree.nearest([[0, 0, 0]] * 2, radii=[bad, 1]),
+        lambda tree, bad: tree.rays([[0, 0, 0]] * 2, [[bad * 1e60, 0, 0], [1, 0, 0]]),
+        lambda tree, bad: tree.rays([[0, 0, 0]] * 2, [[bad * 1e-60, 0, -1e-50], [1, 0, 0]]),
+    ],
+)
+def test_queries_without_a_meaning_are_counted_and_a_batch_of_such_is_warned_of(device, ask):
+    class First:
+        """A tree that is asked the first query of each batch alone."""
+
+        def __getattr__(self, name):
+            def call(first, *rest, **more):
+                def one(value):
+                    return value[:1] if isinstance(value, list) and len(value) == 2 else value
+
+                return getattr(tree, name)(one(first), *map(one, rest), **{key: one(value) for key, value in more.items()})
+
+            return call
+
+    tree = bs.Tree([[0, 0, 0, 1, 1, 1], [2, 2, 2, 3, 3, 3]], device=device)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ask(tree, -1.0)
+    report = tree.query_report
+    assert (report.query_count, report.invalid_count, report.first_invalid) == (2, 1, [0])
+    with pytest.warns(UserWarning, match="all 1 queries") as warned:
+        ask(First(), -1.0)
+    assert len(warned) == 1 and warned[0].filename == __file__
+
+
+def test_a_direction_of_zeros_is_a_point_and_a_short_one_is_none(device):
+    tree = bs.Tree([[0, 0, 0, 1, 1, 1]], device=device)
+    assert tree.rays([[0, 0, 0], [2, 2, 2]], [0, 0, 0]).index.tolist() == [0, -1]
+    # float32 holds a denormal, and loses only parts that do not matter.
+    assert tree.rays([[-1, 0, 0]], [[1e-40, 1e-60, 0.0]]).index.tolist() == [0]
+    assert tree.query_report.invalid_count == 0
+
+
 def test_no_boxes_and_no_queries(device):
     empty = bs.Tree([], device=device)
     hits = empty.rays([[0, 0, 0]], [[1, 0, 0]])
@@ -169,7 +271,6 @@ def test_no_boxes_and_no_queries(device):
     assert len(tree.rays(np.empty((0, 3)), np.empty((0, 3))).index) == 0
     assert len(tree.overlaps([])) == 0 and len(tree.overlap_convex([])) == 0
     assert tree.nearest(np.empty((0, 3)), k=3).index.shape == (0, 3)
-    assert tree.nearest([[0, 0, 0]], k=0).index.shape == (1, 0)
 
 
 def test_many_queries_have_a_thread_of_their_own(device):

@@ -27,6 +27,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import __version__
+from .._space import Space, warn
 from . import _sources, _tasks
 from ._sources import FILTERS, Columns, Part
 from ._tasks import Job, TileReport
@@ -122,6 +123,7 @@ def find_pairs(
     memory_per_task: int | None = None,
     giant_tiles: int = 64,
     device: str = "cpu",
+    origin: Sequence[float] | None = None,
     overwrite: bool = False,
     progress: bool = True,
 ) -> Summary:
@@ -155,6 +157,9 @@ def find_pairs(
         pass of their own, which reads the whole source again.
     device : str
         As for `broadsweep.BroadPhase`. ``"auto"`` and ``"gpu"`` want one task at a time on each GPU.
+    origin : 2 or 3 numbers, optional
+        What is subtracted from boxes in double precision before they are rounded, for boxes far from the origin: numbers near
+        them. A warning says where it is needed.
     overwrite : bool
         Whether to begin anew and to delete what an earlier call wrote to `out`.
     progress : bool
@@ -192,7 +197,9 @@ def find_pairs(
     After an interruption, the same call goes on with what is missing. One process at a time may write to `out`.
     """
     distributed = _distributed()
-    asked = Columns(_names(columns), ids, _filter_names(filters))
+    if isinstance(origin, str):
+        raise ValueError(f"origin is {origin!r}; here it must be 2 or 3 numbers, as no task sees all boxes")
+    asked = Columns(_names(columns), ids, _filter_names(filters), Space(origin).origin)
     if rule not in ("any", "both"):
         raise ValueError(f'rule is {rule!r}; it must be "any" or "both"')
     if giant_tiles < 8:
@@ -239,6 +246,7 @@ class _Run:
                 "columns": None if columns.boxes is None else list(columns.boxes),
                 "ids": columns.ids,
                 "filters": list(columns.filters),
+                "origin": None if columns.origin is None else list(columns.origin),
                 "rule": rule,
                 "memory_per_task": memory,
                 "giant_tiles": giant_tiles,
@@ -271,7 +279,9 @@ class _Run:
         wanted = min(max(wanted, 1 << 16), _MOST_SAMPLES, boxes)
         counts = [-(-wanted * part.count // boxes) for part in parts]
         calls = [(k, _tasks.sample, (k, part, count)) for k, (part, count) in enumerate(zip(parts, counts))]
-        self._do("sample", job, calls)
+        texts = [text for warned in self._do("sample", job, calls) for text in warned]
+        if texts:
+            warn(texts[0])
         found = [np.load(job.work("sample", k, ".npy")) for k in range(len(parts))]
         sample = np.concatenate([np.empty((0, 6), np.float32), *found])
         weight = boxes / max(sum(counts), 1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import _arrays
 from .._filters import _BY_BOX
-from .._queries import rounded_outward
+from .._space import Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,11 +39,14 @@ class Columns:
         Ids; row numbers where it is None.
     filters : tuple of str
         Columns that are named as the filter that they hold.
+    origin : tuple of float or None
+        What is subtracted from the boxes, in double precision.
     """
 
     boxes: tuple[str, ...] | None
     ids: str | None
     filters: tuple[str, ...]
+    origin: tuple[float, ...] | None = None
 
     def row(self) -> np.dtype[Any]:
         """Return what is written of each box when boxes are sent to tiles."""
@@ -94,9 +97,10 @@ class Part:
     first: int
     count: int
 
-    def batches(self, columns: Columns, most: int) -> Iterator[Batch]:
-        """Read the part, at most this many rows at once."""
-        read = self._tables(columns, most) if self.kind == "parquet" else self._slices(most)
+    def batches(self, columns: Columns, most: int, tell: Callable[[str], object] = str) -> Iterator[Batch]:
+        """Read the part, at most this many rows at once. Warnings go to `tell`; `str` drops them."""
+        space = Space(columns.origin, tell=tell)
+        read = self._tables(columns, most, space) if self.kind == "parquet" else self._slices(most, space)
         at = 0
         for bounds, ids, filters in read:
             if ids is None:
@@ -104,27 +108,28 @@ class Part:
             yield Batch(at, bounds, ids, filters)
             at += len(bounds)
 
-    def sample(self, columns: Columns, count: int, most: int, seed: int) -> NDArray[np.float32]:
+    def sample(self, columns: Columns, count: int, most: int, seed: int, tell: Callable[[str], object]) -> NDArray[np.float32]:
         """Return about this many boxes from all over the part: one from each of as many stretches of equal length."""
         starts = np.linspace(0, self.count, min(count, self.count) + 1).astype(np.int64)
         # A place by chance within each stretch: boxes of a lattice lie in rows whose period a fixed step could meet.
         places = starts[:-1] + (np.random.default_rng(seed).random(len(starts) - 1) * np.diff(starts)).astype(np.int64)
         if self.kind == "npy":
-            return _bounds(np.load(self.path, mmap_mode="r")[self.begin + places], self.path)
-        everything = Columns(columns.boxes, None, ())
+            sampled = np.load(self.path, mmap_mode="r")[self.begin + places]
+            return _bounds(sampled, self.path, Space(columns.origin, tell=tell))
+        everything = replace(columns, ids=None, filters=())
         found = [np.empty((0, 6), np.float32)]
-        for batch in self.batches(everything, most):
+        for batch in self.batches(everything, most, tell):
             ours = (places >= batch.offset) & (places < batch.offset + len(batch.bounds))
             found.append(batch.bounds[places[ours] - batch.offset])
         return np.concatenate(found)
 
-    def _slices(self, most: int) -> Iterator[tuple[Any, None, dict[str, Any]]]:
+    def _slices(self, most: int, space: Space) -> Iterator[tuple[Any, None, dict[str, Any]]]:
         for begin in range(self.begin, self.end, most):
             # Opened anew for each slice, so that the pages of the last one can be given back.
             array = np.load(self.path, mmap_mode="r") if self.kind == "npy" else _zarr_array(self.path)
-            yield _bounds(array[begin : min(begin + most, self.end)], self.path), None, {}
+            yield _bounds(array[begin : min(begin + most, self.end)], self.path, space), None, {}
 
-    def _tables(self, columns: Columns, most: int) -> Iterator[tuple[Any, Any, dict[str, Any]]]:
+    def _tables(self, columns: Columns, most: int, space: Space) -> Iterator[tuple[Any, Any, dict[str, Any]]]:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -139,21 +144,21 @@ class Part:
             for table in tables:
                 ids = None if columns.ids is None else self._ids(table.column(columns.ids), columns.ids)
                 filters = {name: self._filter(table.column(name), name) for name in columns.filters}
-                yield self._boxes(table, columns.boxes), ids, filters
+                yield self._boxes(table, columns.boxes, space), ids, filters
 
-    def _boxes(self, table: Any, names: Sequence[str]) -> NDArray[np.float32]:
+    def _boxes(self, table: Any, names: Sequence[str], space: Space) -> NDArray[np.float32]:
         where = f"{', '.join(names)} of {self.path}"
         if len(names) == 1:
             lists = table.column(names[0])
             if lists.null_count:
                 raise ValueError(f"{where}: {lists.null_count} boxes are null; drop those rows")
             flat = lists.combine_chunks().flatten().to_numpy(zero_copy_only=False)
-            return _bounds(flat.reshape(len(lists), -1), where)
+            return _bounds(flat.reshape(len(lists), -1), where, space)
         parts = [_arrays.floats(table.column(name).to_numpy(), f"{name} of {self.path}") for name in names]
         boxes = np.empty((table.num_rows, len(names)), np.result_type(*parts))
         for k, part in enumerate(parts):
             boxes[:, k] = part
-        return _bounds(boxes, where)
+        return _bounds(boxes, where, space)
 
     def _ids(self, column: Any, name: str) -> NDArray[np.uint64]:
         if column.null_count:
@@ -199,6 +204,7 @@ def parts_of(source: Any, columns: Columns, most: int) -> tuple[list[Part], Colu
         )
     parts: list[Part] = []
     fingerprint: list[dict[str, Any]] = []
+    space = Space(columns.origin)
     for kind, path in [found for path in paths for found in _files(os.fspath(path))]:
         first = parts[-1].first + parts[-1].count if parts else 0
         if kind == "parquet":
@@ -207,7 +213,7 @@ def parts_of(source: Any, columns: Columns, most: int) -> tuple[list[Part], Colu
             asked = [name for name in (columns.ids, *columns.filters) if name]
             if asked:
                 raise ValueError(f"{path} has no column {asked[0]!r}: ids and filters are columns of Parquet")
-            more = _array_parts(kind, path, most, first)
+            more = _array_parts(kind, path, most, first, space)
         parts += more
         fingerprint.append({"path": path, **_stamp(path), "rows": sum(part.count for part in more)})
     return parts, columns, fingerprint
@@ -247,11 +253,12 @@ def _stamp(path: str) -> dict[str, Any]:
     return {"size": size, "files": len(stamps), "changed": digest}
 
 
-def _array_parts(kind: str, path: str, most: int, first: int) -> list[Part]:
+def _array_parts(kind: str, path: str, most: int, first: int, space: Space) -> list[Part]:
     array = np.load(path, mmap_mode="r") if kind == "npy" else _zarr_array(path)
     shape, dtype, step = tuple(array.shape), array.dtype, most
     if len(shape) < 2 or shape[1:] not in _BOX_SHAPES:
         raise ValueError(f"{path} must have the shape (n, 6) or (n, 2, 3), in 2D (n, 4) or (n, 2, 2); not {shape}")
+    space.fix_dimension(int(np.prod(shape[1:])) // 2, path)
     _check_numbers(dtype.kind in "iu" or (dtype.kind == "f" and dtype.itemsize <= 8), path, dtype)
     if kind == "zarr":
         # Whole chunks, so that none is decoded twice.
@@ -273,7 +280,7 @@ def _parquet_parts(path: str, columns: Columns, most: int, first: int) -> tuple[
                 f"{path} has no columns {', '.join(IN_3D)} (in 2D {', '.join(IN_2D)}); it has {', '.join(schema.names)}: "
                 "say with columns= which hold the boxes"
             )
-        columns = Columns(found[0], columns.ids, columns.filters)
+        columns = replace(columns, boxes=found[0])
     for name in [*columns.boxes, *columns.filters] + ([] if columns.ids is None else [columns.ids]):
         if name not in schema.names:
             raise ValueError(f"{path} has no column {name!r}; it has {', '.join(schema.names)}")
@@ -315,10 +322,11 @@ def _check_numbers(are: bool, where: str, dtype: Any) -> None:
         raise ValueError(f"{where} must be float32, float64 or integers, not {dtype}")
 
 
-def _bounds(array: Any, where: str) -> NDArray[np.float32]:
+def _bounds(array: Any, where: str, space: Space) -> NDArray[np.float32]:
     """Return boxes in single precision, rounded outward as the engines do it, in memory of their own."""
-    boxes = _arrays.boxes(np.asarray(array), where)
-    return rounded_outward(np.array(boxes, copy=True) if boxes.base is not None else boxes)
+    given = np.asarray(array)
+    boxes = space.rounded(given, where)
+    return boxes.copy() if np.may_share_memory(boxes, given) else boxes
 
 
 def _zarr_array(path: str) -> Any:

@@ -150,15 +150,16 @@ def write_json(path: Path, content: Any, folder: Path) -> None:
 # ---- sample ----
 
 
-def sample(job: Job, index: int, part: Part, count: int) -> int:
-    """Write a sample of the valid boxes of a part."""
+def sample(job: Job, index: int, part: Part, count: int) -> list[str]:
+    """Write a sample of the valid boxes of a part, and return the texts of warnings."""
+    warned: list[str] = []
     path = job.work("sample", index, ".npy")
     if not path.exists():
-        found = part.sample(job.columns, count, job.most_boxes, index)
+        found = part.sample(job.columns, count, job.most_boxes, index, warned.append)
         found = found[(found[:, :3] <= found[:, 3:]).all(1)]
         with whole(path, job.work("temporary")) as name, open(name, "wb") as file:
             np.save(file, found)
-    return 0
+    return warned
 
 
 # ---- split ----
