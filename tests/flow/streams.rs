@@ -257,9 +257,9 @@ fn a_device_that_is_lost_between_pieces_is_a_typed_error() {
 // ---- the first copy ----
 
 /// Returns whether the result is there after the GPU was waited for once.
-fn comes_at_once(broad_phase: &mut BroadPhase, boxes: &[Aabb]) -> bool {
+fn comes_at_once(gpu: &Gpu, broad_phase: &mut BroadPhase, boxes: &[Aabb]) -> bool {
     broad_phase.submissions().submit(boxes).unwrap();
-    GPU.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
     let mut at_once = true;
     let found = loop {
         match broad_phase.submissions().try_take().unwrap() {
@@ -277,13 +277,13 @@ fn a_submission_like_the_last_comes_in_one_round_trip() {
     let gpu = Gpu::headless().unwrap();
     let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
     // A first one too, where it has no more than four pairs a box.
-    assert!(comes_at_once(&mut broad_phase, &Kind::Uniform.generate(3000, 1)));
+    assert!(comes_at_once(&gpu, &mut broad_phase, &Kind::Uniform.generate(3000, 1)));
     // Ten times as many pairs need a second trip, and the next such submission does not.
     let pile = Kind::Identical.generate(400, 1);
-    assert!(!comes_at_once(&mut broad_phase, &pile));
-    assert!(comes_at_once(&mut broad_phase, &pile));
+    assert!(!comes_at_once(&gpu, &mut broad_phase, &pile));
+    assert!(comes_at_once(&gpu, &mut broad_phase, &pile));
     // A few pairs more are expected.
-    assert!(comes_at_once(&mut broad_phase, &Kind::Identical.generate(410, 1)));
+    assert!(comes_at_once(&gpu, &mut broad_phase, &Kind::Identical.generate(410, 1)));
 }
 
 #[test]

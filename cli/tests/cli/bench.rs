@@ -442,7 +442,7 @@ fn what_cannot_be_measured_gets_one_clear_line() {
         ("--limit nan", "--limit is NaN"),
         ("--steps 0", "--steps is 0"),
         ("--runs 0", "--runs is 0"),
-        ("--out file", "cannot make the directory file"),
+        ("--out file", "cannot create the directory file"),
         ("--engines cpu --adapter x", "--adapter selects a GPU"),
         ("--compare nowhere.json", "cannot read nowhere.json"),
         ("--compare file", "file is no result of a benchmark; give the results.json of an earlier run"),
