@@ -24,9 +24,10 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::time::Instant;
 
+use broadsweep::device::SortVariant;
 use broadsweep::internals::constants::{BALLOT_BITS, KEY_BITS, KEY_BOXES, LONG_KEY_BITS, RADIX_BITS, RUN_QUADS};
 use broadsweep::internals::gpu::timing::KernelTime;
-use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Options, Pair, Report, SortVariant, SweepAxis, wgpu};
+use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Options, Pair, Report, SweepAxis, wgpu};
 use laboratory::engine::{Engine, timed};
 use laboratory::measure::contestant::Contestant;
 use laboratory::measure::csv;

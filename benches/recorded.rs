@@ -16,11 +16,10 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use broadsweep::query::NearestQuery;
+use broadsweep::record::{GpuBatch, GpuIdentity, QueryHeader};
 use broadsweep::wgpu::{self, util::DeviceExt};
-use broadsweep::{
-    Aabb, BroadPhase, Gpu, GpuBatch, GpuIdentity, NearestQuery, Options, PairOrder, QueryHeader, Ray, Recorder,
-    TreeRecorder, cpu,
-};
+use broadsweep::{Aabb, BroadPhase, Gpu, Options, PairOrder, Ray, Recorder, TreeRecorder, cpu};
 use laboratory::measure::time::Time;
 use laboratory::queries::{Asked, Question};
 use laboratory::scenes::SceneName;
@@ -272,6 +271,6 @@ impl Plan {
 }
 
 /// Takes as many queries as there are in a buffer.
-fn of<Q: broadsweep::GpuQuery>(batch: &wgpu::Buffer, count: usize) -> GpuBatch<'_, Q> {
+fn of<Q: broadsweep::record::GpuQuery>(batch: &wgpu::Buffer, count: usize) -> GpuBatch<'_, Q> {
     GpuBatch::new(batch.slice(..), count as u32)
 }

@@ -2,7 +2,8 @@
 //! lasted) is found again in the next step, without a search; bodies that rest fall asleep, and their contacts with each other are left out.
 //! `cargo run --release --example contacts`
 
-use broadsweep::{Aabb, Attribute, Error, Events, Filters, Options, cpu};
+use broadsweep::filter::Attribute;
+use broadsweep::{Aabb, Error, Events, Filters, Options, cpu};
 
 const BODIES: usize = 2000;
 /// Seconds of a step.

@@ -2,7 +2,8 @@
 //! tilted floor, and margins for what is fast. `cargo run --release --example game`, on the CPU, which suits a level of
 //! some thousand boxes; a GPU's `BroadPhase` has the same calls.
 
-use broadsweep::{Aabb, Attribute, Error, Filters, GroupRule, HalfSpace, Options, Pair, cpu};
+use broadsweep::filter::{Attribute, GroupRule, HalfSpace};
+use broadsweep::{Aabb, Error, Filters, Options, Pair, cpu};
 
 // Who one is.
 const LEVEL: u32 = 1;

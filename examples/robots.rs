@@ -4,7 +4,8 @@
 
 use std::time::Instant;
 
-use broadsweep::{Aabb, Attribute, BroadPhase, Engine, Error, Filters, Gpu, Options, cpu};
+use broadsweep::filter::Attribute;
+use broadsweep::{Aabb, BroadPhase, Engine, Error, Filters, Gpu, Options, cpu};
 
 const WORLDS: u32 = 2048;
 /// A trunk, four legs of two links each, and a ball to kick.

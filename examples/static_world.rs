@@ -5,9 +5,8 @@
 
 use std::time::Instant;
 
-use broadsweep::{
-    Aabb, Error, Gpu, GpuBatch, GpuEvents, GpuIdentity, Options, PairHeader, PairOrder, Recorder, TreeRecorder, wgpu,
-};
+use broadsweep::record::{GpuBatch, GpuEvents, GpuIdentity, PairHeader};
+use broadsweep::{Aabb, Error, Gpu, Options, PairOrder, Recorder, TreeRecorder, wgpu};
 use wgpu::util::DeviceExt;
 
 const FRAMES: u32 = 8;

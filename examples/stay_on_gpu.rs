@@ -2,7 +2,8 @@
 //! shader of the renderer marks every box that touches another, as many workgroups as the engine's arguments say.
 //! `cargo run --example stay_on_gpu`
 
-use broadsweep::{Aabb, Error, Gpu, GpuPairs, Options, Recorder, wgpu, wgsl};
+use broadsweep::record::GpuPairs;
+use broadsweep::{Aabb, Error, Gpu, Options, Recorder, wgpu, wgsl};
 use wgpu::util::DeviceExt;
 
 const MARK: &str = "

@@ -16,11 +16,11 @@ CRATES = ["src", "benches/src", "benches/interpreter/src", "cli/src", "python/sr
 
 # (limit, goal) of each number.
 LIMITS = {
-    "public methods of a type": (41, 20),
-    "items at the root of the crate": (77, 40),
-    "lines of a file in src or shaders": (870, 500),
+    "public methods of a type": (20, 20),
+    "items at the root of the crate": (35, 40),
+    "lines of a file in src or shaders": (500, 500),
     "lines of a function": (80, 60),
-    "exemptions from too_many_arguments": (6, 5),
+    "exemptions from too_many_arguments": (0, 5),
     "folders of src in a circle of imports": (0, 0),
     "files in a circle of imports": (0, 0),
     "imports against the order of ARCHITECTURE.md": (0, 0),
@@ -110,6 +110,17 @@ def homes():
     return found
 
 
+def homes_of_all():
+    """Returns the module of each name that `crate::name` reaches: also of those in the public modules."""
+    found = homes()
+    for guide in re.findall(r"\bpub mod (\w+);", (SRC / "lib.rs").read_text()):
+        path = SRC / f"{guide}.rs"
+        source = path.read_text() if path.is_file() else ""
+        for module, names, name in re.findall(r"pub use crate::(\w+)(?:::\w+)*::(?:\{([^}]*)\}|(\w+));", source):
+            found |= dict.fromkeys(re.findall(r"\w+", names or name), module)
+    return found
+
+
 def names_in(group):
     """Returns the first word of each part of a list in braces, whatever braces are in it."""
     names, depth, part = [], 0, ""
@@ -125,7 +136,7 @@ def names_in(group):
 
 def imports():
     """Lists the folders and files of src that each of them imports from, also by names at the root of the crate."""
-    edges, home = defaultdict(set), homes()
+    edges, home = defaultdict(set), homes_of_all()
     for path in rust_files():
         parts = path.relative_to(SRC).parts
         module = parts[0].removesuffix(".rs")
@@ -154,7 +165,7 @@ def against_the_order(edges):
     places = {}
     for number, line in enumerate(listed.splitlines()):
         if re.match(r"  \w", line):
-            for name in re.findall(r"\w+", line):
+            for name in re.findall(r"\w+", line[2:].split("  ")[0]):
                 if not ((SRC / name).is_dir() or (SRC / f"{name}.rs").is_file()):
                     break
                 places.setdefault(name, number)

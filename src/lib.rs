@@ -53,10 +53,13 @@ mod aabb;
 mod broad_phase;
 mod constants;
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod device;
 mod engine;
 mod error;
 mod events;
 mod exact;
+pub mod filter;
 mod filters;
 #[cfg(feature = "gpu")]
 mod gpu;
@@ -74,10 +77,14 @@ mod options;
 #[cfg(feature = "gpu")]
 mod pairs;
 mod queries;
+pub mod query;
+#[cfg(feature = "gpu")]
+pub mod record;
 #[cfg(feature = "gpu")]
 mod recorder;
 mod report;
 mod setters;
+pub mod step;
 #[cfg(feature = "gpu")]
 mod tree;
 #[cfg(feature = "gpu")]
@@ -86,33 +93,25 @@ pub mod wgsl;
 pub use aabb::{Aabb, Pair};
 pub use engine::{AnyEngine, AnyTree, Engine, QueryEngine};
 pub use error::Error;
-pub use events::{EventPiece, Events, Identity, Step, StepReport, StepWork};
-#[cfg(feature = "gpu")]
-pub use filters::GpuAttribute;
-pub use filters::{Attribute, ByWorld, Filters, GroupRule, HalfSpace};
+pub use events::{Events, Step};
+pub use filters::Filters;
 pub use id_pair::IdPair;
 pub use options::{CellSize, Options, PairOrder, SweepAxis};
-pub use queries::{
-    Answers, Asker, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Hit, Lists, Near, NearestQuery, OrientedBox,
-    QueryFilters, QueryReport, Ray, Shape, Sphere, SphereCast, TreeReport,
-};
+pub use queries::{Answers, Hit, Lists, Ray};
 pub use report::{Overlaps, Report};
 #[cfg(feature = "gpu")]
 pub use {
-    broad_phase::{BroadPhase, FilterOwner, Submissions},
-    gpu::compilation::{Compilation, CompilationProgress},
-    gpu::timing::KernelTime,
-    gpu::{DispatchCount, Gpu, SortVariant},
-    layout::{PairArguments, PairHeader, QueryHeader},
-    memory::MemoryPlan,
-    pairs::{GpuEvents, GpuIdentity, GpuPairs},
-    recorder::{GpuCount, GpuNeighbours, Recorder, RecordingStatistics},
-    tree::{
-        AsyncTree, GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape, QueryLoad, Question, Tree, TreeBoxes,
-        TreeRecorder,
-    },
+    broad_phase::{BroadPhase, Submissions},
+    gpu::Gpu,
+    recorder::Recorder,
+    tree::{Tree, TreeRecorder},
     wgpu,
 };
+
+// Inside the crate, items of the modules for callers have a short path too.
+#[cfg(feature = "gpu")]
+pub(crate) use {device::*, record::*};
+pub(crate) use {filter::*, query::*, step::*};
 
 /// Tests that what the README shows compiles and holds.
 #[cfg(all(doctest, feature = "gpu"))]

@@ -4,10 +4,11 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use broadsweep::cpu;
+use broadsweep::filter::HalfSpace;
 use broadsweep::internals::constants::CHUNK;
 use broadsweep::internals::join::{self, Way};
 use broadsweep::internals::{brute_force, mirror::reference};
-use broadsweep::{Aabb, CellSize, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, Step, SweepAxis};
+use broadsweep::{Aabb, CellSize, Error, Filters, Options, Overlaps, Pair, PairOrder, Step, SweepAxis};
 use laboratory::scenes::{Kind, Motion};
 
 /// Counts what all threads of this process allocate.

@@ -2,10 +2,11 @@
 
 use std::fmt::Debug;
 
-use broadsweep::{
-    Aabb, Answers, Asker, BoxCast, Capsule, CapsuleCast, CellSize, Filters, GroupRule, HalfSpace, Hit, IdPair, Lists,
-    Near, NearestQuery, Options, OrientedBox, Pair, PairOrder, QueryFilters, Ray, Sphere, SphereCast, SweepAxis, cpu,
+use broadsweep::filter::{GroupRule, HalfSpace};
+use broadsweep::query::{
+    Asker, BoxCast, Capsule, CapsuleCast, Near, NearestQuery, OrientedBox, QueryFilters, Sphere, SphereCast,
 };
+use broadsweep::{Aabb, Answers, CellSize, Filters, Hit, IdPair, Lists, Options, Pair, PairOrder, Ray, SweepAxis, cpu};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -1,6 +1,7 @@
 //! The values of the options of `broadsweep pairs`, by name.
 
-use broadsweep::{CellSize, GroupRule, PairOrder, SweepAxis};
+use broadsweep::filter::GroupRule;
+use broadsweep::{CellSize, PairOrder, SweepAxis};
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum RuleName {

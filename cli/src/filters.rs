@@ -113,8 +113,9 @@ fn counted(count: u64, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use broadsweep::Aabb;
+    use broadsweep::filter::{GroupRule, HalfSpace};
     use broadsweep::internals::brute_force;
-    use broadsweep::{Aabb, GroupRule, HalfSpace};
     use laboratory::scenes;
 
     use super::*;

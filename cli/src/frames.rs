@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use broadsweep::{Aabb, BroadPhase, Events, Filters, Options, Pair, PairOrder, Step, StepReport, cpu};
+use broadsweep::step::StepReport;
+use broadsweep::{Aabb, BroadPhase, Events, Filters, Options, Pair, PairOrder, Step, cpu};
 use laboratory::adapter;
 use laboratory::engine::timed;
 use laboratory::scenes::{Motion, SceneName, SceneNameError, npy, parse_count};

@@ -9,7 +9,8 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
-use broadsweep::{Aabb, Filters, HalfSpace, Pair};
+use broadsweep::filter::HalfSpace;
+use broadsweep::{Aabb, Filters, Pair};
 use flate2::read::DeflateDecoder;
 use laboratory::scenes::npy::{self, Array, Number};
 use rawzip::{

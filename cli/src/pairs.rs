@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use broadsweep::{Aabb, ByWorld, CellSize, Filters, GroupRule, Options, Overlaps, Pair};
+use broadsweep::filter::{ByWorld, GroupRule};
+use broadsweep::{Aabb, CellSize, Filters, Options, Overlaps, Pair};
 use laboratory::engine::{Engine, MJ_SAP};
 use laboratory::scenes::npy;
 

@@ -4,9 +4,10 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use broadsweep::cpu;
+use broadsweep::device::DispatchCount;
 use broadsweep::internals::brute_force;
 use broadsweep::wgpu::{AdapterInfo, DeviceType};
-use broadsweep::{Aabb, BroadPhase, DispatchCount, Error, Filters, Gpu, Options, Overlaps, Pair, PairOrder, Report};
+use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Overlaps, Pair, PairOrder, Report};
 use laboratory::adapter;
 use laboratory::baselines::Work;
 use laboratory::engine::{Engine, timed};

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use broadsweep::{DispatchCount, Filters, Report};
+use broadsweep::device::DispatchCount;
+use broadsweep::{Filters, Report};
 use laboratory::baselines::Work;
 use serde_json::{Value, json};
 

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use broadsweep::step::StepReport;
 use broadsweep::{
-    Aabb, AnyEngine, BroadPhase, CellSize, Engine as _, Filters, Options, Pair, PairOrder, Step, StepReport, SweepAxis,
-    cpu,
+    Aabb, AnyEngine, BroadPhase, CellSize, Engine as _, Filters, Options, Pair, PairOrder, Step, SweepAxis, cpu,
 };
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};

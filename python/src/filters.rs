@@ -1,6 +1,8 @@
 //! Filters from the lists of a call.
 
-use broadsweep::{Aabb, Attribute, Filters, GroupRule, HalfSpace, Pair, QueryFilters};
+use broadsweep::filter::{Attribute, GroupRule, HalfSpace};
+use broadsweep::query::QueryFilters;
+use broadsweep::{Aabb, Filters, Pair};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

@@ -147,8 +147,8 @@ impl From<&broadsweep::Report> for Report {
     }
 }
 
-impl From<&broadsweep::StepReport> for StepReport {
-    fn from(report: &broadsweep::StepReport) -> Self {
+impl From<&broadsweep::step::StepReport> for StepReport {
+    fn from(report: &broadsweep::step::StepReport) -> Self {
         Self {
             box_count: report.box_count,
             invalid_count: report.invalid_count,
@@ -163,8 +163,8 @@ impl From<&broadsweep::StepReport> for StepReport {
     }
 }
 
-impl From<&broadsweep::TreeReport> for TreeReport {
-    fn from(report: &broadsweep::TreeReport) -> Self {
+impl From<&broadsweep::query::TreeReport> for TreeReport {
+    fn from(report: &broadsweep::query::TreeReport) -> Self {
         Self {
             box_count: report.box_count,
             invalid_count: report.invalid_count,
@@ -175,8 +175,8 @@ impl From<&broadsweep::TreeReport> for TreeReport {
     }
 }
 
-impl From<broadsweep::QueryReport> for QueryReport {
-    fn from(report: broadsweep::QueryReport) -> Self {
+impl From<broadsweep::query::QueryReport> for QueryReport {
+    fn from(report: broadsweep::query::QueryReport) -> Self {
         Self {
             query_count: report.query_count,
             invalid_count: report.invalid_count,

@@ -1,9 +1,10 @@
 //! The tree on either engine.
 
-use broadsweep::{
-    Aabb, Answers, AnyTree, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Error, Filters, Hit, Lists,
-    NearestQuery, OrientedBox, QueryEngine as _, QueryFilters, Ray, Shape, Sphere, SphereCast, cpu,
+use broadsweep::query::{
+    Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, NearestQuery, OrientedBox, QueryFilters, Shape, Sphere,
+    SphereCast,
 };
+use broadsweep::{Aabb, Answers, AnyTree, Error, Filters, Hit, Lists, QueryEngine as _, Ray, cpu};
 use bytemuck::Pod;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;

@@ -16,7 +16,8 @@ use crate::{Error, Options, Pair, PairOrder};
 ///
 /// ```
 /// # fn main() -> Result<(), broadsweep::Error> {
-/// use broadsweep::{MemoryPlan, Options, wgpu};
+/// use broadsweep::device::MemoryPlan;
+/// use broadsweep::{Options, wgpu};
 ///
 /// let plan = MemoryPlan::new(1_500_000, &Options::default(), &wgpu::Limits::defaults())?;
 /// assert!(plan.total() < 1 << 30);

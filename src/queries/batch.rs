@@ -79,7 +79,8 @@ impl QueryFilters {
 /// A batch of queries of one kind. A slice of queries is a batch without filters.
 ///
 /// ```
-/// use broadsweep::{Batch, QueryFilters, Ray};
+/// use broadsweep::query::{Batch, QueryFilters};
+/// use broadsweep::Ray;
 ///
 /// let rays = [Ray::new([0.0; 3], [1.0, 0.0, 0.0])];
 /// let filters = QueryFilters::default().with_ignore(vec![7]);

@@ -24,7 +24,8 @@ impl Recorder {
     /// [tree](crate::Tree::share_filters) on another device, are refused until the next [`set_filters`](Self::set_filters).
     ///
     /// ```no_run
-    /// # use broadsweep::{Recorder, Error, GpuAttribute, wgpu};
+    /// # use broadsweep::record::GpuAttribute;
+    /// # use broadsweep::{Recorder, Error, wgpu};
     /// # fn frame(
     /// #     recorder: &mut Recorder, encoder: &mut wgpu::CommandEncoder, boxes: &wgpu::Buffer, sleeping: &wgpu::Buffer, count: u32,
     /// # ) -> Result<(), Error> {
@@ -103,7 +104,8 @@ impl Recorder {
     /// bisection among them for each box.
     ///
     /// ```no_run
-    /// # use broadsweep::{Recorder, Error, Filters, GpuCount, wgpu};
+    /// # use broadsweep::record::GpuCount;
+    /// # use broadsweep::{Recorder, Error, Filters, wgpu};
     /// # fn frame(
     /// #     recorder: &mut Recorder, encoder: &mut wgpu::CommandEncoder, boxes: &wgpu::Buffer, box_count: u32,
     /// #     joints: &wgpu::Buffer, joint_count: &wgpu::Buffer,

@@ -33,7 +33,8 @@ impl Recorder {
     /// avoid both. Read the header of an event list first: after a step that was discarded, [`before`](GpuEvents::before) keeps its old content.
     ///
     /// ```no_run
-    /// # use broadsweep::{Error, GpuIdentity, Recorder, wgpu};
+    /// # use broadsweep::record::GpuIdentity;
+    /// # use broadsweep::{Error, Recorder, wgpu};
     /// # fn frame(
     /// #     recorder: &mut Recorder, device: &wgpu::Device, queue: &wgpu::Queue, boxes: &wgpu::Buffer, box_count: u32,
     /// #     contacts: &wgpu::ComputePipeline, group_of: impl Fn(&wgpu::Buffer, &wgpu::Buffer) -> wgpu::BindGroup,
@@ -43,7 +44,7 @@ impl Recorder {
     /// let mut pass = encoder.begin_compute_pass(&Default::default());
     /// pass.set_pipeline(contacts);
     /// pass.set_bind_group(0, &group_of(&events.created.pairs, &events.created.header), &[]);
-    /// pass.dispatch_workgroups_indirect(&events.created.arguments, broadsweep::GpuPairs::DISPATCH_OFFSET);
+    /// pass.dispatch_workgroups_indirect(&events.created.arguments, broadsweep::record::GpuPairs::DISPATCH_OFFSET);
     /// drop(pass);
     /// queue.submit([encoder.finish()]);
     /// # Ok(())

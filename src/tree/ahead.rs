@@ -19,7 +19,8 @@ impl Tree {
     /// [recorded](crate::TreeRecorder) queries have.
     ///
     /// ```no_run
-    /// # use broadsweep::{Error, Gpu, Question, Ray, Tree};
+    /// # use broadsweep::query::Question;
+    /// # use broadsweep::{Error, Gpu, Ray, Tree};
     /// # fn start(gpu: &Gpu, boxes: &[broadsweep::Aabb], rays: &[Ray]) -> Result<(), Error> {
     /// let mut tree = Tree::new(gpu)?;
     /// let compilation = tree.compile_ahead(&[Question::NearestHits]);

@@ -10,7 +10,7 @@ use crate::{BoxCast, Pair, Ray};
 /// Says how large a batch of queries is that will be asked from host memory, for [`Tree::query_memory_plan`].
 ///
 /// ```
-/// use broadsweep::{QueryLoad, Question};
+/// use broadsweep::query::{QueryLoad, Question};
 ///
 /// // A million rays, and ten thousand boxes with a hundred answers each.
 /// let rays = QueryLoad::new(Question::NearestHits, 1_000_000);

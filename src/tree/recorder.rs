@@ -37,7 +37,8 @@ const CACHED_ROUNDS: usize = 128;
 /// [shared](Tree::share_filters) with.
 ///
 /// ```no_run
-/// use broadsweep::{Error, GpuAnswers, GpuBatch, Ray, TreeRecorder, wgpu};
+/// use broadsweep::record::{GpuAnswers, GpuBatch};
+/// use broadsweep::{Error, Ray, TreeRecorder, wgpu};
 ///
 /// /// Fits a tree to boxes that have moved, and queries it with rays, all in buffers.
 /// fn cast(

@@ -27,7 +27,8 @@ impl TreeRecorder {
     /// forgotten.
     ///
     /// ```no_run
-    /// use broadsweep::{Aabb, Error, GpuBatch, GpuIdentity, Recorder, TreeRecorder, wgpu};
+    /// use broadsweep::record::{GpuBatch, GpuIdentity};
+    /// use broadsweep::{Aabb, Error, Recorder, TreeRecorder, wgpu};
     ///
     /// /// Records the pairs of moving boxes, among themselves and with the boxes of a tree that stay.
     /// fn step(

@@ -1,7 +1,8 @@
 //! Numbers on which the arithmetic of margins and half-spaces could go wrong, drawn from `bits`: a source of random
 //! bits.
 
-use broadsweep::{Aabb, HalfSpace};
+use broadsweep::Aabb;
+use broadsweep::filter::HalfSpace;
 
 type Bits<'a> = &'a mut dyn FnMut() -> u64;
 

@@ -1,7 +1,8 @@
 //! Boxes and queries of random numbers: they share coordinates, so that faces, edges and corners meet, and are of every size.
 
 use broadsweep::internals::constants::USUAL_BITS;
-use broadsweep::{Aabb, BoxCast, NearestQuery, Ray, Sphere};
+use broadsweep::query::{BoxCast, NearestQuery, Sphere};
+use broadsweep::{Aabb, Ray};
 
 /// The largest number that queries take for a usual one.
 const USUAL: f32 = f32::from_bits(USUAL_BITS);

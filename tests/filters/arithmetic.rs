@@ -1,7 +1,8 @@
 //! Margins and half-spaces on the CPU against integers of any length, which round nothing.
 
+use broadsweep::Aabb;
+use broadsweep::filter::HalfSpace;
 use broadsweep::internals::mirror;
-use broadsweep::{Aabb, HalfSpace};
 use num_bigint::BigInt;
 
 use crate::filter_cases::{bound_and_margin, half_space_and_box};

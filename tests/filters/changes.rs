@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use broadsweep::{Aabb, Attribute, Filters, HalfSpace, Overlaps};
+use broadsweep::filter::{Attribute, HalfSpace};
+use broadsweep::{Aabb, Filters, Overlaps};
 use laboratory::scenes::Kind;
 
 use crate::common::{ALL_PAIRS, CANONICAL, Random, SWEEP, assert_pairs, without_memory};

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use crate::common::{ALL_PAIRS, CANONICAL, Random, SWEEP};
 use crate::inputs::{ALONE, BY_BOX, ByBox, all, some_pairs};
 use broadsweep::cpu;
+use broadsweep::filter::{Attribute, HalfSpace};
 use broadsweep::internals::constants::CHUNK;
 use broadsweep::internals::{brute_force, mirror::reference};
-use broadsweep::{Aabb, Attribute, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder};
+use broadsweep::{Aabb, Error, Filters, Options, Overlaps, Pair, PairOrder};
 use laboratory::scenes::Kind;
 
 /// Returns each filter alone, and all at once.

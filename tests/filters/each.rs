@@ -1,6 +1,7 @@
 //! Each filter alone, and all together: on scenes of every kind, and on boxes and values that nobody thought of.
 
-use broadsweep::{Aabb, CellSize, Filters, GroupRule, HalfSpace, Pair};
+use broadsweep::filter::{GroupRule, HalfSpace};
+use broadsweep::{Aabb, CellSize, Filters, Pair};
 use laboratory::scenes::Kind;
 use proptest::prelude::*;
 use proptest::sample::select;

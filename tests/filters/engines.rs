@@ -3,8 +3,9 @@
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use broadsweep::cpu;
+use broadsweep::filter::Attribute;
 use broadsweep::internals::brute_force;
-use broadsweep::{Aabb, Attribute, BroadPhase, Error, Filters, Options, Overlaps, Pair, PairOrder, Report};
+use broadsweep::{Aabb, BroadPhase, Error, Filters, Options, Overlaps, Pair, PairOrder, Report};
 
 use crate::common::{self, ALL_PAIRS, CANONICAL, SWEEP, assert_pairs};
 use crate::rule;

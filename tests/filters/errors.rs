@@ -1,6 +1,7 @@
 //! Filters that are wrong: a typed error names the first thing wrong, and the engine goes on.
 
-use broadsweep::{Aabb, Attribute, Error, Filters, HalfSpace, Pair};
+use broadsweep::filter::{Attribute, HalfSpace};
+use broadsweep::{Aabb, Error, Filters, Pair};
 use laboratory::scenes::Kind;
 
 use crate::common::{ALL_PAIRS, CANONICAL, Random};

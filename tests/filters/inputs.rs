@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use broadsweep::{Aabb, Attribute, Filters, GroupRule, HalfSpace, Pair};
+use broadsweep::filter::{Attribute, GroupRule, HalfSpace};
+use broadsweep::{Aabb, Filters, Pair};
 
 use crate::common::Random;
 

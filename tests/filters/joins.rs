@@ -1,7 +1,8 @@
 //! The join of two sets on the CPU, by a tree of either and as one input, which all have to find the same.
 
+use broadsweep::filter::HalfSpace;
 use broadsweep::internals::join::{self, Way};
-use broadsweep::{Aabb, CellSize, Error, Filters, HalfSpace, Options, Overlaps, Pair, PairOrder, SweepAxis, cpu};
+use broadsweep::{Aabb, CellSize, Error, Filters, Options, Overlaps, Pair, PairOrder, SweepAxis, cpu};
 use laboratory::scenes::Kind;
 
 use super::inputs::{ALONE, all, some_pairs};

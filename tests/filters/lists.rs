@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use broadsweep::{Aabb, Filters, HalfSpace, Options, Pair, cpu};
+use broadsweep::filter::HalfSpace;
+use broadsweep::{Aabb, Filters, Options, Pair, cpu};
 use laboratory::scenes::Kind;
 
 use crate::common::{ALL_PAIRS, CANONICAL, Random, SWEEP, assert_pairs};

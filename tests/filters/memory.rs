@@ -1,6 +1,7 @@
 //! Filters where memory is short: lists in pieces, boxes in slabs, pairs streamed.
 
-use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, HalfSpace, Overlaps, Pair, PairOrder, Report, wgpu};
+use broadsweep::filter::HalfSpace;
+use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Overlaps, Pair, PairOrder, Report, wgpu};
 use laboratory::scenes::Kind;
 
 use crate::common::{CANONICAL, Random, SWEEP, assert_pairs, device_with};

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use broadsweep::{
-    Aabb, Attribute, Error, Filters, GpuAttribute, GpuCount, GpuIdentity, GroupRule, HalfSpace, Pair, PairOrder,
-    Recorder, wgpu,
-};
+use broadsweep::filter::{Attribute, GroupRule, HalfSpace};
+use broadsweep::record::{GpuAttribute, GpuCount, GpuIdentity};
+use broadsweep::{Aabb, Error, Filters, Pair, PairOrder, Recorder, wgpu};
 use laboratory::scenes::Kind;
 use wgpu::BufferUsages as U;
 

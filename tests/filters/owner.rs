@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use broadsweep::{Aabb, BroadPhase, Engine, Error, Filters, HalfSpace, IdPair, Pair, PairOrder, Recorder, cpu};
+use broadsweep::filter::HalfSpace;
+use broadsweep::{Aabb, BroadPhase, Engine, Error, Filters, IdPair, Pair, PairOrder, Recorder, cpu};
 use laboratory::scenes::Kind;
 use proptest::prelude::*;
 

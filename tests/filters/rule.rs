@@ -4,7 +4,8 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use broadsweep::{Aabb, Filters, GroupRule, HalfSpace, Pair};
+use broadsweep::filter::{GroupRule, HalfSpace};
+use broadsweep::{Aabb, Filters, Pair};
 
 /// Returns every pair that is to be reported, ascending.
 pub fn find_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {

@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 
-use broadsweep::{
-    Aabb, Attribute, BroadPhase, CellSize, Error, Filters, Gpu, GpuPairs, HalfSpace, Pair, PairHeader, PairOrder,
-    SweepAxis, wgpu,
-};
+use broadsweep::filter::{Attribute, HalfSpace};
+use broadsweep::record::{GpuPairs, PairHeader};
+use broadsweep::{Aabb, BroadPhase, CellSize, Error, Filters, Gpu, Pair, PairOrder, SweepAxis, wgpu};
 use laboratory::scenes::Kind;
 use wgpu::BufferUsages as U;
 

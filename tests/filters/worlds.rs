@@ -1,7 +1,8 @@
 //! Many worlds in one place.
 
+use broadsweep::filter::HalfSpace;
 use broadsweep::internals::constants::GIANT_GROUP;
-use broadsweep::{Aabb, Filters, HalfSpace, Pair, cpu};
+use broadsweep::{Aabb, Filters, Pair, cpu};
 use laboratory::scenes::Kind;
 
 use crate::common::{ALL_PAIRS, AXES, CANONICAL, GPU, Random, SWEEP, assert_pairs};

@@ -1,10 +1,10 @@
 //! Limits, budgets and full buffers: a typed error before any work, or the exact answer.
 
 use crate::common::*;
+use broadsweep::device::MemoryPlan;
+use broadsweep::filter::HalfSpace;
 use broadsweep::internals::brute_force;
-use broadsweep::{
-    Aabb, BroadPhase, CellSize, Error, Filters, Gpu, HalfSpace, MemoryPlan, Options, Pair, PairOrder, wgpu,
-};
+use broadsweep::{Aabb, BroadPhase, CellSize, Error, Filters, Gpu, Options, Pair, PairOrder, wgpu};
 use laboratory::scenes::Kind;
 
 #[test]

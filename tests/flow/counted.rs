@@ -2,9 +2,11 @@
 
 use crate::common::*;
 use crate::submissions::{encoder, run, run_with_arguments, upload};
+use broadsweep::filter::HalfSpace;
 use broadsweep::internals::brute_force;
+use broadsweep::record::GpuCount;
 use broadsweep::wgpu::BufferUsages as U;
-use broadsweep::{Aabb, Error, Filters, GpuCount, HalfSpace, Pair, PairOrder};
+use broadsweep::{Aabb, Error, Filters, Pair, PairOrder};
 use laboratory::scenes::Kind;
 
 /// Boxes behind those that are there: each would overlap all others.

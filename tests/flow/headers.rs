@@ -2,9 +2,11 @@
 
 use crate::common::*;
 use crate::submissions::{encoder, run, upload};
+use broadsweep::device::KernelTime;
 use broadsweep::internals::brute_force;
+use broadsweep::record::{GpuCount, GpuIdentity, PairHeader};
 use broadsweep::wgpu::{self, BufferUsages as U};
-use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, GpuCount, GpuIdentity, KernelTime, PairHeader, Recorder, SweepAxis};
+use broadsweep::{Aabb, BroadPhase, CellSize, Gpu, Recorder, SweepAxis};
 use laboratory::scenes::Kind;
 
 fn count(header: Option<PairHeader>) -> Option<(u32, u32)> {

@@ -3,8 +3,9 @@
 use crate::common::*;
 use crate::submissions::{encoder, read, upload};
 use broadsweep::internals::{brute_force, mirror};
+use broadsweep::record::{GpuCount, GpuIdentity, GpuNeighbours, PairHeader};
 use broadsweep::wgpu::{self, BufferUsages as U};
-use broadsweep::{Aabb, Error, Filters, GpuCount, GpuIdentity, GpuNeighbours, Pair, PairHeader, PairOrder, Recorder};
+use broadsweep::{Aabb, Error, Filters, Pair, PairOrder, Recorder};
 use laboratory::scenes::Kind;
 
 /// Runs what was recorded and reads offsets and neighbours of so many boxes.

@@ -1,8 +1,9 @@
 //! Every variant of the sort gives the same pairs in the same order, and a device gets one that it can run.
 
 use crate::common::*;
+use broadsweep::device::SortVariant;
 use broadsweep::internals::grid::{self, sort, sort_variant};
-use broadsweep::{BroadPhase, CellSize, Error, Gpu, Options, PairOrder, SortVariant};
+use broadsweep::{BroadPhase, CellSize, Error, Gpu, Options, PairOrder};
 use laboratory::scenes::Kind;
 
 /// Returns the variants that the device can run.

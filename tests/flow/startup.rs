@@ -1,14 +1,14 @@
 //! What a call costs beside its work: kernels are compiled when they are needed, and bound once.
 
 use crate::common::*;
+use broadsweep::device::{CompilationProgress, SortVariant};
 use broadsweep::internals::brute_force;
 use broadsweep::internals::constants::{BALLOT_BITS, BALLOT_LANES, KEY_BITS, RADIX_BITS, SHORT_BALLOT_BITS};
 use broadsweep::internals::gpu::buffers::{Buffer, Constants};
 use broadsweep::internals::gpu::kernel::{Kernel, Pass, Source};
-use broadsweep::{
-    Aabb, BroadPhase, CompilationProgress, Error, Filters, Gpu, GpuIdentity, NearestQuery, Options, Pair, PairOrder,
-    Question, Ray, Recorder, SortVariant, Sphere, Tree, wgpu,
-};
+use broadsweep::query::{NearestQuery, Question, Sphere};
+use broadsweep::record::GpuIdentity;
+use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Pair, PairOrder, Ray, Recorder, Tree, wgpu};
 use laboratory::scenes::Kind;
 
 /// A device of its own, without kernels.

@@ -4,11 +4,10 @@ use std::mem::offset_of;
 
 use crate::common::*;
 use broadsweep::cpu;
+use broadsweep::filter::Attribute;
 use broadsweep::internals::brute_force;
-use broadsweep::{
-    Aabb, Attribute, BroadPhase, Error, Filters, Gpu, GpuPairs, Options, Overlaps, Pair, PairArguments, PairHeader,
-    PairOrder, Recorder, wgpu,
-};
+use broadsweep::record::{GpuPairs, PairArguments, PairHeader};
+use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Overlaps, Pair, PairOrder, Recorder, wgpu};
 use laboratory::scenes::Kind;
 use wgpu::BufferUsages as U;
 

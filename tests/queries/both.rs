@@ -2,10 +2,9 @@
 
 use std::sync::LazyLock;
 
-use broadsweep::{
-    Aabb, Answers, Attribute, Batch, Cast, Error, Filters, Gpu, Hit, Lists, Near, NearestQuery, QueryReport, Shape,
-    Tree, TreeReport, cpu,
-};
+use broadsweep::filter::Attribute;
+use broadsweep::query::{Batch, Cast, Near, NearestQuery, QueryReport, Shape, TreeReport};
+use broadsweep::{Aabb, Answers, Error, Filters, Gpu, Hit, Lists, Tree, cpu};
 
 /// The adapter that the environment chooses. Without one the tests fail; they never skip.
 pub static GPU: LazyLock<Gpu> = LazyLock::new(|| Gpu::headless().expect("the tests need a Vulkan adapter"));

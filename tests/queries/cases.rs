@@ -1,6 +1,7 @@
 //! Scenes and queries that share coordinates, so that faces, edges and corners meet; and numbers of every size.
 
-use broadsweep::{Aabb, CapsuleCast, SphereCast};
+use broadsweep::Aabb;
+use broadsweep::query::{CapsuleCast, SphereCast};
 use laboratory::scenes::Kind;
 
 use crate::numbers::{Like, Numbers};

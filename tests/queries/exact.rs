@@ -1,6 +1,7 @@
 //! Each kind of query, with boxes and queries that meet in faces, edges and corners, and with numbers of every size.
 
-use broadsweep::{Aabb, Batch, Cast, Hit, Lists, Near};
+use broadsweep::query::{Batch, Cast, Near};
+use broadsweep::{Aabb, Hit, Lists};
 
 use super::both::Both;
 use super::cases;
@@ -146,7 +147,8 @@ fn the_nearest_boxes_are_those_that_exact_arithmetic_says() {
 
 #[test]
 fn queries_without_meaning_are_reported_and_answer_nothing() {
-    use broadsweep::{BoxCast, NearestQuery, QueryFilters, Ray, Sphere};
+    use broadsweep::Ray;
+    use broadsweep::query::{BoxCast, NearestQuery, QueryFilters, Sphere};
     let tree = tree(&[Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]); 3]);
     let good = Ray::new([0.0; 3], [1.0; 3]);
     let bad = [

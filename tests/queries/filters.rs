@@ -1,9 +1,10 @@
 //! What queries and boxes say beside their shapes decides which of them meet.
 
-use broadsweep::{
-    Aabb, Attribute, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Error, Filters, GroupRule, HalfSpace, Hit,
-    OrientedBox, Pair, QueryFilters, Ray, Shape, Sphere, SphereCast,
+use broadsweep::filter::{Attribute, GroupRule, HalfSpace};
+use broadsweep::query::{
+    Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, OrientedBox, QueryFilters, Shape, Sphere, SphereCast,
 };
+use broadsweep::{Aabb, Error, Filters, Hit, Pair, Ray};
 
 use super::both::Both;
 use super::numbers::{Like, Numbers};

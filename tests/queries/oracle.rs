@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use broadsweep::{Aabb, BoxCast, Hit, Near, NearestQuery, OrientedBox, Ray, Sphere};
+use broadsweep::query::{BoxCast, Near, NearestQuery, OrientedBox, Sphere};
+use broadsweep::{Aabb, Hit, Ray};
 use num_bigint::BigInt;
 
 /// Returns a finite number in units of 2⁻¹⁴⁹.

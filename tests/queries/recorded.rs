@@ -1,10 +1,11 @@
 //! Queries in buffers of the device, whose answers stay there: they are those of the calls that take queries from host memory.
 
-use broadsweep::{
-    Aabb, Asker, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Error, Filters, Gpu, GpuAnswers, GpuBatch,
-    GpuConvex, GpuLists, GpuPairs, GpuQuery, GpuShape, Hit, Lists, Near, NearestQuery, OrientedBox, QueryFilters,
-    QueryHeader, QueryReport, Ray, Shape, Sphere, SphereCast, TreeRecorder, cpu, wgpu,
+use broadsweep::query::{
+    Asker, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Near, NearestQuery, OrientedBox, QueryFilters,
+    QueryReport, Shape, Sphere, SphereCast,
 };
+use broadsweep::record::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuPairs, GpuQuery, GpuShape, QueryHeader};
+use broadsweep::{Aabb, Error, Filters, Gpu, Hit, Lists, Ray, TreeRecorder, cpu, wgpu};
 use bytemuck::Pod;
 use laboratory::scenes::Kind;
 use laboratory::scenes::queries::{RayKind, cubes, points};
@@ -173,7 +174,7 @@ fn said(filters: &QueryFilters, count: usize) -> Option<wgpu::Buffer> {
 
 /// Asks paths on the host, then all they can be asked in one encoder, and compares.
 fn compare_casts<C: Cast + GpuQuery>(tree: &mut TreeRecorder, casts: &[C], filters: &QueryFilters) {
-    let batch = broadsweep::Batch::new(casts).with_filters(filters);
+    let batch = broadsweep::query::Batch::new(casts).with_filters(filters);
     let n = casts.len();
     let (queries, askers) = (upload(casts), said(filters, n));
     let first = tree.tree_mut().first_hits(batch, 5).unwrap();
@@ -201,7 +202,7 @@ fn compare_casts<C: Cast + GpuQuery>(tree: &mut TreeRecorder, casts: &[C], filte
 }
 
 fn compare_shapes<S: Shape + GpuShape>(tree: &mut TreeRecorder, shapes: &[S], filters: &QueryFilters) {
-    let expected = tree.tree_mut().overlaps(broadsweep::Batch::new(shapes).with_filters(filters)).unwrap();
+    let expected = tree.tree_mut().overlaps(broadsweep::query::Batch::new(shapes).with_filters(filters)).unwrap();
     let (queries, askers) = (upload(shapes), said(filters, shapes.len()));
     let on_device = GpuBatch::<S>::new(queries.slice(..), shapes.len() as u32);
     let on_device = askers.as_ref().map_or(on_device, |askers| on_device.with_askers(askers.slice(..)));
@@ -213,7 +214,7 @@ fn compare_shapes<S: Shape + GpuShape>(tree: &mut TreeRecorder, shapes: &[S], fi
 }
 
 fn compare_points(tree: &mut TreeRecorder, points: &[NearestQuery], filters: &QueryFilters, k: usize) {
-    let expected = tree.tree_mut().nearest(broadsweep::Batch::new(points).with_filters(filters), k).unwrap();
+    let expected = tree.tree_mut().nearest(broadsweep::query::Batch::new(points).with_filters(filters), k).unwrap();
     let (queries, askers) = (upload(points), said(filters, points.len()));
     // What is as far as it can be is compared without rounding, with each answer of the row.
     let on_device = GpuBatch::new(queries.slice(..), points.len() as u32).with_rounds(100);
@@ -775,7 +776,7 @@ fn filters_that_are_set_between_recordings_hold_for_those_behind() {
         found.push(Rows::of::<Hit>(&mut encoder, &left, 300, 3));
         from_host.tree_mut().set_filters(of_tree).unwrap();
         from_host.tree_mut().build(&boxes).unwrap();
-        let batch = broadsweep::Batch::new(&rays[..]).with_filters(&of_queries);
+        let batch = broadsweep::query::Batch::new(&rays[..]).with_filters(&of_queries);
         expected.push(from_host.tree_mut().first_hits(batch, 3).unwrap());
     }
     GPU.queue().submit([encoder.finish()]);

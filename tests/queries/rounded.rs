@@ -1,6 +1,7 @@
 //! Spheres and capsules that move: no box is missed, no hit is too late, and boxes that are too many are near.
 
-use broadsweep::{Aabb, BoxCast, CapsuleCast, Cast, SphereCast};
+use broadsweep::Aabb;
+use broadsweep::query::{BoxCast, CapsuleCast, Cast, SphereCast};
 
 use super::both::Both;
 use super::cases::{self, sphere_of};

@@ -1,6 +1,7 @@
 //! Oriented boxes, capsules and convex shapes: no box is missed, and those that are too many are near.
 
-use broadsweep::{Aabb, Capsule, Convex, OrientedBox};
+use broadsweep::Aabb;
+use broadsweep::query::{Capsule, Convex, OrientedBox};
 
 use super::both::Both;
 use super::cases;

@@ -1,9 +1,9 @@
 //! A tree that takes the filters of a broad phase asks with the same lists on the device, and never with old ones.
 
-use broadsweep::{
-    Aabb, Attribute, Batch, BroadPhase, Error, Filters, Gpu, GpuAttribute, HalfSpace, Lists, Options, Pair,
-    QueryFilters, Recorder, Tree, cpu,
-};
+use broadsweep::filter::{Attribute, HalfSpace};
+use broadsweep::query::{Batch, QueryFilters};
+use broadsweep::record::GpuAttribute;
+use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Lists, Options, Pair, Recorder, Tree, cpu};
 
 use super::both::{GPU, bytes_of};
 use super::numbers::{Like, Numbers};

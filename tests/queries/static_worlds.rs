@@ -1,9 +1,8 @@
 //! Moving shapes among boxes that stay: their pairs with the boxes of a tree, and what changed since the last step.
 
-use broadsweep::{
-    Aabb, BroadPhase, Error, GpuBatch, GpuEvents, GpuIdentity, GpuPairs, Options, Pair, PairArguments, PairHeader,
-    PairOrder, Recorder, Sphere, Step, TreeRecorder,
-};
+use broadsweep::query::Sphere;
+use broadsweep::record::{GpuBatch, GpuEvents, GpuIdentity, GpuPairs, PairArguments, PairHeader};
+use broadsweep::{Aabb, BroadPhase, Error, Options, Pair, PairOrder, Recorder, Step, TreeRecorder};
 use laboratory::scenes::Kind;
 
 use super::both::GPU;

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use broadsweep::internals::brute_queries;
-use broadsweep::{
-    Aabb, Answers, AnyTree, Batch, BoxCast, Convex, Error, Filters, Gpu, Hit, Lists, NearestQuery, OrientedBox,
-    QueryEngine, QueryFilters, QueryLoad, Question, Ray, Sphere, Tree, TreeReport, cpu, wgpu,
+use broadsweep::query::{
+    Batch, BoxCast, Convex, NearestQuery, OrientedBox, QueryFilters, QueryLoad, Question, Sphere, TreeReport,
 };
+use broadsweep::{Aabb, Answers, AnyTree, Error, Filters, Gpu, Hit, Lists, QueryEngine, Ray, Tree, cpu, wgpu};
 use laboratory::scenes::Kind;
 use laboratory::scenes::queries::{RayKind, beams, cubes, points};
 
@@ -19,7 +19,7 @@ struct All {
     nearest: Answers<Hit>,
     all: Lists<Hit>,
     touching: Lists<u32>,
-    near: Lists<broadsweep::Near>,
+    near: Lists<broadsweep::query::Near>,
 }
 
 fn ask(tree: &Both, boxes: &[Aabb], count: usize) -> All {
@@ -910,7 +910,7 @@ fn boxes_that_are_all_equally_near_come_by_index() {
     let part = |i: usize| 7 - i * 8 / boxes.len();
     let of_boxes = Filters::default().with_group((0..boxes.len()).map(|i| 1 << part(i)).collect());
     let filters = QueryFilters::default().with_mask((0..n).map(|j| 1 << (j % 8)).collect());
-    let of_boxes = of_boxes.with_rule(broadsweep::GroupRule::Both);
+    let of_boxes = of_boxes.with_rule(broadsweep::filter::GroupRule::Both);
     let queries = vec![NearestQuery::new([0.0; 3]); n];
     let batch = Batch::new(&queries).with_filters(&filters);
     let mut tree = Tree::new(&GPU).unwrap();

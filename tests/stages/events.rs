@@ -2,7 +2,6 @@
 
 use std::mem::offset_of;
 
-use broadsweep::QueryHeader;
 use broadsweep::internals::constants::{
     EVENT_CREATED, EVENT_GENERATIONS, EVENT_GROUP, EVENT_TILE, EVENT_TOTALS, NAMING_GENERATIONS, NAMING_INDEX,
     NAMING_WAS,
@@ -12,6 +11,7 @@ use broadsweep::internals::gpu::kernel::Kernel;
 use broadsweep::internals::layout::{Dispatches, PairArguments, PairHeader, Params, StepParams, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::events;
+use broadsweep::record::QueryHeader;
 use broadsweep::{Filters, Pair};
 
 use crate::inputs::Random;

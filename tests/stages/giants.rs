@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use broadsweep::filter::HalfSpace;
 use broadsweep::internals::constants::*;
 use broadsweep::internals::filters::lists::FilterLists;
 use broadsweep::internals::grid::{Entries, GridSummary};
@@ -9,7 +10,7 @@ use broadsweep::internals::layout::{Counts, Frame, Params, dispatch_size};
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::giants::GiantsStage;
 use broadsweep::internals::pairs::sweep::Hits;
-use broadsweep::{Aabb, Filters, HalfSpace};
+use broadsweep::{Aabb, Filters};
 use proptest::prelude::*;
 
 use crate::bin_scatter::{SPAN, random_cells};

@@ -2,8 +2,9 @@
 
 use std::sync::LazyLock;
 
+use broadsweep::Aabb;
+use broadsweep::filter::HalfSpace;
 use broadsweep::internals::gpu::kernel::{Kernel, Source};
-use broadsweep::{Aabb, HalfSpace};
 use proptest::prelude::*;
 
 use crate::filter_cases::half_space_and_box;

@@ -3,13 +3,14 @@
 
 use std::sync::LazyLock;
 
+use broadsweep::Aabb;
 use broadsweep::internals::constants::{CAPSULE_PARTS, TURNED_PARTS};
 use broadsweep::internals::gpu::buffers::Buffer;
 use broadsweep::internals::gpu::kernel::{Kernel, Source};
 use broadsweep::internals::layout::{QueryParams, wide};
 use broadsweep::internals::mirror;
 use broadsweep::internals::tree::query;
-use broadsweep::{Aabb, Capsule, CapsuleCast, OrientedBox, SphereCast};
+use broadsweep::query::{Capsule, CapsuleCast, OrientedBox, SphereCast};
 use bytemuck::Zeroable;
 
 use crate::inputs::{Random, SPECIAL};

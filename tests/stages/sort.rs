@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use broadsweep::SortVariant;
+use broadsweep::device::SortVariant;
 use broadsweep::internals::constants::*;
 use broadsweep::internals::gpu::kernel::{Kernel, Source};
 use broadsweep::internals::gpu::sort_buffers::SortBuffers;

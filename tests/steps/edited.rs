@@ -1,7 +1,8 @@
 //! Steps in which few boxes move, so that the list of pairs is changed in place, between others in which it is not.
 
+use broadsweep::filter::{Attribute, HalfSpace};
 use broadsweep::internals::steps::begin_epochs_from;
-use broadsweep::{Aabb, Attribute, Filters, HalfSpace, Options, Step, cpu};
+use broadsweep::{Aabb, Filters, Options, Step, cpu};
 use laboratory::scenes::Kind;
 
 use crate::common::Random;

@@ -1,6 +1,8 @@
 //! Recorded steps whose filters change, on the host or on the device.
 
-use broadsweep::{Aabb, Attribute, Filters, GpuAttribute, GpuCount, HalfSpace, Recorder, cpu};
+use broadsweep::filter::{Attribute, HalfSpace};
+use broadsweep::record::{GpuAttribute, GpuCount};
+use broadsweep::{Aabb, Filters, Recorder, cpu};
 use laboratory::scenes::Motion;
 
 use crate::common::{CANONICAL, recorder};

@@ -1,6 +1,7 @@
 //! Boxes that are renamed, and slots that are used again.
 
-use broadsweep::{Aabb, Attribute, Events, Filters, Options, Pair, Step, cpu};
+use broadsweep::filter::Attribute;
+use broadsweep::{Aabb, Events, Filters, Options, Pair, Step, cpu};
 use laboratory::scenes::Motion;
 
 use crate::common::CANONICAL;

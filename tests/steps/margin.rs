@@ -1,7 +1,8 @@
 //! A margin of grown boxes that the caller chose: pairs are kept however fast boxes move.
 
 use broadsweep::internals::steps::begin_epochs_from;
-use broadsweep::{BroadPhase, Engine, Error, StepWork, cpu};
+use broadsweep::step::StepWork;
+use broadsweep::{BroadPhase, Engine, Error, cpu};
 use laboratory::scenes::Motion;
 
 use crate::common::{CANONICAL, GPU, recorder};

@@ -1,7 +1,9 @@
 //! Steps of which the caller says what moved.
 
+use broadsweep::filter::Attribute;
 use broadsweep::internals::steps::begin_epochs_from;
-use broadsweep::{Aabb, Attribute, BroadPhase, Engine, Error, Filters, Pair, Step, StepWork, cpu};
+use broadsweep::step::StepWork;
+use broadsweep::{Aabb, BroadPhase, Engine, Error, Filters, Pair, Step, cpu};
 use laboratory::scenes::Motion;
 
 use crate::common::{CANONICAL, GPU};

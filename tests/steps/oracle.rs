@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use broadsweep::internals::brute_force;
-use broadsweep::{Aabb, Events, Filters, Identity, Pair, Step};
+use broadsweep::step::Identity;
+use broadsweep::{Aabb, Events, Filters, Pair, Step};
 
 /// What the next step is compared with.
 #[derive(Default)]

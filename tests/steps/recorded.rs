@@ -1,11 +1,9 @@
 //! Steps that are recorded, and events that stay on the GPU.
 
 use broadsweep::internals::constants::{EVENT_GROUP, EVENT_TILE};
+use broadsweep::record::{GpuCount, GpuEvents, GpuIdentity, GpuPairs, PairArguments, PairHeader};
 use broadsweep::wgpu::{self, BufferUsages as U};
-use broadsweep::{
-    Aabb, Error, Events, Filters, GpuCount, GpuEvents, GpuIdentity, GpuPairs, Options, Pair, PairArguments, PairHeader,
-    PairOrder, Recorder, Step, cpu,
-};
+use broadsweep::{Aabb, Error, Events, Filters, Options, Pair, PairOrder, Recorder, Step, cpu};
 use bytemuck::Pod;
 use laboratory::scenes::{Kind, Motion};
 

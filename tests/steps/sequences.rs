@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use broadsweep::filter::{Attribute, GroupRule, HalfSpace};
 use broadsweep::internals::steps::begin_epochs_from;
 use broadsweep::{
-    Aabb, Attribute, BroadPhase, CellSize, Engine, Error, Events, Filters, GroupRule, HalfSpace, Options, Pair,
-    PairOrder, Recorder, Step, SweepAxis, cpu,
+    Aabb, BroadPhase, CellSize, Engine, Error, Events, Filters, Options, Pair, PairOrder, Recorder, Step, SweepAxis,
+    cpu,
 };
 
 use crate::common::{Random, broad_phase, recorder};

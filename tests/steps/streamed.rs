@@ -2,9 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use broadsweep::filter::HalfSpace;
 use broadsweep::{
-    Aabb, BroadPhase, CellSize, Engine, Error, Events, Filters, HalfSpace, Options, Pair, PairOrder, Step, SweepAxis,
-    cpu,
+    Aabb, BroadPhase, CellSize, Engine, Error, Events, Filters, Options, Pair, PairOrder, Step, SweepAxis, cpu,
 };
 use laboratory::scenes::Motion;
 

@@ -1,6 +1,7 @@
 //! Steps that are submitted, and events that are taken later.
 
-use broadsweep::{Aabb, Attribute, BroadPhase, Error, Events, Filters, Gpu, Options, Pair, PairOrder, Step, cpu, wgpu};
+use broadsweep::filter::Attribute;
+use broadsweep::{Aabb, BroadPhase, Error, Events, Filters, Gpu, Options, Pair, PairOrder, Step, cpu, wgpu};
 use laboratory::scenes::{Kind, Motion};
 
 use crate::common::{CANONICAL, GPU, broad_phase, device_with};

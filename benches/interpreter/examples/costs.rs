@@ -11,7 +11,7 @@
 #[path = "costs/count.rs"]
 mod count;
 
-use broadsweep::SortVariant;
+use broadsweep::device::SortVariant;
 use interpreter::counts::Cost;
 use interpreter::{KernelCost, Report};
 use laboratory::scenes::Kind;

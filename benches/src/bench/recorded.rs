@@ -1,8 +1,9 @@
 //! Steps that are recorded, whose pairs and events stay on the GPU.
 
 use anyhow::{Result, bail};
+use broadsweep::record::{GpuIdentity, GpuPairs};
 use broadsweep::wgpu::{self, BufferUsages as U};
-use broadsweep::{Aabb, Gpu, GpuIdentity, GpuPairs, Options, Pair, Recorder};
+use broadsweep::{Aabb, Gpu, Options, Pair, Recorder};
 
 use crate::engine::timed;
 use crate::measure::contestant::Refusal;

@@ -3,11 +3,10 @@
 use std::fmt;
 
 use anyhow::{Result, bail};
+use broadsweep::device::KernelTime;
 use broadsweep::internals::brute_force;
 use broadsweep::wgpu::util::{BufferInitDescriptor, DeviceExt as _};
-use broadsweep::{
-    Aabb, BroadPhase, Error, Filters, Gpu, KernelTime, Options, Pair, Recorder, Report, cpu, wgpu,
-};
+use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Pair, Recorder, Report, cpu, wgpu};
 
 use super::kernels::KernelTimes;
 use crate::baselines::{Baseline, Changes};

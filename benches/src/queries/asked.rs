@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use broadsweep::{Aabb, NearestQuery, Ray};
+use broadsweep::query::NearestQuery;
+use broadsweep::{Aabb, Ray};
 
 use crate::scenes::queries::{RayKind, cubes, points};
 

@@ -1,8 +1,9 @@
 //! What a batch of queries found.
 
 #[cfg(feature = "peers")]
-use broadsweep::NearestQuery;
-use broadsweep::{Aabb, Hit, Lists, Near, QueryReport, Ray};
+use broadsweep::query::NearestQuery;
+use broadsweep::query::{Near, QueryReport};
+use broadsweep::{Aabb, Hit, Lists, Ray};
 
 /// The answers to a batch, in the order of its queries.
 #[derive(Clone, Debug, PartialEq)]

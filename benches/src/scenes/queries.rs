@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use broadsweep::{Aabb, NearestQuery, Ray};
+use broadsweep::query::NearestQuery;
+use broadsweep::{Aabb, Ray};
 
 use super::random::{Random, cube_root};
 

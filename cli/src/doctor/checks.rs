@@ -4,9 +4,9 @@ use std::fmt::Debug;
 
 use anyhow::{Result, ensure};
 use broadsweep::internals::brute_queries;
+use broadsweep::query::{Near, NearestQuery};
 use broadsweep::{
-    Aabb, BroadPhase, Error, Filters, Hit, Lists, Near, NearestQuery, Options, Pair, PairOrder, QueryEngine, Ray, Step,
-    Tree, cpu,
+    Aabb, BroadPhase, Error, Filters, Hit, Lists, Options, Pair, PairOrder, QueryEngine, Ray, Step, Tree, cpu,
 };
 use laboratory::engine::Engine;
 use laboratory::scenes::Kind;

@@ -11,7 +11,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use broadsweep::{Aabb, Batch, Filters, GroupRule, Lists, QueryFilters, QueryReport, Tree, TreeReport};
+use broadsweep::filter::GroupRule;
+use broadsweep::query::{Batch, QueryFilters, QueryReport, TreeReport};
+use broadsweep::{Aabb, Filters, Lists, Tree};
 use clap::ValueEnum;
 use laboratory::engine::timed;
 use laboratory::scenes::npy::{self, Array};

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use broadsweep::internals::brute_queries;
-use broadsweep::{Aabb, Lists, Near, NearestQuery, QueryFilters};
+use broadsweep::query::{Near, NearestQuery, QueryFilters};
+use broadsweep::{Aabb, Lists};
 use laboratory::scenes::queries::points;
 
 use super::rays::first_lists;

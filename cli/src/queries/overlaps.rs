@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use broadsweep::internals::brute_queries;
-use broadsweep::{Aabb, Capsule, Convex, Lists, OrientedBox, Shape, Sphere};
+use broadsweep::query::{Capsule, Convex, OrientedBox, Shape, Sphere};
+use broadsweep::{Aabb, Lists};
 use laboratory::scenes::queries::cubes;
 use rawzip::FileReader;
 

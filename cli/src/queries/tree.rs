@@ -1,9 +1,7 @@
 //! A tree on either engine.
 
-use broadsweep::{
-    Aabb, Answers, Batch, Cast, Error, Filters, Hit, Lists, Near, NearestQuery, QueryEngine, Shape, Tree, TreeReport,
-    cpu,
-};
+use broadsweep::query::{Batch, Cast, Near, NearestQuery, Shape, TreeReport};
+use broadsweep::{Aabb, Answers, Error, Filters, Hit, Lists, QueryEngine, Tree, cpu};
 
 /// A tree on either engine.
 pub enum AnyTree {

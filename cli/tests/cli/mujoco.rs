@@ -8,7 +8,8 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use broadsweep::{Aabb, BroadPhase, Filters, Gpu, GroupRule, Options, Pair, PairOrder, cpu};
+use broadsweep::filter::GroupRule;
+use broadsweep::{Aabb, BroadPhase, Filters, Gpu, Options, Pair, PairOrder, cpu};
 use laboratory::scenes::npy;
 
 // The binary's own reader.

@@ -4,8 +4,9 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use broadsweep::filter::{GroupRule, HalfSpace};
 use broadsweep::internals::brute_force;
-use broadsweep::{Aabb, Filters, GroupRule, HalfSpace, Pair};
+use broadsweep::{Aabb, Filters, Pair};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use laboratory::scenes::{self, npy};

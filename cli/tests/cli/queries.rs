@@ -2,7 +2,8 @@
 
 use std::io::Read;
 
-use broadsweep::{Aabb, NearestQuery, Ray, Sphere, cpu};
+use broadsweep::query::{NearestQuery, Sphere};
+use broadsweep::{Aabb, Ray, cpu};
 use laboratory::scenes::Kind;
 use laboratory::scenes::npy::{self, Array, Number};
 use laboratory::scenes::queries::{RayKind, cubes, points};

@@ -1,6 +1,7 @@
 //! The panel in which everything can be changed, and in which one reads what is found.
 
-use broadsweep::{CellSize, CompilationProgress, SweepAxis};
+use broadsweep::device::CompilationProgress;
+use broadsweep::{CellSize, SweepAxis};
 
 use crate::scene::Kind;
 use crate::settings::{BOXES, Lines, Settings};

@@ -1,6 +1,7 @@
 //! Drawing: boxes, lines of pairs from the lists where they lie, what is pointed at, and the grid.
 
-use broadsweep::{GpuPairs, wgpu};
+use broadsweep::record::GpuPairs;
+use broadsweep::wgpu;
 
 use crate::globals::Globals;
 use crate::grid::{LineEnd, MOST_ENDS};

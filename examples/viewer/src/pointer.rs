@@ -1,6 +1,8 @@
 //! What the pointer points at, and what a sphere around that touches: queries to a tree of the same boxes, on the device.
 
-use broadsweep::{Asker, Error, Filters, Gpu, GpuBatch, GpuPairs, Hit, Ray, Sphere, TreeRecorder, wgpu};
+use broadsweep::query::{Asker, Sphere};
+use broadsweep::record::{GpuBatch, GpuPairs};
+use broadsweep::{Error, Filters, Gpu, Hit, Ray, TreeRecorder, wgpu};
 
 use crate::globals::NONE;
 use crate::kernel::{Kernel, Size, module, storage};
@@ -63,7 +65,7 @@ impl Pointer {
 
     /// Starts to compile the kernels that build and refit a tree of any number of boxes.
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn compile_ahead(&self) -> broadsweep::Compilation {
+    pub fn compile_ahead(&self) -> broadsweep::device::Compilation {
         self.tree.tree().compile_ahead(&[])
     }
 

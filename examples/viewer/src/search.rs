@@ -1,9 +1,8 @@
 //! The broad phase of each frame: what is asked of the library, and what it tells without being waited for.
 
-use broadsweep::{
-    Compilation, CompilationProgress, Error, Gpu, GpuEvents, GpuIdentity, GpuPairs, KernelTime, PairHeader, Recorder,
-    Report, wgpu,
-};
+use broadsweep::device::{Compilation, CompilationProgress, KernelTime};
+use broadsweep::record::{GpuEvents, GpuIdentity, GpuPairs, PairHeader};
+use broadsweep::{Error, Gpu, Recorder, Report, wgpu};
 
 use crate::scene::Scene;
 use crate::settings::Settings;

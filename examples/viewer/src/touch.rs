@@ -1,6 +1,7 @@
 //! What pairs do: boxes that fall are pushed apart, and what begins and ends is remembered for a while.
 
-use broadsweep::{GpuEvents, GpuPairs, wgpu};
+use broadsweep::record::{GpuEvents, GpuPairs};
+use broadsweep::wgpu;
 
 use crate::kernel::{Kernel, Size, module, storage};
 use crate::simulation::Simulation;

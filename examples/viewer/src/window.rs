@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
-use broadsweep::{Aabb, CellSize, CompilationProgress, Gpu, wgpu};
+use broadsweep::device::CompilationProgress;
+use broadsweep::{Aabb, CellSize, Gpu, wgpu};
 use glam::Vec2;
 use web_time::Instant;
 use winit::application::ApplicationHandler;

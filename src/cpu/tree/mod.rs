@@ -52,7 +52,8 @@ use crate::{
 /// for `k` first answers each thread takes some 100 bytes times `k` besides, and for nearest boxes 2 KB times `k`, 6 MB at most.
 ///
 /// ```
-/// use broadsweep::{Aabb, NearestQuery, Ray, Sphere, cpu};
+/// use broadsweep::query::{NearestQuery, Sphere};
+/// use broadsweep::{Aabb, Ray, cpu};
 ///
 /// let boxes = [Aabb::new([1.0; 3], [2.0; 3]), Aabb::new([4.0; 3], [5.0; 3])];
 /// let mut tree = cpu::Tree::new();

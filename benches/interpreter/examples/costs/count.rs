@@ -1,7 +1,9 @@
 //! Counted costs, for the example and for the test that compares the table with the kernels.
 
+use broadsweep::device::SortVariant;
+use broadsweep::filter::HalfSpace;
 use broadsweep::internals::kernels;
-use broadsweep::{Aabb, BroadPhase, Filters, Gpu, HalfSpace, Options, Pair, PairOrder, SortVariant, Tree, wgpu};
+use broadsweep::{Aabb, BroadPhase, Filters, Gpu, Options, Pair, PairOrder, Tree, wgpu};
 use interpreter::counts::Cost;
 use interpreter::{Interpreter, KernelCost, Report};
 use laboratory::scenes::Kind;

@@ -8,7 +8,8 @@ use broadsweep::internals::layout::{
     BoundsPartial, Counts, Dispatches, Frame, PairArguments, PairHeader, Params, Run, SortPass, StepParams, Window,
     packed_cells,
 };
-use broadsweep::{Aabb, Gpu, QueryHeader};
+use broadsweep::record::QueryHeader;
+use broadsweep::{Aabb, Gpu};
 use bytemuck::{Pod, Zeroable};
 use interpreter::{Compared, Mutation};
 use laboratory::scenes::Kind;

@@ -1,9 +1,8 @@
 //! Searches that mutants run in, beside those of the tests.
 
-use broadsweep::{
-    Aabb, BroadPhase, CellSize, Error, Filters, Gpu, GroupRule, HalfSpace, Options, Pair, PairOrder, SortVariant,
-    SweepAxis,
-};
+use broadsweep::device::SortVariant;
+use broadsweep::filter::{GroupRule, HalfSpace};
+use broadsweep::{Aabb, BroadPhase, CellSize, Error, Filters, Gpu, Options, Pair, PairOrder, SweepAxis};
 use interpreter::Interpreter;
 use laboratory::scenes::Kind;
 

@@ -1,10 +1,11 @@
 //! A tree that is asked everything.
 
-use broadsweep::{
-    Aabb, Asker, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Error, Filters, Gpu, GpuAnswers, GpuBatch,
-    GpuConvex, GpuLists, GpuQuery, GpuShape, Hit, Lists, NearestQuery, OrientedBox, QueryEngine, QueryFilters,
-    QueryHeader, QueryReport, Ray, Sphere, SphereCast, Tree, TreeRecorder, cpu, wgpu,
+use broadsweep::query::{
+    Asker, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, NearestQuery, OrientedBox, QueryFilters, QueryReport,
+    Sphere, SphereCast,
 };
+use broadsweep::record::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape, QueryHeader};
+use broadsweep::{Aabb, Error, Filters, Gpu, Hit, Lists, QueryEngine, Ray, Tree, TreeRecorder, cpu, wgpu};
 use bytemuck::Pod;
 
 use crate::numbers::{Like, Numbers};

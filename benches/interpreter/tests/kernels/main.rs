@@ -20,8 +20,9 @@ mod steps;
 mod sums;
 mod trees;
 
+use broadsweep::device::SortVariant;
 use broadsweep::internals::{brute_force, kernels};
-use broadsweep::{Aabb, BroadPhase, CellSize, Filters, Gpu, Options, PairOrder, SortVariant, cpu};
+use broadsweep::{Aabb, BroadPhase, CellSize, Filters, Gpu, Options, PairOrder, cpu};
 use interpreter::memory::Fault;
 use interpreter::{Finding, Interpreter, Order, Report};
 use laboratory::scenes::Kind;

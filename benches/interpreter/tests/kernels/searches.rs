@@ -1,11 +1,11 @@
 //! Searches in which kernels run, for the tests and for the mutants.
 
 use crate::{asks, levels, steps};
+use broadsweep::device::SortVariant;
+use broadsweep::filter::HalfSpace;
 use broadsweep::internals::constants::BOTTOM_BOXES;
 use broadsweep::internals::kernels;
-use broadsweep::{
-    Aabb, BroadPhase, Error, Filters, Gpu, HalfSpace, Options, Pair, PairOrder, SortVariant, Tree, cpu, wgpu,
-};
+use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Pair, PairOrder, Tree, cpu, wgpu};
 use interpreter::Interpreter;
 use laboratory::scenes::Kind;
 

@@ -1,10 +1,9 @@
 //! Steps that are recorded.
 
+use broadsweep::filter::HalfSpace;
 use broadsweep::internals::mirror;
-use broadsweep::{
-    Aabb, Error, Events, Filters, Gpu, GpuAttribute, GpuCount, GpuEvents, GpuIdentity, GpuNeighbours, GpuPairs,
-    HalfSpace, Options, Pair, Recorder, Step, cpu, wgpu,
-};
+use broadsweep::record::{GpuAttribute, GpuCount, GpuEvents, GpuIdentity, GpuNeighbours, GpuPairs};
+use broadsweep::{Aabb, Error, Events, Filters, Gpu, Options, Pair, Recorder, Step, cpu, wgpu};
 use bytemuck::Pod;
 
 use crate::asks::read;

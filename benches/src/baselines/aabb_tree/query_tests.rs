@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::baselines::slabs::loops;
 use broadsweep::internals::brute_queries;
-use broadsweep::{Convex, Filters, Ray, Sphere};
+use broadsweep::query::{Convex, Sphere};
+use broadsweep::{Filters, Ray};
 
 const INVALID: Aabb = Aabb::new([f32::NAN; 3], [f32::NAN; 3]);
 
@@ -56,7 +57,7 @@ fn followed(mut boxes: Vec<Aabb>, built: usize, moves: &[(usize, Option<Aabb>)])
 }
 
 /// Returns what the library's loop finds.
-fn touching<S: broadsweep::Shape>(boxes: &[Aabb], shape: S) -> Vec<u32> {
+fn touching<S: broadsweep::query::Shape>(boxes: &[Aabb], shape: S) -> Vec<u32> {
     brute_queries::overlaps([shape].as_slice().into(), boxes, &Filters::default()).answers
 }
 

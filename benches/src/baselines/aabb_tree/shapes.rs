@@ -1,6 +1,8 @@
 //! Shapes that a tree is asked for.
 
-use broadsweep::{Aabb, Convex, HalfSpace, Sphere};
+use broadsweep::Aabb;
+use broadsweep::filter::HalfSpace;
+use broadsweep::query::{Convex, Sphere};
 
 /// A shape that touches a box or not.
 ///

@@ -1,7 +1,8 @@
 //! parry3d's `Bvh`, with the boxes themselves as its primitives.
 
 use anyhow::Result;
-use broadsweep::{Aabb, Hit, Near, NearestQuery, Ray};
+use broadsweep::query::{Near, NearestQuery};
+use broadsweep::{Aabb, Hit, Ray};
 use parry3d::bounding_volume::Aabb as Bounds;
 use parry3d::partitioning::{Bvh, BvhBuildStrategy};
 use parry3d::query::{PointQuery, Ray as ParryRay, RayCast};

@@ -1,7 +1,8 @@
 //! rstar's R*-tree. It knows no rays.
 
 use anyhow::Result;
-use broadsweep::{Aabb, Near};
+use broadsweep::Aabb;
+use broadsweep::query::Near;
 use rstar::AABB as Envelope;
 
 use crate::peers::rstar::{Loaded, load};

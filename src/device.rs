@@ -1,0 +1,23 @@
+//! Share a device: [`Gpu`](crate::Gpu) with its kernels, compilation ahead of the first call, times of kernels, and planned memory.
+//!
+//! [`Gpu::headless`](crate::Gpu::headless) opens a device, [`Gpu::from_device`](crate::Gpu::from_device) takes that of a renderer. Clones share
+//! kernels, which are compiled once. `compile_ahead` of an engine returns a [`Compilation`]: a program starts it, loads its scene, and waits.
+//! [`MemoryPlan`] lists every buffer of a search with its bytes before anything is allocated.
+//!
+//! ```no_run
+//! use broadsweep::{BroadPhase, Error, Gpu, Options};
+//!
+//! # fn main() -> Result<(), Error> {
+//! let gpu = Gpu::headless()?;
+//! let broad_phase = BroadPhase::new(&gpu, Options::default())?;
+//! let compilation = broad_phase.compile_ahead(100_000);
+//! println!("{} bytes for 100,000 boxes", broad_phase.memory_plan(100_000)?.total());
+//! compilation.wait()?;
+//! # Ok(())
+//! # }
+//! ```
+
+pub use crate::gpu::compilation::{Compilation, CompilationProgress};
+pub use crate::gpu::timing::KernelTime;
+pub use crate::gpu::{DispatchCount, SortVariant};
+pub use crate::memory::MemoryPlan;

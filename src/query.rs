@@ -1,0 +1,46 @@
+//! Query a tree: the boxes that a ray hits, that touch a shape, that are nearest to a point.
+//!
+//! [`Tree`](crate::Tree) is the tree on a GPU, [`cpu::Tree`](crate::cpu::Tree) the tree on the CPU; [`QueryEngine`](crate::QueryEngine) has the
+//! calls of both, and [`AnyTree`](crate::AnyTree) chooses at run time. [`TreeRecorder`](crate::TreeRecorder) takes queries from buffers of the
+//! device and leaves the answers there ([`record`](crate::record)).
+//!
+//! | call | queries | answers |
+//! |---|---|---|
+//! | `nearest_hits` | [`Ray`](crate::Ray), [`BoxCast`], [`SphereCast`], [`CapsuleCast`] | one [`Hit`](crate::Hit) each |
+//! | `first_hits`, `all_hits` | the same | a list of hits each |
+//! | `any_hits` | the same | one `bool` each |
+//! | `overlaps` | a point `[f32; 3]`, [`Aabb`](crate::Aabb), [`Sphere`], [`Capsule`], [`OrientedBox`], [`Convex`] | a list of indices each |
+//! | `nearest` | [`NearestQuery`] | a list of [`Near`] each |
+//!
+//! Coordinates and distances are in the units of the boxes; `t` is in lengths of the direction. A slice of queries is a batch;
+//! [`Batch::with_filters`] adds groups, bodies and worlds of the queries. A query with a NaN has no answers and is counted in the
+//! [`QueryReport`]. Cost: about the time of a walk from the root to the boxes found, for each query; a GPU needs some thousand queries in a
+//! batch to be faster than the CPU.
+//!
+//! ```
+//! use broadsweep::query::{Batch, QueryFilters, Sphere};
+//! use broadsweep::{Aabb, Error, Filters, QueryEngine, Ray, cpu};
+//!
+//! # fn main() -> Result<(), Error> {
+//! let mut tree = cpu::Tree::new(); // or Tree::new(&gpu)?
+//! tree.set_filters(Filters::default().with_group(vec![1, 2]))?;
+//! tree.build(&[Aabb::new([1.0; 3], [2.0; 3]), Aabb::new([4.0; 3], [5.0; 3])])?;
+//!
+//! let rays = [Ray::new([0.0; 3], [1.0; 3])];
+//! assert_eq!(tree.nearest_hits(&rays)?[0].index, 0);
+//! // The ray tests only boxes of group 2.
+//! let filters = QueryFilters::default().with_mask(vec![2]).with_group(vec![0]);
+//! assert_eq!(tree.nearest_hits(Batch::new(&rays).with_filters(&filters))?[0].index, 1);
+//!
+//! let touched = tree.overlaps(&[Sphere { center: [3.0; 3], radius: 2.0 }])?;
+//! assert_eq!(touched[0], [0, 1]);
+//! # Ok(())
+//! # }
+//! ```
+
+pub use crate::queries::{
+    Asker, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Near, NearestQuery, OrientedBox, QueryFilters,
+    QueryReport, Shape, Sphere, SphereCast, TreeReport,
+};
+#[cfg(feature = "gpu")]
+pub use crate::tree::{AsyncTree, QueryLoad, Question, TreeBoxes};

@@ -1,0 +1,38 @@
+//! Record on a device: boxes, queries and answers stay in GPU buffers, in the command encoder of the caller.
+//!
+//! [`Recorder`](crate::Recorder) records searches for pairs and steps, [`TreeRecorder`](crate::TreeRecorder) builds, refits and queries of a
+//! tree. Each call returns handles of buffers: [`GpuPairs`], [`GpuEvents`], [`GpuNeighbours`], [`GpuAnswers`], [`GpuLists`]. Nothing is submitted
+//! or read back. The next recording overwrites the buffers: use them before its commands run.
+//!
+//! Counts lie in headers ([`PairHeader`], [`QueryHeader`]); a list that is too short has the exact count there. [`PairArguments`] are the
+//! arguments of an indirect dispatch and of indirect draws over a list. [`Recorder::statistics`](crate::Recorder::statistics) returns what has
+//! reached the host, usually some frames later. [`wgsl`](crate::wgsl) has the declarations of these structures for kernels of the caller.
+//!
+//! Units and layout: a box has 24 bytes as [`Aabb`](crate::Aabb), a pair 8 as [`Pair`](crate::Pair), little-endian. Errors:
+//! [`Error::BadBuffer`](crate::Error::BadBuffer) names the buffer and the rule. Cost: 15 dispatches for a search of many boxes, 2 for a few
+//! thousand.
+//!
+//! ```no_run
+//! use broadsweep::record::GpuPairs;
+//! use broadsweep::{Error, Recorder, wgpu};
+//!
+//! /// Draws the pairs of boxes in a buffer: `pass` draws `vertices_per_pair` vertices for each pair.
+//! fn record<'a>(
+//!     recorder: &mut Recorder,
+//!     encoder: &mut wgpu::CommandEncoder,
+//!     (boxes, box_count): (&wgpu::Buffer, u32),
+//!     descriptor: &wgpu::RenderPassDescriptor<'a>,
+//! ) -> Result<(), Error> {
+//!     let pairs = recorder.record(encoder, boxes.slice(..), box_count)?;
+//!     let mut pass = encoder.begin_render_pass(descriptor);
+//!     // ... set a pipeline that reads `pairs.pairs` by instance index ...
+//!     pass.draw_indirect(&pairs.arguments, GpuPairs::DRAW_OFFSET);
+//!     Ok(())
+//! }
+//! ```
+
+pub use crate::filters::GpuAttribute;
+pub use crate::layout::{PairArguments, PairHeader, QueryHeader};
+pub use crate::pairs::{GpuEvents, GpuIdentity, GpuPairs};
+pub use crate::recorder::{GpuCount, GpuNeighbours, RecordingStatistics};
+pub use crate::tree::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape};

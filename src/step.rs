@@ -1,0 +1,23 @@
+//! Follow steps: the pairs that are created, lost and persist from one step to the next.
+//!
+//! `find_events` of an engine takes a [`Step`](crate::Step), the boxes of now, and returns [`Events`](crate::Events) since the step before. If
+//! boxes are inserted, removed or reordered between steps, [`Identity`] says which box was which. `stream_events` hands lists that do not fit
+//! over in [pieces](EventPiece); [`Recorder::record_events`](crate::Recorder::record_events) leaves the lists on the device.
+//!
+//! Errors: [`Error::BadStep`](crate::Error::BadStep) if the identities do not fit the boxes; the refused step does not count. Cost: on the CPU,
+//! time grows with the boxes that moved, on a GPU a step is a search; [`StepReport`] has the work of each step.
+//!
+//! ```
+//! use broadsweep::{Aabb, Error, Options, Pair, cpu};
+//!
+//! # fn main() -> Result<(), Error> {
+//! let mut engine = cpu::BroadPhase::new(Options::default())?;
+//! let mut boxes = [Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([0.5; 3], [2.0; 3])];
+//! assert_eq!(engine.find_events(&boxes)?.created, [Pair { a: 0, b: 1 }]);
+//! boxes[1] = Aabb::new([5.0; 3], [6.0; 3]);
+//! assert_eq!(engine.find_events(&boxes)?.lost, [Pair { a: 0, b: 1 }]);
+//! # Ok(())
+//! # }
+//! ```
+
+pub use crate::events::{EventPiece, Identity, StepReport, StepWork};
