@@ -3,7 +3,8 @@
 #
 #   scripts/test.sh          lints, and the tests of library, command line, interpreter and Python package on one adapter
 #   scripts/test.sh --all    also: long tests, a second Vulkan driver, the validation layer, viewer, page, other libraries in
-#                            the benchmark, MuJoCo, Dask, all back ends of naga, spirv-val, documentation. CI runs it.
+#                            the benchmark, MuJoCo, Dask, all back ends of naga, spirv-val, documentation, the feature `serde`, the
+#                            public items, the oldest Rust. CI runs it.
 #   scripts/test.sh --long   also: tests that take an hour: every kind of scene at every size in the interpreter, a thousand
 #                            sequences of steps, all tests of the engines on both drivers
 #
@@ -45,7 +46,7 @@ esac
 
 # One selection for all steps, so that nothing is compiled twice with other features.
 if $all; then
-    selection=(--workspace --locked --features broadsweep-cli/peers)
+    selection=(--workspace --locked --features broadsweep/serde,broadsweep-cli/peers)
 else
     selection=(--locked -p broadsweep -p broadsweep-laboratory -p broadsweep-cli -p broadsweep-interpreter -p broadsweep-python)
 fi
@@ -430,7 +431,7 @@ begin install-python install_python
 
 step "lints"
 if $all; then
-    cargo clippy --workspace --all-targets --locked --features broadsweep-cli/peers,broadsweep-interpreter/mutants -- -D warnings
+    cargo clippy --workspace --all-targets --locked --features broadsweep/serde,broadsweep-cli/peers,broadsweep-interpreter/mutants -- -D warnings
     # The library without a GPU: what only the GPU engine uses is unused there.
     cargo clippy --package broadsweep --lib --no-default-features --locked -- -D warnings
     if command -v python3 >/dev/null; then
@@ -448,6 +449,22 @@ if $all; then
     0) ;;
     3) not_run+=("the check for wasm32") ;;
     *) fail "the library does not compile for the browser" ;;
+    esac
+    step "public items"
+    status=0
+    scripts/api.sh || status=$?
+    case $status in
+    0) ;;
+    3) not_run+=("the comparison of public items (scripts/api.sh), as its version of Rust cannot be installed here") ;;
+    *) fail "the public items differ from docs/api.txt (scripts/api.sh --update writes it)" ;;
+    esac
+    step "oldest Rust"
+    status=0
+    scripts/check-msrv.sh || status=$?
+    case $status in
+    0) ;;
+    3) not_run+=("the check with the oldest Rust (scripts/check-msrv.sh), which rustup cannot install here") ;;
+    *) fail "the library does not compile with the oldest Rust that Cargo.toml allows" ;;
     esac
 else
     cargo clippy --package broadsweep --lib --locked -- -D warnings

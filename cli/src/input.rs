@@ -11,7 +11,7 @@ use crate::npz;
 
 /// Reads boxes and filters from a file, from standard input (`-`), or of a scene (`KIND:N`), which has none.
 pub fn read(scene: &Path) -> Result<(Vec<Aabb>, Filters)> {
-    if scene == "-" {
+    if scene.as_os_str() == "-" {
         return read_stdin().map_err(|error| anyhow!("cannot read -: {error:#}"));
     }
     if has_extension(scene, "npz") {

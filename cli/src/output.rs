@@ -52,7 +52,7 @@ impl Output {
     }
 
     fn open(path: &Path) -> Result<Self> {
-        if path == "-" || path == "/dev/stdout" {
+        if ["-", "/dev/stdout"].iter().any(|name| path.as_os_str() == *name) {
             ensure!(!is_stdout_closed(), "standard output is closed");
             return Ok(Self::Stdout);
         }
@@ -160,7 +160,7 @@ fn resolved(path: &Path) -> io::Result<PathBuf> {
 
 fn directory(path: &Path) -> &Path {
     match path.parent() {
-        Some(parent) if parent != "" => parent,
+        Some(parent) if parent.as_os_str() != "" => parent,
         _ => Path::new("."),
     }
 }
