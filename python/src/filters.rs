@@ -80,6 +80,7 @@ pub fn askers(dict: &Bound<'_, PyDict>) -> PyResult<QueryFilters> {
         body: words(dict, "body")?,
         world: words(dict, "world")?,
         ignore: words(dict, "ignore")?,
+        skips_start: false,
     })
 }
 

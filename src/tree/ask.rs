@@ -327,7 +327,7 @@ impl Tree {
         room: QueryRoom,
     ) -> Result<Part, Error> {
         let built = self.built.clone().ok_or(Error::NothingSubmitted)?;
-        let has_askers = *filters != QueryFilters::default();
+        let has_askers = filters.has_lists();
         let count = packed.count;
         let room = QueryRoom {
             queries: count as u64,
@@ -337,7 +337,7 @@ impl Tree {
         };
         let of_boxes = self.filters.filters();
         let has_groups = !filters.keeps_all() || of_boxes.has_groups();
-        let flags = flags_of(count as u32, most, has_askers, has_groups);
+        let flags = flags_of(count as u32, most, has_askers, has_groups, filters.skips_start);
         let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
         let (room, buffers) = self.memory.make_room(&self.gpu, room)?;
         self.filters.upload(&self.gpu, built.room.boxes as usize, false)?;

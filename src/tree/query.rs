@@ -2,8 +2,8 @@
 
 use crate::constants::{
     CAPSULE_PARTS, KEPT_ANSWERS, ORDER_ROWS, ORDER_TILE, PLACE_BITS, QUERY_ANY, QUERY_EMITS, QUERY_FILTERS,
-    QUERY_GROUP, QUERY_GROUPS, QUERY_LISTS, QUERY_NEXT_ROW, QUERY_RESUMED, QUERY_SHARED, REGION_WORDS, SHARERS,
-    SORTERS, TURNED_PARTS, WALKERS,
+    QUERY_GROUP, QUERY_GROUPS, QUERY_LISTS, QUERY_NEXT_ROW, QUERY_RESUMED, QUERY_SHARED, QUERY_SKIPS_START,
+    REGION_WORDS, SHARERS, SORTERS, TURNED_PARTS, WALKERS,
 };
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
@@ -157,13 +157,14 @@ impl Made {
 const MOST_SHARED: u32 = 1 << 14;
 
 /// Returns what kernels are told of a batch of which so many answers are looked for: `QUERY_*`.
-pub(super) fn flags_of(query_count: u32, most: u32, has_filters: bool, has_groups: bool) -> u32 {
+pub(super) fn flags_of(query_count: u32, most: u32, has_filters: bool, has_groups: bool, skips_start: bool) -> u32 {
     let is_listed = most == u32::MAX;
     let flags = [
         (is_listed, QUERY_LISTS),
         (is_listed && query_count <= MOST_SHARED, QUERY_SHARED),
         (has_filters, QUERY_FILTERS),
         (has_groups, QUERY_GROUPS),
+        (skips_start, QUERY_SKIPS_START),
     ];
     flags.iter().filter(|(is_on, _)| *is_on).fold(0, |all, (_, flag)| all | flag)
 }

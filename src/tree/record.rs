@@ -362,7 +362,8 @@ impl Tree {
         let worlds = if numbers_worlds { Some(self.world_ids()?) } else { None };
         let of_boxes = self.filters.filters();
         let has_filters = batch.askers.is_some();
-        let mut flags = flags_of(count, wanted.most(), has_filters, has_filters || of_boxes.has_groups());
+        let has_groups = has_filters || of_boxes.has_groups();
+        let mut flags = flags_of(count, wanted.most(), has_filters, has_groups, batch.skips_start);
         if matches!(wanted, Wanted::Any) {
             flags |= QUERY_ANY;
         }

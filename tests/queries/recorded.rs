@@ -158,7 +158,7 @@ const MISS: [u32; 2] = [u32::MAX, 0x7f80_0000];
 /// What queries say, as lists and as the device reads it.
 fn said(filters: &QueryFilters, count: usize) -> Option<wgpu::Buffer> {
     let of = |list: &[u32], i: usize| list.get(i).copied().unwrap_or(u32::MAX);
-    let QueryFilters { group, mask, body, world, ignore } = filters;
+    let QueryFilters { group, mask, body, world, ignore, skips_start: _ } = filters;
     let askers: Vec<Asker> = (0..count)
         .map(|i| Asker {
             group: of(group, i),
@@ -183,6 +183,7 @@ fn compare_casts<C: Cast + GpuQuery>(tree: &mut Tree, casts: &[C], filters: &Que
     let mut encoder = encoder();
     let on_device = GpuBatch::<C>::new(queries.slice(..), n as u32);
     let on_device = askers.as_ref().map_or(on_device, |askers| on_device.with_askers(askers.slice(..)));
+    let on_device = if filters.skips_start { on_device.skipping_start() } else { on_device };
     let left = tree.record_first_hits(&mut encoder, on_device, 5).unwrap();
     let found_first = Rows::of::<Hit>(&mut encoder, &left, n, 5);
     let left = tree.record_all_hits(&mut encoder, on_device, 0, all.answers.len() as u32).unwrap();
@@ -238,6 +239,7 @@ fn filters(boxes: usize, queries: usize) -> [(Filters, QueryFilters); 3] {
         mask: (0..queries).map(|i| 1 + i as u32 % 7).collect(),
         body: (0..queries).map(|i| i as u32 % 50).collect(),
         ignore: (0..queries).map(|i| i as u32 % 40).collect(),
+        skips_start: true,
         ..QueryFilters::default()
     };
     let by_world = QueryFilters { world: (0..queries).map(|i| worlds[i / 3 % 5]).collect(), ..by_group.clone() };

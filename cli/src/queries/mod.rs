@@ -112,13 +112,14 @@ impl<Q: Clone> Asked<Q> {
     /// Returns the first queries.
     fn first(&self, count: usize) -> Self {
         let cut = |list: &Vec<u32>| list[..list.len().min(count)].to_vec();
-        let QueryFilters { group, mask, body, world, ignore } = &self.filters;
+        let QueryFilters { group, mask, body, world, ignore, skips_start } = &self.filters;
         let filters = QueryFilters {
             group: cut(group),
             mask: cut(mask),
             body: cut(body),
             world: cut(world),
             ignore: cut(ignore),
+            skips_start: *skips_start,
         };
         Self { queries: self.queries[..count].to_vec(), filters }
     }
@@ -152,6 +153,7 @@ fn filters_of(arrays: &Arrays<FileReader>, count: usize) -> Result<QueryFilters>
         body: list("body")?,
         world: list("world")?,
         ignore: list("ignore")?,
+        skips_start: false,
     })
 }
 

@@ -258,6 +258,12 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
 }
 
 impl<Q: Cast> Asked<'_, Q> {
+    /// Returns the path of a cast; none where a number has no meaning.
+    #[inline]
+    pub fn path(&self, cast: &Q) -> Option<Path> {
+        cast.path().map(|path| path.skipping_start(self.batch.filters.skips_start))
+    }
+
     /// Finds the first box that each path hits.
     ///
     /// # Errors
@@ -268,7 +274,7 @@ impl<Q: Cast> Asked<'_, Q> {
                 return;
             }
             for ((i, cast), out) in queries.iter().zip(out) {
-                let Some(path) = cast.path() else {
+                let Some(path) = self.path(cast) else {
                     invalid.push(*i as u64);
                     continue;
                 };
@@ -288,7 +294,7 @@ impl<Q: Cast> Asked<'_, Q> {
         let mut paths = [Path::STILL; ray_packet::RAYS];
         let world = self.batch.filters.asker(queries[0].0).world;
         for (path, (i, cast)) in paths.iter_mut().zip(queries) {
-            match cast.path() {
+            match self.path(cast) {
                 Some(own) if self.is_ordinary(&own) && self.batch.filters.asker(*i).world == world => *path = own,
                 _ => return false,
             }

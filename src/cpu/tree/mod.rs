@@ -213,7 +213,7 @@ impl Tree {
     /// As [`nearest_hits`](Self::nearest_hits).
     pub fn first_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>, k: usize) -> Result<Lists<Hit>, Error> {
         Asked::new(self, casts.into())?.lists(k, |asked, scratch, i, cast, out| {
-            let Some(path) = cast.path() else { return Ok(false) };
+            let Some(path) = asked.path(cast) else { return Ok(false) };
             asked.first_hits(i, &path, scratch);
             let hit = |(entry, index): &(Entry, u32)| Hit { index: *index, t: path.time(entry) };
             visit::extend(out, scratch.ranking.first.iter().map(hit)).map(|()| true)
@@ -226,7 +226,7 @@ impl Tree {
     /// As [`nearest_hits`](Self::nearest_hits).
     pub fn any_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<bool>, Error> {
         Asked::new(self, casts.into())?.answers(false, |asked, scratch, i, cast, out| {
-            let Some(path) = cast.path() else { return false };
+            let Some(path) = asked.path(cast) else { return false };
             asked.each_hit(i, &path, scratch, |_, _| {
                 *out = true;
                 false
@@ -241,7 +241,7 @@ impl Tree {
     /// As [`nearest_hits`](Self::nearest_hits).
     pub fn all_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Lists<Hit>, Error> {
         Asked::new(self, casts.into())?.lists(0, |asked, scratch, i, cast, out| {
-            let Some(path) = cast.path() else { return Ok(false) };
+            let Some(path) = asked.path(cast) else { return Ok(false) };
             let (first, mut result) = (out.len(), Ok(()));
             asked.each_hit(i, &path, scratch, |entry, index| {
                 result = visit::push(out, Hit { index, t: path.time(entry) });

@@ -42,6 +42,7 @@ fn of_queries(n: usize) -> QueryFilters {
         body: list(&|i| i % 9),
         world: (0..n).map(|i| if i % 3 == 0 { Filters::GLOBAL } else { (i % 5) as u32 }).collect(),
         ignore: list(&|i| i),
+        skips_start: false,
     }
 }
 
@@ -463,7 +464,7 @@ fn answers_of_numbers(tree: &mut impl Asked, boxes: &[Aabb], like: Like) -> Resu
     let regions: Vec<Aabb> = (0..n).map(|_| numbers.region(boxes, like)).collect();
     let round = Round::of(&rays, &spheres);
     let mut all: Vec<u64> = Vec::new();
-    for filters in [&QueryFilters::default(), &of_queries(n)] {
+    for filters in [&QueryFilters::default(), &QueryFilters { skips_start: true, ..of_queries(n) }] {
         fn batch<'a, Q>(queries: &'a [Q], filters: &'a QueryFilters) -> Batch<'a, Q> {
             Batch { queries, filters }
         }
