@@ -18,8 +18,8 @@ mod path;
 mod shapes;
 mod start;
 
-pub(crate) use answers::make_room;
 pub use answers::{Answers, Hit, Lists, Near, QueryReport, TreeReport};
+pub(crate) use answers::{Surface, make_room};
 pub use batch::{Asker, Batch, QueryFilters};
 pub use casts::{BoxCast, CapsuleCast, Cast, Ray, SphereCast};
 pub(crate) use distance::Distance;

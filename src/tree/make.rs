@@ -14,6 +14,7 @@ use crate::gpu::table::STORAGE;
 use crate::grid::sort::Sort;
 use crate::grid::sort_variant;
 use crate::layout::{Cube, Params, TreeShape, TreeSummary};
+use crate::queries::Surface;
 use crate::{Aabb, Error, Filters, TreeReport};
 
 /// Boxes that a tree is built of.
@@ -147,7 +148,8 @@ impl Tree {
         self.record_all(encoder, room, &shape, boxes)?;
         scopes.close("recording")?;
         let cube = Cube { low: [0.0; 3], scale: 0.0 };
-        self.built = Some(Built { room, shape, cube, surface: f32::NAN });
+        let surface = Surface { sum: f64::NAN, vast_count: u32::MAX };
+        self.built = Some(Built { room, shape, cube, surface });
         self.report = TreeReport { box_count, growth: f64::NAN, ..TreeReport::default() };
         self.report.bytes = self.memory_bytes();
         Ok(())
@@ -188,7 +190,7 @@ impl Tree {
         let ((), readback) = self.submit(|tree, encoder| tree.record_all(encoder, room, &shape, boxes))?;
         let (summary, cube) = summary_of(&ask::wait(&self.gpu, readback, waiting).await?)?;
         self.filters.check_taken()?;
-        self.built = Some(Built { room, shape, cube, surface: summary.surface });
+        self.built = Some(Built { room, shape, cube, surface: surface_of(&summary) });
         self.report_on(&summary);
         Ok(())
     }
@@ -339,17 +341,20 @@ impl Tree {
 
     fn report_on(&mut self, summary: &TreeSummary) {
         let Some(built) = &self.built else { return };
-        let (before, now) = (f64::from(built.surface), f64::from(summary.surface));
         let listed = summary.invalid_count.min(INVALID_LISTED) as usize;
         self.report = TreeReport {
             box_count: built.room.boxes as u32,
             invalid_count: summary.invalid_count,
             first_invalid: summary.first_invalid[..listed].iter().map(|first| first[0]).collect(),
-            growth: if before > 0.0 || now > 0.0 { now / before } else { 1.0 },
+            growth: built.surface.growth(surface_of(summary)),
             bytes: 0,
         };
         self.report.bytes = self.memory_bytes();
     }
+}
+
+fn surface_of(summary: &TreeSummary) -> Surface {
+    Surface { sum: f64::from(summary.surface), vast_count: summary.vast_count }
 }
 
 /// Returns what the host reads of a tree.

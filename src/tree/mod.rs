@@ -39,6 +39,7 @@ use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::limits::check_rows;
 use crate::gpu::table::Row;
 use crate::layout::{Cube, Params, QueryParams, TreeShape, Window};
+use crate::queries::Surface;
 use crate::{
     Aabb, Answers, Attribute, Batch, Cast, Error, FilterOwner, Filters, Hit, Lists, Near, NearestQuery, Shape,
     TreeReport,
@@ -106,7 +107,7 @@ struct Built {
     room: TreeRoom,
     shape: Buffer<TreeShape>,
     cube: Cube,
-    surface: f32,
+    surface: Surface,
 }
 
 /// How a call waits for the device.

@@ -393,6 +393,46 @@ fn a_tree_of_nothing_answers_nothing() {
 }
 
 #[test]
+fn what_becomes_vast_lets_a_tree_grow_to_infinity_on_both_engines() {
+    let inf = f32::INFINITY;
+    let with = |boxes: &[Aabb], vast: &[(usize, Aabb)]| {
+        let mut boxes = boxes.to_vec();
+        vast.iter().for_each(|&(i, aabb)| boxes[i] = aabb);
+        boxes
+    };
+    let ground = Aabb::new([-inf, -inf, -1.0], [inf, inf, 0.0]);
+    let enormous = Aabb::new([-1e30; 3], [1e30; 3]);
+    for n in [1, 3, 8, 9, 300, 700] {
+        let boxes = Kind::Uniform.generate(n, 1);
+        let mut tree = Both::new();
+        let growth = |tree: &mut Both, boxes: &[Aabb]| {
+            let growth = tree.refit(boxes).unwrap().growth;
+            let of_gpu = tree.gpu.get_mut().report().growth;
+            assert_eq!(growth.is_infinite(), of_gpu.is_infinite(), "{n} boxes: {growth}, {of_gpu}");
+            if n <= 8 && growth.is_finite() {
+                assert!((growth - of_gpu).abs() <= 1e-3 * growth, "{n} boxes: {growth}, {of_gpu}");
+            }
+            growth
+        };
+        tree.build(&boxes).unwrap();
+        let wider: Vec<Aabb> = boxes.iter().map(|aabb| Aabb::new(aabb.min, aabb.max.map(|x| x + 4.0))).collect();
+        assert!(growth(&mut tree, &wider) > 1.0, "{n} boxes");
+        for vast in [ground, enormous] {
+            assert_eq!(growth(&mut tree, &with(&boxes, &[(0, vast)])), inf.into(), "{n} boxes");
+        }
+        assert_eq!(growth(&mut tree, &boxes), 1.0);
+        // One that was there when the tree was built is not another one.
+        tree.build(&with(&boxes, &[(0, ground)])).unwrap();
+        assert_eq!(growth(&mut tree, &with(&boxes, &[(0, enormous)])), 1.0);
+        if n > 8 {
+            assert!(growth(&mut tree, &with(&wider, &[(0, ground)])) > 1.0);
+            assert_eq!(growth(&mut tree, &with(&boxes, &[(0, ground), (5, ground)])), inf.into());
+        }
+        assert!(growth(&mut tree, &boxes).is_finite() || n <= 8, "{n} boxes");
+    }
+}
+
+#[test]
 fn boxes_that_part_from_one_point_say_that_a_build_would_pay() {
     let mut tree = Both::new();
     assert_eq!(tree.build(&[Aabb::new([1.0; 3], [1.0; 3]); 100]).unwrap().growth, 1.0);

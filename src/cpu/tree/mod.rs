@@ -34,7 +34,7 @@ use self::order::Order;
 use self::worlds::Worlds;
 use crate::cpu::call;
 use crate::filters::CheckedFilters;
-use crate::queries::Entry;
+use crate::queries::{Entry, Surface};
 use crate::{
     Aabb, Answers, Attribute, Batch, Cast, Error, Filters, Hit, Lists, Near, NearestQuery, QueryFilters, Report, Shape,
     TreeReport,
@@ -76,7 +76,7 @@ pub struct Tree {
     worlds: Worlds,
     /// The boxes, where the filters change them.
     prepared: Vec<Aabb>,
-    built_surface: f64,
+    built_surface: Surface,
     report: TreeReport,
 }
 
@@ -180,8 +180,7 @@ impl Tree {
 
     fn report_on(&mut self, box_count: u32) {
         let invalid = self.levels.invalid(&self.ids, Report::INVALID_LISTED);
-        let (built, now) = (self.built_surface, self.levels.surface);
-        let growth = if built > 0.0 || now > 0.0 { now / built } else { 1.0 };
+        let growth = self.built_surface.growth(self.levels.surface);
         let (invalid_count, first_invalid) = invalid;
         self.report = TreeReport { box_count, invalid_count, first_invalid, growth, bytes: 0 };
         self.report.bytes = self.memory_bytes();
