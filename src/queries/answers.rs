@@ -217,6 +217,17 @@ impl QueryReport {
     }
 }
 
+/// Refuses to rank no answers.
+///
+/// # Errors
+/// [`Error::BadOption`].
+pub(crate) fn check_k(k: usize) -> Result<(), Error> {
+    match k {
+        0 => Err(Error::BadOption { option: "k", value: k.to_string(), expected: "at least 1" }),
+        _ => Ok(()),
+    }
+}
+
 /// Makes room for `more` answers.
 ///
 /// # Errors

@@ -19,7 +19,7 @@ mod shapes;
 mod start;
 
 pub use answers::{Answers, Hit, Lists, Near, QueryReport, TreeReport};
-pub(crate) use answers::{Surface, make_room};
+pub(crate) use answers::{Surface, check_k, make_room};
 pub use batch::{Asker, Batch, QueryFilters};
 pub use casts::{BoxCast, CapsuleCast, Cast, Ray, SphereCast};
 pub(crate) use distance::Distance;

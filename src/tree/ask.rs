@@ -26,7 +26,7 @@ use crate::gpu::scopes::Scopes;
 use crate::grid::sort::Sort;
 use crate::grid::sort_variant;
 use crate::layout::{QueryParams, Window};
-use crate::queries::{Start, is_in_order, make_room};
+use crate::queries::{Start, check_k, is_in_order, make_room};
 use crate::{
     Aabb, Answers, Batch, Cast, Convex, Error, Hit, Lists, Near, NearestQuery, Pair, QueryFilters, QueryReport, Shape,
 };
@@ -708,6 +708,7 @@ impl Tree {
     ) -> Result<Lists<T>, Error> {
         let count = batch.queries.len();
         batch.filters.check(count)?;
+        check_k(k)?;
         let mut lists = Lists { offsets: Vec::new(), answers: Vec::new(), report: QueryReport::default() };
         make_room(&mut lists.offsets, count + 1)?;
         lists.offsets.push(0);

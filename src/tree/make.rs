@@ -41,7 +41,7 @@ impl Tree {
     /// # Errors
     /// [`Error::FilterLength`] and [`Error::BadFilter`] where the filters do not fit the boxes; [`Error::TooManyBoxes`] where
     /// one binding of the device has no room for the tree; [`Error::FiltersChanged`] where they are [shared](Self::share_filters);
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]. The tree is empty then.
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]. The tree is not built then.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn build(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
         block_on(self.build_waiting(Boxes::Host(boxes), Waiting::Blocking))?;
@@ -60,8 +60,8 @@ impl Tree {
     /// Fits the tree to boxes that have moved; as [`cpu::Tree::refit`](crate::cpu::Tree::refit). **Blocks**.
     ///
     /// # Errors
-    /// As there, [`Error::FiltersChanged`], after which the tree stays as it is, or is empty if they changed meanwhile, and
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`], after which the tree is empty.
+    /// As there, [`Error::FiltersChanged`], after which the tree stays as it is, or is not built if they changed meanwhile, and
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`], after which the tree is not built.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn refit(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
         block_on(self.refit_waiting(Boxes::Host(boxes), Waiting::Blocking))?;
@@ -150,6 +150,7 @@ impl Tree {
         let cube = Cube { low: [0.0; 3], scale: 0.0 };
         let surface = Surface { sum: f64::NAN, vast_count: u32::MAX };
         self.built = Some(Built { room, shape, cube, surface });
+        self.is_built = true;
         self.report = TreeReport { box_count, growth: f64::NAN, ..TreeReport::default() };
         self.report.bytes = self.memory_bytes();
         Ok(())
@@ -191,6 +192,7 @@ impl Tree {
         let (summary, cube) = summary_of(&ask::wait(&self.gpu, readback, waiting).await?)?;
         self.filters.check_taken()?;
         self.built = Some(Built { room, shape, cube, surface: surface_of(&summary) });
+        self.is_built = true;
         self.report_on(&summary);
         Ok(())
     }
@@ -206,6 +208,7 @@ impl Tree {
         let room = self.room(boxes.len());
         if room.boxes == 0 {
             self.report = TreeReport { growth: 1.0, bytes: self.memory_bytes(), ..TreeReport::default() };
+            self.is_built = true;
             return Ok(None);
         }
         if room.worlds > 0 {
@@ -243,11 +246,13 @@ impl Tree {
         self.begin_refit(boxes)?;
         // Until the end there is no tree.
         let Some(built) = self.built.take() else { return Ok(()) };
+        self.is_built = false;
         self.report = TreeReport::default();
         let ((), readback) = self.submit(|tree, encoder| tree.record_moved(encoder, &built, boxes))?;
         let (summary, _) = summary_of(&ask::wait(&self.gpu, readback, waiting).await?)?;
         self.filters.check_taken()?;
         self.built = Some(built);
+        self.is_built = true;
         self.report_on(&summary);
         Ok(())
     }

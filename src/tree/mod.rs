@@ -89,6 +89,8 @@ pub struct Tree {
     /// The boxes as they came.
     boxes: Option<Buffer<Aabb>>,
     built: Option<Built>,
+    /// Whether it is built, of no boxes too.
+    is_built: bool,
     memory: Memory,
     /// The memory of queries that are recorded, which those of the host leave alone.
     recorded: Memory,
@@ -127,7 +129,7 @@ fn block_on<T>(call: impl Future<Output = T>) -> T {
 }
 
 impl Tree {
-    /// Makes a tree of no boxes on this device, without filters. Nothing is compiled: a kernel is compiled by the first call
+    /// Makes a tree on this device that is not built, without filters. Nothing is compiled: a kernel is compiled by the first call
     /// on the device that needs it, or [ahead](Self::compile_ahead).
     ///
     /// # Errors
@@ -148,6 +150,7 @@ impl Tree {
             made: None,
             boxes: None,
             built: None,
+            is_built: false,
             memory: Memory::default(),
             recorded: Memory::default(),
             steps: None,
@@ -254,9 +257,15 @@ impl Tree {
     /// Empties the tree. Its memory stays for the next build.
     fn clear(&mut self) {
         self.built = None;
+        self.is_built = false;
         self.worlds.clear();
         self.world_ids = None;
         self.report = TreeReport::default();
+    }
+
+    /// Refuses a tree that is not built.
+    fn check_built(&self) -> Result<(), Error> {
+        if self.is_built { Ok(()) } else { Err(Error::NotBuilt) }
     }
 
     /// Refuses to record for a device that is gone: it takes commands and makes buffers without a complaint.
@@ -309,10 +318,12 @@ macro_rules! questions {
                 /// **Blocks** until the answers are there.
                 ///
                 /// # Errors
-                /// [`Error::QueryFilterLength`], [`Error::FiltersChanged`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+                /// [`Error::NotBuilt`], [`Error::QueryFilterLength`], [`Error::FiltersChanged`], [`Error::OutOfMemory`],
+                /// [`Error::DeviceLost`], [`Error::Gpu`]; [`Error::BadOption`] where a `k` is 0.
                 #[cfg(not(target_arch = "wasm32"))]
                 pub fn $name<'a, $($generics)*>(&mut self, $($arg: $kind),*) -> Result<$answer, Error> {
                     self.filters.check_taken()?;
+                    self.check_built()?;
                     let answers = block_on(self.$call($($arg.into()),*, Waiting::Blocking))?;
                     self.filters.check_taken().map(|()| answers)
                 }
@@ -323,6 +334,7 @@ macro_rules! questions {
                 /// As there.
                 pub async fn $later<'a, $($generics)*>(&mut self, $($arg: $kind),*) -> Result<$answer, Error> {
                     self.filters.check_taken()?;
+                    self.check_built()?;
                     let answers = self.$call($($arg.into()),*, Waiting::Polling).await?;
                     // Another thread, or this one meanwhile, may have changed them.
                     self.filters.check_taken().map(|()| answers)

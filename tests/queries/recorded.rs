@@ -777,6 +777,7 @@ fn filters_that_are_set_between_recordings_hold_for_those_behind() {
         let askers = said(&of_queries, rays.len());
         let batch = GpuBatch::<Ray>::new(paths.slice(..), 300);
         let batch = askers.as_ref().map_or(batch, |askers| batch.with_askers(askers.slice(..)));
+        let batch = if of_queries.skips_start { batch.skipping_start() } else { batch };
         let left = tree.record_first_hits(&mut encoder, batch, 3).unwrap();
         found.push(Rows::of::<Hit>(&mut encoder, &left, 300, 3));
         from_host.set_filters(of_tree).unwrap();
@@ -788,6 +789,25 @@ fn filters_that_are_set_between_recordings_hold_for_those_behind() {
     for (found, expected) in found.iter().zip(&expected) {
         assert_rows(found, expected, 3, MISS);
     }
+}
+
+#[test]
+fn a_tree_that_is_not_built_is_refused_in_recordings_too() {
+    let mut tree = Tree::new(&GPU).unwrap();
+    let rays = upload(&[Ray::new([0.0; 3], [1.0; 3])]);
+    let batch = GpuBatch::<Ray>::new(rays.slice(..), 1);
+    let mut encoder = encoder();
+    assert_eq!(tree.record_nearest_hits(&mut encoder, batch).unwrap_err(), Error::NotBuilt);
+    let boxes = upload(&[Aabb::new([1.0; 3], [2.0; 3])]);
+    tree.record_build(&mut encoder, boxes.slice(..), 1).unwrap();
+    tree.record_any_hits(&mut encoder, batch).unwrap();
+    tree.set_filters(Filters { margin: vec![1.0], ..Filters::default() }).unwrap();
+    assert_eq!(tree.record_any_hits(&mut encoder, batch).unwrap_err(), Error::NotBuilt);
+    tree.build(&[]).unwrap_err();
+    assert_eq!(tree.record_any_hits(&mut encoder, batch).unwrap_err(), Error::NotBuilt);
+    tree.set_filters(Filters::default()).unwrap();
+    tree.record_build(&mut encoder, boxes.slice(..), 0).unwrap();
+    tree.record_all_hits(&mut encoder, batch, 0, 1).unwrap();
 }
 
 #[test]

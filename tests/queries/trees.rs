@@ -381,15 +381,32 @@ fn boxes_may_become_invalid_and_valid_and_unbounded_between_refits() {
 #[test]
 fn a_tree_of_nothing_answers_nothing() {
     let mut tree = Both::new();
-    for _ in 0..2 {
-        let found = ask(&tree, &[], 4);
-        assert_eq!(found.all.offsets, [0; 13]);
-        assert!(found.nearest.answers.iter().all(|hit| *hit == Hit::MISS));
-        assert!(tree.nearest(&[NearestQuery::new([0.0; 3])], 2).unwrap().answers.is_empty());
-        tree.build(&[]).unwrap();
-    }
+    tree.build(&[]).unwrap();
+    let found = ask(&tree, &[], 4);
+    assert_eq!(found.all.offsets, [0; 13]);
+    assert!(found.nearest.answers.iter().all(|hit| *hit == Hit::MISS));
+    assert!(tree.nearest(&[NearestQuery::new([0.0; 3])], 2).unwrap().answers.is_empty());
     tree.build(&[Aabb::new([f32::NAN; 3], [0.0; 3])]).unwrap();
     assert_eq!(tree.nearest(&[NearestQuery::new([0.0; 3])], 2).unwrap().report.answer_count, 0);
+}
+
+#[test]
+fn a_tree_that_is_not_built_and_no_answers_to_rank_are_refused() {
+    let mut tree = Both::new();
+    let (rays, points) = ([Ray::new([0.0; 3], [1.0; 3])], [NearestQuery::new([0.0; 3])]);
+    assert_eq!(tree.nearest_hits(&rays).unwrap_err(), Error::NotBuilt);
+    assert_eq!(tree.first_hits(&rays, 0).unwrap_err(), Error::NotBuilt);
+    assert_eq!(tree.any_hits(&rays).unwrap_err(), Error::NotBuilt);
+    assert_eq!(tree.all_hits(&rays).unwrap_err(), Error::NotBuilt);
+    assert_eq!(tree.overlaps(&[[0.0; 3]]).unwrap_err(), Error::NotBuilt);
+    assert_eq!(tree.nearest(&points, 1).unwrap_err(), Error::NotBuilt);
+    let expected = Error::BadOption { option: "k", value: "0".to_owned(), expected: "at least 1" };
+    for boxes in [&[][..], &[Aabb::new([1.0; 3], [2.0; 3])]] {
+        tree.build(boxes).unwrap();
+        assert_eq!(tree.first_hits(&rays, 0).unwrap_err(), expected);
+        assert_eq!(tree.nearest(&points, 0).unwrap_err(), expected);
+        assert_eq!(tree.nearest(&points, 1).unwrap().answers.len(), boxes.len());
+    }
 }
 
 #[test]

@@ -95,8 +95,11 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
     /// Takes a batch.
     ///
     /// # Errors
-    /// [`Error::QueryFilterLength`], [`Error::OutOfMemory`].
+    /// [`Error::NotBuilt`], [`Error::QueryFilterLength`], [`Error::OutOfMemory`].
     pub fn new(tree: &'a Tree, batch: Batch<'a, Q>) -> Result<Self, Error> {
+        if !tree.is_built {
+            return Err(Error::NotBuilt);
+        }
         batch.filters.check(batch.queries.len())?;
         let filters = tree.filters();
         let keeps_all = batch.filters.keeps_all() && !filters.has_groups();

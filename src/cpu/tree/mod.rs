@@ -34,7 +34,7 @@ use self::order::Order;
 use self::worlds::Worlds;
 use crate::cpu::call;
 use crate::filters::CheckedFilters;
-use crate::queries::{Entry, Surface};
+use crate::queries::{Entry, Surface, check_k};
 use crate::{
     Aabb, Answers, Attribute, Batch, Cast, Error, Filters, Hit, Lists, Near, NearestQuery, QueryFilters, Report, Shape,
     TreeReport,
@@ -76,18 +76,19 @@ pub struct Tree {
     worlds: Worlds,
     /// The boxes, where the filters change them.
     prepared: Vec<Aabb>,
+    is_built: bool,
     built_surface: Surface,
     report: TreeReport,
 }
 
 impl Tree {
-    /// Makes a tree of no boxes, without filters.
+    /// Makes a tree that is not built, without filters.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Sets what boxes say beside their bounds. Groups, masks and bodies hold from the next query on; worlds and margins
-    /// from the next [`build`](Self::build) on, until which the tree is empty.
+    /// from the next [`build`](Self::build) on, until which the tree is not built.
     ///
     /// Two boxes are never compared here: lists of pairs, and whether boxes are fixed or asleep, do not matter.
     ///
@@ -131,6 +132,7 @@ impl Tree {
 
     /// Empties the tree: no range of leaves is left to be asked. Its memory stays for the next build.
     fn clear(&mut self) {
+        self.is_built = false;
         self.ids.clear();
         self.worlds = Worlds::default();
         self.report = TreeReport::default();
@@ -140,13 +142,14 @@ impl Tree {
     ///
     /// # Errors
     /// [`Error::FilterLength`] and [`Error::BadFilter`] where the filters do not fit the boxes; [`Error::TooManyBoxes`]
-    /// beyond 2³² − 2 boxes. The tree is empty then.
+    /// beyond 2³² − 2 boxes. The tree is not built then.
     pub fn build(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
         self.clear();
         self.filters.fit(boxes.len())?;
         let limit = "the number of indices, times their 4 bytes,";
         let box_count = call::count_at_most(boxes.len(), QueryFilters::NO_BOX - 1, "ids", limit)?;
         rayon::join(|| self.build_of(boxes), || ());
+        self.is_built = true;
         self.built_surface = self.levels.surface;
         self.report_on(box_count);
         Ok(&self.report)
@@ -201,7 +204,7 @@ impl Tree {
     /// Finds the first box that each path hits: by `t`, then by index.
     ///
     /// # Errors
-    /// [`Error::QueryFilterLength`], [`Error::OutOfMemory`].
+    /// [`Error::NotBuilt`], [`Error::QueryFilterLength`], [`Error::OutOfMemory`].
     pub fn nearest_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<Hit>, Error> {
         Asked::new(self, casts.into())?.nearest_hits()
     }
@@ -209,9 +212,11 @@ impl Tree {
     /// Finds the first `k` boxes that each path hits: by `t`, then by index.
     ///
     /// # Errors
-    /// As [`nearest_hits`](Self::nearest_hits).
+    /// As [`nearest_hits`](Self::nearest_hits); [`Error::BadOption`] where `k` is 0.
     pub fn first_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>, k: usize) -> Result<Lists<Hit>, Error> {
-        Asked::new(self, casts.into())?.lists(k, |asked, scratch, i, cast, out| {
+        let asked = Asked::new(self, casts.into())?;
+        check_k(k)?;
+        asked.lists(k, |asked, scratch, i, cast, out| {
             let Some(path) = asked.path(cast) else { return Ok(false) };
             asked.first_hits(i, &path, scratch);
             let hit = |(entry, index): &(Entry, u32)| Hit { index: *index, t: path.time(entry) };
@@ -271,8 +276,10 @@ impl Tree {
     /// distance.
     ///
     /// # Errors
-    /// As [`nearest_hits`](Self::nearest_hits).
+    /// As [`first_hits`](Self::first_hits).
     pub fn nearest<'a>(&self, points: impl Into<Batch<'a, NearestQuery>>, k: usize) -> Result<Lists<Near>, Error> {
-        Asked::new(self, points.into())?.nearest(k)
+        let asked = Asked::new(self, points.into())?;
+        check_k(k)?;
+        asked.nearest(k)
     }
 }
