@@ -246,7 +246,7 @@ by_methods! {
         /// Builds the tree of these boxes. Queries answer with their indices.
         ///
         /// # Errors
-        /// The errors of the engine's own method; the tree is empty then.
+        /// The errors of the engine's own method; the tree is not built then.
         fn build(self: &mut Self, boxes: &[Aabb]) -> Result<&TreeReport, Error>;
 
         /// Fits the tree to boxes that have moved: the same number of them in the same order.

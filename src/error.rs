@@ -133,6 +133,10 @@ pub enum Error {
         /// Boxes given.
         box_count: u64,
     },
+    /// A tree was asked that is not built: never, or not since a build failed or since its worlds or margins were changed. A tree of no boxes is
+    /// built.
+    #[error("the tree is not built. Build it first, and again after its worlds or margins are changed")]
+    NotBuilt,
     /// A tree took the filters of a broad phase, and they were changed there since.
     #[error("the filters were changed in the broad phase that the tree shares them with. Let it share them again")]
     FiltersChanged,

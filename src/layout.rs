@@ -264,8 +264,8 @@ twins! {
     pub struct TreeSummary {
         pub invalid_count: u32,
         pub surface: f32,
-        pub unused_a: u32,
-        pub unused_b: u32,
+        pub vast_count: u32,
+        pub unused: u32,
         pub first_invalid: [[u32; 4]; INVALID_LISTED as usize],
     }
 

@@ -33,6 +33,7 @@ pub fn exception(error: &Error) -> PyErr {
         | Error::QueryFilterLength { .. }
         | Error::OtherTree { .. }
         | Error::FiltersChanged
+        | Error::NotBuilt
         | Error::TooManyHalfSpaces { .. }
         | Error::BadFilter { .. }
         | Error::BadStep { .. }

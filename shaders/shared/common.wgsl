@@ -186,8 +186,8 @@ struct Cube {
 struct TreeSummary {
     invalid_count: u32,
     surface: f32,
-    unused_a: u32,
-    unused_b: u32,
+    vast_count: u32,
+    unused: u32,
     first_invalid: array<vec4<u32>, INVALID_LISTED>,   // in x
 }
 

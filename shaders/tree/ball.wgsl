@@ -1,4 +1,4 @@
-// The bounds of two balls of one radius, as `Aabb::from_sphere` computes them: exact sums, rounded outward. Shared, with double.wgsl,
+// The bounds of two balls of one radius, as `ball_bounds` computes them: exact sums, rounded outward, to finite numbers. Shared, with double.wgsl,
 // by the kernels that bound what is round.
 
 fn are_finite(bits: vec3<u32>) -> bool {
@@ -21,7 +21,7 @@ fn bounds_of_balls(one: vec3<u32>, other: vec3<u32>, radius: u32) -> array<u32, 
         let mirrored = select(0u, SIGN, k < 3u);
         let end = select(most[k % 3u], least[k % 3u], k < 3u) ^ mirrored;
         let bound = narrowed_up(exact_sum(widened(end), reach));
-        bounds[k] = select(bound, INFINITY, radius == INFINITY) ^ mirrored;
+        bounds[k] = finite_bound(select(bound, INFINITY, radius == INFINITY)) ^ mirrored;
     }
     return bounds;
 }

@@ -115,6 +115,11 @@ fn narrowed_up(number: Wide) -> u32 {
     return narrowed(number, select(FROM_ZERO, TO_ZERO, number.sign != 0u));
 }
 
+// Returns a bound in bits, or the largest number in place of an infinite one: no shape has a point at infinity.
+fn finite_bound(bits: u32) -> u32 {
+    return bits - select(0u, 1u, (bits & ~SIGN) == INFINITY);
+}
+
 // ---- arithmetic ----
 
 fn negative(number: vec2<u32>) -> vec2<u32> {

@@ -79,9 +79,19 @@ fn touching_along(words: vec4<u32>, origin: f32, size: f32, k: u32) -> u32 {
     return four.x | (four.y << 4u);
 }
 
-// Says of a box whether the path touches it by the time `sight_limit`. Near is 0 only where the path surely touches it in the
-// beginning.
+// Tells whether the path touches a box in the beginning, without rounding.
+fn touches_at_start(own: BoxBits) -> bool {
+    let low = ordered(select(path_rear, path_front, is_backward()));
+    let high = ordered(select(path_front, path_rear, is_backward()));
+    return all((ordered(own.low) <= high) & (low <= ordered(own.high)));
+}
+
+// Says of a box whether the path touches it by the time `sight_limit`, and it is not left out. Near is 0 only where the path surely touches it
+// in the beginning.
 fn sight_of(own: BoxBits) -> Sight {
+    if has_flag(QUERY_SKIPS_START) && touches_at_start(own) {
+        return Sight(true, false, -1.0);
+    }
     if !is_usual || class_of(own.low, own.high) != 0u {
         return Sight(is_none(own), false, -1.0);
     }

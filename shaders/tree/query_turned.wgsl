@@ -45,7 +45,9 @@ fn query_turned(
         numbers[AXES + k] = widened(given[at + 6u + k]);
     }
     let is_solid = find_arms();
-    var bounds = array<u32, 6>(MINUS_INFINITY, MINUS_INFINITY, MINUS_INFINITY, INFINITY, INFINITY, INFINITY);
+    let least = finite_bound(MINUS_INFINITY);
+    let most = finite_bound(INFINITY);
+    var bounds = array<u32, 6>(least, least, least, most, most, most);
     var normal_count = 3u;
     if is_solid {
         normal_count = 12u;
@@ -55,7 +57,7 @@ fn query_turned(
             let center = numbers[CENTER + k % 3u] ^ vec2<u32>(0u, mirrored);
             let reach = numbers[REACH + k % 3u];
             let room = product(sum(magnitude(center), reach), half_to(SOLID_ROUNDING_BITS));
-            bounds[k] = narrowed_up(unpacked(sum(sum(center, reach), room))) ^ mirrored;
+            bounds[k] = finite_bound(narrowed_up(unpacked(sum(sum(center, reach), room)))) ^ mirrored;
         }
     }
     var count = 0u;

@@ -7,7 +7,8 @@
 //                   these levels
 //         invalid   [box_count / 256, rounded up, and one] from 0 to how many of each 256 boxes are invalid, and in the end
 //                   whether any is
-// Writes  bounds    [nodes of the third level, or 1] what bounds each of them, and about the surface of it and of all nodes under it
+// Writes  bounds    [nodes of the third level, or 1] what bounds each of them, about the surface of it and of all nodes under it, and how
+//                   many boxes under it are vast (tree_node.wgsl)
 // A workgroup for each 64 leaves. Its boxes wait in its memory, so that what lies anywhere is loaded once and all else in a row.
 // Source: as that of tree_top.
 
@@ -44,7 +45,7 @@ fn tree_bottom(
     for (var level = 0u; level < min(BOTTOM_LEVELS, tree.level_count); level += 1u) {
         let node = own * (LEAVES >> (3u * level)) + local;
         let is_there = local < (LEAVES >> (3u * level)) && node < node_count(level);
-        var found = Child(nothing(), 0.0);
+        var found = no_child();
         if is_there {
             found = write_node(level, node);
         }
@@ -123,10 +124,12 @@ fn loaded_box(at: u32) -> BoxBits {
 // Returns a child by its number: a box, or a node of the level below.
 fn child_at(level: u32, child: u32) -> Child {
     if level == 0u {
-        return Child(loaded_box(child % BOTTOM_BOXES), 0.0);
+        let own = loaded_box(child % BOTTOM_BOXES);
+        let kind = class_of(own.low, own.high);
+        return Child(own, 0.0, select(0u, 1u, kind == 1u || kind == 2u));
     }
     if child >= node_count(level - 1u) {
-        return Child(nothing(), 0.0);
+        return no_child();
     }
     return made[child % (LEAVES >> (3u * (level - 1u)))];
 }

@@ -16,27 +16,34 @@ const MOST_STEP_BITS: i32 = 22;
 
 const SIGN_BIT: u32 = 0x80000000u;
 
-// What is known of a child: its bounds, and about the surface of it and of all nodes under it.
+// What is known of a child: its bounds, about the surface of it and of all nodes under it, and how many boxes under it are unbounded or
+// beyond what is usual.
 struct Child {
     own: BoxBits,
     surface: f32,
+    vast_count: u32,
 }
 
 // Stores a child while the levels above it are built, two vec4 each.
 fn keep(node: u32, found: Child) {
     bounds[2u * node] = vec4<u32>(found.own.low, found.own.high.x);
-    bounds[2u * node + 1u] = vec4<u32>(found.own.high.yz, bitcast<u32>(found.surface), 0u);
+    bounds[2u * node + 1u] = vec4<u32>(found.own.high.yz, bitcast<u32>(found.surface), found.vast_count);
+}
+
+fn no_child() -> Child {
+    return Child(nothing(), 0.0, 0u);
 }
 
 fn nothing() -> BoxBits {
     return BoxBits(vec3<u32>(INFINITY), vec3<u32>(MINUS_INFINITY));
 }
 
-// What is known of children together: what bounds them, about the surface of them and all under them, and the first and last of those
-// bounds that are not infinite.
+// What is known of children together: what bounds them, about the surface of them and all under them, how many boxes are vast, and the
+// first and last of those bounds that are not infinite.
 struct Together {
     own: BoxBits,
     surface: f32,
+    vast_count: u32,
     first: vec3<f32>,
     last: vec3<f32>,
 }
@@ -90,15 +97,16 @@ fn no_words() -> Packed {
 }
 
 fn no_children() -> Together {
-    return Together(nothing(), 0.0, vec3<f32>(3e38), vec3<f32>(-3e38));
+    return Together(nothing(), 0.0, 0u, vec3<f32>(3e38), vec3<f32>(-3e38));
 }
 
 // Returns what is known of children and of one more.
 fn with_child(all: Together, child: Child) -> Together {
     let own = child.own;
     let surface = all.surface + child.surface;
+    let vast_count = all.vast_count + child.vast_count;
     if is_none(own) {
-        return Together(all.own, surface, all.first, all.last);
+        return Together(all.own, surface, vast_count, all.first, all.last);
     }
     let least = select(all.own.low, own.low, ordered(own.low) < ordered(all.own.low));
     let greatest = select(all.own.high, own.high, ordered(own.high) > ordered(all.own.high));
@@ -108,12 +116,12 @@ fn with_child(all: Together, child: Child) -> Together {
     var last = select(max(all.last, low), all.last, is_large(own.low));
     first = select(min(first, high), first, is_large(own.high));
     last = select(max(last, high), last, is_large(own.high));
-    return Together(BoxBits(least, greatest), surface, first, last);
+    return Together(BoxBits(least, greatest), surface, vast_count, first, last);
 }
 
 // Returns what is known of the node of these children.
 fn parent_of(all: Together) -> Child {
-    return Child(all.own, all.surface + surface_of(all.own));
+    return Child(all.own, all.surface + surface_of(all.own), all.vast_count);
 }
 
 // Returns the steps of the node of these children.

@@ -6,7 +6,7 @@
 //         invalid    [box_count / 256, rounded up, and one] of tree_bottom
 // Changes bounds     [nodes of the third level, or 1] of tree_bottom: each level replaces the one below
 // Writes  nodes      the nodes of these levels
-//         summary    the number of invalid boxes, the first of them, and about the surface of all nodes
+//         summary    the number of invalid boxes, the first of them, about the surface of all nodes, and the number of vast boxes
 // One workgroup, so that no level waits for a dispatch. An invocation for each node of a level, 256 at a time: their bounds are
 // stored in front of those of their children, after all children of the 256 are read.
 // The time of a query grows with the surface of all nodes.
@@ -25,7 +25,7 @@ fn tree_top(@builtin(local_invocation_index) local: u32) {
     for (var level = BOTTOM_LEVELS; level < tree.level_count; level += 1u) {
         for (var first = 0u; first < node_count(level); first += 256u) {
             let node = first + local;
-            var found = Child(nothing(), 0.0);
+            var found = no_child();
             if node < node_count(level) {
                 found = write_node(level, node);
             }
@@ -41,7 +41,9 @@ fn tree_top(@builtin(local_invocation_index) local: u32) {
     let invalid_count = list_invalid(local, select(0u, blocks, invalid[blocks] > 0u));
     if local == 0u {
         summary.invalid_count = invalid_count;
-        summary.surface = child_at(tree.level_count, 0u).surface;
+        let all = child_at(tree.level_count, 0u);
+        summary.surface = all.surface;
+        summary.vast_count = all.vast_count;
     }
 }
 
@@ -74,9 +76,9 @@ fn list_invalid(local: u32, blocks: u32) -> u32 {
 // Returns a child by its number: a node of the level below.
 fn child_at(level: u32, child: u32) -> Child {
     if child >= node_count(level - 1u) {
-        return Child(nothing(), 0.0);
+        return no_child();
     }
     let a = bounds[2u * child];
     let b = bounds[2u * child + 1u];
-    return Child(BoxBits(a.xyz, vec3<u32>(a.w, b.xy)), bitcast<f32>(b.z));
+    return Child(BoxBits(a.xyz, vec3<u32>(a.w, b.xy)), bitcast<f32>(b.z), b.w);
 }

@@ -9,7 +9,7 @@ use crate::{Aabb, Batch, Cast, Filters, Hit, Lists, Near, NearestQuery, QueryRep
 /// Finds the first `most` boxes that each path hits, by `t` and then by index.
 pub fn first_hits<C: Cast>(batch: Batch<'_, C>, boxes: &[Aabb], filters: &Filters, most: usize) -> Lists<Hit> {
     lists(batch, |i, cast| {
-        let path = cast.path()?;
+        let path = cast.path()?.skipping_start(batch.filters.skips_start);
         let entries = met(batch, boxes, filters, i).filter_map(|(id, aabb)| Some((path.enter(&aabb)?, id)));
         let compare = |a: &(_, u32), b: &(_, u32)| path.compare_entries(&a.0, &b.0).then(a.1.cmp(&b.1));
         Some(first(entries, most, compare, |(entry, index)| Hit { index: *index, t: path.time(entry) }))
@@ -19,7 +19,7 @@ pub fn first_hits<C: Cast>(batch: Batch<'_, C>, boxes: &[Aabb], filters: &Filter
 /// Finds all boxes that each path hits, ascending by index.
 pub fn all_hits<C: Cast>(batch: Batch<'_, C>, boxes: &[Aabb], filters: &Filters) -> Lists<Hit> {
     lists(batch, |i, cast| {
-        let path = cast.path()?;
+        let path = cast.path()?.skipping_start(batch.filters.skips_start);
         let hit = |(index, aabb): (u32, Aabb)| Some(Hit { index, t: path.time(&path.enter(&aabb)?) });
         Some(met(batch, boxes, filters, i).filter_map(hit).collect())
     })

@@ -216,10 +216,37 @@ pub struct TreeReport {
     /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`](crate::Report::INVALID_LISTED).
     pub first_invalid: Vec<u32>,
     /// The surface of all nodes, divided by what it was when the tree was built. A query takes about as many times as long.
-    /// 1 after a build; above 1.5 or 2 it pays to build again. Infinite where there was none.
+    /// 1 after a build; above 1.5 or 2 it pays to build again. NaN where the build was recorded.
+    ///
+    /// Boxes that are unbounded or have a coordinate beyond 2⁶⁰ are *vast*, and nodes above them have no surface. Infinite where more boxes
+    /// are vast than when the tree was built, or where nodes had no surface and have one. Both engines give infinity
+    /// for vast boxes alike. Finite values of the engine on a GPU are sums of `f32`, in which what is smaller than 10⁻³⁸ may be zero, and those of
+    /// more than eight boxes differ: each engine has an order of boxes of its own.
     pub growth: f64,
     /// Bytes of memory held: on the GPU by a tree there, and else by the tree on the host.
     pub bytes: u64,
+}
+
+/// About the surface of a tree.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Surface {
+    /// Of all nodes that have one, together; NaN where it is not known.
+    pub sum: f64,
+    /// Boxes that are unbounded or have a coordinate beyond 2⁶⁰.
+    pub vast_count: u32,
+}
+
+impl Surface {
+    /// Returns how many times as large the surface is now: [`TreeReport::growth`].
+    pub fn growth(self, now: Self) -> f64 {
+        if now.vast_count > self.vast_count {
+            f64::INFINITY
+        } else if self.sum == now.sum {
+            1.0
+        } else {
+            now.sum / self.sum
+        }
+    }
 }
 
 impl QueryReport {
@@ -231,6 +258,17 @@ impl QueryReport {
             first_invalid: invalid.iter().copied().take(Report::INVALID_LISTED).collect(),
             answer_count,
         }
+    }
+}
+
+/// Refuses to rank no answers.
+///
+/// # Errors
+/// [`Error::BadOption`].
+pub(crate) fn check_k(k: usize) -> Result<(), Error> {
+    match k {
+        0 => Err(Error::BadOption { option: "k", value: k.to_string(), expected: "at least 1" }),
+        _ => Ok(()),
     }
 }
 

@@ -25,6 +25,10 @@ pub struct QueryFilters {
     pub world: Vec<u32>,
     /// Holds a box that each query does not meet, or [`NO_BOX`](Self::NO_BOX).
     pub ignore: Vec<u32>,
+    /// Whether casts leave out the boxes that they touch at the start, of all queries of the batch: those that the ray's origin, the moving
+    /// box or the bounding box of what is round and moves touches at `t = 0`, exactly and closed. So what stands on several boxes is cast
+    /// away from all of them. A cast that goes nowhere then hits nothing. Other queries have no start and ignore it.
+    pub skips_start: bool,
 }
 
 setters! {
@@ -34,6 +38,7 @@ setters! {
         with_body: body: Vec<u32>,
         with_world: world: Vec<u32>,
         with_ignore: ignore: Vec<u32>,
+    with_skips_start: skips_start: bool,
     }
 }
 
@@ -43,12 +48,18 @@ impl QueryFilters {
     /// Stands for no box, 2³² − 1.
     pub const NO_BOX: u32 = u32::MAX;
     /// Says nothing.
-    pub const NONE: &Self =
-        &Self { group: Vec::new(), mask: Vec::new(), body: Vec::new(), world: Vec::new(), ignore: Vec::new() };
+    pub const NONE: &Self = &Self {
+        group: Vec::new(),
+        mask: Vec::new(),
+        body: Vec::new(),
+        world: Vec::new(),
+        ignore: Vec::new(),
+        skips_start: false,
+    };
 
     /// Checks that each list has an element for each query, or none.
     pub(crate) fn check(&self, query_count: usize) -> Result<(), Error> {
-        let Self { group, mask, body, world, ignore } = self;
+        let Self { group, mask, body, world, ignore, skips_start: _ } = self;
         for (list, values) in [("group", group), ("mask", mask), ("body", body), ("world", world), ("ignore", ignore)] {
             if !values.is_empty() && values.len() != query_count {
                 let (length, query_count) = (values.len() as u64, query_count as u64);
@@ -70,7 +81,13 @@ impl QueryFilters {
         }
     }
 
-    /// Returns whether no query says anything of which box it meets, the world aside.
+    /// Returns whether queries have filters of their own: whether any list is there.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn has_lists(&self) -> bool {
+        !self.keeps_all() || !self.world.is_empty()
+    }
+
+    /// Returns whether no query says anything of which box it meets, the world and the start aside.
     pub(crate) fn keeps_all(&self) -> bool {
         self.group.is_empty() && self.mask.is_empty() && self.body.is_empty() && self.ignore.is_empty()
     }

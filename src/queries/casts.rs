@@ -8,7 +8,7 @@ use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 
 use super::Path;
-use super::is_finite;
+use super::{ball_bounds, is_finite};
 use crate::Aabb;
 
 /// A ray, or a segment: the points `origin + t direction` with `0 <= t <= limit`, in real numbers. 28 bytes.
@@ -57,7 +57,8 @@ pub struct BoxCast {
 
 /// A sphere that moves: all points at most `radius` from `center + t direction`, with `0 <= t <= limit`. 32 bytes.
 ///
-/// What is cast is the box that bounds the sphere, rounded outward. Among all hits, no box that the sphere touches is missed,
+/// What is cast is the box that bounds the sphere, rounded outward, and no farther than `f32::MAX`: as a [`Sphere`](crate::Sphere), it touches
+/// no box that is at infinity, whatever its radius. Among all hits, no box that the sphere touches is missed,
 /// and the `t` of a hit is never after the sphere touches. The nearest hit and the first k are those of the bounding box: a
 /// box that is too many takes a place. A box that is reported is, at that time, at most `√3 radius` from the center, but for
 /// rounding. How many are too many is measured in benches/results.
@@ -110,7 +111,7 @@ impl CapsuleCast {
     pub fn bounds(&self) -> BoxCast {
         let Self { from, to, radius, direction, limit } = *self;
         let is_valid = is_finite(&from) && is_finite(&to) && radius >= 0.0;
-        let [a, b] = [from, to].map(|end| Aabb::from_sphere(end, radius));
+        let [a, b] = [from, to].map(|end| ball_bounds(end, radius));
         let both = Aabb {
             min: std::array::from_fn(|k| a.min[k].min(b.min[k])),
             max: std::array::from_fn(|k| a.max[k].max(b.max[k])),

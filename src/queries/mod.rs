@@ -19,8 +19,8 @@ mod shapes;
 mod start;
 mod starts;
 
-pub(crate) use answers::make_room;
 pub use answers::{Answers, Hit, Lists, Near, QueryReport, TreeReport};
+pub(crate) use answers::{Surface, check_k, make_room};
 pub use batch::{Asker, Batch, QueryFilters};
 pub use casts::{BoxCast, CapsuleCast, Cast, Ray, SphereCast};
 pub(crate) use distance::Distance;
@@ -28,6 +28,19 @@ pub(crate) use path::{Entry, Path};
 pub(crate) use shapes::sealed::Region;
 pub use shapes::{Capsule, Convex, NearestQuery, OrientedBox, Shape, Sphere};
 pub(crate) use start::{Start, is_in_order};
+
+use crate::Aabb;
+
+/// Returns the bounds of a ball among finite numbers, rounded outward. They end at the largest number, for every radius: no ball touches a
+/// box whose points are all at infinity.
+pub(crate) fn ball_bounds(center: [f32; 3], radius: f32) -> Aabb {
+    within_numbers(Aabb::from_sphere(center, radius))
+}
+
+/// Cuts bounds, which are no NaN, to finite numbers.
+pub(crate) fn within_numbers(Aabb { min, max }: Aabb) -> Aabb {
+    Aabb { min: min.map(|x| x.max(f32::MIN)), max: max.map(|x| x.min(f32::MAX)) }
+}
 
 /// Returns whether all three numbers are finite.
 #[inline]

@@ -22,6 +22,8 @@ pub struct Path {
     inverse: [f64; 3],
     /// Whether all corners are finite.
     is_finite: bool,
+    /// Whether boxes that are touched at `t = 0` are left out.
+    skips_start: bool,
 }
 
 /// The first time at which a moving box touches another.
@@ -58,6 +60,7 @@ impl Path {
         limit: 0.0,
         inverse: [f64::INFINITY; 3],
         is_finite: true,
+        skips_start: false,
     };
 
     /// Makes a path of the box from `low` to `high`.
@@ -66,7 +69,14 @@ impl Path {
         let [x, y, z] = direction;
         let inverse = |d: f32| 1.0 / f64::from(d.abs());
         let is_finite = is_finite(&low) && is_finite(&high);
-        Self { low, high, direction, limit, inverse: [inverse(x), inverse(y), inverse(z)], is_finite }
+        let inverse = [inverse(x), inverse(y), inverse(z)];
+        Self { low, high, direction, limit, inverse, is_finite, skips_start: false }
+    }
+
+    /// Returns the same path, which leaves out the boxes that it touches at `t = 0`, or not.
+    #[inline]
+    pub fn skipping_start(self, skips_start: bool) -> Self {
+        Self { skips_start, ..self }
     }
 
     /// Returns the inverse of the direction along an axis, rounded; infinite where there is no motion.
@@ -75,9 +85,15 @@ impl Path {
         self.inverse[k].copysign(f64::from(self.direction[k]))
     }
 
-    /// Returns when the moving box first touches another, if it does.
+    /// Returns when the moving box first touches another, if it does and the box is not left out.
     #[inline]
     pub fn enter(&self, aabb: &Aabb) -> Option<Entry> {
+        // Only what is touched in the beginning is entered at 0.
+        self.reach(aabb).filter(|entry| !self.skips_start || entry.approximate > 0.0)
+    }
+
+    #[inline]
+    fn reach(&self, aabb: &Aabb) -> Option<Entry> {
         if !self.is_finite {
             return self.enter_exactly(aabb);
         }

@@ -7,7 +7,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Distance, is_finite};
+use super::{Distance, ball_bounds, is_finite, within_numbers};
 use crate::constants::{FLAT_BITS, ROUNDING_BITS, SOLID_ROUNDING_BITS, TURNED_PARTS};
 use crate::exact::{round_down, round_up};
 use crate::filters::{WHOLE_SPACE, reaches_into};
@@ -55,7 +55,7 @@ impl NearestQuery {
 
 /// A box that is turned: the points `x` with `|axis · (x - center)| <= half` for each of three axes. 60 bytes.
 ///
-/// No box that shares a point with it is missed. The 15 axes that two boxes can be apart along are all looked at, so what is
+/// No box that shares a finite point with it is missed. The 15 axes that two boxes can be apart along are all looked at, so what is
 /// too many comes from rounding alone: planes are moved outward by some 10⁻⁷ of how far they are from the origin. Only where
 /// the axes are within a thousandth of lying in a plane, it is the six faces alone that decide.
 #[repr(C)]
@@ -72,7 +72,7 @@ pub struct OrientedBox {
 
 /// A capsule: all points at most `radius` from the segment between two points. 28 bytes.
 ///
-/// No box that shares a point with it is missed. A box that is reported is at most `√3 radius` from the segment, but for
+/// No box that shares a finite point with it is missed. A box that is reported is at most `√3 radius` from the segment, but for
 /// rounding: corners and edges of boxes are taken for sharp where the capsule is round.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
@@ -343,7 +343,7 @@ impl sealed::Shape for OrientedBox {
                 bounds.max[k] = round_up(center + reaches[k] + room);
             }
         }
-        let (mut cut, sizes) = (Cut::new(bounds), center.map(f64::abs));
+        let (mut cut, sizes) = (Cut::new(within_numbers(bounds)), center.map(f64::abs));
         for (axis, half) in self.axes.into_iter().zip(half) {
             let wide = axis.map(f64::from);
             let (middle, size) = (dot(wide, center), dot(wide.map(f64::abs), sizes) + half);
@@ -376,7 +376,7 @@ impl sealed::Shape for Capsule {
         if !(is_finite(&from) && is_finite(&to) && radius >= 0.0 && radius.is_finite()) {
             return None;
         }
-        let ends = [Aabb::from_sphere(from, radius), Aabb::from_sphere(to, radius)];
+        let ends = [ball_bounds(from, radius), ball_bounds(to, radius)];
         let mut cut = Cut::new(Aabb {
             min: [0, 1, 2].map(|k| ends[0].min[k].min(ends[1].min[k])),
             max: [0, 1, 2].map(|k| ends[0].max[k].max(ends[1].max[k])),

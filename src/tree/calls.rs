@@ -10,7 +10,7 @@ use super::query::{Listed, Ranked};
 use super::{AsyncTree, Tree};
 use crate::constants::{NO_BOX, ROW};
 use crate::gpu::host_copy::extend;
-use crate::queries::{Start, is_in_order, make_room};
+use crate::queries::{Start, check_k, is_in_order, make_room};
 use crate::{Answers, Batch, Cast, Convex, Error, Hit, Lists, Near, NearestQuery, Pair, QueryReport, Shape};
 
 /// The calls **block** until the answers are there.
@@ -19,7 +19,8 @@ impl Tree {
     /// Finds the first box that each path hits: by `t`, then by index.
     ///
     /// # Errors
-    /// [`Error::QueryFilterLength`], [`Error::FiltersChanged`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    /// [`Error::NotBuilt`], [`Error::QueryFilterLength`], [`Error::FiltersChanged`], [`Error::OutOfMemory`], [`Error::DeviceLost`],
+    /// [`Error::Gpu`].
     pub fn nearest_hits<'a, C: Cast + 'a>(&mut self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<Hit>, Error> {
         pollster::block_on(self.blocking().nearest_hits(casts))
     }
@@ -27,7 +28,7 @@ impl Tree {
     /// Finds the first `k` boxes that each path hits: by `t`, then by index. A path goes through the tree once for each 64 of them.
     ///
     /// # Errors
-    /// As [`nearest_hits`](Self::nearest_hits).
+    /// As [`nearest_hits`](Self::nearest_hits); [`Error::BadOption`] if `k` is 0.
     pub fn first_hits<'a, C: Cast + 'a>(
         &mut self,
         casts: impl Into<Batch<'a, C>>,
@@ -65,7 +66,7 @@ impl Tree {
     /// query goes through the tree once for each 64 boxes.
     ///
     /// # Errors
-    /// As [`nearest_hits`](Self::nearest_hits).
+    /// As [`first_hits`](Self::first_hits).
     pub fn nearest<'a>(&mut self, points: impl Into<Batch<'a, NearestQuery>>, k: usize) -> Result<Lists<Near>, Error> {
         pollster::block_on(self.blocking().nearest(points, k))
     }
@@ -217,9 +218,10 @@ impl AsyncTree<'_> {
         index: impl Fn(&T) -> u32 + Sync,
     ) -> Result<Lists<T>, Error> {
         let mut lists = self.begin_lists(&batch)?;
+        check_k(k)?;
         // No query has more answers than there are boxes.
         let k = k.min(self.tree.report.box_count as usize);
-        if self.has_boxes() && k > 0 {
+        if self.has_boxes() {
             let ranking = self.ranking(&batch, words, k, ranked);
             let width = ranking.width();
             if k == width {
@@ -300,6 +302,7 @@ impl AsyncTree<'_> {
     /// Checks a batch, and allocates one answer for each query.
     fn begin_answers<Q, T>(&self, batch: &Batch<'_, Q>) -> Result<Vec<T>, Error> {
         self.tree.filters.check_taken()?;
+        self.tree.check_built()?;
         batch.filters.check(batch.queries.len())?;
         let mut answers = Vec::new();
         make_room(&mut answers, batch.queries.len())?;
@@ -309,6 +312,7 @@ impl AsyncTree<'_> {
     /// Checks a batch, and allocates the offsets of its lists.
     fn begin_lists<Q, T>(&self, batch: &Batch<'_, Q>) -> Result<Lists<T>, Error> {
         self.tree.filters.check_taken()?;
+        self.tree.check_built()?;
         batch.filters.check(batch.queries.len())?;
         let mut lists = Lists { offsets: Vec::new(), answers: Vec::new(), report: QueryReport::default() };
         make_room(&mut lists.offsets, batch.queries.len() + 1)?;

@@ -12,6 +12,7 @@ use crate::gpu::table::STORAGE;
 use crate::grid::sort::Sort;
 use crate::grid::sort_variant;
 use crate::layout::{Cube, Params, TreeShape, TreeSummary};
+use crate::queries::Surface;
 use crate::{Aabb, Error, Filters, TreeReport};
 
 /// The boxes of a [`Tree`].
@@ -66,7 +67,7 @@ impl Tree {
     /// [`Error::FilterLength`] and [`Error::BadFilter`] if the filters do not fit the boxes; [`Error::TooManyBoxes`] if the tree exceeds one
     /// binding of the device; [`Error::FiltersChanged`] if they are [shared](Self::share_filters); [`Error::BadBuffer`] if a slice is too short
     /// for the boxes, starts at an offset that is not a multiple of the device's `min_storage_buffer_offset_alignment`, or cannot be bound as
-    /// storage; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]. The tree is empty then.
+    /// storage; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]. The tree is not built then.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn build<'a>(&mut self, boxes: impl Into<TreeBoxes<'a>>) -> Result<&TreeReport, Error> {
         pollster::block_on(self.blocking().build(boxes))?;
@@ -77,8 +78,8 @@ impl Tree {
     /// device by turns. **Blocks**.
     ///
     /// # Errors
-    /// As there; [`Error::BadBuffer`]; [`Error::FiltersChanged`], after which the tree is as before, or empty if they changed meanwhile;
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`], after which the tree is empty.
+    /// As there; [`Error::BadBuffer`]; [`Error::FiltersChanged`], after which the tree is as before, or is not built if they changed meanwhile;
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`], after which the tree is not built.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn refit<'a>(&mut self, boxes: impl Into<TreeBoxes<'a>>) -> Result<&TreeReport, Error> {
         pollster::block_on(self.blocking().refit(boxes))?;
@@ -103,7 +104,8 @@ impl AsyncTree<'_> {
         let readback = tree.submit(|tree, encoder| tree.record_all(encoder, room, &shape, boxes))?;
         let (summary, cube) = summary_of(&wait(&tree.gpu, readback, self.waiting).await?)?;
         tree.filters.check_taken()?;
-        tree.built = Some(Built { room, shape, cube, surface: summary.surface });
+        tree.built = Some(Built { room, shape, cube, surface: surface_of(&summary) });
+        tree.is_built = true;
         tree.report_on(&summary);
         Ok(&tree.report)
     }
@@ -117,11 +119,13 @@ impl AsyncTree<'_> {
         tree.begin_refit(boxes)?;
         // Until the end there is no tree.
         let Some(built) = tree.built.take() else { return Ok(&tree.report) };
+        tree.is_built = false;
         tree.report = TreeReport::default();
         let readback = tree.submit(|tree, encoder| tree.record_moved(encoder, &built, boxes))?;
         let (summary, _) = summary_of(&wait(&tree.gpu, readback, self.waiting).await?)?;
         tree.filters.check_taken()?;
         tree.built = Some(built);
+        tree.is_built = true;
         tree.report_on(&summary);
         Ok(&tree.report)
     }
@@ -148,7 +152,9 @@ impl TreeRecorder {
         tree.record_all(encoder, room, &shape, boxes)?;
         scopes.close("recording")?;
         let cube = Cube { low: [0.0; 3], scale: 0.0 };
-        tree.built = Some(Built { room, shape, cube, surface: f32::NAN });
+        let surface = Surface { sum: f64::NAN, vast_count: u32::MAX };
+        tree.built = Some(Built { room, shape, cube, surface });
+        tree.is_built = true;
         tree.report = TreeReport { box_count, growth: f64::NAN, ..TreeReport::default() };
         tree.report.bytes = tree.memory_bytes();
         Ok(())
@@ -190,6 +196,7 @@ impl Tree {
         let room = self.room(boxes.len());
         if room.boxes == 0 {
             self.report = TreeReport { growth: 1.0, bytes: self.memory_bytes(), ..TreeReport::default() };
+            self.is_built = true;
             return Ok(None);
         }
         if room.worlds > 0 {
@@ -322,17 +329,20 @@ impl Tree {
 
     fn report_on(&mut self, summary: &TreeSummary) {
         let Some(built) = &self.built else { return };
-        let (before, now) = (f64::from(built.surface), f64::from(summary.surface));
         let listed = summary.invalid_count.min(INVALID_LISTED) as usize;
         self.report = TreeReport {
             box_count: built.room.boxes as u32,
             invalid_count: summary.invalid_count,
             first_invalid: summary.first_invalid[..listed].iter().map(|first| first[0]).collect(),
-            growth: if before > 0.0 || now > 0.0 { now / before } else { 1.0 },
+            growth: built.surface.growth(surface_of(summary)),
             bytes: 0,
         };
         self.report.bytes = self.memory_bytes();
     }
+}
+
+fn surface_of(summary: &TreeSummary) -> Surface {
+    Surface { sum: f64::from(summary.surface), vast_count: summary.vast_count }
 }
 
 /// Returns what the host reads of a tree.

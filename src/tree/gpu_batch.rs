@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use super::query::{Derived, Listed, QueryBuffers};
 use crate::constants::{STATUS_ANSWERED, STATUS_INVALID, STATUS_UNFINISHED};
 use crate::gpu::given::bytes;
-use crate::{Aabb, BoxCast, Capsule, CapsuleCast, GpuPairs, NearestQuery, OrientedBox, Ray, Sphere, SphereCast};
+use crate::{Aabb, BoxCast, Capsule, CapsuleCast, Cast, GpuPairs, NearestQuery, OrientedBox, Ray, Sphere, SphereCast};
 
 /// A query that lies in a buffer of the device as it does in host memory: [`Ray`], [`BoxCast`], [`SphereCast`], [`CapsuleCast`],
 /// `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] and [`NearestQuery`]; and [`GpuConvex`]. What is round and
@@ -89,6 +89,7 @@ pub struct GpuBatch<'a, Q> {
     pub(super) query_count: u32,
     pub(super) askers: Option<wgpu::BufferSlice<'a>>,
     pub(super) is_in_order: bool,
+    pub(super) skips_start: bool,
     pub(super) rounds: Option<u32>,
     pub(super) half_space_count: u32,
     pub(super) vertices_per_pair: u32,
@@ -104,6 +105,7 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
             query_count,
             askers: None,
             is_in_order: false,
+            skips_start: false,
             rounds: None,
             half_space_count: 0,
             vertices_per_pair: 24,
@@ -148,6 +150,13 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
     #[must_use]
     pub fn with_rounds(self, rounds: u32) -> Self {
         Self { rounds: Some(rounds), ..self }
+    }
+}
+
+impl<C: Cast + GpuQuery> GpuBatch<'_, C> {
+    /// Leaves out the boxes that a cast touches at its start, as [`QueryFilters::skips_start`](crate::QueryFilters::skips_start) does.
+    pub fn skipping_start(self) -> Self {
+        Self { skips_start: true, ..self }
     }
 }
 

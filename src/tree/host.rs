@@ -82,7 +82,7 @@ impl Tree {
         first: usize,
         is_in_order: bool,
     ) -> Result<DeviceBatch<'static>, Error> {
-        let has_filters = *filters != QueryFilters::default();
+        let has_filters = filters.has_lists();
         let plan = BatchPlan {
             wanted,
             query_count: packed.count as u32,
@@ -91,6 +91,7 @@ impl Tree {
             half_space_count: (packed.words.len() as u32 - packed.parts) / 4,
             has_filters,
             has_groups: !filters.keeps_all(),
+            skips_start: filters.skips_start,
             is_in_order,
             round_count: 0,
             vertices_per_pair: 0,

@@ -52,6 +52,7 @@ use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::limits::check_rows;
 use crate::gpu::table::Row;
 use crate::layout::{Cube, Params, QueryParams, TreeShape, Window};
+use crate::queries::Surface;
 use crate::{Aabb, Attribute, Error, FilterOwner, Filters, TreeReport};
 
 /// A tree of boxes on a GPU, for many queries: the boxes that a ray hits, that touch a shape, that are nearest to a point. Its calls **block**;
@@ -96,6 +97,8 @@ pub struct Tree {
     /// The boxes of the host.
     boxes: Option<Buffer<Aabb>>,
     built: Option<Built>,
+    /// Whether it is built, of no boxes too.
+    is_built: bool,
     /// The memory of queries from the host.
     memory: QueryMemory,
     /// The tree that is queried if there are no boxes.
@@ -111,7 +114,7 @@ struct Built {
     room: TreeRoom,
     shape: Buffer<TreeShape>,
     cube: Cube,
-    surface: f32,
+    surface: Surface,
 }
 
 /// The calls of a [`Tree`] that wait for the device, as futures. [`Tree::asynchronous`] returns it.
@@ -122,7 +125,7 @@ pub struct AsyncTree<'t> {
 }
 
 impl Tree {
-    /// Creates a tree without boxes and filters on this device. Nothing is compiled: a kernel is compiled by the first call on the device
+    /// Creates a tree on this device that is not built, without filters. Nothing is compiled: a kernel is compiled by the first call on the device
     /// that needs it, or [ahead](Self::compile_ahead).
     ///
     /// # Errors
@@ -142,6 +145,7 @@ impl Tree {
             made: None,
             boxes: None,
             built: None,
+            is_built: false,
             memory: QueryMemory::default(),
             empty: None,
             world_ids: None,
@@ -256,9 +260,15 @@ impl Tree {
     /// Empties the tree. Its memory stays for the next build.
     fn clear(&mut self) {
         self.built = None;
+        self.is_built = false;
         self.worlds.clear();
         self.world_ids = None;
         self.report = TreeReport::default();
+    }
+
+    /// Refuses a tree that is not built.
+    fn check_built(&self) -> Result<(), Error> {
+        if self.is_built { Ok(()) } else { Err(Error::NotBuilt) }
     }
 
     // ---- memory ----

@@ -5,11 +5,10 @@ pub use super::query_sources::*;
 
 use super::build::TreeBuffers;
 use super::question::Question;
-
 use crate::Error;
 use crate::constants::{
-    PLACE_BITS, QUERY_ANY, QUERY_EMITS, QUERY_FILTERS, QUERY_GROUPS, QUERY_LISTS, QUERY_NEXT_ROW, QUERY_RESUMED,
-    QUERY_SHARED, SHARERS, SORTERS, WALKERS,
+    PLACE_BITS, QUERY_ANY, QUERY_EMITS, QUERY_LISTS, QUERY_NEXT_ROW, QUERY_RESUMED, QUERY_SHARED, SHARERS, SORTERS,
+    WALKERS,
 };
 use crate::filters::lists::FilterLists;
 use crate::gpu::Gpu;
@@ -19,22 +18,6 @@ use crate::gpu::table::Bound;
 use crate::grid::sort::Sort;
 use crate::layout::{QueryParams, Round, TreeShape, Window};
 use crate::pairs::order::OrderStage;
-
-/// The most queries of which each is shared by several invocations: a little above the concurrency of a GPU. On an H100, lists of 10,000 queries take 0.5 to 1.0 of the
-/// time where they are shared, and those of a thousand 0.4 to 0.6; of 100,000, 0.5 to 2 times.
-const MOST_SHARED: u32 = 1 << 14;
-
-/// Returns the flags `QUERY_*` of a batch with up to `most` answers to a query.
-pub(super) fn flags_of(query_count: u32, most: u32, has_filters: bool, has_groups: bool) -> u32 {
-    let is_listed = most == u32::MAX;
-    let flags = [
-        (is_listed, QUERY_LISTS),
-        (is_listed && query_count <= MOST_SHARED, QUERY_SHARED),
-        (has_filters, QUERY_FILTERS),
-        (has_groups, QUERY_GROUPS),
-    ];
-    flags.iter().filter(|(is_on, _)| *is_on).fold(0, |all, (_, flag)| all | flag)
-}
 
 /// Queries that list all boxes they meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

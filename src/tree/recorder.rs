@@ -29,7 +29,7 @@ const CACHED_ROUNDS: usize = 128;
 /// ([`Tree::compile_ahead`] avoids that). The answers are those of the calls of [`Tree`], bit for bit.
 ///
 /// All recordings share the returned buffers: use the answers before the commands of the next recording run, in the same encoder or
-/// another. A tree without boxes answers that there are none.
+/// another. A tree of no boxes answers that there are none.
 ///
 /// The tree itself is [`tree`](Self::tree) and [`tree_mut`](Self::tree_mut): set its filters and query it from host memory there. Submit
 /// what was recorded before the tree is built or refitted in another way than by [`record_build`](Self::record_build) and
@@ -117,7 +117,7 @@ impl TreeRecorder {
     /// # Errors
     /// [`Error::BadBuffer`] if a slice is too short for the queries, starts at an offset that is not a multiple of the device's
     /// `min_storage_buffer_offset_alignment`, or cannot be bound as storage; [`Error::TooManyQueries`]; [`Error::BadOption`] for
-    /// 0 or too many rounds; [`Error::FiltersChanged`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    /// 0 or too many rounds; [`Error::NotBuilt`], [`Error::FiltersChanged`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn record_nearest_hits<C: Cast + GpuQuery>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -266,6 +266,7 @@ impl TreeRecorder {
         let (plan, tree) = (plan_of(&self.tree, &batch, wanted)?, &mut self.tree);
         tree.check_device()?;
         tree.filters.check_taken()?;
+        tree.check_built()?;
         let has_worlds = plan.has_filters && tree.built.as_ref().is_some_and(|built| built.room.worlds > 0);
         let needed = self.capacity(&batch, &plan, window, has_worlds)?;
         let tree = &mut self.tree;
@@ -355,6 +356,7 @@ fn plan_of<Q: GpuQuery>(tree: &Tree, batch: &GpuBatch<'_, Q>, wanted: Wanted) ->
         half_space_count: Q::DERIVED.map_or(batch.half_space_count, |derived| query_count * derived.parts()),
         has_filters: batch.askers.is_some(),
         has_groups: batch.askers.is_some(),
+        skips_start: batch.skips_start,
         is_in_order: batch.is_in_order,
         round_count: rounds + 1,
         vertices_per_pair: batch.vertices_per_pair,

@@ -131,7 +131,7 @@ fn the_nearest_boxes_are_those_that_exact_arithmetic_says() {
     cases::each(SCENES, |what, like, boxes, numbers| {
         let tree = tree(boxes);
         let queries: Vec<_> = (0..QUERIES).map(|_| numbers.nearest(boxes, like)).collect();
-        for k in if asked % (4 * QUERIES) == 0 { [0, 1, 5, 1000] } else { [0, 1, 5, 12] } {
+        for k in if asked % (4 * QUERIES) == 0 { [1, 5, 1000] } else { [1, 5, 12] } {
             let lists = tree.nearest(&queries, k).unwrap();
             for (i, query) in queries.iter().enumerate() {
                 let expected = oracle::near(query, boxes, |_| true);

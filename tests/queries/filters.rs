@@ -206,7 +206,7 @@ fn margins_grow_what_is_asked() {
     assert_eq!(tree.nearest_hits(&[along]).unwrap().answers[0].t, 1.5);
     // Other margins are those of another tree.
     tree.change_filters(0, Attribute::Margin(&[1.0])).unwrap();
-    assert_eq!(tree.nearest_hits(&[along]).unwrap().report.answer_count, 0);
+    assert_eq!(tree.nearest_hits(&[along]).unwrap_err(), Error::NotBuilt);
     assert_eq!(tree.refit(&boxes).unwrap_err(), Error::OtherTree { built: 0, box_count: 2 });
     tree.build(&boxes).unwrap();
     assert_eq!(tree.nearest_hits(&[along]).unwrap().answers[0].t, 1.0);
@@ -236,7 +236,7 @@ fn filters_that_do_not_fit_are_refused_and_say_so() {
     assert!(matches!(refused, Error::BadFilter { list: "owner", .. }), "{refused}");
     tree.set_filters(Filters::default().with_world(vec![0])).unwrap();
     assert_eq!(tree.build(&boxes).unwrap_err(), Error::FilterLength { list: "world", length: 1, box_count: 2 });
-    assert_eq!(tree.overlaps(&[[0.5; 3]]).unwrap().report.answer_count, 0);
+    assert_eq!(tree.overlaps(&[[0.5; 3]]).unwrap_err(), Error::NotBuilt);
     // Nor do filters that come later.
     tree.set_filters(Filters::default()).unwrap();
     tree.build(&boxes).unwrap();

@@ -11,5 +11,6 @@ mod recorded;
 mod rounded;
 mod shapes;
 mod shared;
+mod start;
 mod static_worlds;
 mod trees;

@@ -89,6 +89,12 @@ impl Moving for BoxCast {
     }
 }
 
+/// Tells whether what moves touches a box before it moves.
+pub fn touches_at_start(cast: &impl Moving, aabb: &Aabb) -> bool {
+    let (low, high, _, _) = cast.parts();
+    aabb.is_valid() && (0..3).all(|k| aabb.min[k] <= high[k] && low[k] <= aabb.max[k])
+}
+
 /// Finds all boxes of `among` that are hit, by `t` and then by index.
 pub fn hits(cast: &impl Moving, boxes: &[Aabb], among: impl Fn(usize) -> bool) -> Vec<Hit> {
     let (low, high, direction, limit) = cast.parts();

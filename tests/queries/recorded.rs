@@ -184,6 +184,7 @@ fn compare_casts<C: Cast + GpuQuery>(tree: &mut TreeRecorder, casts: &[C], filte
     let mut encoder = encoder();
     let on_device = GpuBatch::<C>::new(queries.slice(..), n as u32);
     let on_device = askers.as_ref().map_or(on_device, |askers| on_device.with_askers(askers.slice(..)));
+    let on_device = if filters.skips_start { on_device.skipping_start() } else { on_device };
     let left = tree.record_first_hits(&mut encoder, on_device, 5).unwrap();
     let found_first = Rows::of::<Hit>(&mut encoder, &left, n, 5);
     let left = tree.record_all_hits(&mut encoder, on_device, 0, all.answers.len() as u32).unwrap();
@@ -236,7 +237,8 @@ fn filters(boxes: usize, queries: usize) -> [(Filters, QueryFilters); 3] {
         .with_group(vec![u32::MAX; queries])
         .with_mask((0..queries).map(|i| 1 + i as u32 % 7).collect())
         .with_body((0..queries).map(|i| i as u32 % 50).collect())
-        .with_ignore((0..queries).map(|i| i as u32 % 40).collect());
+        .with_ignore((0..queries).map(|i| i as u32 % 40).collect())
+        .with_skips_start(true);
     let by_world = by_group.clone().with_world((0..queries).map(|i| worlds[i / 3 % 5]).collect());
     [
         (Filters::default(), QueryFilters::default()),
@@ -772,6 +774,7 @@ fn filters_that_are_set_between_recordings_hold_for_those_behind() {
         let askers = said(&of_queries, rays.len());
         let batch = GpuBatch::<Ray>::new(paths.slice(..), 300);
         let batch = askers.as_ref().map_or(batch, |askers| batch.with_askers(askers.slice(..)));
+        let batch = if of_queries.skips_start { batch.skipping_start() } else { batch };
         let left = tree.record_first_hits(&mut encoder, batch, 3).unwrap();
         found.push(Rows::of::<Hit>(&mut encoder, &left, 300, 3));
         from_host.tree_mut().set_filters(of_tree).unwrap();
@@ -783,6 +786,25 @@ fn filters_that_are_set_between_recordings_hold_for_those_behind() {
     for (found, expected) in found.iter().zip(&expected) {
         assert_rows(found, expected, 3, MISS);
     }
+}
+
+#[test]
+fn a_tree_that_is_not_built_is_refused_in_recordings_too() {
+    let mut tree = TreeRecorder::new(&GPU).unwrap();
+    let rays = upload(&[Ray::new([0.0; 3], [1.0; 3])]);
+    let batch = GpuBatch::<Ray>::new(rays.slice(..), 1);
+    let mut encoder = encoder();
+    assert_eq!(tree.record_nearest_hits(&mut encoder, batch).unwrap_err(), Error::NotBuilt);
+    let boxes = upload(&[Aabb::new([1.0; 3], [2.0; 3])]);
+    tree.record_build(&mut encoder, boxes.slice(..), 1).unwrap();
+    tree.record_any_hits(&mut encoder, batch).unwrap();
+    tree.tree_mut().set_filters(Filters::default().with_margin(vec![1.0])).unwrap();
+    assert_eq!(tree.record_any_hits(&mut encoder, batch).unwrap_err(), Error::NotBuilt);
+    tree.tree_mut().build(&[]).unwrap_err();
+    assert_eq!(tree.record_any_hits(&mut encoder, batch).unwrap_err(), Error::NotBuilt);
+    tree.tree_mut().set_filters(Filters::default()).unwrap();
+    tree.record_build(&mut encoder, boxes.slice(..), 0).unwrap();
+    tree.record_all_hits(&mut encoder, batch, 0, 1).unwrap();
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Spheres and capsules that move: no box is missed, no hit is too late, and boxes that are too many are near.
 
 use broadsweep::Aabb;
-use broadsweep::query::{BoxCast, CapsuleCast, Cast, SphereCast};
+use broadsweep::query::{BoxCast, Capsule, CapsuleCast, Cast, OrientedBox, Sphere, SphereCast};
 
 use super::both::Both;
 use super::cases::{self, sphere_of};
@@ -136,6 +136,11 @@ fn check_capsules(box_count: usize, cast_count: usize) {
     assert_eq!(tree.all_hits(&spheres).unwrap(), tree.all_hits(&points).unwrap());
 }
 
+/// Returns bounds that end at the largest numbers.
+fn within_numbers(Aabb { min, max }: Aabb) -> Aabb {
+    Aabb::new(min.map(|x| x.max(f32::MIN)), max.map(|x| x.min(f32::MAX)))
+}
+
 fn check_bounds<C: Cast + std::fmt::Debug>(
     make: impl Fn(&mut Numbers, &[Aabb], Like) -> C,
     bounds: impl Fn(&C) -> BoxCast,
@@ -164,7 +169,7 @@ fn spheres_of_any_numbers_are_cast_as_their_bounding_boxes() {
         SphereCast { center: sphere.center, radius: sphere.radius, direction, limit }
     };
     check_bounds(make, |cast| {
-        let aabb = Aabb::from_sphere(cast.center, cast.radius);
+        let aabb = within_numbers(Aabb::from_sphere(cast.center, cast.radius));
         BoxCast { aabb, direction: cast.direction, limit: cast.limit }
     });
 }
@@ -179,9 +184,40 @@ fn capsules_of_any_numbers_are_cast_as_their_bounding_boxes() {
     };
     check_bounds(make, |cast| {
         let [a, b] = [cast.from, cast.to].map(|end| Aabb::from_sphere(end, cast.radius));
-        let aabb = Aabb::from_points([a.min, a.max, b.min, b.max]);
+        let aabb = within_numbers(Aabb::from_points([a.min, a.max, b.min, b.max]));
         BoxCast { aabb, direction: cast.direction, limit: cast.limit }
     });
+}
+
+#[test]
+fn nothing_round_or_turned_touches_a_box_at_infinity() {
+    let (inf, most, limit) = (f32::INFINITY, f32::MAX, f32::INFINITY);
+    let boxes = [
+        Aabb::new([inf, -1.0, -1.0], [inf, 1.0, 1.0]),
+        Aabb::new([inf; 3], [inf; 3]),
+        Aabb::new([-inf; 3], [-inf, inf, inf]),
+        // Those have points that are finite.
+        Aabb::new([most, -1.0, -1.0], [inf, 1.0, 1.0]),
+        Aabb::new([-inf; 3], [inf; 3]),
+    ];
+    let mut tree = Both::new();
+    tree.build(&boxes).unwrap();
+    let far = [most, 0.0, 0.0];
+    for (radius, direction) in [(1.0, [1.0, 0.0, 0.0]), (most, [0.0; 3]), (most, [1.0; 3])] {
+        assert_eq!(&tree.overlaps(&[Sphere { center: far, radius }]).unwrap()[0], [3, 4]);
+        assert_eq!(&tree.overlaps(&[Capsule { from: far, to: far, radius }]).unwrap()[0], [3, 4]);
+        assert_eq!(&tree.overlaps(&[Capsule { from: far, to: [0.0; 3], radius }]).unwrap()[0], [3, 4]);
+        let ball = SphereCast { center: far, radius, direction, limit };
+        let found = tree.all_hits(&[ball, SphereCast { radius: inf, ..ball }]).unwrap();
+        assert!(found.iter().all(|hits| hits.iter().map(|hit| (hit.index, hit.t)).eq([(3, 0.0), (4, 0.0)])));
+        let capsule = CapsuleCast { from: far, to: [0.0; 3], radius, direction, limit };
+        assert_eq!(tree.nearest_hits(&[capsule]).unwrap()[0].index, 3);
+        assert_eq!(tree.all_hits(&[capsule]).unwrap().answers.len(), 2);
+    }
+    let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    let flat = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+    let turned = [axes, flat].map(|axes| OrientedBox { center: far, half: [most; 3], axes });
+    assert!(tree.overlaps(&turned).unwrap().iter().all(|found| found == [3, 4]));
 }
 
 #[test]

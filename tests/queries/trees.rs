@@ -381,15 +381,72 @@ fn boxes_may_become_invalid_and_valid_and_unbounded_between_refits() {
 #[test]
 fn a_tree_of_nothing_answers_nothing() {
     let mut tree = Both::new();
-    for _ in 0..2 {
-        let found = ask(&tree, &[], 4);
-        assert_eq!(found.all.offsets, [0; 13]);
-        assert!(found.nearest.answers.iter().all(|hit| *hit == Hit::MISS));
-        assert!(tree.nearest(&[NearestQuery::new([0.0; 3])], 2).unwrap().answers.is_empty());
-        tree.build(&[]).unwrap();
-    }
+    tree.build(&[]).unwrap();
+    let found = ask(&tree, &[], 4);
+    assert_eq!(found.all.offsets, [0; 13]);
+    assert!(found.nearest.answers.iter().all(|hit| *hit == Hit::MISS));
+    assert!(tree.nearest(&[NearestQuery::new([0.0; 3])], 2).unwrap().answers.is_empty());
     tree.build(&[Aabb::new([f32::NAN; 3], [0.0; 3])]).unwrap();
     assert_eq!(tree.nearest(&[NearestQuery::new([0.0; 3])], 2).unwrap().report.answer_count, 0);
+}
+
+#[test]
+fn a_tree_that_is_not_built_and_no_answers_to_rank_are_refused() {
+    let mut tree = Both::new();
+    let (rays, points) = ([Ray::new([0.0; 3], [1.0; 3])], [NearestQuery::new([0.0; 3])]);
+    assert_eq!(tree.nearest_hits(&rays).unwrap_err(), Error::NotBuilt);
+    assert_eq!(tree.first_hits(&rays, 0).unwrap_err(), Error::NotBuilt);
+    assert_eq!(tree.any_hits(&rays).unwrap_err(), Error::NotBuilt);
+    assert_eq!(tree.all_hits(&rays).unwrap_err(), Error::NotBuilt);
+    assert_eq!(tree.overlaps(&[[0.0; 3]]).unwrap_err(), Error::NotBuilt);
+    assert_eq!(tree.nearest(&points, 1).unwrap_err(), Error::NotBuilt);
+    let expected = Error::BadOption { option: "k", value: "0".to_owned(), expected: "at least 1" };
+    for boxes in [&[][..], &[Aabb::new([1.0; 3], [2.0; 3])]] {
+        tree.build(boxes).unwrap();
+        assert_eq!(tree.first_hits(&rays, 0).unwrap_err(), expected);
+        assert_eq!(tree.nearest(&points, 0).unwrap_err(), expected);
+        assert_eq!(tree.nearest(&points, 1).unwrap().answers.len(), boxes.len());
+    }
+}
+
+#[test]
+fn what_becomes_vast_lets_a_tree_grow_to_infinity_on_both_engines() {
+    let inf = f32::INFINITY;
+    let with = |boxes: &[Aabb], vast: &[(usize, Aabb)]| {
+        let mut boxes = boxes.to_vec();
+        vast.iter().for_each(|&(i, aabb)| boxes[i] = aabb);
+        boxes
+    };
+    let ground = Aabb::new([-inf, -inf, -1.0], [inf, inf, 0.0]);
+    let enormous = Aabb::new([-1e30; 3], [1e30; 3]);
+    for n in [1, 3, 8, 9, 300, 700] {
+        let boxes = Kind::Uniform.generate(n, 1);
+        let mut tree = Both::new();
+        let growth = |tree: &mut Both, boxes: &[Aabb]| {
+            let growth = tree.refit(boxes).unwrap().growth;
+            let of_gpu = tree.gpu.get_mut().report().growth;
+            assert_eq!(growth.is_infinite(), of_gpu.is_infinite(), "{n} boxes: {growth}, {of_gpu}");
+            if n <= 8 && growth.is_finite() {
+                assert!((growth - of_gpu).abs() <= 1e-3 * growth, "{n} boxes: {growth}, {of_gpu}");
+            }
+            growth
+        };
+        tree.build(&boxes).unwrap();
+        let wider: Vec<Aabb> = boxes.iter().map(|aabb| Aabb::new(aabb.min, aabb.max.map(|x| x + 4.0))).collect();
+        assert!(growth(&mut tree, &wider) > 1.0, "{n} boxes");
+        for vast in [ground, enormous] {
+            assert_eq!(growth(&mut tree, &with(&boxes, &[(0, vast)])), f64::INFINITY, "{n} boxes");
+        }
+        assert_eq!(growth(&mut tree, &boxes), 1.0);
+        // One that was there when the tree was built is not another one.
+        tree.build(&with(&boxes, &[(0, ground)])).unwrap();
+        assert_eq!(growth(&mut tree, &with(&boxes, &[(0, enormous)])), 1.0);
+        if n > 8 {
+            assert!(growth(&mut tree, &with(&wider, &[(0, ground)])) > 1.0);
+            assert_eq!(growth(&mut tree, &with(&boxes, &[(0, ground), (5, ground)])), f64::INFINITY);
+        }
+        assert!(growth(&mut tree, &boxes).is_finite() || n <= 8, "{n} boxes");
+    }
 }
 
 #[test]

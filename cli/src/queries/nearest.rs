@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> Result<()> {
     run.finish(
         &asked,
         "points",
-        |tree, asked| tree.nearest(asked.batch(), k.min(run.boxes.len())),
+        |tree, asked| tree.nearest(asked.batch(), k.min(run.boxes.len().max(1))),
         |asked| brute_queries::nearest(asked.batch(), &run.boxes, &run.filters, k),
         first_lists,
         |found: &Lists<Near>| {

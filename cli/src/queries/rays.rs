@@ -110,7 +110,7 @@ pub fn run(args: &Args) -> Result<()> {
         Hits::First(k) => run.finish(
             &asked,
             "rays",
-            |tree, asked| tree.first_hits(asked.batch(), k.min(boxes.len())),
+            |tree, asked| tree.first_hits(asked.batch(), k.min(boxes.len().max(1))),
             |asked| by_brute_force(asked, k),
             first_lists,
             |found| {

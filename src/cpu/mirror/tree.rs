@@ -287,6 +287,7 @@ pub fn summary(boxes: &[Aabb]) -> TreeSummary {
     let invalid = || (0..).zip(boxes).filter(|(_, aabb)| !aabb.is_valid()).map(|(i, _): (u32, _)| i);
     let mut summary: TreeSummary = bytemuck::Zeroable::zeroed();
     summary.invalid_count = invalid().count() as u32;
+    summary.vast_count = boxes.iter().filter(|aabb| [1, 2].contains(&class(aabb))).count() as u32;
     for (first, i) in summary.first_invalid.iter_mut().zip(invalid().take(INVALID_LISTED as usize)) {
         first[0] = i;
     }

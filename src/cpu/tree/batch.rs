@@ -95,8 +95,11 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
     /// Takes a batch.
     ///
     /// # Errors
-    /// [`Error::QueryFilterLength`], [`Error::OutOfMemory`].
+    /// [`Error::NotBuilt`], [`Error::QueryFilterLength`], [`Error::OutOfMemory`].
     pub fn new(tree: &'a Tree, batch: Batch<'a, Q>) -> Result<Self, Error> {
+        if !tree.is_built {
+            return Err(Error::NotBuilt);
+        }
         batch.filters.check(batch.queries.len())?;
         let filters = tree.filters();
         let keeps_all = batch.filters.keeps_all() && !filters.has_groups();
@@ -258,6 +261,12 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
 }
 
 impl<Q: Cast> Asked<'_, Q> {
+    /// Returns the path of a cast; none where a number has no meaning.
+    #[inline]
+    pub fn path(&self, cast: &Q) -> Option<Path> {
+        cast.path().map(|path| path.skipping_start(self.batch.filters.skips_start))
+    }
+
     /// Finds the first box that each path hits.
     ///
     /// # Errors
@@ -268,7 +277,7 @@ impl<Q: Cast> Asked<'_, Q> {
                 return;
             }
             for ((i, cast), out) in queries.iter().zip(out) {
-                let Some(path) = cast.path() else {
+                let Some(path) = self.path(cast) else {
                     invalid.push(*i as u64);
                     continue;
                 };
@@ -288,7 +297,7 @@ impl<Q: Cast> Asked<'_, Q> {
         let mut paths = [Path::STILL; ray_packet::RAYS];
         let world = self.batch.filters.asker(queries[0].0).world;
         for (path, (i, cast)) in paths.iter_mut().zip(queries) {
-            match cast.path() {
+            match self.path(cast) {
                 Some(own) if self.is_ordinary(&own) && self.batch.filters.asker(*i).world == world => *path = own,
                 _ => return false,
             }

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use super::gather::Gather;
 use super::node::{Node, ORDINARY, WIDTH};
 use crate::Aabb;
+use crate::queries::Surface;
 
 /// Nodes that a thread makes at a time.
 const CHUNK: usize = 1 << 8;
@@ -24,8 +25,8 @@ pub struct Levels {
     /// Half the surface of the nodes that a thread makes at a time, of one level.
     surfaces: Vec<f64>,
     gather: Gather,
-    /// Half the surface of all nodes but the topmost, added up.
-    pub surface: f64,
+    /// Half the surface of all nodes, added up, and how many boxes are vast.
+    pub surface: Surface,
     /// Whether all finite bounds are at most [`ORDINARY`].
     pub is_ordinary: bool,
     /// Whether a box is invalid.
@@ -37,6 +38,19 @@ pub struct Levels {
 struct Found {
     is_ordinary: bool,
     has_invalid: bool,
+    vast_count: u32,
+}
+
+impl Found {
+    const USUAL: Self = Self { is_ordinary: true, has_invalid: false, vast_count: 0 };
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            is_ordinary: self.is_ordinary & other.is_ordinary,
+            has_invalid: self.has_invalid | other.has_invalid,
+            vast_count: self.vast_count + other.vast_count,
+        }
+    }
 }
 
 impl Levels {
@@ -63,7 +77,7 @@ impl Levels {
         while self.levels.len() < level_count {
             self.levels.push(self.spare.pop().unwrap_or_default());
         }
-        (self.surface, self.is_ordinary, self.has_invalid) = (0.0, true, false);
+        (self.surface, self.is_ordinary, self.has_invalid) = (Surface::default(), true, false);
         let Some((leaves, above)) = self.levels.split_first_mut() else { return };
         leaves.resize(ids.len().div_ceil(WIDTH), Node::EMPTY);
         let (boxes, sources) = self.gather.rows(boxes, ids);
@@ -71,21 +85,19 @@ impl Levels {
             .par_chunks_mut(CHUNK)
             .zip(sources.par_chunks(CHUNK * WIDTH))
             .map(|(leaves, sources)| fill_leaves(leaves, sources, boxes));
-        let usual = Found { is_ordinary: true, has_invalid: false };
-        let found = found.reduce(
-            || usual,
-            |a, b| Found { is_ordinary: a.is_ordinary & b.is_ordinary, has_invalid: a.has_invalid | b.has_invalid },
-        );
+        let found = found.reduce(|| Found::USUAL, Found::and);
         (self.is_ordinary, self.has_invalid) = (found.is_ordinary, found.has_invalid);
+        self.surface.vast_count = found.vast_count;
         let mut below = &*leaves;
         for level in above {
             level.resize(below.len().div_ceil(WIDTH), Node::EMPTY);
             let nodes = level.par_chunks_mut(CHUNK).zip(below.par_chunks(CHUNK * WIDTH));
             nodes.map(|(to, from)| unite(to, from)).collect_into_vec(&mut self.surfaces);
             // In order, so that the sum does not depend on threads.
-            self.surface += self.surfaces.iter().sum::<f64>();
+            self.surface.sum += self.surfaces.iter().sum::<f64>();
             below = level;
         }
+        self.surface.sum += half_surface(&below[0].bounds());
     }
 
     /// Returns the bounds of all boxes.
@@ -130,7 +142,7 @@ pub fn level_count(box_count: usize) -> usize {
 
 /// Puts boxes into leaves, from where `sources` says that they are.
 fn fill_leaves(leaves: &mut [Node], sources: &[u32], boxes: &[Aabb]) -> Found {
-    let mut found = Found { is_ordinary: true, has_invalid: false };
+    let mut found = Found::USUAL;
     for (leaf, sources) in leaves.iter_mut().zip(sources.chunks(WIDTH)) {
         // Boxes lie in several places: first only the loads, all of which are then under way at once.
         let mut own = [Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]); WIDTH];
@@ -143,8 +155,29 @@ fn fill_leaves(leaves: &mut [Node], sources: &[u32], boxes: &[Aabb]) -> Found {
         found.has_invalid |= own[..sources.len()].iter().fold(false, |any, aabb| any | !aabb.is_valid());
         let numbers = leaf.faces.as_flattened().iter();
         found.is_ordinary &= numbers.fold(true, |all, x| all & (x.abs() <= ORDINARY || x.is_infinite()));
+        found.vast_count += vast_count(leaf);
     }
     found
+}
+
+/// Counts the boxes of a leaf that are unbounded or have a coordinate beyond [`ORDINARY`].
+fn vast_count(leaf: &Node) -> u32 {
+    let mut largest = [0.0f32; WIDTH];
+    for face in &leaf.faces {
+        for (largest, x) in largest.iter_mut().zip(face) {
+            *largest = largest.max(x.abs());
+        }
+    }
+    // What is invalid, or not there, has bounds of no points.
+    let is_vast = |child: usize| (largest[child] > ORDINARY) & (leaf.faces[0][child] <= leaf.faces[3][child]);
+    (0..WIDTH).fold(0, |count, child| count + u32::from(is_vast(child)))
+}
+
+/// Returns half the surface of what bounds nodes or boxes; 0 of nothing, and of what is not [`ORDINARY`].
+fn half_surface(bounds: &Aabb) -> f64 {
+    let [x, y, z] = std::array::from_fn(|k| f64::from(bounds.max[k]) - f64::from(bounds.min[k]));
+    let is_ordinary = bounds.min.iter().chain(&bounds.max).fold(true, |all, x| all & (x.abs() <= ORDINARY));
+    if is_ordinary { x * y + y * z + z * x } else { 0.0 }
 }
 
 /// Puts the bounds of nodes into the nodes above them, and returns half the surface of what is bounded.
@@ -154,10 +187,7 @@ fn unite(above: &mut [Node], below: &[Node]) -> f64 {
         for child in 0..WIDTH {
             let bounds = below.get(child).map_or(Node::EMPTY.get(0), Node::bounds);
             node.set(child, &bounds);
-            let [x, y, z] = std::array::from_fn(|k| f64::from(bounds.max[k]) - f64::from(bounds.min[k]));
-            let own = x * y + y * z + z * x;
-            // Not a number for the bounds of nothing, infinite for those of unbounded boxes.
-            surface += if x >= 0.0 && own.is_finite() { own } else { 0.0 };
+            surface += half_surface(&bounds);
         }
     }
     surface

@@ -34,7 +34,7 @@ use self::order::Order;
 use self::worlds::Worlds;
 use crate::cpu::call;
 use crate::filters::CheckedFilters;
-use crate::queries::Entry;
+use crate::queries::{Entry, Surface, check_k};
 use crate::{
     Aabb, Answers, Attribute, Batch, Cast, Error, Filters, Hit, Lists, Near, NearestQuery, QueryFilters, Report, Shape,
     TreeReport,
@@ -77,18 +77,19 @@ pub struct Tree {
     worlds: Worlds,
     /// The boxes, where the filters change them.
     prepared: Vec<Aabb>,
-    built_surface: f64,
+    is_built: bool,
+    built_surface: Surface,
     report: TreeReport,
 }
 
 impl Tree {
-    /// Makes a tree of no boxes, without filters.
+    /// Makes a tree that is not built, without filters.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Sets what boxes say beside their bounds. Groups, masks and bodies hold from the next query on; worlds and margins
-    /// from the next [`build`](Self::build) on, until which the tree is empty.
+    /// from the next [`build`](Self::build) on, until which the tree is not built.
     ///
     /// Two boxes are never compared here: lists of pairs, and whether boxes are fixed or asleep, do not matter.
     ///
@@ -132,6 +133,7 @@ impl Tree {
 
     /// Empties the tree: no range of leaves is left to be asked. Its memory stays for the next build.
     fn clear(&mut self) {
+        self.is_built = false;
         self.ids.clear();
         self.worlds = Worlds::default();
         self.report = TreeReport::default();
@@ -141,13 +143,14 @@ impl Tree {
     ///
     /// # Errors
     /// [`Error::FilterLength`] and [`Error::BadFilter`] where the filters do not fit the boxes; [`Error::TooManyBoxes`]
-    /// beyond 2³² − 2 boxes. The tree is empty then.
+    /// beyond 2³² − 2 boxes. The tree is not built then.
     pub fn build(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
         self.clear();
         self.filters.fit(boxes.len())?;
         let limit = "the number of indices, times their 4 bytes,";
         let box_count = call::count_at_most(boxes.len(), QueryFilters::NO_BOX - 1, "ids", limit)?;
         rayon::join(|| self.build_of(boxes), || ());
+        self.is_built = true;
         self.built_surface = self.levels.surface;
         self.report_on(box_count);
         Ok(&self.report)
@@ -181,8 +184,7 @@ impl Tree {
 
     fn report_on(&mut self, box_count: u32) {
         let invalid = self.levels.invalid(&self.ids, Report::INVALID_LISTED);
-        let (built, now) = (self.built_surface, self.levels.surface);
-        let growth = if built > 0.0 || now > 0.0 { now / built } else { 1.0 };
+        let growth = self.built_surface.growth(self.levels.surface);
         let (invalid_count, first_invalid) = invalid;
         self.report = TreeReport { box_count, invalid_count, first_invalid, growth, bytes: 0 };
         self.report.bytes = self.memory_bytes();
@@ -203,7 +205,7 @@ impl Tree {
     /// Finds the first box that each path hits: by `t`, then by index.
     ///
     /// # Errors
-    /// [`Error::QueryFilterLength`], [`Error::OutOfMemory`].
+    /// [`Error::NotBuilt`], [`Error::QueryFilterLength`], [`Error::OutOfMemory`].
     pub fn nearest_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<Hit>, Error> {
         Asked::new(self, casts.into())?.nearest_hits()
     }
@@ -211,10 +213,12 @@ impl Tree {
     /// Finds the first `k` boxes that each path hits: by `t`, then by index.
     ///
     /// # Errors
-    /// As [`nearest_hits`](Self::nearest_hits).
+    /// As [`nearest_hits`](Self::nearest_hits); [`Error::BadOption`] where `k` is 0.
     pub fn first_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>, k: usize) -> Result<Lists<Hit>, Error> {
-        Asked::new(self, casts.into())?.lists(k, |asked, scratch, i, cast, out| {
-            let Some(path) = cast.path() else { return Ok(false) };
+        let asked = Asked::new(self, casts.into())?;
+        check_k(k)?;
+        asked.lists(k, |asked, scratch, i, cast, out| {
+            let Some(path) = asked.path(cast) else { return Ok(false) };
             asked.first_hits(i, &path, scratch);
             let hit = |(entry, index): &(Entry, u32)| Hit { index: *index, t: path.time(entry) };
             visit::extend(out, scratch.ranking.first.iter().map(hit)).map(|()| true)
@@ -227,7 +231,7 @@ impl Tree {
     /// As [`nearest_hits`](Self::nearest_hits).
     pub fn any_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<bool>, Error> {
         Asked::new(self, casts.into())?.answers(false, |asked, scratch, i, cast, out| {
-            let Some(path) = cast.path() else { return false };
+            let Some(path) = asked.path(cast) else { return false };
             asked.each_hit(i, &path, scratch, |_, _| {
                 *out = true;
                 false
@@ -242,7 +246,7 @@ impl Tree {
     /// As [`nearest_hits`](Self::nearest_hits).
     pub fn all_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Lists<Hit>, Error> {
         Asked::new(self, casts.into())?.lists(0, |asked, scratch, i, cast, out| {
-            let Some(path) = cast.path() else { return Ok(false) };
+            let Some(path) = asked.path(cast) else { return Ok(false) };
             let (first, mut result) = (out.len(), Ok(()));
             asked.each_hit(i, &path, scratch, |entry, index| {
                 result = visit::push(out, Hit { index, t: path.time(entry) });
@@ -273,8 +277,10 @@ impl Tree {
     /// distance.
     ///
     /// # Errors
-    /// As [`nearest_hits`](Self::nearest_hits).
+    /// As [`first_hits`](Self::first_hits).
     pub fn nearest<'a>(&self, points: impl Into<Batch<'a, NearestQuery>>, k: usize) -> Result<Lists<Near>, Error> {
-        Asked::new(self, points.into())?.nearest(k)
+        let asked = Asked::new(self, points.into())?;
+        check_k(k)?;
+        asked.nearest(k)
     }
 }
