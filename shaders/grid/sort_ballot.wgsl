@@ -111,6 +111,13 @@ fn first_of(lanes: vec2<u32>) -> u32 {
     return firstTrailingBit(lanes.x);
 }
 
+// Sets the counts of all subgroups to zero.
+fn clear_counts(lane: Lane, subgroups: u32) {
+    for (var i = lane.local; i < subgroups * lane.words; i += 256u) {
+        tile_words[i] = 0u;
+    }
+}
+
 // One round: returns how many keys before this one, in the subgroup's part of the tile, have this digit. Every
 // invocation of the workgroup has to call.
 fn rank_of(digit: u32, lane: Lane) -> u32 {
@@ -219,6 +226,14 @@ fn lay_out(positions: vec4<u32>, words: vec4<u32>) {
     tile_words[positions.w] = words.w;
 }
 
+// Lays out the difference of place and position of the invocation's two digits.
+fn lay_out_shifts(shifts: vec2<u32>, lane: Lane) {
+    if lane.local < lane.words {
+        tile_words[2u * lane.local] = shifts.x;
+        tile_words[2u * lane.local + 1u] = shifts.y;
+    }
+}
+
 // Returns the words at a position and at the ones 256, 512 and 768 behind it.
 fn four_words(at: u32) -> vec4<u32> {
     return vec4<u32>(tile_words[at], tile_words[at + 256u], tile_words[at + 512u], tile_words[at + 768u]);
@@ -266,9 +281,7 @@ fn sort_tile(tile: u32, n: u32, places: vec2<u32>, lane: Lane, subgroup: u32, su
     let width = lane.width;
     let step = 4u * width;
 
-    for (var i = lane.local; i < subgroups * lane.words; i += 256u) {
-        tile_words[i] = 0u;
-    }
+    clear_counts(lane, subgroups);
     workgroupBarrier();
     // Everything is asked for before any of it is needed, the values before the counts are scanned.
     let keys_a = four_keys(first, width, n);
@@ -301,11 +314,7 @@ fn sort_tile(tile: u32, n: u32, places: vec2<u32>, lane: Lane, subgroup: u32, su
     let sorted_c = four_words(at + 2048u);
     let sorted_d = four_words(at + 3072u);
     workgroupBarrier();
-    // The difference of place and position, for each digit.
-    if at < lane.words {
-        tile_words[2u * at] = places.x - digits.positions.x;
-        tile_words[2u * at + 1u] = places.y - digits.positions.y;
-    }
+    lay_out_shifts(places - digits.positions, lane);
     workgroupBarrier();
     let length = n - min(n, tile * SORT_TILE);
     let places_a = put_keys(sorted_a, at, length, lane);

@@ -74,15 +74,7 @@ fn events_find(
     if tile >= div_ceil(lengths.pair_count, EVENT_TILE) {
         return;
     }
-    if local < EVENT_TILE / 16u {
-        atomicStore(&tile_bits[local], 0u);
-    }
-    if local < 2u {
-        atomicStore(&tile_counts[local], 0u);
-    }
-    if local < EVENT_NEAR {
-        atomicStore(&near_found[local], 0u);
-    }
+    clear_tile(local);
     if local <= EVENT_TILE / EVENT_SPAN {
         let begin = tile * EVENT_TILE + local * EVENT_SPAN;
         span_ends[local] = lengths.last_count;
@@ -122,6 +114,19 @@ fn events_find(
     }
     if local < EVENT_NEAR {
         add_count(near_of_group(tile) + local, 2u, atomicLoad(&near_found[local]));
+    }
+}
+
+// Sets the bits and counts of the workgroup's tile to zero.
+fn clear_tile(local: u32) {
+    if local < EVENT_TILE / 16u {
+        atomicStore(&tile_bits[local], 0u);
+    }
+    if local < 2u {
+        atomicStore(&tile_counts[local], 0u);
+    }
+    if local < EVENT_NEAR {
+        atomicStore(&near_found[local], 0u);
     }
 }
 

@@ -42,13 +42,7 @@ fn events_list(
         atomicStore(&event_sums[local], 0u);
     }
     workgroupBarrier();
-    let own_group = tile / EVENT_GROUP;
-    for (var i = local; i < div_ceil(tiles, EVENT_GROUP); i += 256u) {
-        add_counts(group_at(i), i < own_group, true);
-    }
-    if own_group * EVENT_GROUP + local < tile {
-        add_counts(tile_at(own_group * EVENT_GROUP + local), true, false);
-    }
+    add_counts_before(tile, tiles, local);
     // No bit is set behind the end of a list.
     let first = tile * EVENT_TILE + local * EVENT_RUN;
     let is_created = own_bits(EVENT_IS_CREATED, first);
@@ -86,6 +80,17 @@ fn events_list(
     for (var bits = is_lost; bits != 0u; bits &= bits - 1u) {
         lost[place] = last_pairs[first + firstTrailingBit(bits)];
         place += 1u;
+    }
+}
+
+// Adds up the counts of the tiles before this one, and of all, by groups of tiles.
+fn add_counts_before(tile: u32, tiles: u32, local: u32) {
+    let own_group = tile / EVENT_GROUP;
+    for (var i = local; i < div_ceil(tiles, EVENT_GROUP); i += 256u) {
+        add_counts(group_at(i), i < own_group, true);
+    }
+    if own_group * EVENT_GROUP + local < tile {
+        add_counts(tile_at(own_group * EVENT_GROUP + local), true, false);
     }
 }
 

@@ -61,39 +61,49 @@ fn tree_cube(@builtin(local_invocation_index) local: u32) {
         rank += select(vec3<u32>(0u), vec3<u32>(1u), is_before & vec3<bool>(other.w <= last_class));
     }
     if count > 0u && f32(kind) <= last_class {
-        let outer = count / 64u;
-        for (var k = 0u; k < 3u; k += 1u) {
-            // In a small sample one may be several.
-            if rank[k] == 0u {
-                ends[k][0] = center[k];
-            }
-            if rank[k] == outer {
-                ends[k][1] = center[k];
-            }
-            if rank[k] == count - 1u - outer {
-                ends[k][2] = center[k];
-            }
-            if rank[k] == count - 1u {
-                ends[k][3] = center[k];
-            }
-        }
+        note_ends(center, rank, count);
     }
     workgroupBarrier();
     if local == 0u {
-        var low = vec3<f32>(0.0);
-        var extent = 0.0;
-        if count > 0u {
-            for (var k = 0u; k < 3u; k += 1u) {
-                let margin = MARGIN * (ends[k][2] - ends[k][1]);
-                let first = max(ends[k][0], ends[k][1] - margin);
-                extent = max(extent, min(ends[k][3], ends[k][2] + margin) - first);
-                low[k] = first;
-            }
-        }
-        // With some room around the sample.
-        let room = extent / 64.0;
-        // The inverse of a smaller number overflows.
-        let scale = select(0.0, f32(CURVE_SIDE) / (extent + 2.0 * room), extent > 1e-34);
-        cube = Cube(low - vec3<f32>(room), scale);
+        cube = cube_of(count);
     }
+}
+
+// Writes the centroid of the invocation's box where it is an end along an axis, of `count` in the sample.
+fn note_ends(center: vec3<f32>, rank: vec3<u32>, count: u32) {
+    let outer = count / 64u;
+    for (var k = 0u; k < 3u; k += 1u) {
+        // In a small sample one may be several.
+        if rank[k] == 0u {
+            ends[k][0] = center[k];
+        }
+        if rank[k] == outer {
+            ends[k][1] = center[k];
+        }
+        if rank[k] == count - 1u - outer {
+            ends[k][2] = center[k];
+        }
+        if rank[k] == count - 1u {
+            ends[k][3] = center[k];
+        }
+    }
+}
+
+// Returns the cube that follows from the ends, of `count` in the sample.
+fn cube_of(count: u32) -> Cube {
+    var low = vec3<f32>(0.0);
+    var extent = 0.0;
+    if count > 0u {
+        for (var k = 0u; k < 3u; k += 1u) {
+            let margin = MARGIN * (ends[k][2] - ends[k][1]);
+            let first = max(ends[k][0], ends[k][1] - margin);
+            extent = max(extent, min(ends[k][3], ends[k][2] + margin) - first);
+            low[k] = first;
+        }
+    }
+    // With some room around the sample.
+    let room = extent / 64.0;
+    // The inverse of a smaller number overflows.
+    let scale = select(0.0, f32(CURVE_SIDE) / (extent + 2.0 * room), extent > 1e-34);
+    return Cube(low - vec3<f32>(room), scale);
 }

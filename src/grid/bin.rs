@@ -1,6 +1,6 @@
 //! Cells of each box, and its entries: count, then scatter.
 
-use super::searched::SearchedBoxes;
+use super::box_buffers::BoxBuffers;
 use super::{GridRoom, GridSummary};
 use crate::constants::{BIN_BLOCK, BIN_COUNTS, BIN_GROUP};
 use crate::filters::lists::{FilteredKernel, filtered};
@@ -74,7 +74,7 @@ impl Bin {
     pub fn record_worlds(
         &self,
         pass: &mut Pass,
-        searched: &SearchedBoxes<'_>,
+        searched: &BoxBuffers<'_>,
         frame: &Buffer<Frame>,
         world_cells: &Buffer<[u32; 4]>,
     ) {
@@ -87,7 +87,7 @@ impl Bin {
     pub fn record_count(
         &self,
         pass: &mut Pass,
-        searched: &SearchedBoxes<'_>,
+        searched: &BoxBuffers<'_>,
         frame: &Buffer<Frame>,
         world_cells: &Buffer<[u32; 4]>,
         bins: &Bins,
@@ -108,7 +108,7 @@ impl Bin {
     pub fn record_scatter(
         &self,
         pass: &mut Pass,
-        searched: &SearchedBoxes<'_>,
+        searched: &BoxBuffers<'_>,
         summary: &GridSummary,
         bins: &Bins,
         (keys, entries): (wgpu::BindingResource, wgpu::BindingResource),

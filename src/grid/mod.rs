@@ -4,13 +4,13 @@
 //! What a consumer keeps of a build holds as long as the grid [still has that build](Grid::holds).
 
 pub mod bin;
+mod box_buffers;
 pub mod frame;
 pub mod pca;
-mod searched;
 pub mod sort;
 mod sort_trial;
 
-pub use searched::SearchedBoxes;
+pub use box_buffers::BoxBuffers;
 pub use sort_trial::{choose, sort_variant};
 
 use std::sync::OnceLock;
@@ -143,7 +143,7 @@ impl Grid {
         &mut self,
         pass: &mut Pass,
         kernels: &GridKernels,
-        searched: &SearchedBoxes<'_>,
+        searched: &BoxBuffers<'_>,
         entry_capacity: u32,
         key_bits: u32,
         filters: &FilterSet,
@@ -154,7 +154,7 @@ impl Grid {
         let GridSummary { bounds, frame, counts, .. } = &self.summary;
         let world_cells = filters.world_cells();
         let sorted = &self.entries.sort_buffers();
-        let SearchedBoxes { box_count, params, boxes, .. } = searched;
+        let BoxBuffers { box_count, params, boxes, .. } = searched;
 
         pca.record(pass, *box_count, params, boxes.clone(), bounds);
         choice.record(pass, params, boxes.clone(), bounds, frame);

@@ -9,7 +9,7 @@ use crate::filters::lists::{FilteredKernel, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::grid::{Entries, GridSummary, SearchedBoxes};
+use crate::grid::{BoxBuffers, Entries, GridSummary};
 use crate::layout::{Counts, Dispatches, Params, Window};
 
 /// The source of `emit_sweep`.
@@ -107,7 +107,7 @@ impl Emit {
     pub fn record_pairs(
         &self,
         pass: &mut Pass,
-        searched: &SearchedBoxes<'_>,
+        searched: &BoxBuffers<'_>,
         window: &Buffer<Window>,
         summary: &GridSummary,
         sorted: &Entries,

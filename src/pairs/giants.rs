@@ -4,7 +4,7 @@ use super::sweep::{Hits, Path};
 use crate::filters::lists::{FilteredKernel, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{Kernel, Pass, Source};
-use crate::grid::{Entries, GridSummary, SearchedBoxes};
+use crate::grid::{BoxBuffers, Entries, GridSummary};
 
 /// The source of `giants_test`.
 pub const TEST: Source = filtered!(
@@ -41,7 +41,7 @@ impl GiantsStage {
     pub fn record(
         &self,
         pass: &mut Pass,
-        searched: &SearchedBoxes<'_>,
+        searched: &BoxBuffers<'_>,
         summary: &GridSummary,
         sorted: &Entries,
         path: &Path,

@@ -16,7 +16,7 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{self, Kernel, Pass};
 use crate::gpu::timing::Timer;
-use crate::grid::{Grid, GridBuild, GridKernels, GridSummary, SearchedBoxes};
+use crate::grid::{BoxBuffers, Grid, GridBuild, GridKernels, GridSummary};
 use crate::layout::{ExcludeChange, Params, Window};
 use crate::{Error, PairOrder};
 
@@ -63,10 +63,10 @@ pub struct SearchInput<'a> {
 
 impl SearchInput<'_> {
     /// Returns the boxes as they are searched, once they are prepared.
-    fn searched(&self) -> SearchedBoxes<'_> {
+    fn searched(&self) -> BoxBuffers<'_> {
         let SearchInput { box_count, block_sizes, params, filters, .. } = *self;
         let boxes = filters.preparation().map_or(self.boxes.clone(), |buffers| buffers.prepared_boxes.all());
-        SearchedBoxes { box_count, block_sizes, params, boxes, filters: filters.lists_of(self.is_step) }
+        BoxBuffers { box_count, block_sizes, params, boxes, filters: filters.lists_of(self.is_step) }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::filters::lists::{FilteredKernel, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::grid::SearchedBoxes;
+use crate::grid::BoxBuffers;
 use crate::layout::{Counts, Params, Window};
 
 /// The source of `small_test`.
@@ -52,7 +52,7 @@ impl Small {
     }
 
     /// Records the exact tests of the boxes, at most `SMALL_MOST`.
-    pub fn record_test(&self, pass: &mut Pass, searched: &SearchedBoxes<'_>, hits: &Hits) {
+    pub fn record_test(&self, pass: &mut Pass, searched: &BoxBuffers<'_>, hits: &Hits) {
         let buffers = [searched.bound(), hits.bound()].concat();
         self.test.of(searched.filters.are_tested).dispatch(pass, small_tiles(searched.box_count), &buffers);
     }
@@ -68,7 +68,7 @@ impl Small {
     pub fn record_emit(
         &self,
         pass: &mut Pass,
-        searched: &SearchedBoxes<'_>,
+        searched: &BoxBuffers<'_>,
         window: &Buffer<Window>,
         hits: &Hits,
         counts: &Buffer<Counts>,

@@ -10,7 +10,7 @@ use crate::filters::lists::{FilteredKernel, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{Kernel, Pass, Source};
 use crate::gpu::table::{STORAGE, buffer_table};
-use crate::grid::{Entries, GridSummary, SearchedBoxes};
+use crate::grid::{BoxBuffers, Entries, GridSummary};
 use crate::layout::Dispatches;
 
 /// The source of `sweep_test`.
@@ -114,7 +114,7 @@ impl Sweep {
     pub fn record_test(
         &self,
         pass: &mut Pass,
-        searched: &SearchedBoxes<'_>,
+        searched: &BoxBuffers<'_>,
         summary: &GridSummary,
         sorted: &Entries,
         path: &Path,

@@ -2,7 +2,7 @@
 
 use broadsweep::internals::constants::*;
 use broadsweep::internals::grid::bin::Bins;
-use broadsweep::internals::grid::{GridSummary, SearchedBoxes};
+use broadsweep::internals::grid::{BoxBuffers, GridSummary};
 use broadsweep::internals::layout::{Counts, Frame, Params, dispatch_size, packed_cells};
 use broadsweep::internals::mirror;
 use broadsweep::internals::mirror::bin::Totals;
@@ -58,7 +58,7 @@ fn check(box_count: u32, blocks: &[Block], entry_capacity: u32) -> u32 {
     let [keys, entries, giants] = [(); 3].map(|()| poisoned::<u32>(0));
     let frame = uniform(Frame { giant_cells: 64, ..Frame::zeroed() });
     let (summary, boxes) = (GridSummary { frame, ..summary(&counts) }, upload(&[]));
-    let searched = SearchedBoxes { box_count, ..searched(&params, &boxes, no_filters()) };
+    let searched = BoxBuffers { box_count, ..searched(&params, &boxes, no_filters()) };
     let lists = (keys.all(), entries.all());
     run(|pass| BIN.record_scatter(pass, &searched, &summary, &bins, lists, giants.all()));
     for untouched in [&keys, &entries, &giants] {
@@ -117,7 +117,7 @@ fn giants_with_more_candidates_than_the_limit_have_no_tiles() {
         let [keys, entries, giants] = [(); 3].map(|()| poisoned::<u32>(0));
         let frame = uniform(Frame { giant_cells: 64, ..Frame::zeroed() });
         let (summary, boxes) = (GridSummary { frame, ..summary(&counts) }, upload(&[]));
-        let searched = SearchedBoxes { box_count, ..searched(&params, &boxes, no_filters()) };
+        let searched = BoxBuffers { box_count, ..searched(&params, &boxes, no_filters()) };
         let lists = (keys.all(), entries.all());
         run(|pass| BIN.record_scatter(pass, &searched, &summary, &bins, lists, giants.all()));
         let found = written::<Counts>(&counts)[0];

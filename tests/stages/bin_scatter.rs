@@ -2,7 +2,7 @@
 
 use broadsweep::internals::constants::*;
 use broadsweep::internals::grid::bin::Bins;
-use broadsweep::internals::grid::{GridSummary, SearchedBoxes};
+use broadsweep::internals::grid::{BoxBuffers, GridSummary};
 use broadsweep::internals::layout::{Counts, Frame, Params};
 use broadsweep::internals::mirror;
 use proptest::prelude::*;
@@ -57,7 +57,7 @@ fn check(cells: &[[i32; 4]], frame: &Frame, level: u32) -> mirror::bin::Entries 
     let entries = poisoned::<u32>(expected.entries.len());
     let giants = poisoned::<u32>(expected.giants.len());
     let (summary, boxes) = (GridSummary { frame, ..summary(&counts) }, upload(&[]));
-    let searched = SearchedBoxes { box_count: n, ..searched(&params, &boxes, no_filters()) };
+    let searched = BoxBuffers { box_count: n, ..searched(&params, &boxes, no_filters()) };
     let lists = (keys.all(), entries.all());
     run(|pass| BIN.record_scatter(pass, &searched, &summary, &bins, lists, giants.all()));
     assert_eq!(written(&bins.box_ends), ends_of(&merged));
@@ -193,7 +193,7 @@ fn footprints_in_merged_cells_are_the_same_places_in_larger_steps() {
         let (params, frame, counts) = (at_level(n, level), uniform(host), guarded(&[poison::<Counts>()]));
         let [keys, entries, giants] = [(); 3].map(|()| poisoned::<u32>(most));
         let (summary, boxes) = (GridSummary { frame, ..summary(&counts) }, upload(&[]));
-        let searched = SearchedBoxes { box_count: n, ..searched(&params, &boxes, no_filters()) };
+        let searched = BoxBuffers { box_count: n, ..searched(&params, &boxes, no_filters()) };
         let lists = (keys.all(), entries.all());
         run(|pass| BIN.record_scatter(pass, &searched, &summary, &bins, lists, giants.all()));
         let shift = LEVEL_SHIFTS[level as usize];

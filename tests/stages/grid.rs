@@ -3,7 +3,7 @@
 use broadsweep::internals::constants::{ENTRY_ALIGNMENT, KEY_BITS};
 use broadsweep::internals::filters::device::FilterSet;
 use broadsweep::internals::filters::lists::FilterLists;
-use broadsweep::internals::grid::{Entries, Grid, GridBuild, GridKernels, GridRoom, GridSummary, SearchedBoxes};
+use broadsweep::internals::grid::{BoxBuffers, Entries, Grid, GridBuild, GridKernels, GridRoom, GridSummary};
 use broadsweep::internals::layout::{Counts, Frame, Params};
 use broadsweep::internals::mirror;
 use broadsweep::{Aabb, Filters};
@@ -12,12 +12,8 @@ use laboratory::scenes::Kind;
 use crate::*;
 
 /// Returns boxes as stages read them.
-pub fn searched<'a>(
-    params: &'a Buffer<Params>,
-    boxes: &'a Buffer<Aabb>,
-    filters: &'a FilterLists,
-) -> SearchedBoxes<'a> {
-    SearchedBoxes { box_count: boxes.len() as u32, block_sizes: None, params, boxes: boxes.all(), filters }
+pub fn searched<'a>(params: &'a Buffer<Params>, boxes: &'a Buffer<Aabb>, filters: &'a FilterLists) -> BoxBuffers<'a> {
+    BoxBuffers { box_count: boxes.len() as u32, block_sizes: None, params, boxes: boxes.all(), filters }
 }
 
 /// Makes a summary with these counts, and nothing else that anyone has written.

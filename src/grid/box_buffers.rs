@@ -5,9 +5,9 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::table::Bound;
 use crate::layout::Params;
 
-/// The boxes of a search, prepared where margins or half-spaces change them.
+/// The buffers of the boxes of a search, prepared where margins or half-spaces change them.
 #[derive(Clone, Debug)]
-pub struct SearchedBoxes<'a> {
+pub struct BoxBuffers<'a> {
     /// The number of boxes. Where it lies in a buffer: the capacity.
     pub box_count: u32,
     /// In the latter case: the sizes of indirect dispatches with a workgroup for each block of boxes.
@@ -20,7 +20,7 @@ pub struct SearchedBoxes<'a> {
     pub filters: &'a FilterLists,
 }
 
-impl SearchedBoxes<'_> {
+impl BoxBuffers<'_> {
     /// Lists the buffers for kernels.
     pub fn bound(&self) -> Bound<'_> {
         [vec![("params", self.params.all()), ("boxes", self.boxes.clone())], self.filters.bound()].concat()
