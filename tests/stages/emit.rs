@@ -204,7 +204,6 @@ impl Found {
 
     /// Returns the pairs of each window, whose capacities repeat, with room for the hits of some tiles only. Where workgroups are in
     /// `columns`, all blocks are dispatched for each window, and some more; otherwise those that `emit_range` finds.
-    #[expect(clippy::too_many_lines, reason = "buffers for all kernels of the stage, which run one after the other")]
     fn check(&self, capacities: &[u32], tile_capacity: u32, columns: bool) {
         let n = self.giants.boxes.len() as u32;
         let (sweep_tiles, tiles_per_block) = (self.sweep.tiles(), self.tiles_per_block);
