@@ -19,7 +19,7 @@ LIMITS = {
     "public methods of a type": (20, 20),
     "items at the root of the crate": (35, 40),
     "lines of a file in src or shaders": (500, 500),
-    "lines of a function": (80, 60),
+    "lines of a function": (60, 60),
     "exemptions from too_many_arguments": (0, 5),
     "folders of src in a circle of imports": (0, 0),
     "files in a circle of imports": (0, 0),
@@ -81,13 +81,15 @@ def lengths_of_files():
 
 
 def lengths_of_functions():
-    """Counts the lines of each function, from its signature to the brace that ends it."""
+    """Counts the lines of each function, from its signature to the brace that ends it, but for those that have a reason to be longer."""
     found = {}
     for path in sources():
         lines = code_of(path).splitlines()
         for at, line in enumerate(lines):
             start = re.match(r"( *)(?:pub(?:\([^)]*\))? )?(?:const |async )*fn (\w+)", line)
             if start and not line.rstrip().endswith((";", "}")):
+                if at > 0 and lines[at - 1].strip().startswith("// Longer than 60 lines: "):
+                    continue
                 end = next((k for k in range(at, len(lines)) if lines[k] == start[1] + "}"), at)
                 found[f"{path.relative_to(ROOT)}: {start[2]}"] = end - at + 1
     return found

@@ -95,6 +95,8 @@ fn has_flag(flag: u32) -> bool {
     return (query.flags & flag) != 0u;
 }
 
+// Shows the query the boxes in a range of places.
+// Longer than 60 lines: parts of it would pass six variables of the inner loop through pointers.
 fn walk(start: u32, end: u32) {
     if start >= end || resumed_at != NOWHERE || is_done() {
         return;

@@ -448,7 +448,7 @@ fn what_cannot_be_measured_gets_one_clear_line() {
         ("--compare file", "file is no result of a benchmark; give the results.json of an earlier run"),
         ("--compare boxes.npy", "boxes.npy is no result of a benchmark; give the results.json of an earlier run"),
         ("--scenes uniform:5 --n 3", "--n applies to scenes without a count, such as uniform, and uniform:5 has one"),
-        ("--scenes boxes.npy,city:7 --n 3 --engines cpu", "boxes.npy, city:7 has its own number"),
+        ("--scenes boxes.npy,city:7 --n 3 --engines cpu", "boxes.npy, city:7 has one; leave --n out"),
         ("--scenes scene.npz --engines cpu", "give the boxes as .npy"),
         ("--compare file --threshold 0.5", "--threshold is 0.5"),
     ] {
