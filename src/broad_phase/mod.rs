@@ -36,7 +36,6 @@ use crate::filters::sets::TwoSets;
 use crate::gpu::Gpu;
 use crate::gpu::compilation::Compilation;
 use crate::memory::{MOST_IN_FLIGHT, MemoryPlan};
-#[cfg(not(target_arch = "wasm32"))]
 use crate::{Attribute, Error, Filters, Options, Overlaps};
 
 /// The engine that finds all overlapping pairs of boxes on a GPU. Keep one across calls: its kernels are compiled once,

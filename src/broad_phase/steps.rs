@@ -1,14 +1,17 @@
 //! Events from step to step: the pairs of a step are found on the GPU, and compared with those of the last step on the host.
 
+#[cfg(not(target_arch = "wasm32"))]
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use rayon::prelude::*;
 
 use super::BroadPhase;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::Step;
 use crate::events::Said;
 use crate::filters::CheckedFilters;
-use crate::{Error, Events, PairOrder, Step, StepReport};
+use crate::{Error, Events, PairOrder, StepReport};
 
 impl BroadPhase {
     /// Finds what began and what ended since the last step: the pairs of these boxes, compared with those of the last call. In the

@@ -41,7 +41,7 @@ impl GpuPairs {
 }
 
 /// Events that were left on the GPU by [`Recorder::record_events`](crate::Recorder::record_events) or
-/// [`Tree::record_overlap_events`](crate::Tree::record_overlap_events). The buffers are handles: they are cloned in no time. They can change, as
+/// [`TreeRecorder::record_overlap_events`](crate::TreeRecorder::record_overlap_events). The buffers are handles: they are cloned in no time. They can change, as
 /// those of [`GpuPairs`] can. All lists are in canonical order.
 ///
 /// A step is discarded where its pairs do not fit the list, or have too many candidates. The lists of its events are empty then, and

@@ -3,11 +3,13 @@
 use bytemuck::Pod;
 use rayon::prelude::*;
 
+use super::AsyncTree;
+#[cfg(not(target_arch = "wasm32"))]
+use super::Tree;
 use super::batch::{Phase, Wanted};
 use super::host::AT_ONCE;
 use super::pack::{self, Packed};
 use super::query::{Listed, Ranked};
-use super::{AsyncTree, Tree};
 use crate::constants::{NO_BOX, ROW};
 use crate::gpu::host_copy::extend;
 use crate::queries::{Start, check_k, is_in_order, make_room};

@@ -283,7 +283,8 @@ impl AsyncTree<'_> {
         batch.buffers.answer_counts.write(&gpu, &[build::sort_counts(length as u32)]);
         scopes.close("queries")?;
         let is_here = |list: &[u64]| list[0] < first + length && list[1] > first;
-        let is_long = |list: &[u64]| list[1] - list[0] > u64::from(batch.retained());
+        let retained = u64::from(batch.retained());
+        let is_long = |list: &[u64]| list[1] - list[0] > retained;
         let has_long = offsets.par_windows(2).with_min_len(AT_ONCE).any(|list| is_here(list) && is_long(list));
         if has_long {
             let states = (batch.buffers.offsets.raw(), u64::from(batch.plan.query_count) * 16);
