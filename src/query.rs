@@ -39,7 +39,7 @@
 //! ```
 
 pub use crate::queries::{
-    Asker, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Near, NearestQuery, OrientedBox, QueryFilters,
+    Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Near, NearestQuery, OrientedBox, QueryFilter, QueryFilters,
     QueryReport, Shape, Sphere, SphereCast, TreeReport,
 };
 #[cfg(feature = "gpu")]

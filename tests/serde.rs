@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use broadsweep::filter::{GroupRule, HalfSpace};
 use broadsweep::query::{
-    Asker, BoxCast, Capsule, CapsuleCast, Near, NearestQuery, OrientedBox, QueryFilters, Sphere, SphereCast,
+    BoxCast, Capsule, CapsuleCast, Near, NearestQuery, OrientedBox, QueryFilter, QueryFilters, Sphere, SphereCast,
 };
 use broadsweep::{Aabb, Answers, CellSize, Filters, Hit, IdPair, Lists, Options, Pair, PairOrder, Ray, SweepAxis, cpu};
 use serde::Serialize;
@@ -38,7 +38,7 @@ fn boxes_pairs_and_queries_are_read_as_they_were_written() {
     returns(&NearestQuery::new(b));
     returns(&Capsule { from: a, to: b, radius: 0.5 });
     returns(&OrientedBox { center: a, half: b, axes: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]] });
-    returns(&Asker { world: 3, ..Asker::default() });
+    returns(&QueryFilter { world: 3, ..QueryFilter::default() });
 }
 
 #[test]

@@ -73,7 +73,7 @@ pub fn filters(dict: &Bound<'_, PyDict>) -> PyResult<Filters> {
 }
 
 /// Makes what the queries of a batch say beside their shapes.
-pub fn askers(dict: &Bound<'_, PyDict>) -> PyResult<QueryFilters> {
+pub fn query_filters(dict: &Bound<'_, PyDict>) -> PyResult<QueryFilters> {
     Ok(QueryFilters::default()
         .with_group(words(dict, "group")?)
         .with_mask(words(dict, "mask")?)

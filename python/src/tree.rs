@@ -13,7 +13,7 @@ use pyo3::types::PyDict;
 
 use crate::arrays::{list, one_column, queries, rows, two_columns};
 use crate::devices::{Device, Place};
-use crate::filters::{Change, askers, filters};
+use crate::filters::{Change, filters, query_filters};
 use crate::host::Host;
 use crate::reports::{QueryReport, TreeReport};
 use crate::running;
@@ -156,7 +156,7 @@ impl Tree {
         starts: PyReadonlyArray1<'py, u64>,
         said: &Bound<'py, PyDict>,
     ) -> PyResult<ListsOf<'py, PyArray1<u32>>> {
-        let (filters, starts) = (askers(said)?, list(Some(&starts))?);
+        let (filters, starts) = (query_filters(said)?, list(Some(&starts))?);
         let planes: &[[f32; 4]] = bytemuck::cast_slice(rows(&half_spaces, 4)?);
         let of = |ends: &[u64]| planes.get(ends[0] as usize..ends[1] as usize).map(<[[f32; 4]]>::to_vec);
         let shapes: Option<Vec<_>> = starts.windows(2).map(of).collect();
@@ -176,7 +176,7 @@ impl Tree {
         k: usize,
         said: &Bound<'py, PyDict>,
     ) -> PyResult<ListsOf<'py, PyArray2<u32>>> {
-        let filters = askers(said)?;
+        let filters = query_filters(said)?;
         let call = move |tree: &mut AnyTree, queries: &[NearestQuery]| {
             tree.nearest(Batch::new(queries).with_filters(&filters), k)
         };
@@ -192,7 +192,7 @@ impl Tree {
         casts: &PyReadonlyArray2<'_, f32>,
         said: &Bound<'_, PyDict>,
     ) -> PyResult<Answers<Hit>> {
-        let filters = askers(said)?;
+        let filters = query_filters(said)?;
         self.ask(py, casts, move |tree, queries: &[C]| tree.nearest_hits(Batch::new(queries).with_filters(&filters)))
     }
 
@@ -202,7 +202,7 @@ impl Tree {
         casts: &PyReadonlyArray2<'_, f32>,
         said: &Bound<'_, PyDict>,
     ) -> PyResult<Answers<bool>> {
-        let filters = askers(said)?;
+        let filters = query_filters(said)?;
         self.ask(py, casts, move |tree, queries: &[C]| tree.any_hits(Batch::new(queries).with_filters(&filters)))
     }
 
@@ -213,7 +213,7 @@ impl Tree {
         k: Option<usize>,
         said: &Bound<'_, PyDict>,
     ) -> PyResult<Lists<Hit>> {
-        let filters: QueryFilters = askers(said)?;
+        let filters: QueryFilters = query_filters(said)?;
         self.ask(py, casts, move |tree, queries: &[C]| {
             let batch = Batch::new(queries).with_filters(&filters);
             match k {
@@ -229,7 +229,7 @@ impl Tree {
         shapes: &PyReadonlyArray2<'_, f32>,
         said: &Bound<'_, PyDict>,
     ) -> PyResult<Lists<u32>> {
-        let filters = askers(said)?;
+        let filters = query_filters(said)?;
         self.ask(py, shapes, move |tree, queries: &[S]| tree.overlaps(Batch::new(queries).with_filters(&filters)))
     }
 

@@ -203,7 +203,7 @@ struct QueryParams {
     round: u32,               // which dispatch of those that were recorded, one going on where the other ended
     round_count: u32,         // how many there are; of lists, as many count, and as many write
     part_count: u32,          // half-spaces
-    kept: u32,                // answers of each list that counting keeps: KEPT_ANSWERS or 0
+    kept: u32,                // answers of each list that counting keeps: RETAINED_ANSWERS or 0
     vertices_per_pair: u32,   // of the draw arguments of lists
 }
 

@@ -28,7 +28,7 @@ var<private> sight_limit: f32;
 var<private> is_usual: bool;
 
 // Returns how far two squares about as large as this may be from the true ones, together.
-fn doubt_of(square: f32) -> f32 {
+fn margin_of(square: f32) -> f32 {
     return square * ROUNDING + FLUSHED;
 }
 

@@ -31,7 +31,7 @@ fn see(at: u32) -> Seen {
     // Sums of squares are rounded too.
     a *= 1.0 - ROUNDING;
     b *= 1.0 - ROUNDING;
-    let limit = vec4<f32>(sight_limit + doubt_of(sight_limit));
+    let limit = vec4<f32>(sight_limit + margin_of(sight_limit));
     let vast = vast_children(head);
     return Seen((bits_of(a <= limit) | (bits_of(b <= limit) << 4u)) & ~vast, vast, a, b);
 }
@@ -46,7 +46,7 @@ fn sight_of(own: BoxBits) -> Sight {
     let along = max(beyond, vec3<f32>(0.0));
     let sum = along.x * along.x + along.y * along.y + along.z * along.z;
     let square = select(max(sum, FLUSHED), 0.0, is_within);
-    let doubt = doubt_of(max(square, sight_limit));
+    let doubt = margin_of(max(square, sight_limit));
     let is_missed = square - doubt > sight_limit;
     let is_sure = (square + doubt < sight_limit) | is_within;
     return Sight(is_missed, is_sure, square);

@@ -5,7 +5,7 @@
 //                   begin; and what a query leaves for the next dispatch: the place from which it is resumed, or
 //                   NOWHERE, and how many answers it found
 // Writes  pairs     where QUERY_EMITS: [capacity * 2] query and box from number `window.first` on, of lists that were not kept; else
-//                   [query_count * KEPT_ANSWERS] the first boxes of each list, as many as `query.kept`, which is KEPT_ANSWERS or 0
+//                   [query_count * RETAINED_ANSWERS] the first boxes of each list, as many as `query.kept`, which is RETAINED_ANSWERS or 0
 // An invocation for each query, or where QUERY_SHARED as many as SHARERS.
 
 // Where queries are shared, boxes are put into a list in any order, and the list is sorted like any other; but a list that a window
@@ -122,7 +122,7 @@ fn take(place: u32, own: BoxBits, near: f32) {
             pairs[2u * number.x + 1u] = id_at(place);
         }
     } else if at < query.kept {
-        pairs[list_query * KEPT_ANSWERS + at] = id_at(place);
+        pairs[list_query * RETAINED_ANSWERS + at] = id_at(place);
     }
 }
 
@@ -152,7 +152,7 @@ fn end_list(number: u32, has_query: bool) {
 
 // A list has no limit that would be worth going on for.
 fn is_done() -> bool {
-    return is_doubtful || has_enough;
+    return is_undecided || has_enough;
 }
 
 // ---- children that wait ----

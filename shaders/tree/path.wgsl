@@ -41,7 +41,7 @@ fn is_backward() -> vec3<bool> {
 }
 
 // Returns how far two times about as large as this may be from the true ones, together.
-fn doubt_of(time: f32) -> f32 {
+fn margin_of(time: f32) -> f32 {
     return time * ROUNDING + flushed;
 }
 

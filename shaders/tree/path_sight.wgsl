@@ -31,7 +31,7 @@ fn see(at: u32) -> Seen {
     let backward = is_backward();
     var near_a = vec4<f32>(0.0);
     var near_b = near_a;
-    var far_a = vec4<f32>(sight_limit + doubt_of(sight_limit));
+    var far_a = vec4<f32>(sight_limit + margin_of(sight_limit));
     var far_b = far_a;
     let x = nodes[at + 1u];
     let y = nodes[at + 2u];
@@ -106,7 +106,7 @@ fn sight_of(own: BoxBits) -> Sight {
     let touches = all(overlaps | !is_still());
     let is_first = from_first < -flushed;
     let near = max(from_first, 0.0);
-    let doubt = doubt_of(max(near, abs(min(far, sight_limit))));
+    let doubt = margin_of(max(near, abs(min(far, sight_limit))));
     let is_missed = (near - doubt > min(far, sight_limit)) | !touches;
     let is_in_time = (near + doubt < sight_limit) | is_first;
     let is_sure = (near + doubt < far) & is_in_time & touches;

@@ -1,7 +1,7 @@
 // query_ends: what accompanies answers that stay on the device.
 //
 // Reads   query, window
-//         rounds     of query_left
+//         rounds     of query_pending
 //         offsets    where QUERY_LISTS [query_count + 1] where the list of each query begins; where QUERY_ANY [query_count] how many
 //                    boxes it met, of which one is enough
 // Writes  ends       where QUERY_LISTS [2 * query_count + 2] the same: low and high, query by query; where QUERY_ANY [query_count]

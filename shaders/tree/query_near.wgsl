@@ -35,7 +35,7 @@ fn take(place: u32, own: BoxBits, near: f32) {
 
 // A row in doubt goes on, for its limit.
 fn is_done() -> bool {
-    return IS_SINGLE && is_doubtful;
+    return IS_SINGLE && is_undecided;
 }
 
 // Puts the row in order where its walk has ended.
@@ -50,7 +50,7 @@ fn complete_row() {
     } else if resumed_at == NOWHERE {
         sort_row();
         // Which of two answers comes first may be in doubt still.
-        if is_doubtful {
+        if is_undecided {
             resumed_at = AGAIN;
         }
     }
@@ -58,14 +58,14 @@ fn complete_row() {
 
 // Keeps a box if it is the first, in no memory. Ids are read only where they decide.
 fn take_single(place: u32, near: f32) {
-    let doubt = doubt_of(max(near, single_near));
+    let doubt = margin_of(max(near, single_near));
     let are_equal = row_count == 1u && near == 0.0 && single_near == 0.0;
     var is_nearer = near < single_near - doubt;
     if are_equal {
         is_nearer = id_at(place) < id_at(single_place);
     }
     let is_first = row_count == 0u || is_nearer;
-    is_doubtful |= !is_first && !are_equal && near <= single_near + doubt;
+    is_undecided |= !is_first && !are_equal && near <= single_near + doubt;
     single_place = select(single_place, place, is_first);
     single_near = select(single_near, near, is_first);
     sight_limit = select(sight_limit, min(sight_limit, near), is_first);
@@ -76,7 +76,7 @@ fn take_single(place: u32, near: f32) {
 // comes last in it is as far as any other, as f32 computes it.
 fn ranks_before(own: u32, other: u32) -> bool {
     let order = comes_surely(own, other);
-    is_doubtful |= !order.is_before && !order.is_behind;
+    is_undecided |= !order.is_before && !order.is_behind;
     return bitcast<i32>(own) < bitcast<i32>(other);
 }
 

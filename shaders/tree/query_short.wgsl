@@ -2,7 +2,7 @@
 //
 // Reads   query, window
 //         offsets   [query_count + 1] (low, high) where the list of each query begins
-//         kept      [query_count * KEPT_ANSWERS] the boxes of each list that is no longer than KEPT_ANSWERS (lists.wgsl)
+//         kept      [query_count * RETAINED_ANSWERS] the boxes of each list that is no longer than RETAINED_ANSWERS (lists.wgsl)
 // Writes  pairs     [capacity] (query, box), ascending by box within a list, from number `window.first` on
 // SORTERS invocations for each list: each takes every so many answers, and counts the smaller ones.
 
@@ -30,10 +30,10 @@ fn query_short(
     }
     let place = sub64(first, vec2<u32>(window.first_low, window.first_high));
     for (var own = i % SORTERS; own < length.x; own += SORTERS) {
-        let id = kept_answer(number, own);
+        let id = retained_answer(number, own);
         var rank = 0u;
         for (var other = 0u; other < length.x; other += 1u) {
-            rank += select(0u, 1u, kept_answer(number, other) < id);
+            rank += select(0u, 1u, retained_answer(number, other) < id);
         }
         let at = add64(place, vec2<u32>(rank, 0u));
         if at.y == 0u && at.x < window.capacity {
@@ -42,6 +42,6 @@ fn query_short(
     }
 }
 
-fn kept_answer(number: u32, own: u32) -> u32 {
-    return kept[number * KEPT_ANSWERS + own];
+fn retained_answer(number: u32, own: u32) -> u32 {
+    return kept[number * RETAINED_ANSWERS + own];
 }

@@ -2,7 +2,7 @@
 // kernels that rank, together with walk.wgsl; they have
 //
 //   compare_boxes(own, other)    which is nearer, exactly
-//   doubt_of(near)               by how much f32 may be wrong about two that are about as near as this
+//   margin_of(near)               by how much f32 may be wrong about two that are about as near as this
 //   complete_row()               puts a row in order whose walk has ended
 //
 // A rank says how near a box is: in bits of f32; where that is surely zero, which box it is, with RANK_ZERO; or UNRANKED. So where two are
@@ -108,7 +108,7 @@ fn comes_surely(own: u32, other: u32) -> Order {
     let other_near = near_of(other);
     let are_zero = near == 0.0 && other_near == 0.0;
     let are_known = near >= 0.0 && other_near >= 0.0;
-    let doubt = doubt_of(max(near, other_near));
+    let doubt = margin_of(max(near, other_near));
     let is_before = select(near < other_near - doubt, own < other, are_zero);
     let is_behind = select(near > other_near + doubt, own >= other, are_zero);
     return Order(is_before && are_known, is_behind && are_known);

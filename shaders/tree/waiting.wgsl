@@ -1,5 +1,5 @@
 // The children of a node that wait, where the nearest come first. Shared by the kernels that rank, together with walk.wgsl; they have
-// `doubt_of(near)`, and `sight_limit`: how near a child is that matters.
+// `margin_of(near)`, and `sight_limit`: how near a child is that matters.
 
 // How near each child is, in the upper half of its bits but for the sign: of the first four in the lower halves. What does not
 // wait has 0xffff.
@@ -41,5 +41,5 @@ fn do_wait(waiting: Waiting) -> bool {
 fn is_beyond(next: u32) -> bool {
     // Rounded down, and so are the distances that it was made of.
     let near = bitcast<f32>((next & 0xffff0000u) >> 1u);
-    return next >= 0xffff0000u || near > sight_limit + doubt_of(sight_limit);
+    return next >= 0xffff0000u || near > sight_limit + margin_of(sight_limit);
 }

@@ -5,7 +5,7 @@
 //         nodes      of tree_bottom and tree_top
 //         queries    [query_count * words] bits of f32
 //         order      [query_count] the queries in the order in which they are asked
-//         ranges, askers, filters    (asker.wgsl)
+//         ranges, query_filters, filters    (query_filter.wgsl)
 //
 // The kernels have
 //
@@ -64,7 +64,7 @@ const_assert WAITING_LEVELS == 8u;
 var<private> spent: u32;
 var<private> is_ordered: bool;
 // Whether f32 left a doubt that matters: then the query begins again.
-var<private> is_doubtful: bool;
+var<private> is_undecided: bool;
 // Where a walk that takes too long is resumed; NOWHERE as long as it does not.
 var<private> resumed_at: u32;
 // The boxes of a leaf that an invocation looks at: a bit for each.
@@ -73,7 +73,7 @@ var<private> own_boxes: u32;
 // Begins the steps of a dispatch, for a query that was left at a place, and returns the place from which it walks.
 fn begin_walk(left_at: u32) -> u32 {
     spent = 0u;
-    is_doubtful = false;
+    is_undecided = false;
     resumed_at = NOWHERE;
     is_ordered = IS_RANKED && left_at == AGAIN;
     return select(left_at, 0u, left_at == AGAIN);
@@ -86,7 +86,7 @@ fn walk_ranges(places: vec4<u32>, from_place: u32) {
         let start = max(select(places.x, places.z, k == 1u), from_place);
         walk(start, select(places.y, places.w, k == 1u));
     }
-    if is_doubtful {
+    if is_undecided {
         resumed_at = AGAIN;
     }
 }
@@ -250,7 +250,7 @@ fn look_at_boxes(first: u32, candidates: u32) {
                 spent += decision_steps();
                 is_met = decide(own);
             } else {
-                is_doubtful = true;
+                is_undecided = true;
                 is_met = false;
             }
         }

@@ -44,7 +44,7 @@ shared_constants! {
     ROW: u32 = 64;
     /// The answers of a list that the kernels which count keep, so that no list of so few is looked for twice; even. Each invocation
     /// that puts one of them in order compares it with the others.
-    KEPT_ANSWERS: u32 = 32;
+    RETAINED_ANSWERS: u32 = 32;
     /// Invocations that put such a list in order.
     SORTERS: u32 = 8;
     /// Blocks of 256 queries whose answers are also summed.

@@ -56,12 +56,12 @@ fn met<'a, Q>(
     filters: &'a Filters,
     i: usize,
 ) -> impl Iterator<Item = (u32, Aabb)> + use<'a, Q> {
-    let asker = batch.filters.asker(i);
+    let query_filter = batch.filters.query_filter(i);
     let grown = |(id, aabb): (u32, &Aabb)| {
         let margin = filters.margin.get(id as usize);
         (id, margin.map_or(*aabb, |&margin| crate::filters::grown(aabb, margin)))
     };
-    (0..).zip(boxes).filter(move |(id, _)| asker.meets(filters, *id)).map(grown)
+    (0..).zip(boxes).filter(move |(id, _)| query_filter.meets(filters, *id)).map(grown)
 }
 
 fn first<T, U>(

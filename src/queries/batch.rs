@@ -1,14 +1,13 @@
-//! Many queries of one kind, and what each of them says beside its shape.
+//! Many queries of one kind, and their filters.
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::setters::setters;
 use crate::{Error, Filters, GroupRule};
 
-/// Says of queries what their shapes do not. All of it is optional: an empty list is not used. A list has an element for
-/// each query of the batch, in their order.
+/// Filters of the queries of a batch. A list has one element for each query, in their order; an empty list is not used.
 ///
-/// The [`Filters`] of the tree hold what the boxes say: a query meets a box that a box with the query's group, mask, body and
+/// The [`Filters`] of the tree hold those of the boxes: a query meets a box that a box with the query's group, mask, body and
 /// world would meet. A query is neither fixed nor asleep, and is in no list of pairs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
@@ -47,7 +46,7 @@ impl QueryFilters {
     pub const NO_BODY: u32 = u32::MAX;
     /// Stands for no box, 2³² − 1.
     pub const NO_BOX: u32 = u32::MAX;
-    /// Says nothing.
+    /// No filters.
     pub const NONE: &Self = &Self {
         group: Vec::new(),
         mask: Vec::new(),
@@ -69,10 +68,10 @@ impl QueryFilters {
         Ok(())
     }
 
-    /// Returns what query `i` says.
-    pub(crate) fn asker(&self, i: usize) -> Asker {
+    /// Returns the filters of query `i`.
+    pub(crate) fn query_filter(&self, i: usize) -> QueryFilter {
         let of = |list: &[u32]| list.get(i).copied().unwrap_or(u32::MAX);
-        Asker {
+        QueryFilter {
             group: of(&self.group),
             mask: of(&self.mask),
             body: of(&self.body),
@@ -109,7 +108,7 @@ impl QueryFilters {
 pub struct Batch<'a, Q> {
     /// The queries.
     pub queries: &'a [Q],
-    /// What each of them says beside its shape.
+    /// The filters of the queries.
     pub filters: &'a QueryFilters,
 }
 
@@ -144,15 +143,15 @@ impl<'a, Q, const N: usize> From<&'a [Q; N]> for Batch<'a, Q> {
     }
 }
 
-/// What one query says beside its shape: an element of each list of [`QueryFilters`], as queries in a buffer of the device have
-/// it ([`GpuBatch::with_askers`](crate::GpuBatch::with_askers)). 20 bytes.
+/// The filters of one query: an element of each list of [`QueryFilters`], in the layout of buffers
+/// of the device ([`GpuBatch::with_filters`](crate::GpuBatch::with_filters)). 20 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Asker {
-    /// The groups that the query is in, a bit each; all bits where it says nothing.
+pub struct QueryFilter {
+    /// The groups that the query is in, a bit each; all bits by default.
     pub group: u32,
-    /// The groups that it meets, a bit each; all bits where it says nothing.
+    /// The groups that it meets, a bit each; all bits by default.
     pub mask: u32,
     /// Its body, or [`QueryFilters::NO_BODY`].
     pub body: u32,
@@ -162,15 +161,15 @@ pub struct Asker {
     pub ignore: u32,
 }
 
-impl Default for Asker {
-    /// Says nothing.
+impl Default for QueryFilter {
+    /// No filters.
     fn default() -> Self {
         let none = u32::MAX;
         Self { group: none, mask: none, body: none, world: none, ignore: none }
     }
 }
 
-impl Asker {
+impl QueryFilter {
     /// Returns whether the query meets box `i`, were they to touch. Worlds are looked at too.
     ///
     /// # Panics

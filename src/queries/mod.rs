@@ -21,7 +21,7 @@ mod starts;
 
 pub use answers::{Answers, Hit, Lists, Near, QueryReport, TreeReport};
 pub(crate) use answers::{Surface, check_k, make_room};
-pub use batch::{Asker, Batch, QueryFilters};
+pub use batch::{Batch, QueryFilter, QueryFilters};
 pub use casts::{BoxCast, CapsuleCast, Cast, Ray, SphereCast};
 pub(crate) use distance::Distance;
 pub(crate) use path::{Entry, Path};

@@ -14,7 +14,7 @@
 use bytemuck::Zeroable;
 
 use super::Tree;
-use super::build::{TreeBuffers, TreeRoom};
+use super::build::{TreeBuffers, TreeCapacity};
 use super::query::{Derived, Listed, Query, QueryBuffers, QueryCapacity, QueryInput, Ranked, RoundParams};
 use crate::Error;
 use crate::constants::{
@@ -144,7 +144,7 @@ impl Phase {
 /// The tree that a batch queries.
 #[derive(Clone, Debug)]
 pub(super) struct QueriedTree {
-    pub room: TreeRoom,
+    pub capacity: TreeCapacity,
     buffers: TreeBuffers,
     shape: Buffer<TreeShape>,
 }
@@ -212,15 +212,15 @@ impl<'a> DeviceBatch<'a> {
     ) -> QueryInput<'b> {
         let Self { tree, buffers, external, .. } = self;
         let queries = external.queries.clone().filter(|_| external.derived.is_none());
-        let askers = external.filters.clone().filter(|_| external.worlds.is_none());
+        let query_filters = external.filters.clone().filter(|_| external.worlds.is_none());
         QueryInput {
             shape: &tree.shape,
             tree: &tree.buffers,
-            box_count: tree.room.boxes as u32,
+            box_count: tree.capacity.boxes as u32,
             filters,
             params,
             queries: queries.unwrap_or_else(|| buffers.queries.all()),
-            askers: askers.unwrap_or_else(|| buffers.askers.all()),
+            query_filters: query_filters.unwrap_or_else(|| buffers.query_filters.all()),
             order: pending.unwrap_or(&self.order),
             window,
             buffers,
@@ -243,7 +243,7 @@ impl<'a> DeviceBatch<'a> {
         let input = self.input(filters, params, window, None);
         let order = query.record_order(pass, self.sort.as_ref(), &input);
         if let (Some(worlds), Some(given)) = (worlds, given_filters) {
-            query.record_askers(pass, &worlds, given, &input);
+            query.record_worlds(pass, &worlds, given, &input);
         }
         self.order = order;
     }
@@ -291,7 +291,7 @@ impl Tree {
     ) -> Result<DeviceBatch<'a>, Error> {
         let tree = self.queried()?;
         if let Some(built) = &self.built {
-            self.filters.upload(&self.gpu, built.room.boxes as usize, false)?;
+            self.filters.upload(&self.gpu, built.capacity.boxes as usize, false)?;
         }
         let plan = BatchPlan { has_groups: plan.has_groups || self.filters.filters().has_groups(), ..plan };
         let params = QueryParams {
@@ -309,7 +309,7 @@ impl Tree {
             ..QueryParams::zeroed()
         };
         let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
-        let is_sorted = u64::from(plan.query_count).min(tree.room.boxes) >= SORTED && !plan.is_in_order;
+        let is_sorted = u64::from(plan.query_count).min(tree.capacity.boxes) >= SORTED && !plan.is_in_order;
         let order = buffers.values.clone();
         Ok(DeviceBatch { plan, tree, buffers, external, params, sort: is_sorted.then_some(sort), order })
     }
@@ -317,23 +317,23 @@ impl Tree {
     /// Returns the tree that is queried: without boxes, one of a box that nothing meets.
     fn queried(&mut self) -> Result<QueriedTree, Error> {
         if let (Some(built), Some((_, buffers))) = (&self.built, &self.made) {
-            return Ok(QueriedTree { room: built.room, buffers: buffers.clone(), shape: built.shape.clone() });
+            return Ok(QueriedTree { capacity: built.capacity, buffers: buffers.clone(), shape: built.shape.clone() });
         }
-        let room = TreeRoom { boxes: 1, worlds: 0 };
-        let shape = self.shapes.get(&self.gpu, room.shape())?;
+        let capacity = TreeCapacity { boxes: 1, worlds: 0 };
+        let shape = self.shapes.get(&self.gpu, capacity.shape())?;
         if let Some(buffers) = &self.empty {
-            return Ok(QueriedTree { room, buffers: buffers.clone(), shape });
+            return Ok(QueriedTree { capacity, buffers: buffers.clone(), shape });
         }
-        let buffers = TreeBuffers::new(&self.gpu, &room)?;
+        let buffers = TreeBuffers::new(&self.gpu, &capacity)?;
         // One box that is above and below all, in a node of the same bounds.
         let (none, below) = (f32::INFINITY.to_bits(), f32::NEG_INFINITY.to_bits());
         let node = [[0, 0, 0, 0x01_0101], [!0, !0, 0, 0], [!0, !0, 0, 0], [!0, !0, 0, 0]];
         let boxes = [[none, none, none, below, below, below]; 2];
         let scopes = self.gpu.open_scopes();
         buffers.nodes.write(&self.gpu, &node);
-        let first = u64::from(room.shape().first_box);
+        let first = u64::from(capacity.shape().first_box);
         buffers.nodes.write_at(&self.gpu, first, bytemuck::cast_slice(&boxes));
         scopes.close("queries")?;
-        Ok(QueriedTree { room, buffers: self.empty.insert(buffers).clone(), shape })
+        Ok(QueriedTree { capacity, buffers: self.empty.insert(buffers).clone(), shape })
     }
 }

@@ -59,14 +59,14 @@ pub struct Build {
 
 /// How many boxes and worlds a tree has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TreeRoom {
+pub struct TreeCapacity {
     /// Boxes.
     pub boxes: u64,
     /// Worlds beside the global one; 0 where worlds do not matter.
     pub worlds: u64,
 }
 
-impl TreeRoom {
+impl TreeCapacity {
     /// Returns the levels of the tree, each with its number of nodes; the leaves first.
     fn levels(self) -> impl Iterator<Item = u64> {
         let first = (self.boxes > 0).then(|| self.boxes.div_ceil(WIDTH));
@@ -109,33 +109,33 @@ impl TreeRoom {
 
 buffer_table! {
     /// The buffers of a tree.
-    pub struct TreeBuffers(room: TreeRoom) {
+    pub struct TreeBuffers(capacity: TreeCapacity) {
         /// The nodes, level by level, and behind them the boxes at the places among the leaves, and their ids.
-        nodes: [[u32; 4]; room.vectors()], STORAGE;
+        nodes: [[u32; 4]; capacity.vectors()], STORAGE;
         /// `[box_count]` the place of each box among the leaves.
-        places: [u32; room.boxes], STORAGE;
+        places: [u32; capacity.boxes], STORAGE;
         /// `[world_count + 2]` where the leaves of each world begin.
-        ranges: [u32; room.worlds + 2], STORAGE;
+        ranges: [u32; capacity.worlds + 2], STORAGE;
         /// The part of space that the curve goes through.
         cube: [Cube; 1], CONSTANT;
         /// `[box_count / 256 + 1]` invalid boxes of each 256, and whether there are any.
-        invalid as "tree_invalid": [u32; room.boxes.div_ceil(256) + 1], STORAGE;
+        invalid as "tree_invalid": [u32; capacity.boxes.div_ceil(256) + 1], STORAGE;
         /// What the host reads.
         summary as "tree_summary": [TreeSummary; 1], STORAGE;
         /// What the sort is told.
         counts as "tree_counts": [Counts; 1], CONSTANT;
         /// `[box_count]` places along the curve, or worlds; then the bounds of the nodes of a level.
-        keys as "tree_keys": [u32; room.boxes.max(BOUNDS_WORDS)], STORAGE;
+        keys as "tree_keys": [u32; capacity.boxes.max(BOUNDS_WORDS)], STORAGE;
         /// `[box_count]` boxes in the order of the keys.
-        values as "tree_values": [u32; room.boxes], STORAGE;
+        values as "tree_values": [u32; capacity.boxes], STORAGE;
         /// Scratch.
-        other_keys as "tree_other_keys": [u32; room.boxes], STORAGE;
+        other_keys as "tree_other_keys": [u32; capacity.boxes], STORAGE;
         /// Scratch.
-        other_values as "tree_other_values": [u32; room.boxes], STORAGE;
+        other_values as "tree_other_values": [u32; capacity.boxes], STORAGE;
         /// Scratch.
-        histograms as "tree_histograms": [u32; histogram_words(room.boxes)], STORAGE;
+        histograms as "tree_histograms": [u32; histogram_words(capacity.boxes)], STORAGE;
         /// Sums of the sort.
-        digit_sums as "tree_digit_sums": [u32; digit_sum_words(room.boxes)], STORAGE;
+        digit_sums as "tree_digit_sums": [u32; digit_sum_words(capacity.boxes)], STORAGE;
     }
 }
 
@@ -169,7 +169,7 @@ pub fn sort_counts(n: u32) -> Counts {
 #[derive(Clone, Debug)]
 pub struct BuildInput<'a> {
     /// The capacity that the tree uses.
-    pub room: TreeRoom,
+    pub capacity: TreeCapacity,
     /// Its shape.
     pub shape: &'a Buffer<TreeShape>,
     /// The boxes.
@@ -198,34 +198,35 @@ impl Build {
 
     /// Records the order of the leaves, and the place of each box among them.
     pub fn record_order(&self, pass: &mut Pass, sort: &Sort, input: &BuildInput, filters: &FilterLists) {
-        let BuildInput { room, tree, .. } = *input;
-        let groups = (room.boxes as u32).div_ceil(256);
+        let BuildInput { capacity, tree, .. } = *input;
+        let groups = (capacity.boxes as u32).div_ceil(256);
         let buffers = [input.bound(), filters.bound(), tree.bound()].concat();
         let [cube, keys, worlds, ranges, leaves, _, _] = &self.kernels;
         cube.dispatch(pass, 1, &buffers);
         let lists = tree.lists();
         let first_count = sort.first_count(&tree.counts, &lists);
-        keys.dispatch(pass, sort_sections(room.boxes) as u32, &[first_count, buffers.clone()].concat());
-        let mut sorted = sort.record_pairs(pass, &tree.counts, room.boxes as u32, lists.clone().counted(), PLACE_BITS);
-        if room.worlds > 0 {
+        keys.dispatch(pass, sort_sections(capacity.boxes) as u32, &[first_count, buffers.clone()].concat());
+        let mut sorted =
+            sort.record_pairs(pass, &tree.counts, capacity.boxes as u32, lists.clone().counted(), PLACE_BITS);
+        if capacity.worlds > 0 {
             worlds.dispatch(pass, groups, &[sorted.bound(), buffers.clone()].concat());
-            let bits = u64::BITS - room.worlds.leading_zeros();
-            sorted = sort.record_pairs(pass, &tree.counts, room.boxes as u32, sorted, bits);
+            let bits = u64::BITS - capacity.worlds.leading_zeros();
+            sorted = sort.record_pairs(pass, &tree.counts, capacity.boxes as u32, sorted, bits);
             let buffers = [sorted.bound(), buffers.clone()].concat();
-            ranges.dispatch(pass, (room.worlds as u32 + 2).div_ceil(256), &buffers);
+            ranges.dispatch(pass, (capacity.worlds as u32 + 2).div_ceil(256), &buffers);
         }
-        let places = (room.boxes.div_ceil(WIDTH) * WIDTH) as u32;
+        let places = (capacity.boxes.div_ceil(WIDTH) * WIDTH) as u32;
         leaves.dispatch(pass, places.div_ceil(256), &[sorted.bound(), buffers].concat());
     }
 
     /// Records the bounds of all nodes, after the last [`record_order`](Self::record_order) and behind
     /// [`TreeBuffers::record_no_invalid`].
     pub fn record_bounds(&self, pass: &mut Pass, input: &BuildInput) {
-        let BuildInput { room, tree, .. } = *input;
-        debug_assert!(room.boxes < u64::from(NO_BOX));
+        let BuildInput { capacity, tree, .. } = *input;
+        debug_assert!(capacity.boxes < u64::from(NO_BOX));
         let buffers = [input.bound(), vec![("bounds", tree.keys.all())], tree.bound()].concat();
         let [.., bottom, top] = &self.kernels;
-        bottom.dispatch(pass, (room.boxes as u32).div_ceil(BOTTOM_BOXES), &buffers);
+        bottom.dispatch(pass, (capacity.boxes as u32).div_ceil(BOTTOM_BOXES), &buffers);
         top.dispatch(pass, 1, &buffers);
     }
 }
@@ -238,17 +239,17 @@ mod tests {
 
     #[test]
     fn no_tree_that_fits_a_binding_has_more_levels_than_walks_keep() {
-        let fits = |boxes: u64| TreeRoom { boxes, worlds: 0 }.vectors() * 16 <= MOST_BINDING;
+        let fits = |boxes: u64| TreeCapacity { boxes, worlds: 0 }.vectors() * 16 <= MOST_BINDING;
         let (mut boxes, mut step) = (0, 1 << 32);
         while step > 0 {
             boxes += if fits(boxes + step) { step } else { 0 };
             step /= 2;
         }
         assert!(boxes > 1 << 26 && !fits(boxes + 1), "{boxes}");
-        let room = TreeRoom { boxes, worlds: 0 };
+        let capacity = TreeCapacity { boxes, worlds: 0 };
         // The leaves, of which none waits, and the others.
-        assert_eq!(room.levels().count(), 1 + WAITING_LEVELS as usize);
-        assert!(room.shape().first_nodes.as_flattened().len() > WAITING_LEVELS as usize);
+        assert_eq!(capacity.levels().count(), 1 + WAITING_LEVELS as usize);
+        assert!(capacity.shape().first_nodes.as_flattened().len() > WAITING_LEVELS as usize);
         assert!(WAITING_LEVELS.is_power_of_two());
     }
 }

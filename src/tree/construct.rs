@@ -1,6 +1,6 @@
 //! Builds and refits a tree, from boxes of the host or of the device.
 
-use super::build::{BuildInput, TreeBuffers, TreeRoom};
+use super::build::{BuildInput, TreeBuffers, TreeCapacity};
 use super::submission::{Recording, wait};
 use super::{AsyncTree, Built, Tree, TreeRecorder};
 use crate::constants::INVALID_LISTED;
@@ -100,11 +100,11 @@ impl AsyncTree<'_> {
     /// As there.
     pub async fn build<'a>(&mut self, boxes: impl Into<TreeBoxes<'a>>) -> Result<&TreeReport, Error> {
         let (boxes, tree) = (boxes.into(), &mut *self.tree);
-        let Some((room, shape)) = tree.begin_build(boxes)? else { return Ok(&tree.report) };
-        let readback = tree.submit(|tree, encoder| tree.record_all(encoder, room, &shape, boxes))?;
+        let Some((capacity, shape)) = tree.begin_build(boxes)? else { return Ok(&tree.report) };
+        let readback = tree.submit(|tree, encoder| tree.record_all(encoder, capacity, &shape, boxes))?;
         let (summary, cube) = summary_of(&wait(&tree.gpu, readback, self.waiting).await?)?;
         tree.filters.check_taken()?;
-        tree.built = Some(Built { room, shape, cube, surface: surface_of(&summary) });
+        tree.built = Some(Built { capacity, shape, cube, surface: surface_of(&summary) });
         tree.is_built = true;
         tree.report_on(&summary);
         Ok(&tree.report)
@@ -147,13 +147,13 @@ impl TreeRecorder {
     ) -> Result<(), Error> {
         let (boxes, tree) = (TreeBoxes::Device(boxes, box_count), &mut self.tree);
         tree.check_device()?;
-        let Some((room, shape)) = tree.begin_build(boxes)? else { return Ok(()) };
+        let Some((capacity, shape)) = tree.begin_build(boxes)? else { return Ok(()) };
         let scopes = tree.gpu.open_scopes();
-        tree.record_all(encoder, room, &shape, boxes)?;
+        tree.record_all(encoder, capacity, &shape, boxes)?;
         scopes.close("recording")?;
         let cube = Cube { low: [0.0; 3], scale: 0.0 };
         let surface = Surface { sum: f64::NAN, vast_count: u32::MAX };
-        tree.built = Some(Built { room, shape, cube, surface });
+        tree.built = Some(Built { capacity, shape, cube, surface });
         tree.is_built = true;
         tree.report = TreeReport { box_count, growth: f64::NAN, ..TreeReport::default() };
         tree.report.bytes = tree.memory_bytes();
@@ -187,45 +187,45 @@ impl TreeRecorder {
 
 impl Tree {
     /// Allocates a tree of these boxes, and uploads filters. Returns `None` without boxes: the tree is empty then.
-    fn begin_build(&mut self, boxes: TreeBoxes<'_>) -> Result<Option<(TreeRoom, Buffer<TreeShape>)>, Error> {
+    fn begin_build(&mut self, boxes: TreeBoxes<'_>) -> Result<Option<(TreeCapacity, Buffer<TreeShape>)>, Error> {
         self.clear();
         self.check(boxes)?;
         self.filters.check_taken()?;
         self.filters.fit_for_queries(boxes.len())?;
         self.memory_plan(boxes.len())?;
-        let room = self.room(boxes.len());
-        if room.boxes == 0 {
+        let capacity = self.capacity(boxes.len());
+        if capacity.boxes == 0 {
             self.report = TreeReport { growth: 1.0, bytes: self.memory_bytes(), ..TreeReport::default() };
             self.is_built = true;
             return Ok(None);
         }
-        if room.worlds > 0 {
+        if capacity.worlds > 0 {
             let filters = self.filters.filters();
             self.worlds = filters.world.iter().copied().zip(self.filters.checked().worlds().iter().copied()).collect();
             self.worlds.remove(&Filters::GLOBAL);
         }
-        self.ensure_capacity(room)?;
+        self.ensure_capacity(capacity)?;
         self.ensure_boxes(boxes)?;
         self.filters.upload(&self.gpu, boxes.len(), false)?;
-        Ok(Some((room, self.shapes.get(&self.gpu, room.shape())?)))
+        Ok(Some((capacity, self.shapes.get(&self.gpu, capacity.shape())?)))
     }
 
     /// Records a build.
     fn record_all(
         &self,
         encoder: &mut wgpu::CommandEncoder,
-        room: TreeRoom,
+        capacity: TreeCapacity,
         shape: &Buffer<TreeShape>,
         boxes: TreeBoxes<'_>,
     ) -> Result<(), Error> {
         let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
         let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
-        tree.record_counts(&self.gpu, encoder, room.boxes as u32)?;
+        tree.record_counts(&self.gpu, encoder, capacity.boxes as u32)?;
         tree.record_no_invalid(encoder);
         let mut pass = Pass::begin(&self.gpu, encoder);
         let searched = self.record_prepared(&mut pass, boxes)?;
         let filters = &self.filters.lists;
-        let input = BuildInput { room, shape, boxes: searched, tree };
+        let input = BuildInput { capacity, shape, boxes: searched, tree };
         self.build.record_order(&mut pass, &sort, &input, filters);
         self.build.record_bounds(&mut pass, &input);
         pass.finish()
@@ -235,7 +235,7 @@ impl Tree {
     fn begin_refit(&mut self, boxes: TreeBoxes<'_>) -> Result<(), Error> {
         self.check(boxes)?;
         self.filters.check_taken()?;
-        let built_of = self.built.as_ref().map_or(0, |built| built.room.boxes);
+        let built_of = self.built.as_ref().map_or(0, |built| built.capacity.boxes);
         if boxes.len() as u64 != built_of {
             return Err(Error::OtherTree { built: built_of, box_count: boxes.len() as u64 });
         }
@@ -255,29 +255,30 @@ impl Tree {
         tree.record_no_invalid(encoder);
         let mut pass = Pass::begin(&self.gpu, encoder);
         let searched = self.record_prepared(&mut pass, boxes)?;
-        let input = BuildInput { room: built.room, shape: &built.shape, boxes: searched, tree };
+        let input = BuildInput { capacity: built.capacity, shape: &built.shape, boxes: searched, tree };
         self.build.record_bounds(&mut pass, &input);
         pass.finish()
     }
 
     /// Allocates the buffers of a tree, unless they are large enough.
-    fn ensure_capacity(&mut self, room: TreeRoom) -> Result<(), Error> {
-        let covers =
-            |made: &TreeRoom| made.boxes >= room.boxes && made.worlds >= room.worlds && made.boxes / 4 <= room.boxes;
+    fn ensure_capacity(&mut self, capacity: TreeCapacity) -> Result<(), Error> {
+        let covers = |made: &TreeCapacity| {
+            made.boxes >= capacity.boxes && made.worlds >= capacity.worlds && made.boxes / 4 <= capacity.boxes
+        };
         if self.made.as_ref().is_some_and(|(made, _)| covers(made)) {
             return Ok(());
         }
         // The old buffers go first: old and new at once might not fit.
         self.made = None;
         self.boxes = None;
-        self.made = Some((room, TreeBuffers::new(&self.gpu, &room)?));
+        self.made = Some((capacity, TreeBuffers::new(&self.gpu, &capacity)?));
         Ok(())
     }
 
     /// Allocates the buffer for boxes of the host, as long as those of the tree, unless it exists.
     fn ensure_boxes(&mut self, boxes: TreeBoxes<'_>) -> Result<(), Error> {
-        if let (TreeBoxes::Host(_), None, Some((room, _))) = (boxes, &self.boxes, &self.made) {
-            self.boxes = Some(Buffer::new(&self.gpu, "boxes", room.boxes, STORAGE)?);
+        if let (TreeBoxes::Host(_), None, Some((capacity, _))) = (boxes, &self.boxes, &self.made) {
+            self.boxes = Some(Buffer::new(&self.gpu, "boxes", capacity.boxes, STORAGE)?);
         }
         Ok(())
     }
@@ -331,7 +332,7 @@ impl Tree {
         let Some(built) = &self.built else { return };
         let listed = summary.invalid_count.min(INVALID_LISTED) as usize;
         self.report = TreeReport {
-            box_count: built.room.boxes as u32,
+            box_count: built.capacity.boxes as u32,
             invalid_count: summary.invalid_count,
             first_invalid: summary.first_invalid[..listed].iter().map(|first| first[0]).collect(),
             growth: built.surface.growth(surface_of(summary)),

@@ -87,7 +87,7 @@ impl<S: GpuQuery + sealed::GpuShape> GpuShape for S {}
 pub struct GpuBatch<'a, Q> {
     pub(super) queries: wgpu::BufferSlice<'a>,
     pub(super) query_count: u32,
-    pub(super) askers: Option<wgpu::BufferSlice<'a>>,
+    pub(super) query_filters: Option<wgpu::BufferSlice<'a>>,
     pub(super) is_in_order: bool,
     pub(super) skips_start: bool,
     pub(super) rounds: Option<u32>,
@@ -97,13 +97,13 @@ pub struct GpuBatch<'a, Q> {
 }
 
 impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
-    /// Takes `query_count` queries at the start of `queries`, a buffer of the device or a part of one, made with
+    /// Creates a batch of `query_count` queries at the start of `queries`, a buffer of the device or a part of one, created with
     /// `BufferUsages::STORAGE`: one after the other, little-endian, as `bytemuck` casts a slice of `Q`.
     pub fn new(queries: wgpu::BufferSlice<'a>, query_count: u32) -> Self {
         Self {
             queries,
             query_count,
-            askers: None,
+            query_filters: None,
             is_in_order: false,
             skips_start: false,
             rounds: None,
@@ -127,23 +127,23 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
         }
     }
 
-    /// Says what each query says beside its shape: as many [`Asker`](crate::Asker)s in a buffer of the same kind.
+    /// Adds filters: a [`QueryFilter`](crate::QueryFilter) for each query, in a buffer of the same kind.
     #[must_use]
-    pub fn with_askers(self, askers: wgpu::BufferSlice<'a>) -> Self {
-        Self { askers: Some(askers), ..self }
+    pub fn with_filters(self, query_filters: wgpu::BufferSlice<'a>) -> Self {
+        Self { query_filters: Some(query_filters), ..self }
     }
 
-    /// Says that most queries start near the one before, as those of a camera do. They are not sorted then. That makes them
-    /// faster or slower, and no answer different.
+    /// Declares that most queries start near the one before, as rays of a camera do. They are not sorted then. This changes the time, not the
+    /// answers.
     #[must_use]
     pub fn in_order(self) -> Self {
         Self { is_in_order: true, ..self }
     }
 
-    /// Says how many rounds are recorded beside the first: at least 1; without this call 4 on a GPU, and 16 in software.
+    /// Sets how many rounds are recorded beside the first: at least 1. Default: 4 on a GPU, 16 in software.
     ///
     /// A round takes a query up to 2¹⁸ steps further on a GPU, and some thousand in software, where drivers end longer loops.
-    /// Queries that are in doubt in `f32` need one beside the first, but for paths. A round that is not needed takes two dispatches
+    /// Queries that `f32` leaves undecided need one beside the first, except paths. A round that is not needed takes two dispatches
     /// that do next to nothing; lists take each round twice. A query that is not done in all of them has no answers, is marked,
     /// and is counted ([`QueryHeader::unfinished`](crate::QueryHeader::unfinished)): record it again with more rounds, or ask it
     /// from host memory.
@@ -170,7 +170,7 @@ impl<S: GpuShape> GpuBatch<'_, S> {
 }
 
 impl GpuBatch<'_, GpuConvex> {
-    /// Says that `count` half-spaces lie behind the last shape in the same slice: `[f32; 4]` each, a normal that points outward and
+    /// Adds `count` half-spaces, which lie behind the last shape in the same slice: `[f32; 4]` each, a normal that points outward and
     /// an offset, for the points `x` with `normal · x <= offset`. Shapes may share them.
     #[must_use]
     pub fn with_half_spaces(self, count: u32) -> Self {

@@ -11,7 +11,7 @@ use super::pack::{self, Packed};
 use super::query::{Query, QueryCapacity, QueryInput, RoundParams};
 use super::submission::{Recording, wait};
 use super::{AsyncTree, Tree, build};
-use crate::constants::{AGAIN, CURVE_SIDE, INVALID_QUERY, KEPT_ANSWERS, QUERY_RESUMED};
+use crate::constants::{AGAIN, CURVE_SIDE, INVALID_QUERY, QUERY_RESUMED, RETAINED_ANSWERS};
 use crate::gpu::buffers::Buffer;
 use crate::gpu::host_copy::extend;
 use crate::gpu::kernel::Pass;
@@ -49,7 +49,7 @@ impl Tree {
 
     /// Returns of how many lists the first answers can be retained.
     pub(super) fn most_retained(&self) -> usize {
-        MOST_RETAINED.min(self.most_words() / KEPT_ANSWERS as usize)
+        MOST_RETAINED.min(self.most_words() / RETAINED_ANSWERS as usize)
     }
 
     /// Returns how many queries of this u32 count, and of this many answers in a row, one submission takes.
@@ -96,14 +96,17 @@ impl Tree {
             round_count: 0,
             vertices_per_pair: 0,
         };
-        let askers = if has_filters { packed.count as u64 } else { 0 };
-        let needed = QueryCapacity { words: packed.words.len() as u64, askers, ..plan.capacity() };
+        let query_filters = if has_filters { packed.count as u64 } else { 0 };
+        let needed = QueryCapacity { words: packed.words.len() as u64, query_filters, ..plan.capacity() };
         let (capacity, buffers) = self.memory.ensure_capacity(&self.gpu, needed)?;
         let mut batch = self.begin_batch(plan, capacity, buffers, External::default())?;
         let scopes = self.gpu.open_scopes();
         batch.buffers.queries.write(&self.gpu, &packed.words);
         if has_filters {
-            batch.buffers.askers.write(&self.gpu, &pack::askers(filters, first, packed.count, &self.worlds));
+            batch
+                .buffers
+                .query_filters
+                .write(&self.gpu, &pack::query_filters(filters, first, packed.count, &self.worlds));
         }
         batch.buffers.query_counts.write(&self.gpu, &[build::sort_counts(plan.query_count)]);
         scopes.close("queries")?;

@@ -1,4 +1,4 @@
-//! How much memory a batch of queries takes on the device, before it is asked.
+//! The memory that a batch of queries takes on the device, before it runs.
 
 use super::query::{QueryBuffers, QueryCapacity, words_of};
 use super::query_memory::staging_bytes;
@@ -7,7 +7,7 @@ use crate::constants::ROW;
 use crate::gpu::table::Row;
 use crate::{BoxCast, Pair, Ray};
 
-/// Says how large a batch of queries is that will be asked from host memory, for [`Tree::query_memory_plan`].
+/// Describes a batch of queries from host memory, for [`Tree::query_memory_plan`].
 ///
 /// ```
 /// use broadsweep::query::{QueryLoad, Question};
@@ -26,8 +26,8 @@ pub struct QueryLoad {
 }
 
 impl QueryLoad {
-    /// Says that so many rays, boxes, spheres or points are asked, whichever the question is for, without filters of their own; of first
-    /// hits and nearest boxes, for one answer each.
+    /// Describes a batch of `query_count` rays, boxes, spheres or points, as the question has them, without filters. First hits and nearest boxes
+    /// are expected to have one answer each.
     pub fn new(question: Question, query_count: usize) -> Self {
         let words = match question {
             Question::NearestHits | Question::FirstHits | Question::AnyHits | Question::AllHits => {
@@ -40,7 +40,7 @@ impl QueryLoad {
         Self { question, query_count, words, answers, has_filters: false }
     }
 
-    /// Says how many numbers a query has. A ray has 7, a box, sphere or capsule that moves 10; of shapes, a point has 3, a sphere 4, a
+    /// Sets the u32 count of a query. A ray has 7, a box, sphere or capsule that moves 10; of shapes, a point has 3, a sphere 4, a
     /// box 6, and any other 8 with 4 more for each half-space that cuts it out: an oriented box up to 104, a capsule up to 40. A point whose
     /// nearest boxes are asked for has 4.
     #[must_use]
@@ -48,20 +48,20 @@ impl QueryLoad {
         Self { words: words.max(1), ..self }
     }
 
-    /// Says that paths are boxes, spheres or capsules that move, and no rays.
+    /// Sets the paths to boxes, spheres or capsules that move, in place of rays.
     #[must_use]
     pub fn of_moving(self) -> Self {
         self.with_words(words_of::<BoxCast>() as usize)
     }
 
-    /// Says how many answers there are: of first hits and nearest boxes those that are asked for by each query, of lists about how many all
-    /// queries have together. More of these than 2²³, or than a binding has room for, come in windows.
+    /// Sets the number of answers: for first hits and nearest boxes those of each query, for lists about those of all queries
+    /// together. More of these than 2²³, or than a binding holds, come in windows.
     #[must_use]
     pub fn with_answers(self, answers: u64) -> Self {
         Self { answers, ..self }
     }
 
-    /// Says that queries have [filters](crate::QueryFilters) of their own.
+    /// Adds [filters](crate::QueryFilters) to the queries.
     #[must_use]
     pub fn with_filters(self) -> Self {
         Self { has_filters: true, ..self }
@@ -71,7 +71,7 @@ impl QueryLoad {
 impl Tree {
     /// Lists the buffers that a batch of queries from host memory takes beside the [tree](Self::memory_plan), by name, with their bytes.
     /// They stay for the next batch; after unlike ones, each buffer is as long as the longest that was needed. A batch of more than 2²⁰ lists,
-    /// 2²² queries or 2²³ answers in rows, or than a binding of the device has room for, is asked in parts, and takes as much as the first of them. A list of
+    /// 2²² queries or 2²³ answers in rows, or than a binding of the device holds, runs in parts, and takes as much as the first of them. A list of
     /// answers that is longer than the ones before stands beside their buffers until it has its own.
     /// Before the tree is built it is not known that a query has no more answers than there are boxes.
     pub fn query_memory_plan(&self, load: &QueryLoad) -> Vec<Row> {
@@ -87,7 +87,7 @@ impl Tree {
         let QueryLoad { question, query_count, words, answers, has_filters } = *load;
         let k = usize::try_from(if question == Question::NearestHits { 1 } else { answers }).unwrap_or(usize::MAX);
         // No query has more answers than there are boxes.
-        let k = self.built.as_ref().map_or(k, |built| k.min(built.room.boxes as usize));
+        let k = self.built.as_ref().map_or(k, |built| k.min(built.capacity.boxes as usize));
         let width = k.min(ROW as usize) as u64;
         let most = match question {
             Question::NearestHits | Question::FirstHits | Question::Nearest if k == 0 => 0,
@@ -97,8 +97,9 @@ impl Tree {
             Question::Overlaps | Question::SphereOverlaps => self.most_lists(5).min((self.most_words() / words).max(1)),
         };
         let queries = query_count.min(most) as u64;
-        let askers = if has_filters { queries } else { 0 };
-        let capacity = QueryCapacity { queries, words: queries * words as u64, askers, ..QueryCapacity::default() };
+        let query_filters = if has_filters { queries } else { 0 };
+        let capacity =
+            QueryCapacity { queries, words: queries * words as u64, query_filters, ..QueryCapacity::default() };
         match question {
             Question::NearestHits | Question::FirstHits | Question::Nearest => {
                 let capacity = QueryCapacity { ranked: queries, rows: queries * width, ..capacity };

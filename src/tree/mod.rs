@@ -36,7 +36,7 @@ mod submission;
 
 use std::collections::HashMap;
 
-use self::build::{Build, TreeBuffers, TreeRoom};
+use self::build::{Build, TreeBuffers, TreeCapacity};
 pub use self::construct::TreeBoxes;
 pub use self::gpu_batch::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape};
 pub use self::load::QueryLoad;
@@ -93,7 +93,7 @@ pub struct Tree {
     params: Constants<QueryParams>,
     windows: Constants<Window>,
     /// The buffers, and their capacity.
-    made: Option<(TreeRoom, TreeBuffers)>,
+    made: Option<(TreeCapacity, TreeBuffers)>,
     /// The boxes of the host.
     boxes: Option<Buffer<Aabb>>,
     built: Option<Built>,
@@ -111,7 +111,7 @@ pub struct Tree {
 /// A tree that lies in the buffers.
 #[derive(Clone, Debug)]
 struct Built {
-    room: TreeRoom,
+    capacity: TreeCapacity,
     shape: Buffer<TreeShape>,
     cube: Cube,
     surface: Surface,
@@ -195,7 +195,7 @@ impl Tree {
     /// CPU takes `broad_phase.filters().clone()`.
     ///
     /// The lists count to the memory of the owner as long as it has them. With a memory budget, or where it searches in slabs, it may upload them
-    /// anew; then the tree keeps what it took, and counts it. A budget has to have room for a search of all boxes at once beside the filters.
+    /// anew; then the tree retains its lists, and counts them. A budget must hold a search of all boxes at once beside the filters.
     ///
     /// ```no_run
     /// # use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Ray, Tree};
@@ -226,7 +226,7 @@ impl Tree {
     fn use_filters(&mut self, mut set: FilterSet) -> Result<(), Error> {
         let stays = self.filters.make_nodes_of(&set);
         if stays && let Some(built) = &self.built {
-            let box_count = built.room.boxes as usize;
+            let box_count = built.capacity.boxes as usize;
             set.fit_for_queries(box_count)?;
             set.upload(&self.gpu, box_count, false)?;
         }
@@ -279,12 +279,12 @@ impl Tree {
     /// # Errors
     /// [`Error::TooManyBoxes`] where a buffer is longer than one binding of the device.
     pub fn memory_plan(&self, box_count: usize) -> Result<Vec<Row>, Error> {
-        let room = self.room(box_count);
-        let rows: Vec<Row> = TreeBuffers::rows(&room)
-            .chain([("boxes", Buffer::<Aabb>::bytes(room.boxes))])
+        let capacity = self.capacity(box_count);
+        let rows: Vec<Row> = TreeBuffers::rows(&capacity)
+            .chain([("boxes", Buffer::<Aabb>::bytes(capacity.boxes))])
             .chain(self.filters.rows(box_count))
             .collect();
-        check_rows(room.boxes, &self.gpu.device().limits(), &rows)?;
+        check_rows(capacity.boxes, &self.gpu.device().limits(), &rows)?;
         Ok(rows)
     }
 
@@ -298,9 +298,9 @@ impl Tree {
         tree + boxes + filters + of_none + worlds + self.memory.bytes()
     }
 
-    fn room(&self, box_count: usize) -> TreeRoom {
+    fn capacity(&self, box_count: usize) -> TreeCapacity {
         let has_worlds = self.filters().world.iter().any(|&world| world != Filters::GLOBAL);
         let worlds = if has_worlds { u64::from(self.filters.checked().world_count()) } else { 0 };
-        TreeRoom { boxes: box_count as u64, worlds }
+        TreeCapacity { boxes: box_count as u64, worlds }
     }
 }

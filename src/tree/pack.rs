@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::query::Listed;
 use crate::constants::REGION_WORDS;
-use crate::queries::{Asker, QueryFilters, Region};
+use crate::queries::{QueryFilter, QueryFilters, Region};
 use crate::{Filters, Shape};
 
 /// Some queries of a batch, in bits.
@@ -71,10 +71,10 @@ pub fn shapes<S: Shape>(shapes: &[S], most: usize) -> (Packed<'_>, Listed) {
 
 /// Says of queries from number `first` on what kernels read: group, mask, body, the number of the world, and the box to
 /// ignore. A world without boxes has a number beyond all.
-pub fn askers(filters: &QueryFilters, first: usize, count: usize, worlds: &HashMap<u32, u32>) -> Vec<u32> {
+pub fn query_filters(filters: &QueryFilters, first: usize, count: usize, worlds: &HashMap<u32, u32>) -> Vec<u32> {
     let none = worlds.len() as u32 + 1;
     let words = |i: usize| {
-        let Asker { group, mask, body, world, ignore } = filters.asker(first + i);
+        let QueryFilter { group, mask, body, world, ignore } = filters.query_filter(first + i);
         let number = match world {
             Filters::GLOBAL => u32::MAX,
             world => worlds.get(&world).copied().unwrap_or(none),

@@ -84,7 +84,7 @@ pub struct QueryInput<'a> {
     /// The queries, as bits of `f32`.
     pub queries: wgpu::BindingResource<'a>,
     /// The filters of the queries.
-    pub askers: wgpu::BindingResource<'a>,
+    pub query_filters: wgpu::BindingResource<'a>,
     /// `[query_count]` the order in which queries run.
     pub order: &'a Buffer<u32>,
     /// The window of the list of answers.
@@ -107,7 +107,7 @@ impl QueryInput<'_> {
             ("places", self.tree.places.all()),
             ("ranges", self.tree.ranges.all()),
             ("queries", self.queries.clone()),
-            ("askers", self.askers.clone()),
+            ("query_filters", self.query_filters.clone()),
             ("order", self.order.all()),
             ("window", self.window.all()),
         ];
@@ -208,7 +208,7 @@ impl Query {
     }
 
     /// Records the filters of queries in a buffer of the caller, with the index of each world in place of its id.
-    pub fn record_askers(
+    pub fn record_worlds(
         &self,
         pass: &mut Pass,
         worlds: &Buffer<[u32; 2]>,
@@ -216,7 +216,7 @@ impl Query {
         input: &QueryInput,
     ) {
         let bound = [vec![("given", given), ("worlds", worlds.all())], input.bound()].concat();
-        self.kernel(&ASKERS).dispatch(pass, input.query_count().div_ceil(256), &bound);
+        self.kernel(&WORLD_IDS).dispatch(pass, input.query_count().div_ceil(256), &bound);
     }
 
     /// Records the ranking of the first answers, or of those of pending queries.
@@ -241,11 +241,11 @@ impl Query {
     }
 
     /// Records how many queries the last dispatch left pending, of those that rank or of those that list.
-    pub fn record_left(&self, pass: &mut Pass, is_listed: bool, input: &QueryInput) {
+    pub fn record_pending(&self, pass: &mut Pass, is_listed: bool, input: &QueryInput) {
         let QueryBuffers { offsets, states, .. } = input.buffers;
         let states = if is_listed { offsets.all() } else { states.all() };
         let bound = [vec![("states", states)], input.bound()].concat();
-        self.kernel(&LEFT).dispatch(pass, input.query_count().div_ceil(256), &bound);
+        self.kernel(&PENDING).dispatch(pass, input.query_count().div_ceil(256), &bound);
     }
 
     /// Records where the list of each query begins.

@@ -1,6 +1,6 @@
 //! The buffers of a batch of queries.
 
-use crate::constants::{KEPT_ANSWERS, ORDER_ROWS, ORDER_TILE, QUERY_GROUP};
+use crate::constants::{ORDER_ROWS, ORDER_TILE, QUERY_GROUP, RETAINED_ANSWERS};
 use crate::gpu::Gpu;
 use crate::gpu::sort_buffers::SortBuffers;
 use crate::gpu::table::{CONSTANT, SIZES, STORAGE, buffer_table};
@@ -17,7 +17,7 @@ pub struct QueryCapacity {
     /// The u32 count of all queries and their half-spaces.
     pub words: u64,
     /// Queries with filters.
-    pub askers: u64,
+    pub query_filters: u64,
     /// Queries whose answers are ranked.
     pub ranked: u64,
     /// Answers in rows: these queries times the length of a row.
@@ -41,7 +41,7 @@ impl QueryCapacity {
         Self {
             queries: self.queries.max(other.queries),
             words: self.words.max(other.words),
-            askers: self.askers.max(other.askers),
+            query_filters: self.query_filters.max(other.query_filters),
             ranked: self.ranked.max(other.ranked),
             rows: self.rows.max(other.rows),
             lists: self.lists.max(other.lists),
@@ -59,7 +59,7 @@ impl QueryCapacity {
 
     /// Returns how many answers of each list are retained while they are counted.
     pub fn retained(&self) -> u32 {
-        if self.short > 0 { KEPT_ANSWERS } else { 0 }
+        if self.short > 0 { RETAINED_ANSWERS } else { 0 }
     }
 }
 
@@ -69,7 +69,7 @@ buffer_table! {
         /// `[query_count * words]` the queries, and the half-spaces behind them.
         queries as "asked_queries": [u32; capacity.words], STORAGE;
         /// `[query_count * 5]` what queries say beside their shapes.
-        askers: [u32; 5 * capacity.askers], STORAGE;
+        query_filters: [u32; 5 * capacity.query_filters], STORAGE;
         /// `[query_count * most]` the places of the first answers of each query.
         rows as "answer_rows": [[u32; 2]; capacity.rows], STORAGE;
         /// `[query_count * most]` these answers.
@@ -80,8 +80,8 @@ buffer_table! {
         offsets as "answer_offsets": [[u32; 4]; capacity.lists + 1], STORAGE;
         /// Answers of each group of blocks of queries, and of each block: see `query_place.wgsl`.
         blocks as "answer_blocks": [[u32; 3]; capacity.blocks() + capacity.blocks().div_ceil(QUERY_GROUP.into())], STORAGE;
-        /// `[query_count * KEPT_ANSWERS / 2]` the first answers of each list.
-        kept as "kept_answers": [[u32; 2]; capacity.short * u64::from(KEPT_ANSWERS / 2)], STORAGE;
+        /// `[query_count * RETAINED_ANSWERS / 2]` the first answers of each list.
+        kept as "retained_answers": [[u32; 2]; capacity.short * u64::from(RETAINED_ANSWERS / 2)], STORAGE;
         /// `[capacity]` the answers in the window.
         pairs as "answers": [Pair; capacity.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
         /// What each round leaves to the next.
@@ -107,7 +107,7 @@ buffer_table! {
         /// Scratch.
         other_values as "query_other_values": [u32; capacity.queries], STORAGE;
         /// `[query_count]` the queries that a dispatch has left to the next.
-        rest as "query_rest": [u32; capacity.queries], STORAGE;
+        rest as "query_pending_list": [u32; capacity.queries], STORAGE;
         /// Scratch.
         histograms as "query_histograms": [u32; histogram_words(capacity.queries)], STORAGE;
         /// Sums of the sort of queries.

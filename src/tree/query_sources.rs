@@ -9,13 +9,13 @@ use crate::gpu::kernel::{Source, source};
 pub const ORDER: Source = source!("tree/query_order", "tree/curve");
 /// The source of `query_first`.
 pub const FIRST: Source = source!(
-    "tree/query_first", "tree/rows", "tree/waiting", "tree/walk", "tree/asker", "tree/path", "tree/path_sight",
+    "tree/query_first", "tree/rows", "tree/waiting", "tree/walk", "tree/query_filter", "tree/path", "tree/path_sight",
     "tree/places", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_near`.
 pub const NEAR: Source = source!(
-    "tree/query_near", "tree/rows", "tree/waiting", "tree/walk", "tree/asker", "tree/distance", "tree/distance_sight",
+    "tree/query_near", "tree/rows", "tree/waiting", "tree/walk", "tree/query_filter", "tree/distance", "tree/distance_sight",
     "tree/places", "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/float_parts";
     rows::WGSL
 );
@@ -46,19 +46,19 @@ pub const SQUARES: Source = source!(
 );
 /// The source of `query_cross`.
 pub const CROSS: Source = source!(
-    "tree/query_cross", "tree/lists", "tree/walk", "tree/asker", "tree/path", "tree/path_sight", "tree/places",
+    "tree/query_cross", "tree/lists", "tree/walk", "tree/query_filter", "tree/path", "tree/path_sight", "tree/places",
     "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_touch`.
 pub const TOUCH: Source = source!(
-    "tree/query_touch", "tree/lists", "tree/walk", "tree/asker", "tree/places", "tree/node", "tree/tree",
+    "tree/query_touch", "tree/lists", "tree/walk", "tree/query_filter", "tree/places", "tree/node", "tree/tree",
     "filters/half_space", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_sphere`.
 pub const SPHERE: Source = source!(
-    "tree/query_sphere", "tree/lists", "tree/walk", "tree/asker", "tree/distance", "tree/distance_sight",
+    "tree/query_sphere", "tree/lists", "tree/walk", "tree/query_filter", "tree/distance", "tree/distance_sight",
     "tree/places", "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/float_parts";
     rows::WGSL
 );
@@ -68,16 +68,16 @@ pub const PLACE: Source = source!("tree/query_place", "shared/scan");
 pub const OFFSET: Source = source!("tree/query_offset", "shared/scan");
 /// The source of `query_short`.
 pub const SHORT: Source = source!("tree/query_short");
-/// The source of `query_askers`.
-pub const ASKERS: Source = source!("tree/query_askers");
+/// The source of `query_worlds`.
+pub const WORLD_IDS: Source = source!("tree/query_worlds");
 /// The source of `query_moving`.
 pub const MOVING: Source = source!("tree/query_moving", "tree/ball", "tree/double");
 /// The source of `query_capsule`.
 pub const CAPSULE: Source = source!("tree/query_capsule", "tree/cut", "tree/ball", "tree/double");
 /// The source of `query_turned`.
 pub const TURNED: Source = source!("tree/query_turned", "tree/cut", "tree/double");
-/// The source of `query_left`.
-pub const LEFT: Source = source!("tree/query_left");
+/// The source of `query_pending`.
+pub const PENDING: Source = source!("tree/query_pending");
 /// The source of `query_ends`.
 pub const ENDS: Source = source!("tree/query_ends");
 /// The source of `query_times`.
@@ -94,8 +94,8 @@ pub const TIMES: Source = source!(
 );
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[
-    MOVING, CAPSULE, TURNED, ORDER, ASKERS, FIRST, HITS, NEAR, SQUARES, CROSS, TOUCH, SPHERE, LEFT, PLACE, OFFSET,
-    SHORT, TIMES, ENDS,
+    MOVING, CAPSULE, TURNED, ORDER, WORLD_IDS, FIRST, HITS, NEAR, SQUARES, CROSS, TOUCH, SPHERE, PENDING, PLACE,
+    OFFSET, SHORT, TIMES, ENDS,
 ];
 /// Returns the u32 count of a query.
 pub fn words_of<Q>() -> u32 {

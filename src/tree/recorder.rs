@@ -17,7 +17,7 @@ use crate::gpu::limits::limit_name;
 use crate::gpu::table::CONSTANT;
 use crate::layout::{QueryParams, Round, Window};
 use crate::pairs::recorded::RecordedSteps;
-use crate::{Asker, Cast, Error, NearestQuery};
+use crate::{Cast, Error, NearestQuery, QueryFilter};
 
 /// The most rounds beside the first.
 const MOST_ROUNDS: u32 = 4096;
@@ -245,7 +245,7 @@ impl TreeRecorder {
                 query.record_offsets(&mut pass, &batch.input(&filters.lists, first, &window, None));
             }
             batch.record_round(&mut pass, query, &input);
-            query.record_left(&mut pass, !matches!(wanted, Wanted::Rows(..)), &input);
+            query.record_pending(&mut pass, !matches!(wanted, Wanted::Rows(..)), &input);
         }
         let input = batch.input(&filters.lists, first, &window, None);
         batch.record_finish(&mut pass, query, &input, true)?;
@@ -267,14 +267,16 @@ impl TreeRecorder {
         tree.check_device()?;
         tree.filters.check_taken()?;
         tree.check_built()?;
-        let has_worlds = plan.has_filters && tree.built.as_ref().is_some_and(|built| built.room.worlds > 0);
+        let has_worlds = plan.has_filters && tree.built.as_ref().is_some_and(|built| built.capacity.worlds > 0);
         let needed = self.capacity(&batch, &plan, window, has_worlds)?;
         let tree = &mut self.tree;
         let (capacity, buffers) = self.memory.ensure_capacity(&tree.gpu, needed)?;
         let worlds = if has_worlds { Some(tree.world_ids()?) } else { None };
         let external = External {
             queries: bind(batch.queries, batch.bytes()),
-            filters: batch.askers.and_then(|askers| bind(askers, bytes::<Asker>(plan.query_count))),
+            filters: batch
+                .query_filters
+                .and_then(|query_filters| bind(query_filters, bytes::<QueryFilter>(plan.query_count))),
             derived: None,
             worlds,
         };
@@ -315,7 +317,7 @@ impl TreeRecorder {
         let needed = plan.capacity();
         let needed = QueryCapacity {
             words: Q::DERIVED.map_or(0, |derived| queries * u64::from(derived.words() + 4 * derived.parts())),
-            askers: if has_worlds { queries } else { 0 },
+            query_filters: if has_worlds { queries } else { 0 },
             // Of more lists none are retained: they are found twice.
             short: if queries <= self.tree.most_retained() as u64 { needed.short } else { 0 },
             pairs: window.capacity.into(),
@@ -324,7 +326,7 @@ impl TreeRecorder {
             ..needed
         };
         let (limit, available) = limit_name(&self.tree.gpu.device().limits());
-        let given = [("queries", batch.bytes()), ("askers", bytes::<Asker>(plan.query_count))];
+        let given = [("queries", batch.bytes()), ("query_filters", bytes::<QueryFilter>(plan.query_count))];
         let given = given.into_iter().take(if plan.has_filters { 2 } else { 1 });
         match given.chain(QueryBuffers::rows(&needed)).find(|(_, bytes)| *bytes > available) {
             Some((buffer, required)) => {
@@ -339,8 +341,10 @@ impl TreeRecorder {
 fn plan_of<Q: GpuQuery>(tree: &Tree, batch: &GpuBatch<'_, Q>, wanted: Wanted) -> Result<BatchPlan, Error> {
     let query_count = batch.query_count;
     check(&tree.gpu, batch.queries, batch.bytes(), "query", || batch.content())?;
-    if let Some(askers) = batch.askers {
-        check(&tree.gpu, askers, bytes::<Asker>(query_count), "asker", || format!("{query_count} askers"))?;
+    if let Some(query_filters) = batch.query_filters {
+        check(&tree.gpu, query_filters, bytes::<QueryFilter>(query_count), "query_filter", || {
+            format!("{query_count} query_filters")
+        })?;
     }
     let rounds = batch.rounds.unwrap_or(budget(&tree.gpu).1);
     if !(1..=MOST_ROUNDS).contains(&rounds) {
@@ -354,8 +358,8 @@ fn plan_of<Q: GpuQuery>(tree: &Tree, batch: &GpuBatch<'_, Q>, wanted: Wanted) ->
         stride,
         half_space_first: query_count * stride,
         half_space_count: Q::DERIVED.map_or(batch.half_space_count, |derived| query_count * derived.parts()),
-        has_filters: batch.askers.is_some(),
-        has_groups: batch.askers.is_some(),
+        has_filters: batch.query_filters.is_some(),
+        has_groups: batch.query_filters.is_some(),
         skips_start: batch.skips_start,
         is_in_order: batch.is_in_order,
         round_count: rounds + 1,

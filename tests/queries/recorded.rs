@@ -1,7 +1,7 @@
 //! Queries in buffers of the device, whose answers stay there: they are those of the calls that take queries from host memory.
 
 use broadsweep::query::{
-    Asker, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Near, NearestQuery, OrientedBox, QueryFilters,
+    Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Near, NearestQuery, OrientedBox, QueryFilter, QueryFilters,
     QueryReport, Shape, Sphere, SphereCast,
 };
 use broadsweep::record::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuPairs, GpuQuery, GpuShape, QueryHeader};
@@ -160,8 +160,8 @@ const MISS: [u32; 2] = [u32::MAX, 0x7f80_0000];
 fn said(filters: &QueryFilters, count: usize) -> Option<wgpu::Buffer> {
     let of = |list: &[u32], i: usize| list.get(i).copied().unwrap_or(u32::MAX);
     let QueryFilters { group, mask, body, world, ignore, .. } = filters;
-    let askers: Vec<Asker> = (0..count)
-        .map(|i| Asker {
+    let query_filters: Vec<QueryFilter> = (0..count)
+        .map(|i| QueryFilter {
             group: of(group, i),
             mask: of(mask, i),
             body: of(body, i),
@@ -169,21 +169,22 @@ fn said(filters: &QueryFilters, count: usize) -> Option<wgpu::Buffer> {
             ignore: of(ignore, i),
         })
         .collect();
-    (filters != QueryFilters::NONE).then(|| upload(&askers))
+    (filters != QueryFilters::NONE).then(|| upload(&query_filters))
 }
 
 /// Asks paths on the host, then all they can be asked in one encoder, and compares.
 fn compare_casts<C: Cast + GpuQuery>(tree: &mut TreeRecorder, casts: &[C], filters: &QueryFilters) {
     let batch = broadsweep::query::Batch::new(casts).with_filters(filters);
     let n = casts.len();
-    let (queries, askers) = (upload(casts), said(filters, n));
+    let (queries, query_filters) = (upload(casts), said(filters, n));
     let first = tree.tree_mut().first_hits(batch, 5).unwrap();
     let nearest = tree.tree_mut().first_hits(batch, 1).unwrap();
     let all = tree.tree_mut().all_hits(batch).unwrap();
     let any = tree.tree_mut().any_hits(batch).unwrap();
     let mut encoder = encoder();
     let on_device = GpuBatch::<C>::new(queries.slice(..), n as u32);
-    let on_device = askers.as_ref().map_or(on_device, |askers| on_device.with_askers(askers.slice(..)));
+    let on_device =
+        query_filters.as_ref().map_or(on_device, |query_filters| on_device.with_filters(query_filters.slice(..)));
     let on_device = if filters.skips_start { on_device.skipping_start() } else { on_device };
     let left = tree.record_first_hits(&mut encoder, on_device, 5).unwrap();
     let found_first = Rows::of::<Hit>(&mut encoder, &left, n, 5);
@@ -204,9 +205,10 @@ fn compare_casts<C: Cast + GpuQuery>(tree: &mut TreeRecorder, casts: &[C], filte
 
 fn compare_shapes<S: Shape + GpuShape>(tree: &mut TreeRecorder, shapes: &[S], filters: &QueryFilters) {
     let expected = tree.tree_mut().overlaps(broadsweep::query::Batch::new(shapes).with_filters(filters)).unwrap();
-    let (queries, askers) = (upload(shapes), said(filters, shapes.len()));
+    let (queries, query_filters) = (upload(shapes), said(filters, shapes.len()));
     let on_device = GpuBatch::<S>::new(queries.slice(..), shapes.len() as u32);
-    let on_device = askers.as_ref().map_or(on_device, |askers| on_device.with_askers(askers.slice(..)));
+    let on_device =
+        query_filters.as_ref().map_or(on_device, |query_filters| on_device.with_filters(query_filters.slice(..)));
     let mut encoder = encoder();
     let left = tree.record_overlaps(&mut encoder, on_device, 0, expected.answers.len() as u32 + 9).unwrap();
     let found = Listed::of(&mut encoder, &left, shapes.len());
@@ -216,10 +218,11 @@ fn compare_shapes<S: Shape + GpuShape>(tree: &mut TreeRecorder, shapes: &[S], fi
 
 fn compare_points(tree: &mut TreeRecorder, points: &[NearestQuery], filters: &QueryFilters, k: usize) {
     let expected = tree.tree_mut().nearest(broadsweep::query::Batch::new(points).with_filters(filters), k).unwrap();
-    let (queries, askers) = (upload(points), said(filters, points.len()));
+    let (queries, query_filters) = (upload(points), said(filters, points.len()));
     // What is as far as it can be is compared without rounding, with each answer of the row.
     let on_device = GpuBatch::new(queries.slice(..), points.len() as u32).with_rounds(100);
-    let on_device = askers.as_ref().map_or(on_device, |askers| on_device.with_askers(askers.slice(..)));
+    let on_device =
+        query_filters.as_ref().map_or(on_device, |query_filters| on_device.with_filters(query_filters.slice(..)));
     let mut encoder = encoder();
     let left = tree.record_nearest(&mut encoder, on_device, k as u32).unwrap();
     let found = Rows::of::<Near>(&mut encoder, &left, points.len(), k);
@@ -399,9 +402,12 @@ fn convex_shapes_in_buffers_touch_what_those_of_the_host_touch() {
 
             let mut words: Vec<[f32; 4]> = bytemuck::cast_slice(&shapes).to_vec();
             words.extend(&parts);
-            let (queries, askers) = (upload(&words), said(&of_queries, n));
+            let (queries, query_filters) = (upload(&words), said(&of_queries, n));
             let batch = GpuBatch::<GpuConvex>::new(queries.slice(..), n as u32).with_half_spaces(parts.len() as u32);
-            let batch = askers.as_ref().map_or(batch, |askers| batch.with_askers(askers.slice(..))).with_rounds(100);
+            let batch = query_filters
+                .as_ref()
+                .map_or(batch, |query_filters| batch.with_filters(query_filters.slice(..)))
+                .with_rounds(100);
             let mut encoder = encoder();
             let left = tree.record_overlaps(&mut encoder, batch, 0, pairs.len() as u32).unwrap();
             let found = Listed::of(&mut encoder, &left, n);
@@ -771,9 +777,9 @@ fn filters_that_are_set_between_recordings_hold_for_those_behind() {
     for (of_tree, of_queries) in filters(boxes.len(), rays.len()) {
         tree.tree_mut().set_filters(of_tree.clone()).unwrap();
         tree.record_build(&mut encoder, on_device.slice(..), 3_000).unwrap();
-        let askers = said(&of_queries, rays.len());
+        let query_filters = said(&of_queries, rays.len());
         let batch = GpuBatch::<Ray>::new(paths.slice(..), 300);
-        let batch = askers.as_ref().map_or(batch, |askers| batch.with_askers(askers.slice(..)));
+        let batch = query_filters.as_ref().map_or(batch, |query_filters| batch.with_filters(query_filters.slice(..)));
         let batch = if of_queries.skips_start { batch.skipping_start() } else { batch };
         let left = tree.record_first_hits(&mut encoder, batch, 3).unwrap();
         found.push(Rows::of::<Hit>(&mut encoder, &left, 300, 3));
@@ -902,8 +908,8 @@ fn what_cannot_be_recorded_is_refused() {
     let error = tree.record_nearest_hits(&mut encoder, GpuBatch::<Ray>::new(rays.slice(..), 21)).unwrap_err();
     assert_eq!(error.to_string(), "the query buffer holds 560 bytes, and 21 queries take 588");
     let batch = GpuBatch::<Ray>::new(rays.slice(..), 20);
-    let error = tree.record_any_hits(&mut encoder, batch.with_askers(points.slice(..256))).unwrap_err();
-    assert_eq!(error.to_string(), "the asker buffer holds 256 bytes, and 20 askers take 400");
+    let error = tree.record_any_hits(&mut encoder, batch.with_filters(points.slice(..256))).unwrap_err();
+    assert_eq!(error.to_string(), "the query_filter buffer holds 256 bytes, and 20 query_filters take 400");
     for k in [0, 65] {
         let error = tree.record_first_hits(&mut encoder, batch, k).unwrap_err();
         assert_eq!(error.to_string(), format!("k is {k}; it must be between 1 and 64"));
@@ -930,9 +936,9 @@ fn what_cannot_be_recorded_is_refused() {
         let turned = GpuBatch::<OrientedBox>::new(many.slice(..), 400_000);
         let refused = tree.record_overlaps(&mut encoder, turned, 0, 9);
         assert!(matches!(refused, Err(Error::TooManyQueries { buffer: "asked_queries", .. })), "{refused:?}");
-        let points = GpuBatch::<[f32; 3]>::new(many.slice(..), 7_000_000).with_askers(many.slice(..));
+        let points = GpuBatch::<[f32; 3]>::new(many.slice(..), 7_000_000).with_filters(many.slice(..));
         let refused = tree.record_overlaps(&mut encoder, points, 0, 9);
-        assert!(matches!(refused, Err(Error::TooManyQueries { buffer: "askers", .. })), "{refused:?}");
+        assert!(matches!(refused, Err(Error::TooManyQueries { buffer: "query_filters", .. })), "{refused:?}");
         let refused = tree.record_all_hits(&mut encoder, batch, 0, 1 << 25);
         assert!(matches!(refused, Err(Error::TooManyQueries { buffer: "answers", .. })), "{refused:?}");
     }

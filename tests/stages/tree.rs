@@ -6,7 +6,7 @@ use broadsweep::internals::constants::{BOTTOM_BOXES, CURVE_SIDE};
 use broadsweep::internals::gpu::kernel::Kernel;
 use broadsweep::internals::layout::{Cube, TreeSummary};
 use broadsweep::internals::mirror;
-use broadsweep::internals::tree::build::{Build, BuildInput, RANGES, TreeBuffers, TreeRoom};
+use broadsweep::internals::tree::build::{Build, BuildInput, RANGES, TreeBuffers, TreeCapacity};
 use broadsweep::{Aabb, Filters};
 
 use crate::inputs::Random;
@@ -55,7 +55,7 @@ fn assert_bounds(levels: &[Vec<mirror::tree::Node>], leaves: &[Aabb]) {
 
 /// A tree that was built on the device.
 struct Tree {
-    room: TreeRoom,
+    room: TreeCapacity,
     buffers: TreeBuffers,
     order: Vec<u32>,
     numbers: broadsweep::internals::filters::CheckedFilters,
@@ -67,7 +67,7 @@ fn build(boxes: &[Aabb], world_of: &[u32]) -> Tree {
     let lists = FilterLists::of(gpu(), &filters, boxes.len()).unwrap();
     let numbers = broadsweep::internals::filters::CheckedFilters::new(filters).unwrap();
     let worlds = if world_of.is_empty() { 0 } else { numbers.world_count() };
-    let room = TreeRoom { boxes: u64::from(n), worlds: u64::from(worlds) };
+    let room = TreeCapacity { boxes: u64::from(n), worlds: u64::from(worlds) };
     let buffers = TreeBuffers::new(gpu(), &room).unwrap();
     let shape = uniform(room.shape());
     let own = upload(boxes);
@@ -210,7 +210,7 @@ fn very_many_worlds_without_leaves_have_empty_ranges() {
     // More in a row than an invocation may take turns on Mesa's drivers in software. A change on the device can leave so many.
     let world_count = 100_000u32;
     for keys in [vec![world_count; 300], vec![world_count - 1; 300], vec![0; 300], vec![70_000; 1]] {
-        let room = TreeRoom { boxes: keys.len() as u64, worlds: u64::from(world_count) };
+        let room = TreeCapacity { boxes: keys.len() as u64, worlds: u64::from(world_count) };
         let ranges = poisoned::<u32>(world_count as usize + 2);
         let (shape, sorted) = (uniform(room.shape()), upload(&keys));
         let buffers = [("tree", shape.all()), ("keys", sorted.all()), ("ranges", ranges.all())];

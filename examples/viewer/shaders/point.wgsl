@@ -19,7 +19,7 @@ struct Pointed {
 // One ray for each world: 7 words.
 @group(0) @binding(1) var<storage, read_write> rays: array<f32>;
 // What else queries say: 5 words.
-@group(0) @binding(2) var<storage, read_write> askers: array<u32>;
+@group(0) @binding(2) var<storage, read_write> query_filters: array<u32>;
 @group(0) @binding(3) var<storage, read> hits: array<Hit>;
 @group(0) @binding(4) var<storage, read_write> pointed: Pointed;
 @group(0) @binding(5) var<storage, read_write> sphere: array<f32, 4>;
@@ -41,9 +41,9 @@ fn aim(@builtin(global_invocation_id) id: vec3u) {
     }
     rays[7u * world + 6u] = 1e30;
     for (var k = 0u; k < 5u; k++) {
-        askers[5u * world + k] = NONE;
+        query_filters[5u * world + k] = NONE;
     }
-    askers[5u * world + 3u] = select(NONE, world, globals.columns > 0u);
+    query_filters[5u * world + 3u] = select(NONE, world, globals.columns > 0u);
 }
 
 var<workgroup> best: array<vec2u, 64>;

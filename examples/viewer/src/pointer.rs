@@ -1,6 +1,6 @@
 //! What the pointer points at, and what a sphere around that touches: queries to a tree of the same boxes, on the device.
 
-use broadsweep::query::{Asker, Sphere};
+use broadsweep::query::{QueryFilter, Sphere};
 use broadsweep::record::{GpuBatch, GpuPairs};
 use broadsweep::{Error, Filters, Gpu, Hit, Ray, TreeRecorder, wgpu};
 
@@ -24,7 +24,7 @@ pub struct Pointer {
     choose: Kernel,
     mark: Kernel,
     rays: wgpu::Buffer,
-    askers: wgpu::Buffer,
+    query_filters: wgpu::Buffer,
     /// What is pointed at.
     pub pointed: wgpu::Buffer,
     sphere: wgpu::Buffer,
@@ -53,10 +53,10 @@ impl Pointer {
             choose: Kernel::new(device, &point, "choose", 64),
             mark: Kernel::new(device, &module(device, "mark", include_str!("../shaders/mark.wgsl")), "mark", 256),
             rays: buffer("rays", size_of::<Ray>() as u64 * worlds),
-            askers: buffer("askers", size_of::<Asker>() as u64 * worlds),
+            query_filters: buffer("query_filters", size_of::<QueryFilter>() as u64 * worlds),
             pointed,
             sphere: buffer("sphere", size_of::<Sphere>() as u64),
-            sphere_asker: buffer("sphere asker", size_of::<Asker>() as u64),
+            sphere_asker: buffer("sphere query_filter", size_of::<QueryFilter>() as u64),
             is_built: false,
         };
         pointer.forget(gpu.queue());
@@ -92,10 +92,11 @@ impl Pointer {
             self.tree.record_build(encoder, boxes, self.box_count)?;
         }
         let mut pass = begin_pass(encoder, "aim");
-        let aimed = [(0, globals), (1, &self.rays), (2, &self.askers)];
+        let aimed = [(0, globals), (1, &self.rays), (2, &self.query_filters)];
         self.aim.dispatch(&mut pass, &aimed, Size::Cover(self.world_count));
         drop(pass);
-        let rays = GpuBatch::<Ray>::new(self.rays.slice(..), self.world_count).with_askers(self.askers.slice(..));
+        let rays =
+            GpuBatch::<Ray>::new(self.rays.slice(..), self.world_count).with_filters(self.query_filters.slice(..));
         let hits = self.tree.record_nearest_hits(encoder, rays.in_order())?;
         debug_assert_eq!(size_of::<Hit>(), 8, "as the shader has it");
         let mut pass = begin_pass(encoder, "choose");
@@ -103,7 +104,7 @@ impl Pointer {
         self.choose.dispatch(&mut pass, &chosen, Size::Cover(64));
         drop(pass);
         if has_sphere {
-            let spheres = GpuBatch::<Sphere>::new(self.sphere.slice(..), 1).with_askers(self.sphere_asker.slice(..));
+            let spheres = GpuBatch::<Sphere>::new(self.sphere.slice(..), 1).with_filters(self.sphere_asker.slice(..));
             let touched = self.tree.record_overlaps(encoder, spheres, 0, MOST_MARKED)?;
             let marked = [(0, &touched.header), (1, &touched.answers), (2, &simulation.contacts)];
             let size = Size::Indirect(&touched.arguments, GpuPairs::DISPATCH_OFFSET);

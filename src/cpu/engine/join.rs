@@ -174,9 +174,9 @@ impl Asking<'_> {
     /// Asks the tree, and lists the pairs in the order in which it is asked.
     fn list(&self, asking: Set<'_>, search: &mut Search, keep: impl Keep) -> Result<join::Counts, Error> {
         let (behind, is_tree_of_first) = (self.first.boxes.len() as u32, self.way == Way::TreeOfFirst);
-        let pair = |asker: u32, id: u32| match is_tree_of_first {
-            true => Pair { a: id, b: behind + asker },
-            false => Pair { a: asker, b: behind + id },
+        let pair = |query_filter: u32, id: u32| match is_tree_of_first {
+            true => Pair { a: id, b: behind + query_filter },
+            false => Pair { a: query_filter, b: behind + id },
         };
         let limit = self.options.effective_candidate_limit();
         let (tests, invalid) = (AtomicU64::new(0), AtomicU64::new(0));

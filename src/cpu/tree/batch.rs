@@ -295,10 +295,12 @@ impl<Q: Cast> Asked<'_, Q> {
             return false;
         }
         let mut paths = [Path::STILL; ray_packet::RAYS];
-        let world = self.batch.filters.asker(queries[0].0).world;
+        let world = self.batch.filters.query_filter(queries[0].0).world;
         for (path, (i, cast)) in paths.iter_mut().zip(queries) {
             match self.path(cast) {
-                Some(own) if self.is_ordinary(&own) && self.batch.filters.asker(*i).world == world => *path = own,
+                Some(own) if self.is_ordinary(&own) && self.batch.filters.query_filter(*i).world == world => {
+                    *path = own
+                }
                 _ => return false,
             }
         }
@@ -353,8 +355,9 @@ impl Asked<'_, NearestQuery> {
 
     /// Gathers the boxes around the points of these queries, and returns whether it did.
     fn gather(&self, scratch: &mut Scratch<Distance>, queries: &[(usize, NearestQuery)]) -> bool {
-        let world = self.batch.filters.asker(queries[0].0).world;
-        let fits = |(i, query): &(usize, NearestQuery)| query.is_valid() && self.batch.filters.asker(*i).world == world;
+        let world = self.batch.filters.query_filter(queries[0].0).world;
+        let fits =
+            |(i, query): &(usize, NearestQuery)| query.is_valid() && self.batch.filters.query_filter(*i).world == world;
         let Scratch { ranking, around, looked, single, .. } = scratch;
         if ranking.wants_none() || !self.keeps_all || !self.tree.levels.is_ordinary || !queries.iter().all(fits) {
             return false;
@@ -370,7 +373,7 @@ impl Asked<'_, NearestQuery> {
         if is_gathered {
             let is_complete = around.rank(query, ranking);
             if let Some(square) = ranking.last() {
-                *last = Some((query.point, self.batch.filters.asker(i).world, square));
+                *last = Some((query.point, self.batch.filters.query_filter(i).world, square));
             }
             if is_complete {
                 return true;
@@ -455,7 +458,7 @@ impl<Q> Asked<'_, Q> {
 
     fn nearest_in<F: Stacked>(&self, i: usize, query: &NearestQuery, scratch: &mut Scratch<Distance>) {
         let NearestQuery { point, radius } = *query;
-        let world = self.batch.filters.asker(i).world;
+        let world = self.batch.filters.query_filter(i).world;
         let mut limit = query.radius_square();
         if let Some((last, last_world, square)) = scratch.last
             && self.keeps_all
@@ -489,12 +492,12 @@ impl<Q> Asked<'_, Q> {
 
     /// Shows the visitor of query `i` the boxes that its filters leave.
     fn walk<V: Visitor>(&self, i: usize, stack: &mut Stack<V::Known>, visitor: &mut V) {
-        let asker = self.batch.filters.asker(i);
-        let (levels, ids, ranges) = (&self.tree.levels, &self.tree.ids, self.tree.worlds.of(asker.world));
+        let query_filter = self.batch.filters.query_filter(i);
+        let (levels, ids, ranges) = (&self.tree.levels, &self.tree.ids, self.tree.worlds.of(query_filter.world));
         if self.keeps_all {
             walk(levels, ids, &ranges, stack, visitor);
         } else {
-            let meets = |id| asker.meets(self.tree.filters(), id);
+            let meets = |id| query_filter.meets(self.tree.filters(), id);
             walk(levels, ids, &ranges, stack, &mut Met { visitor, meets });
         }
     }

@@ -45,7 +45,7 @@ pub struct Join {
     levels: Levels,
     worlds: Worlds,
     /// The boxes that ask, in their order.
-    askers: Vec<u32>,
+    query_filters: Vec<u32>,
 }
 
 impl Join {
@@ -65,12 +65,12 @@ impl Join {
 
     /// Puts boxes in the order in which they ask.
     pub fn line_up(&mut self, asking: Set<'_>) {
-        let Self { order, ids, askers, .. } = self;
+        let Self { order, ids, query_filters, .. } = self;
         if ids.len() <= FEW && asking.worlds.is_empty() {
-            askers.clear();
-            askers.extend(0..asking.boxes.len() as u32);
+            query_filters.clear();
+            query_filters.extend(0..asking.boxes.len() as u32);
         } else {
-            order.sort(asking.boxes, asking.worlds, askers);
+            order.sort(asking.boxes, asking.worlds, query_filters);
         }
     }
 
@@ -92,12 +92,12 @@ impl Join {
     ) -> Result<Counts, Error> {
         let world = |&id: &u32| asking.worlds.get(id as usize).copied().unwrap_or(Filters::GLOBAL);
         let (mut stack, mut counts) = (Stack::default(), Counts::default());
-        for of_world in self.askers[turns].chunk_by(|a, b| world(a) == world(b)) {
+        for of_world in self.query_filters[turns].chunk_by(|a, b| world(a) == world(b)) {
             let ranges = self.worlds.of(world(&of_world[0]));
             for ids in of_world.chunks(WIDTH) {
-                let askers = Askers::new(ids, asking.boxes);
-                counts.invalid += ids.len() as u64 - u64::from(askers.valid.count_ones());
-                let mut listing = Listing { askers, pair: &pair, out, tests: 0, result: Ok(()) };
+                let query_filters = Askers::new(ids, asking.boxes);
+                counts.invalid += ids.len() as u64 - u64::from(query_filters.valid.count_ones());
+                let mut listing = Listing { query_filters, pair: &pair, out, tests: 0, result: Ok(()) };
                 walk(&self.levels, &self.ids, &ranges, &mut stack, &mut listing);
                 counts.tests += listing.tests;
                 listing.result?;
@@ -127,7 +127,7 @@ impl Join {
 
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
-        let ids = (self.ids.capacity() + self.askers.capacity()) * size_of::<u32>();
+        let ids = (self.ids.capacity() + self.query_filters.capacity()) * size_of::<u32>();
         ids + self.order.bytes() + self.levels.bytes() + self.worlds.bytes()
     }
 }
@@ -145,15 +145,15 @@ struct Askers {
 impl Askers {
     fn new(ids: &[u32], boxes: &[Aabb]) -> Self {
         let nothing = Aabb::new([0.0; 3], [0.0; 3]);
-        let mut askers = Self { boxes: [nothing; WIDTH], ids: [0; WIDTH], valid: 0, has_whole: false };
+        let mut query_filters = Self { boxes: [nothing; WIDTH], ids: [0; WIDTH], valid: 0, has_whole: false };
         for (at, &id) in ids.iter().enumerate().take(WIDTH) {
             let aabb = boxes[id as usize];
             let is_whole = |k: usize| aabb.min[k] == f32::NEG_INFINITY && aabb.max[k] == f32::INFINITY;
-            askers.has_whole |= is_whole(0) && is_whole(1) && is_whole(2);
-            askers.valid |= u8::from(aabb.is_valid()) << at;
-            (askers.boxes[at], askers.ids[at]) = (aabb, id);
+            query_filters.has_whole |= is_whole(0) && is_whole(1) && is_whole(2);
+            query_filters.valid |= u8::from(aabb.is_valid()) << at;
+            (query_filters.boxes[at], query_filters.ids[at]) = (aabb, id);
         }
-        askers
+        query_filters
     }
 }
 
@@ -167,7 +167,7 @@ impl Known for Wanted {
 
 /// Lists the pairs of boxes that ask together.
 struct Listing<'a, P> {
-    askers: Askers,
+    query_filters: Askers,
     pair: P,
     out: &'a mut Vec<Pair>,
     tests: u64,
@@ -181,11 +181,11 @@ impl<P: Fn(u32, u32) -> Pair> Visitor for Listing<'_, P> {
     #[inline(always)]
     fn look(&self, node: &Node, Wanted(wanted): Wanted) -> (u32, [Wanted; WIDTH]) {
         let (mut rows, mut any) = (0, 0);
-        let mut left = wanted & self.askers.valid;
+        let mut left = wanted & self.query_filters.valid;
         while left != 0 {
             let at = left.trailing_zeros();
             left &= left - 1;
-            let row = node.touching(&self.askers.boxes[at as usize % WIDTH]);
+            let row = node.touching(&self.query_filters.boxes[at as usize % WIDTH]);
             any |= row;
             rows |= u64::from(row) << (WIDTH as u32 * at);
         }
@@ -195,7 +195,7 @@ impl<P: Fn(u32, u32) -> Pair> Visitor for Listing<'_, P> {
     #[inline(always)]
     fn take_leaf(&mut self, leaf: &Node, Wanted(wanted): Wanted, bits: u32, of_boxes: &[Wanted; WIDTH], ids: &[u32]) {
         const MOST: usize = WIDTH * WIDTH;
-        self.tests += u64::from((wanted & self.askers.valid).count_ones()) * ids.len().min(WIDTH) as u64;
+        self.tests += u64::from((wanted & self.query_filters.valid).count_ones()) * ids.len().min(WIDTH) as u64;
         if self.out.capacity() - self.out.len() < MOST {
             self.result = reserve(self.out, MOST as u64);
             if self.result.is_err() {
@@ -207,9 +207,9 @@ impl<P: Fn(u32, u32) -> Pair> Visitor for Listing<'_, P> {
         while pairs != 0 {
             let at = pairs.trailing_zeros() as usize;
             pairs &= pairs - 1;
-            let (child, asker) = (at / WIDTH, at % WIDTH);
-            if !self.askers.has_whole || leaf.get(child).is_valid() {
-                self.out.push((self.pair)(self.askers.ids[asker], ids[child]));
+            let (child, query_filter) = (at / WIDTH, at % WIDTH);
+            if !self.query_filters.has_whole || leaf.get(child).is_valid() {
+                self.out.push((self.pair)(self.query_filters.ids[query_filter], ids[child]));
             }
         }
     }

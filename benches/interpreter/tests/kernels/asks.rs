@@ -1,8 +1,8 @@
 //! A tree that is asked everything.
 
 use broadsweep::query::{
-    Asker, Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, NearestQuery, OrientedBox, QueryFilters, QueryReport,
-    Sphere, SphereCast,
+    Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, NearestQuery, OrientedBox, QueryFilter, QueryFilters,
+    QueryReport, Sphere, SphereCast,
 };
 use broadsweep::record::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape, QueryHeader};
 use broadsweep::{Aabb, Error, Filters, Gpu, Hit, Lists, QueryEngine, Ray, Tree, TreeRecorder, cpu, wgpu};
@@ -248,7 +248,7 @@ impl Recorder<'_> {
         let queries = upload(&self.gpu, queries);
         let batch = GpuBatch::<Q>::new(queries.slice(..), self.n as u32);
         let mut encoder = encoder(&self.gpu);
-        let left = record(self.tree, &mut encoder, batch.with_askers(self.said.slice(..)).with_rounds(ROUNDS))?;
+        let left = record(self.tree, &mut encoder, batch.with_filters(self.said.slice(..)).with_rounds(ROUNDS))?;
         Ok((encoder, left))
     }
 
@@ -332,8 +332,8 @@ fn left_of(
     filters: &QueryFilters,
 ) -> Result<Vec<u64>, Error> {
     let (gpu, n) = (recorder.tree().gpu().clone(), rays.len());
-    let askers: Vec<Asker> = (0..n)
-        .map(|i| Asker {
+    let query_filters: Vec<QueryFilter> = (0..n)
+        .map(|i| QueryFilter {
             group: filters.group[i],
             mask: filters.mask[i],
             body: filters.body[i],
@@ -341,7 +341,7 @@ fn left_of(
             ignore: filters.ignore[i],
         })
         .collect();
-    let said = upload(&gpu, bytemuck::cast_slice(&askers));
+    let said = upload(&gpu, bytemuck::cast_slice(&query_filters));
     let mut own = Recorder { tree: recorder, gpu, said, n };
     let round = Round::of(rays, spheres);
     let mut all = own.first_hits(rays)?;

@@ -6,7 +6,7 @@ use broadsweep::internals::gpu::buffers::Buffer;
 use broadsweep::internals::gpu::kernel::{Kernel, Pass};
 use broadsweep::internals::layout::TreeSummary;
 use broadsweep::internals::mirror::tree::{cube, leaves, top};
-use broadsweep::internals::tree::build::{TOP, TreeRoom};
+use broadsweep::internals::tree::build::{TOP, TreeCapacity};
 use broadsweep::{Aabb, Error, Gpu, Pair};
 
 use crate::asks::{encoder, read};
@@ -28,7 +28,7 @@ fn as_pairs(words: &[u32]) -> Vec<Pair> {
 /// Builds the nodes above nodes of the third level with these bounds, and returns them.
 pub fn make(gpu: &Gpu, boxes: &[Aabb]) -> Result<Vec<Pair>, Error> {
     let box_count = u64::from(BOTTOM_BOXES) * boxes.len() as u64;
-    let shape = TreeRoom { boxes: box_count, worlds: 0 }.shape();
+    let shape = TreeCapacity { boxes: box_count, worlds: 0 }.shape();
     let (first, all) = (shape.first_nodes[0][3] as usize, shape.first_box as usize / 4);
     let known = |(i, aabb): (usize, &Aabb)| {
         let ([x, y, z], [a, b, c]) = (aabb.min, aabb.max);

@@ -1,16 +1,16 @@
-// query_askers: what queries in a buffer of the caller's say beside their shapes, with the number of each world in place of its id.
+// query_worlds: what queries in a buffer of the caller's say beside their shapes, with the number of each world in place of its id.
 //
 // Reads   tree, query
 //         given      [query_count * 5] group, mask, body, world, box to ignore
 //         worlds     [world_count] (id, number), ascending by id
-// Writes  askers     [query_count * 5] the same, with the number of the world: one beyond all where no box is in it
+// Writes  query_filters     [query_count * 5] the same, with the number of the world: one beyond all where no box is in it
 // An invocation for each query.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> query: QueryParams;
 @group(0) @binding(2) var<storage, read> given: array<u32>;
 @group(0) @binding(3) var<storage, read> worlds: array<vec2<u32>>;
-@group(0) @binding(4) var<storage, read_write> askers: array<u32>;
+@group(0) @binding(4) var<storage, read_write> query_filters: array<u32>;
 
 const ASKER_WORDS: u32 = 5u;
 // Which of them is the world.
@@ -19,7 +19,7 @@ const ASKER_WORLD: u32 = 3u;
 const GLOBAL: u32 = 0xffffffffu;
 
 @compute @workgroup_size(256)
-fn query_askers(
+fn query_worlds(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
@@ -33,7 +33,7 @@ fn query_askers(
         if k == ASKER_WORLD {
             word = number_of(word);
         }
-        askers[i * ASKER_WORDS + k] = word;
+        query_filters[i * ASKER_WORDS + k] = word;
     }
 }
 

@@ -1,4 +1,4 @@
-// query_left: how many queries a dispatch has left to the next, and how many workgroups go on with them. For dispatches that are
+// query_pending: how many queries a dispatch has left to the next, and how many workgroups go on with them. For dispatches that are
 // recorded one after the other, before it is known which are needed.
 //
 // Reads   query
@@ -15,28 +15,28 @@
 
 // Words of a Round, and where what it counts lies among them.
 const ROUND_WORDS: u32 = 8u;
-const ROUND_LEFT: u32 = 3u;
+const ROUND_PENDING: u32 = 3u;
 const ROUND_INVALID: u32 = 4u;
 
-var<workgroup> left_before: u32;
-var<workgroup> left_of_group: atomic<u32>;
+var<workgroup> pending_before: u32;
+var<workgroup> pending_of_group: atomic<u32>;
 var<workgroup> invalid_of_group: atomic<u32>;
 
 @compute @workgroup_size(256)
-fn query_left(
+fn query_pending(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
     if local == 0u {
-        left_before = 1u;
+        pending_before = 1u;
         if query.round % query.round_count > 0u {
-            left_before = atomicLoad(&rounds[(query.round - 1u) * ROUND_WORDS + ROUND_LEFT]);
+            pending_before = atomicLoad(&rounds[(query.round - 1u) * ROUND_WORDS + ROUND_PENDING]);
         }
-        atomicStore(&left_of_group, 0u);
+        atomicStore(&pending_of_group, 0u);
         atomicStore(&invalid_of_group, 0u);
     }
-    if workgroupUniformLoad(&left_before) == 0u {
+    if workgroupUniformLoad(&pending_before) == 0u {
         return;
     }
     let i = group_index(group, groups) * 256u + local;
@@ -45,7 +45,7 @@ fn query_left(
         let is_invalid = state.z == INVALID_QUERY;
         let is_left = state.z != NOWHERE && !is_invalid;
         if is_left {
-            atomicAdd(&left_of_group, 1u);
+            atomicAdd(&pending_of_group, 1u);
         }
         if is_invalid {
             atomicAdd(&invalid_of_group, 1u);
@@ -60,14 +60,14 @@ fn query_left(
     workgroupBarrier();
     if local == 0u {
         let own = query.round * ROUND_WORDS;
-        let left = atomicLoad(&left_of_group);
+        let left = atomicLoad(&pending_of_group);
         if left > 0u {
             let is_shared = (query.flags & QUERY_SHARED) != 0u;
             let size = dispatch_size(div_ceil(query.query_count, select(WALKERS, WALKERS / SHARERS, is_shared)));
             for (var k = 0u; k < 3u; k += 1u) {
                 atomicMax(&rounds[own + k], size[k]);
             }
-            atomicAdd(&rounds[own + ROUND_LEFT], left);
+            atomicAdd(&rounds[own + ROUND_PENDING], left);
         }
         let invalid = atomicLoad(&invalid_of_group);
         if invalid > 0u {

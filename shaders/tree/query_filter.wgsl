@@ -1,28 +1,28 @@
 // What a query says of which boxes it meets. Shared by the kernels that answer queries.
 //
 // Reads   filter_layout, filters    what the boxes say
-//         askers     [query_count * 5] group, mask, body, number of the world, box to ignore; only where QUERY_FILTERS
+//         query_filters     [query_count * 5] group, mask, body, number of the world, box to ignore; only where QUERY_FILTERS
 //         ranges     [world_count + 2] of tree_ranges; only where there are worlds
-// The rule is the twin of `Asker::meets` in src/queries/batch.rs.
+// The rule is the twin of `QueryFilter::meets` in src/queries/batch.rs.
 
 @group(0) @binding(5) var<storage, read> ranges: array<u32>;
-@group(0) @binding(6) var<storage, read> askers: array<u32>;
+@group(0) @binding(6) var<storage, read> query_filters: array<u32>;
 @group(0) @binding(10) var<uniform> filter_layout: FilterLayout;
 @group(0) @binding(11) var<storage, read> filters: array<u32>;
 
 const ANY: u32 = 0xffffffffu;
 
 // Group, mask, body and box to ignore.
-var<private> asker: vec4<u32>;
+var<private> query_filter: vec4<u32>;
 
 // Reads what a query says, and returns the places of its world and of the global boxes: two ranges, each with its end.
 fn begin_query(number: u32) -> vec4<u32> {
-    asker = vec4<u32>(ANY);
+    query_filter = vec4<u32>(ANY);
     var world = ANY;
     if has_flag(QUERY_FILTERS) {
         let at = 5u * number;
-        asker = vec4<u32>(askers[at], askers[at + 1u], askers[at + 2u], askers[at + 4u]);
-        world = askers[at + 3u];
+        query_filter = vec4<u32>(query_filters[at], query_filters[at + 1u], query_filters[at + 2u], query_filters[at + 4u]);
+        world = query_filters[at + 3u];
     }
     if tree.world_count == 0u || world == ANY {
         return vec4<u32>(0u, tree.box_count, 0u, 0u);
@@ -45,9 +45,9 @@ fn of_box(list: u32, i: u32, missing: u32) -> u32 {
 
 // Tells whether the query meets a box, were they to touch. Worlds are no matter here.
 fn meets(id: u32) -> bool {
-    let query_meets = (asker.y & of_box(filter_layout.group, id, ANY)) != 0u;
-    let box_meets = (of_box(filter_layout.mask, id, ANY) & asker.x) != 0u;
+    let query_meets = (query_filter.y & of_box(filter_layout.group, id, ANY)) != 0u;
+    let box_meets = (of_box(filter_layout.mask, id, ANY) & query_filter.x) != 0u;
     let by_group = select(query_meets | box_meets, query_meets & box_meets, query.rule == RULE_BOTH);
-    let is_own = (of_box(filter_layout.body, id, id) == asker.z) | (of_box(filter_layout.parent, id, ANY) == asker.z);
-    return by_group & ((asker.z == ANY) | !is_own) & (id != asker.w);
+    let is_own = (of_box(filter_layout.body, id, id) == query_filter.z) | (of_box(filter_layout.parent, id, ANY) == query_filter.z);
+    return by_group & ((query_filter.z == ANY) | !is_own) & (id != query_filter.w);
 }
