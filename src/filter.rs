@@ -28,4 +28,4 @@
 
 #[cfg(feature = "gpu")]
 pub use crate::broad_phase::FilterOwner;
-pub use crate::filters::{Attribute, ByWorld, GroupRule, HalfSpace};
+pub use crate::filters::{Attribute, ByWorld, GroupRule, HalfSpace, pairs_that_share_a_vertex};

@@ -300,7 +300,8 @@ twins! {
     /// What accompanies answers that stay on the GPU; every field is a little-endian `u32`.
     #[derive(Eq)]
     pub struct QueryHeader {
-        /// Answers to all queries that were done, lower half, whether they fit or not. Of first answers: their places.
+        /// Answers to all queries that were done, lower half, whether they fit or not. Of nearest and first hits, nearest boxes and any
+        /// hits: the places in the answers, which is queries times `k`, misses included.
         pub count: u32,
         /// Answers in all, upper half.
         pub count_high: u32,

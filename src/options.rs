@@ -221,9 +221,9 @@ impl CellSize {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum PairOrder {
-    /// The order in which the sweep meets the pairs: the same every time for the same boxes, options and adapter. Where
-    /// every box was tested against every other, it is ascending `(a, b)`; where a tree was asked, the order in which it was
-    /// asked.
+    /// The order of the sweep: the same every time for the same boxes, options and adapter. Few boxes (up to
+    /// [`all_pairs_up_to`](Options::all_pairs_up_to)) are tested each against each and come in ascending `(a, b)`: request `Canonical` to rely
+    /// on that order. A tree join has the order of its queries.
     #[default]
     Sweep,
     /// Ascending `(a, b)`: the same bytes for every axis, cell size, engine and adapter. This order costs a sort,

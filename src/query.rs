@@ -18,6 +18,7 @@
 //! batch to be faster than the CPU.
 //!
 //! ```
+//! use broadsweep::filter::GroupRule;
 //! use broadsweep::query::{Batch, QueryFilters, Sphere};
 //! use broadsweep::{Aabb, Error, Filters, QueryEngine, Ray, cpu};
 //!
@@ -29,7 +30,7 @@
 //! let rays = [Ray::new([0.0; 3], [1.0; 3])];
 //! assert_eq!(tree.nearest_hits(&rays)?[0].index, 0);
 //! // The ray tests only boxes of group 2.
-//! let filters = QueryFilters::default().with_mask(vec![2]).with_group(vec![0]);
+//! let filters = QueryFilters::meeting(vec![2], GroupRule::Any);
 //! assert_eq!(tree.nearest_hits(Batch::new(&rays).with_filters(&filters))?[0].index, 1);
 //!
 //! let touched = tree.overlaps(&[Sphere { center: [3.0; 3], radius: 2.0 }])?;

@@ -16,9 +16,9 @@
 //! use broadsweep::record::GpuPairs;
 //! use broadsweep::{Error, Recorder, wgpu};
 //!
-//! /// Draws the pairs of boxes in a buffer: `pass` draws `vertices_per_pair` vertices for each pair.
+//! /// Draws the pairs of boxes in a buffer: as many vertices for each pair as `Options::vertices_per_pair` has.
 //! fn record<'a>(
-//!     recorder: &mut Recorder,
+//!     recorder: &mut Recorder, // with Options::vertices_per_pair of the shader
 //!     encoder: &mut wgpu::CommandEncoder,
 //!     (boxes, box_count): (&wgpu::Buffer, u32),
 //!     descriptor: &wgpu::RenderPassDescriptor<'a>,

@@ -62,6 +62,42 @@ struct PairArguments {
 }
 ";
 
+/// `Ray`, a query of 28 bytes: the layout of [`Ray`](crate::Ray). `limit` is the largest `t`.
+pub const RAY: &str = "\
+struct Ray {
+    origin: array<f32, 3>,
+    direction: array<f32, 3>,
+    limit: f32,
+}
+";
+
+/// `Hit`, an answer to a path: the layout of [`Hit`](crate::Hit). A miss has index `0xffffffffu`.
+pub const HIT: &str = "\
+struct Hit {
+    index: u32,
+    t: f32,
+}
+";
+
+/// `Near`, an answer of nearest boxes: the layout of [`Near`](crate::query::Near).
+pub const NEAR: &str = "\
+struct Near {
+    index: u32,
+    squared_distance: f32,
+}
+";
+
+/// `QueryFilter`, the filters of one query: the layout of [`QueryFilter`](crate::query::QueryFilter).
+pub const QUERY_FILTER: &str = "\
+struct QueryFilter {
+    group: u32,
+    mask: u32,
+    body: u32,
+    world: u32,
+    ignore: u32,
+}
+";
+
 /// `QueryHeader`, which accompanies answers: the layout of [`QueryHeader`](crate::QueryHeader).
 pub const QUERY_HEADER: &str = "\
 struct QueryHeader {

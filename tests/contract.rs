@@ -226,25 +226,36 @@ fn structures_have_the_same_size_and_offsets_in_rust_and_in_wgsl() {
 
 #[test]
 fn declarations_for_kernels_of_callers_have_the_layouts_of_the_types_of_this_crate() {
-    use broadsweep::wgsl::{AABB, PAIR, PAIR_ARGUMENTS, PAIR_HEADER, QUERY_HEADER};
+    use broadsweep::query::{Near, QueryFilter};
+    use broadsweep::wgsl::{AABB, HIT, NEAR, PAIR, PAIR_ARGUMENTS, PAIR_HEADER, QUERY_FILTER, QUERY_HEADER, RAY};
+    use broadsweep::{Hit, Ray};
+    macro_rules! own {
+        ($name:ident: $($field:ident)*) => {
+            (stringify!($name), size_of::<$name>(), vec![$((stringify!($field), offset_of!($name, $field))),*])
+        };
+    }
     type Own = (&'static str, usize, Vec<(&'static str, usize)>);
     let mut expected: Vec<Own> = vec![
-        ("Aabb", size_of::<Aabb>(), vec![("min", offset_of!(Aabb, min)), ("max", offset_of!(Aabb, max))]),
-        ("Pair", size_of::<Pair>(), vec![("a", offset_of!(Pair, a)), ("b", offset_of!(Pair, b))]),
+        own!(Aabb: min max),
+        own!(Pair: a b),
+        own!(Ray: origin direction limit),
+        own!(Hit: index t),
+        own!(Near: index squared_distance),
+        own!(QueryFilter: group mask body world ignore),
     ];
     let named = ["PairHeader", "PairArguments", "QueryHeader"];
     expected.extend(
         twins().filter(|twin| named.contains(&twin.name)).map(|twin| (twin.name, twin.size, twin.fields.to_vec())),
     );
     // Together, as an array of a storage buffer each, whose strides are the sizes.
-    let structures = [AABB, PAIR, PAIR_HEADER, PAIR_ARGUMENTS, QUERY_HEADER].concat();
+    let structures = [AABB, PAIR, RAY, HIT, NEAR, QUERY_FILTER, PAIR_HEADER, PAIR_ARGUMENTS, QUERY_HEADER].concat();
     let buffers: String = expected
         .iter()
         .enumerate()
         .map(|(i, (name, ..))| format!("@group(0) @binding({i}) var<storage, read> of_{i}: array<{name}>;\n"))
         .collect();
     let module = naga::front::wgsl::parse_str(&(structures + &buffers)).unwrap();
-    assert_eq!((expected.len(), module.global_variables.len()), (5, 5));
+    assert_eq!((expected.len(), module.global_variables.len()), (9, 9));
     for ((_, variable), (name, size, fields)) in module.global_variables.iter().zip(&expected) {
         let naga::TypeInner::Array { base, stride, .. } = module.types[variable.ty].inner else { panic!("an array") };
         let naga::TypeInner::Struct { members, span } = &module.types[base].inner else { panic!("a structure") };

@@ -23,6 +23,7 @@ mod listed;
 #[cfg(feature = "gpu")]
 pub mod lists;
 mod margin;
+mod mesh;
 mod owner;
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 mod part;
@@ -42,6 +43,7 @@ pub use checked::CheckedFilters;
 pub use half_space::HalfSpace;
 pub(crate) use half_space::{WHOLE_SPACE, reaches_into};
 pub(crate) use margin::grown;
+pub use mesh::pairs_that_share_a_vertex;
 pub use predicate::SearchedBoxes;
 #[cfg(feature = "gpu")]
 pub use rows::GpuAttribute;
@@ -53,16 +55,16 @@ use std::collections::HashSet;
 use crate::constants::{EXCLUDE_MOST, MAX_ENTRIES};
 use crate::{Aabb, Error};
 
-/// Says how the groups and masks of two boxes decide whether they may pair.
+/// How the groups and masks of two boxes decide whether they may pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum GroupRule {
-    /// Keeps the pair where `group_a & mask_b` or `group_b & mask_a` is not zero: MuJoCo's contype and conaffinity, ODE's
+    /// The default. Keeps the pair if `group_a & mask_b` or `group_b & mask_a` is not zero: MuJoCo's contype and conaffinity, ODE's
     /// category and collide bits.
     #[default]
     Any,
-    /// Keeps the pair where both are not zero: rapier's memberships and filter, Bullet's group and mask.
+    /// Keeps the pair if both are not zero: rapier's memberships and filter, Bullet's group and mask.
     Both,
 }
 
@@ -92,8 +94,8 @@ impl Filters {
     /// # Errors
     /// [`Error::FilterLength`] where a list by box has another length; [`Error::BadFilter`] for more of `exclude_at_most` than there
     /// can be, for the first margin that is
-    /// negative or not finite, the first pair of `exclude` or `include` with an index beyond the boxes or twice the
-    /// same, the first half-space that is none, and an owner region that is no valid box.
+    /// negative or not finite, the first pair of `exclude` or `include` with an index beyond the boxes, or of a box
+    /// with itself, the first half-space that is none, and an owner region that is no valid box.
     pub fn check(&self, box_count: usize) -> Result<(), Error> {
         self.check_lengths(box_count)?;
         self.check_values()?;

@@ -64,9 +64,11 @@ filter_table! {
             margin: f32, Margin, with_margin;
         }
         beside {
-            /// Says how `group` and `mask` of two boxes decide.
+            /// How `group` and `mask` of two boxes decide. Default: [`GroupRule::Any`](crate::filter::GroupRule::Any).
             rule: GroupRule, with_rule;
-            /// Lists pairs that are never reported, in any order, also within a pair; a pair that comes twice counts once.
+            /// Lists pairs that are never reported, in any order, also within a pair; a pair that comes twice counts once. Takes 4 bytes of
+            /// GPU memory for each distinct pair, and 4 for each box. [`pairs_that_share_a_vertex`](crate::filter::pairs_that_share_a_vertex)
+            /// lists the neighbours in a mesh.
             exclude: Vec<Pair>, with_exclude;
             /// Holds the most pairs that [`Recorder::record_exclude`](crate::Recorder::record_exclude) puts in place of `exclude`,
             /// out of a buffer of the device, at most 2²⁴; 0 for none. Memory is laid out for them: some 21 bytes each, and 4 for each

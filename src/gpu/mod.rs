@@ -115,6 +115,12 @@ impl Gpu {
     /// let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     /// descriptor.flags.remove(wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL);
     /// let instance = wgpu::Instance::new(descriptor);
+    /// # async {
+    /// let adapter = instance.request_adapter(&Default::default()).await?;
+    /// let (device, queue) = adapter.request_device(&Default::default()).await?; // the default limits suffice
+    /// let gpu = broadsweep::Gpu::from_device(device.clone(), queue.clone())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # };
     /// ```
     ///
     /// A device that is lost is reported by the call that notices; to hear of it at once, set

@@ -15,7 +15,8 @@ use crate::{Error, Filters, GroupRule};
 pub struct QueryFilters {
     /// Holds the groups that each query is in, a bit each. Without a list every query is in all groups.
     pub group: Vec<u32>,
-    /// Holds the groups that each query meets, a bit each. Without a list every query meets all groups.
+    /// Holds the groups that each query meets, a bit each. Without a list every query meets all groups. Under [`GroupRule::Any`], the default
+    /// of the tree, a mask alone leaves out no box, because the query is in all groups: [`meeting`](Self::meeting) sets both.
     pub mask: Vec<u32>,
     /// Holds the body that each query belongs to, or [`NO_BODY`](Self::NO_BODY): it meets neither the boxes of that body nor
     /// those whose body has it as its parent. Where the filters of the tree name no bodies, each box is a body of its own.
@@ -37,7 +38,7 @@ setters! {
         with_body: body: Vec<u32>,
         with_world: world: Vec<u32>,
         with_ignore: ignore: Vec<u32>,
-    with_skips_start: skips_start: bool,
+        with_skips_start: skips_start: bool,
     }
 }
 
@@ -55,6 +56,35 @@ impl QueryFilters {
         ignore: Vec::new(),
         skips_start: false,
     };
+
+    /// Returns filters by which each query meets only boxes whose group has a bit of its mask, under both [group rules](GroupRule): under
+    /// [`GroupRule::Any`] the query is in no group, so that the masks of boxes do not matter.
+    ///
+    /// ```
+    /// use broadsweep::filter::GroupRule;
+    /// use broadsweep::query::{Batch, QueryFilters};
+    /// use broadsweep::{Aabb, Error, Filters, Ray, cpu};
+    ///
+    /// # fn main() -> Result<(), Error> {
+    /// let mut tree = cpu::Tree::new();
+    /// for rule in [GroupRule::Any, GroupRule::Both] {
+    ///     tree.set_filters(Filters::default().with_group(vec![1, 2]).with_rule(rule))?;
+    ///     tree.build(&[Aabb::new([1.0; 3], [2.0; 3]), Aabb::new([4.0; 3], [5.0; 3])])?;
+    ///     let filters = QueryFilters::meeting(vec![2], rule);
+    ///     let hits = tree.nearest_hits(Batch::new(&[Ray::new([0.0; 3], [1.0; 3])]).with_filters(&filters))?;
+    ///     assert_eq!(hits[0].index, 1);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn meeting(masks: Vec<u32>, rule: GroupRule) -> Self {
+        let group = match rule {
+            GroupRule::Any => vec![0; masks.len()],
+            GroupRule::Both => Vec::new(),
+        };
+        Self { group, mask: masks, ..Self::default() }
+    }
 
     /// Checks that each list has an element for each query, or none.
     pub(crate) fn check(&self, query_count: usize) -> Result<(), Error> {
@@ -151,7 +181,8 @@ impl<'a, Q, const N: usize> From<&'a [Q; N]> for Batch<'a, Q> {
 pub struct QueryFilter {
     /// The groups that the query is in, a bit each; all bits by default.
     pub group: u32,
-    /// The groups that it meets, a bit each; all bits by default.
+    /// The groups that it meets, a bit each; all bits by default. Under [`GroupRule::Any`], set `group` to 0 for the mask alone to
+    /// decide.
     pub mask: u32,
     /// Its body, or [`QueryFilters::NO_BODY`].
     pub body: u32,

@@ -363,7 +363,8 @@ impl Recorder {
     /// Returns the latest results that reached the host, usually some frames after their commands were submitted. Changes nothing, and polls
     /// the device without blocking: callbacks of the program may run.
     ///
-    /// Headers, reports and times are copied behind the commands, without a frame number. With more than four recordings pending, the results of
+    /// Headers, reports and times are copied behind the commands, without a frame number. After the device has been polled until a submission
+    /// is complete, its results are there. With more than four recordings pending, the results of
     /// some are omitted.
     ///
     /// ```no_run

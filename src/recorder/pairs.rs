@@ -59,11 +59,11 @@ impl<'a> GpuCount<'a> {
 
 impl Recorder {
     /// Records into `encoder` the search for the pairs of `box_count` boxes of 24 bytes (as [`Aabb`](crate::Aabb)) at the
-    /// start of `boxes`, a buffer or a part of one: `buffer.slice(..)`. The number of boxes may lie in a buffer too
+    /// start of `boxes`, a buffer with `BufferUsages::STORAGE` or a part of one: `buffer.slice(..)`. The number of boxes may lie in a buffer too
     /// ([`GpuCount::Stored`]). Nothing is submitted, and the host does not wait for results. The call blocks while it compiles kernels or
     /// allocates: [`compile_ahead`](Self::compile_ahead) and [`reserve`](Self::reserve) avoid both.
     ///
-    /// The list has capacity for the pairs that [`reserve`](Self::reserve) requested, or for four pairs per box. Where that is too
+    /// The list has capacity for the pairs that [`reserve`](Self::reserve) requested, or for four pairs per box, 4,096 at least. Where that is too
     /// little the header says so, with the exact number; [`record_window`](Self::record_window) then gives the rest, or the whole into a
     /// longer list. Once the host has seen that a list was too short, some frames later, the next recording allocates a list for
     /// 1.5 times the counted pairs, as far as limits and budget allow. With more candidates than

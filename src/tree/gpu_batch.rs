@@ -214,10 +214,10 @@ impl GpuAnswers {
 #[non_exhaustive]
 pub struct GpuLists {
     /// `[query_count + 1]` where the list of each query begins among all answers, and where the last one ends: 64 bits each,
-    /// little-endian.
+    /// little-endian; in WGSL `array<vec2<u32>>`, the lower half first.
     pub offsets: wgpu::Buffer,
-    /// `[capacity]` answers, of which the first [`QueryHeader::written`](crate::QueryHeader::written) are there:
-    /// [`Hit`](crate::Hit)s where paths were asked, and else [`Pair`](crate::Pair)s of query and box. Ascending by query, then by
+    /// `[capacity]` answers, at most `capacity` of them can be copied, of which the first [`QueryHeader::written`](crate::QueryHeader::written) are there:
+    /// [`Hit`](crate::Hit)s if paths were queried, and else [`Pair`](crate::Pair)s of query and box. Ascending by query, then by
     /// box.
     pub answers: wgpu::Buffer,
     /// As [`GpuAnswers::status`].

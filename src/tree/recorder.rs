@@ -28,10 +28,11 @@ const CACHED_ROUNDS: usize = 128;
 /// returns the buffers in which the answers will lie. Nothing is submitted or read back. The first call of a kind blocks while kernels compile
 /// ([`Tree::compile_ahead`] avoids that). The answers are those of the calls of [`Tree`], bit for bit.
 ///
-/// All recordings share the returned buffers: use the answers before the commands of the next recording run, in the same encoder or
-/// another. A tree of no boxes answers that there are none.
+/// All recordings share the returned buffers, also those of other kinds: use or copy answers, status, header and offsets before the commands of
+/// the next `record_*` call run, in the same encoder or another. A tree of no boxes answers that there are none.
 ///
-/// The tree itself is [`tree`](Self::tree) and [`tree_mut`](Self::tree_mut): set its filters and query it from host memory there. Submit
+/// The tree itself is [`tree`](Self::tree) and [`tree_mut`](Self::tree_mut): `recorder.tree_mut().set_filters(..)` sets its filters, and
+/// `recorder.tree_mut().nearest_hits(..)` queries it from host memory. Submit
 /// what was recorded before the tree is built or refitted in another way than by [`record_build`](Self::record_build) and
 /// [`record_refit`](Self::record_refit), and before its filters are changed, here or in the broad phase that they are
 /// [shared](Tree::share_filters) with.
