@@ -335,8 +335,7 @@ impl Tree {
             askers: if has_askers { count as u64 } else { 0 },
             ..room
         };
-        let of_boxes = self.filters.filters();
-        let has_groups = !filters.keeps_all() || of_boxes.has_groups();
+        let has_groups = !filters.keeps_all() || self.filters.filters().has_groups();
         let flags = flags_of(count as u32, most, has_askers, has_groups, filters.skips_start);
         let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
         let (room, buffers) = self.memory.make_room(&self.gpu, room)?;

@@ -26,13 +26,8 @@ pub const RANGES: Source = source!("tree/tree_ranges");
 pub const PLACES: Source = source!("tree/tree_places", "tree/tree");
 /// The source of `tree_bottom`.
 pub const BOTTOM: Source = source!(
-    "tree/tree_bottom",
-    "tree/tree_node",
-    "tree/tree",
-    "tree/node",
-    "tree/places",
-    "tree/curve",
-    "shared/boxes"
+    "tree/tree_bottom", "tree/tree_node", "tree/tree", "tree/node", "tree/places", "tree/curve", "shared/boxes";
+    rows::WGSL
 );
 /// The source of `tree_top`.
 pub const TOP: Source =
@@ -210,18 +205,19 @@ impl Build {
     }
 
     /// Records the bounds of all nodes of a tree whose leaves have an order, that of the last [`record_order`](Self::record_order),
-    /// behind [`TreeBuffers::record_no_invalid`].
+    /// behind [`TreeBuffers::record_no_invalid`]. Boxes that stand for half-spaces are no boxes of the tree.
     pub fn record_bounds(
         &self,
         pass: &mut Pass,
         room: TreeRoom,
         shape: &Buffer<TreeShape>,
         boxes: wgpu::BindingResource,
+        filters: &FilterLists,
         tree: &TreeBuffers,
     ) {
         debug_assert!(room.boxes < u64::from(NO_BOX));
         let own = [("tree", shape.all()), ("boxes", boxes), ("bounds", tree.keys.all())];
-        let buffers = [own.into(), tree.bound()].concat();
+        let buffers = [own.into(), filters.bound(), tree.bound()].concat();
         let [.., bottom, top] = &self.kernels;
         bottom.dispatch(pass, (room.boxes as u32).div_ceil(BOTTOM_BOXES), &buffers);
         top.dispatch(pass, 1, &buffers);

@@ -238,7 +238,7 @@ impl Tree {
         let searched = self.record_prepared(&mut pass, boxes)?;
         let filters = &self.filters.lists;
         self.build.record_order(&mut pass, &sort, room, shape, searched.clone(), filters, tree);
-        self.build.record_bounds(&mut pass, room, shape, searched, tree);
+        self.build.record_bounds(&mut pass, room, shape, searched, filters, tree);
         pass.finish()
     }
 
@@ -276,7 +276,8 @@ impl Tree {
         tree.record_no_invalid(encoder);
         let mut pass = Pass::begin(&self.gpu, encoder);
         let searched = self.record_prepared(&mut pass, boxes)?;
-        self.build.record_bounds(&mut pass, built.room, &built.shape, searched, tree);
+        let filters = &self.filters.lists;
+        self.build.record_bounds(&mut pass, built.room, &built.shape, searched, filters, tree);
         pass.finish()
     }
 

@@ -39,7 +39,7 @@ use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::limits::check_rows;
 use crate::gpu::table::Row;
 use crate::layout::{Cube, Params, QueryParams, TreeShape, Window};
-use crate::queries::Surface;
+use crate::queries::{HalfSpaces, Surface};
 use crate::{
     Aabb, Answers, Attribute, Batch, Cast, Error, FilterOwner, Filters, Hit, Lists, Near, NearestQuery, Shape,
     TreeReport,
@@ -212,8 +212,8 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`Error::FilterLength`] where they do not fit the boxes, or those of a tree that stays; [`Error::BadFilter`] for half-spaces, an owner
-    /// region, worlds that the device alone knows, and any other of these lists that another device alone knows; [`Error::TooManyBoxes`]; with a memory budget
+    /// [`Error::FilterLength`] where they do not fit the boxes, or those of a tree that stays; [`Error::BadFilter`] for an owner
+    /// region, worlds and, beside half-spaces, any list but margins that the device alone knows, and any other of these lists that another device alone knows; [`Error::TooManyBoxes`]; with a memory budget
     /// the errors of [`BroadPhase::reserve`](crate::BroadPhase::reserve); [`Error::OutOfMemory`], [`Error::DeviceLost`]. The old filters then stay.
     pub fn share_filters<'a>(&mut self, owner: impl Into<FilterOwner<'a>>, box_count: usize) -> Result<(), Error> {
         let set = owner.into().share(&self.gpu, box_count)?;
@@ -324,7 +324,9 @@ macro_rules! questions {
                 pub fn $name<'a, $($generics)*>(&mut self, $($arg: $kind),*) -> Result<$answer, Error> {
                     self.filters.check_taken()?;
                     self.check_built()?;
-                    let answers = block_on(self.$call($($arg.into()),*, Waiting::Blocking))?;
+                    $(let $arg = $arg.into();)*
+                    let mut answers = block_on(self.$call($($arg),*, Waiting::Blocking))?;
+                    HalfSpaces(self.filters.checked()).$name($($arg),*, &mut answers)?;
                     self.filters.check_taken().map(|()| answers)
                 }
 
@@ -335,7 +337,9 @@ macro_rules! questions {
                 pub async fn $later<'a, $($generics)*>(&mut self, $($arg: $kind),*) -> Result<$answer, Error> {
                     self.filters.check_taken()?;
                     self.check_built()?;
-                    let answers = self.$call($($arg.into()),*, Waiting::Polling).await?;
+                    $(let $arg = $arg.into();)*
+                    let mut answers = self.$call($($arg),*, Waiting::Polling).await?;
+                    HalfSpaces(self.filters.checked()).$name($($arg),*, &mut answers)?;
                     // Another thread, or this one meanwhile, may have changed them.
                     self.filters.check_taken().map(|()| answers)
                 }

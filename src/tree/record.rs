@@ -182,6 +182,7 @@ impl Prepared<'_> {
 /// encoder or another. Calls with queries from host memory have other buffers. Submit before the tree is built or refitted in
 /// another way than by [`record_build`](Self::record_build) and [`record_refit`](Self::record_refit), and before its filters are
 /// changed, here or in the broad phase that they are [shared](Self::share_filters) with. A tree of no boxes answers that there are none.
+/// Half-spaces are refused: calls with queries from host memory answer them.
 ///
 /// ```no_run
 /// use broadsweep::{Error, GpuAnswers, GpuBatch, Ray, Tree, wgpu};
@@ -203,7 +204,7 @@ impl Tree {
     /// # Errors
     /// [`Error::BadBuffer`] where a slice has no room for the queries, begins at no multiple of the device's
     /// `min_storage_buffer_offset_alignment`, or cannot be bound as storage; [`Error::TooManyQueries`]; [`Error::BadOption`] for
-    /// rounds that are none or too many; [`Error::NotBuilt`], [`Error::FiltersChanged`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    /// rounds that are none or too many; [`Error::BadFilter`] for half-spaces; [`Error::NotBuilt`], [`Error::FiltersChanged`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn record_nearest_hits<C: Cast + GpuQuery>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -353,6 +354,7 @@ impl Tree {
         self.check_device()?;
         self.filters.check_taken()?;
         self.check_built()?;
+        self.filters.check_no_half_spaces()?;
         let asked = self.asked()?;
         let numbers_worlds = batch.askers.is_some() && asked.room.worlds > 0;
         let room = self.room_of(&batch, wanted, rounds, numbers_worlds)?;

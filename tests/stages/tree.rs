@@ -76,7 +76,7 @@ fn build(boxes: &[Aabb], world_of: &[u32]) -> Tree {
     buffers.record_no_invalid(&mut encoder);
     gpu().queue().submit([encoder.finish()]);
     run(|pass| BUILD.record_order(pass, &SORT, room, &shape, own.all(), &lists, &buffers));
-    run(|pass| BUILD.record_bounds(pass, room, &shape, own.all(), &buffers));
+    run(|pass| BUILD.record_bounds(pass, room, &shape, own.all(), &lists, &buffers));
     let of_leaves = &download(&buffers.nodes)[room.shape().first_id as usize..];
     let order: Vec<u32> = bytemuck::cast_slice(of_leaves)[..boxes.len()].to_vec();
     let mut sorted = order.clone();

@@ -31,7 +31,7 @@ pub fn boxes(n: usize) -> Vec<Aabb> {
 
 /// Makes filters that trees know.
 pub fn filters(n: usize) -> Filters {
-    Filters { half_spaces: Vec::new(), include: Vec::new(), exclude: Vec::new(), owner: None, ..searches::filters(n) }
+    Filters { include: Vec::new(), exclude: Vec::new(), owner: None, ..searches::filters(n) }
 }
 
 fn of_queries(n: usize) -> QueryFilters {
@@ -518,7 +518,12 @@ impl AskedFrom {
     /// # Errors
     /// Those of the tree.
     pub fn ask(self, tree: &mut impl Asked, boxes: &[Aabb], filters: &Filters) -> Result<Vec<u64>, Error> {
-        tree.set_filters(filters.clone())?;
+        let mut filters = filters.clone();
+        if matches!(self, Self::Device) {
+            // Recorded queries refuse them.
+            filters.half_spaces.clear();
+        }
+        tree.set_filters(filters)?;
         tree.build(boxes)?;
         match self {
             Self::Device => return left(tree),
