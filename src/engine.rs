@@ -56,7 +56,7 @@ macro_rules! by_methods {
         #[non_exhaustive]
         #[allow(clippy::large_enum_variant)] // a program has one or two, and does not move them
         pub enum $any {
-            /// On a GPU.
+            /// The type of the root of the crate, on a GPU.
             #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
             Gpu($on_gpu),
             /// On all cores of the CPU.
@@ -306,4 +306,52 @@ by_methods! {
     /// # Ok::<(), Error>(())
     /// ```
     pub enum AnyTree;
+}
+
+/// Opens a GPU, unless there is none or the only one is a software driver.
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+fn hardware_gpu() -> Result<Option<crate::Gpu>, Error> {
+    match crate::Gpu::headless() {
+        Ok(gpu) if gpu.adapter_info().device_type == wgpu::DeviceType::Cpu => Ok(None),
+        Err(Error::NoAdapter { .. }) => Ok(None),
+        gpu => gpu.map(Some),
+    }
+}
+
+impl AnyEngine {
+    /// Creates the engine on a GPU, or on the CPU if there is no adapter but software drivers.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`], and those of [`Gpu::headless`](crate::Gpu::headless) but for [`Error::NoAdapter`].
+    pub fn auto(options: Options) -> Result<Self, Error> {
+        #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+        if let Some(gpu) = hardware_gpu()? {
+            return BroadPhase::new(&gpu, options).map(Self::from);
+        }
+        cpu::BroadPhase::new(options).map(Self::from)
+    }
+
+    /// Returns whether the engine runs on a GPU.
+    pub fn is_gpu(&self) -> bool {
+        !matches!(self, Self::Cpu(_))
+    }
+}
+
+impl AnyTree {
+    /// Creates the tree on a GPU, or on the CPU if there is no adapter but software drivers.
+    ///
+    /// # Errors
+    /// Those of [`Gpu::headless`](crate::Gpu::headless) but for [`Error::NoAdapter`].
+    pub fn auto() -> Result<Self, Error> {
+        #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+        if let Some(gpu) = hardware_gpu()? {
+            return Tree::new(&gpu).map(Self::from);
+        }
+        Ok(cpu::Tree::new().into())
+    }
+
+    /// Returns whether the tree lies on a GPU.
+    pub fn is_gpu(&self) -> bool {
+        !matches!(self, Self::Cpu(_))
+    }
 }

@@ -13,6 +13,19 @@ pub const DOUBT: f64 = 2e-15;
 /// ascending magnitude: the last one that is not zero has the sign of the whole (Shewchuk 1997).
 #[cold]
 pub fn sign_of_sum<const N: usize>(terms: [f64; N]) -> Ordering {
+    let leading = expansion_of(terms).into_iter().rev().find(|&part| part != 0.0);
+    leading.map_or(Ordering::Equal, |part| if part < 0.0 { Ordering::Less } else { Ordering::Greater })
+}
+
+/// Returns the sum of finite numbers, but for a relative error below 2⁻⁵¹; 0 only where it is 0.
+#[inline]
+pub fn sum_of<const N: usize>(terms: [f64; N]) -> f64 {
+    // What does not overlap is added from the smallest part on.
+    expansion_of(terms).into_iter().sum()
+}
+
+/// Returns numbers of ascending magnitude that do not overlap, with the same sum.
+fn expansion_of<const N: usize>(terms: [f64; N]) -> [f64; N] {
     let mut expansion = [0.0; N];
     for (count, term) in terms.into_iter().enumerate() {
         let mut carry = term;
@@ -24,14 +37,20 @@ pub fn sign_of_sum<const N: usize>(terms: [f64; N]) -> Ordering {
         }
         expansion[count] = carry;
     }
-    let leading = expansion.into_iter().rev().find(|&part| part != 0.0);
-    leading.map_or(Ordering::Equal, |part| if part < 0.0 { Ordering::Less } else { Ordering::Greater })
+    expansion
 }
 
 /// Returns the exact product of two finite numbers.
 #[inline]
 pub fn product(a: f32, b: f32) -> f64 {
     f64::from(a) * f64::from(b)
+}
+
+/// Returns two numbers whose exact sum is the product of two finite numbers, where neither overflows nor is less than 2⁻¹⁰⁷⁴.
+#[inline]
+pub fn two_product(a: f64, b: f64) -> [f64; 2] {
+    let product = a * b;
+    [product, a.mul_add(b, -product)]
 }
 
 /// Returns the largest `f32` that is at most `value`.

@@ -140,7 +140,7 @@ class Tree:
     Raises
     ------
     TypeError, ValueError, MemoryError, GpuError
-        As `find_pairs`; half-spaces are refused.
+        As `find_pairs`.
 
     Notes
     -----

@@ -2,7 +2,8 @@
 //
 // Reads   tree
 //         cube      for the unit of surfaces
-//         boxes     [box_count * 3] bits of f32, two at a time
+//         boxes     [box_count * 3] bits of f32, two at a time: the whole space where one stands for a half-space
+//         filter_layout, filters    a bit per box, set where it does; only where there are half-spaces
 // Changes nodes     reads the ids of tree_places; writes behind all nodes the boxes, in the order of the leaves, and the nodes of
 //                   these levels
 //         invalid   [box_count / 256, rounded up, and one] from 0 to how many of each 256 boxes are invalid, and in the end
@@ -18,6 +19,8 @@
 @group(0) @binding(3) var<storage, read_write> nodes: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> invalid: array<atomic<u32>>;
 @group(0) @binding(5) var<storage, read_write> bounds: array<vec4<u32>>;
+@group(0) @binding(6) var<uniform> filter_layout: FilterLayout;
+@group(0) @binding(7) var<storage, read> filters: array<u32>;
 
 // Leaves of a workgroup: those under one node of the highest of these levels.
 const LEAVES: u32 = BOTTOM_BOXES / 8u;
@@ -74,19 +77,28 @@ fn load_thirds(first: u32, local: u32) {
     }
 }
 
-// Puts no box where there is none, and in place of one that is invalid, which is counted.
+// Puts no box where there is none, in place of one that stands for a half-space, and in place of one that is invalid, which is counted.
 fn empty_if_none(first: u32, at: u32) {
     if first + at < tree.box_count {
         let loaded = loaded_box(at);
-        if kind_of(loaded.low, loaded.high) != KIND_INVALID {
+        let kind = kind_of(loaded.low, loaded.high);
+        if kind == KIND_INVALID {
+            count_invalid(id_at(first + at));
+        } else if kind == KIND_FINITE || !is_half_space(id_at(first + at)) {
             return;
         }
-        count_invalid(id_at(first + at));
     }
     for (var k = 0u; k < 3u; k += 1u) {
         box_words[word_of(at) + k] = INFINITY;
         box_words[word_of(at) + 3u + k] = MINUS_INFINITY;
     }
+}
+
+fn is_half_space(i: u32) -> bool {
+    if filter_layout.half_space_bits == ABSENT {
+        return false;
+    }
+    return ((filters[filter_layout.half_space_bits + i / 32u] >> (i % 32u)) & 1u) != 0u;
 }
 
 // Counts an invalid box: how many of each 256 are invalid, and behind that whether any is.

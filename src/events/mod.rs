@@ -136,6 +136,35 @@ impl StepReport {
 }
 
 impl Events {
+    /// Returns a value for each of `pairs`: that of the same pair in `last`, the values beside `pairs` of the last step, or `new` for a created
+    /// pair. A solver carries its impulses over this way. After a step that lists no `before`, or with a `last` of another step, all that is
+    /// missing is `new`.
+    ///
+    /// If boxes were [renamed](Step::rebased), `a` and `b` of a pair may have changed places: turn values that point from `a` to `b`.
+    ///
+    /// ```
+    /// use broadsweep::{Aabb, Options, Step, cpu};
+    ///
+    /// let cube = |x: f32| Aabb::new([x, 0.0, 0.0], [x + 1.0, 1.0, 1.0]);
+    /// let mut engine = cpu::BroadPhase::new(Options::default())?;
+    /// let events = engine.find_events(&[cube(0.0), cube(0.5)])?;
+    /// let mut impulses = events.carry(&[], 0.0);
+    /// impulses[0] = 7.0;
+    /// // The boxes are in another order, and there is a third one.
+    /// let boxes = [cube(0.5), cube(0.9), cube(0.0)];
+    /// let events = engine.find_events(Step::new(&boxes).rebased(&[1, Step::NEW, 0]))?;
+    /// impulses = events.carry(&impulses, 0.0);
+    /// assert_eq!(impulses, [0.0, 7.0, 0.0]);
+    /// # Ok::<(), broadsweep::Error>(())
+    /// ```
+    pub fn carry<T: Clone>(&self, last: &[T], new: T) -> Vec<T> {
+        let value =
+            |place: &u64| usize::try_from(*place).ok().and_then(|place| last.get(place)).unwrap_or(&new).clone();
+        let mut values: Vec<T> = self.before.iter().map(value).collect();
+        values.resize(self.pairs.len(), new.clone());
+        values
+    }
+
     /// Stands for the place of a pair that the last step did not have.
     pub const CREATED: u64 = u64::MAX;
 }

@@ -192,6 +192,13 @@ impl CheckedFilters {
         ids
     }
 
+    /// Returns whether the same boxes stand for half-spaces in others.
+    pub fn has_half_spaces_of(&self, other: &Self) -> bool {
+        let indices =
+            |filters: &Self| filters.half_spaces.iter().map(|half_space| half_space.index).collect::<Vec<_>>();
+        indices(self) == indices(other)
+    }
+
     /// Returns the half-spaces, ascending by index.
     pub fn half_spaces(&self) -> &[HalfSpace] {
         &self.half_spaces

@@ -2,9 +2,13 @@
 
 use rayon::prelude::*;
 
+use super::WHOLE_SPACE;
 use crate::aabb::sum_rounded_up;
 use crate::constants::CHUNK;
 use crate::{Aabb, Filters};
+
+/// Is touched by nothing.
+const NO_POINTS: Aabb = Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
 
 /// Grows a box by `margin` on each side: returns the smallest in `f32` that holds the exact one.
 pub(crate) fn grown(aabb: &Aabb, margin: f32) -> Aabb {
@@ -21,7 +25,18 @@ impl Filters {
             return boxes;
         }
         self.grow_all(0, boxes, prepared);
-        self.open_half_spaces(prepared);
+        self.replace_half_spaces(prepared, WHOLE_SPACE);
+        prepared
+    }
+
+    /// Returns the boxes as a tree has them, in `prepared` where margins or half-spaces change them: those that stand for half-spaces have no
+    /// points.
+    pub(crate) fn boxes_of_tree<'a>(&self, boxes: &'a [Aabb], prepared: &'a mut Vec<Aabb>) -> &'a [Aabb] {
+        if self.leaves_boxes() {
+            return boxes;
+        }
+        self.grow_all(0, boxes, prepared);
+        self.replace_half_spaces(prepared, NO_POINTS);
         prepared
     }
 

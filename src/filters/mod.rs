@@ -168,23 +168,20 @@ impl Filters {
     /// Refuses what queries do not know.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for half-spaces, and for an owner region.
+    /// [`Error::BadFilter`] for an owner region.
     pub(crate) fn check_for_queries(&self) -> Result<(), Error> {
-        let (list, problem) = match self {
-            Self { half_spaces, .. } if !half_spaces.is_empty() => {
-                ("half_spaces", "is a half-space, and queries know none")
-            }
-            Self { owner: Some(_), .. } => ("owner", "is of a region that owns pairs, and queries know none"),
-            _ => return Ok(()),
-        };
-        Err(Error::BadFilter { list, index: 0, problem: problem.to_owned() })
+        let problem = "is of a region that owns pairs, and queries know none".to_owned();
+        match self.owner {
+            Some(_) => Err(Error::BadFilter { list: "owner", index: 0, problem }),
+            None => Ok(()),
+        }
     }
 
     /// Changes boxes to what is searched: grows them by their margins, and puts the whole space in place of those that
     /// stand for half-spaces.
     pub(crate) fn prepare(&self, boxes: &mut [Aabb]) {
         self.grow(0, boxes);
-        self.open_half_spaces(boxes);
+        self.replace_half_spaces(boxes, WHOLE_SPACE);
     }
 
     /// Grows boxes in a row from box `first` on by their margins.
@@ -194,10 +191,10 @@ impl Filters {
         }
     }
 
-    /// Puts the whole space in place of the boxes that stand for half-spaces.
-    pub(crate) fn open_half_spaces(&self, boxes: &mut [Aabb]) {
+    /// Puts a box in place of those that stand for half-spaces.
+    pub(crate) fn replace_half_spaces(&self, boxes: &mut [Aabb], with: Aabb) {
         for half_space in &self.half_spaces {
-            boxes[half_space.index as usize] = WHOLE_SPACE;
+            boxes[half_space.index as usize] = with;
         }
     }
 

@@ -16,7 +16,8 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::table::STORAGE;
 
 /// The lists that queries read.
-const READ: [&str; 6] = ["group", "mask", "body", "parent", WORLD, MARGIN];
+const READ: [&str; 7] = ["group", "mask", "body", "parent", HALF_SPACES, WORLD, MARGIN];
+const HALF_SPACES: &str = "half_spaces";
 const MARGIN: &str = "margin";
 
 impl FilterSet {
@@ -76,7 +77,8 @@ impl FilterSet {
             stayed && !set.on_device.contains(&MARGIN)
         };
         let (own, of_other) = (self.filters(), other.filters());
-        is_known(self) && is_known(other) && own.world == of_other.world && own.margin == of_other.margin
+        let have_same = own.world == of_other.world && own.margin == of_other.margin;
+        is_known(self) && is_known(other) && have_same && self.checked().has_half_spaces_of(other.checked())
     }
 
     /// Checks that the filters were not changed where they were taken.
@@ -127,11 +129,28 @@ impl FilterSet {
     /// leaves.
     ///
     /// # Errors
-    /// Those of [`fit`](Self::fit), if the host does not know the worlds.
+    /// Those of [`fit`](Self::fit); [`Error::BadFilter`] where the host does not know the worlds, or beside half-spaces another list.
     pub fn fit_for_queries(&mut self, box_count: usize) -> Result<(), Error> {
         if self.on_device.contains(&WORLD) {
             return Err(on_device(WORLD, "and trees are not built of worlds that the host does not know"));
         }
+        if !self.checked().half_spaces().is_empty()
+            && let Some(list) = self.on_device.iter().find(|list| READ.contains(list) && **list != MARGIN)
+        {
+            return Err(on_device(list, "and queries of half-spaces need the host to know it"));
+        }
         self.fit(box_count)
+    }
+
+    /// Refuses half-spaces.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`].
+    pub fn check_no_half_spaces(&self) -> Result<(), Error> {
+        if self.checked().half_spaces().is_empty() {
+            return Ok(());
+        }
+        let problem = "is a half-space, and recorded queries know none; query from host memory".to_owned();
+        Err(Error::BadFilter { list: HALF_SPACES, index: 0, problem })
     }
 }

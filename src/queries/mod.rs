@@ -5,6 +5,7 @@
 //! | `path` | a box that moves along a line: where it first touches another, exactly |
 //! | `casts` | what moves: rays, boxes, spheres and capsules |
 //! | `distance` | how far a point is from a box, exactly |
+//! | `half_spaces` | the half-spaces that queries meet, exactly, merged into the answers of a tree |
 //! | `start`, `starts` | where a query comes to the scene: in which order queries are asked |
 //! | `shapes` | what touches or not: points, boxes, spheres, oriented boxes, capsules, convex shapes |
 //! | `batch` | many queries of one kind, and what each of them says beside its shape |
@@ -14,6 +15,7 @@ mod answers;
 mod batch;
 mod casts;
 mod distance;
+mod half_spaces;
 mod path;
 mod shapes;
 mod start;
@@ -24,6 +26,7 @@ pub(crate) use answers::{Surface, check_k, make_room};
 pub use batch::{Batch, QueryFilter, QueryFilters};
 pub use casts::{BoxCast, CapsuleCast, Cast, Ray, SphereCast};
 pub(crate) use distance::Distance;
+pub(crate) use half_spaces::HalfSpaces;
 pub(crate) use path::{Entry, Path};
 pub(crate) use shapes::sealed::Region;
 pub use shapes::{Capsule, Convex, NearestQuery, OrientedBox, Shape, Sphere};

@@ -79,6 +79,11 @@ impl Path {
         Self { skips_start, ..self }
     }
 
+    /// Returns whether what is touched at `t = 0` is left out.
+    pub fn skips_start(&self) -> bool {
+        self.skips_start
+    }
+
     /// Returns the inverse of the direction along an axis, rounded; infinite where there is no motion.
     #[inline]
     pub fn inverse(&self, k: usize) -> f64 {

@@ -120,7 +120,7 @@ impl Shape for Capsule {}
 impl Shape for Convex<'_> {}
 
 pub(crate) mod sealed {
-    use super::Aabb;
+    use super::{Aabb, HalfSpace};
 
     /// A shape, with what many tests share computed once.
     pub trait Region {
@@ -140,6 +140,8 @@ pub(crate) mod sealed {
         type Region: Region;
         /// Prepares the shape; none where a number has no meaning.
         fn region(&self) -> Option<Self::Region>;
+        /// Returns whether the shape, whose numbers have a meaning, touches a half-space.
+        fn touches_half_space(&self, half_space: &HalfSpace) -> bool;
         /// Returns all numbers of some shapes in a row, in bits; none of shapes that are cut out by half-spaces.
         #[cfg(feature = "gpu")]
         fn words(_shapes: &[Self]) -> Option<&[u32]>
@@ -171,6 +173,10 @@ impl sealed::Shape for [f32; 3] {
         Aabb::new(*self, *self).region()
     }
 
+    fn touches_half_space(&self, half_space: &HalfSpace) -> bool {
+        half_space.touches(&Aabb::new(*self, *self))
+    }
+
     #[cfg(feature = "gpu")]
     fn words(shapes: &[Self]) -> Option<&[u32]> {
         Some(bytemuck::cast_slice(shapes))
@@ -182,6 +188,10 @@ impl sealed::Shape for Aabb {
 
     fn region(&self) -> Option<Self> {
         self.is_valid().then_some(*self)
+    }
+
+    fn touches_half_space(&self, half_space: &HalfSpace) -> bool {
+        half_space.touches(self)
     }
 
     #[cfg(feature = "gpu")]
@@ -207,6 +217,10 @@ impl sealed::Shape for Sphere {
 
     fn region(&self) -> Option<Self> {
         (is_finite(&self.center) && self.radius >= 0.0).then_some(*self)
+    }
+
+    fn touches_half_space(&self, half_space: &HalfSpace) -> bool {
+        half_space.is_within(&self.center, self.radius)
     }
 
     #[cfg(feature = "gpu")]
@@ -296,6 +310,10 @@ impl<'a> sealed::Shape for Convex<'a> {
         let is_valid = |&[x, y, z, offset]: &[f32; 4]| HalfSpace { index: 0, normal: [x, y, z], offset }.is_valid();
         self.half_spaces.iter().all(is_valid).then_some(*self)
     }
+
+    fn touches_half_space(&self, half_space: &HalfSpace) -> bool {
+        self.half_spaces.iter().all(|row| half_space.meets_half_space(row))
+    }
 }
 
 fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
@@ -327,13 +345,7 @@ impl sealed::Shape for OrientedBox {
             return None;
         }
         let (center, half) = (self.center.map(f64::from), self.half.map(f64::from));
-        let axes = self.axes.map(|axis| axis.map(f64::from));
-        // The corners are `center ± half[0] arms[0] ± half[1] arms[1] ± half[2] arms[2]`.
-        let faces = [cross(axes[1], axes[2]), cross(axes[2], axes[0]), cross(axes[0], axes[1])];
-        let volume = dot(axes[0], faces[0]);
-        let arms = faces.map(|face| face.map(|x| x / volume));
-        // Of axes that are nearly in a plane, arms are not known well enough.
-        let is_solid = volume * volume > axes.iter().fold(FLAT, |least, &axis| least * dot(axis, axis));
+        let (arms, is_solid) = self.arms();
         let reaches = [0, 1, 2].map(|k| reach(&arms, &half, k));
         let mut bounds = WHOLE_SPACE;
         if is_solid {
@@ -360,6 +372,31 @@ impl sealed::Shape for OrientedBox {
             }
         }
         Some(cut)
+    }
+
+    fn touches_half_space(&self, half_space: &HalfSpace) -> bool {
+        let (arms, is_solid) = self.arms();
+        let (center, half, normal) =
+            (self.center.map(f64::from), self.half.map(f64::from), half_space.normal.map(f64::from));
+        let sizes = normal.map(f64::abs);
+        let across = (0..3).fold(0.0, |across, arm| across + dot(normal, arms[arm]).abs() * half[arm]);
+        let size = dot(sizes, center.map(f64::abs)) + dot(sizes, [0, 1, 2].map(|k| reach(&arms, &half, k)));
+        let offset = f64::from(half_space.offset);
+        let above = dot(normal, center) - across - offset;
+        // Faces that are nearly in a plane leave nothing out.
+        !is_solid || above <= (size + offset.abs()) * SOLID_ROUNDING
+    }
+}
+
+impl OrientedBox {
+    /// Returns what leads from the centre to the faces, and whether that is known: the corners are `center ± half[0] arms[0] ± half[1] arms[1] ±
+    /// half[2] arms[2]`. Of axes that are nearly in a plane, arms are not known well enough.
+    fn arms(&self) -> ([[f64; 3]; 3], bool) {
+        let axes = self.axes.map(|axis| axis.map(f64::from));
+        let faces = [cross(axes[1], axes[2]), cross(axes[2], axes[0]), cross(axes[0], axes[1])];
+        let volume = dot(axes[0], faces[0]);
+        let least = axes.iter().fold(FLAT, |least, &axis| least * dot(axis, axis));
+        (faces.map(|face| face.map(|x| x / volume)), volume * volume > least)
     }
 }
 
@@ -398,5 +435,9 @@ impl sealed::Shape for Capsule {
             cut.add(normal, [one.max(other) + reach, reach - one.min(other)], room);
         }
         Some(cut)
+    }
+
+    fn touches_half_space(&self, half_space: &HalfSpace) -> bool {
+        [self.from, self.to].iter().any(|end| half_space.is_within(end, self.radius))
     }
 }

@@ -26,13 +26,8 @@ pub const RANGES: Source = source!("tree/tree_ranges");
 pub const PLACES: Source = source!("tree/tree_places", "tree/tree");
 /// The source of `tree_bottom`.
 pub const BOTTOM: Source = source!(
-    "tree/tree_bottom",
-    "tree/tree_node",
-    "tree/tree",
-    "tree/node",
-    "tree/places",
-    "tree/curve",
-    "shared/boxes"
+    "tree/tree_bottom", "tree/tree_node", "tree/tree", "tree/node", "tree/places", "tree/curve", "shared/boxes";
+    rows::WGSL
 );
 /// The source of `tree_top`.
 pub const TOP: Source =
@@ -176,11 +171,13 @@ pub struct BuildInput<'a> {
     pub boxes: wgpu::BindingResource<'a>,
     /// The tree.
     pub tree: &'a TreeBuffers,
+    /// The filters of the boxes: boxes that stand for half-spaces are not in the tree.
+    pub filters: &'a FilterLists,
 }
 
 impl BuildInput<'_> {
     fn bound(&self) -> Bound<'_> {
-        vec![("tree", self.shape.all()), ("boxes", self.boxes.clone())]
+        [vec![("tree", self.shape.all()), ("boxes", self.boxes.clone())], self.filters.bound()].concat()
     }
 }
 
@@ -197,10 +194,10 @@ impl Build {
     }
 
     /// Records the order of the leaves, and the place of each box among them.
-    pub fn record_order(&self, pass: &mut Pass, sort: &Sort, input: &BuildInput, filters: &FilterLists) {
+    pub fn record_order(&self, pass: &mut Pass, sort: &Sort, input: &BuildInput) {
         let BuildInput { capacity, tree, .. } = *input;
         let groups = (capacity.boxes as u32).div_ceil(256);
-        let buffers = [input.bound(), filters.bound(), tree.bound()].concat();
+        let buffers = [input.bound(), tree.bound()].concat();
         let [cube, keys, worlds, ranges, leaves, _, _] = &self.kernels;
         cube.dispatch(pass, 1, &buffers);
         let lists = tree.lists();

@@ -12,7 +12,7 @@ use super::pack::{self, Packed};
 use super::query::{Listed, Ranked};
 use crate::constants::{NO_BOX, ROW};
 use crate::gpu::host_copy::extend;
-use crate::queries::{Start, check_k, is_in_order, make_room};
+use crate::queries::{HalfSpaces, Start, check_k, is_in_order, make_room};
 use crate::{Answers, Batch, Cast, Convex, Error, Hit, Lists, Near, NearestQuery, Pair, QueryReport, Shape};
 
 /// The calls **block** until the answers are there.
@@ -97,7 +97,10 @@ impl AsyncTree<'_> {
         }
         answers.resize(batch.queries.len(), Hit::MISS);
         let count = answers.par_iter().with_min_len(AT_ONCE).filter(|hit| hit.is_hit()).count() as u64;
-        Ok(Answers { answers, report: self.report(batch.queries, |cast| cast.path().is_some(), count)? })
+        let report = self.report(batch.queries, |cast| cast.path().is_some(), count)?;
+        let mut answers = Answers { answers, report };
+        self.half_spaces().nearest_hits(batch, &mut answers)?;
+        Ok(answers)
     }
 
     /// Finds what [`Tree::first_hits`] finds.
@@ -112,7 +115,9 @@ impl AsyncTree<'_> {
         let batch = casts.into();
         let words = C::words(batch.queries);
         let is_valid = |cast: &C| cast.path().is_some();
-        self.rank_lists(batch, &words, (k, Ranked::Hits), is_valid, |hit: &Hit| hit.index).await
+        let mut lists = self.rank_lists(batch, &words, (k, Ranked::Hits), is_valid, |hit: &Hit| hit.index).await?;
+        self.half_spaces().first_hits(batch, k, &mut lists)?;
+        Ok(lists)
     }
 
     /// Finds what [`Tree::any_hits`] finds.
@@ -134,7 +139,10 @@ impl AsyncTree<'_> {
         }
         answers.resize(count, false);
         let count = answers.par_iter().with_min_len(AT_ONCE).filter(|hit| **hit).count() as u64;
-        Ok(Answers { answers, report: self.report(batch.queries, |cast| cast.path().is_some(), count)? })
+        let report = self.report(batch.queries, |cast| cast.path().is_some(), count)?;
+        let mut answers = Answers { answers, report };
+        self.half_spaces().any_hits(batch, &mut answers)?;
+        Ok(answers)
     }
 
     /// Finds what [`Tree::all_hits`] finds.
@@ -149,7 +157,10 @@ impl AsyncTree<'_> {
         };
         let is_valid = |cast: &C| cast.path().is_some();
         let hit = |pair: &Pair| Hit { index: pair.a, t: f32::from_bits(pair.b) };
-        self.list(casts.into(), packed, is_valid, hit, |hit| hit.index).await
+        let batch = casts.into();
+        let mut lists = self.list(batch, packed, is_valid, hit, |hit| hit.index).await?;
+        self.half_spaces().all_hits(batch, &mut lists)?;
+        Ok(lists)
     }
 
     /// Finds what [`Tree::overlaps`] finds.
@@ -169,7 +180,9 @@ impl AsyncTree<'_> {
         let (words, most) = (self.tree.most_words(), self.tree.most_lists(5));
         let packed = |queries: &'a [S]| pack::shapes(&queries[..queries.len().min(most)], words);
         let is_valid = |shape: &S| shape.region().is_some();
-        self.list(batch, packed, is_valid, |pair| pair.b, |&index| index).await
+        let mut lists = self.list(batch, packed, is_valid, |pair| pair.b, |&index| index).await?;
+        self.half_spaces().overlaps(batch, &mut lists)?;
+        Ok(lists)
     }
 
     /// Finds what [`Tree::nearest`] finds.
@@ -183,7 +196,10 @@ impl AsyncTree<'_> {
     ) -> Result<Lists<Near>, Error> {
         let batch = points.into();
         let words = bytemuck::cast_slice(batch.queries);
-        self.rank_lists(batch, words, (k, Ranked::Near), NearestQuery::is_valid, |near: &Near| near.index).await
+        let index = |near: &Near| near.index;
+        let mut lists = self.rank_lists(batch, words, (k, Ranked::Near), NearestQuery::is_valid, index).await?;
+        self.half_spaces().nearest(batch, k, &mut lists)?;
+        Ok(lists)
     }
 
     /// Finds all answers of each query of a batch.
@@ -295,6 +311,11 @@ impl AsyncTree<'_> {
         let is_in_order = is_in_order(batch.queries, &self.tree.scene());
         let most = self.tree.most_queries(stride, k);
         Ranking { words, query_count, stride, most, filters: batch.filters, is_in_order, k, ranked }
+    }
+
+    /// Returns the half-spaces of the filters, which are not in the tree.
+    fn half_spaces(&self) -> HalfSpaces<'_> {
+        HalfSpaces(self.tree.filters.checked())
     }
 
     fn has_boxes(&self) -> bool {

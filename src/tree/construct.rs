@@ -224,9 +224,8 @@ impl Tree {
         tree.record_no_invalid(encoder);
         let mut pass = Pass::begin(&self.gpu, encoder);
         let searched = self.record_prepared(&mut pass, boxes)?;
-        let filters = &self.filters.lists;
-        let input = BuildInput { capacity, shape, boxes: searched, tree };
-        self.build.record_order(&mut pass, &sort, &input, filters);
+        let input = BuildInput { capacity, shape, boxes: searched, tree, filters: &self.filters.lists };
+        self.build.record_order(&mut pass, &sort, &input);
         self.build.record_bounds(&mut pass, &input);
         pass.finish()
     }
@@ -255,7 +254,8 @@ impl Tree {
         tree.record_no_invalid(encoder);
         let mut pass = Pass::begin(&self.gpu, encoder);
         let searched = self.record_prepared(&mut pass, boxes)?;
-        let input = BuildInput { capacity: built.capacity, shape: &built.shape, boxes: searched, tree };
+        let (shape, filters) = (&built.shape, &self.filters.lists);
+        let input = BuildInput { capacity: built.capacity, shape, boxes: searched, tree, filters };
         self.build.record_bounds(&mut pass, &input);
         pass.finish()
     }

@@ -215,8 +215,8 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`Error::FilterLength`] where they do not fit the boxes, or those of a tree that stays; [`Error::BadFilter`] for half-spaces, an owner
-    /// region, worlds that the device alone knows, and any other of these lists that another device alone knows; [`Error::TooManyBoxes`]; with a memory budget
+    /// [`Error::FilterLength`] where they do not fit the boxes, or those of a tree that stays; [`Error::BadFilter`] for an owner
+    /// region, worlds and, beside half-spaces, any list but margins that the device alone knows, and any other of these lists that another device alone knows; [`Error::TooManyBoxes`]; with a memory budget
     /// the errors of [`BroadPhase::reserve`](crate::BroadPhase::reserve); [`Error::OutOfMemory`], [`Error::DeviceLost`]. The old filters then stay.
     pub fn share_filters<'a>(&mut self, owner: impl Into<FilterOwner<'a>>, box_count: usize) -> Result<(), Error> {
         let set = owner.into().share(&self.gpu, box_count)?;

@@ -29,7 +29,7 @@ const CACHED_ROUNDS: usize = 128;
 /// ([`Tree::compile_ahead`] avoids that). The answers are those of the calls of [`Tree`], bit for bit.
 ///
 /// All recordings share the returned buffers, also those of other kinds: use or copy answers, status, header and offsets before the commands of
-/// the next `record_*` call run, in the same encoder or another. A tree of no boxes answers that there are none.
+/// the next `record_*` call run, in the same encoder or another. A tree of no boxes answers that there are none. Half-spaces are refused: queries from host memory answer them.
 ///
 /// The tree itself is [`tree`](Self::tree) and [`tree_mut`](Self::tree_mut): `recorder.tree_mut().set_filters(..)` sets its filters, and
 /// `recorder.tree_mut().nearest_hits(..)` queries it from host memory. Submit
@@ -118,7 +118,7 @@ impl TreeRecorder {
     /// # Errors
     /// [`Error::BadBuffer`] if a slice is too short for the queries, starts at an offset that is not a multiple of the device's
     /// `min_storage_buffer_offset_alignment`, or cannot be bound as storage; [`Error::TooManyQueries`]; [`Error::BadOption`] for
-    /// 0 or too many rounds; [`Error::NotBuilt`], [`Error::FiltersChanged`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    /// 0 or too many rounds; [`Error::BadFilter`] for half-spaces; [`Error::NotBuilt`], [`Error::FiltersChanged`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn record_nearest_hits<C: Cast + GpuQuery>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -268,6 +268,7 @@ impl TreeRecorder {
         tree.check_device()?;
         tree.filters.check_taken()?;
         tree.check_built()?;
+        tree.filters.check_no_half_spaces()?;
         let has_worlds = plan.has_filters && tree.built.as_ref().is_some_and(|built| built.capacity.worlds > 0);
         let needed = self.capacity(&batch, &plan, window, has_worlds)?;
         let tree = &mut self.tree;

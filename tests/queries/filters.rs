@@ -1,6 +1,6 @@
 //! What queries and boxes say beside their shapes decides which of them meet.
 
-use broadsweep::filter::{Attribute, GroupRule, HalfSpace};
+use broadsweep::filter::{Attribute, GroupRule};
 use broadsweep::query::{
     Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, OrientedBox, QueryFilters, Shape, Sphere, SphereCast,
 };
@@ -11,7 +11,7 @@ use super::numbers::{Like, Numbers};
 use super::oracle;
 
 /// The rule, once more.
-fn meets(filters: &Filters, queries: &QueryFilters, i: usize, j: usize) -> bool {
+pub fn meets(filters: &Filters, queries: &QueryFilters, i: usize, j: usize) -> bool {
     let of = |list: &[u32], i: usize, none: u32| if list.is_empty() { none } else { list[i] };
     let all = u32::MAX;
     let own = of(&queries.mask, i, all) & of(&filters.group, j, all) != 0;
@@ -29,7 +29,7 @@ fn list(numbers: &mut Numbers, n: usize, values: u64) -> Vec<u32> {
 }
 
 /// Makes some of the lists of `n` boxes and `m` queries.
-fn some_filters(numbers: &mut Numbers, n: usize, m: usize) -> (Filters, QueryFilters) {
+pub fn some_filters(numbers: &mut Numbers, n: usize, m: usize) -> (Filters, QueryFilters) {
     let mut filters = Filters::default();
     let mut of_queries = QueryFilters::default();
     filters.rule = if numbers.below(2) == 0 { GroupRule::Any } else { GroupRule::Both };
@@ -229,9 +229,6 @@ fn groups_that_change_hold_at_once() {
 fn filters_that_do_not_fit_are_refused_and_say_so() {
     let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 2];
     let mut tree = Both::new();
-    let half_spaces = vec![HalfSpace { index: 0, normal: [0.0, 0.0, 1.0], offset: 0.0 }];
-    let refused = tree.set_filters(Filters::default().with_half_spaces(half_spaces)).unwrap_err();
-    assert!(matches!(refused, Error::BadFilter { list: "half_spaces", .. }), "{refused}");
     let refused = tree.set_filters(Filters::default().with_owner(Some(boxes[0]))).unwrap_err();
     assert!(matches!(refused, Error::BadFilter { list: "owner", .. }), "{refused}");
     tree.set_filters(Filters::default().with_world(vec![0])).unwrap();

@@ -7,7 +7,7 @@ use broadsweep::{Aabb, Hit, Ray};
 use num_bigint::BigInt;
 
 /// Returns a finite number in units of 2⁻¹⁴⁹.
-fn whole(x: f32) -> BigInt {
+pub fn whole(x: f32) -> BigInt {
     assert!(x.is_finite());
     let bits = x.to_bits();
     let (exponent, mantissa) = (bits >> 23 & 0xff, bits & 0x7f_ffff);
@@ -20,20 +20,20 @@ fn whole(x: f32) -> BigInt {
 pub struct Fraction(BigInt, BigInt);
 
 impl Fraction {
-    fn new(over: BigInt, under: BigInt) -> Self {
+    pub fn new(over: BigInt, under: BigInt) -> Self {
         if under < BigInt::ZERO { Self(-over, -under) } else { Self(over, under) }
     }
 
-    fn of(x: f32) -> Self {
+    pub fn of(x: f32) -> Self {
         Self(whole(x), BigInt::from(1) << 149)
     }
 
-    fn compare(&self, other: &Self) -> Ordering {
+    pub fn compare(&self, other: &Self) -> Ordering {
         (&self.0 * &other.1).cmp(&(&other.0 * &self.1))
     }
 
     /// Rounds a number that is not negative down, by bisection over all `f32`.
-    fn rounded_down(&self) -> f32 {
+    pub fn rounded_down(&self) -> f32 {
         let (mut low, mut high) = (0, f32::INFINITY.to_bits());
         while high - low > 1 {
             let middle = low + (high - low) / 2;

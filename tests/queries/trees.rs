@@ -6,7 +6,9 @@ use broadsweep::internals::brute_queries;
 use broadsweep::query::{
     Batch, BoxCast, Convex, NearestQuery, OrientedBox, QueryFilters, QueryLoad, Question, Sphere, TreeReport,
 };
-use broadsweep::{Aabb, Answers, AnyTree, Error, Filters, Gpu, Hit, Lists, QueryEngine, Ray, Tree, cpu, wgpu};
+use broadsweep::{
+    Aabb, Answers, AnyEngine, AnyTree, Engine, Error, Filters, Gpu, Hit, Lists, Options, QueryEngine, Ray, Tree, cpu, wgpu,
+};
 use laboratory::scenes::Kind;
 use laboratory::scenes::queries::{RayKind, beams, cubes, points};
 
@@ -1002,4 +1004,17 @@ fn a_tree_that_is_chosen_at_run_time_answers_as_its_own_type_does() {
         tree.set_filters(Filters::default().with_group(vec![0; 300]).with_mask(vec![0; 300])).unwrap();
         assert_eq!(tree.filters().group.len(), 300);
     }
+}
+
+#[test]
+fn the_engine_of_a_machine_is_on_its_gpu_unless_that_is_a_software_driver() {
+    let is_gpu = GPU.adapter_info().device_type != wgpu::DeviceType::Cpu;
+    let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 3];
+    let mut engine = AnyEngine::auto(Options::default()).unwrap();
+    assert_eq!((engine.is_gpu(), engine.find_pairs(&boxes).unwrap().pairs.len()), (is_gpu, 3));
+    let mut tree = AnyTree::auto().unwrap();
+    tree.build(&boxes).unwrap();
+    assert_eq!((tree.is_gpu(), tree.overlaps(&boxes).unwrap().answers.len()), (is_gpu, 9));
+    let bad = Options::default().with_step_margin(Some(-1.0));
+    assert!(matches!(AnyEngine::auto(bad), Err(Error::BadOption { .. })));
 }

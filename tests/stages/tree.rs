@@ -55,7 +55,7 @@ fn assert_bounds(levels: &[Vec<mirror::tree::Node>], leaves: &[Aabb]) {
 
 /// A tree that was built on the device.
 struct Tree {
-    room: TreeCapacity,
+    capacity: TreeCapacity,
     buffers: TreeBuffers,
     order: Vec<u32>,
     numbers: broadsweep::internals::filters::CheckedFilters,
@@ -67,23 +67,23 @@ fn build(boxes: &[Aabb], world_of: &[u32]) -> Tree {
     let lists = FilterLists::of(gpu(), &filters, boxes.len()).unwrap();
     let numbers = broadsweep::internals::filters::CheckedFilters::new(filters).unwrap();
     let worlds = if world_of.is_empty() { 0 } else { numbers.world_count() };
-    let room = TreeCapacity { boxes: u64::from(n), worlds: u64::from(worlds) };
-    let buffers = TreeBuffers::new(gpu(), &room).unwrap();
-    let shape = uniform(room.shape());
+    let capacity = TreeCapacity { boxes: u64::from(n), worlds: u64::from(worlds) };
+    let buffers = TreeBuffers::new(gpu(), &capacity).unwrap();
+    let shape = uniform(capacity.shape());
     let own = upload(boxes);
     let mut encoder = gpu().device().create_command_encoder(&Default::default());
     buffers.record_counts(gpu(), &mut encoder, n).unwrap();
     buffers.record_no_invalid(&mut encoder);
     gpu().queue().submit([encoder.finish()]);
-    let input = BuildInput { room, shape: &shape, boxes: own.all(), tree: &buffers };
-    run(|pass| BUILD.record_order(pass, &SORT, &input, &lists));
+    let input = BuildInput { capacity, shape: &shape, boxes: own.all(), tree: &buffers, filters: &lists };
+    run(|pass| BUILD.record_order(pass, &SORT, &input));
     run(|pass| BUILD.record_bounds(pass, &input));
-    let of_leaves = &download(&buffers.nodes)[room.shape().first_id as usize..];
+    let of_leaves = &download(&buffers.nodes)[capacity.shape().first_id as usize..];
     let order: Vec<u32> = bytemuck::cast_slice(of_leaves)[..boxes.len()].to_vec();
     let mut sorted = order.clone();
     sorted.sort_unstable();
     assert!(sorted.iter().copied().eq(0..n), "not every box is there once");
-    Tree { room, buffers, order, numbers }
+    Tree { capacity, buffers, order, numbers }
 }
 
 fn check(boxes: &[Aabb], world_of: &[u32], seed: u64) {
@@ -94,8 +94,8 @@ fn check(boxes: &[Aabb], world_of: &[u32], seed: u64) {
 
 /// Checks the cube, but for rounding, and the order along the curve through it.
 fn check_order(tree: &Tree, boxes: &[Aabb], seed: u64) {
-    let Tree { room, buffers: tree, order, numbers } = tree;
-    let (n, worlds) = (boxes.len(), room.worlds as u32);
+    let Tree { capacity, buffers: tree, order, numbers } = tree;
+    let (n, worlds) = (boxes.len(), capacity.worlds as u32);
     let cube: Cube = download(&tree.cube)[0];
     let expected = mirror::tree::cube(boxes);
     let size = CURVE_SIDE as f32 / expected.scale.max(1e-30);
@@ -120,12 +120,12 @@ fn check_order(tree: &Tree, boxes: &[Aabb], seed: u64) {
 
 /// Checks everything after the order, exactly.
 fn check_nodes(tree: &Tree, boxes: &[Aabb]) {
-    let Tree { room, buffers: tree, order, .. } = tree;
+    let Tree { capacity, buffers: tree, order, .. } = tree;
     let n = boxes.len();
     let (filled, places) = mirror::tree::places(order);
     let leaves = mirror::tree::leaves(boxes, &places);
     let nodes = download(&tree.nodes);
-    let (first_box, first_id) = (room.shape().first_box as usize, room.shape().first_id as usize);
+    let (first_box, first_id) = (capacity.shape().first_box as usize, capacity.shape().first_id as usize);
     let expected = mirror::tree::levels(&leaves);
     let found: &[mirror::tree::Node] = bytemuck::cast_slice(&nodes[..first_box]);
     assert_eq!(found, expected.concat(), "{n} boxes");
@@ -210,9 +210,9 @@ fn very_many_worlds_without_leaves_have_empty_ranges() {
     // More in a row than an invocation may take turns on Mesa's drivers in software. A change on the device can leave so many.
     let world_count = 100_000u32;
     for keys in [vec![world_count; 300], vec![world_count - 1; 300], vec![0; 300], vec![70_000; 1]] {
-        let room = TreeCapacity { boxes: keys.len() as u64, worlds: u64::from(world_count) };
+        let capacity = TreeCapacity { boxes: keys.len() as u64, worlds: u64::from(world_count) };
         let ranges = poisoned::<u32>(world_count as usize + 2);
-        let (shape, sorted) = (uniform(room.shape()), upload(&keys));
+        let (shape, sorted) = (uniform(capacity.shape()), upload(&keys));
         let buffers = [("tree", shape.all()), ("keys", sorted.all()), ("ranges", ranges.all())];
         run(|pass| Kernel::new(gpu(), &RANGES).dispatch(pass, (world_count + 2).div_ceil(256), &buffers));
         assert_eq!(written(&ranges), mirror::tree::ranges(&keys, world_count));

@@ -8,11 +8,11 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::Tree;
-use super::node::{self, Center, Node, ORDINARY, Real, Sight};
-use super::pauses::Pauses;
-use super::point_packet::{Around, POINTS};
+use super::node::{self, Center, Node, ORDINARY, Sight};
+use super::point_packet::POINTS;
 use super::ray_packet::{self, Packet};
-use super::visit::{self, AllHits, First, Met, Ranking, Touching};
+use super::scratch::{Scratch, Stacked};
+use super::visit::{self, AllHits, First, Met, Touching};
 use super::walk::{Stack, Visitor, walk};
 use crate::cpu::radix;
 use crate::queries::{Distance, Entry, Path, Region, Start, is_in_order, make_room};
@@ -31,56 +31,6 @@ pub struct Asked<'a, Q> {
     order: Vec<u64>,
     /// Whether worlds are all that decides which boxes a query meets.
     keeps_all: bool,
-}
-
-/// What a thread keeps from one query to the next.
-#[derive(Debug)]
-pub struct Scratch<K> {
-    /// The first answers to the query.
-    pub ranking: Ranking<K>,
-    /// Of the last query, its point and world, and the squared distance, rounded, of the last box that was asked for.
-    last: Option<([f32; 3], u32, f64)>,
-    /// Of the last points, how far the one that had to look farthest looked, squared: to the last box that was asked for, or as
-    /// far as its radius.
-    looked: f64,
-    around: Around,
-    /// Rays that go through the tree one by one, although they may go together.
-    pauses: Pauses,
-    single: Stack<f32>,
-    double: Stack<f64>,
-    sights: Vec<Sight<f32>>,
-}
-
-impl<K> Scratch<K> {
-    fn new(most: usize) -> Self {
-        Self {
-            ranking: Ranking::new(most),
-            last: None,
-            looked: 0.0,
-            around: Around::default(),
-            pauses: Pauses::default(),
-            single: Stack::default(),
-            double: Stack::default(),
-            sights: Vec::new(),
-        }
-    }
-}
-
-/// A number that nodes are tested with, and the nodes that wait.
-trait Stacked: Real {
-    fn stack<K>(scratch: &mut Scratch<K>) -> (&mut Ranking<K>, &mut Stack<Self>);
-}
-
-impl Stacked for f32 {
-    fn stack<K>(scratch: &mut Scratch<K>) -> (&mut Ranking<K>, &mut Stack<Self>) {
-        (&mut scratch.ranking, &mut scratch.single)
-    }
-}
-
-impl Stacked for f64 {
-    fn stack<K>(scratch: &mut Scratch<K>) -> (&mut Ranking<K>, &mut Stack<Self>) {
-        (&mut scratch.ranking, &mut scratch.double)
-    }
 }
 
 /// The answers of some queries that were asked one after the other.

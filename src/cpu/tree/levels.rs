@@ -105,14 +105,15 @@ impl Levels {
         self.levels.last().map_or(Node::EMPTY.get(0), |level| level[0].bounds())
     }
 
-    /// Counts the invalid boxes, and lists the first of them, ascending, at most this many.
-    pub fn invalid(&self, ids: &[u32], most: usize) -> (u32, Vec<u32>) {
+    /// Counts the boxes that are invalid and that are boxes, and lists the first of them, ascending, at most this many.
+    pub fn invalid(&self, ids: &[u32], is_box: impl Fn(u32) -> bool + Sync, most: usize) -> (u32, Vec<u32>) {
         if !self.has_invalid {
             return (0, Vec::new());
         }
         let leaves = self.levels.first().map_or(&[][..], |leaves| leaves);
         let of_leaf = |(leaf, ids): (&Node, &[u32])| -> Vec<u32> {
-            ids.iter().enumerate().filter(|&(child, _)| !leaf.get(child).is_valid()).map(|(_, &id)| id).collect()
+            let invalid = ids.iter().enumerate().filter(|&(child, &id)| !leaf.get(child).is_valid() && is_box(id));
+            invalid.map(|(_, &id)| id).collect()
         };
         let mut all: Vec<u32> = leaves.par_iter().zip(ids.par_chunks(WIDTH)).flat_map_iter(of_leaf).collect();
         all.sort_unstable();

@@ -24,6 +24,7 @@ mod order;
 mod pauses;
 mod point_packet;
 mod ray_packet;
+mod scratch;
 mod visit;
 mod walk;
 mod worlds;
@@ -34,7 +35,7 @@ use self::order::Order;
 use self::worlds::Worlds;
 use crate::cpu::call;
 use crate::filters::CheckedFilters;
-use crate::queries::{Entry, Surface, check_k};
+use crate::queries::{Entry, HalfSpaces, Surface, check_k};
 use crate::{
     Aabb, Answers, Attribute, Batch, Cast, Error, Filters, Hit, Lists, Near, NearestQuery, QueryFilters, Report, Shape,
     TreeReport,
@@ -93,15 +94,20 @@ impl Tree {
     ///
     /// Two boxes are never compared here: lists of pairs, and whether boxes are fixed or asleep, do not matter.
     ///
+    /// Half-spaces are answered as boxes are, exactly: rays, moving boxes, points, boxes, spheres and capsules touch them where a point is in
+    /// both. What is round and moves does by its bounding box. A turned box may touch one too many, by rounding. A
+    /// [`Convex`](crate::Convex) touches all but those that face away from one of its own half-spaces. Which of a half-space and a box comes
+    /// first is decided by the answered number, then by index. Each query is compared with each half-space. Which boxes stand for
+    /// half-spaces holds from the next [`build`](Self::build) on.
+    ///
     /// # Errors
-    /// [`Error::BadFilter`] for a value that has no meaning, and for half-spaces, which queries do not know;
-    /// [`Error::FilterLength`] where a tree stays whose boxes they do not fit; [`Error::OutOfMemory`]. The old filters then
+    /// [`Error::BadFilter`] for a value that has no meaning, and for an owner region, which queries do not know; [`Error::FilterLength`] where a tree stays whose boxes they do not fit; [`Error::OutOfMemory`]. The old filters then
     /// stay.
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         filters.check_for_queries()?;
         let mut checked = CheckedFilters::new(filters)?;
         let (old, new) = (self.filters.filters(), checked.filters());
-        let stays = old.world == new.world && old.margin == new.margin;
+        let stays = old.world == new.world && old.margin == new.margin && self.filters.has_half_spaces_of(&checked);
         if stays && !self.ids.is_empty() {
             checked.fit(self.ids.len())?;
         }
@@ -158,7 +164,7 @@ impl Tree {
 
     fn build_of(&mut self, boxes: &[Aabb]) {
         let Self { filters, order, ids, levels, prepared, .. } = self;
-        let boxes = filters.filters().prepared_boxes(boxes, prepared);
+        let boxes = filters.filters().boxes_of_tree(boxes, prepared);
         order.sort(boxes, filters.worlds(), ids);
         levels.fill(boxes, ids);
         self.worlds.find(ids, &filters.filters().world);
@@ -177,13 +183,14 @@ impl Tree {
         }
         self.filters.fit(boxes.len())?;
         let Self { filters, ids, levels, prepared, .. } = self;
-        rayon::join(|| levels.refill(filters.filters().prepared_boxes(boxes, prepared), ids), || ());
+        rayon::join(|| levels.refill(filters.filters().boxes_of_tree(boxes, prepared), ids), || ());
         self.report_on(boxes.len() as u32);
         Ok(&self.report)
     }
 
     fn report_on(&mut self, box_count: u32) {
-        let invalid = self.levels.invalid(&self.ids, Report::INVALID_LISTED);
+        let is_box = |id: u32| self.filters.half_space(id).is_none();
+        let invalid = self.levels.invalid(&self.ids, is_box, Report::INVALID_LISTED);
         let growth = self.built_surface.growth(self.levels.surface);
         let (invalid_count, first_invalid) = invalid;
         self.report = TreeReport { box_count, invalid_count, first_invalid, growth, bytes: 0 };
@@ -207,7 +214,10 @@ impl Tree {
     /// # Errors
     /// [`Error::NotBuilt`], [`Error::QueryFilterLength`], [`Error::OutOfMemory`].
     pub fn nearest_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<Hit>, Error> {
-        Asked::new(self, casts.into())?.nearest_hits()
+        let batch = casts.into();
+        let mut answers = Asked::new(self, batch)?.nearest_hits()?;
+        HalfSpaces(&self.filters).nearest_hits(batch, &mut answers)?;
+        Ok(answers)
     }
 
     /// Finds the first `k` boxes that each path hits: by `t`, then by index.
@@ -215,14 +225,17 @@ impl Tree {
     /// # Errors
     /// As [`nearest_hits`](Self::nearest_hits); [`Error::BadOption`] where `k` is 0.
     pub fn first_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>, k: usize) -> Result<Lists<Hit>, Error> {
-        let asked = Asked::new(self, casts.into())?;
+        let batch = casts.into();
+        let asked = Asked::new(self, batch)?;
         check_k(k)?;
-        asked.lists(k, |asked, scratch, i, cast, out| {
+        let mut lists = asked.lists(k, |asked, scratch, i, cast, out| {
             let Some(path) = asked.path(cast) else { return Ok(false) };
             asked.first_hits(i, &path, scratch);
             let hit = |(entry, index): &(Entry, u32)| Hit { index: *index, t: path.time(entry) };
             visit::extend(out, scratch.ranking.first.iter().map(hit)).map(|()| true)
-        })
+        })?;
+        HalfSpaces(&self.filters).first_hits(batch, k, &mut lists)?;
+        Ok(lists)
     }
 
     /// Finds whether each path hits a box.
@@ -230,14 +243,17 @@ impl Tree {
     /// # Errors
     /// As [`nearest_hits`](Self::nearest_hits).
     pub fn any_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<bool>, Error> {
-        Asked::new(self, casts.into())?.answers(false, |asked, scratch, i, cast, out| {
+        let batch = casts.into();
+        let mut answers = Asked::new(self, batch)?.answers(false, |asked, scratch, i, cast, out| {
             let Some(path) = asked.path(cast) else { return false };
             asked.each_hit(i, &path, scratch, |_, _| {
                 *out = true;
                 false
             });
             true
-        })
+        })?;
+        HalfSpaces(&self.filters).any_hits(batch, &mut answers)?;
+        Ok(answers)
     }
 
     /// Finds all boxes that each path hits, ascending by index.
@@ -245,7 +261,8 @@ impl Tree {
     /// # Errors
     /// As [`nearest_hits`](Self::nearest_hits).
     pub fn all_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Lists<Hit>, Error> {
-        Asked::new(self, casts.into())?.lists(0, |asked, scratch, i, cast, out| {
+        let batch = casts.into();
+        let mut lists = Asked::new(self, batch)?.lists(0, |asked, scratch, i, cast, out| {
             let Some(path) = asked.path(cast) else { return Ok(false) };
             let (first, mut result) = (out.len(), Ok(()));
             asked.each_hit(i, &path, scratch, |entry, index| {
@@ -255,7 +272,9 @@ impl Tree {
             result?;
             out[first..].sort_unstable_by_key(|hit| hit.index);
             Ok(true)
-        })
+        })?;
+        HalfSpaces(&self.filters).all_hits(batch, &mut lists)?;
+        Ok(lists)
     }
 
     /// Finds all boxes that touch each shape, ascending by index: exactly those of points, boxes and spheres; of other shapes
@@ -264,13 +283,16 @@ impl Tree {
     /// # Errors
     /// As [`nearest_hits`](Self::nearest_hits).
     pub fn overlaps<'a, S: Shape + 'a>(&self, shapes: impl Into<Batch<'a, S>>) -> Result<Lists<u32>, Error> {
-        Asked::new(self, shapes.into())?.lists(0, |asked, scratch, i, shape, out| {
+        let batch = shapes.into();
+        let mut lists = Asked::new(self, batch)?.lists(0, |asked, scratch, i, shape, out| {
             let Some(region) = shape.region() else { return Ok(false) };
             let first = out.len();
             asked.touching(i, region, scratch, out)?;
             out[first..].sort_unstable();
             Ok(true)
-        })
+        })?;
+        HalfSpaces(&self.filters).overlaps(batch, &mut lists)?;
+        Ok(lists)
     }
 
     /// Finds the `k` boxes that are nearest to each point: by distance, then by index. A box that a point is in is at no
@@ -279,8 +301,11 @@ impl Tree {
     /// # Errors
     /// As [`first_hits`](Self::first_hits).
     pub fn nearest<'a>(&self, points: impl Into<Batch<'a, NearestQuery>>, k: usize) -> Result<Lists<Near>, Error> {
-        let asked = Asked::new(self, points.into())?;
+        let batch = points.into();
+        let asked = Asked::new(self, batch)?;
         check_k(k)?;
-        asked.nearest(k)
+        let mut lists = asked.nearest(k)?;
+        HalfSpaces(&self.filters).nearest(batch, k, &mut lists)?;
+        Ok(lists)
     }
 }

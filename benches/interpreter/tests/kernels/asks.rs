@@ -32,7 +32,7 @@ pub fn boxes(n: usize) -> Vec<Aabb> {
 
 /// Makes filters that trees know.
 pub fn filters(n: usize) -> Filters {
-    searches::filters(n).with_half_spaces(Vec::new()).with_include(Vec::new()).with_exclude(Vec::new()).with_owner(None)
+    searches::filters(n).with_include(Vec::new()).with_exclude(Vec::new()).with_owner(None)
 }
 
 fn of_queries(n: usize) -> QueryFilters {
@@ -537,7 +537,12 @@ impl AskedFrom {
     /// # Errors
     /// Those of the tree.
     pub fn ask(self, tree: &mut impl Asked, boxes: &[Aabb], filters: &Filters) -> Result<Vec<u64>, Error> {
-        tree.set_filters(filters.clone())?;
+        let mut filters = filters.clone();
+        if matches!(self, Self::Device) {
+            // Recorded queries refuse them.
+            filters.half_spaces.clear();
+        }
+        tree.set_filters(filters)?;
         tree.build(boxes)?;
         match self {
             Self::Device => return left(tree),

@@ -1,0 +1,410 @@
+//! Half-spaces among the boxes of a tree, on both engines, against integers of any length.
+
+use broadsweep::filter::HalfSpace;
+use broadsweep::query::{
+    Batch, BoxCast, Capsule, Cast, Convex, Near, NearestQuery, OrientedBox, QueryFilters, Shape, Sphere, SphereCast,
+};
+use broadsweep::record::GpuBatch;
+use broadsweep::{Aabb, Error, Filters, Hit, Ray, Tree, cpu};
+use num_bigint::BigInt;
+
+use super::both::{Both, GPU};
+use super::cases;
+use super::filters::{meets, some_filters};
+use super::numbers::{Like, Numbers};
+use super::oracle::{self, Fraction, Moving, whole};
+
+fn row(half_space: &HalfSpace) -> [f32; 4] {
+    let [x, y, z] = half_space.normal;
+    [x, y, z, half_space.offset]
+}
+
+/// Returns `normal · point - offset`, in units of 2⁻²⁹⁸; coordinates along which the normal is zero do not matter.
+fn above(half_space: &HalfSpace, point: [f32; 3]) -> BigInt {
+    let axes = (0..3).filter(|&k| half_space.normal[k] != 0.0);
+    axes.map(|k| whole(half_space.normal[k]) * whole(point[k])).sum::<BigInt>() - (whole(half_space.offset) << 149)
+}
+
+fn square_of_normal(half_space: &HalfSpace) -> BigInt {
+    half_space.normal.iter().map(|&n| whole(n) * whole(n)).sum()
+}
+
+/// Tells whether a point is no farther than a radius.
+fn is_within(half_space: &HalfSpace, point: [f32; 3], radius: f32) -> bool {
+    let above = above(half_space, point);
+    let is_near = |radius: f32| &above * &above <= whole(radius) * whole(radius) * square_of_normal(half_space);
+    above <= BigInt::ZERO || radius.is_infinite() || is_near(radius)
+}
+
+/// Returns when what moves first touches a half-space, rounded down, and whether it does so at the start.
+fn enter(half_space: &HalfSpace, cast: &impl Moving) -> Option<(f32, bool)> {
+    let (low, high, direction, limit) = cast.parts();
+    if oracle::reaches_into(&row(half_space), &Aabb { min: low, max: high }) {
+        return Some((0.0, true));
+    }
+    let corner: [f32; 3] = std::array::from_fn(|k| if half_space.normal[k] > 0.0 { low[k] } else { high[k] });
+    if (0..3).any(|k| half_space.normal[k] != 0.0 && corner[k].is_infinite()) {
+        return None;
+    }
+    let speed: BigInt = (0..3).map(|k| whole(half_space.normal[k]) * whole(direction[k])).sum();
+    if speed >= BigInt::ZERO {
+        return None;
+    }
+    let time = Fraction::new(above(half_space, corner), -speed);
+    let is_in_time = limit.is_infinite() || time.compare(&Fraction::of(limit)).is_le();
+    is_in_time.then(|| (time.rounded_down(), false))
+}
+
+/// Puts answers in between others, each before the first one that comes behind it.
+fn merge<T: Copy>(own: &mut Vec<T>, mut others: Vec<T>, key: impl Fn(&T) -> (f32, u32)) {
+    let is_before = |a: &T, b: &T| key(a).partial_cmp(&key(b)).unwrap().is_lt();
+    others.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap());
+    let mut from = 0;
+    for other in others {
+        from = (from..own.len()).find(|&at| is_before(&other, &own[at])).unwrap_or(own.len());
+        own.insert(from, other);
+        from += 1;
+    }
+}
+
+/// A scene with half-spaces, and what queries of it say.
+struct Scene {
+    boxes: Vec<Aabb>,
+    filters: Filters,
+    of_queries: QueryFilters,
+    tree: Both,
+}
+
+impl Scene {
+    fn of(boxes: &[Aabb], like: Like, numbers: &mut Numbers, queries: usize) -> Self {
+        let n = boxes.len();
+        let (mut filters, mut of_queries) = (Filters::default(), QueryFilters::default());
+        if numbers.below(2) == 0 {
+            (filters, of_queries) = some_filters(numbers, n, queries);
+        }
+        of_queries.skips_start = numbers.below(3) == 0;
+        let mut boxes = boxes.to_vec();
+        for index in 0..n {
+            if numbers.below(n as u64) < 3 {
+                filters.half_spaces.push(half_space(index as u32, &boxes, like, numbers));
+                // Its bounds do not matter.
+                boxes[index] = [boxes[index], Aabb::new([f32::NAN; 3], [0.0; 3])][numbers.below(2) as usize];
+            }
+        }
+        let mut tree = Both::new();
+        tree.set_filters(filters.clone()).unwrap();
+        let is_plane = |i: u32| filters.half_spaces.iter().any(|half_space| half_space.index == i);
+        let invalid = (0..).zip(&boxes).filter(|(i, aabb)| !aabb.is_valid() && !is_plane(*i)).count();
+        assert_eq!(tree.build(&boxes).unwrap().invalid_count as usize, invalid);
+        Self { boxes, filters, of_queries, tree }
+    }
+
+    fn batch<'a, Q>(&'a self, queries: &'a [Q]) -> Batch<'a, Q> {
+        Batch::new(queries).with_filters(&self.of_queries)
+    }
+
+    fn is_box(&self, i: usize, j: usize) -> bool {
+        let is_plane = self.filters.half_spaces.iter().any(|half_space| half_space.index as usize == j);
+        !is_plane && meets(&self.filters, &self.of_queries, i, j)
+    }
+
+    fn planes(&self, i: usize) -> impl Iterator<Item = &HalfSpace> {
+        let meets = move |plane: &&HalfSpace| meets(&self.filters, &self.of_queries, i, plane.index as usize);
+        self.filters.half_spaces.iter().filter(meets)
+    }
+
+    /// Checks all that casts can be asked, and counts the hits of half-spaces.
+    fn check_casts<C: Cast + Moving + std::fmt::Debug>(&self, casts: &[C], what: &str) -> usize {
+        let (tree, batch, skips) = (&self.tree, self.batch(casts), self.of_queries.skips_start);
+        let (nearest, any) = (tree.nearest_hits(batch).unwrap(), tree.any_hits(batch).unwrap());
+        let (all, first) = (tree.all_hits(batch).unwrap(), tree.first_hits(batch, 3).unwrap());
+        let mut count = 0;
+        for (i, cast) in casts.iter().enumerate() {
+            let what = format!("{what}, {cast:?}");
+            let is_hit = |j| self.is_box(i, j) && !(skips && oracle::touches_at_start(cast, &self.boxes[j]));
+            let mut expected = oracle::hits(cast, &self.boxes, is_hit);
+            let hits: Vec<Hit> = self
+                .planes(i)
+                .filter_map(|plane| {
+                    let (t, is_start) = enter(plane, cast)?;
+                    (!(skips && is_start)).then_some(Hit { index: plane.index, t })
+                })
+                .collect();
+            count += hits.len();
+            merge(&mut expected, hits, |hit| (hit.t, hit.index));
+            assert_eq!(nearest[i], expected.first().copied().unwrap_or(Hit::MISS), "{what}");
+            assert_eq!(any[i], !expected.is_empty(), "{what}");
+            assert_eq!(&first[i], &expected[..expected.len().min(3)], "{what}");
+            expected.sort_by_key(|hit| hit.index);
+            assert_eq!(&all[i], expected, "{what}");
+        }
+        assert_eq!(any.report.answer_count, any.answers.iter().filter(|&&any| any).count() as u64);
+        assert_eq!(nearest.report.answer_count, any.report.answer_count);
+        assert_eq!(all.report.answer_count, all.answers.len() as u64);
+        count
+    }
+
+    /// Checks what shapes touch, and counts the half-spaces among it.
+    fn check_shapes<S: Shape + std::fmt::Debug>(
+        &self,
+        shapes: &[S],
+        what: &str,
+        touches_box: impl Fn(&S, &Aabb) -> bool,
+        touches: impl Fn(&S, &HalfSpace) -> bool,
+    ) -> usize {
+        let found = self.tree.overlaps(self.batch(shapes)).unwrap();
+        let mut count = 0;
+        for (i, shape) in shapes.iter().enumerate() {
+            let boxes = (0..self.boxes.len()).filter(|&j| self.is_box(i, j) && touches_box(shape, &self.boxes[j]));
+            let mut expected: Vec<u32> = boxes.map(|j| j as u32).collect();
+            let before = expected.len();
+            expected.extend(self.planes(i).filter(|plane| touches(shape, plane)).map(|plane| plane.index));
+            count += expected.len() - before;
+            expected.sort_unstable();
+            assert_eq!(&found[i], expected, "{what}, {shape:?}");
+        }
+        count
+    }
+
+    fn check_nearest(&self, points: &[NearestQuery], what: &str) -> usize {
+        let mut count = 0;
+        for k in [1, 4, 1000] {
+            let found = self.tree.nearest(self.batch(points), k).unwrap();
+            for (i, query) in points.iter().enumerate() {
+                let mut expected = oracle::near(query, &self.boxes, |j| self.is_box(i, j));
+                let planes = self.planes(i).filter(|plane| is_within(plane, query.point, query.radius));
+                let near: Vec<Near> = planes
+                    .map(|plane| {
+                        let above = above(plane, query.point).max(BigInt::ZERO);
+                        let square = Fraction::new(&above * &above, square_of_normal(plane) << 298);
+                        Near { index: plane.index, squared_distance: square.rounded_down() }
+                    })
+                    .collect();
+                count += near.len();
+                merge(&mut expected, near, |near| (near.squared_distance, near.index));
+                assert_eq!(&found[i], &expected[..expected.len().min(k)], "{what}, {k} of {query:?}");
+            }
+        }
+        count
+    }
+}
+
+/// Makes a half-space, which often touches a corner of a box.
+fn half_space(index: u32, boxes: &[Aabb], like: Like, numbers: &mut Numbers) -> HalfSpace {
+    let mut normal: [f32; 3] = std::array::from_fn(|_| numbers.finite(like));
+    let k = numbers.below(3) as usize;
+    if numbers.below(4) == 0 || normal.iter().all(|&n| n == 0.0) {
+        normal = [0.0; 3];
+        normal[k] = [1.0, -1.0][numbers.below(2) as usize];
+    }
+    let point = numbers.origin(boxes, like);
+    let offset = (0..3).map(|k| f64::from(normal[k]) * f64::from(point[k])).sum::<f64>() as f32;
+    let is_other = numbers.below(3) == 0 || !offset.is_finite();
+    HalfSpace { index, normal, offset: if is_other { numbers.finite(like) } else { offset } }
+}
+
+/// Returns whether a shape of rows of half-spaces is apart from another half-space by one that faces away from it.
+fn is_apart(own: &[f32; 4], other: &HalfSpace) -> bool {
+    let of_other = row(other);
+    let faces_away = |k: usize| own[k] != 0.0 && (own[k] > 0.0) != (of_other[k] > 0.0) && of_other[k] != 0.0;
+    let Some(k) = (0..3).find(|&k| faces_away(k)) else { return false };
+    let product = |a: f32, b: f32| whole(a) * whole(b);
+    let is_parallel = (0..3).all(|j| product(own[j], of_other[k]) == product(own[k], of_other[j]));
+    is_parallel && product(own[3], of_other[k].abs()) + product(of_other[3], own[k].abs()) < BigInt::ZERO
+}
+
+/// Returns whether a turned box and a half-space have a point in common: the corner that lies deepest decides.
+fn turned_touches(turned: &OrientedBox, half_space: &HalfSpace) -> bool {
+    let vectors = turned.axes.map(|axis| axis.map(whole));
+    let normal = half_space.normal.map(whole);
+    let det = |a: &[BigInt; 3], b: &[BigInt; 3], c: &[BigInt; 3]| -> BigInt {
+        (0..3).map(|k| &a[k] * (&b[(k + 1) % 3] * &c[(k + 2) % 3] - &b[(k + 2) % 3] * &c[(k + 1) % 3])).sum()
+    };
+    let size = |x: BigInt| if x < BigInt::ZERO { -x } else { x };
+    let across = |i: usize| whole(turned.half[i]) * size(det(&normal, &vectors[(i + 1) % 3], &vectors[(i + 2) % 3]));
+    let volume = size(det(&vectors[0], &vectors[1], &vectors[2]));
+    above(half_space, turned.center) * volume <= (0..3).map(across).sum::<BigInt>() << 149
+}
+
+fn check(scenes: u64, queries: usize) {
+    let (mut of_casts, mut of_shapes, mut of_points) = (0, 0, 0);
+    cases::each(scenes, |what, like, boxes, numbers| {
+        let scene = Scene::of(boxes, like, numbers, queries);
+        let what = format!("{what}, {:?}, {:?}", scene.filters.half_spaces, scene.of_queries.skips_start);
+        let rays: Vec<Ray> = (0..queries).map(|_| numbers.ray(boxes, like)).collect();
+        let casts: Vec<BoxCast> = (0..queries).map(|_| numbers.cast(boxes, like)).collect();
+        of_casts += scene.check_casts(&rays, &what) + scene.check_casts(&casts, &what);
+        let near: Vec<NearestQuery> = (0..queries).map(|_| numbers.nearest(boxes, like)).collect();
+        of_points += scene.check_nearest(&near, &what);
+        let points: Vec<[f32; 3]> = near.iter().map(|near| near.point).collect();
+        let at = |&point: &[f32; 3]| Aabb::new(point, point);
+        of_shapes += scene.check_shapes(
+            &points,
+            &what,
+            |point, aabb| at(point).overlaps(aabb),
+            |point, plane| oracle::reaches_into(&row(plane), &at(point)),
+        );
+        let regions: Vec<Aabb> = (0..queries).map(|_| numbers.region(boxes, like)).collect();
+        of_shapes += scene
+            .check_shapes(&regions, &what, Aabb::overlaps, |region, plane| oracle::reaches_into(&row(plane), region));
+        let spheres: Vec<Sphere> = (0..queries).map(|_| numbers.sphere(boxes, like)).collect();
+        of_shapes += scene.check_shapes(&spheres, &what, oracle::touches, |sphere, plane| {
+            is_within(plane, sphere.center, sphere.radius)
+        });
+    });
+    let counts = [of_casts, of_shapes, of_points];
+    assert!(counts.iter().all(|&count| count > queries * scenes as usize), "{counts:?}");
+}
+
+#[test]
+fn a_few_queries_of_half_spaces_answer_what_exact_arithmetic_says() {
+    check(4, 24);
+}
+
+#[test]
+#[ignore = "long"]
+fn queries_of_half_spaces_answer_what_exact_arithmetic_says() {
+    check(16, 60);
+}
+
+/// Shapes of a kind, and what they touch of half-spaces: all that `should` says, and no other but in the number that is returned.
+fn check_touched<S: Shape + std::fmt::Debug>(
+    tree: &Both,
+    shapes: &[S],
+    half_spaces: &[HalfSpace],
+    should: impl Fn(&S, &HalfSpace) -> bool,
+) -> [usize; 2] {
+    let found = tree.overlaps(shapes).unwrap();
+    let mut counts = [0; 2];
+    for (i, shape) in shapes.iter().enumerate() {
+        for plane in half_spaces {
+            let (is_found, should) = (found[i].contains(&plane.index), should(shape, plane));
+            assert!(is_found || !should, "{shape:?} misses {plane:?}");
+            counts[0] += usize::from(should);
+            counts[1] += usize::from(is_found && !should);
+        }
+    }
+    counts
+}
+
+#[test]
+fn capsules_turned_boxes_and_convex_shapes_touch_the_half_spaces_that_they_should() {
+    const AXES: [[f32; 3]; 3] = [[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0], [0.0, 0.0, 1.0]];
+    let mut all = [[0; 2]; 3];
+    for (like, seed) in Like::ALL.into_iter().zip(1..) {
+        let numbers = &mut Numbers::new(seed);
+        let boxes = numbers.boxes(20, Like::Whole);
+        let planes: Vec<HalfSpace> = (0..20).map(|i| half_space(i, &boxes, like, numbers)).collect();
+        let mut tree = Both::new();
+        tree.set_filters(Filters::default().with_half_spaces(planes.clone())).unwrap();
+        tree.build(&boxes).unwrap();
+        let capsules: Vec<Capsule> = (0..60)
+            .map(|_| {
+                let (from, to) = (numbers.origin(&boxes, like), numbers.origin(&boxes, like));
+                Capsule { from, to, radius: numbers.finite(like).abs() }
+            })
+            .collect();
+        let of_capsules = check_touched(&tree, &capsules, &planes, |capsule, plane| {
+            [capsule.from, capsule.to].iter().any(|&end| is_within(plane, end, capsule.radius))
+        });
+        let turned =
+            |capsule: &Capsule| OrientedBox { center: capsule.from, half: [capsule.radius, 1.0, 0.5], axes: AXES };
+        let turned: Vec<OrientedBox> = capsules.iter().map(turned).collect();
+        let of_turned = check_touched(&tree, &turned, &planes, turned_touches);
+        // Those whose axes lie in a plane touch all.
+        let flat: Vec<OrientedBox> =
+            turned.iter().map(|turned| OrientedBox { axes: [AXES[0]; 3], ..*turned }).collect();
+        check_touched(&tree, &flat, &planes, |_, _| true);
+        let rows: Vec<[[f32; 4]; 3]> = (0..60)
+            .map(|i| {
+                let against = planes[i % 20].normal.map(|n| -n);
+                let others = [(); 2].map(|()| row(&half_space(0, &boxes, like, numbers)));
+                [[against[0], against[1], against[2], numbers.finite(like)], others[0], others[1]]
+            })
+            .collect();
+        let convex: Vec<Convex> =
+            rows.iter().zip(0..).map(|(rows, i)| Convex { half_spaces: &rows[..i % 4] }).collect();
+        let of_convex = check_touched(&tree, &convex, &planes, |convex, plane| {
+            !convex.half_spaces.iter().any(|own| is_apart(own, plane))
+        });
+        assert_eq!((of_capsules[1], of_convex[1]), (0, 0), "{like:?}");
+        for (sum, own) in all.iter_mut().zip([of_capsules, of_turned, of_convex]) {
+            *sum = [sum[0] + own[0], sum[1] + own[1]];
+        }
+    }
+    // Turned boxes touch few too many, and some shapes are apart.
+    assert!(all.iter().all(|&[touched, _]| (1_000..5 * 60 * 20 - 30).contains(&touched)), "{all:?}");
+    assert!(50 * all[1][1] < all[1][0], "{all:?}");
+}
+
+#[test]
+fn a_ray_hits_a_tilted_floor_between_two_boxes() {
+    let boxes = [
+        Aabb::new([5.0, -1.0, -1.0], [6.0, 1.0, 1.0]),
+        Aabb::new([f32::NAN; 3], [0.0; 3]),
+        Aabb::new([1.0, -1.0, -1.0], [2.0, 1.0, 1.0]),
+    ];
+    let floor = HalfSpace { index: 1, normal: [-1.0, 0.0, 2.0], offset: -3.0 };
+    let mut tree = Both::new();
+    tree.set_filters(Filters::default().with_half_spaces(vec![floor])).unwrap();
+    assert_eq!(tree.build(&boxes).unwrap().invalid_count, 0);
+    let ray = [Ray::new([0.0; 3], [1.0, 0.0, 0.0])];
+    let hit = |index, t| Hit { index, t };
+    assert_eq!(&tree.first_hits(&ray, 9).unwrap()[0], [hit(2, 1.0), hit(1, 3.0), hit(0, 5.0)]);
+    // What is round and moves touches it by its bounding box.
+    let ball = [SphereCast { center: [0.0; 3], radius: 1.0, direction: [1.0, 0.0, 0.0], limit: 1.0 }];
+    assert_eq!(&tree.all_hits(&ball).unwrap()[0], [hit(1, 0.0), hit(2, 0.0)]);
+    // Other half-spaces of the same boxes hold at once; others need a build.
+    let raised = HalfSpace { offset: -1.0, ..floor };
+    tree.set_filters(Filters::default().with_half_spaces(vec![raised])).unwrap();
+    assert_eq!(tree.nearest_hits(&ray).unwrap()[0], hit(1, 1.0));
+    tree.set_filters(Filters::default()).unwrap();
+    assert_eq!(tree.nearest_hits(&ray).unwrap_err(), Error::NotBuilt);
+}
+
+#[test]
+fn half_spaces_come_and_go_with_a_refit_and_a_build() {
+    let mut boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 40];
+    boxes[7].min[0] = f32::NAN;
+    boxes[9].min[0] = f32::NAN;
+    let half_spaces = vec![HalfSpace { index: 9, normal: [0.0, 0.0, 1.0], offset: 0.0 }];
+    let mut tree = Both::new();
+    tree.set_filters(Filters::default().with_half_spaces(half_spaces).with_margin(vec![0.5; 40])).unwrap();
+    for _ in 0..2 {
+        let report = tree.build(&boxes).unwrap();
+        assert_eq!((report.invalid_count, &report.first_invalid[..]), (1, &[7][..]));
+        boxes[3].max[2] = f32::NAN;
+        let report = tree.refit(&boxes).unwrap();
+        assert_eq!((report.invalid_count, &report.first_invalid[..]), (2, &[3, 7][..]));
+        assert_eq!(tree.overlaps(&[[9.0, 9.0, -1.0]]).unwrap().answers, [9]);
+        boxes[3].max[2] = 1.0;
+    }
+    assert!(matches!(tree.build(&boxes[..9]).unwrap_err(), Error::FilterLength { .. } | Error::BadFilter { .. }));
+}
+
+#[test]
+fn recorded_queries_refuse_half_spaces_and_shared_ones_are_answered() {
+    use broadsweep::{BroadPhase, Options};
+    let boxes = [Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([5.0; 3], [6.0; 3])];
+    let half_spaces = vec![HalfSpace { index: 0, normal: [0.0, 0.0, 1.0], offset: 2.0 }];
+    let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
+    broad_phase.set_filters(Filters::default().with_half_spaces(half_spaces)).unwrap();
+    broad_phase.find_pairs(&boxes).unwrap();
+    let mut tree = Tree::new(&GPU).unwrap();
+    tree.share_filters(&mut broad_phase, boxes.len()).unwrap();
+    tree.build(&boxes).unwrap();
+    let mut on_cpu = cpu::Tree::new();
+    on_cpu.set_filters(broad_phase.filters().clone()).unwrap();
+    on_cpu.build(&boxes).unwrap();
+    let rays = [Ray::new([0.0, 0.0, 9.0], [0.0, 0.0, -1.0]), Ray::new([5.5, 5.5, 9.0], [0.0, 0.0, -1.0])];
+    let hits = tree.all_hits(&rays).unwrap();
+    assert_eq!(hits, on_cpu.all_hits(&rays).unwrap());
+    assert_eq!(hits.answers, [Hit { index: 0, t: 7.0 }, Hit { index: 0, t: 7.0 }, Hit { index: 1, t: 3.0 }]);
+    let usage = broadsweep::wgpu::BufferUsages::STORAGE;
+    let descriptor = broadsweep::wgpu::BufferDescriptor { label: None, size: 56, usage, mapped_at_creation: false };
+    let buffer = GPU.device().create_buffer(&descriptor);
+    let mut encoder = GPU.device().create_command_encoder(&Default::default());
+    let batch = GpuBatch::<Ray>::new(buffer.slice(..), 2);
+    let refused = broadsweep::TreeRecorder::from(tree).record_nearest_hits(&mut encoder, batch).unwrap_err();
+    assert!(matches!(refused, Error::BadFilter { list: "half_spaces", .. }), "{refused}");
+}
