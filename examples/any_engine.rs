@@ -1,17 +1,16 @@
-//! Finds pairs and events on the engine that the command line names: `any_engine [gpu|cpu]`; otherwise on the GPU if there
-//! is an adapter. A double loop checks the lists, and the CPU engine does the same steps and has to give the same.
+//! Finds pairs and events on an engine that is chosen at run time. A double loop checks the lists, and the CPU engine finds the same.
+//!
+//! `cargo run --example any_engine [gpu|cpu]`; without an argument, the engine that suits the machine.
 
 use broadsweep::{Aabb, AnyEngine, BroadPhase, Engine, Error, Events, Gpu, Options, Pair, PairOrder, cpu};
 
 const OPTIONS: Options = Options::new().with_order(PairOrder::Canonical);
 
 fn choose(wanted: Option<&str>) -> Result<AnyEngine, Error> {
-    if wanted == Some("cpu") {
-        return Ok(cpu::BroadPhase::new(OPTIONS)?.into());
-    }
-    match Gpu::headless() {
-        Err(Error::NoAdapter { .. }) if wanted != Some("gpu") => Ok(cpu::BroadPhase::new(OPTIONS)?.into()),
-        gpu => Ok(BroadPhase::new(&gpu?, OPTIONS)?.into()),
+    match wanted {
+        Some("cpu") => Ok(cpu::BroadPhase::new(OPTIONS)?.into()),
+        Some("gpu") => Ok(BroadPhase::new(&Gpu::headless()?, OPTIONS)?.into()),
+        _ => AnyEngine::auto(OPTIONS),
     }
 }
 
@@ -48,7 +47,7 @@ fn main() -> Result<(), Error> {
     let wanted = std::env::args().nth(1);
     let mut engine = choose(wanted.as_deref())?;
     let mut cpu_engine = AnyEngine::from(cpu::BroadPhase::new(OPTIONS)?);
-    println!("engine: {}", if matches!(engine, AnyEngine::Gpu(_)) { "GPU" } else { "CPU" });
+    println!("engine: {}", if engine.is_gpu() { "GPU" } else { "CPU" });
     let mut last_pairs = Vec::new();
     for step in 0..5 {
         let boxes = scene(step);

@@ -1,5 +1,7 @@
-//! Asks a tree on the GPU or the CPU, `any_tree [gpu|cpu]` (otherwise on the GPU if there is an adapter), what rays with
-//! groups hit and which boxes are nearest to points. Loops over all boxes check it, and the CPU tree gives the same bits.
+//! Finds what rays with groups hit, and the nearest boxes of points, with a tree that is chosen at run time. Loops over all boxes check the
+//! answers, and the CPU tree gives the same bits.
+//!
+//! `cargo run --example any_tree [gpu|cpu]`; without an argument, the tree that suits the machine.
 
 use broadsweep::filter::GroupRule;
 use broadsweep::query::{Batch, Near, NearestQuery, QueryFilters};
@@ -10,12 +12,10 @@ const DOOR: u32 = 2;
 const K: usize = 4;
 
 fn choose(wanted: Option<&str>) -> Result<AnyTree, Error> {
-    if wanted == Some("cpu") {
-        return Ok(cpu::Tree::new().into());
-    }
-    match Gpu::headless() {
-        Err(Error::NoAdapter { .. }) if wanted != Some("gpu") => Ok(cpu::Tree::new().into()),
-        gpu => Ok(Tree::new(&gpu?)?.into()),
+    match wanted {
+        Some("cpu") => Ok(cpu::Tree::new().into()),
+        Some("gpu") => Ok(Tree::new(&Gpu::headless()?)?.into()),
+        _ => AnyTree::auto(),
     }
 }
 
@@ -60,7 +60,7 @@ fn nearest(point: &[f32; 3], boxes: &[Aabb]) -> Vec<Near> {
 
 fn main() -> Result<(), Error> {
     let mut trees = [choose(std::env::args().nth(1).as_deref())?, cpu::Tree::new().into()];
-    println!("tree: {}", if matches!(trees[0], AnyTree::Gpu(_)) { "GPU" } else { "CPU" });
+    println!("tree: {}", if trees[0].is_gpu() { "GPU" } else { "CPU" });
     let boxes: Vec<Aabb> = (0..3000).map(|i| Aabb::new(point(i), point(i).map(|x| x + 1.5))).collect();
     let groups: Vec<u32> = (0..boxes.len()).map(|i| if i % 3 == 0 { DOOR } else { WALL }).collect();
     let directions = [[1.0, 0.0, 0.0], [-1.0, 0.5, 0.0], [0.25, -1.0, 2.0], [0.0, 0.0, -4.0], [-0.5, -0.5, 1.0]];
@@ -68,9 +68,8 @@ fn main() -> Result<(), Error> {
     let masks: Vec<u32> = (0..rays.len()).map(|i| [WALL, DOOR, WALL | DOOR][i % 3]).collect();
     let points: Vec<NearestQuery> = (0..500).map(|i| NearestQuery::new(point(9000 + i))).collect();
 
-    // With GroupRule::Any, a ray without groups of its own would meet all boxes, whatever its mask is.
     let filters = Filters::default().with_rule(GroupRule::Both).with_group(groups.clone());
-    let ray_filters = QueryFilters::default().with_mask(masks.clone());
+    let ray_filters = QueryFilters::meeting(masks.clone(), GroupRule::Both);
     let mut bits: Vec<Vec<u32>> = Vec::new();
     for tree in &mut trees {
         tree.set_filters(filters.clone())?;

@@ -1,5 +1,7 @@
-//! Blocks fall onto each other, and the solver of each step starts from the impulses of the last one, found by the place
-//! of each pair in the last list. Blocks are dropped, removed and reordered; names and a double loop check every step.
+//! Blocks fall onto each other. The solver of each step starts with the impulses of the last step (`Events::carry`). Blocks are added, removed
+//! and reordered; names and a double loop check every step.
+//!
+//! `cargo run --example warm_start`
 
 use broadsweep::{Aabb, Error, Events, Options, Pair, Step, cpu};
 use std::collections::HashMap;
@@ -54,7 +56,7 @@ fn main() -> Result<(), Error> {
     let ground = Aabb::new([-9.0, -9.0, -1.0], [9.0, 9.0, 0.0]);
     let mut blocks = vec![Block { name: 0, bounds: ground, speed: 0.0, was: Step::NEW }];
     let mut engine = cpu::BroadPhase::new(Options::default())?;
-    let (mut impulses, mut by_name) = (vec![], HashMap::new()); // of the last step; the names are for the check alone
+    let (mut impulses, mut by_name): (Vec<f32>, _) = (vec![], HashMap::new()); // of the last step; the names are for the check alone
     for step in 1..=480u32 {
         if step % 8 == 0 {
             let (x, y) = ((step / 8 * 7 % 5) as f32 * 0.6, (step / 8 * 3 % 4) as f32 * 0.6);
@@ -76,8 +78,7 @@ fn main() -> Result<(), Error> {
         let was: Vec<u32> = blocks.iter().map(|block| block.was).collect();
         let events = engine.find_events(Step::new(&boxes).rebased(&was))?;
         (0..).zip(&mut blocks).for_each(|(index, block)| block.was = index);
-        let carry = |&place: &u64| if place == Events::CREATED { 0.0 } else { impulses[place as usize] };
-        impulses = events.before.iter().map(carry).collect::<Vec<f32>>();
+        impulses = events.carry(&impulses, 0.0);
 
         check(events, &blocks, &boxes, &impulses, by_name);
         solve(&mut blocks, &events.pairs, &mut impulses);

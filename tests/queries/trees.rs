@@ -7,7 +7,8 @@ use broadsweep::query::{
     Batch, BoxCast, Convex, NearestQuery, OrientedBox, QueryFilters, QueryLoad, Question, Sphere, TreeReport,
 };
 use broadsweep::{
-    Aabb, Answers, AnyEngine, AnyTree, Engine, Error, Filters, Gpu, Hit, Lists, Options, QueryEngine, Ray, Tree, cpu, wgpu,
+    Aabb, Answers, AnyEngine, AnyTree, Engine, Error, Filters, Gpu, Hit, Lists, Options, QueryEngine, Ray, Tree, cpu,
+    wgpu,
 };
 use laboratory::scenes::Kind;
 use laboratory::scenes::queries::{RayKind, beams, cubes, points};
