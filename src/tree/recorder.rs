@@ -265,7 +265,7 @@ impl TreeRecorder {
     ) -> Result<DeviceBatch<'a>, Error> {
         let (plan, tree) = (plan_of(&self.tree, &batch, wanted)?, &mut self.tree);
         tree.check_device()?;
-        tree.filters.check_taken()?;
+        tree.filters.check_source()?;
         tree.check_built()?;
         let has_worlds = plan.has_filters && tree.built.as_ref().is_some_and(|built| built.room.worlds > 0);
         let needed = self.capacity(&batch, &plan, window, has_worlds)?;
