@@ -141,7 +141,7 @@ by_methods! {
 
         /// Finds every pair of a box of `first` and a box of `second` that overlap and that the filters keep, each once. Of a
         /// pair, `a` is an index in `first`, and `b` one in `second`. The engine on a GPU sweeps both sets at once, that on the CPU
-        /// mostly asks a tree of one with the boxes of the other ([`Report::asked_tree`](crate::Report::asked_tree)).
+        /// mostly asks a tree of one with the boxes of the other ([`Report::tree_join`](crate::Report::tree_join)).
         ///
         /// # Errors
         /// The errors of the engine's own method. After an error the last answer is empty, and the engine can be used as before,

@@ -336,13 +336,13 @@ pub fn cells_from(words: [u32; 4]) -> [i32; 4] {
 
 impl Run {
     /// Returns the words that stand for the run, one in each of the parts of a tile of `runs`.
-    pub fn words(&self) -> [u32; RUN_WORDS as usize] {
+    pub fn words(&self) -> [u32; RUN_U32_COUNT as usize] {
         [self.hits, self.first_quad, self.first_rank | self.turns >> 1 << RANK_BITS]
     }
 
     /// Returns the words that stand for the runs of a tile: the first ones of all, then the second ones, then the third.
-    pub fn words_of_tile(runs: &[Self]) -> impl Iterator<Item = u32> {
-        (0..RUN_WORDS as usize).flat_map(|k| runs.iter().map(move |run| run.words()[k]))
+    pub fn tile_words(runs: &[Self]) -> impl Iterator<Item = u32> {
+        (0..RUN_U32_COUNT as usize).flat_map(|k| runs.iter().map(move |run| run.words()[k]))
     }
 }
 
@@ -377,12 +377,12 @@ pub fn sort_sections(n: u64) -> u64 {
 }
 
 /// Returns the u32 count of histograms that sorting `n` elements takes: one of each section and digit.
-pub fn histogram_words(n: u64) -> u64 {
+pub fn histogram_u32_count(n: u64) -> u64 {
     u64::from(BALLOT_RADIX) * sort_sections(n)
 }
 
 /// Returns the u32 count of sums that sorting `n` elements takes: one of each pass, group of sections and digit.
-pub fn digit_sum_words(n: u64) -> u64 {
+pub fn digit_sum_u32_count(n: u64) -> u64 {
     u64::from(SORT_PASSES * BALLOT_RADIX) * sort_sections(n).div_ceil(u64::from(SECTION_GROUP)).max(1)
 }
 

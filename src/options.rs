@@ -52,7 +52,7 @@ pub struct Options {
     pub memory_budget: Option<u64>,
     /// The most candidates (box pairs to test exactly) that one call may take on; past that it is refused
     /// with [`Error::TooManyCandidates`](crate::Error::TooManyCandidates) before any of them is tested; where a tree is asked
-    /// ([`Report::asked_tree`](crate::Report::asked_tree)), after some of them.
+    /// ([`Report::tree_join`](crate::Report::tree_join)), after some of them.
     /// The limit guards against an input that would occupy the GPU for minutes. Default: 2⁴⁰; more than 2⁴² means 2⁴², and on a
     /// software adapter more than 8 billion means 8 billion, since their drivers end long loops.
     /// Where a call takes several [passes](crate::Report::passes), it holds for each, and a refusal may come after others.

@@ -24,7 +24,7 @@ pub struct Overlaps {
 /// `direction`, `across`, `corner` and `cell_size` may differ, and where the axis is oblique, so that projections are rounded, some
 /// thousandths of the entries, candidates and giants; more only where a number that decides the grid lies within
 /// rounding of its limit, or where cells are hardly larger than rounding. Where one engine [asked a
-/// tree](Self::asked_tree) and the other swept, numbers of boxes and pairs are the same, and no others. The pairs are always
+/// tree](Self::tree_join) and the other swept, numbers of boxes and pairs are the same, and no others. The pairs are always
 /// the same.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
@@ -77,7 +77,7 @@ pub struct Report {
     /// Whether a tree of one of two sets was asked with the boxes of the other: what the CPU engine does for most joins
     /// ([`cpu::BroadPhase::find_pairs_between`](crate::cpu::BroadPhase::find_pairs_between)). There is then neither axis nor
     /// grid.
-    pub asked_tree: bool,
+    pub tree_join: bool,
     /// Bytes of GPU memory held; 0 for the CPU engine.
     pub gpu_bytes: u64,
 }
@@ -157,7 +157,7 @@ impl Report {
     /// Returns whether every box was tested against every other, without axis and grid
     /// ([`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to)). Never where the scene was cut into slabs, whatever was done within them.
     pub fn tested_all_pairs(&self) -> bool {
-        self.axis == SweepAxis::Auto && !self.asked_tree
+        self.axis == SweepAxis::Auto && !self.tree_join
     }
 
     /// Makes the report on a test of every box against every other, before the pairs are counted.
@@ -177,14 +177,14 @@ impl Report {
             cell_size: f32::INFINITY,
             passes: 1,
             all_pairs_up_to: 0,
-            asked_tree: false,
+            tree_join: false,
             gpu_bytes: 0,
         }
     }
 
     /// Makes the report on a join by a tree, before anything is counted.
     pub(crate) fn of_tree(box_count: u32) -> Self {
-        Self { candidate_count: 0, asked_tree: true, ..Self::of_all_pairs(box_count) }
+        Self { candidate_count: 0, tree_join: true, ..Self::of_all_pairs(box_count) }
     }
 
     /// Makes the report on a sweep in this frame, before anything is counted.

@@ -141,10 +141,10 @@ impl Run<'_> {
             );
         }
         for (list, pairs) in [(&mut self.created, created), (&mut self.lost, lost)] {
-            let no_room = |_| {
+            let out_of_memory = |_| {
                 anyhow::anyhow!("there is no memory for the events of {} frames; give a smaller --count", number + 1)
             };
-            list.try_reserve(2 * pairs.len()).map_err(no_room)?;
+            list.try_reserve(2 * pairs.len()).map_err(out_of_memory)?;
             list.extend(pairs.iter().flat_map(|pair| [pair.a, pair.b]));
         }
         let [pairs, created, lost] = [pairs, created.len(), lost.len()].map(|count| count as u64);
@@ -189,7 +189,7 @@ impl Run<'_> {
             let left = match row.report.as_ref().map(|report| report.work) {
                 Some(work) if work.began_epoch => "epoch".to_owned(),
                 Some(work) if work.searched => "all".to_owned(),
-                _ => count(|report| report.work.escaped_count),
+                _ => count(|report| report.work.left_padding_count),
             };
             let time = text::seconds(row.seconds);
             let _ = writeln!(
@@ -221,7 +221,7 @@ impl Run<'_> {
 
     fn json(&self, engine: &Ready) -> Value {
         // Where all boxes were searched, nobody looked at what moved.
-        let kept = |row: &Row| row.report.as_ref().map(|report| report.work).filter(|work| !work.searched);
+        let incremental = |row: &Row| row.report.as_ref().map(|report| report.work).filter(|work| !work.searched);
         let frame = |row: &Row| {
             json!({
                 "boxes": row.boxes,
@@ -231,8 +231,8 @@ impl Run<'_> {
                 "invalid": row.report.as_ref().map(|report| report.invalid_count),
                 "searched": row.report.as_ref().map(|report| report.work.searched),
                 "began_epoch": row.report.as_ref().map(|report| report.work.began_epoch),
-                "moved": kept(row).map(|work| work.moved_count),
-                "left": kept(row).map(|work| work.escaped_count),
+                "moved": incremental(row).map(|work| work.moved_count),
+                "left": incremental(row).map(|work| work.left_padding_count),
                 "seconds": row.seconds,
             })
         };
@@ -295,14 +295,14 @@ fn each_frame(args: &Args, mut each: impl FnMut(&[Aabb]) -> Result<()>) -> Resul
     {
         return (0..args.count.unwrap_or(COUNT)).try_for_each(|step| each(&boxes_of(step)));
     }
-    let mut left = args.count.unwrap_or(u32::MAX);
+    let mut remaining = args.count.unwrap_or(u32::MAX);
     let hand_over = |_, boxes: &[Aabb]| -> Result<ControlFlow<()>> {
-        if left == 0 {
+        if remaining == 0 {
             return Ok(ControlFlow::Break(()));
         }
-        left -= 1;
+        remaining -= 1;
         each(boxes)?;
-        Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        Ok(if remaining == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     };
     let name = || format!("cannot read {}", text::path(path));
     let read = if path.as_os_str() == "-" {

@@ -141,7 +141,7 @@ impl Lines {
         if report.tested_all_pairs() {
             let most = text::count(u64::from(report.all_pairs_up_to));
             self.add("method", &format!("all pairs tested, as with up to {most} boxes"));
-        } else if report.asked_tree {
+        } else if report.tree_join {
             self.add("method", "tree join: a tree of one set, queried with the boxes of the other");
         } else {
             let [x, y, z] = report.direction.map(|x| text::decimals(x.into(), 3));
@@ -165,7 +165,7 @@ impl Lines {
 }
 
 fn report_json(report: &Report, dispatches: DispatchCount) -> Value {
-    let swept = !report.tested_all_pairs() && !report.asked_tree;
+    let swept = !report.tested_all_pairs() && !report.tree_join;
     json!({
         "invalid": report.invalid_count,
         "first_invalid": report.first_invalid,
@@ -176,7 +176,7 @@ fn report_json(report: &Report, dispatches: DispatchCount) -> Value {
         "direction": swept.then(|| report.direction.map(text::shortest)),
         "cell_size": text::shortest(report.cell_size),
         "all_pairs_up_to": report.all_pairs_up_to,
-        "tree_join": report.asked_tree,
+        "tree_join": report.tree_join,
         "passes": report.passes,
         "dispatches": { "direct": dispatches.direct, "indirect": dispatches.indirect },
         "gpu_bytes": report.gpu_bytes,

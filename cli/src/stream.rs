@@ -65,7 +65,7 @@ impl<'a> PairWriter<'a> {
         if self.order == PairOrder::Sweep || first_length == report.pair_count {
             return Ok(Waiting::Nowhere);
         }
-        room_in_memory(report.pair_count).map_or_else(in_file, |room| Ok(Waiting::InMemory(room)))
+        reserved_in_memory(report.pair_count).map_or_else(in_file, |capacity| Ok(Waiting::InMemory(capacity)))
     }
 
     /// Writes what is left after the last piece.
@@ -84,12 +84,12 @@ impl<'a> PairWriter<'a> {
 }
 
 /// Returns room for a list that is put in order in memory; `None` where it is too long, or there is no memory for it.
-fn room_in_memory(pair_count: u64) -> Option<Vec<Pair>> {
+fn reserved_in_memory(pair_count: u64) -> Option<Vec<Pair>> {
     let count = usize::try_from(pair_count).ok().filter(|_| pair_count <= IN_MEMORY)?;
-    let (mut room, mut for_merging) = (Vec::new(), Vec::<Pair>::new());
-    room.try_reserve_exact(count).ok()?;
+    let (mut capacity, mut for_merging) = (Vec::new(), Vec::<Pair>::new());
+    capacity.try_reserve_exact(count).ok()?;
     for_merging.try_reserve_exact(count).ok()?;
-    Some(room)
+    Some(capacity)
 }
 
 /// Pairs in a file without a name; in canonical order ascending runs.
@@ -145,12 +145,12 @@ impl Runs {
     fn merge_into(mut self, to: &mut dyn Write) -> Result<()> {
         self.ends.push(self.count);
         let mut file = self.file.into_inner().map_err(io::IntoInnerError::into_error).context(self.name.clone())?;
-        let room = (MERGE_BUFFERS / self.ends.len()).clamp(1 << 12, 1 << 20) / PAIR * PAIR;
+        let capacity = (MERGE_BUFFERS / self.ends.len()).clamp(1 << 12, 1 << 20) / PAIR * PAIR;
         let mut start = 0;
         let mut runs = Vec::new();
         let mut next = BinaryHeap::new();
         for &end in &self.ends {
-            let mut run = Run { next: start, end, buffer: Vec::new(), at: 0, room };
+            let mut run = Run { next: start, end, buffer: Vec::new(), at: 0, capacity };
             if let Some(pair) = run.take(&mut file).with_context(|| self.name.clone())? {
                 next.push(Reverse((pair, runs.len())));
             }
@@ -182,14 +182,14 @@ struct Run {
     end: u64,
     buffer: Vec<u8>,
     at: usize,
-    room: usize,
+    capacity: usize,
 }
 
 impl Run {
     fn take(&mut self, file: &mut File) -> io::Result<Option<Pair>> {
         if self.at == self.buffer.len() {
-            let left = (self.end - self.next).saturating_mul(PAIR as u64);
-            self.buffer.resize(left.min(self.room as u64) as usize, 0);
+            let remaining = (self.end - self.next).saturating_mul(PAIR as u64);
+            self.buffer.resize(remaining.min(self.capacity as u64) as usize, 0);
             file.seek(SeekFrom::Start(self.next * PAIR as u64))?;
             file.read_exact(&mut self.buffer)?;
             self.next += (self.buffer.len() / PAIR) as u64;

@@ -232,12 +232,12 @@ class Applied:
         self._set(lists_of(filters), count)
 
     def _set(self, lists: dict[str, Any], count: int | None) -> None:
-        given = {name: value for name, value in lists.items() if not _is_single(value)}
+        native = {name: value for name, value in lists.items() if not _is_single(value)}
         if count is not None:
-            given |= {name: np.full(count, value) for name, value in lists.items() if _is_single(value)}
-            if "body" in given:
-                given["body"] = _with_own_bodies(given["body"], given.get("parent"))
-        self._native.set_filters(given)
+            native |= {name: np.full(count, value) for name, value in lists.items() if _is_single(value)}
+            if "body" in native:
+                native["body"] = _with_own_bodies(native["body"], native.get("parent"))
+        self._native.set_filters(native)
         self._lists, self._count = lists, count
 
     def is_unfit(self, count: int) -> bool:
@@ -269,11 +269,11 @@ def _is_single(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.ndim == 0
 
 
-def of_queries(given: dict[str, Any], count: int) -> dict[str, NDArray[np.uint32]]:
+def of_queries(query_filters: dict[str, Any], count: int) -> dict[str, NDArray[np.uint32]]:
     """Return the filters of this many queries."""
     names = ("group", "mask", "body", "world", "ignore")
     lists = {}
-    for name, values in given.items():
+    for name, values in query_filters.items():
         if name not in names:
             raise TypeError(f"unexpected keyword {name!r}; queries take {', '.join(names)}")
         if values is not None:

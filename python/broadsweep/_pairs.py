@@ -410,7 +410,7 @@ class BroadPhase:
         pairs, self._report = self._engine.find_pairs_between(*boxes)
         return pairs
 
-    def events(self, boxes: ArrayLike | tuple[ArrayLike, ArrayLike], **said: Any) -> Events:
+    def events(self, boxes: ArrayLike | tuple[ArrayLike, ArrayLike], **options: Any) -> Events:
         """Find what began and what ended since the last step, and nothing else: `step` with ``changes_only=True``.
 
         Examples
@@ -425,7 +425,7 @@ class BroadPhase:
         >>> lost
         array([[0, 1]], dtype=uint32)
         """
-        return self.step(boxes, changes_only=True, **said)
+        return self.step(boxes, changes_only=True, **options)
 
     def step(
         self,

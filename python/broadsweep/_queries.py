@@ -280,11 +280,17 @@ class Tree:
         limits: ArrayLike = ...,
         *,
         hits: Literal["nearest"] = ...,
-        **said: ArrayLike,
+        **query_filters: ArrayLike,
     ) -> Hits: ...
     @overload
     def rays(
-        self, origins: ArrayLike, directions: ArrayLike, limits: ArrayLike = ..., *, hits: Literal["any"], **said: ArrayLike
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        limits: ArrayLike = ...,
+        *,
+        hits: Literal["any"],
+        **query_filters: ArrayLike,
     ) -> NDArray[np.bool_]: ...
     @overload
     def rays(
@@ -294,7 +300,7 @@ class Tree:
         limits: ArrayLike = ...,
         *,
         hits: Literal["all"] | int,
-        **said: ArrayLike,
+        **query_filters: ArrayLike,
     ) -> Lists: ...
     def rays(
         self,
@@ -303,7 +309,7 @@ class Tree:
         limits: ArrayLike = np.inf,
         *,
         hits: Literal["nearest", "any", "all"] | int = "nearest",
-        **said: ArrayLike,
+        **query_filters: ArrayLike,
     ) -> Hits | NDArray[np.bool_] | Lists:
         """Find what rays hit: the points ``origin + t * direction`` with ``0 <= t <= limit``.
 
@@ -317,14 +323,14 @@ class Tree:
         hits : {"nearest", "any", "all"} or int
             The nearest hit of each ray (`Hits`); whether there is any ((q,) booleans); all of them, ascending by index
             (`Lists`); or the first so many, at least 1, by `t` (`Lists`).
-        **said
+        **query_filters
             What queries say beside their shapes; see `Tree`.
 
         Returns
         -------
         Hits, (q,) array of bool, or Lists
         """
-        return self._cast("ray", {"origins": self._space.points(origins, "origins")}, directions, limits, hits, said)
+        return self._cast("ray", {"origins": self._space.points(origins, "origins")}, directions, limits, hits, query_filters)
 
     @overload
     def cast_boxes(
@@ -334,7 +340,7 @@ class Tree:
         limits: ArrayLike = ...,
         *,
         hits: Literal["nearest"] = ...,
-        **said: ArrayLike,
+        **query_filters: ArrayLike,
     ) -> Hits: ...
     @overload
     def cast_boxes(
@@ -344,7 +350,7 @@ class Tree:
         limits: ArrayLike = ...,
         *,
         hits: Literal["any"],
-        **said: ArrayLike,
+        **query_filters: ArrayLike,
     ) -> NDArray[np.bool_]: ...
     @overload
     def cast_boxes(
@@ -354,7 +360,7 @@ class Tree:
         limits: ArrayLike = ...,
         *,
         hits: Literal["all"] | int,
-        **said: ArrayLike,
+        **query_filters: ArrayLike,
     ) -> Lists: ...
     def cast_boxes(
         self,
@@ -363,7 +369,7 @@ class Tree:
         limits: ArrayLike = np.inf,
         *,
         hits: Literal["nearest", "any", "all"] | int = "nearest",
-        **said: ArrayLike,
+        **query_filters: ArrayLike,
     ) -> Hits | NDArray[np.bool_] | Lists:
         """Find what boxes hit that move: ``box + t * direction`` with ``0 <= t <= limit``.
 
@@ -371,10 +377,10 @@ class Tree:
         ----------
         boxes : array of boxes
             As for `find_pairs`.
-        directions, limits, hits, **said
+        directions, limits, hits, **query_filters
             As for `rays`.
         """
-        return self._cast("box", {"boxes": self._space.rounded(boxes, "boxes")}, directions, limits, hits, said)
+        return self._cast("box", {"boxes": self._space.rounded(boxes, "boxes")}, directions, limits, hits, query_filters)
 
     @overload
     def cast_spheres(
@@ -385,7 +391,7 @@ class Tree:
         limits: ArrayLike = ...,
         *,
         hits: Literal["nearest"] = ...,
-        **said: ArrayLike,
+        **query_filters: ArrayLike,
     ) -> Hits: ...
     @overload
     def cast_spheres(
@@ -396,7 +402,7 @@ class Tree:
         limits: ArrayLike = ...,
         *,
         hits: Literal["any"],
-        **said: ArrayLike,
+        **query_filters: ArrayLike,
     ) -> NDArray[np.bool_]: ...
     @overload
     def cast_spheres(
@@ -407,7 +413,7 @@ class Tree:
         limits: ArrayLike = ...,
         *,
         hits: Literal["all"] | int,
-        **said: ArrayLike,
+        **query_filters: ArrayLike,
     ) -> Lists: ...
     def cast_spheres(
         self,
@@ -417,7 +423,7 @@ class Tree:
         limits: ArrayLike = np.inf,
         *,
         hits: Literal["nearest", "any", "all"] | int = "nearest",
-        **said: ArrayLike,
+        **query_filters: ArrayLike,
     ) -> Hits | NDArray[np.bool_] | Lists:
         """Find what the bounding boxes of spheres hit that move. No box that a sphere touches is missed among all hits.
 
@@ -425,10 +431,10 @@ class Tree:
         ----------
         centers : (q, 3) array
         radii : (q,) array or number
-        directions, limits, hits, **said
+        directions, limits, hits, **query_filters
             As for `rays`.
         """
-        return self._cast("sphere", self._sphere(centers, radii), directions, limits, hits, said)
+        return self._cast("sphere", self._sphere(centers, radii), directions, limits, hits, query_filters)
 
     @overload
     def cast_capsules(
@@ -440,7 +446,7 @@ class Tree:
         limits: ArrayLike = ...,
         *,
         hits: Literal["nearest"] = ...,
-        **said: ArrayLike,
+        **query_filters: ArrayLike,
     ) -> Hits: ...
     @overload
     def cast_capsules(
@@ -452,7 +458,7 @@ class Tree:
         limits: ArrayLike = ...,
         *,
         hits: Literal["any"],
-        **said: ArrayLike,
+        **query_filters: ArrayLike,
     ) -> NDArray[np.bool_]: ...
     @overload
     def cast_capsules(
@@ -464,7 +470,7 @@ class Tree:
         limits: ArrayLike = ...,
         *,
         hits: Literal["all"] | int,
-        **said: ArrayLike,
+        **query_filters: ArrayLike,
     ) -> Lists: ...
     def cast_capsules(
         self,
@@ -475,7 +481,7 @@ class Tree:
         limits: ArrayLike = np.inf,
         *,
         hits: Literal["nearest", "any", "all"] | int = "nearest",
-        **said: ArrayLike,
+        **query_filters: ArrayLike,
     ) -> Hits | NDArray[np.bool_] | Lists:
         """Find what the bounding boxes of capsules hit that move. No box that a capsule touches is missed among all hits.
 
@@ -484,10 +490,10 @@ class Tree:
         starts, ends : (q, 3) arrays
             The ends of the segment in the middle of each capsule.
         radii : (q,) array or number
-        directions, limits, hits, **said
+        directions, limits, hits, **query_filters
             As for `rays`.
         """
-        return self._cast("capsule", self._capsule(starts, ends, radii), directions, limits, hits, said)
+        return self._cast("capsule", self._capsule(starts, ends, radii), directions, limits, hits, query_filters)
 
     def _sphere(self, centers: ArrayLike, radii: ArrayLike) -> dict[str, NDArray[Any]]:
         return {"centers": self._space.points(centers, "centers"), "radii": _arrays.lengths(radii, "radii")}
@@ -503,12 +509,12 @@ class Tree:
         directions: ArrayLike,
         limits: ArrayLike,
         hits: Any,
-        said: dict[str, Any],
+        query_filters: dict[str, Any],
     ) -> Hits | NDArray[np.bool_] | Lists:
         self._check_built()
         directions, limits = self._space.vectors(directions, "directions"), _arrays.lengths(limits, "limits")
         rows = _arrays.columns(**shape, directions=directions, limits=limits)
-        lists = of_queries(said, len(rows))
+        lists = of_queries(query_filters, len(rows))
         if hits == "nearest":
             answers, report = self._tree.nearest_hits(kind, rows, lists)
             self._answered(report)
@@ -526,31 +532,31 @@ class Tree:
 
     # ---- what touches ----
 
-    def overlaps(self, boxes: ArrayLike | tuple[ArrayLike, ArrayLike], **said: ArrayLike) -> Lists:
+    def overlaps(self, boxes: ArrayLike | tuple[ArrayLike, ArrayLike], **query_filters: ArrayLike) -> Lists:
         """Find all boxes that touch each of these boxes, ascending by index; exactly.
 
         Parameters
         ----------
         boxes : array of boxes
             As for `find_pairs`.
-        **said
+        **query_filters
             What queries say beside their shapes; see `Tree`.
 
         Returns
         -------
         Lists
         """
-        return self._overlaps("box", said, boxes=self._space.rounded(boxes, "boxes"))
+        return self._overlaps("box", query_filters, boxes=self._space.rounded(boxes, "boxes"))
 
-    def overlap_points(self, points: ArrayLike, **said: ArrayLike) -> Lists:
+    def overlap_points(self, points: ArrayLike, **query_filters: ArrayLike) -> Lists:
         """Find all boxes that each point is in, ascending by index; exactly."""
-        return self._overlaps("point", said, points=self._space.points(points, "points"))
+        return self._overlaps("point", query_filters, points=self._space.points(points, "points"))
 
-    def overlap_spheres(self, centers: ArrayLike, radii: ArrayLike, **said: ArrayLike) -> Lists:
+    def overlap_spheres(self, centers: ArrayLike, radii: ArrayLike, **query_filters: ArrayLike) -> Lists:
         """Find all boxes that touch each ball, ascending by index; exactly."""
-        return self._overlaps("sphere", said, **self._sphere(centers, radii))
+        return self._overlaps("sphere", query_filters, **self._sphere(centers, radii))
 
-    def overlap_oriented(self, centers: ArrayLike, halves: ArrayLike, axes: ArrayLike, **said: ArrayLike) -> Lists:
+    def overlap_oriented(self, centers: ArrayLike, halves: ArrayLike, axes: ArrayLike, **query_filters: ArrayLike) -> Lists:
         """Find all boxes that touch each box that is turned, ascending by index. None is missed; rounding may add few.
 
         Parameters
@@ -560,18 +566,18 @@ class Tree:
         axes : (q, 3, 3) array
             The axes of each box as rows: the transposed rotation matrix. They must be of unit length, which is not checked.
             In 2D ``(q, 2, 2)``.
-        **said
+        **query_filters
             What queries say beside their shapes; see `Tree`.
         """
         space = self._space
         centers, halves = space.points(centers, "centers"), space.vectors(halves, "halves")
-        return self._overlaps("oriented", said, centers=centers, halves=halves, axes=space.axes(axes, "axes"))
+        return self._overlaps("oriented", query_filters, centers=centers, halves=halves, axes=space.axes(axes, "axes"))
 
-    def overlap_capsules(self, starts: ArrayLike, ends: ArrayLike, radii: ArrayLike, **said: ArrayLike) -> Lists:
+    def overlap_capsules(self, starts: ArrayLike, ends: ArrayLike, radii: ArrayLike, **query_filters: ArrayLike) -> Lists:
         """Find all boxes that touch each capsule, ascending by index. None is missed; a few that are near are too many."""
-        return self._overlaps("capsule", said, **self._capsule(starts, ends, radii))
+        return self._overlaps("capsule", query_filters, **self._capsule(starts, ends, radii))
 
-    def overlap_convex(self, shapes: Sequence[ArrayLike], **said: ArrayLike) -> Lists:
+    def overlap_convex(self, shapes: Sequence[ArrayLike], **query_filters: ArrayLike) -> Lists:
         """Find all boxes that touch each convex shape, ascending by index. None is missed; a few that are near are too many.
 
         Parameters
@@ -579,7 +585,7 @@ class Tree:
         shapes : sequence of (h, 4) arrays
             The half-spaces of each shape: normals that point outward, and offsets, for the points ``normal · x <= offset``.
             In 2D ``(h, 3)``.
-        **said
+        **query_filters
             What queries say beside their shapes; see `Tree`.
         """
         self._check_built()
@@ -587,20 +593,20 @@ class Tree:
         starts = np.zeros(len(planes) + 1, np.uint64)
         starts[1:] = np.cumsum([len(rows) for rows in planes])
         rows = _arrays.columns(shapes=np.concatenate([*planes, np.empty((0, 4), np.float32)]))
-        offsets, index, report = self._tree.overlaps_convex(rows, starts, of_queries(said, len(planes)))
+        offsets, index, report = self._tree.overlaps_convex(rows, starts, of_queries(query_filters, len(planes)))
         self._answered(report)
         return Lists(offsets.view(np.int64), index.view(np.int32))
 
-    def _overlaps(self, kind: str, said: dict[str, Any], **parts: NDArray[Any]) -> Lists:
+    def _overlaps(self, kind: str, query_filters: dict[str, Any], **parts: NDArray[Any]) -> Lists:
         self._check_built()
         rows = _arrays.columns(**parts)
-        offsets, index, report = self._tree.overlaps(kind, rows, of_queries(said, len(rows)))
+        offsets, index, report = self._tree.overlaps(kind, rows, of_queries(query_filters, len(rows)))
         self._answered(report)
         return Lists(offsets.view(np.int64), index.view(np.int32))
 
     # ---- what is nearest ----
 
-    def nearest(self, points: ArrayLike, k: int = 1, radii: ArrayLike = np.inf, **said: ArrayLike) -> Nearest:
+    def nearest(self, points: ArrayLike, k: int = 1, radii: ArrayLike = np.inf, **query_filters: ArrayLike) -> Nearest:
         """Find the `k` boxes that are nearest to each point.
 
         Parameters
@@ -611,7 +617,7 @@ class Tree:
             How many, at least 1.
         radii : (q,) array or number
             How far a box may be, at least 0.
-        **said
+        **query_filters
             What queries say beside their shapes; see `Tree`.
 
         Returns
@@ -621,7 +627,7 @@ class Tree:
         k = _arrays.number(k, "k", 1, (1 << 31) - 1)
         self._check_built()
         rows = _arrays.columns(points=self._space.points(points, "points"), radii=_arrays.lengths(radii, "radii"))
-        lists = of_queries(said, len(rows))
+        lists = of_queries(query_filters, len(rows))
         try:
             index = np.full((len(rows), k), -1, np.int32)
             squared = np.full((len(rows), k), np.inf, np.float32)

@@ -63,7 +63,7 @@ const CHUNK: usize = 1 << 14;
 /// # Errors
 /// [`Error::OutOfMemory`].
 fn resize(boxes: &mut Vec<Aabb>, count: usize) -> Result<(), Error> {
-    make_room(boxes, count, "the boxes")?;
+    reserve(boxes, count, "the boxes")?;
     boxes.resize(count, Aabb::new([0.0; 3], [0.0; 3]));
     Ok(())
 }
@@ -79,7 +79,7 @@ pub fn copy_boxes(from: &[Aabb], to: &mut Vec<Aabb>) -> Result<(), Error> {
 }
 
 /// Makes room for `count` elements in all.
-fn make_room<T>(list: &mut Vec<T>, count: usize, what: &str) -> Result<(), Error> {
+fn reserve<T>(list: &mut Vec<T>, count: usize, what: &str) -> Result<(), Error> {
     let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
     let more = count.saturating_sub(list.len());
     list.try_reserve(more).map_err(|_| Error::OutOfMemory { buffer: format!("{what} on the host"), bytes })
@@ -91,7 +91,7 @@ fn make_room<T>(list: &mut Vec<T>, count: usize, what: &str) -> Result<(), Error
 /// [`Error::OutOfMemory`].
 pub fn copy<T: Copy>(list: &[T], what: &str) -> Result<Vec<T>, Error> {
     let mut own = Vec::new();
-    make_room(&mut own, list.len(), what)?;
+    reserve(&mut own, list.len(), what)?;
     own.extend_from_slice(list);
     Ok(own)
 }

@@ -24,7 +24,7 @@ use crate::stream::Pieces;
 pub struct Engine {
     host: Host<AnyEngine>,
     /// Whether a step was left behind, of which nobody saw what it found.
-    left_a_step: AtomicBool,
+    has_abandoned_step: AtomicBool,
     /// Why it is the CPU engine, where nobody asked for that.
     #[pyo3(get)]
     reason: Option<String>,
@@ -80,7 +80,7 @@ impl Engine {
             Device::Gpu(gpu) => running::run(py, || pool.install(|| BroadPhase::new(&gpu, options)))?.into(),
         };
         let host = Host::new(engine, adapter.is_some(), threads);
-        Ok(Self { host, left_a_step: AtomicBool::new(false), reason, adapter })
+        Ok(Self { host, has_abandoned_step: AtomicBool::new(false), reason, adapter })
     }
 
     #[getter]
@@ -90,15 +90,15 @@ impl Engine {
 
     fn set_filters(&self, py: Python<'_>, lists: &Bound<'_, PyDict>) -> PyResult<()> {
         let filters: Filters = filters(lists)?;
-        let mut lent = self.host.lend(py)?;
-        running::run(py, || lent.engine.set_filters(filters))
+        let mut lease = self.host.lease(py)?;
+        running::run(py, || lease.engine.set_filters(filters))
     }
 
     fn change_filters(&self, py: Python<'_>, name: &str, first: usize, values: &Bound<'_, PyAny>) -> PyResult<()> {
         let change = Change::of(values)?;
         let attribute = change.attribute(name)?;
-        let mut lent = self.host.lend(py)?;
-        running::run(py, || lent.engine.change_filters(first, attribute))
+        let mut lease = self.host.lease(py)?;
+        running::run(py, || lease.engine.change_filters(first, attribute))
     }
 
     fn find_pairs<'py>(
@@ -140,7 +140,7 @@ impl Engine {
         let own = |array: Option<PyReadonlyArray1<'py, u32>>| array.map(|array| list(Some(&array))).transpose();
         let (generations, was, moved) = (own(generations)?, own(was)?, own(moved)?);
         // What a step found that Ctrl-C left behind was seen by nobody: the next one begins anew.
-        let begins_anew = self.left_a_step.load(Ordering::Relaxed);
+        let begins_anew = self.has_abandoned_step.load(Ordering::Relaxed);
         let call = move |engine: &mut AnyEngine, boxes: &[Aabb]| {
             if begins_anew {
                 engine.forget_steps();
@@ -160,13 +160,13 @@ impl Engine {
             })
         };
         let lists = self.host.with_boxes(py, queries(&boxes)?, call);
-        let is_left = match &lists {
+        let is_abandoned = match &lists {
             Ok(_) => false,
             // Nothing may have been forgotten yet.
             Err(error) if is_refusal(py, error) => begins_anew,
             Err(_) => true,
         };
-        self.left_a_step.store(is_left, Ordering::Relaxed);
+        self.has_abandoned_step.store(is_abandoned, Ordering::Relaxed);
         let lists = lists?;
         let whole = match lists.whole {
             None => None,
@@ -176,35 +176,35 @@ impl Engine {
     }
 
     fn forget_steps(&self, py: Python<'_>) -> PyResult<()> {
-        let mut lent = self.host.lend(py)?;
-        lent.engine.forget_steps();
+        let mut lease = self.host.lease(py)?;
+        lease.engine.forget_steps();
         Ok(())
     }
 
     fn stream(&self, py: Python<'_>, boxes: PyReadonlyArray2<'_, f32>) -> PyResult<Pieces> {
-        Pieces::start(py, self.host.library(), queries(&boxes)?)
+        Pieces::start(py, self.host.leasable(), queries(&boxes)?)
     }
 
     /// Returns every buffer that a call for this many boxes needs on the GPU, with its size in bytes; nothing for the CPU
     /// engine.
     fn memory_plan(&self, py: Python<'_>, box_count: usize) -> PyResult<Vec<(&'static str, u64)>> {
-        let lent = self.host.lend(py)?;
-        match &lent.engine {
+        let lease = self.host.lease(py)?;
+        match &lease.engine {
             AnyEngine::Gpu(engine) => running::run(py, || engine.memory_plan(box_count).map(|plan| plan.buffers())),
             _ => Ok(Vec::new()),
         }
     }
 
     fn memory_bytes(&self, py: Python<'_>) -> PyResult<u64> {
-        let lent = self.host.lend(py)?;
-        Ok(lent.engine.memory_bytes())
+        let lease = self.host.lease(py)?;
+        Ok(lease.engine.memory_bytes())
     }
 
     /// Compiles what a call for this many boxes needs, and tells `progress` how many kernels of how many are compiled.
     #[pyo3(signature = (box_count, progress))]
     fn compile(&self, py: Python<'_>, box_count: usize, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let lent = self.host.lend(py)?;
-        let AnyEngine::Gpu(engine) = &lent.engine else { return Ok(()) };
+        let lease = self.host.lease(py)?;
+        let AnyEngine::Gpu(engine) = &lease.engine else { return Ok(()) };
         let compilation = engine.compile_ahead(box_count);
         loop {
             let is_finished = compilation.is_finished();

@@ -15,7 +15,7 @@ create_exception!(
 
 /// Turns an error into the exception that stands for it.
 pub fn exception(error: &Error) -> PyErr {
-    let text = in_words_of_python(error);
+    let text = in_python_terms(error);
     match error {
         Error::NoAdapter { .. }
         | Error::NoDevice { .. }
@@ -44,8 +44,8 @@ pub fn exception(error: &Error) -> PyErr {
 }
 
 /// Returns what an error says, with items of Rust in the words that Python has for them.
-fn in_words_of_python(error: &Error) -> String {
-    const WORDS: [(&str, &str); 10] = [
+fn in_python_terms(error: &Error) -> String {
+    const TERMS: [(&str, &str); 10] = [
         ("`half_spaces`", "`half_space`"),
         ("`broadsweep::cpu::find_pairs` needs no GPU", "device=\"cpu\" needs none"),
         (
@@ -60,12 +60,12 @@ fn in_words_of_python(error: &Error) -> String {
         ("Request the device with `Gpu::required_limits()`", "Choose another device"),
         ("SortVariant::", ""),
     ];
-    WORDS.iter().fold(error.to_string(), |text, (rust, python)| text.replace(rust, python))
+    TERMS.iter().fold(error.to_string(), |text, (rust, python)| text.replace(rust, python))
 }
 
 /// Makes the exception for a panic, which is a fault of this package.
 pub fn panicked(payload: &(dyn std::any::Any + Send)) -> PyErr {
-    let said = payload.downcast_ref::<&str>().map(ToString::to_string);
-    let said = said.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
-    PyException::new_err(format!("broadsweep failed: {said}. This is a fault of the package; please report it"))
+    let message = payload.downcast_ref::<&str>().map(ToString::to_string);
+    let message = message.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
+    PyException::new_err(format!("broadsweep failed: {message}. This is a fault of the package; please report it"))
 }

@@ -20,7 +20,7 @@ fn get<'py, T: FromPyObjectOwned<'py>>(dict: &Bound<'py, PyDict>, name: &str) ->
     }
 }
 
-fn words(dict: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<u32>> {
+fn numbers(dict: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<u32>> {
     list(get::<PyReadonlyArray1<'_, u32>>(dict, name)?.as_ref())
 }
 
@@ -35,11 +35,11 @@ fn pairs(dict: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<Pair>> {
 }
 
 fn half_spaces(dict: &Bound<'_, PyDict>) -> PyResult<Vec<HalfSpace>> {
-    let boxes = words(dict, "half_space_box")?;
+    let boxes = numbers(dict, "half_space_box")?;
     let Some(array) = get::<PyReadonlyArray2<'_, f32>>(dict, "half_space")? else { return Ok(Vec::new()) };
     let planes: &[[f32; 4]] = bytemuck::cast_slice(rows(&array, 4)?);
-    let made = boxes.into_iter().zip(planes);
-    Ok(made.map(|(index, &[x, y, z, offset])| HalfSpace { index, normal: [x, y, z], offset }).collect())
+    let numbered = boxes.into_iter().zip(planes);
+    Ok(numbered.map(|(index, &[x, y, z, offset])| HalfSpace { index, normal: [x, y, z], offset }).collect())
 }
 
 fn owner(dict: &Bound<'_, PyDict>) -> PyResult<Option<Aabb>> {
@@ -50,14 +50,14 @@ fn owner(dict: &Bound<'_, PyDict>) -> PyResult<Option<Aabb>> {
 /// Makes filters of lists with these names.
 pub fn filters(dict: &Bound<'_, PyDict>) -> PyResult<Filters> {
     Ok(Filters::default()
-        .with_group(words(dict, "group")?)
-        .with_mask(words(dict, "mask")?)
-        .with_body(words(dict, "body")?)
-        .with_parent(words(dict, "parent")?)
+        .with_group(numbers(dict, "group")?)
+        .with_mask(numbers(dict, "mask")?)
+        .with_body(numbers(dict, "body")?)
+        .with_parent(numbers(dict, "parent")?)
         .with_fixed(flags(dict, "fixed")?)
         .with_sleeping(flags(dict, "sleeping")?)
         .with_second(flags(dict, "second")?)
-        .with_world(words(dict, "world")?)
+        .with_world(numbers(dict, "world")?)
         .with_margin(list(get::<PyReadonlyArray1<'_, f32>>(dict, "margin")?.as_ref())?)
         .with_rule(match get::<String>(dict, "rule")?.as_deref() {
             None | Some("any") => GroupRule::Any,
@@ -75,17 +75,17 @@ pub fn filters(dict: &Bound<'_, PyDict>) -> PyResult<Filters> {
 /// Makes what the queries of a batch say beside their shapes.
 pub fn query_filters(dict: &Bound<'_, PyDict>) -> PyResult<QueryFilters> {
     Ok(QueryFilters::default()
-        .with_group(words(dict, "group")?)
-        .with_mask(words(dict, "mask")?)
-        .with_body(words(dict, "body")?)
-        .with_world(words(dict, "world")?)
-        .with_ignore(words(dict, "ignore")?))
+        .with_group(numbers(dict, "group")?)
+        .with_mask(numbers(dict, "mask")?)
+        .with_body(numbers(dict, "body")?)
+        .with_world(numbers(dict, "world")?)
+        .with_ignore(numbers(dict, "ignore")?))
 }
 
 /// New values of one list by box.
 pub enum Change {
     /// Of a list of numbers.
-    Words(Vec<u32>),
+    Numbers(Vec<u32>),
     /// Of a list of flags.
     Flags(Vec<bool>),
     /// Of margins.
@@ -95,8 +95,8 @@ pub enum Change {
 impl Change {
     /// Takes the values of an array.
     pub fn of(values: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if let Ok(words) = values.extract::<PyReadonlyArray1<'_, u32>>() {
-            list(Some(&words)).map(Self::Words)
+        if let Ok(numbers) = values.extract::<PyReadonlyArray1<'_, u32>>() {
+            list(Some(&numbers)).map(Self::Numbers)
         } else if let Ok(flags) = values.extract::<PyReadonlyArray1<'_, bool>>() {
             list(Some(&flags)).map(Self::Flags)
         } else if let Ok(margins) = values.extract::<PyReadonlyArray1<'_, f32>>() {
@@ -109,11 +109,11 @@ impl Change {
     /// Returns the change of the list with this name.
     pub fn attribute(&self, name: &str) -> PyResult<Attribute<'_>> {
         Ok(match (name, self) {
-            ("group", Self::Words(values)) => Attribute::Group(values),
-            ("mask", Self::Words(values)) => Attribute::Mask(values),
-            ("body", Self::Words(values)) => Attribute::Body(values),
-            ("parent", Self::Words(values)) => Attribute::Parent(values),
-            ("world", Self::Words(values)) => Attribute::World(values),
+            ("group", Self::Numbers(values)) => Attribute::Group(values),
+            ("mask", Self::Numbers(values)) => Attribute::Mask(values),
+            ("body", Self::Numbers(values)) => Attribute::Body(values),
+            ("parent", Self::Numbers(values)) => Attribute::Parent(values),
+            ("world", Self::Numbers(values)) => Attribute::World(values),
             ("fixed", Self::Flags(values)) => Attribute::Fixed(values),
             ("sleeping", Self::Flags(values)) => Attribute::Sleeping(values),
             ("second", Self::Flags(values)) => Attribute::Second(values),

@@ -8,12 +8,12 @@ use bytemuck::Pod;
 use pyo3::prelude::*;
 
 use crate::arrays::{copy, copy_boxes};
-use crate::lending::{Lent, Library};
+use crate::lease::{Leasable, Lease};
 use crate::running::{self, SHORT};
 
 /// An engine or a tree that is called from Python.
 pub struct Host<E> {
-    library: Library<Working<E>>,
+    leasable: Leasable<Working<E>>,
     /// The threads that were asked for.
     threads: Option<usize>,
 }
@@ -23,23 +23,23 @@ pub struct Working<E> {
     /// The engine.
     pub engine: E,
     /// Memory for copies of boxes.
-    room: [Vec<Aabb>; 2],
+    copies: [Vec<Aabb>; 2],
 }
 
 impl<E: Send + 'static> Host<E> {
     /// Keeps an engine, which is called in a pool of this many threads.
     pub fn new(engine: E, is_on_gpu: bool, threads: Option<usize>) -> Self {
-        Self { library: Library::new(Working { engine, room: Default::default() }, is_on_gpu), threads }
+        Self { leasable: Leasable::new(Working { engine, copies: Default::default() }, is_on_gpu), threads }
     }
 
     /// Lends the engine to a call.
-    pub fn lend(&self, py: Python<'_>) -> PyResult<Lent<Working<E>>> {
-        self.library.lend(py)
+    pub fn lease(&self, py: Python<'_>) -> PyResult<Lease<Working<E>>> {
+        self.leasable.lease(py)
     }
 
     /// Returns who lends the engine.
-    pub fn library(&self) -> &Library<Working<E>> {
-        &self.library
+    pub fn leasable(&self) -> &Leasable<Working<E>> {
+        &self.leasable
     }
 
     /// Counts the threads of the pool.
@@ -55,15 +55,15 @@ impl<E: Send + 'static> Host<E> {
         boxes: &[Aabb],
         call: impl FnOnce(&mut E, &[Aabb]) -> Result<T, Error> + Send + 'static,
     ) -> PyResult<T> {
-        let (mut lent, pool) = (self.library.lend(py)?, running::pool(self.threads)?);
+        let (mut lease, pool) = (self.leasable.lease(py)?, running::pool(self.threads)?);
         if boxes.len() <= SHORT {
-            return running::run(py, || pool.install(|| call(&mut lent.engine, boxes)));
+            return running::run(py, || pool.install(|| call(&mut lease.engine, boxes)));
         }
-        let mut own = take(&mut lent.room[0]);
+        let mut own = take(&mut lease.copies[0]);
         running::run(py, || pool.install(|| copy_boxes(boxes, &mut own)))?;
         running::run_apart(py, move || {
-            let result = pool.install(|| call(&mut lent.engine, &own));
-            lent.room[0] = own;
+            let result = pool.install(|| call(&mut lease.engine, &own));
+            lease.copies[0] = own;
             result
         })
     }
@@ -75,17 +75,17 @@ impl<E: Send + 'static> Host<E> {
         sets: [&[Aabb]; 2],
         call: impl FnOnce(&mut E, [&[Aabb]; 2]) -> Result<T, Error> + Send + 'static,
     ) -> PyResult<T> {
-        let (mut lent, pool) = (self.library.lend(py)?, running::pool(self.threads)?);
+        let (mut lease, pool) = (self.leasable.lease(py)?, running::pool(self.threads)?);
         if sets[0].len().saturating_add(sets[1].len()) <= SHORT {
-            return running::run(py, || pool.install(|| call(&mut lent.engine, sets)));
+            return running::run(py, || pool.install(|| call(&mut lease.engine, sets)));
         }
-        let mut own = take(&mut lent.room);
+        let mut own = take(&mut lease.copies);
         running::run(py, || {
             pool.install(|| sets.iter().zip(&mut own).try_for_each(|(set, own)| copy_boxes(set, own)))
         })?;
         running::run_apart(py, move || {
-            let result = pool.install(|| call(&mut lent.engine, [&own[0], &own[1]]));
-            lent.room = own;
+            let result = pool.install(|| call(&mut lease.engine, [&own[0], &own[1]]));
+            lease.copies = own;
             result
         })
     }
@@ -97,11 +97,11 @@ impl<E: Send + 'static> Host<E> {
         queries: &[Q],
         call: impl FnOnce(&mut E, &[Q]) -> Result<T, Error> + Send + 'static,
     ) -> PyResult<T> {
-        let (mut lent, pool) = (self.library.lend(py)?, running::pool(self.threads)?);
+        let (mut lease, pool) = (self.leasable.lease(py)?, running::pool(self.threads)?);
         if queries.len() <= SHORT {
-            return running::run(py, || pool.install(|| call(&mut lent.engine, queries)));
+            return running::run(py, || pool.install(|| call(&mut lease.engine, queries)));
         }
         let own = running::run(py, || copy(queries, "the queries"))?;
-        running::run_apart(py, move || pool.install(|| call(&mut lent.engine, &own)))
+        running::run_apart(py, move || pool.install(|| call(&mut lease.engine, &own)))
     }
 }

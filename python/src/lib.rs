@@ -26,7 +26,7 @@ mod engine;
 mod errors;
 mod filters;
 mod host;
-mod lending;
+mod lease;
 mod reports;
 mod running;
 mod stream;

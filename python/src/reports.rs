@@ -66,7 +66,7 @@ report! {
         /// The number of boxes up to which every box is tested against every other.
         all_pairs_up_to: u32,
         /// Whether a tree of one of two sets was asked.
-        asked_tree: bool,
+        tree_join: bool,
         /// Bytes of GPU memory held.
         gpu_bytes: u64,
     }
@@ -141,7 +141,7 @@ impl From<&broadsweep::Report> for Report {
             cell_size: report.cell_size,
             passes: report.passes,
             all_pairs_up_to: report.all_pairs_up_to,
-            asked_tree: report.asked_tree,
+            tree_join: report.tree_join,
             gpu_bytes: report.gpu_bytes,
         }
     }

@@ -25,18 +25,18 @@ pub const SHORT: usize = 1 << 15;
 const MOST_THREADS: usize = 1024;
 
 /// A pool, the process that it was made in, and the number of threads that was asked for.
-type Made = (u32, Option<usize>, Arc<ThreadPool>);
+type Pool = (u32, Option<usize>, Arc<ThreadPool>);
 
-static POOLS: Mutex<Vec<Made>> = Mutex::new(Vec::new());
+static POOLS: Mutex<Vec<Pool>> = Mutex::new(Vec::new());
 
-fn pools() -> MutexGuard<'static, Vec<Made>> {
+fn pools() -> MutexGuard<'static, Vec<Pool>> {
     POOLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Leaves the pools to the call that goes on in one of them, which others would have to wait for: they get new ones.
 fn leave_pools() {
     let process = std::process::id();
-    pools().retain(|made| made.0 != process);
+    pools().retain(|pool| pool.0 != process);
 }
 
 /// Returns the pool with this many threads: those that were asked for, or as many as `RAYON_NUM_THREADS` says, or the
@@ -47,12 +47,12 @@ pub fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
     }
     let process = std::process::id();
     let mut pools = pools();
-    if let Some((_, _, pool)) = pools.iter().find(|made| (made.0, made.1) == (process, threads)) {
+    if let Some((_, _, pool)) = pools.iter().find(|pool| (pool.0, pool.1) == (process, threads)) {
         return Ok(Arc::clone(pool));
     }
     let name = |i| format!("broadsweep {i}");
-    let made = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).thread_name(name).build();
-    let pool = Arc::new(made.map_err(|error| PyMemoryError::new_err(format!("no threads: {error}")))?);
+    let built = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).thread_name(name).build();
+    let pool = Arc::new(built.map_err(|error| PyMemoryError::new_err(format!("no threads: {error}")))?);
     // Pools of a process that this one was forked from are left as they are: to drop one would wait for its threads.
     pools.push((process, threads, Arc::clone(&pool)));
     Ok(pool)

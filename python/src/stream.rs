@@ -13,7 +13,7 @@ use crate::arrays::{copy, copy_boxes, pairs};
 use crate::devices::refusal;
 use crate::errors::panicked;
 use crate::host::Working;
-use crate::lending::{Lent, Library, Streaming};
+use crate::lease::{Leasable, Lease, Streaming};
 use crate::reports::Report;
 use crate::running;
 
@@ -54,7 +54,7 @@ impl From<Error> for Stop {
 }
 
 fn send(
-    lent: &mut Lent<Working<AnyEngine>>,
+    lease: &mut Lease<Working<AnyEngine>>,
     boxes: &[Aabb],
     sender: &SyncSender<Message>,
 ) -> Result<broadsweep::Report, Stop> {
@@ -62,20 +62,20 @@ fn send(
         // An empty list has a piece too.
         sender.send(Message::Piece(report.clone(), copy(piece, "a piece")?)).map_err(|_| Stop::Closed)
     };
-    lent.engine.stream_pairs(boxes, each)
+    lease.engine.stream_pairs(boxes, each)
 }
 
 impl Pieces {
     /// Starts to find pairs on a thread, which waits with each piece until the last one was taken.
-    pub fn start(py: Python<'_>, library: &Library<Working<AnyEngine>>, boxes: &[Aabb]) -> PyResult<Self> {
-        let (mut lent, streaming) = library.lend_to_stream(py)?;
+    pub fn start(py: Python<'_>, leasable: &Leasable<Working<AnyEngine>>, boxes: &[Aabb]) -> PyResult<Self> {
+        let (mut lease, streaming) = leasable.lease_to_stream(py)?;
         let pool = running::pool(None)?;
         let mut own = Vec::new();
         running::run(py, || pool.install(|| copy_boxes(boxes, &mut own)))?;
         let (sender, receiver) = sync_channel(1);
         let work = move || {
-            let result = send(&mut lent, &own, &sender);
-            drop(lent);
+            let result = send(&mut lease, &own, &sender);
+            drop(lease);
             let _ = sender.send(Message::Done(result));
         };
         let started = Builder::new().name("broadsweep stream".to_owned()).spawn(work);
@@ -93,7 +93,7 @@ impl Pieces {
     }
 
     /// Puts the source back for the next piece, unless another thread has closed the stream meanwhile.
-    fn go_on(&self, source: Receiver<Message>) {
+    fn reopen(&self, source: Receiver<Message>) {
         let mut place = self.source();
         if matches!(*place, Source::Awaited) {
             *place = Source::Open(source);
@@ -124,13 +124,13 @@ impl Pieces {
         let received = match running::wait(py, &mut source) {
             Ok(received) => received,
             Err(interrupted) => {
-                self.go_on(source);
+                self.reopen(source);
                 return Err(interrupted);
             }
         };
         let (report, piece) = match received {
             Some(Message::Piece(report, piece)) => {
-                self.go_on(source);
+                self.reopen(source);
                 (report, Some(piece))
             }
             ended => {

@@ -54,15 +54,15 @@ impl Tree {
 
     fn set_filters(&self, py: Python<'_>, lists: &Bound<'_, PyDict>) -> PyResult<()> {
         let filters: Filters = filters(lists)?;
-        let mut lent = self.host.lend(py)?;
-        running::run(py, || lent.engine.set_filters(filters))
+        let mut lease = self.host.lease(py)?;
+        running::run(py, || lease.engine.set_filters(filters))
     }
 
     fn change_filters(&self, py: Python<'_>, name: &str, first: usize, values: &Bound<'_, PyAny>) -> PyResult<()> {
         let change = Change::of(values)?;
         let attribute = change.attribute(name)?;
-        let mut lent = self.host.lend(py)?;
-        running::run(py, || lent.engine.change_filters(first, attribute))
+        let mut lease = self.host.lease(py)?;
+        running::run(py, || lease.engine.change_filters(first, attribute))
     }
 
     fn build(&self, py: Python<'_>, boxes: PyReadonlyArray2<'_, f32>) -> PyResult<TreeReport> {
@@ -76,8 +76,8 @@ impl Tree {
     }
 
     fn report(&self, py: Python<'_>) -> PyResult<TreeReport> {
-        let lent = self.host.lend(py)?;
-        Ok(lent.engine.report().into())
+        let lease = self.host.lease(py)?;
+        Ok(lease.engine.report().into())
     }
 
     fn nearest_hits<'py>(
@@ -85,13 +85,13 @@ impl Tree {
         py: Python<'py>,
         kind: &str,
         casts: PyReadonlyArray2<'py, f32>,
-        said: &Bound<'py, PyDict>,
+        filter_lists: &Bound<'py, PyDict>,
     ) -> PyResult<(Bound<'py, PyArray2<u32>>, QueryReport)> {
         let answers = match kind {
-            "ray" => self.nearest_of::<Ray>(py, &casts, said),
-            "box" => self.nearest_of::<BoxCast>(py, &casts, said),
-            "sphere" => self.nearest_of::<SphereCast>(py, &casts, said),
-            _ => self.nearest_of::<CapsuleCast>(py, &casts, said),
+            "ray" => self.nearest_of::<Ray>(py, &casts, filter_lists),
+            "box" => self.nearest_of::<BoxCast>(py, &casts, filter_lists),
+            "sphere" => self.nearest_of::<SphereCast>(py, &casts, filter_lists),
+            _ => self.nearest_of::<CapsuleCast>(py, &casts, filter_lists),
         }?;
         Ok((two_columns(py, answers.answers)?, answers.report.into()))
     }
@@ -101,32 +101,32 @@ impl Tree {
         py: Python<'py>,
         kind: &str,
         casts: PyReadonlyArray2<'py, f32>,
-        said: &Bound<'py, PyDict>,
+        filter_lists: &Bound<'py, PyDict>,
     ) -> PyResult<(Bound<'py, PyArray1<bool>>, QueryReport)> {
         let answers = match kind {
-            "ray" => self.any_of::<Ray>(py, &casts, said),
-            "box" => self.any_of::<BoxCast>(py, &casts, said),
-            "sphere" => self.any_of::<SphereCast>(py, &casts, said),
-            _ => self.any_of::<CapsuleCast>(py, &casts, said),
+            "ray" => self.any_of::<Ray>(py, &casts, filter_lists),
+            "box" => self.any_of::<BoxCast>(py, &casts, filter_lists),
+            "sphere" => self.any_of::<SphereCast>(py, &casts, filter_lists),
+            _ => self.any_of::<CapsuleCast>(py, &casts, filter_lists),
         }?;
         Ok((one_column(py, answers.answers), answers.report.into()))
     }
 
     /// Returns the first `k` hits, or all where `k` is none.
-    #[pyo3(signature = (kind, casts, k, said))]
+    #[pyo3(signature = (kind, casts, k, filter_lists))]
     fn hits<'py>(
         &self,
         py: Python<'py>,
         kind: &str,
         casts: PyReadonlyArray2<'py, f32>,
         k: Option<usize>,
-        said: &Bound<'py, PyDict>,
+        filter_lists: &Bound<'py, PyDict>,
     ) -> PyResult<ListsOf<'py, PyArray2<u32>>> {
         let lists = match kind {
-            "ray" => self.hits_of::<Ray>(py, &casts, k, said),
-            "box" => self.hits_of::<BoxCast>(py, &casts, k, said),
-            "sphere" => self.hits_of::<SphereCast>(py, &casts, k, said),
-            _ => self.hits_of::<CapsuleCast>(py, &casts, k, said),
+            "ray" => self.hits_of::<Ray>(py, &casts, k, filter_lists),
+            "box" => self.hits_of::<BoxCast>(py, &casts, k, filter_lists),
+            "sphere" => self.hits_of::<SphereCast>(py, &casts, k, filter_lists),
+            _ => self.hits_of::<CapsuleCast>(py, &casts, k, filter_lists),
         }?;
         Ok((one_column(py, lists.offsets), two_columns(py, lists.answers)?, lists.report.into()))
     }
@@ -136,14 +136,14 @@ impl Tree {
         py: Python<'py>,
         kind: &str,
         shapes: PyReadonlyArray2<'py, f32>,
-        said: &Bound<'py, PyDict>,
+        filter_lists: &Bound<'py, PyDict>,
     ) -> PyResult<ListsOf<'py, PyArray1<u32>>> {
         let lists = match kind {
-            "point" => self.overlaps_of::<[f32; 3]>(py, &shapes, said),
-            "box" => self.overlaps_of::<Aabb>(py, &shapes, said),
-            "sphere" => self.overlaps_of::<Sphere>(py, &shapes, said),
-            "oriented" => self.overlaps_of::<OrientedBox>(py, &shapes, said),
-            _ => self.overlaps_of::<Capsule>(py, &shapes, said),
+            "point" => self.overlaps_of::<[f32; 3]>(py, &shapes, filter_lists),
+            "box" => self.overlaps_of::<Aabb>(py, &shapes, filter_lists),
+            "sphere" => self.overlaps_of::<Sphere>(py, &shapes, filter_lists),
+            "oriented" => self.overlaps_of::<OrientedBox>(py, &shapes, filter_lists),
+            _ => self.overlaps_of::<Capsule>(py, &shapes, filter_lists),
         }?;
         Ok((one_column(py, lists.offsets), one_column(py, lists.answers), lists.report.into()))
     }
@@ -154,9 +154,9 @@ impl Tree {
         py: Python<'py>,
         half_spaces: PyReadonlyArray2<'py, f32>,
         starts: PyReadonlyArray1<'py, u64>,
-        said: &Bound<'py, PyDict>,
+        filter_lists: &Bound<'py, PyDict>,
     ) -> PyResult<ListsOf<'py, PyArray1<u32>>> {
-        let (filters, starts) = (query_filters(said)?, list(Some(&starts))?);
+        let (filters, starts) = (query_filters(filter_lists)?, list(Some(&starts))?);
         let planes: &[[f32; 4]] = bytemuck::cast_slice(rows(&half_spaces, 4)?);
         let of = |ends: &[u64]| planes.get(ends[0] as usize..ends[1] as usize).map(<[[f32; 4]]>::to_vec);
         let shapes: Option<Vec<_>> = starts.windows(2).map(of).collect();
@@ -174,9 +174,9 @@ impl Tree {
         py: Python<'py>,
         points: PyReadonlyArray2<'py, f32>,
         k: usize,
-        said: &Bound<'py, PyDict>,
+        filter_lists: &Bound<'py, PyDict>,
     ) -> PyResult<ListsOf<'py, PyArray2<u32>>> {
-        let filters = query_filters(said)?;
+        let filters = query_filters(filter_lists)?;
         let call = move |tree: &mut AnyTree, queries: &[NearestQuery]| {
             tree.nearest(Batch::new(queries).with_filters(&filters), k)
         };
@@ -190,20 +190,20 @@ impl Tree {
         &self,
         py: Python<'_>,
         casts: &PyReadonlyArray2<'_, f32>,
-        said: &Bound<'_, PyDict>,
+        filter_lists: &Bound<'_, PyDict>,
     ) -> PyResult<Answers<Hit>> {
-        let filters = query_filters(said)?;
-        self.ask(py, casts, move |tree, queries: &[C]| tree.nearest_hits(Batch::new(queries).with_filters(&filters)))
+        let filters = query_filters(filter_lists)?;
+        self.query(py, casts, move |tree, queries: &[C]| tree.nearest_hits(Batch::new(queries).with_filters(&filters)))
     }
 
     fn any_of<C: Cast + Pod>(
         &self,
         py: Python<'_>,
         casts: &PyReadonlyArray2<'_, f32>,
-        said: &Bound<'_, PyDict>,
+        filter_lists: &Bound<'_, PyDict>,
     ) -> PyResult<Answers<bool>> {
-        let filters = query_filters(said)?;
-        self.ask(py, casts, move |tree, queries: &[C]| tree.any_hits(Batch::new(queries).with_filters(&filters)))
+        let filters = query_filters(filter_lists)?;
+        self.query(py, casts, move |tree, queries: &[C]| tree.any_hits(Batch::new(queries).with_filters(&filters)))
     }
 
     fn hits_of<C: Cast + Pod>(
@@ -211,10 +211,10 @@ impl Tree {
         py: Python<'_>,
         casts: &PyReadonlyArray2<'_, f32>,
         k: Option<usize>,
-        said: &Bound<'_, PyDict>,
+        filter_lists: &Bound<'_, PyDict>,
     ) -> PyResult<Lists<Hit>> {
-        let filters: QueryFilters = query_filters(said)?;
-        self.ask(py, casts, move |tree, queries: &[C]| {
+        let filters: QueryFilters = query_filters(filter_lists)?;
+        self.query(py, casts, move |tree, queries: &[C]| {
             let batch = Batch::new(queries).with_filters(&filters);
             match k {
                 Some(k) => tree.first_hits(batch, k),
@@ -227,13 +227,13 @@ impl Tree {
         &self,
         py: Python<'_>,
         shapes: &PyReadonlyArray2<'_, f32>,
-        said: &Bound<'_, PyDict>,
+        filter_lists: &Bound<'_, PyDict>,
     ) -> PyResult<Lists<u32>> {
-        let filters = query_filters(said)?;
-        self.ask(py, shapes, move |tree, queries: &[S]| tree.overlaps(Batch::new(queries).with_filters(&filters)))
+        let filters = query_filters(filter_lists)?;
+        self.query(py, shapes, move |tree, queries: &[S]| tree.overlaps(Batch::new(queries).with_filters(&filters)))
     }
 
-    fn ask<Q: Pod + Send + Sync, T: Send + 'static>(
+    fn query<Q: Pod + Send + Sync, T: Send + 'static>(
         &self,
         py: Python<'_>,
         rows: &PyReadonlyArray2<'_, f32>,

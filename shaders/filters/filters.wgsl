@@ -12,11 +12,11 @@ override IS_FILTERED: bool = false;
 // Tells whether the pair of two boxes that overlap is reported. Without short circuits, which are branches that invocations take
 // apart.
 fn keeps(a: u32, b: u32) -> bool {
-    var kept = true;
+    var retained = true;
     if (filter_layout.group & filter_layout.mask) != ABSENT {
         let a_meets = (of_box(filter_layout.mask, a, 0xffffffffu) & of_box(filter_layout.group, b, 0xffffffffu)) != 0u;
         let b_meets = (of_box(filter_layout.mask, b, 0xffffffffu) & of_box(filter_layout.group, a, 0xffffffffu)) != 0u;
-        kept = select(a_meets | b_meets, a_meets & b_meets, filter_layout.rule == RULE_BOTH);
+        retained = select(a_meets | b_meets, a_meets & b_meets, filter_layout.rule == RULE_BOTH);
     }
     if (filter_layout.body & filter_layout.parent) != ABSENT {
         let body_a = of_box(filter_layout.body, a, a);
@@ -24,32 +24,32 @@ fn keeps(a: u32, b: u32) -> bool {
         let parent_a = of_box(filter_layout.parent, a, NO_PARENT);
         let parent_b = of_box(filter_layout.parent, b, NO_PARENT);
         let is_child = ((parent_a == body_b) & (parent_a != NO_PARENT)) | ((parent_b == body_a) & (parent_b != NO_PARENT));
-        kept &= (body_a != body_b) & !is_child;
+        retained &= (body_a != body_b) & !is_child;
     }
     if filter_layout.fixed != ABSENT {
-        kept &= (bit_of(filter_layout.fixed, a) & bit_of(filter_layout.fixed, b)) == 0u;
+        retained &= (bit_of(filter_layout.fixed, a) & bit_of(filter_layout.fixed, b)) == 0u;
     }
     if filter_layout.sleeping != ABSENT {
-        kept &= (bit_of(filter_layout.sleeping, a) & bit_of(filter_layout.sleeping, b)) == 0u;
+        retained &= (bit_of(filter_layout.sleeping, a) & bit_of(filter_layout.sleeping, b)) == 0u;
     }
     if filter_layout.second != ABSENT {
-        kept &= bit_of(filter_layout.second, a) != bit_of(filter_layout.second, b);
+        retained &= bit_of(filter_layout.second, a) != bit_of(filter_layout.second, b);
     }
     if filter_layout.world != ABSENT {
         let world_a = filters[filter_layout.world + a];
         let world_b = filters[filter_layout.world + b];
-        kept &= (world_a == world_b) | (world_a == WORLD_GLOBAL) | (world_b == WORLD_GLOBAL);
+        retained &= (world_a == world_b) | (world_a == WORLD_GLOBAL) | (world_b == WORLD_GLOBAL);
     }
     if filter_layout.listed_row_count != 0u {
-        kept &= !is_listed(min(a, b), max(a, b));
+        retained &= !is_listed(min(a, b), max(a, b));
     }
     if filter_layout.half_space_count != 0u {
-        kept &= half_spaces_meet(a, b);
+        retained &= half_spaces_meet(a, b);
     }
     if filter_layout.owner != ABSENT {
-        kept &= is_owned(a, b);
+        retained &= is_owned(a, b);
     }
-    return kept;
+    return retained;
 }
 
 // Tells whether the pair, a < b, is excluded or included.

@@ -1,13 +1,13 @@
 // prepare_count: the parameters of a search whose number of boxes lies in a buffer, or whose filters may have been refused.
 //
-// Reads   given    the parameters with the most boxes that there may be
-//         count    the number of boxes, first; that of `given` where it is known
+// Reads   max_params    the parameters with the most boxes that there may be
+//         count    the number of boxes, first; that of `max_params` where it is known
 //         refused  whether there are more pairs to exclude than there is room for
 // Writes  params   the same with the number of boxes; or with none, and `is_beyond`, where there are more, or filters were refused
 //         block_sizes   of dispatches of a workgroup for each block of boxes
 // One invocation.
 
-@group(0) @binding(0) var<uniform> given: Params;
+@group(0) @binding(0) var<uniform> max_params: Params;
 @group(0) @binding(1) var<storage, read> count: array<u32>;
 @group(0) @binding(2) var<storage, read> refused: array<u32>;
 @group(0) @binding(3) var<storage, read_write> params: Params;
@@ -16,12 +16,12 @@
 @compute @workgroup_size(1)
 fn prepare_count() {
     let boxes = count[0];
-    let beyond_boxes = select(0u, BEYOND_BOXES, boxes > given.box_count);
+    let beyond_boxes = select(0u, BEYOND_BOXES, boxes > max_params.box_count);
     let is_beyond = select(beyond_boxes, BEYOND_FILTERS, refused[0] != 0u);
-    var own = given;
-    own.box_count = select(boxes, 0u, is_beyond != 0u);
-    own.is_beyond = is_beyond;
-    params = own;
+    var result = max_params;
+    result.box_count = select(boxes, 0u, is_beyond != 0u);
+    result.is_beyond = is_beyond;
+    params = result;
     // At least one, which counts that there are none.
-    block_sizes = dispatch_size(max(div_ceil(own.box_count, BIN_BLOCK), 1u));
+    block_sizes = dispatch_size(max(div_ceil(result.box_count, BIN_BLOCK), 1u));
 }

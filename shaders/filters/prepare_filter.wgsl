@@ -1,13 +1,13 @@
 // prepare_filter: other values of one list by box, out of a buffer of the caller's.
 //
 // Reads   change   where the list begins, and which boxes have other values
-//         given    [change.count] the value of each: a word, a flag that is set unless it is 0 (FORMAT_FLAGS), or bits of f32 (FORMAT_MARGINS)
+//         new_values [change.count] the value of each: a word, a flag that is set unless it is 0 (FORMAT_FLAGS), or bits of f32 (FORMAT_MARGINS)
 // Changes words    the list: a word per box, or a bit per box (FORMAT_FLAGS), of which those of other boxes stay. Margins that are
 //                  negative or not finite become NaNs
 // An invocation per word of the list that changes.
 
 @group(0) @binding(0) var<uniform> change: FilterChange;
-@group(0) @binding(1) var<storage, read> given: array<u32>;
+@group(0) @binding(1) var<storage, read> new_values: array<u32>;
 @group(0) @binding(2) var<storage, read_write> words: array<u32>;
 
 @compute @workgroup_size(256)
@@ -20,7 +20,7 @@ fn prepare_filter(
     if change.format == FORMAT_FLAGS {
         change_flags(change.first / 32u + k);
     } else if k < change.count {
-        var value = given[k];
+        var value = new_values[k];
         if change.format == FORMAT_MARGINS {
             value = margin_of(value);
         }
@@ -38,7 +38,7 @@ fn change_flags(word: u32) {
     var flags = words[change.place + word];
     for (var i = low; i < high; i += 1u) {
         let bit = 1u << (i % 32u);
-        flags = select(flags & ~bit, flags | bit, given[i - change.first] != 0u);
+        flags = select(flags & ~bit, flags | bit, new_values[i - change.first] != 0u);
     }
     words[change.place + word] = flags;
 }

@@ -1,12 +1,12 @@
 // prepare_planes: other half-spaces of the boxes that stand for some, out of a buffer of the caller's.
 //
 // Reads   change      where the half-spaces begin, and which of them change
-//         given       [change.count] normal and offset, bits of f32
+//         new_values  [change.count] normal and offset, bits of f32
 // Changes words       [4 * change.count from there on] the same; one that meets nothing where a number is not finite or the normal is zero
 // An invocation per half-space.
 
 @group(0) @binding(0) var<uniform> change: FilterChange;
-@group(0) @binding(1) var<storage, read> given: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read> new_values: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> words: array<u32>;
 
 // The points with 0 <= -1.
@@ -22,11 +22,11 @@ fn prepare_planes(
     if k >= change.count {
         return;
     }
-    let own = given[k];
-    let sizes = own & vec4<u32>(0x7fffffffu);
+    let result = new_values[k];
+    let sizes = result & vec4<u32>(0x7fffffffu);
     let is_finite = all(sizes < vec4<u32>(0x7f800000u));
     let has_normal = any(sizes.xyz != vec3<u32>(0u));
-    let plane = select(EMPTY, own, is_finite && has_normal);
+    let plane = select(EMPTY, result, is_finite && has_normal);
     for (var i = 0u; i < 4u; i += 1u) {
         words[change.place + 4u * (change.first + k) + i] = plane[i];
     }

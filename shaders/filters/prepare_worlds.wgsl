@@ -1,13 +1,13 @@
 // prepare_worlds: other worlds of boxes, out of a buffer of the caller's.
 //
 // Reads   change      where the list begins, which boxes have other worlds, and how many worlds have numbers
-//         given       [change.count] the world of each
+//         new_values  [change.count] the world of each
 //         world_ids   [change.world_count] (id, number), ascending by id: worlds that have a number, which is below world_count
 // Changes words       the list: the number of each box's world, or WORLD_GLOBAL
 // An invocation per box.
 
 @group(0) @binding(0) var<uniform> change: FilterChange;
-@group(0) @binding(1) var<storage, read> given: array<u32>;
+@group(0) @binding(1) var<storage, read> new_values: array<u32>;
 @group(0) @binding(2) var<storage, read> world_ids: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read_write> words: array<u32>;
 
@@ -19,7 +19,7 @@ fn prepare_worlds(
 ) {
     let k = group_index(group, groups) * 256u + local;
     if k < change.count {
-        words[change.place + change.first + k] = number_of(given[k]);
+        words[change.place + change.first + k] = number_of(new_values[k]);
     }
 }
 

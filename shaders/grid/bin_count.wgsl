@@ -144,7 +144,7 @@ fn is_plain(own: Binned, min_bits: vec3<u32>, max_bits: vec3<u32>, known: Known)
     // A negative number is above all others without a sign.
     let is_central = all(vec4<u32>(own.cells + known.before) < known.ids);
     let start = own.start & ((1u << frame.position_bits) - 1u);
-    let is_long = own.end >= start + SURE_QUANTA;
+    let is_long = own.end >= start + PROVEN_QUANTA;
     let has_denormal = least_of(min(beyond_zero(min_bits), beyond_zero(max_bits))) < 0x007fffffu;
     return known.has_plain & is_central & is_long & !has_denormal;
 }

@@ -1,7 +1,7 @@
 // emit_sweep: writes the pairs that sweep_test found and kept, and that lie in the window; and how many pairs there are.
 //
 // Reads   params, window, entries
-//         runs           [tiles * RUN_WORDS * 256], of sweep_test
+//         runs           [tiles * RUN_U32_COUNT * 256], of sweep_test
 //         block_hits     [HIT_SUMS] sums, then [giant_blocks + sweep_blocks] pairs of each block (hit_sums.wgsl)
 // Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path, behind those of giants
 //         counts         pairs, written; the included ones come behind those that were found
@@ -32,7 +32,7 @@ var<workgroup> tile_runs: array<vec4<u32>, 256>;
 
 // Loads a run.
 fn run_at(tile: u32, local: u32) -> Run {
-    let at = tile * (RUN_WORDS * 256u) + local;
+    let at = tile * (RUN_U32_COUNT * 256u) + local;
     return run_from(runs[at], runs[at + 256u], runs[at + 512u]);
 }
 

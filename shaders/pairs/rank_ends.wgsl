@@ -83,8 +83,8 @@ fn unsure_before(rank: u32, end: u32, last_sure: u32) -> u32 {
 // Returns where the candidates of an entry end whose interval ends at `own_end` in `cell`, and how many are unsure.
 fn packed_end(rank: u32, n: u32, cell: u32, own_end: u32) -> u32 {
     let end_key = cell | own_end;
-    let is_sure = own_end >= SURE_QUANTA;
-    let last_sure = cell | select(0u, own_end - SURE_QUANTA, is_sure);
+    let is_sure = own_end >= PROVEN_QUANTA;
+    let last_sure = cell | select(0u, own_end - PROVEN_QUANTA, is_sure);
     let next = rank + 1u;
     var is_sure_found = false;
     // Sixteen keys at a time, until the last of them is above `last_sure`. Keys of the first quad up to the own one may

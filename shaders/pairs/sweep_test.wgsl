@@ -2,7 +2,7 @@
 //
 // Reads   boxes       [box_count * 3] bits of f32, two at a time
 //         counts, entries, stretches, footprints, path_bases: the path (see sweep_walk.wgsl)
-// Writes  runs        [tile_capacity * RUN_WORDS * 256] what each run found, as far as there is room
+// Writes  runs        [tile_capacity * RUN_U32_COUNT * 256] what each run found, as far as there is room
 //         block_hits  [HIT_SUMS] sums, added to zeros; then, behind those of giants, [sweep_blocks] the pairs of each block
 //                     (hit_count.wgsl)
 // A workgroup has a block of tiles, an invocation as many runs in a row as the block has tiles. It looks at RUN_QUADS quads at
@@ -56,7 +56,7 @@ fn test_tiles(first: u32, end: u32, local: u32) -> u32 {
         run.hits = exact_hits(found);
         hit_count += countOneBits(run.hits);
         if tile < params.tile_capacity {
-            let at = tile * (RUN_WORDS * 256u) + nth % 256u;
+            let at = tile * (RUN_U32_COUNT * 256u) + nth % 256u;
             runs[at] = run.hits;
             runs[at + 256u] = run.first_quad;
             runs[at + 512u] = rank_and_turns(run);

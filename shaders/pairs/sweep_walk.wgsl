@@ -169,7 +169,7 @@ fn look_at(own: u32, others: vec4<u32>) -> Look {
     let limits = (((own >> 8u) & begins) | ((own & begins) << 8u)) ^ begins;
     let room = ((others ^ vec4<u32>(begins)) | eighth) - vec4<u32>(limits);
     // Where no byte borrowed, as in every survivor, none borrows from the next here either.
-    let slop = SURE_FRACTIONS * 0x01010101u;
+    let slop = PROVEN_FRACTIONS * 0x01010101u;
     let flags = (own & FOOTPRINT_FIRST) | (0x80808080u & ~FOOTPRINT_FIRST);
     let passes = room & (others | vec4<u32>(flags)) & eighth;
     let is_enough = (room - vec4<u32>(slop)) & (others | vec4<u32>(0x80808080u & ~FOOTPRINT_PLAIN)) & eighth;

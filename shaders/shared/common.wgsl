@@ -251,7 +251,7 @@ struct Run {
     turns: u32,               // bit k: quad k is the first of the next entry
 }
 
-// The list `runs` has RUN_WORDS times 256 words for a tile: the hits of all runs of it, then the first quads of all, then
+// The list `runs` has RUN_U32_COUNT times 256 words for a tile: the hits of all runs of it, then the first quads of all, then
 // their first ranks, with the turns above. So neighbours load and store words that lie side by side, and who counts hits
 // loads nothing else.
 

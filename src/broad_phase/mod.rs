@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use self::arriving::Arriving;
 use self::core::Core;
-use crate::events::OwnSaid;
+use crate::events::OwnedStepSpec;
 use crate::events::steps::Steps;
 use crate::events::stream::Streamed;
 use crate::filters::CheckedFilters;
@@ -76,7 +76,7 @@ pub struct BroadPhase {
     /// The last streamed step.
     streamed: Streamed,
     /// What is said of the steps that are in flight, and their filters.
-    stepping: VecDeque<(OwnSaid, Arc<CheckedFilters>)>,
+    stepping: VecDeque<(OwnedStepSpec, Arc<CheckedFilters>)>,
 }
 
 impl BroadPhase {

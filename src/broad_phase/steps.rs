@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::BroadPhase;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::Step;
-use crate::events::Said;
+use crate::events::StepSpec;
 use crate::filters::CheckedFilters;
 use crate::{Error, Events, PairOrder, StepReport};
 
@@ -31,11 +31,11 @@ impl BroadPhase {
         self.found.clear();
         self.steps.fail();
         self.filters.fit(step.boxes.len())?;
-        self.steps.check(&step.said())?;
+        self.steps.check(&step.spec())?;
         step.check_moved()?;
         let found = self.find(step.boxes, true);
         let filters = Arc::clone(self.filters.checked());
-        self.compare(found, &step.said(), &filters)?;
+        self.compare(found, &step.spec(), &filters)?;
         Ok(&self.steps.events)
     }
 
@@ -51,8 +51,8 @@ impl BroadPhase {
             // With the device all are lost.
             self.stepping.clear();
         }
-        let checked = self.steps.check(&step.said());
-        Poll::Ready(self.compare(found.and(checked), &step.said(), &filters))
+        let checked = self.steps.check(&step.spec());
+        Poll::Ready(self.compare(found.and(checked), &step.spec(), &filters))
     }
 
     /// Returns the events of the last step. After a step that was refused, other than with [`Error::Busy`], they are empty, and the
@@ -62,7 +62,12 @@ impl BroadPhase {
     }
 
     /// Compares the pairs of a step, if they were found, with those of the last one.
-    fn compare(&mut self, found: Result<(), Error>, step: &Said<'_>, filters: &CheckedFilters) -> Result<(), Error> {
+    fn compare(
+        &mut self,
+        found: Result<(), Error>,
+        step: &StepSpec<'_>,
+        filters: &CheckedFilters,
+    ) -> Result<(), Error> {
         let compared = found.and_then(|()| {
             let Self { steps, found, core, .. } = self;
             if core.options.order != PairOrder::Canonical && !found.report.tested_all_pairs() {

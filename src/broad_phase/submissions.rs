@@ -98,11 +98,11 @@ impl<'b> Submissions<'b> {
             engine.core.flight.check_idle()?;
         }
         engine.check_room_in_flight()?;
-        let last = engine.stepping.back().map_or(engine.steps.box_count(), |(step, _)| step.said().box_count as u32);
-        engine.steps.check_after(&step.said(), last)?;
+        let last = engine.stepping.back().map_or(engine.steps.box_count(), |(step, _)| step.spec().box_count as u32);
+        engine.steps.check_after(&step.spec(), last)?;
         step.check_moved()?;
         engine.submit_boxes(step.boxes, true)?;
-        engine.stepping.push_back((step.said().into(), Arc::clone(engine.filters.checked())));
+        engine.stepping.push_back((step.spec().into(), Arc::clone(engine.filters.checked())));
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! Numbers that stand for enums and special values in kernels.
 
 shared_constants! {
-    /// `ValueFormat::Words`.
-    FORMAT_WORDS: u32 = 0;
+    /// `ValueFormat::U32`.
+    FORMAT_U32: u32 = 0;
     /// `ValueFormat::Flags`.
     FORMAT_FLAGS: u32 = 1;
     /// `ValueFormat::Margins`.

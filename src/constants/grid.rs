@@ -113,10 +113,10 @@ shared_constants! {
     FOOTPRINT_OF_BOX: u32 = FOOTPRINT_PLAIN | FOOTPRINT_SECOND;
     /// By how many 128ths of a cell two footprints must overlap, along u and v, so that the boxes overlap for sure. With
     /// fewer, what they share may be the slop of both.
-    SURE_FRACTIONS: u32 = 2;
+    PROVEN_FRACTIONS: u32 = 2;
     /// By how many quanta, widened as they are, two intervals on the sweep axis must overlap for the same. Three are
     /// enough; with five, two evaluations of a position may differ by two.
-    SURE_QUANTA: u32 = 5;
+    PROVEN_QUANTA: u32 = 5;
     /// 2¹⁰⁰: cells per unit at most, for a box to be plain. In a smaller cell, a flushed denormal is a step of a 128th.
     PLAIN_INVERSE_CELL: f32 = 1.267_650_6e30;
     /// How many invalid boxes are listed by index.

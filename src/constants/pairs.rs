@@ -24,7 +24,7 @@ shared_constants! {
     /// Quads of the path in a run, which an invocation of `sweep_test` looks at: their results are the bits of a word.
     RUN_QUADS: u32 = 8;
     /// Words that a run takes in memory.
-    RUN_WORDS: u32 = 3;
+    RUN_U32_COUNT: u32 = 3;
     /// Bits of a rank in the word of a run that holds its turns above.
     RANK_BITS: u32 = 25;
     /// log2 of `TILE_QUADS`.

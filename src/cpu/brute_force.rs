@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::call::push;
-use crate::filters::{WHOLE_SPACE, grown};
+use crate::filters::{WHOLE_SPACE, padded};
 use crate::{Aabb, Error, Filters, Pair};
 
 /// Finds every overlapping pair, ascending, by `n (n - 1) / 2` tests. This loop defines the answer.
@@ -47,8 +47,8 @@ pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
 /// # Panics
 /// Where [`Filters::check`] refuses the filters.
 pub fn try_find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Result<Vec<Pair>, Error> {
-    let grown = |i: usize| filters.margin.get(i).map_or(boxes[i], |&margin| grown(&boxes[i], margin));
-    let boxes: Vec<Aabb> = (0..boxes.len()).map(grown).collect();
+    let padded = |i: usize| filters.margin.get(i).map_or(boxes[i], |&margin| padded(&boxes[i], margin));
+    let boxes: Vec<Aabb> = (0..boxes.len()).map(padded).collect();
     // By box: there may be a floor for each of thousands of worlds.
     let mut half_spaces = vec![None; boxes.len()];
     filters.half_spaces.iter().for_each(|half_space| half_spaces[half_space.index as usize] = Some(half_space));

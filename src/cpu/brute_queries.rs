@@ -57,11 +57,11 @@ fn met<'a, Q>(
     i: usize,
 ) -> impl Iterator<Item = (u32, Aabb)> + use<'a, Q> {
     let query_filter = batch.filters.query_filter(i);
-    let grown = |(id, aabb): (u32, &Aabb)| {
+    let padded = |(id, aabb): (u32, &Aabb)| {
         let margin = filters.margin.get(id as usize);
-        (id, margin.map_or(*aabb, |&margin| crate::filters::grown(aabb, margin)))
+        (id, margin.map_or(*aabb, |&margin| crate::filters::padded(aabb, margin)))
     };
-    (0..).zip(boxes).filter(move |(id, _)| query_filter.meets(filters, *id)).map(grown)
+    (0..).zip(boxes).filter(move |(id, _)| query_filter.meets(filters, *id)).map(padded)
 }
 
 fn first<T, U>(

@@ -163,17 +163,17 @@ impl Edit {
         let (mut created, mut lost) = (created.iter().peekable(), lost.iter().peekable());
         let (mut start, mut to, mut earlier) = (0, 0, 0);
         loop {
-            let comes = match (created.peek(), lost.peek()) {
+            let is_created = match (created.peek(), lost.peek()) {
                 (None, None) => break,
                 (Some(new), Some(old)) => new < old,
                 (new, _) => new.is_some(),
             };
-            let Some(&pair) = (if comes { created.next() } else { lost.next() }) else { break };
+            let Some(&pair) = (if is_created { created.next() } else { lost.next() }) else { break };
             let end = start + place_of(&pairs[start..], pair);
             self.stretches.push(Stretch { start, end, to, earlier });
             earlier += end - start;
-            to += end - start + usize::from(comes);
-            start = end + usize::from(!comes);
+            to += end - start + usize::from(is_created);
+            start = end + usize::from(!is_created);
         }
         self.stretches.push(Stretch { start, end: pairs.len(), to, earlier });
     }
@@ -239,14 +239,14 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_several_parts_are_those_that_are_made_anew() {
+    fn lists_of_several_parts_match_new_lists() {
         // Pairs come and go at the borders of parts, and elsewhere.
         let n = 3 * PART as u32 + 77;
         let pair = |b: u32| Pair { a: 0, b };
         let then: Vec<Pair> = (0..n).map(|i| pair(2 * i)).collect();
         for lost_every in [1, 2, 5, 1000, n] {
-            let goes = |i: &u32| i.is_multiple_of(lost_every) || i % PART as u32 <= 1;
-            let lost: Vec<Pair> = (0..n).filter(goes).map(|i| pair(2 * i)).collect();
+            let is_lost = |i: &u32| i.is_multiple_of(lost_every) || i % PART as u32 <= 1;
+            let lost: Vec<Pair> = (0..n).filter(is_lost).map(|i| pair(2 * i)).collect();
             let created: Vec<Pair> =
                 (0..n).filter(|i| i % 777 == 5 || i % PART as u32 > PART as u32 - 3).map(|i| pair(2 * i + 1)).collect();
             let mut pairs = then.clone();
@@ -254,23 +254,23 @@ mod tests {
             edit.apply(&mut pairs, &created, &lost).unwrap();
             let (mut before, mut stayed) = (Vec::new(), Vec::new());
             edit.list_stayed(&pairs, &mut before, &mut stayed, ALL).unwrap();
-            let kept: Vec<Pair> = (0..n).filter(|i| !goes(i)).map(|i| pair(2 * i)).collect();
-            let mut now = [&kept[..], &created].concat();
+            let retained: Vec<Pair> = (0..n).filter(|i| !is_lost(i)).map(|i| pair(2 * i)).collect();
+            let mut now = [&retained[..], &created].concat();
             now.sort_unstable();
             let place = |pair: &Pair| if pair.b.is_multiple_of(2) { u64::from(pair.b / 2) } else { Events::CREATED };
             assert!(
-                pairs == now && stayed == kept && before == now.iter().map(place).collect::<Vec<_>>(),
+                pairs == now && stayed == retained && before == now.iter().map(place).collect::<Vec<_>>(),
                 "{lost_every}"
             );
             let is_listed = |pair: Pair| !(pair.b / 2).is_multiple_of(3);
             edit.list_stayed(&pairs, &mut before, &mut stayed, Some(is_listed)).unwrap();
-            let listed: Vec<Pair> = kept.into_iter().filter(|pair| is_listed(*pair)).collect();
+            let listed: Vec<Pair> = retained.into_iter().filter(|pair| is_listed(*pair)).collect();
             assert!(stayed == listed && before == now.iter().map(place).collect::<Vec<_>>(), "{lost_every}");
         }
     }
 
     #[test]
-    fn lists_are_those_that_are_made_anew() {
+    fn lists_match_new_lists() {
         let mut state = 1u64;
         let mut below = |n: u64| {
             state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);

@@ -21,7 +21,7 @@ pub(crate) mod stream;
 
 pub use step::{Identity, Step};
 #[cfg(feature = "gpu")]
-pub(crate) use step::{OwnSaid, Said};
+pub(crate) use step::{OwnedStepSpec, StepSpec};
 pub use stream::EventPiece;
 
 use crate::{Pair, Report};
@@ -99,11 +99,11 @@ pub struct StepWork {
     /// Boxes that were not where they were in the last step. Where all boxes were searched, this was not looked at, and is zero.
     pub moved_count: u32,
     /// Boxes that left their grown boxes in this step, and asked a tree anew.
-    pub escaped_count: u32,
+    pub left_padding_count: u32,
     /// Boxes that have left since the epoch began.
-    pub escaped_in_epoch: u32,
+    pub left_padding_in_epoch: u32,
     /// Pairs of grown boxes that are kept.
-    pub kept_pair_count: u64,
+    pub cached_pair_count: u64,
     /// Whether of these only the pairs of boxes that moved were looked at, and the list of the last step was changed in place: where few
     /// boxes moved.
     pub edited: bool,
@@ -115,9 +115,9 @@ impl StepWork {
         searched: true,
         began_epoch: false,
         moved_count: 0,
-        escaped_count: 0,
-        escaped_in_epoch: 0,
-        kept_pair_count: 0,
+        left_padding_count: 0,
+        left_padding_in_epoch: 0,
+        cached_pair_count: 0,
         edited: false,
     };
 }

@@ -4,32 +4,32 @@ use rayon::prelude::*;
 
 use super::Identity;
 use super::compare::resize;
-use super::step::Said;
+use super::step::StepSpec;
 use crate::{Error, Pair};
 
 /// Stands for a box that is gone.
-pub const GONE: u32 = u32::MAX;
+pub const REMOVED: u32 = u32::MAX;
 
 /// A pair by its new name, and its place in the last list.
 type Named = (Pair, u64);
 
-/// Returns which box of the last step a box is: [`GONE`], or an index that the last step did not have, where it is a new one.
-pub fn was(step: &Said<'_>, generations: &[u32], i: u32) -> u32 {
+/// Returns which box of the last step a box is: [`REMOVED`], or an index that the last step did not have, where it is a new one.
+pub fn was(step: &StepSpec<'_>, generations: &[u32], i: u32) -> u32 {
     let at = i as usize;
     match step.identity {
         Identity::Index => i,
         Identity::Generations(own) => match generations.get(at) {
-            Some(then) if own[at] != *then => GONE,
+            Some(then) if own[at] != *then => REMOVED,
             _ => i,
         },
         Identity::Was(was) => was[at],
     }
 }
 
-/// Finds out which box of this step each of the `last` boxes of the last step is, or [`GONE`].
-pub fn rename(step: &Said<'_>, generations: &[u32], last: u32, is: &mut Vec<u32>) {
+/// Finds out which box of this step each of the `last` boxes of the last step is, or [`REMOVED`].
+pub fn rename(step: &StepSpec<'_>, generations: &[u32], last: u32, is: &mut Vec<u32>) {
     is.clear();
-    is.resize(last as usize, GONE);
+    is.resize(last as usize, REMOVED);
     for i in 0..step.box_count as u32 {
         if let Some(is) = is.get_mut(was(step, generations, i) as usize) {
             *is = i;
@@ -40,7 +40,7 @@ pub fn rename(step: &Said<'_>, generations: &[u32], last: u32, is: &mut Vec<u32>
 /// The pairs of the last step whose boxes are still there, by the names of this step.
 #[derive(Debug, Default)]
 pub struct Names {
-    /// `[boxes of the last step]` the index in this step, or `GONE`.
+    /// `[boxes of the last step]` the index in this step, or `REMOVED`.
     is: Vec<u32>,
     named: Vec<Named>,
     /// Ascending.
@@ -49,7 +49,7 @@ pub struct Names {
 
 impl Names {
     /// Returns whether a pair of the last step may have another name, or none, in a step of the same identity.
-    pub fn matter(step: &Said<'_>, generations: &[u32]) -> bool {
+    pub fn matter(step: &StepSpec<'_>, generations: &[u32]) -> bool {
         match step.identity {
             Identity::Index => false,
             Identity::Generations(own) => own.iter().zip(generations).any(|(now, then)| now != then),
@@ -61,11 +61,11 @@ impl Names {
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
-    pub fn name(&mut self, step: &Said<'_>, generations: &[u32], last: u32, then: &[Pair]) -> Result<(), Error> {
+    pub fn name(&mut self, step: &StepSpec<'_>, generations: &[u32], last: u32, then: &[Pair]) -> Result<(), Error> {
         rename(step, generations, last, &mut self.is);
         let name = |(pair, place): (&Pair, u64)| {
             let [a, b] = [pair.a, pair.b].map(|i| self.is[i as usize]);
-            (a != GONE && b != GONE).then_some((Pair::new(a, b), place))
+            (a != REMOVED && b != REMOVED).then_some((Pair::new(a, b), place))
         };
         self.named.clear();
         self.named.try_reserve(then.len()).map_err(|_| Error::list_too_long(then.len() as u64))?;

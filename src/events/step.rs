@@ -96,15 +96,15 @@ impl<'a> Step<'a> {
     }
 
     /// Returns what is said of the boxes.
-    pub(crate) fn said(&self) -> Said<'a> {
+    pub(crate) fn spec(&self) -> StepSpec<'a> {
         let Self { boxes, identity, lists_persisting, .. } = *self;
-        Said { box_count: boxes.len(), identity, lists_persisting }
+        StepSpec { box_count: boxes.len(), identity, lists_persisting }
     }
 }
 
 /// What is said of the boxes of a step, whose bounds are elsewhere.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Said<'a> {
+pub(crate) struct StepSpec<'a> {
     pub box_count: usize,
     pub identity: Identity<'a>,
     pub lists_persisting: bool,
@@ -113,47 +113,47 @@ pub(crate) struct Said<'a> {
 /// The same, with numbers of its own, of a step that is in flight.
 #[cfg(feature = "gpu")]
 #[derive(Debug)]
-pub(crate) struct OwnSaid {
+pub(crate) struct OwnedStepSpec {
     box_count: usize,
-    identity: OwnIdentity,
+    identity: OwnedIdentity,
     lists_persisting: bool,
 }
 
 #[cfg(feature = "gpu")]
 #[derive(Debug)]
-enum OwnIdentity {
+enum OwnedIdentity {
     Index,
     Generations(Vec<u32>),
     Was(Vec<u32>),
 }
 
 #[cfg(feature = "gpu")]
-impl OwnSaid {
+impl OwnedStepSpec {
     /// Returns what is said.
-    pub fn said(&self) -> Said<'_> {
+    pub fn spec(&self) -> StepSpec<'_> {
         let identity = match &self.identity {
-            OwnIdentity::Index => Identity::Index,
-            OwnIdentity::Generations(numbers) => Identity::Generations(numbers),
-            OwnIdentity::Was(numbers) => Identity::Was(numbers),
+            OwnedIdentity::Index => Identity::Index,
+            OwnedIdentity::Generations(numbers) => Identity::Generations(numbers),
+            OwnedIdentity::Was(numbers) => Identity::Was(numbers),
         };
-        Said { box_count: self.box_count, identity, lists_persisting: self.lists_persisting }
+        StepSpec { box_count: self.box_count, identity, lists_persisting: self.lists_persisting }
     }
 }
 
 #[cfg(feature = "gpu")]
-impl From<Said<'_>> for OwnSaid {
-    fn from(said: Said<'_>) -> Self {
-        let Said { box_count, identity, lists_persisting } = said;
+impl From<StepSpec<'_>> for OwnedStepSpec {
+    fn from(spec: StepSpec<'_>) -> Self {
+        let StepSpec { box_count, identity, lists_persisting } = spec;
         let identity = match identity {
-            Identity::Index => OwnIdentity::Index,
-            Identity::Generations(numbers) => OwnIdentity::Generations(numbers.to_vec()),
-            Identity::Was(numbers) => OwnIdentity::Was(numbers.to_vec()),
+            Identity::Index => OwnedIdentity::Index,
+            Identity::Generations(numbers) => OwnedIdentity::Generations(numbers.to_vec()),
+            Identity::Was(numbers) => OwnedIdentity::Was(numbers.to_vec()),
         };
         Self { box_count, identity, lists_persisting }
     }
 }
 
-impl Said<'_> {
+impl StepSpec<'_> {
     /// Checks what is said of identity, after a step of `last` boxes. `is_named` is a place to write.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::mem::{swap, take};
 use super::compare::{Comparison, reserve, resize};
 use super::edit::Edit;
 use super::names::Names;
-use super::step::Said;
+use super::step::StepSpec;
 use super::{Events, Identity, StepReport};
 use crate::{Error, Filters, Pair};
 
@@ -38,7 +38,7 @@ impl Steps {
     ///
     /// # Errors
     /// [`Error::BadStep`].
-    pub fn check(&mut self, step: &Said<'_>) -> Result<(), Error> {
+    pub fn check(&mut self, step: &StepSpec<'_>) -> Result<(), Error> {
         self.check_after(step, self.box_count)
     }
 
@@ -46,7 +46,7 @@ impl Steps {
     ///
     /// # Errors
     /// [`Error::BadStep`].
-    pub fn check_after(&mut self, step: &Said<'_>, last: u32) -> Result<(), Error> {
+    pub fn check_after(&mut self, step: &StepSpec<'_>, last: u32) -> Result<(), Error> {
         step.check(last, &mut self.is_named)
     }
 
@@ -57,7 +57,7 @@ impl Steps {
     /// [`Error::ListTooLong`].
     pub fn advance(
         &mut self,
-        step: &Said<'_>,
+        step: &StepSpec<'_>,
         filters: &Filters,
         pairs: &mut Vec<Pair>,
         report: StepReport,
@@ -65,7 +65,7 @@ impl Steps {
         self.is_settled = false;
         self.compare(step, filters, Some(pairs))?;
         swap(&mut self.events.pairs, pairs);
-        self.take(step, report);
+        self.finish(step, report);
         Ok(())
     }
 
@@ -73,15 +73,20 @@ impl Steps {
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
-    pub fn stay(&mut self, step: &Said<'_>, filters: &Filters, report: StepReport) -> Result<(), Error> {
+    pub fn advance_unchanged(
+        &mut self,
+        step: &StepSpec<'_>,
+        filters: &Filters,
+        report: StepReport,
+    ) -> Result<(), Error> {
         if Names::matter(step, &self.generations) {
             self.is_settled = false;
             self.compare(step, filters, None)?;
-            self.take(step, report);
+            self.finish(step, report);
         } else if step.lists_persisting && self.is_settled {
             self.events.created.clear();
             self.events.lost.clear();
-            self.take(step, report);
+            self.finish(step, report);
         } else {
             let mut changes = (take(&mut self.events.created), take(&mut self.events.lost));
             changes.0.clear();
@@ -93,7 +98,7 @@ impl Steps {
     }
 
     /// Returns whether the pairs that were created and lost are enough for a step.
-    pub fn may_change(&self, step: &Said<'_>) -> bool {
+    pub fn may_change(&self, step: &StepSpec<'_>) -> bool {
         !Names::matter(step, &self.generations)
     }
 
@@ -109,7 +114,7 @@ impl Steps {
     /// [`Error::ListTooLong`].
     pub fn change(
         &mut self,
-        step: &Said<'_>,
+        step: &StepSpec<'_>,
         filters: &Filters,
         (created, lost): (&mut Vec<Pair>, &mut Vec<Pair>),
         report: StepReport,
@@ -133,12 +138,12 @@ impl Steps {
         }
         swap(&mut events.created, created);
         swap(&mut events.lost, lost);
-        self.take(step, report);
+        self.finish(step, report);
         Ok(())
     }
 
     /// Takes note of a step whose events are there.
-    fn take(&mut self, step: &Said<'_>, report: StepReport) {
+    fn finish(&mut self, step: &StepSpec<'_>, report: StepReport) {
         let events = &mut self.events;
         let [pair_count, created_count, lost_count] =
             [&events.pairs, &events.created, &events.lost].map(|list| list.len() as u64);
@@ -176,7 +181,7 @@ impl Steps {
     }
 
     /// Compares the pairs of a step with those of the last one; without any, they are the same.
-    fn compare(&mut self, step: &Said<'_>, filters: &Filters, now: Option<&[Pair]>) -> Result<(), Error> {
+    fn compare(&mut self, step: &StepSpec<'_>, filters: &Filters, now: Option<&[Pair]>) -> Result<(), Error> {
         let Self { events, comparison, names, generations, box_count, is_named, .. } = self;
         let then = take(&mut events.pairs);
         let now = now.unwrap_or(&then);

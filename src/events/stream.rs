@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::names::{GONE, Names, rename, was};
+use super::names::{Names, REMOVED, rename, was};
 use super::{Identity, StepReport};
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Options, Pair, Report, Step};
@@ -72,18 +72,18 @@ pub fn stream<S: Source, E: From<Error>>(
     each: impl FnMut(&StepReport, EventPiece<'_>) -> Result<(), E>,
 ) -> Result<StepReport, E> {
     /// Gives the steps back to the source, also where `each` panics.
-    struct Lent<'a, S: Source> {
+    struct Lease<'a, S: Source> {
         source: &'a mut S,
         streamed: Streamed,
     }
-    impl<S: Source> Drop for Lent<'_, S> {
+    impl<S: Source> Drop for Lease<'_, S> {
         fn drop(&mut self) {
             *self.source.streamed() = take(&mut self.streamed);
         }
     }
     let streamed = take(source.streamed());
-    let mut lent = Lent { source, streamed };
-    let Lent { source, streamed } = &mut lent;
+    let mut lease = Lease { source, streamed };
+    let Lease { source, streamed } = &mut lease;
     streamed.run(*source, step, each)
 }
 
@@ -134,13 +134,13 @@ pub struct Streamed {
     /// Pairs of the last step.
     last_count: u64,
     is_named: Vec<bool>,
-    /// `[box_count]` the index in the last step, and `[boxes of the last step]` the one in this step; or `GONE`.
+    /// `[box_count]` the index in the last step, and `[boxes of the last step]` the one in this step; or `REMOVED`.
     was: Vec<u32>,
     is: Vec<u32>,
     /// `[box_count]` whether a box sleeps or is fixed; empty where none is.
     rests: Vec<bool>,
     /// Whether each pair of a piece is one of the other step.
-    is_there: Vec<bool>,
+    is_in_other: Vec<bool>,
     lists: [Vec<Pair>; 2],
 }
 
@@ -160,7 +160,7 @@ impl Streamed {
         self.prepare(source, step)?;
         let counted = if step.counts_first { Some(self.count(source, step)?) } else { None };
         let mut report = StepReport::default();
-        let Self { last, now, was, rests, is_there, lists: [list, others], .. } = self;
+        let Self { last, now, was, rests, is_in_other, lists: [list, others], .. } = self;
         source.stream_awake(step.boxes, None, &now.options, |found, pairs| {
             if report.box_count == 0 {
                 report = StepReport::of_search(&mut found.clone());
@@ -170,8 +170,8 @@ impl Streamed {
             }
             // In several passes, the number grows with each piece.
             report.pair_count = counted.map_or(found.pair_count, |[created, persisting, _]| created + persisting);
-            look_up(pairs, was, last, is_there);
-            part(pairs, is_there, [list, others])?;
+            look_up(pairs, was, last, is_in_other);
+            part(pairs, is_in_other, [list, others])?;
             if counted.is_none() {
                 report.created_count += others.len() as u64;
                 report.persisting_count += list.len() as u64;
@@ -184,12 +184,12 @@ impl Streamed {
             each(&report, EventPiece { pairs, created: others, persisting: list, lost: &[] })
         })?;
         if !self.last.boxes.is_empty() && !self.stays(step) {
-            let Self { last, now, is, is_there, lists: [list, others], has_same_filters, .. } = self;
+            let Self { last, now, is, is_in_other, lists: [list, others], has_same_filters, .. } = self;
             let filters = (!*has_same_filters).then_some(&last.filters);
             // With the options of that time, what could be searched then can be now.
             source.stream_awake(&last.boxes, filters, &last.options, |_, pairs| {
-                look_up(pairs, is, now, is_there);
-                part(pairs, is_there, [list, others])?;
+                look_up(pairs, is, now, is_in_other);
+                part(pairs, is_in_other, [list, others])?;
                 report.lost_count += if counted.is_none() { others.len() as u64 } else { 0 };
                 let piece = EventPiece { lost: others, ..EventPiece::default() };
                 if others.is_empty() { Ok(()) } else { each(&report, piece) }
@@ -207,12 +207,12 @@ impl Streamed {
 
     /// Counts the pairs that are created, that persist and that are lost, of a step that was prepared.
     fn count<E: From<Error>>(&mut self, source: &mut impl Source, step: &Step<'_>) -> Result<[u64; 3], E> {
-        let Self { last, now, was, is_there, last_count, .. } = self;
+        let Self { last, now, was, is_in_other, last_count, .. } = self;
         let (mut count, mut persisting) = (0, 0);
         source.stream_awake(step.boxes, None, &now.options, |_, pairs| {
-            look_up(pairs, was, last, is_there);
+            look_up(pairs, was, last, is_in_other);
             count += pairs.len() as u64;
-            persisting += is_there.iter().filter(|is| **is).count() as u64;
+            persisting += is_in_other.iter().filter(|is| **is).count() as u64;
             Ok::<_, E>(())
         })?;
         // Each of those is one pair of the last step.
@@ -222,8 +222,8 @@ impl Streamed {
     /// Checks a step, and prepares what is looked up.
     fn prepare(&mut self, source: &mut impl Source, step: &Step<'_>) -> Result<(), Error> {
         let filters = source.fitted(step.boxes.len())?;
-        let (said, last_count) = (step.said(), self.last.boxes.len() as u32);
-        said.check(last_count, &mut self.is_named)?;
+        let (spec, last_count) = (step.spec(), self.last.boxes.len() as u32);
+        spec.check(last_count, &mut self.is_named)?;
         step.check_moved()?;
         self.rests.clear();
         if !filters.filters().all_awake() {
@@ -238,51 +238,53 @@ impl Streamed {
         };
         self.now.show(step.boxes, filters)?;
         self.now.options = *source.options_in_use();
-        rename(&said, &self.generations, last_count, &mut self.is);
-        let was = (0..step.boxes.len() as u32).map(|i| was(&said, &self.generations, i));
+        rename(&spec, &self.generations, last_count, &mut self.is);
+        let was = (0..step.boxes.len() as u32).map(|i| was(&spec, &self.generations, i));
         self.was.clear();
-        self.was.extend(was.map(|was| if was < last_count { was } else { GONE }));
+        self.was.extend(was.map(|was| if was < last_count { was } else { REMOVED }));
         Ok(())
     }
 
     /// Returns whether nothing has changed since the last step.
     fn stays(&self, step: &Step<'_>) -> bool {
         let bits = bytemuck::cast_slice::<Aabb, u32>;
-        let is_same = self.has_same_filters && !Names::matter(&step.said(), &self.generations);
+        let is_same = self.has_same_filters && !Names::matter(&step.spec(), &self.generations);
         is_same && bits(&self.last.boxes) == bits(&self.now.boxes)
     }
 
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
-        let Self { last, now, generations, is_named, was, is, rests, is_there, lists, .. } = self;
+        let Self { last, now, generations, is_named, was, is, rests, is_in_other, lists, .. } = self;
         let words = [generations, was, is].map(Vec::capacity).iter().sum::<usize>() * size_of::<u32>();
-        let flags = [is_named, rests, is_there].map(Vec::capacity).iter().sum::<usize>();
+        let flags = [is_named, rests, is_in_other].map(Vec::capacity).iter().sum::<usize>();
         let pairs = lists.iter().map(Vec::capacity).sum::<usize>() * size_of::<Pair>();
         last.bytes() + now.bytes() + words + flags + pairs
     }
 }
 
 /// Looks each pair up in another step, by the names that boxes have there.
-fn look_up(pairs: &[Pair], names: &[u32], other: &Shown, is_there: &mut Vec<bool>) {
+fn look_up(pairs: &[Pair], names: &[u32], other: &Shown, is_in_other: &mut Vec<bool>) {
     let look = |pair: &Pair| {
         let [a, b] = [pair.a, pair.b].map(|i| names[i as usize]);
-        a != GONE && b != GONE && other.has(Pair::new(a, b))
+        a != REMOVED && b != REMOVED && other.has(Pair::new(a, b))
     };
     if pairs.len() <= ALONE {
-        is_there.clear();
-        is_there.extend(pairs.iter().map(look));
+        is_in_other.clear();
+        is_in_other.extend(pairs.iter().map(look));
     } else {
-        pairs.par_iter().map(look).collect_into_vec(is_there);
+        pairs.par_iter().map(look).collect_into_vec(is_in_other);
     }
 }
 
 /// Lists the pairs that are there, and the others.
-fn part(pairs: &[Pair], is_there: &[bool], lists: [&mut Vec<Pair>; 2]) -> Result<(), Error> {
-    let there = is_there.iter().filter(|is| **is).count();
-    for ((list, wanted), count) in lists.into_iter().zip([true, false]).zip([there, pairs.len() - there]) {
+fn part(pairs: &[Pair], is_in_other: &[bool], lists: [&mut Vec<Pair>; 2]) -> Result<(), Error> {
+    let in_other_count = is_in_other.iter().filter(|is| **is).count();
+    for ((list, wanted), count) in
+        lists.into_iter().zip([true, false]).zip([in_other_count, pairs.len() - in_other_count])
+    {
         list.clear();
         super::compare::reserve(list, count)?;
-        list.extend(pairs.iter().zip(is_there).filter(|(_, is)| **is == wanted).map(|(pair, _)| *pair));
+        list.extend(pairs.iter().zip(is_in_other).filter(|(_, is)| **is == wanted).map(|(pair, _)| *pair));
     }
     Ok(())
 }

@@ -99,7 +99,7 @@ impl Overlaps {
             offsets[slot + 1] += offsets[slot];
         }
         let mut next = offsets.clone();
-        let mut pairs = self.room_for_pairs()?;
+        let mut pairs = self.reserved_pairs()?;
         pairs.resize(self.pairs.len(), Pair { a: 0, b: 0 });
         for pair in &self.pairs {
             let place = &mut next[slot(pair)];
@@ -111,14 +111,14 @@ impl Overlaps {
 
     /// Returns all pairs as those of one world, the global one.
     fn of_one_world(&self) -> Result<ByWorld, Error> {
-        let mut pairs = self.room_for_pairs()?;
+        let mut pairs = self.reserved_pairs()?;
         pairs.extend_from_slice(&self.pairs);
         let (worlds, box_counts) = (vec![Filters::GLOBAL], vec![self.report.box_count]);
         Ok(ByWorld { worlds, box_counts, offsets: vec![0, pairs.len()], pairs })
     }
 
     /// Makes a list with room for all pairs, or returns an error instead of an abort.
-    fn room_for_pairs(&self) -> Result<Vec<Pair>, Error> {
+    fn reserved_pairs(&self) -> Result<Vec<Pair>, Error> {
         let mut pairs = Vec::new();
         pairs.try_reserve_exact(self.pairs.len()).map_err(|_| Error::list_too_long(self.pairs.len() as u64))?;
         Ok(pairs)

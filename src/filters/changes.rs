@@ -19,7 +19,7 @@ impl ChangeCounts {
 
 /// The filters from which others were taken.
 #[derive(Clone, Debug)]
-pub struct Taken {
+pub struct FilterSource {
     /// How often those are changed.
     pub changes: Arc<ChangeCounts>,
     /// How often they had been.
@@ -28,7 +28,7 @@ pub struct Taken {
     pub lists: Option<Weak<()>>,
 }
 
-impl Taken {
+impl FilterSource {
     /// Returns the same with lists of its own.
     pub fn without_lists(self) -> Self {
         Self { lists: None, ..self }

@@ -93,9 +93,9 @@ impl CheckedFilters {
     }
 
     /// Returns whether nothing is said of boxes but in which of two sets they are.
-    pub fn tells_sets_alone(&self) -> bool {
-        let tells_sets = |tested: &Tested<'_>| tested.values.is_empty() == (tested.list != "second");
-        self.filters.tested().iter().all(tells_sets) && self.decides_by_lists()
+    pub fn has_only_sets(&self) -> bool {
+        let fits_sets = |tested: &Tested<'_>| tested.values.is_empty() == (tested.list != "second");
+        self.filters.tested().iter().all(fits_sets) && self.decides_by_lists()
     }
 
     /// Returns whether nothing decides but lists by box.
@@ -160,7 +160,7 @@ impl CheckedFilters {
 
     /// Returns how many words the rows and the larger indices of [`listed`](Self::listed) take for `box_count` boxes, with what comes in
     /// place of `exclude`.
-    pub fn listed_words(&self, box_count: u64) -> [u64; 2] {
+    pub fn listed_u32_counts(&self, box_count: u64) -> [u64; 2] {
         let rows = self.listed_pairs.last().map_or(0, |last| u64::from(last.a) + 2);
         let others = self.listed_pairs.len() as u64;
         match self.filters.exclude_at_most {
@@ -224,7 +224,7 @@ impl CheckedFilters {
     /// Lists the lists by box that tests read, as they read them: worlds by number.
     pub(super) fn tested(&self) -> [Tested<'_>; TESTED_LISTS] {
         self.filters.tested().map(|tested| match tested.list {
-            "world" => Tested { values: Values::Words(&self.worlds), ..tested },
+            "world" => Tested { values: Values::U32(&self.worlds), ..tested },
             _ => tested,
         })
     }

@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use super::changes::{ChangeCounts, Taken};
+use super::changes::{ChangeCounts, FilterSource};
 use super::lists::FilterLists;
 use super::{CheckedFilters, Filters};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::sort_buffers::SortBuffers;
 use crate::gpu::table::{CONSTANT, Row, STORAGE, buffer_table};
-use crate::layout::{Counts, digit_sum_words, histogram_words};
+use crate::layout::{Counts, digit_sum_u32_count, histogram_u32_count};
 use crate::{Aabb, Attribute, Error, Pair};
 
 /// The filters of a search, checked, with their buffers on the GPU.
@@ -38,60 +38,60 @@ pub struct FilterSet {
     /// How often these filters were changed.
     pub(super) changes: Arc<ChangeCounts>,
     /// There as long as the lists on the device are.
-    pub(super) lists_held: Arc<()>,
+    pub(super) lists_alive: Arc<()>,
     /// The filters from which these were taken, if they were.
-    pub(super) taken: Option<Taken>,
+    pub(super) source: Option<FilterSource>,
 }
 
 /// How many elements the filters' buffers have.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct FilterRoom {
-    words: u64,
+pub struct FilterCapacity {
+    u32_count: u64,
     worlds: u64,
     included: u64,
     margins: u64,
-    half_space_words: u64,
+    half_space_u32_count: u64,
     prepared: u64,
 }
 
 buffer_table! {
     /// The buffers of filters beside the lists that tests read.
-    pub struct FilterBuffers(room: FilterRoom) {
+    pub struct FilterBuffers(capacity: FilterCapacity) {
         /// `[world_count]` the range of cells of each world.
-        world_cells: [[u32; 4]; room.worlds], STORAGE;
+        world_cells: [[u32; 4]; capacity.worlds], STORAGE;
         /// `[include_count]` the included pairs, ascending.
-        included: [Pair; room.included], STORAGE;
+        included: [Pair; capacity.included], STORAGE;
         /// `[box_count]`, or empty.
-        margins: [f32; room.margins], STORAGE;
+        margins: [f32; capacity.margins], STORAGE;
         /// `[box_count]` bits, or empty: whether the box stands for a half-space.
-        half_space_bits: [u32; room.half_space_words], STORAGE;
+        half_space_bits: [u32; capacity.half_space_u32_count], STORAGE;
         /// `[box_count]` the boxes as they are searched, or empty where that is as they come.
-        prepared_boxes: [Aabb; room.prepared], STORAGE;
+        prepared_boxes: [Aabb; capacity.prepared], STORAGE;
     }
 }
 
 /// How many pairs there is room for: to exclude, and the included ones.
 #[derive(Clone, Copy, Debug)]
-pub struct ExcludeRoom {
+pub struct ExcludeCapacity {
     /// The pairs.
     pub pairs: u64,
 }
 
 buffer_table! {
     /// What pairs to exclude are sorted with.
-    pub struct ExcludeBuffers(room: ExcludeRoom) {
+    pub struct ExcludeBuffers(capacity: ExcludeCapacity) {
         /// `[pairs]` larger indices; then smaller ones.
-        keys as "exclude_keys": [u32; room.pairs], STORAGE;
+        keys as "exclude_keys": [u32; capacity.pairs], STORAGE;
         /// `[pairs]` smaller indices; then larger ones.
-        values as "exclude_values": [u32; room.pairs], STORAGE;
+        values as "exclude_values": [u32; capacity.pairs], STORAGE;
         /// `[pairs]` scratch.
-        other_keys as "exclude_other_keys": [u32; room.pairs], STORAGE;
+        other_keys as "exclude_other_keys": [u32; capacity.pairs], STORAGE;
         /// `[pairs]` scratch.
-        other_values as "exclude_other_values": [u32; room.pairs], STORAGE;
+        other_values as "exclude_other_values": [u32; capacity.pairs], STORAGE;
         /// Scratch.
-        histograms as "exclude_histograms": [u32; histogram_words(room.pairs)], STORAGE;
+        histograms as "exclude_histograms": [u32; histogram_u32_count(capacity.pairs)], STORAGE;
         /// Sums of the sort.
-        digit_sums as "exclude_digit_sums": [u32; digit_sum_words(room.pairs)], STORAGE;
+        digit_sums as "exclude_digit_sums": [u32; digit_sum_u32_count(capacity.pairs)], STORAGE;
         /// Not zero where there are more pairs than there is room for.
         refused as "exclude_refused": [u32; 1], STORAGE;
         /// For the sort: how many pairs there are.
@@ -121,7 +121,7 @@ impl FilterSet {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn of(gpu: &Gpu, checked: Arc<CheckedFilters>) -> Result<Self, Error> {
-        let buffers = FilterBuffers::new(gpu, &FilterRoom::default())?;
+        let buffers = FilterBuffers::new(gpu, &FilterCapacity::default())?;
         let lists = FilterLists::none(gpu)?;
         Ok(Self {
             checked,
@@ -134,8 +134,8 @@ impl FilterSet {
             numbers_worlds: false,
             world_ids: None,
             changes: Arc::default(),
-            lists_held: Arc::default(),
-            taken: None,
+            lists_alive: Arc::default(),
+            source: None,
         })
     }
 
@@ -197,57 +197,57 @@ impl FilterSet {
     // ---- memory ----
 
     /// Returns how long the buffers are for this many boxes.
-    fn room(&self, box_count: usize) -> FilterRoom {
+    fn capacity(&self, box_count: usize) -> FilterCapacity {
         let boxes = box_count as u64;
         let filters = self.filters();
         let boxes_if = |is_used: bool| if is_used { boxes } else { 0 };
-        FilterRoom {
-            words: FilterLists::words_for(&self.checked, boxes),
+        FilterCapacity {
+            u32_count: FilterLists::u32_count(&self.checked, boxes),
             worlds: u64::from(self.checked.world_count()),
             included: self.checked.include().len() as u64,
             margins: boxes_if(!filters.margin.is_empty()),
-            half_space_words: boxes_if(!filters.half_spaces.is_empty()).div_ceil(32),
+            half_space_u32_count: boxes_if(!filters.half_spaces.is_empty()).div_ceil(32),
             prepared: boxes_if(!filters.leaves_boxes()),
         }
     }
 
     /// Returns for how many pairs lists of the caller's are taken, with the included ones; `None` where none are.
-    fn exclude_room(&self) -> Option<ExcludeRoom> {
+    fn exclude_capacity(&self) -> Option<ExcludeCapacity> {
         let most = u64::from(self.filters().exclude_at_most);
-        (most > 0).then(|| ExcludeRoom { pairs: most + self.checked.include().len() as u64 })
+        (most > 0).then(|| ExcludeCapacity { pairs: most + self.checked.include().len() as u64 })
     }
 
     /// Lists the buffers that hold anything for this many boxes, with their bytes.
     pub fn rows(&self, box_count: usize) -> Vec<Row> {
-        let room = self.room(box_count);
+        let capacity = self.capacity(box_count);
         if self.are_shared() && self.check_uploaded(box_count).is_ok() {
-            return vec![("prepared_boxes", Buffer::<Aabb>::bytes(room.prepared))];
+            return vec![("prepared_boxes", Buffer::<Aabb>::bytes(capacity.prepared))];
         }
-        self.rows_in(&room)
+        self.rows_in(&capacity)
     }
 
     /// Lists the buffers that the filters of a slab of this many boxes have at most: [`CheckedFilters::part`] numbers
     /// the bodies there by index. What is there for all slabs has room for what may come in place of their pairs.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn slab_rows(&self, box_count: usize) -> Vec<Row> {
-        let mut room = self.room(box_count);
+        let mut capacity = self.capacity(box_count);
         if self.checked.part_numbers_bodies() {
-            room.words = room.words.saturating_add(box_count as u64);
+            capacity.u32_count = capacity.u32_count.saturating_add(box_count as u64);
         }
-        self.rows_in(&room)
+        self.rows_in(&capacity)
     }
 
     /// Lists the buffers of these lengths, if there are any filters, with their bytes.
-    fn rows_in(&self, room: &FilterRoom) -> Vec<Row> {
+    fn rows_in(&self, capacity: &FilterCapacity) -> Vec<Row> {
         if self.filters().is_empty() {
             // What is always there is no more than a few bytes.
             return Vec::new();
         }
-        let words = ("filters", Buffer::<u32>::bytes(room.words));
-        let excluding = self.exclude_room().into_iter().flat_map(|room| ExcludeBuffers::rows(&room));
+        let words = ("filters", Buffer::<u32>::bytes(capacity.u32_count));
+        let excluding = self.exclude_capacity().into_iter().flat_map(|capacity| ExcludeBuffers::rows(&capacity));
         let worlds = u64::from(self.checked.world_count());
         let world_ids = self.numbers_worlds.then(|| ("world_ids", Buffer::<[u32; 2]>::bytes(worlds)));
-        std::iter::once(words).chain(FilterBuffers::rows(room)).chain(excluding).chain(world_ids).collect()
+        std::iter::once(words).chain(FilterBuffers::rows(capacity)).chain(excluding).chain(world_ids).collect()
     }
 
     /// Returns the bytes of GPU memory that the filters hold.
@@ -281,11 +281,11 @@ impl FilterSet {
     /// [`Error::OutOfMemory`].
     pub fn unload(&mut self, gpu: &Gpu) -> Result<(), Error> {
         if self.uploaded.take().is_some() {
-            self.taken = self.taken.take().map(Taken::without_lists);
-            self.lists_held = Arc::default();
+            self.source = self.source.take().map(FilterSource::without_lists);
+            self.lists_alive = Arc::default();
             self.lists = FilterLists::none(gpu)?;
             self.step_lists = self.lists.clone();
-            self.buffers = FilterBuffers::new(gpu, &FilterRoom::default())?;
+            self.buffers = FilterBuffers::new(gpu, &FilterCapacity::default())?;
             (self.excluding, self.world_ids) = (None, None);
         }
         Ok(())
@@ -311,8 +311,8 @@ impl FilterSet {
         }
         let lists = FilterLists::new(gpu, &self.checked, box_count)?;
         let step_lists = lists.of_step(gpu, &self.checked)?;
-        let buffers = FilterBuffers::new(gpu, &self.room(box_count))?;
-        let excluding = self.exclude_room().map(|room| ExcludeBuffers::new(gpu, &room)).transpose()?;
+        let buffers = FilterBuffers::new(gpu, &self.capacity(box_count))?;
+        let excluding = self.exclude_capacity().map(|capacity| ExcludeBuffers::new(gpu, &capacity)).transpose()?;
         let FilterBuffers { included, margins, half_space_bits, .. } = &buffers;
         let scopes = gpu.open_scopes();
         included.write(gpu, self.checked.include());
@@ -325,7 +325,7 @@ impl FilterSet {
         // All of them or none: a submission in flight may be searched again with the old ones.
         (self.lists, self.step_lists) = (lists, step_lists);
         (self.buffers, self.excluding, self.uploaded) = (buffers, excluding, Some(box_count));
-        self.lists_held = Arc::default();
+        self.lists_alive = Arc::default();
         Ok(())
     }
 
@@ -366,14 +366,14 @@ impl FilterSet {
         if count > 0 {
             self.note_change(list);
         }
-        if self.taken.is_some() {
+        if self.source.is_some() {
             return self.leave(gpu);
         }
         let worlds = u64::from(self.checked.world_count());
         if self.uploaded.is_some() && worlds > self.buffers.world_cells.len() {
-            let made = Buffer::new(gpu, "world_cells", worlds, STORAGE);
+            let created = Buffer::new(gpu, "world_cells", worlds, STORAGE);
             // The next call uploads all of them.
-            self.buffers.world_cells = made.inspect_err(|_| drop(self.unload(gpu)))?;
+            self.buffers.world_cells = created.inspect_err(|_| drop(self.unload(gpu)))?;
         }
         if self.uploaded.is_some() {
             let scopes = gpu.open_scopes();

@@ -21,7 +21,7 @@ impl ListedPairs {
         let Some(last) = pairs.last() else {
             return Ok(Self::default());
         };
-        let mut rows = with_room(last.a as usize + 2)?;
+        let mut rows = with_capacity(last.a as usize + 2)?;
         rows.resize(last.a as usize + 2, 0);
         for pair in pairs {
             rows[pair.a as usize + 1] += 1;
@@ -29,7 +29,7 @@ impl ListedPairs {
         for row in 1..rows.len() {
             rows[row] += rows[row - 1];
         }
-        let mut others = with_room(pairs.len())?;
+        let mut others = with_capacity(pairs.len())?;
         others.extend(pairs.iter().map(|pair| pair.b));
         Ok(Self { rows, others })
     }
@@ -55,7 +55,7 @@ impl ListedPairs {
 /// # Errors
 /// [`Error::OutOfMemory`].
 pub(super) fn ascending(lists: &[&[Pair]]) -> Result<Vec<Pair>, Error> {
-    let mut pairs = with_room(lists.iter().map(|list| list.len()).sum())?;
+    let mut pairs = with_capacity(lists.iter().map(|list| list.len()).sum())?;
     for list in lists {
         pairs.extend(list.iter().map(|pair| Pair::new(pair.a, pair.b)));
     }
@@ -66,10 +66,10 @@ pub(super) fn ascending(lists: &[&[Pair]]) -> Result<Vec<Pair>, Error> {
 
 /// Makes a list with room for this many elements, or returns an error instead of an abort: callers give lists of any
 /// length.
-fn with_room<T>(length: usize) -> Result<Vec<T>, Error> {
+fn with_capacity<T>(length: usize) -> Result<Vec<T>, Error> {
     let mut list = Vec::new();
     let bytes = (length as u64).saturating_mul(size_of::<T>() as u64);
-    let no_room = |_| Error::OutOfMemory { buffer: "lists of pairs on the host".to_owned(), bytes };
-    list.try_reserve_exact(length).map_err(no_room)?;
+    let out_of_memory = |_| Error::OutOfMemory { buffer: "lists of pairs on the host".to_owned(), bytes };
+    list.try_reserve_exact(length).map_err(out_of_memory)?;
     Ok(list)
 }

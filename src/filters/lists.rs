@@ -106,7 +106,7 @@ impl FilterLists {
     pub(crate) fn new(gpu: &Gpu, filters: &CheckedFilters, box_count: usize) -> Result<Self, Error> {
         let (places, all) = lay_out(filters, box_count);
         // Pairs that are still to come take room at the end.
-        let words = Buffer::storage(gpu, "filters", Self::words_for(filters, box_count as u64))?;
+        let words = Buffer::storage(gpu, "filters", Self::u32_count(filters, box_count as u64))?;
         let scopes = gpu.open_scopes();
         words.write(gpu, &all);
         scopes.close("filters")?;
@@ -136,7 +136,7 @@ impl FilterLists {
                 Attribute::World(_) => 0..tested.values.len(),
                 _ => first..first + count,
             };
-            let (first_word, words) = tested.values.words_of(boxes);
+            let (first_word, words) = tested.values.words_in(boxes);
             if !words.is_empty() {
                 self.words.write_at(gpu, u64::from(place) + first_word as u64, &words);
             }
@@ -164,13 +164,13 @@ impl FilterLists {
     }
 
     /// Returns the number of words that the lists of these filters take for `box_count` boxes.
-    pub(crate) fn words_for(filters: &CheckedFilters, box_count: u64) -> u64 {
+    pub(crate) fn u32_count(filters: &CheckedFilters, box_count: u64) -> u64 {
         let tested = filters.tested().into_iter().filter(|tested| !tested.values.is_empty());
-        let by_box = tested.fold(0, |sum: u64, tested| sum.saturating_add(tested.values.word_count(box_count)));
+        let by_box = tested.fold(0, |sum: u64, tested| sum.saturating_add(tested.values.u32_count(box_count)));
         let half_spaces = filters.half_spaces().len() as u64;
         let half_space_bits = if half_spaces == 0 { 0 } else { box_count.div_ceil(32) };
         let owner = if filters.filters().owner.is_some() { 6 } else { 0 };
-        let [rows, others] = filters.listed_words(box_count);
+        let [rows, others] = filters.listed_u32_counts(box_count);
         [half_space_bits, rows, others, 5 * half_spaces, owner].into_iter().fold(by_box, u64::saturating_add)
     }
 }
@@ -186,7 +186,7 @@ fn lay_out(filters: &CheckedFilters, box_count: usize) -> (FilterLayout, Vec<u32
     let by_box = filters.tested().map(|tested| append(&tested.values.words()));
     let (listed, half_spaces) = (filters.listed(), filters.half_spaces());
     let mut rows = listed.rows.clone();
-    let [row_count, _] = filters.listed_words(box_count as u64);
+    let [row_count, _] = filters.listed_u32_counts(box_count as u64);
     // Boxes behind the last one that has any.
     rows.resize(row_count as usize, listed.others.len() as u32);
     let layout = FilterLayout {

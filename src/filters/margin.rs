@@ -11,7 +11,7 @@ use crate::{Aabb, Filters};
 const NO_POINTS: Aabb = Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
 
 /// Grows a box by `margin` on each side: returns the smallest in `f32` that holds the exact one.
-pub(crate) fn grown(aabb: &Aabb, margin: f32) -> Aabb {
+pub(crate) fn padded(aabb: &Aabb, margin: f32) -> Aabb {
     Aabb {
         min: aabb.min.map(|bound| -sum_rounded_up(-bound, margin)),
         max: aabb.max.map(|bound| sum_rounded_up(bound, margin)),
@@ -24,7 +24,7 @@ impl Filters {
         if self.leaves_boxes() {
             return boxes;
         }
-        self.grow_all(0, boxes, prepared);
+        self.pad_all(0, boxes, prepared);
         self.replace_half_spaces(prepared, WHOLE_SPACE);
         prepared
     }
@@ -35,25 +35,25 @@ impl Filters {
         if self.leaves_boxes() {
             return boxes;
         }
-        self.grow_all(0, boxes, prepared);
+        self.pad_all(0, boxes, prepared);
         self.replace_half_spaces(prepared, NO_POINTS);
         prepared
     }
 
     /// Returns boxes in a row from box `first` on, grown by their margins; in `grown` where there are margins.
-    pub(crate) fn grown_boxes<'a>(&self, first: usize, boxes: &'a [Aabb], grown: &'a mut Vec<Aabb>) -> &'a [Aabb] {
+    pub(crate) fn padded_boxes<'a>(&self, first: usize, boxes: &'a [Aabb], padded: &'a mut Vec<Aabb>) -> &'a [Aabb] {
         if self.margin.is_empty() {
             return boxes;
         }
-        self.grow_all(first, boxes, grown);
-        grown
+        self.pad_all(first, boxes, padded);
+        padded
     }
 
-    fn grow_all(&self, first: usize, boxes: &[Aabb], grown: &mut Vec<Aabb>) {
-        grown.resize(boxes.len(), Aabb::new([0.0; 3], [0.0; 3]));
-        grown.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (to, from))| {
+    fn pad_all(&self, first: usize, boxes: &[Aabb], padded: &mut Vec<Aabb>) {
+        padded.resize(boxes.len(), Aabb::new([0.0; 3], [0.0; 3]));
+        padded.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (to, from))| {
             to.copy_from_slice(from);
-            self.grow(first + chunk * CHUNK, to);
+            self.pad(first + chunk * CHUNK, to);
         });
     }
 }

@@ -42,7 +42,7 @@ pub use by_world::ByWorld;
 pub use checked::CheckedFilters;
 pub use half_space::HalfSpace;
 pub(crate) use half_space::{WHOLE_SPACE, reaches_into};
-pub(crate) use margin::grown;
+pub(crate) use margin::padded;
 pub use mesh::pairs_that_share_a_vertex;
 pub use predicate::SearchedBoxes;
 #[cfg(feature = "gpu")]
@@ -134,9 +134,9 @@ impl Filters {
         }
         let listed = u64::from(self.exclude_at_most) + self.include.len() as u64;
         if self.exclude_at_most > EXCLUDE_MOST || self.exclude_at_most > 0 && listed > MAX_ENTRIES.into() {
-            let (room, included) = (self.exclude_at_most, self.include.len());
+            let (most, included) = (self.exclude_at_most, self.include.len());
             let problem = format!(
-                "is {room}, beside {included} included pairs; it may be {EXCLUDE_MOST}, and both together {MAX_ENTRIES}"
+                "is {most}, beside {included} included pairs; it may be {EXCLUDE_MOST}, and both together {MAX_ENTRIES}"
             );
             return Err(Error::BadFilter { list: "exclude_at_most", index: 0, problem });
         }
@@ -180,14 +180,14 @@ impl Filters {
     /// Changes boxes to what is searched: grows them by their margins, and puts the whole space in place of those that
     /// stand for half-spaces.
     pub(crate) fn prepare(&self, boxes: &mut [Aabb]) {
-        self.grow(0, boxes);
+        self.pad(0, boxes);
         self.replace_half_spaces(boxes, WHOLE_SPACE);
     }
 
     /// Grows boxes in a row from box `first` on by their margins.
-    pub(crate) fn grow(&self, first: usize, boxes: &mut [Aabb]) {
+    pub(crate) fn pad(&self, first: usize, boxes: &mut [Aabb]) {
         for (aabb, &margin) in boxes.iter_mut().zip(self.margin.iter().skip(first)) {
-            *aabb = grown(aabb, margin);
+            *aabb = padded(aabb, margin);
         }
     }
 

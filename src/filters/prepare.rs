@@ -45,21 +45,21 @@ impl Prepare {
         }
     }
 
-    /// Records the making of `params` out of those that are `given`, with the number of boxes that `count` begins with, if it is in a
+    /// Records the making of `params` out of `max_params`, with the number of boxes that `count` begins with, if it is in a
     /// buffer, and with none where filters were `refused`; and of the sizes of dispatches for so many blocks of boxes.
     pub fn record_count(
         &self,
         pass: &mut Pass,
-        given: &Buffer<Params>,
+        max_params: &Buffer<Params>,
         count: Option<wgpu::BindingResource>,
         refused: &Buffer<u32>,
         params: &Buffer<Params>,
         block_sizes: &Buffer<[u32; 3]>,
     ) {
         let buffers = [
-            ("given", given.all()),
+            ("max_params", max_params.all()),
             // The number of boxes is the first of the parameters.
-            ("count", count.unwrap_or_else(|| given.all())),
+            ("count", count.unwrap_or_else(|| max_params.all())),
             ("refused", refused.all()),
             ("params", params.all()),
             ("block_sizes", block_sizes.all()),
@@ -78,15 +78,15 @@ impl Prepare {
         pass: &mut Pass,
         format: ValueFormat,
         change: FilterChange,
-        given: wgpu::BindingResource,
+        external: wgpu::BindingResource,
         words: &Buffer<T>,
     ) -> Result<(), Error> {
         let FilterChange { first, count, .. } = change;
-        let words_changed =
+        let changed_u32_count =
             if format == ValueFormat::Flags { (first + count).div_ceil(32) - first / 32 } else { count };
         let change = FilterChange { format: format as u32, ..change };
-        let buffers = [("given", given), ("words", words.all())];
-        self.record_change(gpu, pass, &self.filter, words_changed, change, &buffers)
+        let buffers = [("new_values", external), ("words", words.all())];
+        self.record_change(gpu, pass, &self.filter, changed_u32_count, change, &buffers)
     }
 
     /// Records the putting of the numbers of `given` worlds in their list, in the way of [`record_filter`](Self::record_filter).
@@ -98,12 +98,12 @@ impl Prepare {
         gpu: &Gpu,
         pass: &mut Pass,
         change: FilterChange,
-        given: wgpu::BindingResource,
+        external: wgpu::BindingResource,
         world_ids: &Buffer<[u32; 2]>,
         words: &Buffer<u32>,
     ) -> Result<(), Error> {
         let ids = ("world_ids", world_ids.all());
-        let buffers = [("given", given), ids, ("words", words.all())];
+        let buffers = [("new_values", external), ids, ("words", words.all())];
         self.record_change(gpu, pass, &self.worlds, change.count, change, &buffers)
     }
 
@@ -116,10 +116,10 @@ impl Prepare {
         gpu: &Gpu,
         pass: &mut Pass,
         change: FilterChange,
-        given: wgpu::BindingResource,
+        external: wgpu::BindingResource,
         words: &Buffer<u32>,
     ) -> Result<(), Error> {
-        let buffers = [("given", given), ("words", words.all())];
+        let buffers = [("new_values", external), ("words", words.all())];
         self.record_change(gpu, pass, &self.planes, change.count, change, &buffers)
     }
 

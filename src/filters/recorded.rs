@@ -38,13 +38,13 @@ impl FilterSet {
         boxes: &Range<u32>,
         values: GpuAttribute<'_>,
     ) -> Result<Option<usize>, Error> {
-        let (list, _, given) = values.list();
+        let (list, _, external) = values.list();
         let count = length_of(list, boxes)?;
         let length = self.filters().check_places(list, boxes.start as usize, count as usize)?;
         if count == 0 {
             return Ok(None);
         }
-        check(gpu, given, bytes::<u32>(count), list, || format!("{count} values"))?;
+        check(gpu, external, bytes::<u32>(count), list, || format!("{count} values"))?;
         self.fit(length)?;
         // Its part of a budget is taken before that of anything else.
         self.numbers_worlds |= list == WORLD;
@@ -63,9 +63,9 @@ impl FilterSet {
         boxes: &Range<u32>,
         values: GpuAttribute<'_>,
     ) -> Result<(), Error> {
-        let (list, format, given) = values.list();
+        let (list, format, external) = values.list();
         let (first, count) = (boxes.start, boxes.end - boxes.start);
-        let Some(given) = bind(given, bytes::<u32>(count)) else { return Ok(()) };
+        let Some(external) = bind(external, bytes::<u32>(count)) else { return Ok(()) };
         let Change { gpu, encoder, prepare } = to;
         self.upload(gpu, length, false)?;
         self.note_change(list);
@@ -85,11 +85,11 @@ impl FilterSet {
                 // Among global boxes alone the host calls all of them one world.
                 words.write_at(gpu, place.into(), &vec![Filters::GLOBAL; length]);
             }
-            prepare.record_worlds(gpu, &mut pass, change, given, ids, words)?;
+            prepare.record_worlds(gpu, &mut pass, change, external, ids, words)?;
         } else if format == ValueFormat::Margins {
-            prepare.record_filter(gpu, &mut pass, format, change, given, &self.buffers.margins)?;
+            prepare.record_filter(gpu, &mut pass, format, change, external, &self.buffers.margins)?;
         } else {
-            prepare.record_filter(gpu, &mut pass, format, change, given, words)?;
+            prepare.record_filter(gpu, &mut pass, format, change, external, words)?;
         }
         pass.finish()?;
         drop(pass);
@@ -123,16 +123,16 @@ impl FilterSet {
         gpu: &Gpu,
         box_count: u32,
         which: &Range<u32>,
-        given: wgpu::BufferSlice<'_>,
+        external: wgpu::BufferSlice<'_>,
     ) -> Result<bool, Error> {
         const LIST: &str = "half_spaces";
         let count = length_of(LIST, which)?;
-        let there = self.checked().half_spaces().len();
-        if which.end as usize > there {
-            let problem = format!("is the end of a range, and there are {there}");
+        let half_space_count = self.checked().half_spaces().len();
+        if which.end as usize > half_space_count {
+            let problem = format!("is the end of a range, and there are {half_space_count}");
             return Err(Error::BadFilter { list: LIST, index: which.end.into(), problem });
         }
-        check(gpu, given, bytes::<[f32; 4]>(count), LIST, || format!("{count} half-spaces"))?;
+        check(gpu, external, bytes::<[f32; 4]>(count), LIST, || format!("{count} half-spaces"))?;
         self.fit(box_count as usize)?;
         Ok(count > 0)
     }
@@ -147,17 +147,17 @@ impl FilterSet {
         to: Change<'_>,
         box_count: u32,
         which: &Range<u32>,
-        given: wgpu::BufferSlice<'_>,
+        external: wgpu::BufferSlice<'_>,
     ) -> Result<(), Error> {
         let (first, count) = (which.start, which.end - which.start);
-        let Some(given) = bind(given, bytes::<[f32; 4]>(count)) else { return Ok(()) };
+        let Some(external) = bind(external, bytes::<[f32; 4]>(count)) else { return Ok(()) };
         let Change { gpu, encoder, prepare } = to;
         self.upload(gpu, box_count as usize, false)?;
         let place = self.lists.place_of_half_spaces();
         let change = FilterChange { place, first, count, world_count: 0, format: 0 };
         let scopes = gpu.open_scopes();
         let mut pass = Pass::begin(gpu, encoder);
-        prepare.record_planes(gpu, &mut pass, change, given, &self.lists.words)?;
+        prepare.record_planes(gpu, &mut pass, change, external, &self.lists.words)?;
         pass.finish()?;
         drop(pass);
         scopes.close("filters")?;
@@ -172,9 +172,9 @@ impl FilterSet {
     /// # Errors
     /// [`Error::BadFilter`]; the errors of [`Filters::check`]; [`Error::OutOfMemory`].
     pub fn check_exclude(&mut self, box_count: u32, at_most: u32) -> Result<(), Error> {
-        let room = self.filters().exclude_at_most;
-        if room == 0 || at_most > room {
-            let problem = format!("is to have up to {at_most} pairs, and there is room for exclude_at_most = {room}");
+        let capacity = self.filters().exclude_at_most;
+        if capacity == 0 || at_most > capacity {
+            let problem = format!("is to have up to {at_most} pairs, and the capacity is exclude_at_most = {capacity}");
             return Err(Error::BadFilter { list: "exclude", index: 0, problem });
         }
         self.fit(box_count as usize)

@@ -43,9 +43,9 @@ impl TwoSets {
         self.boxes.clear();
         self.second.clear();
         let bytes = box_count as u64 * (size_of::<Aabb>() + size_of::<bool>()) as u64;
-        let no_room = |_| Error::OutOfMemory { buffer: "two sets of boxes".to_owned(), bytes };
-        self.boxes.try_reserve(box_count).map_err(no_room)?;
-        self.second.try_reserve(box_count).map_err(no_room)?;
+        let out_of_memory = |_| Error::OutOfMemory { buffer: "two sets of boxes".to_owned(), bytes };
+        self.boxes.try_reserve(box_count).map_err(out_of_memory)?;
+        self.second.try_reserve(box_count).map_err(out_of_memory)?;
         self.boxes.extend_from_slice(first);
         self.boxes.extend_from_slice(second);
         self.second.resize(first.len(), false);

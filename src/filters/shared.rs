@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Filters;
-use super::changes::Taken;
+use super::changes::FilterSource;
 use super::device::{FilterSet, on_device};
 use super::recorded::WORLD;
 use crate::Error;
@@ -37,7 +37,8 @@ impl FilterSet {
             shared.buffers.half_space_bits = self.buffers.half_space_bits.clone();
             shared.buffers.prepared_boxes = prepared_boxes;
             shared.uploaded = self.uploaded;
-            shared.taken = shared.taken.map(|taken| Taken { lists: Some(Arc::downgrade(&self.lists_held)), ..taken });
+            shared.source =
+                shared.source.map(|source| FilterSource { lists: Some(Arc::downgrade(&self.lists_alive)), ..source });
         }
         Ok(shared)
     }
@@ -55,25 +56,26 @@ impl FilterSet {
             Self::new(gpu, Filters { exclude_at_most: 0, ..filters.clone() })?
         };
         copied.on_device = self.on_device.iter().copied().filter(|list| READ.contains(list)).collect();
-        copied.taken = Some(Taken { changes: Arc::clone(&self.changes), seen: self.changes.so_far(), lists: None });
+        copied.source =
+            Some(FilterSource { changes: Arc::clone(&self.changes), seen: self.changes.so_far(), lists: None });
         Ok(copied)
     }
 
     /// Returns whether the set from which these were taken holds the same lists, and has them in its account.
     pub fn are_shared(&self) -> bool {
-        let lists = self.taken.as_ref().and_then(|taken| taken.lists.as_ref());
+        let lists = self.source.as_ref().and_then(|source| source.lists.as_ref());
         lists.is_some_and(|lists| lists.strong_count() > 0)
     }
 
     /// Returns whether nodes that were made by these filters are those of others, too.
-    pub fn make_nodes_of(&self, other: &Self) -> bool {
-        let seen = |set: &Self| set.taken.as_ref().map(|taken| (Arc::as_ptr(&taken.changes), taken.seen[1]));
+    pub fn build_same_nodes(&self, other: &Self) -> bool {
+        let seen = |set: &Self| set.source.as_ref().map(|source| (Arc::as_ptr(&source.changes), source.seen[1]));
         if seen(self).is_some() && seen(self) == seen(other) {
             return true;
         }
         // What the device alone knows, or knew for a while, is not to be compared.
         let is_known = |set: &Self| {
-            let stayed = set.taken.as_ref().is_none_or(|taken| taken.changes.so_far()[1] == taken.seen[1]);
+            let stayed = set.source.as_ref().is_none_or(|source| source.changes.so_far()[1] == source.seen[1]);
             stayed && !set.on_device.contains(&MARGIN)
         };
         let (own, of_other) = (self.filters(), other.filters());
@@ -85,9 +87,9 @@ impl FilterSet {
     ///
     /// # Errors
     /// [`Error::FiltersChanged`].
-    pub fn check_taken(&self) -> Result<(), Error> {
-        match &self.taken {
-            Some(taken) if taken.changes.so_far() != taken.seen => Err(Error::FiltersChanged),
+    pub fn check_source(&self) -> Result<(), Error> {
+        match &self.source {
+            Some(source) if source.changes.so_far() != source.seen => Err(Error::FiltersChanged),
             _ => Ok(()),
         }
     }
@@ -112,8 +114,8 @@ impl FilterSet {
     /// # Errors
     /// [`Error::FiltersChanged`]; [`Error::BadFilter`].
     pub fn check_may_leave(&self) -> Result<(), Error> {
-        self.check_taken()?;
-        if self.taken.is_some() { self.check_on_host() } else { Ok(()) }
+        self.check_source()?;
+        if self.source.is_some() { self.check_on_host() } else { Ok(()) }
     }
 
     /// Gives up what is shared: the filters are uploaded anew by the next call, and those of which they were taken stay as they are.
@@ -121,7 +123,7 @@ impl FilterSet {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn leave(&mut self, gpu: &Gpu) -> Result<(), Error> {
-        self.taken = None;
+        self.source = None;
         self.unload(gpu)
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::Error;
-use crate::constants::{FORMAT_FLAGS, FORMAT_MARGINS, FORMAT_WORDS};
+use crate::constants::{FORMAT_FLAGS, FORMAT_MARGINS, FORMAT_U32};
 
 /// Declares the filters; `src/filters/rows.rs` explains a row. Kernels that test pairs read the lists that are `tested`.
 macro_rules! filter_table {
@@ -201,7 +201,7 @@ pub struct Tested<'a> {
 #[repr(u32)]
 pub enum ValueFormat {
     /// A `u32` each.
-    Words = FORMAT_WORDS,
+    U32 = FORMAT_U32,
     /// A bit each, 32 to a `u32`, the first one lowest.
     Flags = FORMAT_FLAGS,
     /// A `u32` each, the bits of an `f32` that is finite and not negative.
@@ -217,7 +217,7 @@ pub(super) trait Element {
 
 #[cfg(feature = "gpu")]
 impl Element for u32 {
-    const FORMAT: ValueFormat = ValueFormat::Words;
+    const FORMAT: ValueFormat = ValueFormat::U32;
 }
 
 #[cfg(feature = "gpu")]
@@ -234,20 +234,20 @@ impl Element for f32 {
 #[derive(Clone, Copy, Debug)]
 pub enum Values<'a> {
     /// A word each.
-    Words(&'a [u32]),
+    U32(&'a [u32]),
     /// A bit each, 32 to a word, the first one lowest.
     Bits(&'a [bool]),
 }
 
 impl<'a> From<&'a [u32]> for Values<'a> {
     fn from(values: &'a [u32]) -> Self {
-        Self::Words(values)
+        Self::U32(values)
     }
 }
 
 impl<'a> From<&'a [f32]> for Values<'a> {
     fn from(values: &'a [f32]) -> Self {
-        Self::Words(bytemuck::cast_slice(values))
+        Self::U32(bytemuck::cast_slice(values))
     }
 }
 
@@ -261,7 +261,7 @@ impl<'a> Values<'a> {
     /// Returns the number of boxes that have a value.
     pub fn len(self) -> usize {
         match self {
-            Self::Words(values) => values.len(),
+            Self::U32(values) => values.len(),
             Self::Bits(values) => values.len(),
         }
     }
@@ -272,22 +272,22 @@ impl<'a> Values<'a> {
     }
 
     /// Returns the number of words that the values of this many boxes take.
-    pub fn word_count(self, box_count: u64) -> u64 {
+    pub fn u32_count(self, box_count: u64) -> u64 {
         match self {
-            Self::Words(_) => box_count,
+            Self::U32(_) => box_count,
             Self::Bits(_) => box_count.div_ceil(32),
         }
     }
 
     /// Returns the words of the whole list.
     pub fn words(self) -> Cow<'a, [u32]> {
-        self.words_of(0..self.len()).1
+        self.words_in(0..self.len()).1
     }
 
     /// Returns the words that have values of these boxes, as far as there are any, and the number of the first such word.
-    pub fn words_of(self, boxes: Range<usize>) -> (usize, Cow<'a, [u32]>) {
+    pub fn words_in(self, boxes: Range<usize>) -> (usize, Cow<'a, [u32]>) {
         match self {
-            Self::Words(values) => (boxes.start, values.get(boxes).unwrap_or_default().into()),
+            Self::U32(values) => (boxes.start, values.get(boxes).unwrap_or_default().into()),
             Self::Bits(values) => {
                 let first = boxes.start / 32;
                 let end = boxes.end.next_multiple_of(32).min(values.len());
@@ -341,14 +341,14 @@ mod tests {
     use crate::{Attribute, Filters};
 
     #[test]
-    fn the_words_of_some_boxes_are_those_of_the_whole_list_there() {
+    fn the_words_of_some_boxes_match_the_whole_list() {
         let flags: Vec<bool> = (0..100).map(|i| i % 3 == 0).collect();
         let numbers: Vec<u32> = (0..100).collect();
         for values in [Values::from(&flags[..]), Values::from(&numbers[..])] {
             let all = values.words();
-            assert_eq!(all.len() as u64, values.word_count(100));
+            assert_eq!(all.len() as u64, values.u32_count(100));
             for boxes in [0..100, 0..0, 100..100, 31..33, 63..64, 64..65, 99..100] {
-                let (first, words) = values.words_of(boxes.clone());
+                let (first, words) = values.words_in(boxes.clone());
                 assert_eq!(all[first..first + words.len()], *words, "{boxes:?}");
                 let of = |i: usize| if matches!(values, Values::Bits(_)) { i / 32 } else { i };
                 assert!(boxes.clone().all(|i| (first..first + words.len()).contains(&of(i))), "{boxes:?}");

@@ -7,7 +7,7 @@ use super::buffers::Buffer;
 use super::table::Bound;
 use crate::Error;
 use crate::constants::SORT_PASSES;
-use crate::layout::{digit_sum_words, histogram_words};
+use crate::layout::{digit_sum_u32_count, histogram_u32_count};
 
 /// Buffers may be bound at multiples of this number of bytes.
 pub const ALIGNMENT: u64 = 256;
@@ -24,9 +24,9 @@ pub struct SortBuffers {
     pub other_keys: Buffer<u32>,
     /// `[n]` scratch.
     pub other_values: Buffer<u32>,
-    /// `[histogram_words(n)]` scratch.
+    /// `[histogram_u32_count(n)]` scratch.
     pub histograms: Buffer<u32>,
-    /// `[digit_sum_words(n)]` zeros: see [`record_clear`](Self::record_clear).
+    /// `[digit_sum_u32_count(n)]` zeros: see [`record_clear`](Self::record_clear).
     pub digit_sums: Buffer<u32>,
     /// Passes that were recorded since then. Each takes a part of the sums.
     pub passes: u32,
@@ -41,8 +41,8 @@ impl SortBuffers {
     /// [`Error::OutOfMemory`].
     pub fn new(gpu: &Gpu, label: &str, n: u64) -> Result<Self, Error> {
         let list = || Buffer::storage(gpu, label, n);
-        let histograms = Buffer::storage(gpu, label, histogram_words(n))?;
-        let sums = Buffer::storage(gpu, label, digit_sum_words(n))?;
+        let histograms = Buffer::storage(gpu, label, histogram_u32_count(n))?;
+        let sums = Buffer::storage(gpu, label, digit_sum_u32_count(n))?;
         Ok(Self::of([&list()?, &list()?, &list()?, &list()?, &histograms, &sums]))
     }
 

@@ -85,9 +85,9 @@ buffer_table! {
         /// Scratch of the sort.
         other_entries: [u32; room.entries], STORAGE;
         /// Scratch of the sort.
-        histograms: [u32; sort::histogram_words(room.entries)], STORAGE;
+        histograms: [u32; sort::histogram_u32_count(room.entries)], STORAGE;
         /// Sums of the sort, zero before.
-        digit_sums: [u32; sort::digit_sum_words(room.entries)], STORAGE;
+        digit_sums: [u32; sort::digit_sum_u32_count(room.entries)], STORAGE;
     }
 }
 

@@ -11,7 +11,7 @@ use crate::gpu::sort_buffers::{ALIGNMENT, SortBuffers};
 use crate::gpu::table::Bound;
 use crate::gpu::{Gpu, SortVariant};
 use crate::layout::{Counts, SortPass, sort_sections};
-pub use crate::layout::{digit_sum_words, histogram_words};
+pub use crate::layout::{digit_sum_u32_count, histogram_u32_count};
 
 /// The source of `sort_count`.
 pub const COUNT: Source = source!("grid/sort_count", "grid/sort_histogram", "grid/sort");

@@ -233,7 +233,7 @@ impl Room {
         // Ten quads per box.
         let tiles = (10 * boxes / u64::from(TILE_QUADS) + LEAST_TILES)
             .max(wishes.tiles)
-            .min(binding / (256 * 4 * u64::from(RUN_WORDS)))
+            .min(binding / (256 * 4 * u64::from(RUN_U32_COUNT)))
             .min(u64::from(u32::MAX / 256));
         let pairs = (4 * boxes + LEAST_PAIRS).max(wishes.pairs).min(longest_list(limits));
         Self { boxes, entries, tiles, all_pairs_tiles, pairs }

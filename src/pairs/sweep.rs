@@ -4,7 +4,7 @@ use std::mem::offset_of;
 
 use crate::constants::{
     ENTRY_STRIDE, GIANT_GROUP, GIANT_ROW, HIT_SUMS, MOST_BLOCKS, MOST_GIANT_BLOCKS, PATH_GROUP, PATH_SECTION,
-    RUN_WORDS, TILE_QUADS,
+    RUN_U32_COUNT, TILE_QUADS,
 };
 use crate::filters::lists::{FilteredKernel, filtered};
 use crate::gpu::Gpu;
@@ -80,9 +80,9 @@ impl Path {
 buffer_table! {
     /// The results of the exact tests of `sweep` and `giants`, or of `small`.
     pub struct Hits(room: SearchRoom) {
-        /// `[tiles * RUN_WORDS * 256]` what each run of `sweep` found, as far as there is room: the first words of all
+        /// `[tiles * RUN_U32_COUNT * 256]` what each run of `sweep` found, as far as there is room: the first words of all
         /// runs of a tile, then the second ones, then the third ones.
-        runs: [u32; room.tiles * 256 * u64::from(RUN_WORDS)], STORAGE;
+        runs: [u32; room.tiles * 256 * u64::from(RUN_U32_COUNT)], STORAGE;
         /// `[tiles * 256]` a bit per test of `small`.
         hit_words: [u32; room.all_pairs_tiles * 256], STORAGE;
         /// `[HIT_SUMS]` sums, low and high half, zero before `sweep_test`; behind them `[giant_blocks + sweep_blocks]` pairs of each

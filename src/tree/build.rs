@@ -11,7 +11,7 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::sort_buffers::SortBuffers;
 use crate::gpu::table::{Bound, CONSTANT, STORAGE, buffer_table};
-use crate::grid::sort::{Sort, digit_sum_words, histogram_words};
+use crate::grid::sort::{Sort, digit_sum_u32_count, histogram_u32_count};
 use crate::layout::{Counts, Cube, TreeShape, TreeSummary, sort_sections};
 
 /// The source of `tree_cube`.
@@ -128,9 +128,9 @@ buffer_table! {
         /// Scratch.
         other_values as "tree_other_values": [u32; capacity.boxes], STORAGE;
         /// Scratch.
-        histograms as "tree_histograms": [u32; histogram_words(capacity.boxes)], STORAGE;
+        histograms as "tree_histograms": [u32; histogram_u32_count(capacity.boxes)], STORAGE;
         /// Sums of the sort.
-        digit_sums as "tree_digit_sums": [u32; digit_sum_words(capacity.boxes)], STORAGE;
+        digit_sums as "tree_digit_sums": [u32; digit_sum_u32_count(capacity.boxes)], STORAGE;
     }
 }
 

@@ -324,7 +324,7 @@ impl AsyncTree<'_> {
 
     /// Checks a batch, and allocates one answer for each query.
     fn begin_answers<Q, T>(&self, batch: &Batch<'_, Q>) -> Result<Vec<T>, Error> {
-        self.tree.filters.check_taken()?;
+        self.tree.filters.check_source()?;
         self.tree.check_built()?;
         batch.filters.check(batch.queries.len())?;
         let mut answers = Vec::new();
@@ -334,7 +334,7 @@ impl AsyncTree<'_> {
 
     /// Checks a batch, and allocates the offsets of its lists.
     fn begin_lists<Q, T>(&self, batch: &Batch<'_, Q>) -> Result<Lists<T>, Error> {
-        self.tree.filters.check_taken()?;
+        self.tree.filters.check_source()?;
         self.tree.check_built()?;
         batch.filters.check(batch.queries.len())?;
         let mut lists = Lists { offsets: Vec::new(), answers: Vec::new(), report: QueryReport::default() };
@@ -362,7 +362,7 @@ impl AsyncTree<'_> {
         is_valid: impl Fn(&Q) -> bool + Sync,
         answer_count: u64,
     ) -> Result<QueryReport, Error> {
-        self.tree.filters.check_taken()?;
+        self.tree.filters.check_source()?;
         let numbered = queries.par_iter().enumerate().with_min_len(AT_ONCE);
         let invalid: Vec<u64> = numbered.filter(|(_, query)| !is_valid(query)).map(|(i, _)| i as u64).collect();
         Ok(QueryReport::new(queries.len(), &invalid, answer_count))

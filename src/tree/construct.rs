@@ -103,7 +103,7 @@ impl AsyncTree<'_> {
         let Some((capacity, shape)) = tree.begin_build(boxes)? else { return Ok(&tree.report) };
         let readback = tree.submit(|tree, encoder| tree.record_all(encoder, capacity, &shape, boxes))?;
         let (summary, cube) = summary_of(&wait(&tree.gpu, readback, self.waiting).await?)?;
-        tree.filters.check_taken()?;
+        tree.filters.check_source()?;
         tree.built = Some(Built { capacity, shape, cube, surface: surface_of(&summary) });
         tree.is_built = true;
         tree.report_on(&summary);
@@ -123,7 +123,7 @@ impl AsyncTree<'_> {
         tree.report = TreeReport::default();
         let readback = tree.submit(|tree, encoder| tree.record_moved(encoder, &built, boxes))?;
         let (summary, _) = summary_of(&wait(&tree.gpu, readback, self.waiting).await?)?;
-        tree.filters.check_taken()?;
+        tree.filters.check_source()?;
         tree.built = Some(built);
         tree.is_built = true;
         tree.report_on(&summary);
@@ -190,7 +190,7 @@ impl Tree {
     fn begin_build(&mut self, boxes: TreeBoxes<'_>) -> Result<Option<(TreeCapacity, Buffer<TreeShape>)>, Error> {
         self.clear();
         self.check(boxes)?;
-        self.filters.check_taken()?;
+        self.filters.check_source()?;
         self.filters.fit_for_queries(boxes.len())?;
         self.memory_plan(boxes.len())?;
         let capacity = self.capacity(boxes.len());
@@ -233,7 +233,7 @@ impl Tree {
     /// Checks that the tree can be fitted to these boxes, and uploads filters.
     fn begin_refit(&mut self, boxes: TreeBoxes<'_>) -> Result<(), Error> {
         self.check(boxes)?;
-        self.filters.check_taken()?;
+        self.filters.check_source()?;
         let built_of = self.built.as_ref().map_or(0, |built| built.capacity.boxes);
         if boxes.len() as u64 != built_of {
             return Err(Error::OtherTree { built: built_of, box_count: boxes.len() as u64 });

@@ -224,7 +224,7 @@ impl Tree {
     }
 
     fn use_filters(&mut self, mut set: FilterSet) -> Result<(), Error> {
-        let stays = self.filters.make_nodes_of(&set);
+        let stays = self.filters.build_same_nodes(&set);
         if stays && let Some(built) = &self.built {
             let box_count = built.capacity.boxes as usize;
             set.fit_for_queries(box_count)?;

@@ -4,7 +4,7 @@ use crate::constants::{ORDER_ROWS, ORDER_TILE, QUERY_GROUP, RETAINED_ANSWERS};
 use crate::gpu::Gpu;
 use crate::gpu::sort_buffers::SortBuffers;
 use crate::gpu::table::{CONSTANT, SIZES, STORAGE, buffer_table};
-use crate::grid::sort::{digit_sum_words, histogram_words};
+use crate::grid::sort::{digit_sum_u32_count, histogram_u32_count};
 use crate::layout::{Counts, PairArguments, QueryHeader, Round};
 use crate::pairs::order::OrderBuffers;
 use crate::{Error, Pair};
@@ -109,9 +109,9 @@ buffer_table! {
         /// `[query_count]` the queries that a dispatch has left to the next.
         rest as "query_pending_list": [u32; capacity.queries], STORAGE;
         /// Scratch.
-        histograms as "query_histograms": [u32; histogram_words(capacity.queries)], STORAGE;
+        histograms as "query_histograms": [u32; histogram_u32_count(capacity.queries)], STORAGE;
         /// Sums of the sort of queries.
-        digit_sums as "query_digit_sums": [u32; digit_sum_words(capacity.queries)], STORAGE;
+        digit_sums as "query_digit_sums": [u32; digit_sum_u32_count(capacity.queries)], STORAGE;
         /// For the canonical order of answers: where the row of each query begins.
         answer_offsets as "answer_order_offsets": [u32; capacity.lists + 1], STORAGE;
         /// Sums of the sizes of rows.

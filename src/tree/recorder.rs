@@ -266,7 +266,7 @@ impl TreeRecorder {
     ) -> Result<DeviceBatch<'a>, Error> {
         let (plan, tree) = (plan_of(&self.tree, &batch, wanted)?, &mut self.tree);
         tree.check_device()?;
-        tree.filters.check_taken()?;
+        tree.filters.check_source()?;
         tree.check_built()?;
         tree.filters.check_no_half_spaces()?;
         let has_worlds = plan.has_filters && tree.built.as_ref().is_some_and(|built| built.capacity.worlds > 0);

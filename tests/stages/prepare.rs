@@ -156,7 +156,7 @@ fn check_filter(place: u32, first: u32, count: u32, format: ValueFormat, random:
 #[test]
 fn new_values_of_lists_are_put_as_by_the_mirror() {
     let mut random = Random::new(47);
-    for format in [ValueFormat::Words, ValueFormat::Flags, ValueFormat::Margins] {
+    for format in [ValueFormat::U32, ValueFormat::Flags, ValueFormat::Margins] {
         for n in SIZES.into_iter().filter(|n| *n > 0) {
             for first in [0, 1, 31, 32, 33, 1000] {
                 check_filter(random.below(50), first, n, format, &mut random);

@@ -199,9 +199,9 @@ fn candidates_that_may_begin_after_the_end_are_counted() {
     intervals[0][1] = 100;
     assert_eq!(unsure(&keys, &intervals)[0], 4);
     // An interval that ends before the fifth quantum is sure of nothing.
-    for end in [0, SURE_QUANTA - 1, SURE_QUANTA] {
+    for end in [0, PROVEN_QUANTA - 1, PROVEN_QUANTA] {
         let found = unsure(&[0, 0, 0], &[[0, end], [0, 0], [0, 0]])[0];
-        assert_eq!(found, if end < SURE_QUANTA { ALL_UNSURE } else { 0 }, "{end}");
+        assert_eq!(found, if end < PROVEN_QUANTA { ALL_UNSURE } else { 0 }, "{end}");
     }
     // As many as can be counted, and one more or less.
     for more in [ALL_UNSURE - 1, ALL_UNSURE, ALL_UNSURE + 1, 1000] {

@@ -36,8 +36,8 @@ fn poisoned_lists(n: usize) -> SortBuffers {
         values: poisoned(n),
         other_keys: poisoned(n),
         other_values: poisoned(n),
-        histograms: poisoned(sort::histogram_words(n as u64) as usize),
-        digit_sums: guarded(&vec![0; sort::digit_sum_words(n as u64) as usize]),
+        histograms: poisoned(sort::histogram_u32_count(n as u64) as usize),
+        digit_sums: guarded(&vec![0; sort::digit_sum_u32_count(n as u64) as usize]),
         passes: 0,
         is_counted: false,
     }

@@ -79,10 +79,10 @@ fn check_in(frame: &Frame, boxes: &[Aabb], levels: Range<u32>) -> [usize; 2] {
             let candidates = a + 1..ends[a] as usize;
             let sure_end = if unsure[a] == ALL_UNSURE { 0 } else { ends[a] - unsure[a] };
             for b in candidates.filter(|&b| sweep::survives(footprints[a], footprints[b])) {
-                let is_sure = (b as u32) < sure_end && sweep::is_sure(footprints[a], footprints[b]);
+                let is_proven = (b as u32) < sure_end && sweep::is_proven(footprints[a], footprints[b]);
                 let [one, other] = [a, b].map(|rank| &boxes[(entries[rank] & ENTRY_BOX) as usize]);
-                assert!(!is_sure || one.overlaps(other), "level {level}: {one:?} and {other:?} in {frame:?}");
-                found[0] += usize::from(is_sure);
+                assert!(!is_proven || one.overlaps(other), "level {level}: {one:?} and {other:?} in {frame:?}");
+                found[0] += usize::from(is_proven);
                 found[1] += 1;
             }
         }

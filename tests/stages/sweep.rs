@@ -182,8 +182,8 @@ impl Scene {
         let [own, others] = [rank, other].map(|rank| self.footprints[rank]);
         let unsure = self.unsure[rank];
         let begins_before = unsure != ALL_UNSURE && (other as u32) < self.ends[rank] - unsure;
-        let is_sure = begins_before && mirror::sweep::is_sure(own, others);
-        mirror::sweep::survives(own, others) && (is_sure || box_of(rank).overlaps(box_of(other)))
+        let is_proven = begins_before && mirror::sweep::is_proven(own, others);
+        mirror::sweep::survives(own, others) && (is_proven || box_of(rank).overlaps(box_of(other)))
     }
 
     /// Returns the pairs in the order of the path.
@@ -202,7 +202,7 @@ impl Scene {
 
 /// The words that stand for runs in memory, tile by tile.
 pub fn words_of(runs: &[Run]) -> Vec<u32> {
-    runs.chunks(TILE_WORDS).flat_map(Run::words_of_tile).collect()
+    runs.chunks(TILE_WORDS).flat_map(Run::tile_words).collect()
 }
 
 /// Hits of each block of tiles.
@@ -253,10 +253,10 @@ fn survives_along(a: [u8; 2], b: [u8; 2]) -> bool {
     from_a <= to_b && from_b <= to_a && (a[0] | b[0]) & 0x80 != 0
 }
 
-/// Returns what `is_sure` should return, computed without tricks.
+/// Returns what `is_proven` should return, computed without tricks.
 fn is_sure_plainly(a: u32, b: u32) -> bool {
     let ends = |footprint: u32| footprint.to_le_bytes().map(|byte| i32::from(byte & 0x7f));
-    let is_enough = |from: i32, to: i32| to - from >= SURE_FRACTIONS as i32;
+    let is_enough = |from: i32, to: i32| to - from >= PROVEN_FRACTIONS as i32;
     let along = |k: usize| is_enough(ends(a)[k], ends(b)[k + 1]) && is_enough(ends(b)[k], ends(a)[k + 1]);
     (a >> 15) & (b >> 15) & 1 == 1 && along(0) && along(2)
 }
@@ -302,7 +302,7 @@ fn the_mirror_lets_footprints_pass_that_meet_along_both_axes_in_a_first_cell_of_
     for seed in 0..40 {
         for [a, b] in couples(seed) {
             assert_eq!(mirror::sweep::survives(a, b), survives_plainly(a, b), "{a:08x} and {b:08x}");
-            assert_eq!(mirror::sweep::is_sure(a, b), is_sure_plainly(a, b), "{a:08x} and {b:08x}");
+            assert_eq!(mirror::sweep::is_proven(a, b), is_sure_plainly(a, b), "{a:08x} and {b:08x}");
             passed += u32::from(survives_plainly(a, b));
             sure += u32::from(is_sure_plainly(a, b));
         }
@@ -562,7 +562,7 @@ fn check_filtered_test(filters: &FilterLists, scene: &Scene, runs: &[Run], tiles
     let kept = &runs[..runs.len().min(tile_capacity as usize * TILE_WORDS)];
     for size in [dispatch_size(blocks), in_columns(blocks)] {
         let sizes = dispatches(|sizes| sizes.sweep_test = size);
-        let runs_out = poisoned(kept.len() * RUN_WORDS as usize);
+        let runs_out = poisoned(kept.len() * RUN_U32_COUNT as usize);
         let hits = Hits { runs: runs_out, block_hits: uncounted(3 + blocks), ..no_hits() };
         let summary = GridSummary { dispatches: sizes, ..summary(&counts) };
         run(|pass| SWEEP.record_test(pass, &searched(&params, &boxes, filters), &summary, &sorted, &path, &hits));

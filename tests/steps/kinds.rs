@@ -39,7 +39,7 @@ fn every_moving_scene_has_the_events_of_searches_from_nothing_on_the_cpu() {
             let work = events.report.work;
             ways[0] += u32::from(!work.searched);
             ways[1] += u32::from(work.began_epoch);
-            ways[2] += u32::from(work.escaped_count > 0);
+            ways[2] += u32::from(work.left_padding_count > 0);
             oracle.check_pairs(&frame, pairs_from_nothing(&frame.boxes), events, &format!("{name}, step {number}"));
         }
     }
@@ -129,7 +129,7 @@ fn long_lists_are_right_in_any_number_of_threads() {
         }
         let report = &one[9].report;
         assert!(report.created_count > 0 && report.lost_count > 0 && report.pair_count > 3 << 14, "{report:?}");
-        let has_left = report.work.escaped_in_epoch > 0 && report.work.kept_pair_count > 3 << 14;
+        let has_left = report.work.left_padding_in_epoch > 0 && report.work.cached_pair_count > 3 << 14;
         assert!(has_left || matches!(motion, Motion::Asleep | Motion::Jumps), "{motion}: {report:?}");
     }
     let boxes = Motion::Few.boxes(30_000, Motion::DENSITY, 1, 27);
@@ -157,7 +157,7 @@ fn small_boxes_beside_large_ones_do_not_make_an_epoch_keep_the_square_of_them() 
     for number in 0..8 {
         let frame = Frame::of(mixed(n, number));
         let events = engine.find_events(frame.step()).unwrap();
-        assert!(events.report.work.kept_pair_count <= 20 * n as u64, "{:?}", events.report);
+        assert!(events.report.work.cached_pair_count <= 20 * n as u64, "{:?}", events.report);
         oracle.check_pairs(&frame, pairs_from_nothing(&frame.boxes), events, &format!("step {number}"));
     }
     assert!(engine.memory_bytes() < 2000 * n as u64, "{} bytes", engine.memory_bytes());

@@ -45,7 +45,7 @@ fn check_that_no_others_are_looked_at(engine: &mut cpu::BroadPhase, what: &str) 
     let events = find(Step::new(&boxes).moved(&[50, 50])).unwrap();
     assert_eq!(events.pairs, canonical(&away(&still, &[50])), "{what}");
     assert!(events.created.contains(&Pair::new(0, 50)), "{what}");
-    assert_eq!((events.report.work.moved_count, events.report.work.escaped_count), (1, 1), "{what}");
+    assert_eq!((events.report.work.moved_count, events.report.work.left_padding_count), (1, 1), "{what}");
     let events = find(Step::new(&boxes).moved(&[60, 40, 3])).unwrap();
     assert_eq!(events.pairs, canonical(&boxes), "{what}");
     assert_eq!(events.report.work.moved_count, 2, "{what}: one of them did not move");

@@ -83,7 +83,7 @@ pub struct Common {
 }
 
 /// Queries and their filters.
-pub struct Asked<Q> {
+pub struct QueryBatch<Q> {
     pub queries: Vec<Q>,
     pub filters: QueryFilters,
 }
@@ -99,7 +99,7 @@ impl Engine {
     }
 }
 
-impl<Q> Asked<Q> {
+impl<Q> QueryBatch<Q> {
     /// Returns queries without filters.
     pub fn plain(queries: Vec<Q>) -> Self {
         Self { queries, filters: QueryFilters::default() }
@@ -111,7 +111,7 @@ impl<Q> Asked<Q> {
     }
 }
 
-impl<Q: Clone> Asked<Q> {
+impl<Q: Clone> QueryBatch<Q> {
     /// Returns the first queries.
     fn first(&self, count: usize) -> Self {
         let cut = |list: &Vec<u32>| list[..list.len().min(count)].to_vec();
@@ -129,17 +129,17 @@ impl<Q: Clone> Asked<Q> {
 
 /// Reads queries from rows of one of these widths: the array of a `.npy` file, or the array `name` of a `.npz` file with query filters
 /// beside it.
-fn read<Q>(path: &Path, name: &'static str, widths: &[u64], query: impl Fn(&[f32]) -> Q) -> Result<Asked<Q>> {
+fn read<Q>(path: &Path, name: &'static str, widths: &[u64], query: impl Fn(&[f32]) -> Q) -> Result<QueryBatch<Q>> {
     let queries = |(width, numbers): (usize, Vec<f32>)| numbers.chunks_exact(width).map(&query).collect::<Vec<Q>>();
     if input::has_extension(path, "npz") {
         return npz::open(path, &[&[name], &FILTERS[..]].concat(), |arrays| {
             let queries = queries(arrays.rows(name, widths)?);
-            Ok(Asked { filters: filters_of(arrays, queries.len())?, queries })
+            Ok(QueryBatch { filters: filters_of(arrays, queries.len())?, queries })
         });
     }
     let rows = npy::open_file(path).and_then(|(file, length)| Array::open(file, length)?.read_rows(widths));
     let rows = rows.map_err(|error| anyhow!("cannot read {}: {error}", text::path(path)))?;
-    Ok(Asked::plain(queries(rows)))
+    Ok(QueryBatch::plain(queries(rows)))
 }
 
 /// Reads the filters of queries.
@@ -203,9 +203,9 @@ pub struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// Reads the scene and builds its tree.
-    pub fn start(scene: &'a Path, asked: &Path, common: &'a Common) -> Result<Self> {
+    pub fn start(scene: &'a Path, queries: &Path, common: &'a Common) -> Result<Self> {
         let output = common.out.as_deref().map(Output::check).transpose()?;
-        for (what, path) in [("scene", scene), ("file of the queries", asked)] {
+        for (what, path) in [("scene", scene), ("file of the queries", queries)] {
             let is_same = output.as_ref().is_some_and(|output| output.is_file(path));
             ensure!(!is_same, "--out is the {what} itself: {}; give another file", text::path(path));
         }
@@ -255,31 +255,31 @@ impl<'a> Run<'a> {
     #[allow(clippy::too_many_arguments)] // what differs from one kind of query to another
     pub fn finish<Q: Clone, T, K: PartialEq>(
         &self,
-        asked: &Asked<Q>,
+        batch: &QueryBatch<Q>,
         kind: &str,
-        by_tree: impl Fn(&mut AnyTree, &Asked<Q>) -> Result<T, broadsweep::Error>,
-        by_brute_force: impl Fn(&Asked<Q>) -> T,
+        by_tree: impl Fn(&mut AnyTree, &QueryBatch<Q>) -> Result<T, broadsweep::Error>,
+        by_brute_force: impl Fn(&QueryBatch<Q>) -> T,
         first: impl Fn(&T, usize) -> K,
         arrays: impl Fn(&T) -> Result<Vec<Named>>,
         report: impl Fn(&T) -> QueryReport,
     ) -> Result<()> {
-        let progress = Progress::start(format!("answering {} {kind}", text::count(asked.queries.len() as u64)));
+        let progress = Progress::start(format!("answering {} {kind}", text::count(batch.queries.len() as u64)));
         if let (Ready::Gpu(_), Some(tree)) = (&self.engine, &self.tree) {
             // The first queries wait for kernels to be compiled.
-            by_tree(&mut tree.borrow_mut(), &asked.first(asked.queries.len().min(FIRST)))?;
+            by_tree(&mut tree.borrow_mut(), &batch.first(batch.queries.len().min(FIRST)))?;
         }
         let (answer, seconds) = timed(|| match &self.tree {
-            Some(tree) => by_tree(&mut tree.borrow_mut(), asked),
-            None => Ok(by_brute_force(asked)),
+            Some(tree) => by_tree(&mut tree.borrow_mut(), batch),
+            None => Ok(by_brute_force(batch)),
         });
         let answer = answer?;
         drop(progress);
         let mut verified = None;
         if self.common.verify {
             let _progress = Progress::start("verifying".to_owned());
-            let count = (BRUTE_FORCE_TESTS / self.boxes.len().max(1)).clamp(1, asked.queries.len().max(1));
-            let count = count.min(asked.queries.len());
-            let expected = by_brute_force(&asked.first(count));
+            let count = (BRUTE_FORCE_TESTS / self.boxes.len().max(1)).clamp(1, batch.queries.len().max(1));
+            let count = count.min(batch.queries.len());
+            let expected = by_brute_force(&batch.first(count));
             ensure!(
                 first(&answer, count) == first(&expected, count),
                 "the answers differ from those of brute force among the first {} {kind}. Please report this",

@@ -9,7 +9,7 @@ use broadsweep::{Aabb, Lists};
 use laboratory::scenes::queries::points;
 
 use super::rays::first_lists;
-use super::{Asked, Common, Named, Run, generated, padded, reserved};
+use super::{Common, Named, QueryBatch, Run, generated, padded, reserved};
 
 /// Find the boxes that are nearest to points
 #[derive(clap::Args)]
@@ -37,11 +37,11 @@ pub struct Args {
     common: Common,
 }
 
-fn read(path: &Path, boxes: &[Aabb]) -> Result<Asked<NearestQuery>> {
+fn read(path: &Path, boxes: &[Aabb]) -> Result<QueryBatch<NearestQuery>> {
     match generated(path)? {
         Some(("points", count)) => {
             drop(reserved::<NearestQuery>(count)?);
-            Ok(Asked::plain(points(count, 1, boxes)))
+            Ok(QueryBatch::plain(points(count, 1, boxes)))
         }
         Some((kind, _)) => bail!("there are no points `{kind}`; there are points:N"),
         None => super::read(path, "points", &[3, 4], |row| NearestQuery {
@@ -54,13 +54,13 @@ fn read(path: &Path, boxes: &[Aabb]) -> Result<Asked<NearestQuery>> {
 /// Runs `broadsweep nearest`.
 pub fn run(args: &Args) -> Result<()> {
     let run = Run::start(&args.scene, &args.points, &args.common)?;
-    let asked = read(&args.points, &run.boxes)?;
+    let batch = read(&args.points, &run.boxes)?;
     let k = args.k;
     run.finish(
-        &asked,
+        &batch,
         "points",
-        |tree, asked| tree.nearest(asked.batch(), k.min(run.boxes.len().max(1))),
-        |asked| brute_queries::nearest(asked.batch(), &run.boxes, &run.filters, k),
+        |tree, batch| tree.nearest(batch.batch(), k.min(run.boxes.len().max(1))),
+        |batch| brute_queries::nearest(batch.batch(), &run.boxes, &run.filters, k),
         first_lists,
         |found: &Lists<Near>| {
             let none = Near { index: QueryFilters::NO_BOX, squared_distance: f32::INFINITY };

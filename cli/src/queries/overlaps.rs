@@ -10,7 +10,7 @@ use laboratory::scenes::queries::cubes;
 use rawzip::FileReader;
 
 use super::rays::first_lists;
-use super::{Asked, Common, FILTERS, Named, Run, filters_of, generated, reserved};
+use super::{Common, FILTERS, Named, QueryBatch, Run, filters_of, generated, reserved};
 use crate::npz::{self, Arrays};
 
 /// The arrays of shapes that there can be.
@@ -50,34 +50,34 @@ pub struct Args {
 
 /// Shapes of one kind.
 enum Shapes {
-    Points(Asked<[f32; 3]>),
-    Boxes(Asked<Aabb>),
-    Spheres(Asked<Sphere>),
-    Capsules(Asked<Capsule>),
-    Oriented(Asked<OrientedBox>),
+    Points(QueryBatch<[f32; 3]>),
+    Boxes(QueryBatch<Aabb>),
+    Spheres(QueryBatch<Sphere>),
+    Capsules(QueryBatch<Capsule>),
+    Oriented(QueryBatch<OrientedBox>),
     /// Half-spaces of all, and where those of each begin.
-    Convex(Vec<[f32; 4]>, Asked<[usize; 2]>),
+    Convex(Vec<[f32; 4]>, QueryBatch<[usize; 2]>),
 }
 
 fn read(path: &Path, boxes: &[Aabb]) -> Result<Shapes> {
     match generated(path)? {
         Some(("cubes", count)) => {
             drop(reserved::<Aabb>(count)?);
-            return Ok(Shapes::Boxes(Asked::plain(cubes(count, 1, boxes, ANSWERS))));
+            return Ok(Shapes::Boxes(QueryBatch::plain(cubes(count, 1, boxes, ANSWERS))));
         }
         Some((kind, _)) => bail!("there are no shapes `{kind}`; there are cubes:N"),
         None => {}
     }
     let known = [&SHAPES[..], &[OFFSETS], &FILTERS[..]].concat();
     npz::open(path, &known, |arrays| {
-        let there: Vec<&str> = SHAPES.into_iter().filter(|name| arrays.has(name)).collect();
-        let [name] = there[..] else { bail!("it needs exactly one of {}", SHAPES.join(", ")) };
+        let present: Vec<&str> = SHAPES.into_iter().filter(|name| arrays.has(name)).collect();
+        let [name] = present[..] else { bail!("it needs exactly one of {}", SHAPES.join(", ")) };
         ensure!(name == "convex" || !arrays.has(OFFSETS), "it has `{OFFSETS}` without `convex`; remove it");
         Ok(match name {
             "points" => Shapes::Points(rows(arrays, name, |&point: &[f32; 3]| point)?),
             "boxes" => {
                 let queries = arrays.boxes(u64::MAX)?;
-                Shapes::Boxes(Asked { filters: filters_of(arrays, queries.len())?, queries })
+                Shapes::Boxes(QueryBatch { filters: filters_of(arrays, queries.len())?, queries })
             }
             "spheres" => {
                 let sphere = |&[x, y, z, radius]: &[f32; 4]| Sphere { center: [x, y, z], radius };
@@ -99,10 +99,10 @@ fn rows<Q, const N: usize>(
     arrays: &Arrays<FileReader>,
     name: &str,
     query: impl Fn(&[f32; N]) -> Q,
-) -> Result<Asked<Q>> {
+) -> Result<QueryBatch<Q>> {
     let (_, numbers) = arrays.rows(name, &[N as u64])?;
     let queries: Vec<Q> = numbers.as_chunks().0.iter().map(query).collect();
-    Ok(Asked { filters: filters_of(arrays, queries.len())?, queries })
+    Ok(QueryBatch { filters: filters_of(arrays, queries.len())?, queries })
 }
 
 fn oriented(row: &[f32; 15]) -> OrientedBox {
@@ -123,31 +123,31 @@ fn convex(arrays: &Arrays<FileReader>) -> Result<Shapes> {
     );
     let queries: Vec<[usize; 2]> = offsets.windows(2).map(|ends| [ends[0] as usize, ends[1] as usize]).collect();
     let filters = filters_of(arrays, queries.len())?;
-    Ok(Shapes::Convex(half_spaces, Asked { queries, filters }))
+    Ok(Shapes::Convex(half_spaces, QueryBatch { queries, filters }))
 }
 
 /// Runs `broadsweep overlaps`.
 pub fn run(args: &Args) -> Result<()> {
     let run = Run::start(&args.scene, &args.shapes, &args.common)?;
     match read(&args.shapes, &run.boxes)? {
-        Shapes::Points(asked) => ask(&run, &asked, "points"),
-        Shapes::Boxes(asked) => ask(&run, &asked, "boxes"),
-        Shapes::Spheres(asked) => ask(&run, &asked, "spheres"),
-        Shapes::Capsules(asked) => ask(&run, &asked, "capsules"),
-        Shapes::Oriented(asked) => ask(&run, &asked, "oriented boxes"),
-        Shapes::Convex(half_spaces, Asked { queries, filters }) => {
+        Shapes::Points(batch) => answer(&run, &batch, "points"),
+        Shapes::Boxes(batch) => answer(&run, &batch, "boxes"),
+        Shapes::Spheres(batch) => answer(&run, &batch, "spheres"),
+        Shapes::Capsules(batch) => answer(&run, &batch, "capsules"),
+        Shapes::Oriented(batch) => answer(&run, &batch, "oriented boxes"),
+        Shapes::Convex(half_spaces, QueryBatch { queries, filters }) => {
             let shape = |&[first, end]: &[usize; 2]| Convex { half_spaces: &half_spaces[first..end] };
-            ask(&run, &Asked { queries: queries.iter().map(shape).collect(), filters }, "convex shapes")
+            answer(&run, &QueryBatch { queries: queries.iter().map(shape).collect(), filters }, "convex shapes")
         }
     }
 }
 
-fn ask<S: Shape>(run: &Run<'_>, asked: &Asked<S>, kind: &str) -> Result<()> {
+fn answer<S: Shape>(run: &Run<'_>, batch: &QueryBatch<S>, kind: &str) -> Result<()> {
     run.finish(
-        asked,
+        batch,
         kind,
-        |tree, asked| tree.overlaps(asked.batch()),
-        |asked| brute_queries::overlaps(asked.batch(), &run.boxes, &run.filters),
+        |tree, batch| tree.overlaps(batch.batch()),
+        |batch| brute_queries::overlaps(batch.batch(), &run.boxes, &run.filters),
         first_lists,
         |found: &Lists<u32>| {
             let offsets = Named::new("offsets", &[found.offsets.len() as u64], &found.offsets);

@@ -8,7 +8,7 @@ use broadsweep::internals::brute_queries;
 use broadsweep::{Aabb, Answers, Hit, Lists, Ray};
 use laboratory::scenes::queries::RayKind;
 
-use super::{Asked, Common, Named, Run, generated, padded, reserved};
+use super::{Common, Named, QueryBatch, Run, generated, padded, reserved};
 
 /// Find the boxes that rays hit
 #[derive(clap::Args)]
@@ -59,11 +59,11 @@ impl FromStr for Hits {
     }
 }
 
-fn read(path: &Path, boxes: &[Aabb]) -> Result<Asked<Ray>> {
+fn read(path: &Path, boxes: &[Aabb]) -> Result<QueryBatch<Ray>> {
     if let Some((kind, count)) = generated(path)? {
         let kind: RayKind = kind.parse().map_err(|error: String| anyhow!(error))?;
         drop(reserved::<Ray>(count)?);
-        return Ok(Asked::plain(kind.generate(count, 1, boxes)));
+        return Ok(QueryBatch::plain(kind.generate(count, 1, boxes)));
     }
     super::read(path, "rays", &[4, 5, 6, 7], |row| {
         let axes = row.len() / 2;
@@ -77,16 +77,16 @@ fn read(path: &Path, boxes: &[Aabb]) -> Result<Asked<Ray>> {
 /// Runs `broadsweep rays`.
 pub fn run(args: &Args) -> Result<()> {
     let run = Run::start(&args.scene, &args.rays, &args.common)?;
-    let asked = read(&args.rays, &run.boxes)?;
+    let batch = read(&args.rays, &run.boxes)?;
     let (boxes, filters) = (&run.boxes, &run.filters);
-    let by_brute_force = |asked: &Asked<Ray>, k| brute_queries::first_hits(asked.batch(), boxes, filters, k);
+    let by_brute_force = |batch: &QueryBatch<Ray>, k| brute_queries::first_hits(batch.batch(), boxes, filters, k);
     let report = |lists: &Lists<Hit>| lists.report.clone();
     match args.hits {
         Hits::Nearest => run.finish(
-            &asked,
+            &batch,
             "rays",
-            |tree, asked| tree.nearest_hits(asked.batch()),
-            |asked| one_each(by_brute_force(asked, 1)),
+            |tree, batch| tree.nearest_hits(batch.batch()),
+            |batch| one_each(by_brute_force(batch, 1)),
             first_answers,
             |found| {
                 let (index, t) = columns(found.answers.iter().copied());
@@ -96,11 +96,11 @@ pub fn run(args: &Args) -> Result<()> {
             |found| found.report.clone(),
         ),
         Hits::Any => run.finish(
-            &asked,
+            &batch,
             "rays",
-            |tree, asked| tree.any_hits(asked.batch()),
-            |asked| {
-                let Answers { answers, report, .. } = one_each(by_brute_force(asked, 1));
+            |tree, batch| tree.any_hits(batch.batch()),
+            |batch| {
+                let Answers { answers, report, .. } = one_each(by_brute_force(batch, 1));
                 Answers::new(answers.iter().map(Hit::is_hit).collect(), report)
             },
             first_answers,
@@ -108,10 +108,10 @@ pub fn run(args: &Args) -> Result<()> {
             |found| found.report.clone(),
         ),
         Hits::First(k) => run.finish(
-            &asked,
+            &batch,
             "rays",
-            |tree, asked| tree.first_hits(asked.batch(), k.min(boxes.len().max(1))),
-            |asked| by_brute_force(asked, k),
+            |tree, batch| tree.first_hits(batch.batch(), k.min(boxes.len().max(1))),
+            |batch| by_brute_force(batch, k),
             first_lists,
             |found| {
                 let (index, t) = padded(found, k, Hit::MISS, |hit| (hit.index, hit.t))?;
@@ -121,10 +121,10 @@ pub fn run(args: &Args) -> Result<()> {
             report,
         ),
         Hits::All => run.finish(
-            &asked,
+            &batch,
             "rays",
-            |tree, asked| tree.all_hits(asked.batch()),
-            |asked| brute_queries::all_hits(asked.batch(), boxes, filters),
+            |tree, batch| tree.all_hits(batch.batch()),
+            |batch| brute_queries::all_hits(batch.batch(), boxes, filters),
             first_lists,
             |found| {
                 let (index, t) = columns(found.answers.iter().copied());

@@ -4,7 +4,7 @@
 //!
 //! Many with an end are what worlds have in common: a global box is in the cells of every world, and so a giant, however small it is.
 
-use super::keep::Keep;
+use super::pair_filter::PairFilter;
 use super::task_lists::TaskLists;
 use crate::cpu::call::reserve;
 use crate::cpu::tree::join::{Join, Set};
@@ -18,7 +18,7 @@ const GROUP: usize = 1 << 3;
 const FEWEST_IN_A_TREE: usize = 24;
 
 /// The fewest giants without an end that ask a tree of all boxes.
-const FEWEST_THAT_ASK: usize = 16;
+const FEWEST_QUERIES: usize = 16;
 
 /// The giants of a search, with the memory that it takes to find their pairs.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ pub struct GiantSearch {
     in_tree: Vec<u32>,
     boxes: Vec<Aabb>,
     /// Those without an end, half-spaces among them, that ask a tree of all boxes.
-    asking: Vec<u32>,
+    unbounded: Vec<u32>,
     join: Join,
 }
 
@@ -41,21 +41,21 @@ impl GiantSearch {
         &mut self,
         boxes: &[Aabb],
         is_giant: impl Fn(u32) -> bool + Sync,
-        keep: impl Keep,
+        filter: impl PairFilter,
         lists: &mut TaskLists,
         pairs: &mut Vec<Pair>,
     ) -> Result<(), Error> {
-        self.divide(boxes, keep);
-        let reported = Reported { is_giant, keep };
+        self.divide(boxes, filter);
+        let reported = Reported { is_giant, filter };
         self.test_alone(boxes, &reported, lists, pairs)?;
-        self.ask_tree_of_giants(boxes, &reported, lists, pairs)?;
-        self.ask_tree_of_all(boxes, &reported, lists, pairs)
+        self.query_tree_of_giants(boxes, &reported, lists, pairs)?;
+        self.query_tree_of_all(boxes, &reported, lists, pairs)
     }
 
     fn test_alone(
         &self,
         boxes: &[Aabb],
-        reported: &Reported<impl Fn(u32) -> bool + Sync, impl Keep>,
+        reported: &Reported<impl Fn(u32) -> bool + Sync, impl PairFilter>,
         lists: &mut TaskLists,
         pairs: &mut Vec<Pair>,
     ) -> Result<(), Error> {
@@ -65,23 +65,23 @@ impl GiantSearch {
         lists.fill((0..boxes.len()).step_by(BOXES), pairs, |&first, list| {
             for &giant in &self.alone {
                 reserve(list, BOXES as u64)?;
-                let (own, before, half_space) = (&boxes[giant as usize], list.len(), reported.keep.half_space(giant));
+                let (own, before, half_space) = (&boxes[giant as usize], list.len(), reported.filter.half_space(giant));
                 for (aabb, i) in boxes[first..boxes.len().min(first + BOXES)].iter().zip(first as u32..) {
                     let meets = half_space.map_or_else(|| own.overlaps(aabb), |half_space| half_space.touches(aabb));
                     if meets && reported.is_reported(giant, i) {
                         list.push(Pair::new(giant, i));
                     }
                 }
-                reported.keep.retain_last(list, before);
+                reported.filter.retain_last(list, before);
             }
             Ok(())
         })
     }
 
-    fn ask_tree_of_giants(
+    fn query_tree_of_giants(
         &mut self,
         boxes: &[Aabb],
-        reported: &Reported<impl Fn(u32) -> bool + Sync, impl Keep>,
+        reported: &Reported<impl Fn(u32) -> bool + Sync, impl PairFilter>,
         lists: &mut TaskLists,
         pairs: &mut Vec<Pair>,
     ) -> Result<(), Error> {
@@ -89,36 +89,36 @@ impl GiantSearch {
             return Ok(());
         }
         let Self { in_tree, boxes: of_tree, join, .. } = self;
-        let asking = Set { boxes, worlds: &[] };
-        join.build(Set { boxes: of_tree, worlds: &[] }, asking);
+        let queries = Set { boxes, worlds: &[] };
+        join.build(Set { boxes: of_tree, worlds: &[] }, queries);
         lists.fill((0..boxes.len()).step_by(BOXES), pairs, |&first, list| {
             let last = boxes.len().min(first + BOXES);
             for turn in (first..last).step_by(GROUP) {
                 let before = list.len();
                 let turns = turn..last.min(turn + GROUP);
-                join.list(asking, turns, |i, of_tree| Pair { a: in_tree[of_tree as usize], b: i }, list)?;
+                join.list(queries, turns, |i, of_tree| Pair { a: in_tree[of_tree as usize], b: i }, list)?;
                 reported.retain_last(list, before);
             }
             Ok(())
         })
     }
 
-    fn ask_tree_of_all(
+    fn query_tree_of_all(
         &mut self,
         boxes: &[Aabb],
-        reported: &Reported<impl Fn(u32) -> bool + Sync, impl Keep>,
+        reported: &Reported<impl Fn(u32) -> bool + Sync, impl PairFilter>,
         lists: &mut TaskLists,
         pairs: &mut Vec<Pair>,
     ) -> Result<(), Error> {
-        let Self { asking, join, .. } = self;
-        if asking.is_empty() {
+        let Self { unbounded, join, .. } = self;
+        if unbounded.is_empty() {
             return Ok(());
         }
         join.plant(Set { boxes, worlds: &[] });
-        lists.fill(asking.iter().copied(), pairs, |&giant, list| {
+        lists.fill(unbounded.iter().copied(), pairs, |&giant, list| {
             let (pair, retain) =
                 (|i| Pair { a: giant, b: i }, |list: &mut Vec<Pair>, from| reported.retain_last(list, from));
-            match reported.keep.half_space(giant) {
+            match reported.filter.half_space(giant) {
                 Some(half_space) => join.list_touching(half_space, pair, retain, list),
                 None => join.list_touching(&boxes[giant as usize], pair, retain, list),
             }
@@ -126,21 +126,21 @@ impl GiantSearch {
     }
 
     /// Decides which giants are put in a tree, which ask one, and which do neither.
-    fn divide(&mut self, boxes: &[Aabb], keep: impl Keep) {
-        let Self { ids, alone, in_tree, boxes: of_tree, asking, .. } = self;
-        for list in [&mut *alone, in_tree, asking] {
+    fn divide(&mut self, boxes: &[Aabb], filter: impl PairFilter) {
+        let Self { ids, alone, in_tree, boxes: of_tree, unbounded, .. } = self;
+        for list in [&mut *alone, in_tree, unbounded] {
             list.clear();
         }
-        let has_end = |aabb: &Aabb| aabb.min.iter().chain(&aabb.max).all(|bound| bound.is_finite());
+        let is_finite = |aabb: &Aabb| aabb.min.iter().chain(&aabb.max).all(|bound| bound.is_finite());
         for &giant in &*ids {
-            let goes_in = has_end(&boxes[giant as usize]) && keep.half_space(giant).is_none();
-            (if goes_in { &mut *in_tree } else { &mut *asking }).push(giant);
+            let is_bounded = is_finite(&boxes[giant as usize]) && filter.half_space(giant).is_none();
+            (if is_bounded { &mut *in_tree } else { &mut *unbounded }).push(giant);
         }
         if in_tree.len() < FEWEST_IN_A_TREE {
             alone.append(in_tree);
         }
-        if asking.len() < FEWEST_THAT_ASK {
-            alone.append(asking);
+        if unbounded.len() < FEWEST_QUERIES {
+            alone.append(unbounded);
         }
         alone.sort_unstable();
         of_tree.clear();
@@ -149,7 +149,7 @@ impl GiantSearch {
 
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
-        let ids = [&self.ids, &self.alone, &self.in_tree, &self.asking];
+        let ids = [&self.ids, &self.alone, &self.in_tree, &self.unbounded];
         let ids = ids.map(Vec::capacity).iter().sum::<usize>() * size_of::<u32>();
         ids + self.boxes.capacity() * size_of::<Aabb>() + self.join.bytes()
     }
@@ -158,10 +158,10 @@ impl GiantSearch {
 /// Says which pairs of giants are reported.
 struct Reported<G, K> {
     is_giant: G,
-    keep: K,
+    filter: K,
 }
 
-impl<G: Fn(u32) -> bool, K: Keep> Reported<G, K> {
+impl<G: Fn(u32) -> bool, K: PairFilter> Reported<G, K> {
     /// Tells whether a pair is reported as one of this giant: one of two giants is once, from the smaller index.
     fn is_reported(&self, giant: u32, i: u32) -> bool {
         i > giant || i < giant && !(self.is_giant)(i)
@@ -177,6 +177,6 @@ impl<G: Fn(u32) -> bool, K: Keep> Reported<G, K> {
             end += usize::from(self.is_reported(giant, i));
         }
         list.truncate(end);
-        self.keep.retain_last(list, from);
+        self.filter.retain_last(list, from);
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::BroadPhase;
-use super::keep::{All, Filtered, Keep};
 use super::order;
+use super::pair_filter::{All, Filtered, PairFilter};
 use super::search::Search;
 use crate::constants::INVALID_LISTED;
 use crate::cpu::call;
@@ -53,7 +53,7 @@ impl BroadPhase {
     /// [`Pair`], `a` is an index in `first`, and `b` one in `second`. In [canonical order](crate::PairOrder::Canonical) the
     /// pairs are sorted by `a`, then by `b`.
     ///
-    /// A tree of one set is asked with the boxes of the other ([`Report::asked_tree`]): of the larger set, unless the smaller
+    /// A tree of one set is asked with the boxes of the other ([`Report::tree_join`]): of the larger set, unless the smaller
     /// one has at most 256 boxes and there are no worlds. That takes 0.1 to 0.8 of the time of a sweep of both. It takes up to
     /// 1.9 times as long where all boxes lie along one line, and 2.3 times where nearly all overlap and the pairs are sorted.
     /// Few boxes are tested against all ([`Options::all_pairs_up_to`]); both sets are swept at once where there are
@@ -112,32 +112,32 @@ impl BroadPhase {
         let found = self.filters.fit(first.len() + second.len()).and_then(|()| {
             call::checked_count(first.len() + second.len())?;
             // The pool is entered once, and not once for each stage.
-            rayon::join(|| self.ask(way, first, second), || ()).0
+            rayon::join(|| self.query_tree(way, first, second), || ()).0
         });
         self.filters.set_second(own);
         found
     }
 
-    fn ask(&mut self, way: Way, first: &[Aabb], second: &[Aabb]) -> Result<(), Error> {
-        let Self { options, filters, grown: [grown_first, grown_second], search, join, .. } = self;
+    fn query_tree(&mut self, way: Way, first: &[Aabb], second: &[Aabb]) -> Result<(), Error> {
+        let Self { options, filters, padded: [padded_first, padded_second], search, join, .. } = self;
         let worlds = filters.worlds();
         let worlds = worlds.split_at(first.len().min(worlds.len()));
-        let boxes = filters.filters().grown_boxes(0, first, grown_first);
+        let boxes = filters.filters().padded_boxes(0, first, padded_first);
         let first = Set { boxes, worlds: worlds.0 };
-        let boxes = filters.filters().grown_boxes(first.boxes.len(), second, grown_second);
+        let boxes = filters.filters().padded_boxes(first.boxes.len(), second, padded_second);
         let second = Set { boxes, worlds: worlds.1 };
-        let mut asking = Asking { join, way, first, second, options };
+        let mut tree_join = TreeJoin { join, way, first, second, options };
         if filters.keeps_all() {
-            asking.run(search, All)?;
+            tree_join.run(search, All)?;
         } else {
-            asking.run(search, Filtered::new(filters, SearchedBoxes::of_sets(first.boxes, second.boxes)))?;
+            tree_join.run(search, Filtered::new(filters, SearchedBoxes::of_sets(first.boxes, second.boxes)))?;
         }
         search.add(filters.include(), options)
     }
 }
 
 /// Two sets, one of which asks a tree of the other.
-struct Asking<'a> {
+struct TreeJoin<'a> {
     join: &'a mut Join,
     way: Way,
     first: Set<'a>,
@@ -145,13 +145,13 @@ struct Asking<'a> {
     options: &'a Options,
 }
 
-impl Asking<'_> {
+impl TreeJoin<'_> {
     /// Finds the pairs, without the included ones.
-    fn run(&mut self, search: &mut Search, keep: impl Keep) -> Result<(), Error> {
+    fn run(&mut self, search: &mut Search, filter: impl PairFilter) -> Result<(), Error> {
         let Self { way, first, second, options, .. } = *self;
-        let (asked, asking) = if way == Way::TreeOfFirst { (first, second) } else { (second, first) };
-        self.join.build(asked, asking);
-        let counts = self.list(asking, search, keep)?;
+        let (tree_set, queries) = if way == Way::TreeOfFirst { (first, second) } else { (second, first) };
+        self.join.build(tree_set, queries);
+        let counts = self.list(queries, search, filter)?;
         let box_count = (first.boxes.len() + second.boxes.len()) as u32;
         let Search { found, other_pairs, .. } = search;
         if options.order == PairOrder::Canonical {
@@ -172,29 +172,29 @@ impl Asking<'_> {
     }
 
     /// Asks the tree, and lists the pairs in the order in which it is asked.
-    fn list(&self, asking: Set<'_>, search: &mut Search, keep: impl Keep) -> Result<join::Counts, Error> {
-        let (behind, is_tree_of_first) = (self.first.boxes.len() as u32, self.way == Way::TreeOfFirst);
-        let pair = |query_filter: u32, id: u32| match is_tree_of_first {
-            true => Pair { a: id, b: behind + query_filter },
-            false => Pair { a: query_filter, b: behind + id },
+    fn list(&self, queries: Set<'_>, search: &mut Search, filter: impl PairFilter) -> Result<join::Counts, Error> {
+        let (first_count, is_tree_of_first) = (self.first.boxes.len() as u32, self.way == Way::TreeOfFirst);
+        let pair = |query: u32, id: u32| match is_tree_of_first {
+            true => Pair { a: id, b: first_count + query },
+            false => Pair { a: query, b: first_count + id },
         };
         let limit = self.options.effective_candidate_limit();
         let (tests, invalid) = (AtomicU64::new(0), AtomicU64::new(0));
-        let ask = |&(first, end): &(usize, usize), list: &mut Vec<Pair>| {
+        let query = |&(first, end): &(usize, usize), list: &mut Vec<Pair>| {
             for turn in (first..end).step_by(GROUP) {
                 let before = list.len();
-                let counts = self.join.list(asking, turn..end.min(turn + GROUP), pair, list)?;
-                keep.retain_last(list, before);
+                let counts = self.join.list(queries, turn..end.min(turn + GROUP), pair, list)?;
+                filter.retain_last(list, before);
                 tests.fetch_add(counts.tests, Ordering::Relaxed);
                 invalid.fetch_add(counts.invalid, Ordering::Relaxed);
             }
             Ok(())
         };
-        let count = asking.boxes.len();
+        let count = queries.boxes.len();
         for round in (0..count).step_by(ROUND) {
             let end = count.min(round + ROUND);
             let tasks = (round..end).step_by(TASK).map(|first| (first, end.min(first + TASK)));
-            search.lists.fill(tasks, &mut search.found.pairs, ask)?;
+            search.lists.fill(tasks, &mut search.found.pairs, query)?;
             let candidate_count = tests.load(Ordering::Relaxed);
             if candidate_count > limit {
                 return Err(Error::TooManyCandidates { candidate_count, limit });

@@ -5,14 +5,14 @@
 //! shape here, since the shape of the mirrors is not fast: boxes in [chunks](chunks), a [sort](super::radix) that first deals
 //! out by the leading digit, so that the rest stays in a cache, [boxes gathered](sorted) in the order of the sweep, and
 //! pairs in [lists](task_lists) that several threads fill. Filters change a copy of the boxes before the search, and
-//! drop pairs [where pairs are found](keep). Two sets of boxes are [joined](join) by a tree, and from [step to step](steps) pairs
+//! drop pairs [where pairs are found](pair_filter). Two sets of boxes are [joined](join) by a tree, and from [step to step](steps) pairs
 //! are kept.
 
 mod chunks;
 mod giants;
 pub(crate) mod join;
-mod keep;
 mod order;
+mod pair_filter;
 mod search;
 mod sorted;
 mod steps;
@@ -59,7 +59,7 @@ pub struct BroadPhase {
     /// The tree of the last join that took one.
     join: Join,
     /// The boxes of two sets, grown by their margins, where they were joined by a tree.
-    grown: [Vec<Aabb>; 2],
+    padded: [Vec<Aabb>; 2],
     /// What is kept from step to step.
     step_state: steps::StepState,
     /// The last streamed step.
@@ -80,7 +80,7 @@ impl BroadPhase {
             search: Search::default(),
             sets: TwoSets::default(),
             join: Join::default(),
-            grown: Default::default(),
+            padded: Default::default(),
             step_state: steps::StepState::default(),
             streamed: Streamed::default(),
         })
@@ -181,9 +181,9 @@ impl BroadPhase {
     /// Hands over the pairs that were found, and keeps none.
     fn hand_over<E>(&mut self, mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>) -> Result<Report, E> {
         let Overlaps { pairs, report } = self.overlaps();
-        let (given, report) = (each(report, pairs), report.clone());
+        let (result, report) = (each(report, pairs), report.clone());
         self.search.clear();
-        given.map(|()| report)
+        result.map(|()| report)
     }
 
     /// Returns the last answer. Before the first answer, and after an error, it is empty: no pairs of no boxes.
@@ -199,7 +199,7 @@ impl BroadPhase {
 
     /// Counts the bytes of memory that are kept for the next call, the last answer among them; without the filters.
     pub fn memory_bytes(&self) -> u64 {
-        let changed = self.grown.iter().chain([&self.prepared]).map(|boxes| boxes.capacity() * size_of::<Aabb>());
+        let changed = self.padded.iter().chain([&self.prepared]).map(|boxes| boxes.capacity() * size_of::<Aabb>());
         let others = self.sets.bytes() + self.join.bytes() + self.step_state.bytes() + self.streamed.bytes();
         (self.search.bytes() + others + changed.sum::<usize>()) as u64
     }

@@ -42,14 +42,14 @@ fn key(pair: &Pair) -> u64 {
 
 /// Merges `others` into `pairs`, which has room for them. Both are ascending, and nothing is in both.
 pub fn merge<T: Copy + PartialOrd>(pairs: &mut Vec<T>, mut others: &[T]) {
-    let mut left = pairs.len();
+    let mut remaining = pairs.len();
     pairs.extend_from_slice(others);
     // From the end down: what is overwritten has been moved.
     while let Some((&other, rest)) = others.split_last() {
-        let place = left + rest.len();
-        if left > 0 && pairs[left - 1] > other {
-            left -= 1;
-            pairs[place] = pairs[left];
+        let place = remaining + rest.len();
+        if remaining > 0 && pairs[remaining - 1] > other {
+            remaining -= 1;
+            pairs[place] = pairs[remaining];
         } else {
             pairs[place] = other;
             others = rest;

@@ -2,7 +2,7 @@
 
 use super::chunks::Chunks;
 use super::giants::GiantSearch;
-use super::keep::{All, Filtered, Keep};
+use super::pair_filter::{All, Filtered, PairFilter};
 use super::sorted::Sorted;
 use super::task_lists::TaskLists;
 use super::{ALONE, order};
@@ -86,10 +86,10 @@ impl Search {
         box_count: u32,
         options: &Options,
         filters: &CheckedFilters,
-        keep: impl Keep,
+        filter: impl PairFilter,
     ) -> Result<(), Error> {
         if options.tests_all_pairs(box_count) {
-            return self.test_all_pairs(boxes, box_count, options, keep);
+            return self.test_all_pairs(boxes, box_count, options, filter);
         }
         let params = call::params(box_count, options, filters);
         let bounds = self.chunks.bounds(boxes);
@@ -107,9 +107,9 @@ impl Search {
             return Err(Error::TooManyCandidates { candidate_count, limit });
         }
         let pairs = &mut self.found.pairs;
-        self.sorted.sweep(&self.entries, keep, &mut self.lists, pairs)?;
+        self.sorted.sweep(&self.entries, filter, &mut self.lists, pairs)?;
         let is_giant = |i: u32| bin::is_giant(self.chunks.cells[i as usize], level, &frame);
-        self.giants.test(boxes, is_giant, keep, &mut self.lists, pairs)?;
+        self.giants.test(boxes, is_giant, filter, &mut self.lists, pairs)?;
         if options.order == PairOrder::Canonical {
             order::canonical(pairs, &mut self.other_pairs, box_count);
         }
@@ -131,7 +131,7 @@ impl Search {
         boxes: &[Aabb],
         box_count: u32,
         options: &Options,
-        keep: impl Keep,
+        filter: impl PairFilter,
     ) -> Result<(), Error> {
         self.columns.fill(boxes);
         let columns = &self.columns;
@@ -146,7 +146,7 @@ impl Search {
                 call::reserve(list, emit::count(words))?;
                 let before = list.len();
                 small::emit(words, a, list);
-                keep.retain_last(list, before);
+                filter.retain_last(list, before);
             }
             Ok(())
         })?;

@@ -6,7 +6,7 @@ use glam::Vec3A;
 use rayon::prelude::*;
 
 use super::box_of;
-use super::keep::Keep;
+use super::pair_filter::PairFilter;
 use super::task_lists::TaskLists;
 use crate::cpu::call::reserve;
 use crate::cpu::mirror::{rank, sweep};
@@ -21,7 +21,7 @@ const BLOCK: usize = 64;
 /// candidates: many enough to be worth it, few enough for the list to stay in a second-level cache.
 const TASK: u64 = 1 << 15;
 /// The number of candidates that are tested at a time, with room in the list for all of them.
-const ROOM: usize = 1 << 10;
+const BATCH: usize = 1 << 10;
 
 /// Holds the part of each entry that the sweep needs, by rank, so that candidates are neighbours in memory.
 #[derive(Debug, Default)]
@@ -74,7 +74,7 @@ impl Sorted {
     pub fn sweep(
         &self,
         entries: &[u64],
-        keep: impl Keep,
+        filter: impl PairFilter,
         lists: &mut TaskLists,
         pairs: &mut Vec<Pair>,
     ) -> Result<(), Error> {
@@ -87,23 +87,29 @@ impl Sorted {
             }
             (first < next).then_some((first, next))
         });
-        lists.fill(tasks, pairs, |&(first, last), list| self.test(entries, first..last, keep, list))
+        lists.fill(tasks, pairs, |&(first, last), list| self.test(entries, first..last, filter, list))
     }
 
     /// Appends the pairs among the candidates of `ranks` to a list that is empty.
-    fn test(&self, entries: &[u64], ranks: Range<usize>, keep: impl Keep, list: &mut Vec<Pair>) -> Result<(), Error> {
+    fn test(
+        &self,
+        entries: &[u64],
+        ranks: Range<usize>,
+        filter: impl PairFilter,
+        list: &mut Vec<Pair>,
+    ) -> Result<(), Error> {
         // Pairs written so far, and how many of them are kept for sure.
-        let (mut found, mut kept) = (0, 0);
+        let (mut found, mut retained) = (0, 0);
         for rank in ranks {
             let (own, [min, max], a) = (self.footprints[rank], self.corners[rank], box_of(entries[rank]));
             // An entry may have as many candidates as there are entries, and few pairs.
-            for first in (rank + 1..self.ends[rank] as usize).step_by(ROOM) {
-                let others = first..(self.ends[rank] as usize).min(first + ROOM);
+            for first in (rank + 1..self.ends[rank] as usize).step_by(BATCH) {
+                let others = first..(self.ends[rank] as usize).min(first + BATCH);
                 if list.len() < found + others.len() {
-                    found = keep.retain_crossing(list, kept, found);
-                    kept = found;
-                    reserve(list, 2 * ROOM as u64)?;
-                    list.resize(found + 2 * ROOM, Pair { a: 0, b: 0 });
+                    found = filter.retain_crossing(list, retained, found);
+                    retained = found;
+                    reserve(list, 2 * BATCH as u64)?;
+                    list.resize(found + 2 * BATCH, Pair { a: 0, b: 0 });
                 }
                 let out = &mut list[..];
                 let footprints = &self.footprints[others.clone()];
@@ -116,11 +122,11 @@ impl Sorted {
                     if let Some(place) = out.get_mut(found) {
                         *place = Pair::new(a, box_of(entry));
                     }
-                    found += usize::from(meets & sweep::survives(own, footprint) & keep.crosses(own, footprint));
+                    found += usize::from(meets & sweep::survives(own, footprint) & filter.crosses(own, footprint));
                 }
             }
         }
-        let found = keep.retain_crossing(list, kept, found);
+        let found = filter.retain_crossing(list, retained, found);
         list.truncate(found);
         Ok(())
     }

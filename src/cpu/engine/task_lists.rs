@@ -25,10 +25,10 @@ impl TaskLists {
         let wave = (PER_THREAD * rayon::current_num_threads()).min(MOST);
         self.0.resize_with(self.0.len().max(wave), Vec::new);
         let mut tasks = tasks.into_iter();
-        let mut taken = [T::default(); MOST];
+        let mut current = [T::default(); MOST];
         loop {
             let mut count = 0;
-            for (place, task) in taken[..wave].iter_mut().zip(&mut tasks) {
+            for (place, task) in current[..wave].iter_mut().zip(&mut tasks) {
                 *place = task;
                 count += 1;
             }
@@ -46,9 +46,9 @@ impl TaskLists {
             };
             if count == 1 {
                 // No other thread is woken for a single task.
-                fill((&mut self.0[0], &taken[0]))?;
+                fill((&mut self.0[0], &current[0]))?;
             } else {
-                self.0[..count].par_iter_mut().zip(&taken[..count]).with_max_len(1).try_for_each(fill)?;
+                self.0[..count].par_iter_mut().zip(&current[..count]).with_max_len(1).try_for_each(fill)?;
             }
             reserve(pairs, self.0[..count].iter().map(|list| list.len() as u64).sum())?;
             self.0[..count].iter().for_each(|list| pairs.extend_from_slice(list));

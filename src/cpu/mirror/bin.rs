@@ -99,14 +99,14 @@ fn place_of(frame: &Frame, low: Vec3, high: Vec3) -> ([i32; 4], u32) {
         // `f32::floor` is a call where the processor is not known to have an instruction for it.
         let whole = inside as i32;
         let cell = whole - i32::from(whole as f32 > inside);
-        let kept = cell.clamp(frame.cell_min[k % 2], frame.cell_max[k % 2]);
+        let clamped = cell.clamp(frame.cell_min[k % 2], frame.cell_max[k % 2]);
         let within = (inside - cell as f32) * (FRACTION_LAST + 1) as f32;
-        let fraction = match cell.cmp(&kept) {
+        let fraction = match cell.cmp(&clamped) {
             Ordering::Less => 0,
             Ordering::Equal => within.clamp(0.0, FRACTION_LAST as f32) as u32,
             Ordering::Greater => FRACTION_LAST,
         };
-        (kept, fraction)
+        (clamped, fraction)
     });
     (places.map(|place| place.0), footprint_of(places.map(|place| place.1)))
 }
@@ -140,7 +140,7 @@ pub fn is_plain(aabb: &Aabb, frame: &Frame, own: [i32; 4], position: [u32; 4]) -
         && super::pca::counts_within(aabb, frame.limit)
         && frame.sweep_slop == 0.0
         && frame.inverse_cell <= PLAIN_INVERSE_CELL
-        && position[1] >= start + SURE_QUANTA
+        && position[1] >= start + PROVEN_QUANTA
         && !aabb.min.iter().chain(&aabb.max).any(is_denormal)
 }
 
@@ -170,28 +170,28 @@ pub fn worlds(boxes: &[Aabb], worlds: &[u32], frame: &Frame, world_cells: &mut [
 }
 
 /// Widens the range that [`worlds`] keeps by the cells of a box.
-pub fn widen(kept: &mut [u32; 4], [u0, v0, u1, v1]: [i32; 4]) {
+pub fn widen(packed: &mut [u32; 4], [u0, v0, u1, v1]: [i32; 4]) {
     let own = [CELL_BASE - u0, CELL_BASE - v0, CELL_BASE + u1, CELL_BASE + v1];
-    *kept = std::array::from_fn(|k| kept[k].max(own[k] as u32));
+    *packed = std::array::from_fn(|k| packed[k].max(own[k] as u32));
 }
 
 /// Turns the range that [`worlds`] keeps into cells, somewhat wider.
-fn cells_of_world(frame: &Frame, kept: [u32; 4]) -> [i32; 4] {
+fn cells_of_world(frame: &Frame, packed: [u32; 4]) -> [i32; 4] {
     let ([u0, v0], [u1, v1]) = (frame.cell_min, frame.cell_max);
-    if kept == [0; 4] {
+    if packed == [0; 4] {
         return [u0, v0, u0, v0];
     }
-    let [first_u, first_v, last_u, last_v] = kept.map(|cell| cell as i32 - CELL_BASE);
+    let [first_u, first_v, last_u, last_v] = packed.map(|cell| cell as i32 - CELL_BASE);
     let down = |cell: i32, least: i32| (cell - 1 - (cell.abs() >> 20)).max(least);
     let up = |cell: i32, most: i32| (cell + 1 + (cell.abs() >> 20)).min(most);
     [down(-first_u, u0), down(-first_v, v0), up(last_u, u1), up(last_v, v1)]
 }
 
 /// Returns cells and position of a box of a world that has no cells of its own.
-pub fn in_world(frame: &Frame, kept: [u32; 4], world: u32) -> ([i32; 4], [u32; 4]) {
+pub fn in_world(frame: &Frame, packed: [u32; 4], world: u32) -> ([i32; 4], [u32; 4]) {
     let last = (1 << frame.position_bits) - 1;
     let everywhere = footprint_of([0, 0, FRACTION_LAST, FRACTION_LAST]);
-    (cells_of_world(frame, kept), [tile_of(frame, world), last, everywhere, 0])
+    (cells_of_world(frame, packed), [tile_of(frame, world), last, everywhere, 0])
 }
 
 /// Puts a box into the grid: returns its cells and position, [`CELLS_OF_INVALID`] for one that is not valid.
@@ -219,7 +219,7 @@ fn place_box<const WORLDS: bool>(
         return (own, [tile | start, end, footprint, 0]);
     }
     match world_cells.get(world as usize) {
-        Some(&kept) if WORLDS => in_world(frame, kept, world),
+        Some(&packed) if WORLDS => in_world(frame, packed, world),
         _ => (CELLS_OF_UNBOUNDED, [0; 4]),
     }
 }

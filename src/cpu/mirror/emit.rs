@@ -28,10 +28,10 @@ pub fn count(words: &[u32]) -> u64 {
 /// Appends the pairs of a giant from the bits that `giants::test` found for it.
 pub fn giants(words: &[u32], giant: u32, pairs: &mut Vec<Pair>) {
     for (k, &word) in words.iter().enumerate() {
-        let mut left = word;
-        while left != 0 {
-            pairs.push(Pair::new(giant, 32 * k as u32 + left.trailing_zeros()));
-            left &= left - 1;
+        let mut remaining = word;
+        while remaining != 0 {
+            pairs.push(Pair::new(giant, 32 * k as u32 + remaining.trailing_zeros()));
+            remaining &= remaining - 1;
         }
     }
 }

@@ -213,11 +213,11 @@ struct Axes {
 }
 
 /// Decides the three axes.
-fn choose_axes(asked: u32, total: &Moments) -> Axes {
+fn choose_axes(requested: u32, total: &Moments) -> Axes {
     let spread = spread_of(total);
     let eigenvectors = principal_axes(&spread);
     let principal = eigenvectors[0];
-    let chosen = if asked == AXIS_AUTO { best_axis(&spread, principal) } else { asked };
+    let chosen = if requested == AXIS_AUTO { best_axis(&spread, principal) } else { requested };
 
     let turned = principal.abs();
     let straight = turned.max_element() > 0.999_999;
@@ -313,8 +313,8 @@ fn choose_cell(params: &Params, scene: &Scale, total: &Moments, samples: &Sample
         let logs: f32 = (0..3).map(|k| (widest.max(1e-30) / (scene.high[k] - scene.low[k]).max(1e-30)).ln()).sum();
         return widest * usscd_cell((scene.count.max(1) as f32).ln() + logs);
     }
-    let kept = samples.count - samples.count / 64;
-    let (unit, means) = mean_edges(&samples.lists[EDGES][..kept]);
+    let retained = samples.count - samples.count / 64;
+    let (unit, means) = mean_edges(&samples.lists[EDGES][..retained]);
     let mean_edge = means.x * unit;
     let ratio = unit / mean_edge.max(CELL_MIN);
     let more = ENTRIES_PER_BOX - 1.0;

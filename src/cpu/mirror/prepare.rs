@@ -4,39 +4,39 @@ use std::collections::HashMap;
 
 use crate::Aabb;
 use crate::constants::{BEYOND_BOXES, BEYOND_FILTERS};
-use crate::filters::{HalfSpace, ValueFormat, WHOLE_SPACE, grown};
+use crate::filters::{HalfSpace, ValueFormat, WHOLE_SPACE, padded};
 use crate::layout::Params;
 
 /// Returns the parameters of a search of `count` boxes, where `given` has the most that there may be, or of none where filters were
 /// refused.
-pub fn count(given: Params, count: Option<u32>, is_refused: bool) -> Params {
-    let count = count.unwrap_or(given.box_count);
+pub fn count(max_params: Params, count: Option<u32>, is_refused: bool) -> Params {
+    let count = count.unwrap_or(max_params.box_count);
     if is_refused {
-        Params { box_count: 0, is_beyond: BEYOND_FILTERS, ..given }
-    } else if count > given.box_count {
-        Params { box_count: 0, is_beyond: BEYOND_BOXES, ..given }
+        Params { box_count: 0, is_beyond: BEYOND_FILTERS, ..max_params }
+    } else if count > max_params.box_count {
+        Params { box_count: 0, is_beyond: BEYOND_BOXES, ..max_params }
     } else {
-        Params { box_count: count, ..given }
+        Params { box_count: count, ..max_params }
     }
 }
 
 /// Puts the numbers of other worlds in the list of them, from box `first` on. `world_ids` says which numbers the host gave, from 0 on.
-pub fn worlds(words: &mut [u32], place: usize, first: usize, given: &[u32], world_ids: &[[u32; 2]]) {
+pub fn worlds(words: &mut [u32], place: usize, first: usize, external: &[u32], world_ids: &[[u32; 2]]) {
     let numbers: HashMap<u32, u32> = world_ids.iter().map(|&[id, number]| (id, number)).collect();
     let count = numbers.len() as u32;
     // Numbers that would be taken twice, and ids that no world has as its number.
-    let taken = (0..count).filter(|id| !numbers.contains_key(id));
+    let occupied = (0..count).filter(|id| !numbers.contains_key(id));
     let mut free: Vec<u32> = numbers.keys().copied().filter(|id| *id >= count).collect();
     free.sort_unstable();
-    let swapped: HashMap<u32, u32> = taken.zip(free).collect();
-    for (word, id) in words[place + first..].iter_mut().zip(given) {
+    let swapped: HashMap<u32, u32> = occupied.zip(free).collect();
+    for (word, id) in words[place + first..].iter_mut().zip(external) {
         *word = numbers.get(id).or(swapped.get(id)).copied().unwrap_or(*id);
     }
 }
 
 /// Puts other half-spaces in the list of them, from number `first` on; in place of one that is none, one that meets nothing.
-pub fn planes(words: &mut [u32], place: usize, first: usize, given: &[[f32; 4]]) {
-    for (word, &[x, y, z, offset]) in words[place + 4 * first..].chunks_mut(4).zip(given) {
+pub fn planes(words: &mut [u32], place: usize, first: usize, external: &[[f32; 4]]) {
+    for (word, &[x, y, z, offset]) in words[place + 4 * first..].chunks_mut(4).zip(external) {
         let half_space = HalfSpace { index: 0, normal: [x, y, z], offset };
         let empty = HalfSpace { index: 0, normal: [0.0; 3], offset: -1.0 };
         word.copy_from_slice(&if half_space.is_valid() { half_space } else { empty }.bits());
@@ -44,12 +44,12 @@ pub fn planes(words: &mut [u32], place: usize, first: usize, given: &[[f32; 4]])
 }
 
 /// Puts other values in a list by box from box `first` on. Flags are bits, 32 to a word, which begin at word `place`.
-pub fn filter(words: &mut [u32], place: usize, first: usize, given: &[u32], format: ValueFormat) {
-    for (i, &value) in (first..).zip(given) {
+pub fn filter(words: &mut [u32], place: usize, first: usize, external: &[u32], format: ValueFormat) {
+    for (i, &value) in (first..).zip(external) {
         let margin = f32::from_bits(value);
         let is_margin = margin >= 0.0 && margin.is_finite();
         match format {
-            ValueFormat::Words => words[place + i] = value,
+            ValueFormat::U32 => words[place + i] = value,
             ValueFormat::Margins if value == (-0f32).to_bits() => words[place + i] = 0,
             ValueFormat::Margins => words[place + i] = if is_margin { value } else { f32::NAN.to_bits() },
             ValueFormat::Flags if value != 0 => words[place + i / 32] |= 1 << (i % 32),
@@ -64,7 +64,7 @@ pub fn boxes(boxes: &[Aabb], margins: &[f32], half_space_bits: &[u32]) -> Vec<Aa
     let is_half_space = |i: usize| half_space_bits.get(i / 32).is_some_and(|word| word >> (i % 32) & 1 != 0);
     let prepared = |(i, aabb): (usize, &Aabb)| match margins.get(i) {
         _ if is_half_space(i) => WHOLE_SPACE,
-        Some(&margin) => grown(aabb, margin),
+        Some(&margin) => padded(aabb, margin),
         None => *aabb,
     };
     boxes.iter().enumerate().map(prepared).collect()

@@ -19,12 +19,12 @@ pub fn ends(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]]
 pub fn unsure(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]], ends: &[u32]) -> Vec<u32> {
     let mask = (1 << frame.position_bits) - 1;
     let of_rank = |rank: usize| {
-        let Some(last_sure) = positions[(entries[rank] & ENTRY_BOX) as usize][1].checked_sub(SURE_QUANTA) else {
+        let Some(last_proven) = positions[(entries[rank] & ENTRY_BOX) as usize][1].checked_sub(PROVEN_QUANTA) else {
             return ALL_UNSURE;
         };
         let candidates = &keys[rank + 1..ends[rank] as usize];
-        let sure = candidates.partition_point(|&key| key <= (keys[rank] & !mask | last_sure));
-        ALL_UNSURE.min((candidates.len() - sure) as u32)
+        let proven = candidates.partition_point(|&key| key <= (keys[rank] & !mask | last_proven));
+        ALL_UNSURE.min((candidates.len() - proven) as u32)
     };
     (0..keys.len()).map(of_rank).collect()
 }

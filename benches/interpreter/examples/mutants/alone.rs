@@ -257,7 +257,7 @@ impl Runs {
                 Run { hits: bits() as u32, first_rank, first_quad: first_rank.div_ceil(4), turns: 0 }
             })
             .collect();
-        let words: Vec<u32> = Run::words_of_tile(&runs).collect();
+        let words: Vec<u32> = Run::tile_words(&runs).collect();
         let before = |k: usize| runs[..k].iter().map(|run| run.hits.count_ones()).sum::<u32>();
         let total = u64::from(before(256));
         for base in [0, (1 << 32) - 50, 7 << 32] {

@@ -10,14 +10,14 @@ pub struct PairChanges {
     pub created: Vec<Pair>,
     pub lost: Vec<Pair>,
     /// What was found of both: a pair may be in either.
-    come: Vec<Pair>,
-    gone: Vec<Pair>,
+    raw_created: Vec<Pair>,
+    raw_lost: Vec<Pair>,
 }
 
 impl PairChanges {
     /// Forgets all changes.
     pub fn clear(&mut self) {
-        for list in [&mut self.created, &mut self.lost, &mut self.come, &mut self.gone] {
+        for list in [&mut self.created, &mut self.lost, &mut self.raw_created, &mut self.raw_lost] {
             list.clear();
         }
     }
@@ -27,7 +27,7 @@ impl PairChanges {
     /// # Errors
     /// [`Error::ListTooLong`].
     pub fn push(&mut self, pair: Pair, overlaps: bool) -> Result<(), Error> {
-        push(if overlaps { &mut self.come } else { &mut self.gone }, pair)
+        push(if overlaps { &mut self.raw_created } else { &mut self.raw_lost }, pair)
     }
 
     /// Adds what changed from one ascending list to another.
@@ -35,7 +35,7 @@ impl PairChanges {
     /// # Errors
     /// [`Error::ListTooLong`].
     pub fn add(&mut self, then: &[Pair], now: &[Pair]) -> Result<(), Error> {
-        compare(then, now, &mut self.gone, &mut self.come)
+        compare(then, now, &mut self.raw_lost, &mut self.raw_created)
     }
 
     /// Lists what was created and lost, without what has both come and gone: pairs that are kept by boxes that left, and no longer by
@@ -44,15 +44,15 @@ impl PairChanges {
     /// # Errors
     /// [`Error::ListTooLong`].
     pub fn settle(&mut self) -> Result<(), Error> {
-        let Self { created, lost, come, gone } = self;
-        come.sort_unstable();
-        gone.sort_unstable();
-        compare(gone, come, lost, created)
+        let Self { created, lost, raw_created, raw_lost } = self;
+        raw_created.sort_unstable();
+        raw_lost.sort_unstable();
+        compare(raw_lost, raw_created, lost, created)
     }
 
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
-        let lists = [&self.created, &self.lost, &self.come, &self.gone];
+        let lists = [&self.created, &self.lost, &self.raw_created, &self.raw_lost];
         lists.iter().map(|list| list.capacity() * size_of::<Pair>()).sum()
     }
 }
@@ -90,7 +90,8 @@ mod tests {
             [&[9, 1], &[5, 7, 1, 8], &[9], &[5, 7, 8]],
         ];
         for [created, lost, is_created, is_lost] in lists {
-            let mut changes = PairChanges { come: pairs(created), gone: pairs(lost), ..PairChanges::default() };
+            let mut changes =
+                PairChanges { raw_created: pairs(created), raw_lost: pairs(lost), ..PairChanges::default() };
             changes.settle().unwrap();
             assert_eq!([changes.created, changes.lost], [pairs(is_created), pairs(is_lost)]);
         }

@@ -15,7 +15,7 @@
 use rayon::prelude::*;
 
 use super::changes::PairChanges;
-use super::escaped::{Escaped, grown};
+use super::left_padding::{LeftPadding, padded};
 use super::motion::{self, Motion, NO_BOX, Searched, Tally};
 use super::padded_pairs::{PaddedPairs, Tests};
 use super::speed::{SPEEDS, Sample, Speeds};
@@ -26,7 +26,7 @@ use crate::{Aabb, Error, Options, Pair, StepReport, StepWork};
 /// The fewest boxes that an epoch is worth.
 const FEWEST: u32 = 1 << 10;
 /// An epoch ends when more than this part of its boxes has left.
-const MOST_ESCAPED: usize = 8;
+const MOST_LEFT_PADDING: usize = 8;
 /// What the slower of all but this part of the boxes do decides on the margin.
 const FAST: u32 = 16;
 /// If more than this part of the boxes moved, all pairs are tested, in a loop that foresees nothing.
@@ -64,11 +64,11 @@ pub struct Epoch {
     sample: Sample,
     motion: Motion,
     padded_pairs: PaddedPairs,
-    escaped: Escaped,
+    left_padding: LeftPadding,
     /// What changed since the last step, where that alone was looked for.
     pub changes: PairChanges,
     /// The grown boxes; empty where there is no epoch.
-    fat: Vec<Aabb>,
+    padded_boxes: Vec<Aabb>,
     margin: f32,
     /// Steps since the epoch began.
     age: u32,
@@ -97,7 +97,7 @@ pub enum StepOutcome {
 impl Epoch {
     /// Ends the epoch: all boxes are searched in the next step.
     pub fn end(&mut self) {
-        self.fat.clear();
+        self.padded_boxes.clear();
     }
 
     /// Notes that the filters have changed for some boxes.
@@ -135,18 +135,18 @@ impl Epoch {
             return search_alone(step, search, pairs).map(|report| (report, StepOutcome::Listed));
         }
         let hardly_any = step.moved.is_some_and(|moved| moved.len() <= step.boxes.len() / HARDLY_ANY);
-        let speeds = if hardly_any && !self.fat.is_empty() {
+        let speeds = if hardly_any && !self.padded_boxes.is_empty() {
             self.sample.skip();
             None
         } else {
             Some(self.sample.speeds(step.boxes, &self.motion.boxes))
         };
-        if !self.fat.is_empty() {
+        if !self.padded_boxes.is_empty() {
             let tally = match step.moved {
-                Some(moved) => self.motion.observe_moved(step.boxes, &self.fat, moved),
-                None => self.motion.observe(step.boxes, &mut self.fat),
+                Some(moved) => self.motion.observe_moved(step.boxes, &self.padded_boxes, moved),
+                None => self.motion.observe(step.boxes, &mut self.padded_boxes),
             };
-            if self.goes_on(&tally, step.box_count) && self.take_escaped(step, search)? {
+            if self.continues(&tally, step.box_count) && self.add_left_padding(step, search)? {
                 self.age = self.age.saturating_add(1);
                 let found = if step.may_stay && tally.moved == 0 && tally.fresh == 0 {
                     StepOutcome::Same
@@ -158,7 +158,7 @@ impl Epoch {
                 };
                 let work = StepWork {
                     moved_count: tally.moved,
-                    escaped_count: tally.fresh,
+                    left_padding_count: tally.fresh,
                     edited: found == StepOutcome::Changed,
                     ..self.work()
                 };
@@ -182,8 +182,8 @@ impl Epoch {
     /// Returns what is kept.
     fn work(&self) -> StepWork {
         StepWork {
-            escaped_in_epoch: self.escaped.count() as u32,
-            kept_pair_count: (self.padded_pairs.pairs.len() + self.escaped.pair_count()) as u64,
+            left_padding_in_epoch: self.left_padding.count() as u32,
+            cached_pair_count: (self.padded_pairs.pairs.len() + self.left_padding.pair_count()) as u64,
             ..StepWork::default()
         }
     }
@@ -192,8 +192,8 @@ impl Epoch {
     fn list(&mut self, step: Searched<'_>, moved_many: bool, pairs: &mut Vec<Pair>) -> Result<(), Error> {
         let tests = Tests { boxes: &self.motion.boxes, filters: step.filters };
         self.padded_pairs.test(tests, &self.motion.states, moved_many);
-        self.escaped.test(tests)?;
-        self.padded_pairs.list(&self.escaped.now, pairs)
+        self.left_padding.test(tests)?;
+        self.padded_pairs.list(&self.left_padding.now, pairs)
     }
 
     /// Finds what changed, where few boxes moved. Returns whether it did.
@@ -203,37 +203,38 @@ impl Epoch {
         if !step.may_change || !is_worth_it {
             return Ok(false);
         }
-        let Self { motion, padded_pairs, escaped, changes, .. } = self;
+        let Self { motion, padded_pairs, left_padding, changes, .. } = self;
         changes.clear();
         motion.list_moved();
         let tests = Tests { boxes: &motion.boxes, filters: step.filters };
         if !padded_pairs.change(tests, &motion.states, &motion.moved, &mut search.lists, changes)? {
             return Ok(false);
         }
-        escaped.test(tests)?;
-        changes.add(&escaped.then, &escaped.now)?;
+        left_padding.test(tests)?;
+        changes.add(&left_padding.then, &left_padding.now)?;
         changes.settle()?;
         Ok(true)
     }
 
     /// Takes in the boxes that left their grown boxes in this step. Returns whether all that is kept takes no more tests than it may.
-    fn take_escaped(&mut self, step: Searched<'_>, search: &mut Search) -> Result<bool, Error> {
-        let Self { motion, escaped, fat, margin, padded_pairs, limit, .. } = self;
+    fn add_left_padding(&mut self, step: Searched<'_>, search: &mut Search) -> Result<bool, Error> {
+        let Self { motion, left_padding, padded_boxes, margin, padded_pairs, limit, .. } = self;
         let limit = step.options.effective_candidate_limit().min(*limit);
-        let Some(left) = limit.checked_sub(padded_pairs.pairs.len() as u64) else { return Ok(false) };
-        let is_whole = escaped.take(motion, step, fat, *margin, &mut search.lists, left)?;
-        Ok(is_whole && escaped.pair_count() as u64 <= left)
+        let Some(remaining) = limit.checked_sub(padded_pairs.pairs.len() as u64) else { return Ok(false) };
+        let is_whole = left_padding.add(motion, step, padded_boxes, *margin, &mut search.lists, remaining)?;
+        Ok(is_whole && left_padding.pair_count() as u64 <= remaining)
     }
 
     /// Returns whether the epoch goes on.
-    fn goes_on(&mut self, tally: &Tally, box_count: u32) -> bool {
-        let few_left = (self.escaped.count() + tally.fresh as usize) * MOST_ESCAPED <= box_count as usize;
+    fn continues(&mut self, tally: &Tally, box_count: u32) -> bool {
+        let few_left_padding =
+            (self.left_padding.count() + tally.fresh as usize) * MOST_LEFT_PADDING <= box_count as usize;
         // The first of many that move alike: the others follow, and a tree for the few steps till then is not worth it.
         let others_follow =
-            tally.fresh > 0 && self.escaped.count() == 0 && self.age >= OLD && tally.moved > box_count / MANY;
+            tally.fresh > 0 && self.left_padding.count() == 0 && self.age >= OLD && tally.moved > box_count / MANY;
         // What is gone is looked at as long as the epoch goes on.
-        let most_are_there = self.motion.boxes.len() <= 2 * box_count as usize;
-        if few_left && !others_follow && most_are_there {
+        let most_are_present = self.motion.boxes.len() <= 2 * box_count as usize;
+        if few_left_padding && !others_follow && most_are_present {
             return true;
         }
         // Each that ends young makes the next one wait longer, and one that did not makes up for them.
@@ -255,18 +256,18 @@ impl Epoch {
         let Some(margin) = step.options.step_margin.or_else(|| margin(speeds)) else { return Ok(false) };
         self.margin = margin;
         self.age = 0;
-        fill_grown(step.boxes, self.margin, &mut self.fat);
+        fill_padded(step.boxes, self.margin, &mut self.padded_boxes);
         // Small boxes between large ones may have many times as many neighbours once they are grown.
         let is_chosen = step.options.step_margin.is_some();
         let most = if is_chosen { self.most.max(MOST_IF_CHOSEN * u64::from(step.box_count)) } else { self.most };
         let tests = if is_chosen { TESTS_IF_CHOSEN * most } else { most };
         let limit = step.options.effective_candidate_limit().min(tests);
         let options = &Options { candidate_limit: limit, ..*step.options };
-        let found = search_all(Searched { options, ..step }, &self.fat, search);
+        let found = search_all(Searched { options, ..step }, &self.padded_boxes, search);
         let is_worth_it = found.is_ok() && search.found.pairs.len() as u64 <= most;
         if is_worth_it {
             self.limit = most;
-            self.escaped.begin();
+            self.left_padding.begin();
             self.padded_pairs.begin(&mut search.found.pairs)?;
             return Ok(true);
         }
@@ -278,7 +279,7 @@ impl Epoch {
             // There is more room without.
             Err(Error::ListTooLong { .. }) => {
                 *search = Search::default();
-                (self.fat, self.padded_pairs, self.escaped) = Default::default();
+                (self.padded_boxes, self.padded_pairs, self.left_padding) = Default::default();
             }
             Err(other) => return Err(other),
         }
@@ -289,9 +290,9 @@ impl Epoch {
     pub fn bytes(&self) -> usize {
         self.motion.bytes()
             + self.padded_pairs.bytes()
-            + self.escaped.bytes()
+            + self.left_padding.bytes()
             + self.changes.bytes()
-            + self.fat.capacity() * size_of::<Aabb>()
+            + self.padded_boxes.capacity() * size_of::<Aabb>()
     }
 }
 
@@ -309,11 +310,11 @@ fn margin(speeds: &Speeds) -> Option<f32> {
 }
 
 /// Grows all boxes.
-fn fill_grown(boxes: &[Aabb], margin: f32, fat: &mut Vec<Aabb>) {
+fn fill_padded(boxes: &[Aabb], margin: f32, padded_boxes: &mut Vec<Aabb>) {
     const CHUNK: usize = 1 << 12;
-    fat.resize(boxes.len(), NO_BOX);
-    fat.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).for_each(|(fat, boxes)| {
-        fat.iter_mut().zip(boxes).for_each(|(fat, aabb)| *fat = grown(aabb, margin));
+    padded_boxes.resize(boxes.len(), NO_BOX);
+    padded_boxes.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).for_each(|(to, from)| {
+        to.iter_mut().zip(from).for_each(|(to, aabb)| *to = padded(aabb, margin));
     });
 }
 

@@ -7,14 +7,14 @@
 //! | `motion` | what each box did since the last step |
 //! | `padded_pairs` | the pairs of grown boxes, tested again where a box moved |
 //! | `rows` | which of these pairs each box is in |
-//! | `escaped` | the boxes that left their grown boxes |
+//! | `left_padding` | the boxes that left their grown boxes |
 //! | `changes` | what changed, where few boxes moved |
 //!
 //! What the pairs of two steps have in common is found by [`Steps`](crate::events::steps::Steps), for both engines.
 
 mod changes;
 mod epoch;
-mod escaped;
+mod left_padding;
 mod motion;
 mod padded_pairs;
 mod rows;
@@ -188,13 +188,13 @@ impl BroadPhase {
         let may_stay = self.step_state.in_step.take() == Some(step.boxes.len());
         self.filters.fit(step.boxes.len())?;
         let box_count = call::checked_count(step.boxes.len())?;
-        self.step_state.steps.check(&step.said())?;
+        self.step_state.steps.check(&step.spec())?;
         step.check_moved()?;
         // Included pairs are merged with the list, and who owns a pair is asked of all in it.
         let may_change = may_stay
             && self.filters.filters().owner.is_none()
             && self.filters.include().is_empty()
-            && self.step_state.steps.may_change(&step.said());
+            && self.step_state.steps.may_change(&step.spec());
         // As if nobody slept, and whatever region owns the pairs: what is kept are the pairs of all.
         let sleeping = self.filters.set_sleeping(Vec::new());
         let owner = self.filters.set_owner(None);
@@ -211,12 +211,12 @@ impl BroadPhase {
         let (report, found) = found?;
         let StepState { steps, pairs, epoch, in_step } = &mut self.step_state;
         match found {
-            StepOutcome::Same => steps.stay(&step.said(), self.filters.filters(), report)?,
+            StepOutcome::Same => steps.advance_unchanged(&step.spec(), self.filters.filters(), report)?,
             StepOutcome::Changed => {
                 let PairChanges { created, lost, .. } = &mut epoch.changes;
-                steps.change(&step.said(), self.filters.filters(), (created, lost), report)?;
+                steps.change(&step.spec(), self.filters.filters(), (created, lost), report)?;
             }
-            StepOutcome::Listed => steps.advance(&step.said(), self.filters.filters(), pairs, report)?,
+            StepOutcome::Listed => steps.advance(&step.spec(), self.filters.filters(), pairs, report)?,
         }
         *in_step = Some(step.boxes.len());
         Ok(())

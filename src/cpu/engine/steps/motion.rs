@@ -11,7 +11,7 @@ use crate::{Aabb, Options, StepReport};
 /// The box is not where it was, or the filters changed for it.
 pub const MOVED: u8 = 1;
 /// The box has left its grown box since the epoch began: its pairs are no longer among those of the epoch.
-pub const ESCAPED: u8 = 2;
+pub const LEFT_PADDING: u8 = 2;
 /// The box has left its grown box in this step.
 pub const FRESH: u8 = 4;
 /// The filters have changed for the box since the last step.
@@ -71,7 +71,7 @@ pub struct Motion {
     /// The boxes that moved in this step or left, ascending, once they have been [listed](Self::list_moved).
     pub moved: Vec<u32>,
     /// Whether all of them are there, in any order.
-    knows_moved: bool,
+    is_moved_listed: bool,
     /// Boxes for which the filters have changed since the last step.
     refiltered: Vec<u32>,
     tallies: Vec<Tally>,
@@ -87,24 +87,24 @@ impl Motion {
 
     /// Takes the boxes of a step in place of those of the last one. `fat` has the grown boxes of all that were ever there in this
     /// epoch; it is empty where one begins.
-    pub fn observe(&mut self, boxes: &[Aabb], fat: &mut Vec<Aabb>) -> Tally {
-        self.knows_moved = false;
+    pub fn observe(&mut self, boxes: &[Aabb], padded_boxes: &mut Vec<Aabb>) -> Tally {
+        self.is_moved_listed = false;
         self.refiltered.clear();
-        let is_epoch = !fat.is_empty();
+        let is_epoch = !padded_boxes.is_empty();
         let extent = if is_epoch { boxes.len().max(self.boxes.len()) } else { boxes.len() };
         self.boxes.resize(extent, NO_BOX);
         self.states.resize(extent, 0);
         if is_epoch {
-            fat.resize(extent, NO_BOX);
+            padded_boxes.resize(extent, NO_BOX);
             // Should a box come back, it is a new one.
-            fat[boxes.len()..].fill(NO_BOX);
+            padded_boxes[boxes.len()..].fill(NO_BOX);
         }
         self.tallies.clear();
         self.tallies.resize(extent.div_ceil(CHUNK), Tally::default());
         let look = |(chunk, ((last, states), tally)): (usize, MotionChunk<'_>)| {
             let first = chunk * CHUNK;
-            let fat = fat.get(first..).unwrap_or_default();
-            *tally = observe(boxes.get(first..).unwrap_or_default(), last, states, fat);
+            let padded_boxes = padded_boxes.get(first..).unwrap_or_default();
+            *tally = observe(boxes.get(first..).unwrap_or_default(), last, states, padded_boxes);
         };
         let chunks = self.boxes.par_chunks_mut(CHUNK).zip(self.states.par_chunks_mut(CHUNK));
         if extent <= ALONE {
@@ -118,9 +118,9 @@ impl Motion {
     }
 
     /// Takes the boxes of a step of as many boxes, of which no others moved than these.
-    pub fn observe_moved(&mut self, boxes: &[Aabb], fat: &[Aabb], moved: &[u32]) -> Tally {
-        let quiet = |state: &mut u8| *state &= ESCAPED | REFILTERED;
-        if self.knows_moved {
+    pub fn observe_moved(&mut self, boxes: &[Aabb], padded_boxes: &[Aabb], moved: &[u32]) -> Tally {
+        let quiet = |state: &mut u8| *state &= LEFT_PADDING | REFILTERED;
+        if self.is_moved_listed {
             // No others did in the last step.
             self.moved.iter().for_each(|&i| quiet(&mut self.states[i as usize]));
         } else {
@@ -135,7 +135,7 @@ impl Motion {
             let (tally, state) = (&mut self.tallies[i / CHUNK], &mut self.states[i]);
             let (was, then) = (*state, self.boxes[i]);
             let one = &boxes[i..=i];
-            let seen = observe(one, &mut self.boxes[i..=i], slice::from_mut(state), &fat[i..=i]);
+            let seen = observe(one, &mut self.boxes[i..=i], slice::from_mut(state), &padded_boxes[i..=i]);
             // Where it is among them twice, it has been looked at.
             *state |= was & (MOVED | FRESH);
             if was & MOVED == 0 && *state & MOVED != 0 {
@@ -146,7 +146,7 @@ impl Motion {
             tally.fresh += seen.fresh;
             tally.invalid = tally.invalid + seen.invalid - was_invalid;
         }
-        self.knows_moved = true;
+        self.is_moved_listed = true;
         self.refiltered.clear();
         self.tallies.iter().fold(Tally::default(), Tally::united)
     }
@@ -163,7 +163,7 @@ impl Motion {
 
     /// Lists the boxes that moved in this step or left.
     pub fn list_moved(&mut self) {
-        if self.knows_moved {
+        if self.is_moved_listed {
             return self.moved.sort_unstable();
         }
         self.moved.clear();
@@ -176,7 +176,7 @@ impl Motion {
                 self.moved.extend(moved);
             }
         }
-        self.knows_moved = true;
+        self.is_moved_listed = true;
     }
 
     /// Makes the report on this step, as far as it concerns boxes.
@@ -210,14 +210,14 @@ impl Motion {
 }
 
 /// Takes boxes in place of the last ones. There may be fewer now than there were; `fat` is empty where an epoch begins.
-fn observe(boxes: &[Aabb], last: &mut [Aabb], states: &mut [u8], fat: &[Aabb]) -> Tally {
+fn observe(boxes: &[Aabb], last: &mut [Aabb], states: &mut [u8], padded_boxes: &[Aabb]) -> Tally {
     let mut tally = Tally::default();
     for (i, (then, state)) in last.iter_mut().zip(states).enumerate() {
         let now = boxes.get(i).unwrap_or(&NO_BOX);
         let is_valid = is_valid(now);
         tally.invalid += u32::from(!is_valid && i < boxes.len());
         let was_touched = *state & REFILTERED != 0;
-        *state &= ESCAPED;
+        *state &= LEFT_PADDING;
         let stays = bits(now) == bits(then);
         if stays && !was_touched {
             continue;
@@ -225,11 +225,11 @@ fn observe(boxes: &[Aabb], last: &mut [Aabb], states: &mut [u8], fat: &[Aabb]) -
         *state |= MOVED;
         if i >= boxes.len() {
             // A box that is gone leaves too, but asks for nothing.
-            *state |= ESCAPED;
-        } else if let Some(fat) = fat.get(i) {
+            *state |= LEFT_PADDING;
+        } else if let Some(padded_box) = padded_boxes.get(i) {
             // What is invalid has no pairs to look for, until it is not.
-            let leaves = was_touched || is_valid && !holds(fat, now);
-            *state |= if leaves { FRESH | ESCAPED } else { 0 };
+            let leaves = was_touched || is_valid && !contains(padded_box, now);
+            *state |= if leaves { FRESH | LEFT_PADDING } else { 0 };
             tally.fresh += u32::from(leaves);
         }
         if !stays {
@@ -250,6 +250,6 @@ fn bits(aabb: &Aabb) -> [u64; 3] {
 }
 
 /// Returns whether a box lies in another.
-fn holds(outer: &Aabb, inner: &Aabb) -> bool {
-    (0..3).fold(true, |holds, k| holds & (outer.min[k] <= inner.min[k]) & (inner.max[k] <= outer.max[k]))
+fn contains(outer: &Aabb, inner: &Aabb) -> bool {
+    (0..3).fold(true, |is_inside, k| is_inside & (outer.min[k] <= inner.min[k]) & (inner.max[k] <= outer.max[k]))
 }

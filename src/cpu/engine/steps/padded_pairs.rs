@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::changes::PairChanges;
-use super::motion::{ESCAPED, MOVED, NO_BOX};
+use super::motion::{LEFT_PADDING, MOVED, NO_BOX};
 use super::rows::{Rows, Second};
 use crate::cpu::call::{push, reserve};
 use crate::cpu::engine::task_lists::TaskLists;
@@ -39,7 +39,7 @@ impl Tests<'_> {
         for (pair, is) in pairs.iter().zip(are) {
             let state = states[pair.a as usize] | states[pair.b as usize];
             if state != 0 {
-                *is = if state & ESCAPED != 0 { 0 } else { u8::from(self.meet(*pair)) };
+                *is = if state & LEFT_PADDING != 0 { 0 } else { u8::from(self.meet(*pair)) };
             }
             count += usize::from(*is);
         }
@@ -56,7 +56,7 @@ impl Tests<'_> {
             // Boxes lie anywhere in memory: first only the loads, many of which are then under way at once.
             for ((other, stayed), pair) in others.iter_mut().zip(&mut stayed).zip(pairs) {
                 *other = self.boxes[pair.b as usize];
-                *stayed = (states[pair.a as usize] | states[pair.b as usize]) & ESCAPED ^ ESCAPED;
+                *stayed = (states[pair.a as usize] | states[pair.b as usize]) & LEFT_PADDING ^ LEFT_PADDING;
             }
             for ((is, pair), (other, stayed)) in are.iter_mut().zip(pairs).zip(others.iter().zip(&stayed)) {
                 // Whether two boxes overlap cannot be predicted.
@@ -138,10 +138,10 @@ impl PaddedPairs {
         changes: &mut PairChanges,
     ) -> Result<bool, Error> {
         let Self { pairs, are, rows, changed, .. } = self;
-        if !rows.are_there() {
+        if !rows.is_filled() {
             rows.fill(pairs, states.len())?;
         }
-        if !rows.are_there() {
+        if !rows.is_filled() {
             return Ok(false);
         }
         changed.clear();
@@ -152,7 +152,7 @@ impl PaddedPairs {
                 let state = states[id as usize];
                 // Whether two boxes overlap cannot be predicted; that what they do has changed, can.
                 let has_changed = |other: u32, number: usize, pair: Pair| {
-                    let stayed = (state | states[other as usize]) & ESCAPED == 0;
+                    let stayed = (state | states[other as usize]) & LEFT_PADDING == 0;
                     let mut is = overlap(aabb, &tests.boxes[other as usize]) & stayed;
                     if has_half_spaces && is {
                         is = tests.filters.half_spaces_meet(tests.boxes.into(), pair.a, pair.b);
@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn others_come_to_their_places_at_every_border_of_chunks() {
+    fn others_are_merged_in_order_at_every_border_of_chunks() {
         let pair = |b: usize| Pair { a: 0, b: b as u32 + 1 };
         for length in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 7] {
             // Every second pair is one of other boxes, and every fifth does not overlap.
@@ -281,9 +281,9 @@ mod tests {
             expected.sort_unstable();
             let count = |are: &[u8]| [are.iter().map(|is| usize::from(*is)).sum(), 0];
             let counts = are.chunks(CHUNK).map(count).collect();
-            let mut kept = PaddedPairs { counts, pairs: all, are, ..PaddedPairs::default() };
+            let mut padded = PaddedPairs { counts, pairs: all, are, ..PaddedPairs::default() };
             let mut list = vec![Pair { a: 9, b: 9 }; 5];
-            kept.list(&others, &mut list).unwrap();
+            padded.list(&others, &mut list).unwrap();
             assert!(list == expected, "{length}");
         }
     }

@@ -28,7 +28,7 @@ impl Rows {
     }
 
     /// Returns whether there are rows.
-    pub fn are_there(&self) -> bool {
+    pub fn is_filled(&self) -> bool {
         !self.firsts.is_empty()
     }
 
@@ -106,7 +106,7 @@ mod tests {
             let pairs: Vec<Pair> = list.iter().copied().map(pair).collect();
             let mut rows = Rows::default();
             rows.fill(&pairs, box_count).unwrap();
-            assert!(rows.are_there());
+            assert!(rows.is_filled());
             for id in 0..box_count as u32 + 2 {
                 let numbers = |is: &dyn Fn(&Pair) -> bool| -> Vec<usize> {
                     (0..pairs.len()).filter(|&number| is(&pairs[number])).collect()

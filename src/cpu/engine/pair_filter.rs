@@ -6,7 +6,7 @@ use crate::filters::{CheckedFilters, SearchedBoxes};
 use crate::{HalfSpace, Pair};
 
 /// Decides which pairs that overlap are reported.
-pub trait Keep: Copy + Sync {
+pub trait PairFilter: Copy + Sync {
     /// Moves the pairs of `pairs[from..to]` that are reported to the front of that range, in their order, and returns where
     /// they end.
     fn retain(self, pairs: &mut [Pair], from: usize, to: usize) -> usize;
@@ -34,7 +34,7 @@ pub trait Keep: Copy + Sync {
 #[derive(Clone, Copy)]
 pub struct All;
 
-impl Keep for All {
+impl PairFilter for All {
     fn retain(self, _: &mut [Pair], _: usize, to: usize) -> usize {
         to
     }
@@ -59,18 +59,18 @@ pub struct Filtered<'a> {
     /// What is set for every two boxes in place of the bit that tells two sets apart, where there are none.
     one_set: u32,
     /// Whether nothing is said of boxes but their sets.
-    tells_sets_alone: bool,
+    has_only_sets: bool,
 }
 
 impl<'a> Filtered<'a> {
     /// Reports the pairs of these boxes that the filters keep.
     pub fn new(filters: &'a CheckedFilters, boxes: impl Into<SearchedBoxes<'a>>) -> Self {
         let one_set = if filters.filters().second.is_empty() { FOOTPRINT_SECOND } else { 0 };
-        Self { filters, boxes: boxes.into(), one_set, tells_sets_alone: filters.tells_sets_alone() }
+        Self { filters, boxes: boxes.into(), one_set, has_only_sets: filters.has_only_sets() }
     }
 }
 
-impl Keep for Filtered<'_> {
+impl PairFilter for Filtered<'_> {
     fn retain(self, pairs: &mut [Pair], from: usize, to: usize) -> usize {
         let mut end = from;
         for at in from..to {
@@ -83,7 +83,7 @@ impl Keep for Filtered<'_> {
 
     fn retain_crossing(self, pairs: &mut [Pair], from: usize, to: usize) -> usize {
         // To look boxes up takes as long as the rest of the sweep.
-        if self.tells_sets_alone { to } else { self.retain(pairs, from, to) }
+        if self.has_only_sets { to } else { self.retain(pairs, from, to) }
     }
 
     #[inline(always)]

@@ -3,11 +3,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::motion::{ESCAPED, FRESH, Motion, Searched};
+use super::motion::{FRESH, LEFT_PADDING, Motion, Searched};
 use super::padded_pairs::Tests;
 use crate::cpu::call::reserve;
-use crate::cpu::engine::keep::{Filtered, Keep};
 use crate::cpu::engine::order;
+use crate::cpu::engine::pair_filter::{Filtered, PairFilter};
 use crate::cpu::engine::task_lists::TaskLists;
 use crate::cpu::tree::join::{Join, Set};
 use crate::{Aabb, Error, Pair};
@@ -27,9 +27,9 @@ struct BoxSubset {
 
 impl BoxSubset {
     /// Looks up the grown boxes of `ids`, and their worlds.
-    fn fill(&mut self, fat: &[Aabb], worlds: &[u32]) {
+    fn fill(&mut self, padded_boxes: &[Aabb], worlds: &[u32]) {
         self.boxes.clear();
-        self.boxes.extend(self.ids.iter().map(|&id| fat[id as usize]));
+        self.boxes.extend(self.ids.iter().map(|&id| padded_boxes[id as usize]));
         self.worlds.clear();
         if !worlds.is_empty() {
             // Those that are gone are in no world that anyone asks for, and their boxes are no boxes.
@@ -44,7 +44,7 @@ impl BoxSubset {
 
 /// The boxes that have left, and their pairs.
 #[derive(Debug, Default)]
-pub struct Escaped {
+pub struct LeftPadding {
     /// All boxes that have left since the epoch began.
     members: BoxSubset,
     /// Those that left in this step.
@@ -58,14 +58,14 @@ pub struct Escaped {
     /// Those that did when they were last tested before.
     pub then: Vec<Pair>,
     /// A tree of all grown boxes as they were when the first left; and one of those that have left.
-    stayed: Join,
-    left: Join,
+    stayed_tree: Join,
+    left_tree: Join,
     has_tree: bool,
     found: Vec<Pair>,
     other: Vec<Pair>,
 }
 
-impl Escaped {
+impl LeftPadding {
     /// Begins with none.
     pub fn begin(&mut self) {
         self.members.ids.clear();
@@ -85,11 +85,11 @@ impl Escaped {
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
-    pub fn take(
+    pub fn add(
         &mut self,
         motion: &Motion,
         step: Searched<'_>,
-        fat: &mut [Aabb],
+        padded_boxes: &mut [Aabb],
         margin: f32,
         lists: &mut TaskLists,
         limit: u64,
@@ -99,24 +99,26 @@ impl Escaped {
         if self.fresh.ids.is_empty() {
             return Ok(true);
         }
-        self.build_trees(&motion.boxes, filters.worlds(), fat, margin);
+        self.build_trees(&motion.boxes, filters.worlds(), padded_boxes, margin);
         self.found.clear();
-        let Self { stayed, left, fresh, members, found, .. } = self;
+        let Self { stayed_tree, left_tree, fresh, members, found, .. } = self;
         let states = &motion.states;
         // Pairs come out as the box that asks and the box of the tree.
-        let own = |asker: u32| fresh.ids[asker as usize];
-        let of_stayed = |asker: u32, id: u32| Pair { a: own(asker), b: id };
-        let of_left = |asker: u32, at: u32| Pair { a: own(asker), b: members.ids[at as usize] };
-        let Some(more) = ask(stayed, fresh.set(), &of_stayed, lists, found, limit)? else { return Ok(false) };
-        let after_stayed = found.len();
-        if ask(left, fresh.set(), &of_left, lists, found, more)?.is_none() {
+        let own = |query: u32| fresh.ids[query as usize];
+        let of_stayed = |query: u32, id: u32| Pair { a: own(query), b: id };
+        let of_left = |query: u32, at: u32| Pair { a: own(query), b: members.ids[at as usize] };
+        let Some(more) = query_tree(stayed_tree, fresh.set(), &of_stayed, lists, found, limit)? else {
+            return Ok(false);
+        };
+        let stayed_count = found.len();
+        if query_tree(left_tree, fresh.set(), &of_left, lists, found, more)?.is_none() {
             return Ok(false);
         }
         let is_new = |at: usize, pair: Pair| {
             let of_other = states[pair.b as usize];
-            if at < after_stayed {
+            if at < stayed_count {
                 // A tree knows boxes that have left as they were.
-                of_other & ESCAPED == 0 && pair.b < box_count
+                of_other & LEFT_PADDING == 0 && pair.b < box_count
             } else {
                 // Two that left in this step find each other twice.
                 of_other & FRESH == 0 && pair.b < box_count || pair.a < pair.b
@@ -130,7 +132,7 @@ impl Escaped {
         }
         found.truncate(count);
         if !filters.keeps_all() {
-            Filtered::new(filters, &*fat).retain_last(found, 0);
+            Filtered::new(filters, &*padded_boxes).retain_last(found, 0);
         }
         order::canonical(found, &mut self.other, box_count);
         self.pairs.retain(|pair| (states[pair.a as usize] | states[pair.b as usize]) & FRESH == 0);
@@ -140,28 +142,28 @@ impl Escaped {
     }
 
     /// Grows the boxes that left in this step, and builds the trees: of the boxes that stayed, once, and of those that left.
-    fn build_trees(&mut self, boxes: &[Aabb], worlds: &[u32], fat: &mut [Aabb], margin: f32) {
+    fn build_trees(&mut self, boxes: &[Aabb], worlds: &[u32], padded_boxes: &mut [Aabb], margin: f32) {
         if !self.has_tree {
-            self.stayed.plant(Set { boxes: fat, worlds });
+            self.stayed_tree.plant(Set { boxes: padded_boxes, worlds });
             self.has_tree = true;
         }
         for &id in &self.fresh.ids {
-            fat[id as usize] = grown(&boxes[id as usize], margin);
+            padded_boxes[id as usize] = padded(&boxes[id as usize], margin);
         }
         self.add_members();
-        self.fresh.fill(fat, worlds);
-        self.members.fill(fat, worlds);
-        self.left.plant(self.members.set());
+        self.fresh.fill(padded_boxes, worlds);
+        self.members.fill(padded_boxes, worlds);
+        self.left_tree.plant(self.members.set());
     }
 
     /// Adds the boxes that left in this step to those that left before, each once, ascending.
     fn add_members(&mut self) {
         let Self { members: BoxSubset { ids: members, .. }, fresh: BoxSubset { ids: fresh, .. }, new, .. } = self;
-        let mut left = &members[..];
+        let mut later = &members[..];
         new.clear();
         new.extend(fresh.iter().filter(|id| {
-            left = &left[left.partition_point(|member| member < id)..];
-            left.first() != Some(id)
+            later = &later[later.partition_point(|member| member < id)..];
+            later.first() != Some(id)
         }));
         order::merge(members, new);
     }
@@ -191,31 +193,31 @@ impl Escaped {
         });
         let lists = [&self.pairs, &self.now, &self.then, &self.found, &self.other]
             .map(|list| list.capacity() * size_of::<Pair>());
-        parts.iter().chain(&lists).sum::<usize>() + self.stayed.bytes() + self.left.bytes()
+        parts.iter().chain(&lists).sum::<usize>() + self.stayed_tree.bytes() + self.left_tree.bytes()
     }
 }
 
 /// Asks a tree with some boxes, and returns how many tests are left of those that it may take; `None` if they were not enough.
-fn ask(
+fn query_tree(
     tree: &mut Join,
-    asking: Set<'_>,
+    queries: Set<'_>,
     pair: &(impl Fn(u32, u32) -> Pair + Sync),
     lists: &mut TaskLists,
     found: &mut Vec<Pair>,
     limit: u64,
 ) -> Result<Option<u64>, Error> {
-    tree.line_up(asking);
+    tree.line_up(queries);
     let tree = &*tree;
     let tests = AtomicU64::new(0);
-    let ask = |&(first, end): &(usize, usize), list: &mut Vec<Pair>| {
-        let counts = tree.list(asking, first..end, pair, list)?;
+    let query = |&(first, end): &(usize, usize), list: &mut Vec<Pair>| {
+        let counts = tree.list(queries, first..end, pair, list)?;
         tests.fetch_add(counts.tests, Ordering::Relaxed);
         Ok(())
     };
-    let count = asking.boxes.len();
+    let count = queries.boxes.len();
     for round in (0..count).step_by(ROUND) {
         let end = count.min(round + ROUND);
-        lists.fill((round..end).step_by(TASK).map(|first| (first, end.min(first + TASK))), found, ask)?;
+        lists.fill((round..end).step_by(TASK).map(|first| (first, end.min(first + TASK))), found, query)?;
         if tests.load(Ordering::Relaxed) > limit {
             return Ok(None);
         }
@@ -224,6 +226,6 @@ fn ask(
 }
 
 /// Returns a box that is at least this much larger on each side, as far as the numbers go.
-pub fn grown(aabb: &Aabb, margin: f32) -> Aabb {
+pub fn padded(aabb: &Aabb, margin: f32) -> Aabb {
     Aabb { min: aabb.min.map(|bound| bound - margin), max: aabb.max.map(|bound| bound + margin) }
 }

@@ -14,7 +14,7 @@ use crate::errors::GpuError;
 use crate::running::PATIENCE;
 
 /// An engine that is lent to one call at a time.
-pub struct Library<T>(Arc<Shared<T>>);
+pub struct Leasable<T>(Arc<Shared<T>>);
 
 struct Shared<T> {
     slot: Mutex<Slot<T>>,
@@ -26,39 +26,39 @@ struct Shared<T> {
 }
 
 enum Slot<T> {
-    Here(Box<T>),
-    Lent,
+    Idle(Box<T>),
+    Leased,
     /// The stream with this number has the engine.
     Streaming(u64),
 }
 
 /// An engine that is lent, and given back where this is dropped.
-pub struct Lent<T> {
+pub struct Lease<T> {
     value: Option<Box<T>>,
     shared: Arc<Shared<T>>,
 }
 
-impl<T: Send> Library<T> {
+impl<T: Send> Leasable<T> {
     /// Keeps an engine.
     pub fn new(value: T, is_on_gpu: bool) -> Self {
-        let slot = Mutex::new(Slot::Here(Box::new(value)));
+        let slot = Mutex::new(Slot::Idle(Box::new(value)));
         Self(Arc::new(Shared { slot, returned: Condvar::new(), process: std::process::id(), is_on_gpu }))
     }
 
     /// Lends the engine; waits while another call has it.
-    pub fn lend(&self, py: Python<'_>) -> PyResult<Lent<T>> {
-        self.take(py, || Slot::Lent)
+    pub fn lease(&self, py: Python<'_>) -> PyResult<Lease<T>> {
+        self.acquire(py, || Slot::Leased)
     }
 
     /// Lends the engine to a stream, which refuses other calls until it ends.
-    pub fn lend_to_stream(&self, py: Python<'_>) -> PyResult<(Lent<T>, Streaming<T>)> {
+    pub fn lease_to_stream(&self, py: Python<'_>) -> PyResult<(Lease<T>, Streaming<T>)> {
         static STREAMS: AtomicU64 = AtomicU64::new(0);
         let number = STREAMS.fetch_add(1, Ordering::Relaxed);
-        let lent = self.take(py, || Slot::Streaming(number))?;
-        Ok((lent, Streaming { shared: Arc::clone(&self.0), number }))
+        let lease = self.acquire(py, || Slot::Streaming(number))?;
+        Ok((lease, Streaming { shared: Arc::clone(&self.0), number }))
     }
 
-    fn take(&self, py: Python<'_>, leave: impl Fn() -> Slot<T>) -> PyResult<Lent<T>> {
+    fn acquire(&self, py: Python<'_>, next: impl Fn() -> Slot<T>) -> PyResult<Lease<T>> {
         let shared = &self.0;
         let is_forked = shared.process != std::process::id();
         if shared.is_on_gpu && is_forked {
@@ -67,8 +67,8 @@ impl<T: Send> Library<T> {
         }
         loop {
             let mut slot = shared.slot();
-            match std::mem::replace(&mut *slot, leave()) {
-                Slot::Here(value) => return Ok(Lent { value: Some(value), shared: Arc::clone(shared) }),
+            match std::mem::replace(&mut *slot, next()) {
+                Slot::Idle(value) => return Ok(Lease { value: Some(value), shared: Arc::clone(shared) }),
                 busy if is_forked => {
                     *slot = busy;
                     let text =
@@ -80,13 +80,13 @@ impl<T: Send> Library<T> {
                     let text = "a stream of this engine is open: exhaust it or close() it first";
                     return Err(PyRuntimeError::new_err(text));
                 }
-                Slot::Lent => {
-                    *slot = Slot::Lent;
+                Slot::Leased => {
+                    *slot = Slot::Leased;
                     drop(slot);
                     py.detach(|| {
                         let slot = shared.slot();
                         // It may have come back meanwhile.
-                        if matches!(*slot, Slot::Lent) {
+                        if matches!(*slot, Slot::Leased) {
                             drop(shared.returned.wait_timeout(slot, PATIENCE));
                         }
                     });
@@ -110,7 +110,7 @@ impl<T> Streaming<T> {
         let mut slot = self.shared.slot();
         // The engine may be with a later stream already.
         if matches!(*slot, Slot::Streaming(number) if number == self.number) {
-            *slot = Slot::Lent;
+            *slot = Slot::Leased;
         }
     }
 }
@@ -121,7 +121,7 @@ impl<T> Shared<T> {
     }
 }
 
-impl<T> std::ops::Deref for Lent<T> {
+impl<T> std::ops::Deref for Lease<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -129,16 +129,16 @@ impl<T> std::ops::Deref for Lent<T> {
     }
 }
 
-impl<T> std::ops::DerefMut for Lent<T> {
+impl<T> std::ops::DerefMut for Lease<T> {
     fn deref_mut(&mut self) -> &mut T {
         self.value.as_deref_mut().expect("it is taken by the drop alone")
     }
 }
 
-impl<T> Drop for Lent<T> {
+impl<T> Drop for Lease<T> {
     fn drop(&mut self) {
         if let Some(value) = self.value.take() {
-            *self.shared.slot() = Slot::Here(value);
+            *self.shared.slot() = Slot::Idle(value);
             self.shared.returned.notify_all();
         }
     }
