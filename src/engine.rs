@@ -9,7 +9,7 @@ use crate::{BroadPhase, Tree};
 
 mod sealed {
     /// Cannot be named outside of the crate, so that engines gain methods without a break.
-    pub trait Engine {}
+    pub trait SealedEngine {}
 }
 
 /// Declares a trait, implements it for a type on the GPU and one on the CPU by their methods of the same names, and declares a type that
@@ -28,7 +28,7 @@ macro_rules! by_methods {
         pub enum $any:ident;
     ) => {
         $(#[$of_trait])*
-        pub trait $trait: sealed::Engine {
+        pub trait $trait: sealed::SealedEngine {
             $(
                 $(#[$doc])*
                 fn $name $(<$($generic)*>)? ($self: $own $(, $arg: $kind)*) $(-> $answer)? $(where $who: $bound)?;
@@ -36,7 +36,7 @@ macro_rules! by_methods {
         }
 
         #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-        impl sealed::Engine for $on_gpu {}
+        impl sealed::SealedEngine for $on_gpu {}
         #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
         impl $trait for $on_gpu {
             $(fn $name $(<$($generic)*>)? ($self: $own $(, $arg: $kind)*) $(-> $answer)? {
@@ -44,7 +44,7 @@ macro_rules! by_methods {
             })*
         }
 
-        impl sealed::Engine for $on_cpu {}
+        impl sealed::SealedEngine for $on_cpu {}
         impl $trait for $on_cpu {
             $(fn $name $(<$($generic)*>)? ($self: $own $(, $arg: $kind)*) $(-> $answer)? {
                 <$on_cpu>::$name($self $(, $arg)*)
@@ -76,7 +76,7 @@ macro_rules! by_methods {
             }
         }
 
-        impl sealed::Engine for $any {}
+        impl sealed::SealedEngine for $any {}
         impl $trait for $any {
             $(fn $name $(<$($generic)*>)? ($self: $own $(, $arg: $kind)*) $(-> $answer)? {
                 match $self {
@@ -93,6 +93,8 @@ by_methods! {
     /// An engine that finds pairs: [`BroadPhase`](crate::BroadPhase) on a GPU, where a thread may block, or
     /// [`cpu::BroadPhase`]. Both take the same options and filters and find the same pairs; each of them says what a call
     /// costs and refuses. The trait is sealed: other crates cannot implement it.
+    ///
+    /// `dyn Engine` has all calls except `find_events`, `stream_pairs` and `stream_events`. [`AnyEngine`] chooses at run time and has all.
     ///
     /// ```
     /// use broadsweep::{Aabb, Engine, Error, Options, cpu};
@@ -158,7 +160,8 @@ by_methods! {
             each: impl FnMut(&Report, &[Pair]) -> Result<(), E>
         ) -> Result<Report, E> where Self: Sized;
 
-        /// Finds what began and what ended since the last step: the pairs of these boxes, compared with those of the last call.
+        /// Finds the pairs of these boxes, and compares them with those of the last `find_events` that succeeded; other calls in between
+        /// do not matter.
         ///
         /// # Errors
         /// The errors of the engine's own method. A step that was refused does not count as the last one.
@@ -190,7 +193,8 @@ by_methods! {
         fn take_overlaps(self: &mut Self) -> Overlaps;
     }
 
-    /// An engine that is chosen at run time. It has all calls of [`Engine`], also those that `dyn Engine` cannot have. `Gpu` exists with the
+    /// An engine that is chosen at run time. It has all calls of [`Engine`], also those that `dyn Engine` cannot have. `Gpu` exists with the `use broadsweep::Engine;` brings its calls into scope,
+    /// and [`auto`](Self::auto) chooses for the machine.
     /// feature `gpu`, outside of browsers. Calls that do not block are those of [`BroadPhase`](crate::BroadPhase) alone.
     ///
     /// ```no_run
@@ -210,7 +214,8 @@ by_methods! {
 
 by_methods! {
     /// A tree that answers queries: [`Tree`](crate::Tree) on a GPU, where a thread may block, or [`cpu::Tree`]. Both take the same
-    /// filters and queries and answer the same, bit for bit; each of them says what a call costs and refuses. The trait is sealed: other crates
+    /// filters and queries and answer the same, bit for bit; each of them says what a call costs and refuses. The trait is not for `dyn`: [`AnyTree`]
+    /// chooses at run time. It is sealed: other crates
     /// cannot implement it.
     ///
     /// ```
@@ -295,7 +300,8 @@ by_methods! {
         fn nearest['a](self: &mut Self, points: impl Into<Batch<'a, NearestQuery>>, k: usize) -> Result<Lists<Near>, Error>;
     }
 
-    /// A tree that is chosen at run time, with all calls of [`QueryEngine`].
+    /// A tree that is chosen at run time, with all calls of [`QueryEngine`]: `use broadsweep::QueryEngine;`. [`auto`](Self::auto) chooses for the
+    /// machine.
     ///
     /// ```
     /// use broadsweep::{Aabb, AnyTree, Error, QueryEngine, Ray, cpu};

@@ -44,7 +44,7 @@ pub struct Options {
     /// about as fast as a sweep, or faster, on that kind of device. [`Report::all_pairs_up_to`](crate::Report::all_pairs_up_to) is the
     /// number in use, and `options()` of an engine returns it.
     pub all_pairs_up_to: Option<u32>,
-    /// The order in which pairs come out.
+    /// The order in which pairs come out. Default: [`PairOrder::Sweep`].
     pub order: PairOrder,
     /// The most GPU memory to use, in bytes; `None` is as much as the device gives. Less memory means smaller pieces,
     /// more of them, and at the end a refusal, never a lost pair. Where the boxes themselves have no room, the calls
@@ -221,7 +221,7 @@ impl CellSize {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum PairOrder {
-    /// The order of the sweep: the same every time for the same boxes, options and adapter. Few boxes (up to
+    /// The default. The order of the sweep: the same every time for the same boxes, options and adapter. Few boxes (up to
     /// [`all_pairs_up_to`](Options::all_pairs_up_to)) are tested each against each and come in ascending `(a, b)`: request `Canonical` to rely
     /// on that order. A tree join has the order of its queries.
     #[default]

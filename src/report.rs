@@ -20,7 +20,9 @@ pub struct Overlaps {
 /// box counts in each pass that it was searched in, except in `box_count`, `invalid_count` and `pair_count`; axis,
 /// directions, corner and cell size are those of the first.
 ///
-/// Reports of different adapters, and of the GPU and the CPU engine, are the same but for rounding: the last bits of
+/// To compare answers, compare pairs in [`PairOrder::Canonical`](crate::PairOrder::Canonical), not reports. With the same
+/// [`all_pairs_up_to`](Self::all_pairs_up_to), whose default depends on the device, reports of different adapters, and of the GPU and the CPU
+/// engine, are the same but for rounding and `gpu_bytes`: the last bits of
 /// `direction`, `across`, `corner` and `cell_size` may differ, and where the axis is oblique, so that projections are rounded, some
 /// thousandths of the entries, candidates and giants; more only where a number that decides the grid lies within
 /// rounding of its limit, or where cells are hardly larger than rounding. Where one engine [asked a

@@ -31,6 +31,8 @@ use crate::{Pair, Report};
 /// The pairs of a step are those that a search of its boxes finds, filters and included pairs counted in, as if nobody slept:
 /// a pair does not end because its boxes fall asleep, nor begin because one wakes.
 ///
+/// `==` compares `report.work` too, which differs between engines: compare the lists to compare answers.
+///
 /// ```
 /// use broadsweep::{Aabb, Options, Pair, cpu};
 ///
@@ -49,9 +51,8 @@ use crate::{Pair, Report};
 pub struct Events {
     /// All pairs of this step.
     pub pairs: Vec<Pair>,
-    /// `[pair_count]` of each of `pairs`: its place in `pairs` of the last step, or [`CREATED`](Self::CREATED). What a solver
-    /// keeps in a list of its own, beside `pairs`, it finds there again. Empty where the step asks for
-    /// [changes alone](Step::changes_only).
+    /// `[pair_count]` the place of each of `pairs` in `pairs` of the last step that was not refused, or [`CREATED`](Self::CREATED). [`carry`](Self::carry)
+    /// takes values of a solver over. Empty if the step requests [changes alone](Step::changes_only); the next step has the places in its `pairs`.
     pub before: Vec<u64>,
     /// The pairs of this step that the last one did not have.
     pub created: Vec<Pair>,

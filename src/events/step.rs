@@ -37,24 +37,25 @@ impl<'a> Step<'a> {
     /// Stands for the index of a box that the last step did not have.
     pub const NEW: u32 = u32::MAX;
 
-    /// Makes a step of these boxes, each of which is the box of the same index in the last step.
+    /// Creates a step of these boxes, each of which is the box of the same index in the last step.
     pub fn new(boxes: &'a [Aabb]) -> Self {
         Self { boxes, identity: Identity::Index, lists_persisting: true, moved: None, counts_first: false }
     }
 
-    /// Says which boxes are new in the place of others: [`Identity::Generations`].
+    /// Sets which boxes are new in the place of others: [`Identity::Generations`].
     #[must_use]
     pub fn with_generations(self, generations: &'a [u32]) -> Self {
         Self { identity: Identity::Generations(generations), ..self }
     }
 
-    /// Says which box of the last step each box is: [`Identity::Was`].
+    /// Sets which box of the last step each box is: [`Identity::Was`]. Filters are by the indices of this step and do not follow: if boxes are added,
+    /// removed or reordered, set filters of the new length and order first. [`Events::carry`](crate::Events::carry) shows it with a solver.
     #[must_use]
     pub fn rebased(self, was: &'a [u32]) -> Self {
         Self { identity: Identity::Was(was), ..self }
     }
 
-    /// Asks for the pairs that are created and lost alone, which takes less time and memory.
+    /// Requests only the pairs that are created and lost, which takes less time and memory.
     #[must_use]
     pub fn changes_only(self) -> Self {
         Self { lists_persisting: false, ..self }
@@ -73,8 +74,8 @@ impl<'a> Step<'a> {
     /// of those did move, events are wrong until it is looked at. The GPU engine checks the list and does not use it: a step there is a
     /// search of all boxes.
     ///
-    /// The last step is here the one of the last call. Where that was refused, had another number of boxes, or left nothing to go on
-    /// from, all boxes are looked at, as without this list.
+    /// The last step is here the last call of `find_events`. If that was refused or had another number of boxes, all boxes are compared, as without
+    /// this list.
     #[must_use]
     pub fn moved(self, moved: &'a [u32]) -> Self {
         Self { moved: Some(moved), ..self }

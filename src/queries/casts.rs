@@ -124,7 +124,7 @@ impl CapsuleCast {
 /// Something that moves along a line: a [`Ray`], a [`BoxCast`], a [`SphereCast`] or a [`CapsuleCast`].
 ///
 /// The trait is sealed: other crates cannot implement it.
-pub trait Cast: Copy + Send + Sync + sealed::Cast + super::Start {}
+pub trait Cast: Copy + Send + Sync + sealed::SealedCast + super::Start {}
 
 impl Cast for Ray {}
 impl Cast for BoxCast {}
@@ -137,7 +137,7 @@ pub(crate) mod sealed {
 
     use super::Path;
 
-    pub trait Cast {
+    pub trait SealedCast {
         /// How many numbers a path has.
         #[cfg(feature = "gpu")]
         const WORDS: usize;
@@ -151,7 +151,7 @@ pub(crate) mod sealed {
     }
 }
 
-impl sealed::Cast for Ray {
+impl sealed::SealedCast for Ray {
     #[cfg(feature = "gpu")]
     const WORDS: usize = size_of::<Self>() / size_of::<u32>();
 
@@ -168,7 +168,7 @@ impl sealed::Cast for Ray {
     }
 }
 
-impl sealed::Cast for BoxCast {
+impl sealed::SealedCast for BoxCast {
     #[cfg(feature = "gpu")]
     const WORDS: usize = size_of::<Self>() / size_of::<u32>();
 
@@ -188,7 +188,7 @@ impl sealed::Cast for BoxCast {
 /// Casts what moves as the box that bounds it.
 macro_rules! by_bounds {
     ($cast:ty) => {
-        impl sealed::Cast for $cast {
+        impl sealed::SealedCast for $cast {
             #[cfg(feature = "gpu")]
             const WORDS: usize = BoxCast::WORDS;
 

@@ -110,7 +110,7 @@ impl Convex<'_> {
 /// a [`Convex`].
 ///
 /// The trait is sealed: other crates cannot implement it.
-pub trait Shape: Copy + Send + Sync + sealed::Shape + super::Start {}
+pub trait Shape: Copy + Send + Sync + sealed::SealedShape + super::Start {}
 
 impl Shape for [f32; 3] {}
 impl Shape for Aabb {}
@@ -135,7 +135,7 @@ pub(crate) mod sealed {
         fn each_half_space(&self, _each: impl FnMut([f32; 4])) {}
     }
 
-    pub trait Shape {
+    pub trait SealedShape {
         /// The shape as it is tested.
         type Region: Region;
         /// Prepares the shape; none where a number has no meaning.
@@ -166,7 +166,7 @@ impl Region for Aabb {
     }
 }
 
-impl sealed::Shape for [f32; 3] {
+impl sealed::SealedShape for [f32; 3] {
     type Region = Aabb;
 
     fn region(&self) -> Option<Aabb> {
@@ -183,7 +183,7 @@ impl sealed::Shape for [f32; 3] {
     }
 }
 
-impl sealed::Shape for Aabb {
+impl sealed::SealedShape for Aabb {
     type Region = Self;
 
     fn region(&self) -> Option<Self> {
@@ -212,7 +212,7 @@ impl Region for Sphere {
     }
 }
 
-impl sealed::Shape for Sphere {
+impl sealed::SealedShape for Sphere {
     type Region = Self;
 
     fn region(&self) -> Option<Self> {
@@ -303,7 +303,7 @@ impl Region for Convex<'_> {
     }
 }
 
-impl<'a> sealed::Shape for Convex<'a> {
+impl<'a> sealed::SealedShape for Convex<'a> {
     type Region = Self;
 
     fn region(&self) -> Option<Self> {
@@ -335,7 +335,7 @@ fn edges([x, y, z]: [f32; 3]) -> [[f32; 3]; 3] {
     [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
 }
 
-impl sealed::Shape for OrientedBox {
+impl sealed::SealedShape for OrientedBox {
     type Region = Cut;
 
     fn region(&self) -> Option<Cut> {
@@ -405,7 +405,7 @@ fn reach(arms: &[[f64; 3]; 3], half: &[f64; 3], k: usize) -> f64 {
     (0..3).fold(0.0, |reach, arm| reach + arms[arm][k].abs() * half[arm])
 }
 
-impl sealed::Shape for Capsule {
+impl sealed::SealedShape for Capsule {
     type Region = Cut;
 
     fn region(&self) -> Option<Cut> {

@@ -1,6 +1,6 @@
 //! Where each kind of query comes to the scene.
 
-use super::casts::sealed::Cast as _;
+use super::casts::sealed::SealedCast as _;
 use super::start::Start;
 use super::{BoxCast, Capsule, CapsuleCast, Convex, NearestQuery, OrientedBox, Path, Ray, Sphere, SphereCast};
 use crate::Aabb;

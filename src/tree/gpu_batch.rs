@@ -13,7 +13,7 @@ use crate::{Aabb, BoxCast, Capsule, CapsuleCast, Cast, GpuPairs, NearestQuery, O
 /// moves takes 40 bytes of scratch memory, for the box that bounds it.
 ///
 /// The trait is sealed: other crates cannot implement it.
-pub trait GpuQuery: Pod + sealed::GpuQuery {}
+pub trait GpuQuery: Pod + sealed::SealedGpuQuery {}
 
 /// A shape in a buffer of the device: `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] or [`GpuConvex`].
 ///
@@ -23,17 +23,17 @@ pub trait GpuQuery: Pod + sealed::GpuQuery {}
 /// some fifty thousand does.
 ///
 /// The trait is sealed: other crates cannot implement it.
-pub trait GpuShape: GpuQuery + sealed::GpuShape {}
+pub trait GpuShape: GpuQuery + sealed::SealedGpuShape {}
 
 mod sealed {
     use crate::tree::query::{Derived, Listed};
 
-    pub trait GpuQuery {
+    pub trait SealedGpuQuery {
         /// The kind of the queries, if a kernel derives others from them.
         const DERIVED: Option<Derived>;
     }
 
-    pub trait GpuShape {
+    pub trait SealedGpuShape {
         /// What finds the boxes that such shapes touch.
         const LISTED: Listed = Listed::Touch;
     }
@@ -59,7 +59,7 @@ pub struct GpuConvex {
 macro_rules! gpu_queries {
     ($derived:expr; $($query:ty),*) => {
         $(
-            impl sealed::GpuQuery for $query {
+            impl sealed::SealedGpuQuery for $query {
                 const DERIVED: Option<Derived> = $derived;
             }
             impl GpuQuery for $query {}
@@ -72,15 +72,15 @@ gpu_queries!(Some(Derived::Moving); SphereCast, CapsuleCast);
 gpu_queries!(Some(Derived::Capsules); Capsule);
 gpu_queries!(Some(Derived::Turned); OrientedBox);
 
-impl sealed::GpuShape for [f32; 3] {}
-impl sealed::GpuShape for Aabb {}
-impl sealed::GpuShape for Capsule {}
-impl sealed::GpuShape for OrientedBox {}
-impl sealed::GpuShape for GpuConvex {}
-impl sealed::GpuShape for Sphere {
+impl sealed::SealedGpuShape for [f32; 3] {}
+impl sealed::SealedGpuShape for Aabb {}
+impl sealed::SealedGpuShape for Capsule {}
+impl sealed::SealedGpuShape for OrientedBox {}
+impl sealed::SealedGpuShape for GpuConvex {}
+impl sealed::SealedGpuShape for Sphere {
     const LISTED: Listed = Listed::Sphere;
 }
-impl<S: GpuQuery + sealed::GpuShape> GpuShape for S {}
+impl<S: GpuQuery + sealed::SealedGpuShape> GpuShape for S {}
 
 /// A batch of queries of one kind in a buffer of the caller, for the calls of [`TreeRecorder`](crate::TreeRecorder).
 #[derive(Clone, Copy, Debug)]

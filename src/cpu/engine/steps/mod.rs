@@ -107,7 +107,8 @@ impl Source for BroadPhase {
 }
 
 impl BroadPhase {
-    /// Finds what began and what ended since the last step: the pairs of these boxes, compared with those of the last call. In the
+    /// Finds the pairs of these boxes, and compares them with those of the last call of this method that succeeded; other calls in between do not
+    /// matter. In the
     /// first step every pair is created. The events stay until the next step; [`overlaps`](Self::overlaps) is empty afterwards.
     ///
     /// The time follows what moves. Where few boxes move, only their pairs are looked at, and the list is changed in place; to find them
