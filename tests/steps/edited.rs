@@ -117,7 +117,9 @@ fn lists_that_are_changed_in_place_are_those_of_searches() {
             last.clone_from(&frame.boxes);
         }
     }
-    println!("{edited} steps changed a list in place, {left_padding} boxes left, {changed} events; {listed} listed all");
+    println!(
+        "{edited} steps changed a list in place, {left_padding} boxes left, {changed} events; {listed} listed all"
+    );
     println!("{rested} listed what is awake of what persists; nothing moved in {stayed}");
     assert!(edited > 1000 && left_padding > 1000 && listed > 300 && changed > 10_000 && rested > 50 && stayed > 50);
 }

@@ -455,7 +455,13 @@ fn a_thousand_sequences_have_the_right_events_on_the_cpu() {
     let seen = run(&mut engine, 0..1000, Drawn::any);
     println!("{seen:?}");
     let Seen { created, lost, persisting, cached, left_padding, began, edited, other_options } = seen;
-    assert!(created.min(lost).min(persisting) > 100_000 && cached > 2000 && left_padding > 500 && began > 500 && edited > 50);
+    assert!(
+        created.min(lost).min(persisting) > 100_000
+            && cached > 2000
+            && left_padding > 500
+            && began > 500
+            && edited > 50
+    );
     assert!(other_options > 2000);
 }
 
