@@ -91,8 +91,8 @@ macro_rules! by_methods {
 
 by_methods! {
     /// An engine that finds pairs: [`BroadPhase`](crate::BroadPhase) on a GPU, where a thread may block, or
-    /// [`cpu::BroadPhase`]. Both take the same options and filters and find the same pairs; each of them says what a call
-    /// costs and refuses. The trait is sealed: other crates cannot implement it.
+    /// [`cpu::BroadPhase`]. Both take the same options and filters and find the same pairs. Each documents the cost and errors of a
+    /// call. The trait is sealed: other crates cannot implement it.
     ///
     /// `dyn Engine` has all calls except `find_events`, `stream_pairs` and `stream_events`. [`AnyEngine`] chooses at run time and has all.
     ///
@@ -120,7 +120,7 @@ by_methods! {
         /// Returns the filters in use.
         fn filters(self: &Self) -> &Filters;
 
-        /// Sets which pairs are not wanted, or always are, from the next call on.
+        /// Sets the filters, from the next call on.
         ///
         /// # Errors
         /// [`Error::BadFilter`], [`Error::Busy`], [`Error::OutOfMemory`]; the filters stay as they were.
@@ -133,7 +133,7 @@ by_methods! {
         /// engine on a GPU: the list is changed, and the next call uploads it.
         fn change_filters(self: &mut Self, first: usize, values: Attribute<'_>) -> Result<(), Error>;
 
-        /// Finds every pair of `boxes` that overlaps and that the filters keep, each once. The answer stays until the next
+        /// Finds every pair of `boxes` that overlaps and that the filters accept, each once. The answer stays until the next
         /// call.
         ///
         /// # Errors
@@ -141,16 +141,16 @@ by_methods! {
         /// unless the device is lost.
         fn find_pairs(self: &mut Self, boxes: &[Aabb]) -> Result<&Overlaps, Error>;
 
-        /// Finds every pair of a box of `first` and a box of `second` that overlap and that the filters keep, each once. Of a
-        /// pair, `a` is an index in `first`, and `b` one in `second`. The engine on a GPU sweeps both sets at once, that on the CPU
-        /// mostly asks a tree of one with the boxes of the other ([`Report::tree_join`](crate::Report::tree_join)).
+        /// Finds every pair of a box of `first` and a box of `second` that overlap and that the filters accept, each once. Of a
+        /// pair, `a` is an index in `first`, and `b` one in `second`. The engine on a GPU sweeps both sets at once. The CPU engine
+        /// mostly queries a tree of one set with the boxes of the other ([`Report::tree_join`](crate::Report::tree_join)).
         ///
         /// # Errors
         /// The errors of the engine's own method. After an error the last answer is empty, and the engine can be used as before,
         /// unless the device is lost.
         fn find_pairs_between(self: &mut Self, first: &[Aabb], second: &[Aabb]) -> Result<&Overlaps, Error>;
 
-        /// Hands every pair that [`find_pairs`](Self::find_pairs) finds to `each`, piece by piece, and returns the whole report.
+        /// Passes every pair that [`find_pairs`](Self::find_pairs) finds to `each`, piece by piece, and returns the whole report.
         ///
         /// # Errors
         /// The errors of the engine's own method, and those of `each`.
@@ -164,10 +164,10 @@ by_methods! {
         /// do not matter.
         ///
         /// # Errors
-        /// The errors of the engine's own method. A step that was refused does not count as the last one.
+        /// The errors of the engine's own method. A refused step does not count as the last one.
         fn find_events['a](self: &mut Self, step: impl Into<Step<'a>>) -> Result<&Events, Error> where Self: Sized;
 
-        /// Hands what began and what ended since the last streamed step to `each`, piece by piece: lists of any length.
+        /// Passes the events since the last streamed step to `each`, piece by piece: lists of any length.
         ///
         /// # Errors
         /// The errors of the engine's own method, and those of `each`. Such a step does not count as the last one.
@@ -183,7 +183,7 @@ by_methods! {
         /// Forgets all steps: in the next one, every pair is created.
         fn forget_steps(self: &mut Self);
 
-        /// Counts the bytes of memory that are held, on the device of the engine.
+        /// Counts the allocated bytes on the device of the engine.
         fn memory_bytes(self: &Self) -> u64;
 
         /// Returns the last answer. Before the first answer, and after an error, it is empty: no pairs of no boxes.
@@ -193,9 +193,9 @@ by_methods! {
         fn take_overlaps(self: &mut Self) -> Overlaps;
     }
 
-    /// An engine that is chosen at run time. It has all calls of [`Engine`], also those that `dyn Engine` cannot have. `Gpu` exists with the `use broadsweep::Engine;` brings its calls into scope,
-    /// and [`auto`](Self::auto) chooses for the machine.
-    /// feature `gpu`, outside of browsers. Calls that do not block are those of [`BroadPhase`](crate::BroadPhase) alone.
+    /// An engine that is chosen at run time. It has all calls of [`Engine`], also those that `dyn Engine` cannot have. `Gpu` exists with the
+    /// feature `gpu`, outside of browsers. Only [`BroadPhase`](crate::BroadPhase) has calls that do not block.
+    /// `use broadsweep::Engine;` brings its calls into scope, and [`auto`](Self::auto) chooses for the machine.
     ///
     /// ```no_run
     /// use broadsweep::{AnyEngine, BroadPhase, Engine, Error, Gpu, Options, cpu};
@@ -236,7 +236,7 @@ by_methods! {
         /// Returns the filters in use.
         fn filters(self: &Self) -> &Filters;
 
-        /// Sets what boxes say beside their bounds.
+        /// Sets the filters.
         ///
         /// # Errors
         /// [`Error::BadFilter`], [`Error::FilterLength`], [`Error::OutOfMemory`]; the filters stay as they were.
@@ -257,7 +257,7 @@ by_methods! {
         /// Fits the tree to boxes that have moved: the same number of them in the same order.
         ///
         /// # Errors
-        /// [`Error::OtherTree`], after which the tree stays as it is; and the errors of the engine's own method.
+        /// [`Error::OtherTree`], which leaves the tree unchanged; and the errors of the engine's own method.
         fn refit(self: &mut Self, boxes: &[Aabb]) -> Result<&TreeReport, Error>;
 
         /// Returns the report on the last build or refit.

@@ -1,4 +1,4 @@
-//! All errors, each with what to do about it.
+//! All errors, each with its remedy.
 
 use std::fmt;
 
@@ -14,32 +14,32 @@ pub enum Error {
          (Debian: apt-get install mesa-vulkan-drivers); `broadsweep::cpu::find_pairs` needs no GPU"
     )]
     NoAdapter {
-        /// What the graphics API said.
+        /// The message of the graphics API.
         reason: String,
     },
-    /// The adapter gave no device.
+    /// The adapter refused a device.
     #[error("{adapter} refused a device: {reason}. Choose another adapter or update its driver")]
     NoDevice {
         /// The adapter's name.
         adapter: String,
-        /// What the driver said.
+        /// The message of the driver.
         reason: String,
     },
-    /// The device lacks something that the kernels need; see [`Gpu::required_limits`](crate::Gpu::required_limits).
+    /// The device has a limit below the kernels' requirement; see [`Gpu::required_limits`](crate::Gpu::required_limits).
     #[error(
         "the device has {limit} = {available}, and {required} is needed. Request the device with `Gpu::required_limits()`"
     )]
     DeviceTooSmall {
         /// The name of the limit in `wgpu::Limits`.
         limit: &'static str,
-        /// What is needed.
+        /// The required value.
         required: u64,
-        /// What there is.
+        /// The value of the device.
         available: u64,
     },
     /// There are more boxes than fit the device at once. [`find_pairs`](crate::BroadPhase::find_pairs) and
-    /// [`stream_pairs`](crate::BroadPhase::stream_pairs) return this error only where the scene cannot be cut into
-    /// slabs that fit, since too many boxes begin at one point, or reach through it.
+    /// [`stream_pairs`](crate::BroadPhase::stream_pairs) return this error only if the scene cannot be cut into
+    /// slabs that fit, since too many boxes begin at one point, or contain it.
     #[error(
         "{box_count} boxes need {required} bytes for `{buffer}`, and {limit} is {available}. \
          At most {max_boxes} boxes fit at once. On a GPU, `BroadPhase::find_pairs` takes more in several passes, unless too \
@@ -66,9 +66,9 @@ pub enum Error {
     OverBudget {
         /// Boxes asked for.
         box_count: u64,
-        /// The least that works.
+        /// The least sufficient budget.
         required: u64,
-        /// The budget given.
+        /// `Options::memory_budget`.
         budget: u64,
     },
     /// The scene has more candidates than the caller allows.
@@ -77,20 +77,19 @@ pub enum Error {
          their pairs, or the cell size is far too large; otherwise raise `Options::candidate_limit`"
     )]
     TooManyCandidates {
-        /// Candidates found; where a tree was asked, those until the refusal.
+        /// Counted candidates; in a tree join, the tests until the error.
         candidate_count: u64,
-        /// `Options::candidate_limit`, or what an adapter allows at most.
+        /// `Options::candidate_limit`, or the limit of a software adapter.
         limit: u64,
     },
-    /// The pairs are counted, but a list of them does not fit host memory.
+    /// The pairs are counted, but their list does not fit host memory.
     #[error(
         "{pair_count} pairs need {required} bytes of host memory, which could not be had. On a GPU, \
          `BroadPhase::stream_pairs` gives them piece by piece instead"
     )]
     ListTooLong {
-        /// The exact number of pairs. Where a call takes several passes: the pairs found so far. On the CPU engine: the
-        /// number of pairs for which there turned out to be no room, at most the pairs found so far plus the candidates
-        /// left.
+        /// The exact pair count. If a call takes several passes: the pairs found so far. On the CPU engine: the
+        /// pair count whose allocation failed, at most the pairs found so far plus the remaining candidates.
         pair_count: u64,
         /// Bytes of the list.
         required: u64,
@@ -100,12 +99,12 @@ pub enum Error {
     BadOption {
         /// The option's name.
         option: &'static str,
-        /// What was given.
+        /// The refused value.
         value: String,
-        /// What is allowed.
+        /// The allowed values.
         expected: &'static str,
     },
-    /// A list by box of the [`Filters`](crate::Filters) has another length than there are boxes.
+    /// A list by box of the [`Filters`](crate::Filters) has another length than the box count.
     #[error("`{list}` has {length} elements, and there are {box_count} boxes. It must have one for each, or none")]
     FilterLength {
         /// The list.
@@ -115,7 +114,7 @@ pub enum Error {
         /// Boxes of the call.
         box_count: u64,
     },
-    /// A list of the [`QueryFilters`](crate::QueryFilters) has another length than there are queries.
+    /// A list of the [`QueryFilters`](crate::QueryFilters) has another length than the query count.
     #[error("`{list}` has {length} elements, and there are {query_count} queries. It must have one for each, or none")]
     QueryFilterLength {
         /// The list.
@@ -125,26 +124,26 @@ pub enum Error {
         /// Queries of the batch.
         query_count: u64,
     },
-    /// A tree cannot be refitted to another number of boxes. A tree whose worlds or margins were changed has none.
+    /// A tree cannot be refitted to another box count. A tree whose worlds or margins were changed has no boxes.
     #[error("the tree was built of {built} boxes, and there are {box_count}. Build it again")]
     OtherTree {
-        /// Boxes that the tree was built of.
+        /// The box count of the build.
         built: u64,
-        /// Boxes given.
+        /// The box count of the refit.
         box_count: u64,
     },
-    /// A tree was asked that is not built: never, or not since a build failed or since its worlds or margins were changed. A tree of no boxes is
+    /// The queried tree is not built: never, or not since a build failed or since its worlds or margins were changed. A tree of no boxes is
     /// built.
     #[error("the tree is not built. Build it first, and again after its worlds or margins are changed")]
     NotBuilt,
-    /// A tree took the filters of a broad phase, and they were changed there since.
+    /// A tree shares the filters of a broad phase, and they were changed there since.
     #[error("the filters were changed in the broad phase that the tree shares them with. Let it share them again")]
     FiltersChanged,
-    /// More queries, or room for more answers, is to be recorded at once than a buffer of the device has room for. Calls that take queries from host
+    /// A recording has more queries, or capacity for more answers, than a buffer of the device can hold. Calls with queries in host
     /// memory have no such limit.
     #[error(
         "{query_count} queries and their answers need {required} bytes for `{buffer}`, and {limit} is {available}. Record fewer \
-         queries at a time, or room for fewer answers, or request the device with more"
+         queries at a time, or capacity for fewer answers, or request the device with more"
     )]
     TooManyQueries {
         /// Queries asked for.
@@ -158,31 +157,31 @@ pub enum Error {
         /// The limit in bytes.
         available: u64,
     },
-    /// A shape is cut out by more half-spaces than a tree on the GPU takes:
+    /// A shape has more half-spaces than a tree on the GPU allows:
     /// [`Convex::MOST_ON_GPU`](crate::Convex::MOST_ON_GPU).
     #[error(
-        "shape {index} has {count} half-spaces, and the GPU takes {most}. Ask a tree on the CPU, or for several shapes"
+        "shape {index} has {count} half-spaces, and the limit on the GPU is {most}. Query a tree on the CPU, or split the shape"
     )]
     TooManyHalfSpaces {
         /// The first such shape of the batch.
         index: u64,
         /// Its half-spaces.
         count: u64,
-        /// The most there may be.
+        /// The most half-spaces.
         most: u64,
     },
-    /// A value in the [`Filters`](crate::Filters) has no meaning, or there are more included pairs than one binding of
-    /// the device holds.
+    /// A value in the [`Filters`](crate::Filters) has no meaning, or the included pairs exceed one binding of
+    /// the device.
     #[error("`{list}[{index}]` {problem}")]
     BadFilter {
         /// The list.
         list: &'static str,
-        /// The first place in it that is wrong, from 0.
+        /// The first wrong index, from 0.
         index: u64,
         /// What is wrong, and what is needed.
         problem: String,
     },
-    /// What a [`Step`](crate::Step) says of its boxes has no meaning after the last step.
+    /// The identity in a [`Step`](crate::Step) has no meaning after the last step.
     #[error("`{list}` {problem}")]
     BadStep {
         /// The list.
@@ -190,20 +189,20 @@ pub enum Error {
         /// What is wrong, and what is needed.
         problem: String,
     },
-    /// A pair has a box for which no id was given: [`IdPair::append`](crate::IdPair::append).
+    /// A pair has a box without an id: [`IdPair::append`](crate::IdPair::append).
     #[error(
-        "box {index} is in a pair, and there are {id_count} ids. Give one for each box of the call that found the pair"
+        "box {index} is in a pair, and there are {id_count} ids. Pass one for each box of the call that found the pair"
     )]
     NoId {
         /// The box.
         index: u32,
-        /// How many ids were given.
+        /// The count of ids.
         id_count: u64,
     },
-    /// A buffer of the caller's cannot be used.
+    /// An external buffer cannot be used.
     #[error("the {buffer} buffer {problem}")]
     BadBuffer {
-        /// What the buffer holds.
+        /// The contents of the buffer.
         buffer: &'static str,
         /// What is wrong, and what is needed.
         problem: String,
@@ -220,7 +219,7 @@ pub enum Error {
          they have run), or drop them; then record again"
     )]
     NotSubmitted,
-    /// There is nothing to take.
+    /// There is no submission in flight.
     #[error("nothing was submitted; call `submissions().submit` (for steps, `submit_events`) first")]
     NothingSubmitted,
     /// There is no recording to emit from.
@@ -232,21 +231,21 @@ pub enum Error {
         bytes_of(*bytes)
     )]
     OutOfMemory {
-        /// What was being allocated.
+        /// The allocated buffer or list.
         buffer: String,
-        /// Its size; 0 where it was not one buffer.
+        /// Its bytes; 0 if it is not one buffer.
         bytes: u64,
     },
     /// The device is gone.
-    #[error("the GPU device was lost ({reason}). Make a new device and new engines, and call again")]
+    #[error("the GPU device was lost ({reason}). Create a new device and new engines, and call again")]
     DeviceLost {
-        /// What the driver said.
+        /// The message of the driver.
         reason: String,
     },
-    /// The graphics API refused something that it should not: a fault of this crate or of the driver.
+    /// The graphics API reported an error: a fault of this crate or of the driver.
     #[error("{label}: the graphics API reported: {message}. Please report this with the adapter's name")]
     Gpu {
-        /// The kernel or buffer at fault, or what was being done.
+        /// The kernel, the buffer or the operation at fault.
         label: String,
         /// The API's message.
         message: String,
@@ -260,13 +259,13 @@ impl fmt::Debug for Error {
 }
 
 impl Error {
-    /// Makes the error for this many pairs that have no room on the host.
+    /// Creates the error for this many pairs that do not fit host memory.
     pub(crate) fn list_too_long(pair_count: u64) -> Self {
         Self::ListTooLong { pair_count, required: pair_count.saturating_mul(size_of::<crate::Pair>() as u64) }
     }
 }
 
-/// Says how many bytes, where that is known.
+/// Formats a byte count, if it is known.
 fn bytes_of(bytes: u64) -> String {
     if bytes == 0 { String::new() } else { format!("{bytes} bytes of ") }
 }

@@ -127,7 +127,7 @@ twins! {
         pub knots: [[f32; 2]; KNOT_COUNT as usize],
     }
 
-    /// What the stages count.
+    /// The counts of the stages.
     #[allow(missing_docs)]
     pub struct Counts {
         pub level: u32,
@@ -153,7 +153,7 @@ twins! {
         pub unused: u32,
     }
 
-    /// What one invocation of `sweep_test` found. In memory it is [`Run::words`].
+    /// The result of one invocation of `sweep_test`. In memory it is [`Run::words`].
     #[allow(missing_docs)]
     pub struct Run {
         pub hits: u32,
@@ -170,22 +170,22 @@ twins! {
         pub emit_again: [u32; 3],
     }
 
-    /// What accompanies a list of pairs that stays on the GPU; every field is a little-endian `u32`.
+    /// The header of a list of pairs that stays on the GPU; every field is a little-endian `u32`.
     #[derive(Eq)]
     pub struct PairHeader {
-        /// Pairs in all, lower half, whether they fit or not.
+        /// The count of all pairs, lower half, whether they fit or not.
         pub count: u32,
-        /// Pairs in all, upper half.
+        /// The count of all pairs, upper half.
         pub count_high: u32,
         /// Pairs that the list can hold.
         pub capacity: u32,
-        /// 0; or 1 where the list is too short: `count` is exact, and the list holds its first `written` pairs;
-        /// or 2 where there are more candidates than `Options::candidate_limit`: nothing was tested, and both numbers of
-        /// pairs are 0; or 5 where there are more boxes than [room](crate::GpuCount::Stored) for them, or 6 where there are more pairs to
-        /// [exclude](crate::Recorder::record_exclude): none was tested.
-        /// Of [events](crate::GpuEvents): 0, or a number of a step that does not count, and both numbers of pairs are 0: 1, 2,
-        /// 5 and 6 as in the header of all pairs; 3 where a query of a tree is unfinished; 4 where two boxes were said to be one
-        /// of the last step.
+        /// 0 without overflow. 1 if the list is too short: `count` is exact, and the list holds its first `written` pairs.
+        /// 2 if there are more candidates than `Options::candidate_limit`, 5 if there are more boxes than their
+        /// [capacity](crate::GpuCount::Stored), 6 if there are more excluded pairs than their
+        /// [capacity](crate::Recorder::record_exclude): nothing was tested, and both counts of pairs are 0.
+        /// Of [events](crate::GpuEvents): 0, or the code of a step that does not count, and both counts of pairs are 0: 1, 2,
+        /// 5 and 6 as in the header of all pairs; 3 if a query of a tree is unfinished; 4 if two boxes have the same index in the
+        /// last step.
         pub overflow: u32,
         /// Pairs in the list.
         pub written: u32,
@@ -207,7 +207,7 @@ twins! {
         pub draw_list: [u32; 4],
     }
 
-    /// What the host says of a step.
+    /// The parameters of a step.
     #[allow(missing_docs)]
     pub struct StepParams {
         pub capacity: u32,
@@ -216,7 +216,7 @@ twins! {
         pub is_join: u32,
     }
 
-    /// Where the nodes of a tree lie.
+    /// The places of the nodes of a tree.
     #[derive(Eq)]
     #[allow(missing_docs)]
     pub struct TreeShape {
@@ -231,7 +231,7 @@ twins! {
         pub first_nodes: [[u32; 4]; 3],
     }
 
-    /// What `prepare_filter`, `prepare_worlds` or `prepare_planes` does in one dispatch.
+    /// The parameters of one dispatch of `prepare_filter`, `prepare_worlds` or `prepare_planes`.
     #[allow(missing_docs)]
     pub struct FilterChange {
         pub place: u32,
@@ -241,7 +241,7 @@ twins! {
         pub format: u32,
     }
 
-    /// What there is room for where pairs to exclude come from a buffer.
+    /// The places and capacities of excluded pairs from a buffer.
     #[allow(missing_docs)]
     pub struct ExcludeChange {
         pub rows: u32,
@@ -259,7 +259,7 @@ twins! {
         pub scale: f32,
     }
 
-    /// What the host reads of a tree.
+    /// The summary of a tree, for the host.
     #[allow(missing_docs)]
     pub struct TreeSummary {
         pub invalid_count: u32,
@@ -269,7 +269,7 @@ twins! {
         pub first_invalid: [[u32; 4]; INVALID_LISTED as usize],
     }
 
-    /// What the host says of a batch of queries.
+    /// The parameters of a batch of queries.
     #[allow(missing_docs)]
     pub struct QueryParams {
         pub query_count: u32,
@@ -286,7 +286,7 @@ twins! {
         pub vertices_per_pair: u32,
     }
 
-    /// What a dispatch of queries leaves to the next.
+    /// The state that a dispatch of queries passes to the next.
     #[allow(missing_docs)]
     pub struct Round {
         pub size: [u32; 3],
@@ -297,25 +297,25 @@ twins! {
         pub unused_c: u32,
     }
 
-    /// What accompanies answers that stay on the GPU; every field is a little-endian `u32`.
+    /// The header of answers that stay on the GPU; every field is a little-endian `u32`.
     #[derive(Eq)]
     pub struct QueryHeader {
         /// Answers to all queries that were done, lower half, whether they fit or not. Of nearest and first hits, nearest boxes and any
         /// hits: the places in the answers, which is queries times `k`, misses included.
         pub count: u32,
-        /// Answers in all, upper half.
+        /// The same count, upper half.
         pub count_high: u32,
         /// Answers that the list can hold.
         pub capacity: u32,
-        /// 0; or 1 where not all answers are in the list: `count` is exact, and the list holds `written` of them; or 3 where
-        /// they could not be written in the rounds that were recorded: `count` is exact, and `written` is 0.
+        /// 0 without overflow. 1 if not all answers are in the list: `count` is exact, and the list holds `written` of them. 3 if
+        /// they could not be written in the recorded rounds: `count` is exact, and `written` is 0.
         pub overflow: u32,
         /// Answers in the list.
         pub written: u32,
-        /// Queries that were not done in the rounds that were recorded. They have no answers, and are marked in
+        /// Queries that were not finished in the recorded rounds. They have no answers, and are marked in
         /// [`GpuAnswers::status`](crate::GpuAnswers::status).
         pub unfinished: u32,
-        /// Queries with a NaN or another number that has no meaning. They have no answers, and are marked too.
+        /// Queries with a NaN or another invalid value. They have no answers, and are marked too.
         pub invalid: u32,
         #[allow(missing_docs)]
         pub unused: u32,
@@ -347,13 +347,13 @@ impl Run {
 }
 
 impl Frame {
-    /// Returns where cells have a corner along the two directions across, in input units, as near as an `f32` is to that.
+    /// Returns a corner of the cells along the two directions across, in input units, as the nearest `f32`.
     pub fn corner(&self) -> [f32; 2] {
         self.origin.map(|at| ((f64::from(at) / f64::from(self.scale)) as f32).clamp(f32::MIN, f32::MAX))
     }
 
-    /// Returns the edge of a cell at a level of coarsening, in input units: infinite where there is a single cell, and
-    /// else the nearest `f32` that is positive and finite.
+    /// Returns the edge of a cell at a level of coarsening, in input units: infinite if there is a single cell, and
+    /// otherwise the nearest `f32` that is positive and finite.
     pub fn cell_size_at(&self, level: u32) -> f32 {
         match LEVEL_SHIFTS[level.min(LEVELS - 1) as usize] {
             shift @ 0..32 => {
@@ -371,17 +371,17 @@ pub fn dispatch_size(groups: u32) -> [u32; 3] {
     [x, if x > 0 { groups.div_ceil(x) } else { 1 }, 1]
 }
 
-/// Returns the most sections that so many keys, or fewer, are sorted in.
+/// Returns the most sections of a sort of up to `n` keys.
 pub fn sort_sections(n: u64) -> u64 {
     n.div_ceil(u64::from(SORT_TILE)).min(u64::from(SORT_SECTIONS))
 }
 
-/// Returns the u32 count of histograms that sorting `n` elements takes: one of each section and digit.
+/// Returns the u32 count of histograms for a sort of `n` elements: one per section and digit.
 pub fn histogram_u32_count(n: u64) -> u64 {
     u64::from(BALLOT_RADIX) * sort_sections(n)
 }
 
-/// Returns the u32 count of sums that sorting `n` elements takes: one of each pass, group of sections and digit.
+/// Returns the u32 count of sums for a sort of `n` elements: one per pass, group of sections and digit.
 pub fn digit_sum_u32_count(n: u64) -> u64 {
     u64::from(SORT_PASSES * BALLOT_RADIX) * sort_sections(n).div_ceil(u64::from(SECTION_GROUP)).max(1)
 }

@@ -16,7 +16,7 @@ pub(crate) const ALL_PAIRS_ELSEWHERE: u32 = 2_560;
 /// [`Options::all_pairs_up_to`] of the CPU engine, measured.
 pub(crate) const ALL_PAIRS_CPU: u32 = 1_024;
 
-/// The choices of how to look for pairs. No choice here changes the *set* of pairs, only the time, the memory and the
+/// The options of a search. No option changes the *set* of pairs, only the time, the memory and the
 /// order.
 ///
 /// ```
@@ -34,39 +34,39 @@ pub struct Options {
     /// The edge of a cell of the grid across that direction.
     pub cell_size: CellSize,
     /// Up to this many boxes every box is tested against every other: two dispatches, neither axis nor grid, and pairs
-    /// in canonical order. That costs `n (n - 1) / 2` tests whatever the boxes are, and a bit of GPU memory for each
-    /// test. If `candidate_limit` or `memory_budget` does not allow the tests, the boxes are swept nevertheless. In a
+    /// in canonical order. That costs `n (n - 1) / 2` tests for any boxes, and a bit of GPU memory per
+    /// test. If `candidate_limit` or `memory_budget` does not allow the tests, the boxes are swept. In a
     /// [join](crate::cpu::BroadPhase::find_pairs_between) the boxes of both sets count. 0 always sweeps; more than
     /// 32,768 means 32,768.
     ///
-    /// Default: `None`, the number for the device: 12,288 on a discrete GPU, 4,096 on an integrated or virtual one,
-    /// 2,560 on any other adapter, and 1,024 for the CPU engine. Up to there, testing all pairs was measured or predicted to be
+    /// Default: `None`, the threshold of the device: 12,288 on a discrete GPU, 4,096 on an integrated or virtual one,
+    /// 2,560 on any other adapter, and 1,024 for the CPU engine. Up to it, testing all pairs was measured or predicted to be
     /// about as fast as a sweep, or faster, on that kind of device. [`Report::all_pairs_up_to`](crate::Report::all_pairs_up_to) is the
-    /// number in use, and `options()` of an engine returns it.
+    /// value in use, and `options()` of an engine returns it.
     pub all_pairs_up_to: Option<u32>,
     /// The order in which pairs come out. Default: [`PairOrder::Sweep`].
     pub order: PairOrder,
-    /// The most GPU memory to use, in bytes; `None` is as much as the device gives. Less memory means smaller pieces,
-    /// more of them, and at the end a refusal, never a lost pair. Where the boxes themselves have no room, the calls
-    /// that block take several passes, and the others refuse.
+    /// The most GPU memory to use, in bytes; `None` for no limit but the device's. Less memory means smaller pieces,
+    /// more of them, and finally an error, never a lost pair. If the boxes themselves do not fit, calls
+    /// that block take several passes, and other calls return an error.
     pub memory_budget: Option<u64>,
-    /// The most candidates (box pairs to test exactly) that one call may take on; past that it is refused
-    /// with [`Error::TooManyCandidates`](crate::Error::TooManyCandidates) before any of them is tested; where a tree is asked
-    /// ([`Report::tree_join`](crate::Report::tree_join)), after some of them.
+    /// The most candidates (box pairs to test exactly) of one call. Beyond it, the call returns
+    /// [`Error::TooManyCandidates`](crate::Error::TooManyCandidates) before any test; in a tree join
+    /// ([`Report::tree_join`](crate::Report::tree_join)), after some tests.
     /// The limit guards against an input that would occupy the GPU for minutes. Default: 2⁴⁰; more than 2⁴² means 2⁴², and on a
-    /// software adapter more than 8 billion means 8 billion, since their drivers end long loops.
-    /// Where a call takes several [passes](crate::Report::passes), it holds for each, and a refusal may come after others.
+    /// software adapter more than 8 billion means 8 billion, since these drivers end long loops.
+    /// If a call takes several [passes](crate::Report::passes), the limit applies to each, and the error may follow successful ones.
     pub candidate_limit: u64,
-    /// A hint for the CPU engine: how far boxes are grown where their pairs are kept [from step to step](crate::cpu::BroadPhase::find_events),
-    /// in the units of the input, positive and finite. A caller who knows how fast boxes are gives the way that they go in some four steps:
-    /// a margin of m edges makes (1 + 2m)³ times as many pairs, and half an edge is the most that paid. Pairs are then kept of faster boxes
-    /// too, unless there are more of them than is worth it. It counts where boxes are grown the next time. The GPU engine checks it and does
-    /// not use it: a step there is a search.
-    /// Default: `None`, from a sample of their speeds a twentieth to a quarter of the usual edge, and nothing is kept where they are too
+    /// A hint for the CPU engine: the margin by which boxes are padded while their pairs are cached
+    /// [from step to step](crate::cpu::BroadPhase::find_events), in the units of the input, positive and finite. If you know the speed of boxes,
+    /// set the distance that they move in about four steps. A margin of m edges causes (1 + 2m)³ times as many pairs; up to half an edge paid
+    /// in measurements. With a margin, pairs of faster boxes are cached too, unless there are too many. A change applies when boxes are padded
+    /// the next time. The GPU engine checks it and does not use it: a step there is a search.
+    /// Default: `None`: a twentieth to a quarter of the usual edge, by a sample of the speeds; no pairs are cached if boxes are too
     /// fast.
     pub step_margin: Option<f32>,
-    /// `vertex_count` of the indirect draw arguments that accompany a list left on the GPU: the vertices
-    /// that a renderer wants per pair. Default: 24, the twelve edges of a box as lines.
+    /// `vertex_count` of the indirect draw arguments of a list that stays on the GPU: the vertices
+    /// of a renderer per pair. Default: 24, the twelve edges of a box as lines.
     pub vertices_per_pair: u32,
 }
 
@@ -104,13 +104,13 @@ impl Options {
         }
     }
 
-    /// Returns the candidate limit that holds: the one asked for, but at most 2⁴² candidates, since the tiles of more
-    /// could not be counted in 32 bits.
+    /// Returns the effective candidate limit: `candidate_limit`, but at most 2⁴², since the tiles of more candidates
+    /// would not fit 32 bits.
     pub(crate) fn effective_candidate_limit(&self) -> u64 {
         self.candidate_limit.min(1 << 42)
     }
 
-    /// Returns whether this many boxes are tested each against each, where there is the memory.
+    /// Returns whether this many boxes are tested each against each, if the memory suffices.
     pub(crate) fn tests_all_pairs(&self, box_count: u32) -> bool {
         let tests = u64::from(box_count) * u64::from(box_count.saturating_sub(1)) / 2;
         let most = self.most_in_all_pairs();
@@ -145,7 +145,7 @@ impl Options {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum SweepAxis {
-    /// The one of the principal axis and x, y, z that has the largest spread of centroids per mean projected edge, in a sample of 512
+    /// The principal axis, x, y or z: the one with the largest spread of centroids per mean projected edge, in a sample of 512
     /// boxes.
     #[default]
     Auto,
@@ -173,7 +173,7 @@ impl SweepAxis {
         }
     }
 
-    /// Returns the number that stands for the axis in WGSL.
+    /// Returns the code of the axis in WGSL.
     pub(crate) fn code(self) -> u32 {
         match self {
             Self::Auto => AXIS_AUTO,
@@ -195,18 +195,18 @@ impl SweepAxis {
 #[non_exhaustive]
 pub enum CellSize {
     /// The edge with which the boxes of a sample (without the largest few) are in about two cells each on average, or
-    /// more where the boxes lie sparsely. Equal cubes get 2.5 times their edge, boxes of mixed sizes more.
+    /// in more cells if the boxes lie sparsely. Equal cubes get 2.5 times their edge, boxes of mixed sizes more.
     #[default]
     Auto,
     /// The cost model of Li, Lu and He 2003 (USSCD), from the largest edge in a sample of 512 boxes and the density.
     Usscd,
-    /// This edge, in the units of the input: positive and finite. Where the grid would then have more (box, cell)
-    /// incidences than there is memory for, cells are merged two by two until they fit.
+    /// This edge, in the units of the input: positive and finite. If the grid would have more (box, cell)
+    /// incidences than fit the memory, cells are merged two by two until they fit.
     Fixed(f32),
 }
 
 impl CellSize {
-    /// Returns the number that stands for the choice in WGSL, and the edge that goes with it.
+    /// Returns the code of the choice in WGSL, and its edge.
     pub(crate) fn code(self) -> (u32, f32) {
         match self {
             Self::Auto => (CELL_AUTO, 0.0),
@@ -226,7 +226,7 @@ pub enum PairOrder {
     /// on that order. A tree join has the order of its queries.
     #[default]
     Sweep,
-    /// Ascending `(a, b)`: the same bytes for every axis, cell size, engine and adapter. This order costs a sort,
-    /// except where every box was tested against every other.
+    /// Ascending `(a, b)`: the same bytes for every axis, cell size, engine and adapter. Cost: a sort,
+    /// unless every box was tested against every other.
     Canonical,
 }

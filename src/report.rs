@@ -1,24 +1,24 @@
-//! The answer to a call: the pairs, and how they were found.
+//! The answer to a call: the pairs, and the report of the search.
 
 use std::ops::Index;
 
 use crate::layout::Frame;
 use crate::{Pair, SweepAxis};
 
-/// The pairs of one call, and what was found on the way.
+/// The pairs of one call, and their report.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Overlaps {
-    /// Every overlapping pair that the [`Filters`](crate::Filters) leave, each once.
+    /// Every overlapping pair that the [`Filters`](crate::Filters) accept, each once.
     pub pairs: Vec<Pair>,
     /// Counts and choices.
     pub report: Report,
 }
 
-/// Counts and choices of one call. Where it took several [`passes`](Self::passes), what they counted is added up, and a
-/// box counts in each pass that it was searched in, except in `box_count`, `invalid_count` and `pair_count`; axis,
-/// directions, corner and cell size are those of the first.
+/// Counts and choices of one call. If it took several [`passes`](Self::passes), their counts are added up, and a
+/// box counts in each pass that searched it, except in `box_count`, `invalid_count` and `pair_count`; axis,
+/// directions, corner and cell size are those of the first pass.
 ///
 /// To compare answers, compare pairs in [`PairOrder::Canonical`](crate::PairOrder::Canonical), not reports. With the same
 /// [`all_pairs_up_to`](Self::all_pairs_up_to), whose default depends on the device, reports of different adapters, and of the GPU and the CPU
@@ -34,51 +34,47 @@ pub struct Overlaps {
 pub struct Report {
     /// Boxes in the input.
     pub box_count: u32,
-    /// Boxes with a NaN or with `min > max`, once they are grown by their margins; such boxes pair with nothing.
+    /// Boxes with a NaN or with `min > max`, after padding by their margins. Such boxes pair with nothing.
     pub invalid_count: u32,
     /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`].
     pub first_invalid: Vec<u32>,
-    /// Boxes that are unbounded or touch too many cells, and were tested against all boxes instead, or many of them against those
-    /// near them; 0 where every box
-    /// was tested so ([`tested_all_pairs`](Self::tested_all_pairs)), or where a tree was asked.
+    /// Boxes that are unbounded or touch too many cells. They are tested against all boxes; many giants only against boxes
+    /// near them. 0 if every box was tested against every other ([`tested_all_pairs`](Self::tested_all_pairs)), or in a tree join.
     pub giant_count: u32,
-    /// Incidences of a box in a cell; 0 where there were no cells, since every box was tested against every other, or a
-    /// tree was asked. 2³²
-    /// − 1 where all passes together have more.
+    /// Incidences of a box in a cell; 0 if there were no cells, since every box was tested against every other, or in a
+    /// tree join. At most 2³² − 1, also if all passes together have more.
     pub entry_count: u32,
-    /// Tests made: entries of one cell whose intervals meet on the sweep axis, and giants × boxes, of which many are left out where
-    /// there are many giants; or all the
-    /// `n (n - 1) / 2` there are; or those of a box that asked a tree against the boxes of the leaves that it came to.
+    /// Tests: entries of one cell whose intervals meet on the sweep axis, plus giants × boxes, which also counts tests that many giants
+    /// skip; or all `n (n - 1) / 2` pairs; or in a tree join, each query against the boxes of the leaves that it visits.
     pub candidate_count: u64,
-    /// Overlapping pairs that the [`Filters`](crate::Filters) leave, and the pairs that the filters include. During
-    /// several passes of [`stream_pairs`](crate::BroadPhase::stream_pairs), it counts the pairs handed over so far.
+    /// Overlapping pairs that the [`Filters`](crate::Filters) accept, plus the included pairs. During
+    /// several passes of [`stream_pairs`](crate::BroadPhase::stream_pairs), it counts the pairs passed to the caller so far.
     pub pair_count: u64,
-    /// The axis that was taken; [`SweepAxis::Auto`] only where none was taken, since every box was tested against every
-    /// other, or a tree was asked. Where slabs were needed and the first was searched without an axis, the axis along which the slabs were
+    /// The axis of the sweep; [`SweepAxis::Auto`] only if there was none, since every box was tested against every
+    /// other, or in a tree join. If slabs were needed and the first was searched without an axis, the axis along which the slabs were
     /// cut.
     pub axis: SweepAxis,
-    /// The direction of the axis, of unit length; zeros where no axis was taken.
+    /// The direction of the axis, of unit length; zeros if there was no axis.
     pub direction: [f32; 3],
     /// The two directions along which the edges of cells lie, of unit length, at right angles to [`direction`](Self::direction) and to
-    /// each other; zeros where no axis was taken.
+    /// each other; zeros if there was no axis.
     pub across: [[f32; 3]; 2],
-    /// How far along each of [`across`](Self::across) from the origin the cells have a corner; all corners are whole multiples of
-    /// [`cell_size`](Self::cell_size) from there.
+    /// The position of a corner of a cell along each of [`across`](Self::across), from the origin. All corners are whole multiples of
+    /// [`cell_size`](Self::cell_size) from it.
     pub corner: [f32; 2],
-    /// The edge of a cell, in the units of the input; infinite where the grid was a single cell or there was
-    /// none, and otherwise positive and finite: the nearest such `f32`, where the edge itself is too small or too large
-    /// for one.
+    /// The edge of a cell, in the units of the input; infinite if the grid was a single cell or there was
+    /// no grid. Otherwise positive and finite: the nearest such `f32`, if the edge itself is too small or too large.
     pub cell_size: f32,
-    /// How many times boxes were searched: 1, or the number of slabs of a scene with more boxes than fit
-    /// ([`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs)). Invalid boxes are in no slab: where one slab holds
-    /// all valid boxes, the number is 1 too.
+    /// The count of searches: 1, or the count of slabs of a scene with more boxes than fit
+    /// ([`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs)). Invalid boxes are in no slab: if one slab has
+    /// all valid boxes, the count is 1 too.
     pub passes: u32,
-    /// The number of boxes up to which every box is tested against every other, in this call
+    /// The box count up to which every box is tested against every other, in this call
     /// ([`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to)).
     pub all_pairs_up_to: u32,
-    /// Whether a tree of one of two sets was asked with the boxes of the other: what the CPU engine does for most joins
-    /// ([`cpu::BroadPhase::find_pairs_between`](crate::cpu::BroadPhase::find_pairs_between)). There is then neither axis nor
-    /// grid.
+    /// Whether the boxes of one of two sets queried a tree of the other. The CPU engine does so for most joins
+    /// ([`cpu::BroadPhase::find_pairs_between`](crate::cpu::BroadPhase::find_pairs_between)). There is neither axis nor
+    /// grid then.
     pub tree_join: bool,
     /// Bytes of GPU memory held; 0 for the CPU engine.
     pub gpu_bytes: u64,
@@ -105,7 +101,7 @@ impl Overlaps {
         self.pairs.iter()
     }
 
-    /// Clears the answer, and keeps its memory.
+    /// Clears the answer, without releasing its memory.
     pub(crate) fn clear(&mut self) {
         self.pairs.clear();
         let mut first_invalid = std::mem::take(&mut self.report.first_invalid);
@@ -157,12 +153,12 @@ impl Report {
     pub const INVALID_LISTED: usize = crate::constants::INVALID_LISTED as usize;
 
     /// Returns whether every box was tested against every other, without axis and grid
-    /// ([`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to)). Never where the scene was cut into slabs, whatever was done within them.
+    /// ([`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to)). False if the scene was cut into slabs, for any search within them.
     pub fn tested_all_pairs(&self) -> bool {
         self.axis == SweepAxis::Auto && !self.tree_join
     }
 
-    /// Makes the report on a test of every box against every other, before the pairs are counted.
+    /// Creates the report of a test of every box against every other, before the pairs are counted.
     pub(crate) fn of_all_pairs(box_count: u32) -> Self {
         Self {
             box_count,
@@ -184,12 +180,12 @@ impl Report {
         }
     }
 
-    /// Makes the report on a join by a tree, before anything is counted.
+    /// Creates the report of a tree join, before anything is counted.
     pub(crate) fn of_tree(box_count: u32) -> Self {
         Self { candidate_count: 0, tree_join: true, ..Self::of_all_pairs(box_count) }
     }
 
-    /// Makes the report on a sweep in this frame, before anything is counted.
+    /// Creates the report of a sweep in this frame, before anything is counted.
     pub(crate) fn of_sweep(frame: &Frame, level: u32, box_count: u32) -> Self {
         Self {
             axis: SweepAxis::from_code(frame.axis),

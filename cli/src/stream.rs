@@ -68,7 +68,7 @@ impl<'a> PairWriter<'a> {
         reserved_in_memory(report.pair_count).map_or_else(in_file, |capacity| Ok(Waiting::InMemory(capacity)))
     }
 
-    /// Writes what is left after the last piece.
+    /// Writes the rest after the last piece.
     pub fn finish(self) -> Result<()> {
         match self.waiting {
             Some(Waiting::InMemory(mut pairs)) => {
@@ -83,7 +83,7 @@ impl<'a> PairWriter<'a> {
     }
 }
 
-/// Returns room for a list that is put in order in memory; `None` where it is too long, or there is no memory for it.
+/// Reserves memory to sort a list; `None` if it is too long, or there is no memory for it.
 fn reserved_in_memory(pair_count: u64) -> Option<Vec<Pair>> {
     let count = usize::try_from(pair_count).ok().filter(|_| pair_count <= IN_MEMORY)?;
     let (mut capacity, mut for_merging) = (Vec::new(), Vec::<Pair>::new());

@@ -11,11 +11,11 @@ use rayon::prelude::*;
 
 use crate::running;
 
-/// Rounded boxes `(n, 6)`, how much longer their edges are in all, and their edges in all, by axis.
+/// Rounded boxes `(n, 6)`, the sum of the growth of their edges, and the sum of their edges, by axis.
 type Rounded<'py> = (Bound<'py, PyArray2<f32>>, [f64; 3], [f64; 3]);
 
-/// Rounds boxes `(n, 6)` outward to single precision. Returns them with two sums for each axis: how much longer rounding makes the
-/// edges, and the edges. Boxes that are invalid, or not finite in single precision, are not in the sums.
+/// Rounds boxes `(n, 6)` outward to single precision. Returns them with two sums per axis: the growth of the
+/// edges by rounding, and the edges. Boxes that are invalid, or not finite in single precision, are not in the sums.
 #[pyfunction]
 pub fn round_outward<'py>(
     py: Python<'py>,
@@ -38,7 +38,7 @@ pub fn round_outward<'py>(
     Ok((numbers.into_flattened().into_pyarray(py).reshape([count, 6])?, sum(0), sum(1)))
 }
 
-/// Rounds some boxes outward, and returns how much longer their edges get, and the edges, by axis.
+/// Rounds some boxes outward, and returns the sums of the growth of their edges, and of the edges, by axis.
 fn round_chunk(to: &mut [Aabb], from: &[[f64; 6]]) -> [[f64; 3]; 2] {
     let mut sums = [[0.0; 3]; 2];
     for (aabb, &[x0, y0, z0, x1, y1, z1]) in to.iter_mut().zip(from) {
@@ -58,7 +58,7 @@ fn round_chunk(to: &mut [Aabb], from: &[[f64; 6]]) -> [[f64; 3]; 2] {
 /// The boxes that one thread copies or rounds at a time.
 const CHUNK: usize = 1 << 14;
 
-/// Makes a list this many boxes long; what they are does not matter.
+/// Resizes a list to this many boxes, with any contents.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
@@ -78,7 +78,7 @@ pub fn copy_boxes(from: &[Aabb], to: &mut Vec<Aabb>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes room for `count` elements in all.
+/// Reserves capacity for `count` elements in all.
 fn reserve<T>(list: &mut Vec<T>, count: usize, what: &str) -> Result<(), Error> {
     let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
     let more = count.saturating_sub(list.len());

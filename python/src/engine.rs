@@ -23,9 +23,9 @@ use crate::stream::Pieces;
 #[pyclass(frozen, module = "broadsweep._native")]
 pub struct Engine {
     host: Host<AnyEngine>,
-    /// Whether a step was left behind, of which nobody saw what it found.
+    /// Whether Ctrl-C abandoned a step before its events were returned.
     has_abandoned_step: AtomicBool,
-    /// Why it is the CPU engine, where nobody asked for that.
+    /// The reason for the CPU engine, if it was not requested.
     #[pyo3(get)]
     reason: Option<String>,
     /// The name and the type of the adapter.
@@ -36,7 +36,7 @@ pub struct Engine {
 /// The lists of a step that are as long as its pairs.
 type WholeLists<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray1<u64>>, Bound<'py, PyArray2<u32>>);
 
-/// What a step answers.
+/// The answer of a step.
 type StepAnswer<'py> =
     (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray2<u32>>, Option<WholeLists<'py>>, reports::StepReport);
 
@@ -139,7 +139,7 @@ impl Engine {
     ) -> PyResult<StepAnswer<'py>> {
         let own = |array: Option<PyReadonlyArray1<'py, u32>>| array.map(|array| list(Some(&array))).transpose();
         let (generations, was, moved) = (own(generations)?, own(was)?, own(moved)?);
-        // What a step found that Ctrl-C left behind was seen by nobody: the next one begins anew.
+        // The events of an abandoned step were never returned: the next step starts without a last one.
         let begins_anew = self.has_abandoned_step.load(Ordering::Relaxed);
         let call = move |engine: &mut AnyEngine, boxes: &[Aabb]| {
             if begins_anew {
@@ -221,7 +221,7 @@ impl Engine {
     }
 }
 
-/// Tells whether an exception is the library's, and not one that a signal raised.
+/// Returns whether an exception is the library's, and not one that a signal raised.
 fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
     error.is_instance_of::<PyValueError>(py)
         || error.is_instance_of::<PyTypeError>(py)

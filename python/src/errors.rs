@@ -13,7 +13,7 @@ create_exception!(
     "More candidates to test than `candidate_limit` allows: the boxes overlap too much to list their pairs."
 );
 
-/// Turns an error into the exception that stands for it.
+/// Converts an error to its exception.
 pub fn exception(error: &Error) -> PyErr {
     let text = in_python_terms(error);
     match error {
@@ -43,15 +43,12 @@ pub fn exception(error: &Error) -> PyErr {
     }
 }
 
-/// Returns what an error says, with items of Rust in the words that Python has for them.
+/// Returns the text of an error, with items of Rust replaced by those of Python.
 fn in_python_terms(error: &Error) -> String {
     const TERMS: [(&str, &str); 10] = [
         ("`half_spaces`", "`half_space`"),
         ("`broadsweep::cpu::find_pairs` needs no GPU", "device=\"cpu\" needs none"),
-        (
-            "Make a new device and a new `BroadPhase`, and call again",
-            "Make a new `BroadPhase` or `Tree`, and call again",
-        ),
+        ("Create a new device and new engines, and call again", "Create a new `BroadPhase` or `Tree`, and call again"),
         ("`BroadPhase::stream_pairs`", "`BroadPhase.stream`"),
         ("`BroadPhase::find_pairs`", "`BroadPhase.find_pairs`"),
         ("`Options::memory_budget`", "`memory_budget`"),
@@ -63,7 +60,7 @@ fn in_python_terms(error: &Error) -> String {
     TERMS.iter().fold(error.to_string(), |text, (rust, python)| text.replace(rust, python))
 }
 
-/// Makes the exception for a panic, which is a fault of this package.
+/// Creates the exception for a panic, which is a fault of this package.
 pub fn panicked(payload: &(dyn std::any::Any + Send)) -> PyErr {
     let message = payload.downcast_ref::<&str>().map(ToString::to_string);
     let message = message.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();

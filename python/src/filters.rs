@@ -47,7 +47,7 @@ fn owner(dict: &Bound<'_, PyDict>) -> PyResult<Option<Aabb>> {
     array.map(|array| rows(&array, 6).map(|numbers| bytemuck::cast_slice(numbers)[0])).transpose()
 }
 
-/// Makes filters of lists with these names.
+/// Creates filters from lists with these names.
 pub fn filters(dict: &Bound<'_, PyDict>) -> PyResult<Filters> {
     Ok(Filters::default()
         .with_group(numbers(dict, "group")?)
@@ -72,7 +72,7 @@ pub fn filters(dict: &Bound<'_, PyDict>) -> PyResult<Filters> {
         .with_owner(owner(dict)?))
 }
 
-/// Makes what the queries of a batch say beside their shapes.
+/// Creates the filters of a batch of queries.
 pub fn query_filters(dict: &Bound<'_, PyDict>) -> PyResult<QueryFilters> {
     Ok(QueryFilters::default()
         .with_group(numbers(dict, "group")?)
@@ -84,16 +84,16 @@ pub fn query_filters(dict: &Bound<'_, PyDict>) -> PyResult<QueryFilters> {
 
 /// New values of one list by box.
 pub enum Change {
-    /// Of a list of numbers.
+    /// Values of a list of numbers.
     Numbers(Vec<u32>),
-    /// Of a list of flags.
+    /// Values of a list of flags.
     Flags(Vec<bool>),
-    /// Of margins.
+    /// Margins.
     Margins(Vec<f32>),
 }
 
 impl Change {
-    /// Takes the values of an array.
+    /// Copies the values of an array.
     pub fn of(values: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(numbers) = values.extract::<PyReadonlyArray1<'_, u32>>() {
             list(Some(&numbers)).map(Self::Numbers)

@@ -14,11 +14,11 @@ use crate::running::{self, SHORT};
 /// An engine or a tree that is called from Python.
 pub struct Host<E> {
     leasable: Leasable<Working<E>>,
-    /// The threads that were asked for.
+    /// The requested thread count.
     threads: Option<usize>,
 }
 
-/// What a call has while it works.
+/// The state that a call leases.
 pub struct Working<E> {
     /// The engine.
     pub engine: E,
@@ -27,17 +27,17 @@ pub struct Working<E> {
 }
 
 impl<E: Send + 'static> Host<E> {
-    /// Keeps an engine, which is called in a pool of this many threads.
+    /// Wraps an engine, which is called in a pool of this many threads.
     pub fn new(engine: E, is_on_gpu: bool, threads: Option<usize>) -> Self {
         Self { leasable: Leasable::new(Working { engine, copies: Default::default() }, is_on_gpu), threads }
     }
 
-    /// Lends the engine to a call.
+    /// Leases the engine to a call.
     pub fn lease(&self, py: Python<'_>) -> PyResult<Lease<Working<E>>> {
         self.leasable.lease(py)
     }
 
-    /// Returns who lends the engine.
+    /// Returns the leasable engine.
     pub fn leasable(&self) -> &Leasable<Working<E>> {
         &self.leasable
     }
@@ -47,8 +47,8 @@ impl<E: Send + 'static> Host<E> {
         Ok(running::pool(self.threads)?.current_num_threads())
     }
 
-    /// Calls the engine with boxes: where they lie, if there are few, and otherwise with a copy, so that Ctrl-C can leave the call
-    /// behind.
+    /// Calls the engine with boxes: in place if there are few, otherwise with a copy, so that Ctrl-C can abandon the
+    /// call.
     pub fn with_boxes<T: Send + 'static>(
         &self,
         py: Python<'_>,

@@ -1,8 +1,8 @@
-//! Who has an engine while it works.
+//! Leases of an engine.
 //!
-//! A call takes the engine and gives it back when it ends, even where nobody waits for that any more: after Ctrl-C the work
-//! goes on until its end on its own thread. Another call waits for it, and can be interrupted meanwhile. A stream keeps
-//! the engine until it is exhausted or closed; a call meanwhile would wait for ever, and is refused instead.
+//! A call leases the engine and returns it when it ends, also if the caller no longer waits: after Ctrl-C the work
+//! continues to its end on its thread. Another call waits for it, and can be interrupted meanwhile. A stream leases
+//! the engine until it is exhausted or closed. A call meanwhile would wait for ever, so it raises an error.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,15 +13,15 @@ use pyo3::prelude::*;
 use crate::errors::GpuError;
 use crate::running::PATIENCE;
 
-/// An engine that is lent to one call at a time.
+/// An engine that is leased to one call at a time.
 pub struct Leasable<T>(Arc<Shared<T>>);
 
 struct Shared<T> {
     slot: Mutex<Slot<T>>,
     returned: Condvar,
-    /// The process that the engine was made in.
+    /// The process that created the engine.
     process: u32,
-    /// Whether the engine lives on a device, of which a fork has none.
+    /// Whether the engine is on a device, which a forked process does not have.
     is_on_gpu: bool,
 }
 
@@ -32,25 +32,25 @@ enum Slot<T> {
     Streaming(u64),
 }
 
-/// An engine that is lent, and given back where this is dropped.
+/// A leased engine. It returns when this is dropped.
 pub struct Lease<T> {
     value: Option<Box<T>>,
     shared: Arc<Shared<T>>,
 }
 
 impl<T: Send> Leasable<T> {
-    /// Keeps an engine.
+    /// Wraps an engine.
     pub fn new(value: T, is_on_gpu: bool) -> Self {
         let slot = Mutex::new(Slot::Idle(Box::new(value)));
         Self(Arc::new(Shared { slot, returned: Condvar::new(), process: std::process::id(), is_on_gpu }))
     }
 
-    /// Lends the engine; waits while another call has it.
+    /// Leases the engine; waits while another call has it.
     pub fn lease(&self, py: Python<'_>) -> PyResult<Lease<T>> {
         self.acquire(py, || Slot::Leased)
     }
 
-    /// Lends the engine to a stream, which refuses other calls until it ends.
+    /// Leases the engine to a stream. Other calls raise an error until it ends.
     pub fn lease_to_stream(&self, py: Python<'_>) -> PyResult<(Lease<T>, Streaming<T>)> {
         static STREAMS: AtomicU64 = AtomicU64::new(0);
         let number = STREAMS.fetch_add(1, Ordering::Relaxed);
@@ -62,7 +62,8 @@ impl<T: Send> Leasable<T> {
         let shared = &self.0;
         let is_forked = shared.process != std::process::id();
         if shared.is_on_gpu && is_forked {
-            let text = "the GPU of this engine belongs to the process that was forked. Make the engine after the fork";
+            let text =
+                "the GPU of this engine belongs to the process that was forked. Create the engine after the fork";
             return Err(GpuError::new_err(text));
         }
         loop {
@@ -72,7 +73,7 @@ impl<T: Send> Leasable<T> {
                 busy if is_forked => {
                     *slot = busy;
                     let text =
-                        "this engine was at work when the process was forked, and has its work there. Make another";
+                        "this engine was at work when the process was forked, and its work runs there. Create another";
                     return Err(PyRuntimeError::new_err(text));
                 }
                 Slot::Streaming(number) => {
@@ -85,7 +86,7 @@ impl<T: Send> Leasable<T> {
                     drop(slot);
                     py.detach(|| {
                         let slot = shared.slot();
-                        // It may have come back meanwhile.
+                        // It may have returned meanwhile.
                         if matches!(*slot, Slot::Leased) {
                             drop(shared.returned.wait_timeout(slot, PATIENCE));
                         }
@@ -104,8 +105,7 @@ pub struct Streaming<T> {
 }
 
 impl<T> Streaming<T> {
-    /// Says that no piece is asked for any more: a call waits until the engine is back, which it will be soon, and may be
-    /// already.
+    /// Marks that no further piece is requested. Other calls now wait until the engine returns, soon or already.
     pub fn end(&self) {
         let mut slot = self.shared.slot();
         // The engine may be with a later stream already.
@@ -125,13 +125,13 @@ impl<T> std::ops::Deref for Lease<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.value.as_deref().expect("it is taken by the drop alone")
+        self.value.as_deref().expect("only the drop removes it")
     }
 }
 
 impl<T> std::ops::DerefMut for Lease<T> {
     fn deref_mut(&mut self) -> &mut T {
-        self.value.as_deref_mut().expect("it is taken by the drop alone")
+        self.value.as_deref_mut().expect("only the drop removes it")
     }
 }
 

@@ -14,7 +14,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::devices::refusal;
 use crate::errors::panicked;
 
-/// How long a thread waits before it looks whether somebody pressed Ctrl-C.
+/// The wait of a thread between two checks for Ctrl-C.
 pub const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The most boxes or queries with which a call stays on the thread that called, where nothing interrupts it: starting
@@ -24,7 +24,7 @@ pub const SHORT: usize = 1 << 15;
 /// The most threads of a pool. More than a machine has cores only take turns; thousands take a second to start.
 const MOST_THREADS: usize = 1024;
 
-/// A pool, the process that it was made in, and the number of threads that was asked for.
+/// The process that created a pool, the requested thread count, and the pool.
 type Pool = (u32, Option<usize>, Arc<ThreadPool>);
 
 static POOLS: Mutex<Vec<Pool>> = Mutex::new(Vec::new());
@@ -33,14 +33,14 @@ fn pools() -> MutexGuard<'static, Vec<Pool>> {
     POOLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Leaves the pools to the call that goes on in one of them, which others would have to wait for: they get new ones.
+/// Abandons the pools to the call that still runs in one of them. Others would have to wait for it: they get new pools.
 fn leave_pools() {
     let process = std::process::id();
     pools().retain(|pool| pool.0 != process);
 }
 
-/// Returns the pool with this many threads: those that were asked for, or as many as `RAYON_NUM_THREADS` says, or the
-/// machine has. A process that was forked makes a pool of its own, since threads are not forked.
+/// Returns the pool with this thread count: the requested one, or `RAYON_NUM_THREADS`, or the cores of the
+/// machine. A forked process creates a new pool, since threads are not forked.
 pub fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
     if let Some(threads) = threads.filter(|threads| !(1..=MOST_THREADS).contains(threads)) {
         return Err(PyValueError::new_err(format!("threads is {threads}; it must be from 1 to {MOST_THREADS}")));
@@ -53,7 +53,7 @@ pub fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
     let name = |i| format!("broadsweep {i}");
     let built = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).thread_name(name).build();
     let pool = Arc::new(built.map_err(|error| PyMemoryError::new_err(format!("no threads: {error}")))?);
-    // Pools of a process that this one was forked from are left as they are: to drop one would wait for its threads.
+    // Pools of the parent of a fork are never dropped: a drop would wait for their threads.
     pools.push((process, threads, Arc::clone(&pool)));
     Ok(pool)
 }
@@ -63,15 +63,15 @@ pub fn run<T: Send>(py: Python<'_>, call: impl FnOnce() -> Result<T, Error> + Se
     answer(py.detach(|| catch_unwind(AssertUnwindSafe(call))))
 }
 
-/// Runs a long call on a thread of its own, and waits for it without the lock of the interpreter. Where Ctrl-C is
-/// pressed, the exception comes at once, and the call goes on to its end, which nobody sees.
+/// Runs a long call on a thread of its own, and waits for it without the lock of the interpreter. On Ctrl-C,
+/// the exception is raised at once, and the call continues to its end without a result.
 pub fn run_apart<T: Send + 'static>(
     py: Python<'_>,
     call: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> PyResult<T> {
     let (sender, mut receiver) = channel();
     let work = move || {
-        // Nobody may wait any more.
+        // The receiver may be gone.
         let _ = sender.send(catch_unwind(AssertUnwindSafe(call)));
     };
     let started = Builder::new().name("broadsweep call".to_owned()).spawn(work);
@@ -82,7 +82,7 @@ pub fn run_apart<T: Send + 'static>(
     }
 }
 
-/// Waits for what a thread sends, without the lock of the interpreter; `None` where the thread ended.
+/// Waits for a message of a thread, without the lock of the interpreter; `None` if the thread ended.
 pub fn wait<T: Send>(py: Python<'_>, receiver: &mut Receiver<T>) -> PyResult<Option<T>> {
     loop {
         let receiver = &mut *receiver;

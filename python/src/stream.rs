@@ -1,4 +1,4 @@
-//! A list of pairs that comes in pieces.
+//! A list of pairs in pieces.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,13 +17,13 @@ use crate::lease::{Leasable, Lease, Streaming};
 use crate::reports::Report;
 use crate::running;
 
-/// A list of pairs that comes in pieces: an iterator of arrays `(m, 2)`.
+/// A list of pairs in pieces: an iterator of arrays `(m, 2)`.
 #[pyclass(frozen, module = "broadsweep")]
 pub struct Pieces {
-    /// Where pieces come from.
+    /// The source of pieces.
     source: Mutex<Source>,
     report: Mutex<Option<broadsweep::Report>>,
-    /// Keeps others from the engine as long as pieces come.
+    /// Marks the engine as leased to this stream.
     streaming: Streaming<Working<AnyEngine>>,
 }
 
@@ -31,7 +31,7 @@ enum Source {
     Open(Receiver<Message>),
     /// A thread waits for a piece.
     Awaited,
-    /// All have come, or nobody wants more.
+    /// All pieces were received, or the stream was closed.
     Closed,
 }
 
@@ -42,7 +42,7 @@ enum Message {
 
 /// Why a stream ends early.
 enum Stop {
-    /// Nobody takes pieces any more.
+    /// The receiver is closed.
     Closed,
     Failed(Error),
 }
@@ -66,7 +66,7 @@ fn send(
 }
 
 impl Pieces {
-    /// Starts to find pairs on a thread, which waits with each piece until the last one was taken.
+    /// Starts the search on a thread, which waits with each piece until the last one was received.
     pub fn start(py: Python<'_>, leasable: &Leasable<Working<AnyEngine>>, boxes: &[Aabb]) -> PyResult<Self> {
         let (mut lease, streaming) = leasable.lease_to_stream(py)?;
         let pool = running::pool(None)?;
@@ -92,7 +92,7 @@ impl Pieces {
         self.streaming.end();
     }
 
-    /// Puts the source back for the next piece, unless another thread has closed the stream meanwhile.
+    /// Restores the source for the next piece, unless another thread has closed the stream meanwhile.
     fn reopen(&self, source: Receiver<Message>) {
         let mut place = self.source();
         if matches!(*place, Source::Awaited) {
@@ -152,7 +152,7 @@ impl Pieces {
         self.end();
     }
 
-    /// Counts and choices, once a piece has come.
+    /// Counts and choices, after the first piece.
     #[getter]
     fn report(&self) -> Option<Report> {
         self.report.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Report::from)

@@ -25,7 +25,7 @@ type ListsOf<'py, A> = (Bound<'py, PyArray1<u64>>, Bound<'py, A>, QueryReport);
 #[pyclass(frozen, module = "broadsweep._native")]
 pub struct Tree {
     host: Host<AnyTree>,
-    /// Why it is on the CPU, where nobody asked for that.
+    /// The reason for the CPU, if it was not requested.
     #[pyo3(get)]
     reason: Option<String>,
     /// The name and the type of the adapter.
@@ -148,7 +148,7 @@ impl Tree {
         Ok((one_column(py, lists.offsets), one_column(py, lists.answers), lists.report.into()))
     }
 
-    /// Returns what touches convex shapes: shape `i` is cut out by rows `starts[i]` to `starts[i + 1]`.
+    /// Returns the boxes that touch convex shapes. Rows `starts[i]` to `starts[i + 1]` are the half-spaces of shape `i`.
     fn overlaps_convex<'py>(
         &self,
         py: Python<'py>,

@@ -1,13 +1,13 @@
-// What the filters say of a box.
+// The values of the filters for one box.
 //
-// Reads   filter_layout  where each list begins in `filters`, or ABSENT
+// Reads   filter_layout  the start of each list in `filters`, or ABSENT
 //         filters        lists by box and lists of pairs, one after the other
-// The structure FilterLayout follows from src/filters/rows.rs, which documents it, and stands behind the constants.
+// src/filters/rows.rs generates and documents the structure FilterLayout. It follows the constants.
 
 @group(0) @binding(10) var<uniform> filter_layout: FilterLayout;
 @group(0) @binding(11) var<storage, read> filters: array<u32>;
 
-// Returns a box's word in a list by box, or `missing` where the list is empty.
+// Returns a box's value in a list by box, or `missing` if the list is empty.
 fn of_box(list: u32, i: u32, missing: u32) -> u32 {
     if list == ABSENT {
         return missing;

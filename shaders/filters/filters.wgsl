@@ -1,16 +1,16 @@
-// Decides which overlapping pairs are reported: shared by the kernels that test boxes, which bind boxes. by_box.wgsl binds the
-// lists. A list that is not used begins at ABSENT: all invocations take the same side of the branch, and nothing is read.
+// The filters as a predicate of overlapping pairs. Shared by the kernels that test boxes; they bind the boxes, and by_box.wgsl the
+// lists. An absent list begins at ABSENT: all invocations branch the same way, and nothing is read.
 //
 // The rule is the twin of src/filters/predicate.rs.
-// Kernels ask for pairs that passed the exact test, since most candidates do not.
+// Kernels call it after the exact test, since most candidates fail that.
 // Sources of the rules: MuJoCo's contype and conaffinity, and ODE's bits (RULE_ANY); Bullet's and rapier's groups
 // (RULE_BOTH); MuJoCo's bodies and parents.
 
-// Whether there is any list: without filters nothing of this is compiled.
+// Whether there is any list. Without filters, none of this code is compiled.
 override IS_FILTERED: bool = false;
 
-// Tells whether the pair of two boxes that overlap is reported. Without short circuits, which are branches that invocations take
-// apart.
+// Returns whether the pair of two boxes that overlap is reported. It has no short circuits, since they are divergent
+// branches.
 fn keeps(a: u32, b: u32) -> bool {
     var retained = true;
     if (filter_layout.group & filter_layout.mask) != ABSENT {
@@ -52,7 +52,7 @@ fn keeps(a: u32, b: u32) -> bool {
     return retained;
 }
 
-// Tells whether the pair, a < b, is excluded or included.
+// Returns whether the pair, a < b, is excluded or included.
 fn is_listed(a: u32, b: u32) -> bool {
     var low = 0u;
     var end = 0u;
@@ -77,7 +77,8 @@ fn is_listed(a: u32, b: u32) -> bool {
     return found;
 }
 
-// Tells whether two boxes meet where one of them stands for a half-space. Its own box is the whole space.
+// Returns whether two boxes meet if one of them stands for a half-space; true if neither does. The prepared box of a half-space is
+// the whole space.
 fn half_spaces_meet(a: u32, b: u32) -> bool {
     let a_is_half = bit_of(filter_layout.half_space_bits, a);
     let b_is_half = bit_of(filter_layout.half_space_bits, b);
@@ -91,15 +92,15 @@ fn half_spaces_meet(a: u32, b: u32) -> bool {
     return meet;
 }
 
-// Tells whether a box of these bounds meets half-space number `nth`.
+// Returns whether a box with these bounds meets half-space number `nth`.
 fn meets_half_space(nth: u32, min_bits: vec3<u32>, max_bits: vec3<u32>) -> bool {
     let at = filter_layout.half_spaces + 4u * nth;
     let normal = vec3<u32>(filters[at], filters[at + 1u], filters[at + 2u]);
     return half_space_touches(normal, filters[at + 3u], min_bits, max_bits);
 }
 
-// Returns the number of the half-space that a box stands for, which is one of [first, end); the last of a smaller box, or `first`, where
-// it stands for none.
+// Returns the number of the half-space that box `i` stands for, in [first, end). If there is none, it returns the half-space of the
+// next smaller box, or `first`.
 fn half_space_between(i: u32, first: u32, end: u32) -> u32 {
     var low = first;
     var high = end;
@@ -114,8 +115,8 @@ fn half_space_between(i: u32, first: u32, end: u32) -> u32 {
     return low;
 }
 
-// Tells whether the lower corner of the intersection of two boxes is in the owner region: the larger of their lower bounds on each
-// axis. The region is half-open, in integers, of which there is one beyond infinity.
+// Returns whether the owner region contains the lower corner of the intersection of two boxes: the larger of their lower bounds on
+// each axis. The region is half-open, in integers, which have a value beyond infinity.
 fn is_owned(a: u32, b: u32) -> bool {
     let at = filter_layout.owner;
     let region_min = vec3<i32>(vec3<u32>(filters[at], filters[at + 1u], filters[at + 2u]));

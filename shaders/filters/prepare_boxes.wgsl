@@ -1,14 +1,14 @@
-// prepare_boxes: the boxes as they are searched: grown by their margins, and the whole space where one stands for a
+// prepare_boxes: the boxes as they are searched: padded by their margins, or the whole space if a box stands for a
 // half-space.
 //
 // Reads   params
 //         boxes            [box_count * 3] bits of f32, two at a time
-//         margins          [box_count] bits of f32, finite and not negative; or a NaN, which makes the box one
-//         half_space_bits  [box_count / 32, rounded up] a bit per box: set where it stands for a half-space
-//         What lies beyond the end of the last two counts as zero, so zeros of any length stand for none.
+//         margins          [box_count] bits of f32, finite and not negative; or a NaN, which makes the box invalid
+//         half_space_bits  [box_count / 32, rounded up] a bit per box: set if it stands for a half-space
+//         Values beyond the end of the last two count as zero, so an absent list is a buffer of zeros of any length.
 // Writes  prepared         [box_count * 3] bits of f32, two at a time
 // A bound is the smallest f32 that is at least the exact max + margin, or the largest that is at most min - margin;
-// infinite bounds and NaNs stay. A sum that is zero has any sign, which the overlap test does not see.
+// infinite bounds and NaNs stay. A zero sum may have either sign, which the overlap test ignores.
 //
 // Added in integers: WGSL lets a driver round either way, flush denormals, and assume that there is no infinity.
 // Source: outward rounding of interval arithmetic, Moore 1966, Interval Analysis.

@@ -1,10 +1,10 @@
-// prepare_count: the parameters of a search whose number of boxes lies in a buffer, or whose filters may have been refused.
+// prepare_count: the parameters of a search whose box count lies in a buffer, or whose filters may be refused.
 //
-// Reads   max_params    the parameters with the most boxes that there may be
-//         count    the number of boxes, first; that of `max_params` where it is known
-//         refused  whether there are more pairs to exclude than there is room for
-// Writes  params   the same with the number of boxes; or with none, and `is_beyond`, where there are more, or filters were refused
-//         block_sizes   of dispatches of a workgroup for each block of boxes
+// Reads   max_params   the parameters with the largest allowed box count
+//         count        the box count is the first number; `max_params` if the host knows it
+//         refused      not zero if the excluded pairs exceed their capacity
+// Writes  params       the same with the box count; with no boxes and `is_beyond` if there are more boxes, or filters were refused
+//         block_sizes  the sizes of dispatches with a workgroup for each block of boxes
 // One invocation.
 
 @group(0) @binding(0) var<uniform> max_params: Params;
@@ -22,6 +22,6 @@ fn prepare_count() {
     result.box_count = select(boxes, 0u, is_beyond != 0u);
     result.is_beyond = is_beyond;
     params = result;
-    // At least one, which counts that there are none.
+    // At least one workgroup, which also counts zero boxes.
     block_sizes = dispatch_size(max(div_ceil(result.box_count, BIN_BLOCK), 1u));
 }

@@ -1,10 +1,10 @@
-// prepare_filter: other values of one list by box, out of a buffer of the caller's.
+// prepare_filter: copies values from an external buffer to one list by box.
 //
-// Reads   change   where the list begins, and which boxes have other values
-//         new_values [change.count] the value of each: a word, a flag that is set unless it is 0 (FORMAT_FLAGS), or bits of f32 (FORMAT_MARGINS)
-// Changes words    the list: a word per box, or a bit per box (FORMAT_FLAGS), of which those of other boxes stay. Margins that are
-//                  negative or not finite become NaNs
-// An invocation per word of the list that changes.
+// Reads   change    the start of the list, and the range of boxes that change
+//         new_values [change.count] the value of each: a u32, a flag that is set unless it is 0 (FORMAT_FLAGS), or bits of f32 (FORMAT_MARGINS)
+// Changes words     the list: a u32 per box, or a bit per box (FORMAT_FLAGS). Values of other boxes stay. Margins that are
+//                   negative or not finite become NaNs
+// An invocation per changed u32 of the list.
 
 @group(0) @binding(0) var<uniform> change: FilterChange;
 @group(0) @binding(1) var<storage, read> new_values: array<u32>;
@@ -28,7 +28,7 @@ fn prepare_filter(
     }
 }
 
-// Changes the flags of a word.
+// Changes the flags of one u32.
 fn change_flags(word: u32) {
     let low = max(word * 32u, change.first);
     let high = min(word * 32u + 32u, change.first + change.count);
@@ -43,7 +43,7 @@ fn change_flags(word: u32) {
     words[change.place + word] = flags;
 }
 
-// Returns a margin as it is kept: -0 is one too.
+// Returns a margin as the list stores it. -0 becomes 0.
 fn margin_of(bits: u32) -> u32 {
     if bits == 0x80000000u {
         return 0u;

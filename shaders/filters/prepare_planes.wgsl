@@ -1,8 +1,8 @@
-// prepare_planes: other half-spaces of the boxes that stand for some, out of a buffer of the caller's.
+// prepare_planes: copies half-spaces from an external buffer.
 //
-// Reads   change      where the half-spaces begin, and which of them change
+// Reads   change      the start of the half-spaces, and the range that changes
 //         new_values  [change.count] normal and offset, bits of f32
-// Changes words       [4 * change.count from there on] the same; one that meets nothing where a number is not finite or the normal is zero
+// Changes words       [4 * change.count from there on] the same; an empty half-space if a number is not finite or the normal is zero
 // An invocation per half-space.
 
 @group(0) @binding(0) var<uniform> change: FilterChange;

@@ -1,6 +1,6 @@
-// prepare_worlds: other worlds of boxes, out of a buffer of the caller's.
+// prepare_worlds: copies the worlds of boxes from an external buffer, as numbers.
 //
-// Reads   change      where the list begins, which boxes have other worlds, and how many worlds have numbers
+// Reads   change      the start of the list, the range of boxes that change, and the count of worlds with numbers
 //         new_values  [change.count] the world of each
 //         world_ids   [change.world_count] (id, number), ascending by id: worlds that have a number, which is below world_count
 // Changes words       the list: the number of each box's world, or WORLD_GLOBAL
@@ -23,9 +23,10 @@ fn prepare_worlds(
     }
 }
 
-// Returns the number of a world, which no other has. Any id may come: one without a number is its own, and that of GLOBAL is
-// WORLD_GLOBAL. If that is the number of another, there is an id that nobody has as a number: of as many ids below world_count as have no
-// number, as many that have one are not below it. The first of those stands for the first of these, and so on.
+// Returns the number of a world. No two worlds have the same number. Any id may occur. An id without a number is its own number, unless
+// it is below world_count and so the number of another world. There are as many such ids as there are ids at or above world_count that
+// have a number, so these are free: the first of the former gets the first of the latter as its number, and so on. The number of GLOBAL
+// is WORLD_GLOBAL.
 fn number_of(id: u32) -> u32 {
     let place = ids_before(id);
     var number = id;

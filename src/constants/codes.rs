@@ -1,4 +1,4 @@
-//! Numbers that stand for enums and special values in kernels.
+//! Codes of enums and special values in kernels.
 
 shared_constants! {
     /// `ValueFormat::U32`.
@@ -10,9 +10,9 @@ shared_constants! {
 
     /// Boxes are those of the last step with the same index.
     NAMING_INDEX: u32 = 0;
-    /// Of each box there is a number, which another box in its place does not have.
+    /// Each box has a number, which differs from the number of a box that replaces it.
     NAMING_GENERATIONS: u32 = 1;
-    /// Of each box there is the index that it had in the last step.
+    /// Each box has its index in the last step.
     NAMING_WAS: u32 = 2;
 
     /// `SweepAxis::Auto`.
@@ -31,19 +31,19 @@ shared_constants! {
     OVERFLOW_PAIRS: u32 = 1;
     /// There are more candidates than `Options::candidate_limit`; nothing was tested.
     OVERFLOW_CANDIDATES: u32 = 2;
-    /// Answers could not be written to their end in the rounds that were recorded; none is there.
+    /// Answers could not be completed in the recorded rounds; none is written.
     OVERFLOW_UNFINISHED: u32 = 3;
-    /// Two boxes were said to be one of the last step; nothing was compared.
+    /// Two boxes have the same index in the last step; nothing was compared.
     OVERFLOW_NAMES: u32 = 4;
-    /// The number of boxes, in a buffer, is beyond what there is room for; nothing was tested.
+    /// The box count, in a buffer, exceeds the capacity; nothing was tested.
     OVERFLOW_BOXES: u32 = 5;
-    /// The number of pairs to exclude, in a buffer, is beyond what there is room for; nothing was tested.
+    /// The count of excluded pairs, in a buffer, exceeds the capacity; nothing was tested.
     OVERFLOW_FILTERS: u32 = 6;
-    /// `Params::is_beyond`: the number of boxes is.
+    /// `Params::is_beyond`: the box count exceeds its capacity.
     BEYOND_BOXES: u32 = 1;
-    /// `Params::is_beyond`: the number of pairs to exclude is.
+    /// `Params::is_beyond`: the count of excluded pairs exceeds its capacity.
     BEYOND_FILTERS: u32 = 2;
-    /// In place of the beginning of a list of the filters: the list is empty.
+    /// The start of an empty list of the filters.
     ABSENT: u32 = u32::MAX;
     /// `GroupRule::Any`.
     RULE_ANY: u32 = 0;
@@ -51,6 +51,6 @@ shared_constants! {
     RULE_BOTH: u32 = 1;
     /// `Filters::NO_PARENT`.
     NO_PARENT: u32 = u32::MAX;
-    /// Stands for `Filters::GLOBAL` among the numbers of worlds.
+    /// The number of `Filters::GLOBAL`.
     WORLD_GLOBAL: u32 = u32::MAX;
 }

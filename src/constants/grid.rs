@@ -11,25 +11,25 @@ shared_constants! {
     SAMPLES: u32 = 512;
     /// 2³² divided by the golden ratio. Multiples of it, modulo 2³², are spread evenly.
     GOLDEN: u32 = 2_654_435_769;
-    /// The largest finite number: an empty minimum, and a sample that was not taken.
+    /// The largest finite number: the minimum of nothing, and an unused sample.
     FLOAT_MAX: f32 = f32::MAX;
     /// 2⁸⁰. Coordinates beyond it are sentinels rather than places, unless most boxes have them. With a higher value, a
     /// sentinel's scale leaves too few exponents below it for the other boxes.
     ORDINARY_MAX: f32 = 1.208_925_8e24;
 
     /// 2⁻²⁰: by how much of the sum of its second moments rounding may change a variance of the scene. With a lower
-    /// value, it depends on the adapter which of two equal directions is taken; with a higher one, differences that are
-    /// there do not count.
+    /// value, the choice between two equal directions depends on the adapter; with a higher one, real differences
+    /// do not count.
     MOMENT_ERROR: f32 = 1.0 / 1_048_576.0;
 
     // ---- grid and key ----
 
     /// Most key bits of a cell along u or v. The cells of a box are counted in 32 bits, so twice this must be less.
     MAX_CELL_BITS: u32 = 12;
-    /// Fewest key bits along u or v where cell ids repeat. A box over more than half of 2^MIN_WRAP_BITS cells may
+    /// Fewest key bits along u or v if cell ids repeat. A box over more than half of 2^MIN_WRAP_BITS cells may
     /// then be a giant, so with fewer bits there would be many.
     MIN_WRAP_BITS: u32 = 5;
-    /// Most key bits that tell worlds apart. Worlds that have no other such bits share their cells.
+    /// Most key bits of a world. Worlds with equal bits share their cells.
     MAX_WORLD_BITS: u32 = 20;
     /// Fewest key bits of a position; must exceed `KNOT_BITS`.
     MIN_POSITION_BITS: u32 = 8;
@@ -41,7 +41,7 @@ shared_constants! {
     KEY_WORLDS: u32 = 1 << 17;
     /// Bits of a key for more boxes or worlds.
     LONG_KEY_BITS: u32 = 32;
-    /// How many tests of a giant cost as much as one entry costs in all stages.
+    /// Tests of a giant that cost as much as one entry in all stages.
     TESTS_PER_ENTRY: u32 = 64;
     /// Most cells of a binned box, whatever the number of boxes.
     MAX_CELLS: u32 = 4096;
@@ -58,7 +58,7 @@ shared_constants! {
     /// 2⁶⁰, the largest cell edge in scaled units.
     CELL_MAX: f32 = 1.152_921_5e18;
     /// The part of a cell by which a box's range of cells is widened, whatever the size of the box: more than a flushed denormal
-    /// of the smallest cell. Of a larger one, survivors of the sweep would have to share more to be sure.
+    /// of the smallest cell. With a larger value, survivors of the sweep would need more overlap to be proven.
     PLANE_SLOP: f32 = 1.0 / 4096.0;
     /// 2⁻²¹: the part of the cell coordinate by which the range is widened further. Below 2⁻²² it no longer covers the
     /// rounding of two evaluations of the same expression.
@@ -96,30 +96,30 @@ shared_constants! {
     ENTRY_LAST_V: u32 = 1 << 28;
     /// The box index of an entry.
     ENTRY_BOX: u32 = (1 << 28) - 1;
-    /// Bits of the number that says where in its cell a box begins or ends; a footprint has four such numbers, and the
+    /// Bits of the position in its cell where a box begins or ends. A footprint has four such positions, and the
     /// eighth bit of each byte is free.
     FRACTION_BITS: u32 = 7;
     /// The last fraction of a cell.
     FRACTION_LAST: u32 = (1 << FRACTION_BITS) - 1;
-    /// The eighth bits of the first and third byte of a footprint: set where the entry is in its box's first cell
+    /// The eighth bits of the first and third byte of a footprint: set if the entry is in its box's first cell
     /// along u, along v.
     FOOTPRINT_FIRST: u32 = 0x0080_0080;
-    /// The eighth bit of the second byte of a footprint: set where the box is *plain*, so that enough overlap of two
-    /// footprints is an overlap of the boxes along u and v.
+    /// The eighth bit of the second byte of a footprint: set if the box is *plain*, so that enough overlap of two
+    /// footprints proves an overlap of the boxes along u and v.
     FOOTPRINT_PLAIN: u32 = 1 << 15;
-    /// The eighth bit of the fourth byte of a footprint: set where the box is in the second of two sets.
+    /// The eighth bit of the fourth byte of a footprint: set if the box is in the second of two sets.
     FOOTPRINT_SECOND: u32 = 1 << 31;
-    /// The bits of a footprint that say something of the box, in whatever cell.
+    /// The bits of a footprint that are the same in all cells of the box.
     FOOTPRINT_OF_BOX: u32 = FOOTPRINT_PLAIN | FOOTPRINT_SECOND;
-    /// By how many 128ths of a cell two footprints must overlap, along u and v, so that the boxes overlap for sure. With
-    /// fewer, what they share may be the slop of both.
+    /// 128ths of a cell by which two footprints must overlap, along u and v, to prove that the boxes overlap. With
+    /// fewer, their overlap may be the slop of both.
     PROVEN_FRACTIONS: u32 = 2;
-    /// By how many quanta, widened as they are, two intervals on the sweep axis must overlap for the same. Three are
+    /// Quanta by which two widened intervals on the sweep axis must overlap for the same. Three are
     /// enough; with five, two evaluations of a position may differ by two.
     PROVEN_QUANTA: u32 = 5;
     /// 2¹⁰⁰: cells per unit at most, for a box to be plain. In a smaller cell, a flushed denormal is a step of a 128th.
     PLAIN_INVERSE_CELL: f32 = 1.267_650_6e30;
-    /// How many invalid boxes are listed by index.
+    /// Invalid boxes that are listed by index.
     INVALID_LISTED: u32 = 8;
 
     // ---- sort ----

@@ -32,23 +32,23 @@ pub fn wgsl() -> String {
 /// than one of giants, so that Mesa's drivers end no loop over the tiles of a block.
 pub const SOFTWARE_CANDIDATES: u64 = 8_000_000_000;
 
-/// Boxes that a thread of the CPU engine takes at once.
+/// Boxes that a thread of the CPU engine processes at a time.
 pub const CHUNK: usize = 1 << 11;
 
-/// The most pairs to exclude that may come from a buffer: they fit any binding.
+/// The most excluded pairs from a buffer: they fit any binding.
 pub(crate) const EXCLUDE_MOST: u32 = 1 << 24;
-/// The turns that all loops of an invocation may take together on a software adapter: Mesa's drivers end them then.
+/// The most turns of all loops of an invocation together on a software adapter: Mesa's drivers end loops beyond it.
 pub(crate) const SOFTWARE_TURNS: u32 = 65_535;
 /// The most boxes of one search or tree on a software adapter: a buffer is bound up to 128 MiB (`LP_MAX_TGSI_SHADER_BUFFER_SIZE`).
 const SOFTWARE_BOXES: u32 = (1 << 27) / 24;
 /// The turns of a search among as many listed pairs of a box (`Filters::check` sees to that), or half-spaces, as there can be.
 const SEARCH_TURNS: u32 = MAX_ENTRIES.ilog2() + 1;
 
-/// The turns of loops that an invocation takes at most for a tile of giants, where filters make two searches for each pair.
+/// The most turns of loops of an invocation for a tile of giants, if filters make two searches per pair.
 const GIANT_TURNS: u32 = {
     // The bounds of the row, the giants near it, the half-spaces among those, and their common bounds, twice.
     let near = GIANT_ROW + 4 * GIANT_GROUP + (1 + GIANT_GROUP) * SEARCH_TURNS;
-    // For each box the giants that are near, and what filters say of those that it meets.
+    // For each box the giants that are near, and the filters of the giants that it meets.
     let walk = GIANT_ROW * (1 + GIANT_GROUP * (2 + 2 * SEARCH_TURNS));
     // A scan of a tile, and sums of blocks. Pairs are counted again before they are written.
     33 + 1 + HIT_SUMS / 256 + 2 + near + 2 * walk + GIANT_ROW * GIANT_GROUP
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decimal_constants_are_the_powers_of_two_that_they_stand_for() {
+    fn decimal_constants_are_powers_of_two() {
         assert_eq!(ORDINARY_MAX, 2f32.powi(80));
         assert_eq!(CELL_MIN, 2f32.powi(-112));
         const { assert!(CELL_MIN * PLANE_SLOP > f32::MIN_POSITIVE) };

@@ -16,14 +16,14 @@ shared_constants! {
     /// Bits of a word of `stretches` that hold the rank where the candidates of the entry end. The bits above count the
     /// last candidates that may begin after the entry ends, in spite of their keys.
     END_BITS: u32 = 26;
-    /// The most that this count can be. It means all candidates.
+    /// The largest value of this count. It means all candidates.
     ALL_UNSURE: u32 = (1 << (32 - END_BITS)) - 1;
-    /// How far the search for the end of an entry looks first, behind the quads of keys that were looked at, before it doubles its
-    /// step. A lower value suits entries with few candidates, a higher one those with many.
+    /// The first step of the search for the end of an entry, after the quads of keys that were read already. Then the step
+    /// doubles. A lower value suits entries with few candidates, a higher one those with many.
     FIRST_REACH: u32 = 4;
-    /// Quads of the path in a run, which an invocation of `sweep_test` looks at: their results are the bits of a word.
+    /// Quads of the path in a run, which an invocation of `sweep_test` tests: the results are the bits of a u32.
     RUN_QUADS: u32 = 8;
-    /// Words that a run takes in memory.
+    /// The u32 count of a run in memory.
     RUN_U32_COUNT: u32 = 3;
     /// Bits of a rank in the word of a run that holds its turns above.
     RANK_BITS: u32 = 25;
@@ -42,16 +42,16 @@ shared_constants! {
     MOST_GIANT_BLOCKS: u32 = 1 << 19;
     /// Blocks in a row whose pairs are also summed.
     SUM_BLOCKS: u32 = 256;
-    /// Such sums that there may be.
+    /// The most such sums.
     HIT_SUMS: u32 = (MOST_GIANT_BLOCKS + MOST_BLOCKS + 1) / SUM_BLOCKS;
-    /// Turns of loops that `sweep_test` takes for a run at most: itself, the quads, the survivors, and the filters' look at
-    /// each, with a search among as many listed pairs or half-spaces as there can be. Twice what they are.
+    /// The most turns of loops of `sweep_test` for a run: itself, the quads, the survivors, and the filters of
+    /// each, with a search among the most possible listed pairs or half-spaces. The sum is doubled.
     RUN_TURNS: u32 = 2 * (2 + RUN_QUADS + 32 + 32 * (1 + 33));
     /// Most tiles of a block of the sweep, a power of two, unless there would be more than `MOST_BLOCKS`: an invocation of `sweep_test` takes a
     /// run of each. Mesa's drivers in software end all loops of some eight or sixteen invocations after 65,535 turns together, and other
     /// drivers end dispatches that take too long.
     MOST_BLOCK_TILES: u32 = 16;
-    /// Workgroups of `sweep_test` that keep a GPU busy: about as many as the largest runs at once. Where there are fewer, a block has fewer
+    /// Workgroups of `sweep_test` that occupy a GPU: about as many as the largest GPU runs at once. With fewer, a block has fewer
     /// tiles.
     SWEEP_GROUPS: u32 = 1024;
     /// Workgroups along x before a dispatch goes on along y: WebGPU's limit.
@@ -62,7 +62,7 @@ shared_constants! {
     /// Rows per workgroup of `small_emit`, and invocations of `small_test` with the same columns: each has 256 of
     /// them divided by this many rows, of which its code has eight.
     SMALL_ROWS: u32 = 32;
-    /// Words that a row has in a tile of `small_test`, 256 by 256 tests.
+    /// The u32 count of a row in a tile of `small_test`, 256 by 256 tests.
     SMALL_LINES: u32 = 8;
     /// The most that `Options::all_pairs_up_to` can mean. The counts of `small_test`, for 128 × 129 / 2 tiles then,
     /// must fit `block_hits`, and its pairs 32 bits.
@@ -76,9 +76,9 @@ shared_constants! {
     ORDER_ROW_RUN: u32 = ORDER_ROWS / 256;
     /// Elements of rows that a workgroup sorts.
     ORDER_TILE: u32 = 512;
-    /// Elements of a row at most, for each of which all others are counted that are smaller.
+    /// The most elements of a row that is sorted by counting the smaller elements of each.
     ORDER_SHORT: u32 = 256;
-    /// The most longer rows that have a part in a tile: two that begin or end outside, and those between.
+    /// The most longer rows that overlap a tile: two that begin or end outside, and the rows between.
     ORDER_LONG_ROWS: u32 = (ORDER_TILE - 2) / (ORDER_SHORT + 1) + 2;
     /// Boxes that have a bit each in workgroup memory.
     ORDER_WINDOW: u32 = 32 * 1024;
@@ -94,13 +94,12 @@ shared_constants! {
     /// Tiles of the last list in a row whose found pairs a workgroup adds up before it counts them for all: those of a tile mostly lie in
     /// two.
     EVENT_NEAR: u32 = 4;
-    /// Words that tell how many events there are of each kind, and whether the step counts.
+    /// The u32 count of event totals: the count of each kind, and whether the step counts.
     EVENT_TOTALS: u32 = 4;
-    /// Words of the last step in front of the generations.
+    /// The u32 count of the last step's data before the generations.
     EVENT_GENERATIONS: u32 = 2;
     /// Pairs in a row that an invocation of a workgroup of 256 finds and lists.
     EVENT_RUN: u32 = EVENT_TILE / 256;
-    /// In place of a place in the last list: the last step did not have the pair. In place of a name: it did not have the
-    /// box.
+    /// The place of a created pair in the last list, and the name of a new box.
     EVENT_CREATED: u32 = u32::MAX;
 }

@@ -30,7 +30,7 @@ pub fn try_find_pairs(boxes: &[Aabb]) -> Result<Vec<Pair>, Error> {
     Ok(pairs)
 }
 
-/// Finds every pair that `filters` leave, ascending: the same double loop, with each filter as it is written down.
+/// Finds every pair that `filters` accept, ascending: the same double loop, with each filter as documented.
 ///
 /// # Panics
 /// Where [`Filters::check`] refuses the filters, and where there is no memory for the list;

@@ -1,5 +1,5 @@
-//! Queries by a loop over all boxes, without a tree: what trees are compared with where exact arithmetic in integers of any
-//! length, as the tests have it, would take too long.
+//! Queries by a loop over all boxes, without a tree. Trees are compared with it where the tests' exact arithmetic in integers of any
+//! length would take too long.
 
 use std::cmp::Ordering;
 
@@ -49,7 +49,7 @@ pub fn nearest(batch: Batch<'_, NearestQuery>, boxes: &[Aabb], filters: &Filters
     })
 }
 
-/// Returns the boxes that query `i` meets, were they to touch, grown by their margins.
+/// Returns the boxes that the filters of query `i` accept, padded by their margins.
 fn met<'a, Q>(
     batch: Batch<'a, Q>,
     boxes: &'a [Aabb],

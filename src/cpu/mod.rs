@@ -1,7 +1,7 @@
 //! The engine for machines without a GPU: the same method on all cores, with the same options, filters and pairs.
 //!
-//! [`BroadPhase`] keeps its memory from call to call; [`find_pairs`] is one call of it. Its report is that of the GPU, but for
-//! what rounding decides, and for joins of two sets, which a GPU sweeps; see [`Report`](crate::Report).
+//! [`BroadPhase`] reuses its memory from call to call; [`find_pairs`] is one call of it. Its report equals the GPU's, except for
+//! rounding, and for joins of two sets, which a GPU sweeps; see [`Report`](crate::Report).
 
 // engine/ is that engine. mirror/ has a file for each stage and a function for each kernel, with the result of the kernel and
 // not its schedule; the kernels that only write what `sweep_test` found have none. mirror/reference chains them on one
@@ -21,8 +21,8 @@ use crate::{Aabb, Error, Options, Overlaps};
 
 /// Finds every pair of `boxes` that overlaps, each once, on all cores of the CPU.
 ///
-/// `options.memory_budget` concerns GPU memory and is not looked at. Up to `options.all_pairs_up_to` boxes (1,024 if `None`),
-/// every two boxes are tested, as on the GPU. A program that calls more than once keeps a [`BroadPhase`].
+/// `options.memory_budget` concerns GPU memory and is ignored. Up to `options.all_pairs_up_to` boxes (1,024 if `None`),
+/// every two boxes are tested, as on the GPU. A program that calls more than once should reuse a [`BroadPhase`].
 ///
 /// # Errors
 /// [`Error::BadOption`], [`Error::TooManyBoxes`] beyond 2²⁵ boxes, [`Error::TooManyCandidates`],

@@ -7,12 +7,12 @@ use std::slice::IterMut;
 
 use rayon::prelude::*;
 
-/// The number of parts of one [`partition`].
+/// The parts of one [`partition`].
 pub const PARTS: usize = 1 << PART_BITS;
 const PART_BITS: u32 = 8;
 /// The most threads that one partition can occupy: each has a place to write in each part, on the stack, 42 KiB in all.
 const MOST_CHUNKS: usize = 8;
-/// The number of items that are worth another thread.
+/// The least items for another thread.
 const CHUNK_MIN: usize = 1 << 14;
 /// The most bits of a digit within a part, which has two digits: two histograms fit a first-level cache beside the
 /// items.
@@ -58,7 +58,7 @@ pub fn partition<T: Copy + Send + Sync>(
     starts
 }
 
-/// Sorts by the low `bits` of the upper 32, at most all of them. `other` is a place to write.
+/// Sorts by the low `bits` of the upper 32, at most all of them. `other` is scratch memory.
 pub fn sort(items: &mut Vec<u64>, other: &mut Vec<u64>, bits: u32) {
     other.resize(items.len(), 0);
     sort_slices(items, other, bits);
@@ -75,7 +75,7 @@ fn sort_slices(items: &mut [u64], other: &mut [u64], bits: u32) {
     each_part(&starts, items, other, bits.saturating_sub(PART_BITS), large);
 }
 
-/// Takes the two halves of the parts at once.
+/// Sorts the two halves of the parts in parallel, recursively.
 fn each_part(starts: &[usize], items: &mut [u64], other: &mut [u64], bits: u32, large: usize) {
     if items.len() <= 1 {
         return;
@@ -110,7 +110,7 @@ fn sort_part(items: &mut [u64], other: &mut [u64], bits: u32, large: usize) {
     }
 }
 
-/// Makes one pass of a sort from the last digit.
+/// Runs one pass of a sort from the last digit.
 fn pass(from: &[u64], to: &mut [u64], shift: u32, bits: u32) {
     let mut offsets = [0u32; 1 << DIGIT_BITS];
     let mask = (1 << bits) - 1;

@@ -1,7 +1,7 @@
-//! Two ascending lists of pairs, compared on all threads.
+//! Compares two ascending lists of pairs on all threads.
 //!
-//! The list of this step is cut into parts, and the last one where these begin. Each part is merged by itself, first to count,
-//! then, since it is known then where each part writes, to write.
+//! The list of this step is cut into parts, and the last list at the same pairs. Each part is merged separately: first to count,
+//! then, once the place of each part's output is known, to write.
 
 use rayon::prelude::*;
 
@@ -9,21 +9,21 @@ use crate::{Error, Events, Pair};
 
 /// Pairs of this step that a thread compares at a time.
 const PART: usize = 1 << 14;
-/// Pairs that are looked at at once: mostly nothing has changed for so many in a row.
+/// Pairs that are compared at once: runs of this length are mostly unchanged.
 const BLOCK: usize = 16;
 
-/// Pairs of this step, and those of the last one that lie between them.
+/// Ranges of this step's pairs and of the last step's pairs between the same bounds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
     now: [usize; 2],
     then: [usize; 2],
     created: usize,
     lost: usize,
-    /// Those of both, without those that are left out.
+    /// Pairs of both steps that are listed as persisting.
     persisting: usize,
 }
 
-/// Compares lists, in memory that is kept.
+/// Compares lists, in reused memory.
 #[derive(Debug, Default)]
 pub struct Comparison {
     parts: Vec<Part>,
@@ -31,7 +31,7 @@ pub struct Comparison {
     pub before: Vec<u64>,
 }
 
-/// Where parts write.
+/// The output of a part.
 struct Lists<'a> {
     created: &'a mut [Pair],
     lost: &'a mut [Pair],
@@ -39,7 +39,7 @@ struct Lists<'a> {
 }
 
 impl Comparison {
-    /// Finds where each of `now` is in `then`. Both are ascending.
+    /// Finds the place of each of `now` in `then`. Both are ascending.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -49,7 +49,7 @@ impl Comparison {
         let mut next = 0;
         for first in (0..now.len().max(1)).step_by(PART) {
             let end = now.len().min(first + PART);
-            // What lies behind all pairs of this step belongs to the last part.
+            // The last part includes all later pairs of `then`.
             let then_end = match now.get(end) {
                 Some(pair) => next + then[next..].partition_point(|other| other < pair),
                 None => then.len(),
@@ -59,15 +59,15 @@ impl Comparison {
         }
         let count = |(part, before): (&mut Part, &mut [u64])| part.find(now, then, before);
         match &mut self.parts[..] {
-            // No other thread is woken for a single part.
+            // A single part wakes no other thread.
             [part] => count((part, &mut self.before)),
             parts => parts.par_iter_mut().zip(self.before.par_chunks_mut(PART)).for_each(count),
         }
         Ok(())
     }
 
-    /// Lists what is created, lost and persisting, but for the persisting pairs that are left out. Without `persists`, none of
-    /// those is listed.
+    /// Lists the created and lost pairs, and the persisting pairs for which `persists` returns true. Without `persists`, no
+    /// persisting pair is listed.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -105,7 +105,7 @@ impl Comparison {
     }
 }
 
-/// Does something with each part, on all threads if there are several.
+/// Runs a closure for each part, on all threads if there are several.
 fn each(parts: &mut [Part], run: impl Fn(&mut Part) + Sync + Send) {
     match parts {
         [part] => run(part),
@@ -113,7 +113,7 @@ fn each(parts: &mut [Part], run: impl Fn(&mut Part) + Sync + Send) {
     }
 }
 
-/// Takes the two halves of the parts at once, each with its part of all lists.
+/// Splits the parts and all lists into halves, recursively, and writes them in parallel.
 fn halves(parts: &[Part], lists: Lists<'_>, write: &(impl Fn(&Part, Lists<'_>) + Sync)) {
     if let [part] = parts {
         return write(part, lists);
@@ -130,15 +130,15 @@ fn halves(parts: &[Part], lists: Lists<'_>, write: &(impl Fn(&Part, Lists<'_>) +
     rayon::join(|| halves(left, left_lists, write), || halves(right, right_lists, write));
 }
 
-/// The merge of some pairs of this step with those of the last one that lie between them.
+/// The merge of a range of this step's pairs with the same range of the last step.
 struct Merge<'a> {
     now: &'a [Pair],
     then: &'a [Pair],
-    /// `[now]` the places that are found.
+    /// `[now]` the places in the last list.
     before: &'a mut [u64],
     /// The place of the first of `then`.
     first: usize,
-    /// How many of `now` and of `then` are done, and how many are in both.
+    /// Processed pairs of `now` and of `then`, and pairs in both.
     i: usize,
     j: usize,
     met: usize,
@@ -154,7 +154,7 @@ impl<'a> Merge<'a> {
         self.i >= self.now.len() || self.j >= self.then.len()
     }
 
-    /// Goes on by a block, if that is the same in both lists. Returns whether it is.
+    /// Skips a block if both lists have the same one. Returns whether it did.
     #[inline(always)]
     fn skip_equal(&mut self) -> bool {
         let (i, j) = (self.i, self.j);
@@ -168,7 +168,7 @@ impl<'a> Merge<'a> {
         true
     }
 
-    /// Goes on by a pair of one of the lists, or of both. Which has the smaller one cannot be predicted.
+    /// Advances by a pair in one of the lists, or in both, without branches: they would be mispredicted.
     #[inline(always)]
     fn step(&mut self) {
         let (a, b) = (key(self.now[self.i]), key(self.then[self.j]));
@@ -178,7 +178,7 @@ impl<'a> Merge<'a> {
         self.j += usize::from(b <= a);
     }
 
-    /// Goes on to the end, and returns how many are in both lists.
+    /// Merges to the end, and returns the count of pairs in both lists.
     fn finish(mut self) -> usize {
         while !self.is_over() {
             if !self.skip_equal() {
@@ -191,10 +191,10 @@ impl<'a> Merge<'a> {
 }
 
 impl Part {
-    /// Finds where each of `now` is in `then`, and counts.
+    /// Finds the place of each of `now` in `then`, and counts the events.
     fn find(&mut self, now: &[Pair], then: &[Pair], before: &mut [u64]) {
         let (now, then) = (&now[self.now[0]..self.now[1]], &then[self.then[0]..self.then[1]]);
-        // Each step of a merge waits for the one before: two at once take hardly longer than one.
+        // Each step of a merge depends on the previous one: two interleaved merges take hardly longer than one.
         let middle = now.len() / 2;
         let at = now.get(middle).map_or(then.len(), |pair| then.partition_point(|other| other < pair));
         let (before, after) = before.split_at_mut(middle);
@@ -242,7 +242,7 @@ impl Part {
                         *to = pair;
                     }
                 } else {
-                    // Those of the last list between the places that were found.
+                    // The pairs of the last list between two places are lost.
                     let place = place as usize;
                     then[next..place].iter().zip(lost.by_ref()).for_each(|(&pair, to)| *to = pair);
                     next = place + 1;
@@ -253,11 +253,11 @@ impl Part {
     }
 }
 
-/// Lists the pairs for which `is_listed` returns true, of which there are as many as there is room for.
+/// Lists the pairs for which `is_listed` returns true. `to` must have as many elements.
 pub fn list_some(pairs: &[Pair], before: &[u64], to: &mut [Pair], is_listed: impl Fn(Pair, u64) -> bool) {
     let mut count = 0;
     for (&pair, &place) in pairs.iter().zip(before) {
-        // Always written, and counted where it is one: which are cannot be predicted.
+        // Always written, and counted if it is listed: a branch would be mispredicted.
         if let Some(to) = to.get_mut(count) {
             *to = pair;
         }
@@ -265,20 +265,20 @@ pub fn list_some(pairs: &[Pair], before: &[u64], to: &mut [Pair], is_listed: imp
     }
 }
 
-/// Returns a pair as a number of the same order.
+/// Returns a pair as a number with the same order.
 #[inline(always)]
 fn key(pair: Pair) -> u64 {
     u64::from(pair.a) << 32 | u64::from(pair.b)
 }
 
-/// Makes a list this long, or returns an error instead of an abort.
+/// Resizes a list, or returns an error instead of an abort.
 pub fn resize<T: Clone>(list: &mut Vec<T>, length: usize, value: T) -> Result<(), Error> {
     reserve(list, length)?;
     list.resize(length, value);
     Ok(())
 }
 
-/// Makes room for a list of this length.
+/// Reserves capacity for a list of this length.
 ///
 /// # Errors
 /// [`Error::ListTooLong`].

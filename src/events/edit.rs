@@ -1,4 +1,4 @@
-//! An ascending list of pairs, changed in place: what stays moves in whole stretches.
+//! Changes an ascending list of pairs in place: retained pairs move in whole stretches.
 
 use std::ops::Range;
 
@@ -10,14 +10,14 @@ use crate::{Error, Events, Pair};
 /// Pairs that a thread lists at a time.
 const PART: usize = 1 << 15;
 
-/// A stretch of the list that stays as it is.
+/// A stretch of the list that is retained.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     start: usize,
     end: usize,
-    /// Where it goes.
+    /// Its new start.
     to: usize,
-    /// How many pairs of earlier stretches stay.
+    /// The pairs of earlier stretches.
     earlier: usize,
 }
 
@@ -26,24 +26,24 @@ impl Stretch {
         self.end - self.start
     }
 
-    /// Returns what of the stretch, which goes `to` a place, lies in a part of `length` places from `first` on, and how much of the
-    /// stretch comes before that. Returns nothing if it begins behind the part.
+    /// Intersects the stretch, moved to place `to`, with the part of `length` places from `first` on. Returns the range in the part,
+    /// and the count of the stretch's pairs before it; `None` if the stretch begins after the part.
     fn within(&self, to: usize, first: usize, length: usize) -> Option<(Range<usize>, usize)> {
         let (low, high) = (first.max(to), (first + length).min(to + self.len()));
         (to < first + length).then(|| (low - first..high.max(low) - first, low - to))
     }
 }
 
-/// Changes lists, in memory that is kept.
+/// Changes lists, in reused memory.
 #[derive(Debug, Default)]
 pub struct Edit {
     stretches: Vec<Stretch>,
-    /// `[part]` how many pairs of a part are listed.
+    /// `[part]` the count of listed pairs in each part.
     counts: Vec<usize>,
 }
 
 impl Edit {
-    /// Makes room for what lists of this length need beside themselves, so that nothing but [`apply`](Self::apply) can fail.
+    /// Reserves scratch memory for lists of this length, so that only [`apply`](Self::apply) can fail.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -51,10 +51,10 @@ impl Edit {
         reserve(&mut self.counts, length.div_ceil(PART))
     }
 
-    /// Adds the pairs of `created`, which are not in the list, and takes out those of `lost`, which are. All three are ascending.
+    /// Adds the pairs of `created`, which are not in the list, and removes the pairs of `lost`, which are. All three are ascending.
     ///
     /// # Errors
-    /// [`Error::ListTooLong`]; the list is as it was.
+    /// [`Error::ListTooLong`]; the list is unchanged.
     pub fn apply(&mut self, pairs: &mut Vec<Pair>, created: &[Pair], lost: &[Pair]) -> Result<(), Error> {
         let before = pairs.len();
         let after = before + created.len() - lost.len();
@@ -65,14 +65,14 @@ impl Edit {
         self.cut(pairs, created, lost);
 
         pairs.resize(before.max(after), Pair { a: 0, b: 0 });
-        // New places ascend, and no two are the same. So a stretch that stays or goes up ends no later than where the next one will begin,
-        // and none that goes down reaches into it.
+        // New places ascend and are distinct. So a stretch that stays or moves up ends before the new place of the next one, and
+        // no stretch that moves down overwrites it.
         let down = self.stretches.iter().filter(|stretch| stretch.to < stretch.start);
         down.for_each(|stretch| pairs.copy_within(stretch.start..stretch.end, stretch.to));
         let up = self.stretches.iter().rev().filter(|stretch| stretch.to > stretch.start);
         up.for_each(|stretch| pairs.copy_within(stretch.start..stretch.end, stretch.to));
         pairs.truncate(after);
-        // Created pairs fill what is between.
+        // Created pairs fill the gaps.
         let mut created = created;
         let mut next = 0;
         let ends = self.stretches.iter().map(|stretch| (stretch.to, stretch.len())).chain([(after, 0)]);
@@ -85,8 +85,8 @@ impl Edit {
         Ok(())
     }
 
-    /// Lists the place that each pair had before the list was changed, and the pairs that stayed, of the list as it is now: those of
-    /// them for which `is_listed` returns true, if there is such a rule.
+    /// Lists the place of each pair before the change, and the retained pairs for which `is_listed` returns true; without
+    /// `is_listed`, all retained pairs. `pairs` is the changed list.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -110,7 +110,7 @@ impl Edit {
         Ok(())
     }
 
-    /// Lists the places that the pairs from `first` on had.
+    /// Writes the old places of the pairs from `first` on.
     fn name(&self, first: usize, before: &mut [u64]) {
         before.fill(Events::CREATED);
         for stretch in self.from(first, |stretch| stretch.to) {
@@ -119,7 +119,7 @@ impl Edit {
         }
     }
 
-    /// Lists the pairs that stayed, from the one at `first` among them on.
+    /// Copies the retained pairs, from index `first` among them on.
     fn copy(&self, first: usize, pairs: &[Pair], stayed: &mut [Pair]) {
         for stretch in self.from(first, |stretch| stretch.earlier) {
             let Some((range, skipped)) = stretch.within(stretch.earlier, first, stayed.len()) else { break };
@@ -129,13 +129,13 @@ impl Edit {
         }
     }
 
-    /// Returns the stretches from the one on that reaches beyond a place.
+    /// Returns the stretches from the first one on that ends after `first`.
     fn from(&self, first: usize, place: fn(&Stretch) -> usize) -> &[Stretch] {
         let stretches = &self.stretches[..];
         &stretches[stretches.partition_point(|stretch| place(stretch) + stretch.len() <= first)..]
     }
 
-    /// Lists the pairs for which `is_listed` returns true: counts those of each part first, since it is known then where each writes.
+    /// Lists the pairs for which `is_listed` returns true. It counts the pairs of each part first, to know where each part writes.
     fn list_some(
         &mut self,
         pairs: &[Pair],
@@ -158,7 +158,7 @@ impl Edit {
         Ok(())
     }
 
-    /// Cuts the list where pairs come or go.
+    /// Cuts the list at created and lost pairs.
     fn cut(&mut self, pairs: &[Pair], created: &[Pair], lost: &[Pair]) {
         let (mut created, mut lost) = (created.iter().peekable(), lost.iter().peekable());
         let (mut start, mut to, mut earlier) = (0, 0, 0);
@@ -184,17 +184,17 @@ impl Edit {
     }
 }
 
-/// Does something with each part of a list, on all threads if there are several.
+/// Runs a closure for each part of a list, on all threads if there are several.
 fn each_part<T: Send>(list: &mut [T], run: impl Fn((usize, &mut [T])) + Sync + Send) {
     if list.len() <= PART {
-        // One thread is done before another would be awake.
+        // One thread finishes before another would wake up.
         list.chunks_mut(PART).enumerate().for_each(run);
     } else {
         list.par_chunks_mut(PART).enumerate().for_each(run);
     }
 }
 
-/// Lists pairs, of each part as many as were counted.
+/// Lists the counted pairs of each part.
 fn write_parts(
     counts: &[usize],
     pairs: &[Pair],
@@ -215,7 +215,7 @@ fn write_parts(
     list_some(pairs, before, to, is_listed);
 }
 
-/// Returns how many pairs come before this one. What is looked for is mostly near: the step doubles until it is passed.
+/// Returns the count of pairs before this one. The place is mostly near, so the search doubles its step until it passes the pair.
 fn place_of(pairs: &[Pair], pair: Pair) -> usize {
     let mut step = 1;
     while pairs.get(step).is_some_and(|other| *other < pair) {
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// No rule of what is listed.
+    /// No rule: all retained pairs are listed.
     const ALL: Option<fn(Pair) -> bool> = None;
 
     fn place_in(then: &BTreeSet<Pair>, pair: &Pair) -> u64 {

@@ -1,16 +1,16 @@
-//! What began and what ended from one step to the next: [`Events`].
+//! The pairs that are created and lost from one step to the next: [`Events`].
 //!
 //! | file | does |
 //! |---|---|
-//! | `step` | what a caller says of a step ([`Step`]), and its check |
-//! | `compare` | two ascending lists of pairs, compared on all threads |
-//! | `edit` | the list of a step made of the last one by what changed |
-//! | `names` | the last list by the names of this step, where boxes were renamed |
+//! | `step` | the input of a step ([`Step`]), and its check |
+//! | `compare` | compares two ascending lists of pairs on all threads |
+//! | `edit` | changes the list of the last step in place |
+//! | `names` | renames the pairs of the last list to the indices of this step |
 //! | `stream` | the events of a step in pieces, without a list of the last one |
-//! | `steps` | [`Steps`](steps::Steps): the last list, which the list of a step is compared with |
+//! | `steps` | [`Steps`](steps::Steps): the last list, and the comparison with the next one |
 //!
-//! The list of the last step is kept as it was found. Whatever has changed since (boxes, filters, options, their number), the
-//! comparison of two lists is right; how an engine came by a list does not matter here.
+//! The list of the last step is stored. The comparison of two lists is right after any change of boxes, filters, options or box
+//! count, and for any way in which an engine found the lists.
 
 mod compare;
 mod edit;
@@ -26,10 +26,10 @@ pub use stream::EventPiece;
 
 use crate::{Pair, Report};
 
-/// The events of a step, and its pairs: what [`find_events`](crate::Engine::find_events) returns. All lists are ascending.
+/// The events of a step and its pairs: the result of [`find_events`](crate::Engine::find_events). All lists are ascending.
 ///
-/// The pairs of a step are those that a search of its boxes finds, filters and included pairs counted in, as if nobody slept:
-/// a pair does not end because its boxes fall asleep, nor begin because one wakes.
+/// The pairs of a step are the pairs that a search of its boxes finds, with filters and included pairs. Sleeping flags are
+/// ignored: a pair does not end because its boxes fall asleep, nor begin because one wakes.
 ///
 /// `==` compares `report.work` too, which differs between engines: compare the lists to compare answers.
 ///
@@ -54,12 +54,12 @@ pub struct Events {
     /// `[pair_count]` the place of each of `pairs` in `pairs` of the last step that was not refused, or [`CREATED`](Self::CREATED). [`carry`](Self::carry)
     /// takes values of a solver over. Empty if the step requests [changes alone](Step::changes_only); the next step has the places in its `pairs`.
     pub before: Vec<u64>,
-    /// The pairs of this step that the last one did not have.
+    /// The pairs of this step that are not in the last one.
     pub created: Vec<Pair>,
-    /// The pairs of the last step that this one does not have, by their indices in the last step.
+    /// The pairs of the last step that are not in this one, by their indices in the last step.
     pub lost: Vec<Pair>,
-    /// The pairs of both steps, without those of which neither box is awake: each of the two is asleep or fixed. Empty where the
-    /// step asks for [changes alone](Step::changes_only).
+    /// The pairs of both steps with at least one box that is awake: neither asleep nor fixed. Empty if the
+    /// step requests [changes only](Step::changes_only).
     pub persisting: Vec<Pair>,
     /// Counts.
     pub report: StepReport,
@@ -72,46 +72,46 @@ pub struct Events {
 pub struct StepReport {
     /// Boxes of the step.
     pub box_count: u32,
-    /// Boxes with a NaN or with `min > max`, once they are grown by their margins; such boxes pair with nothing.
+    /// Boxes with a NaN or with `min > max`, after padding by their margins. Such boxes pair with nothing.
     pub invalid_count: u32,
     /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`](crate::Report::INVALID_LISTED).
     pub first_invalid: Vec<u32>,
     /// Pairs of the step.
     pub pair_count: u64,
-    /// Pairs that the last step did not have.
+    /// Pairs that are not in the last step.
     pub created_count: u64,
-    /// Pairs that the last step had and this one has not.
+    /// Pairs of the last step that are not in this one.
     pub lost_count: u64,
-    /// Pairs of both steps, also of two boxes that sleep or are fixed, which [`Events::persisting`] leaves out.
+    /// Pairs of both steps, including pairs of two boxes that sleep or are fixed, which [`Events::persisting`] omits.
     pub persisting_count: u64,
-    /// How the pairs were found.
+    /// The work of the step.
     pub work: StepWork,
 }
 
-/// What was done to find the pairs of a step. On a GPU all boxes are searched in every step.
+/// The work that found the pairs of a step. On a GPU every step searches all boxes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct StepWork {
     /// Whether all boxes were searched.
     pub searched: bool,
-    /// Whether an epoch began: boxes that are grown outward were searched, and their pairs are kept for the steps that follow.
+    /// Whether an epoch began: padded boxes were searched, and their pairs are cached for later steps.
     pub began_epoch: bool,
-    /// Boxes that were not where they were in the last step. Where all boxes were searched, this was not looked at, and is zero.
+    /// Boxes that moved since the last step. 0 if all boxes were searched: movement is not counted then.
     pub moved_count: u32,
-    /// Boxes that left their grown boxes in this step, and asked a tree anew.
+    /// Boxes that left their padded boxes in this step, and queried a tree again.
     pub left_padding_count: u32,
-    /// Boxes that have left since the epoch began.
+    /// Boxes that left their padded boxes since the epoch began.
     pub left_padding_in_epoch: u32,
-    /// Pairs of grown boxes that are kept.
+    /// Cached pairs of padded boxes.
     pub cached_pair_count: u64,
-    /// Whether of these only the pairs of boxes that moved were looked at, and the list of the last step was changed in place: where few
+    /// Whether only the cached pairs of moved boxes were tested, and the list of the last step was changed in place. This happens if few
     /// boxes moved.
     pub edited: bool,
 }
 
 impl StepWork {
-    /// All boxes were searched as they are, and nothing else was done.
+    /// A search of all boxes, and no other work.
     pub(crate) const SEARCHED: Self = Self {
         searched: true,
         began_epoch: false,
@@ -124,7 +124,7 @@ impl StepWork {
 }
 
 impl StepReport {
-    /// Makes the report on a step whose boxes were all searched, before events are counted. The list of invalid boxes moves.
+    /// Creates the report of a step that searched all boxes, before events are counted. It moves the list of invalid boxes.
     pub(crate) fn of_search(report: &mut Report) -> Self {
         Self {
             box_count: report.box_count,

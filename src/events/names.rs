@@ -1,4 +1,4 @@
-//! The last list by the names of this step, where boxes were renamed.
+//! Renames the pairs of the last list to the indices of this step.
 
 use rayon::prelude::*;
 
@@ -7,13 +7,13 @@ use super::compare::resize;
 use super::step::StepSpec;
 use crate::{Error, Pair};
 
-/// Stands for a box that is gone.
+/// The index of a removed box.
 pub const REMOVED: u32 = u32::MAX;
 
 /// A pair by its new name, and its place in the last list.
 type Named = (Pair, u64);
 
-/// Returns which box of the last step a box is: [`REMOVED`], or an index that the last step did not have, where it is a new one.
+/// Returns the index of box `i` in the last step. For a new box, it returns [`REMOVED`] or an index beyond the last step.
 pub fn was(step: &StepSpec<'_>, generations: &[u32], i: u32) -> u32 {
     let at = i as usize;
     match step.identity {
@@ -26,7 +26,7 @@ pub fn was(step: &StepSpec<'_>, generations: &[u32], i: u32) -> u32 {
     }
 }
 
-/// Finds out which box of this step each of the `last` boxes of the last step is, or [`REMOVED`].
+/// Finds the index in this step of each of the `last` boxes of the last step, or [`REMOVED`].
 pub fn rename(step: &StepSpec<'_>, generations: &[u32], last: u32, is: &mut Vec<u32>) {
     is.clear();
     is.resize(last as usize, REMOVED);
@@ -37,7 +37,7 @@ pub fn rename(step: &StepSpec<'_>, generations: &[u32], last: u32, is: &mut Vec<
     }
 }
 
-/// The pairs of the last step whose boxes are still there, by the names of this step.
+/// The pairs of the last step whose boxes still exist, by the indices of this step.
 #[derive(Debug, Default)]
 pub struct Names {
     /// `[boxes of the last step]` the index in this step, or `REMOVED`.
@@ -48,7 +48,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Returns whether a pair of the last step may have another name, or none, in a step of the same identity.
+    /// Returns whether a pair of the last step may have other indices in this step, or none.
     pub fn matter(step: &StepSpec<'_>, generations: &[u32]) -> bool {
         match step.identity {
             Identity::Index => false,
@@ -57,7 +57,7 @@ impl Names {
         }
     }
 
-    /// Names the pairs of the last step, of `last` boxes, anew.
+    /// Renames the pairs of the last step, which had `last` boxes.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].

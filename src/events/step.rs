@@ -1,48 +1,48 @@
-//! What a caller says of a step: [`Step`].
+//! The input of a step: [`Step`].
 
 use crate::{Aabb, Error};
 
-/// The boxes of a step, and which box of the last step each of them is. A slice of boxes is a step too: `boxes.into()`.
+/// The boxes of a step, and their identity with boxes of the last step. A slice of boxes converts to a step: `boxes.into()`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Step<'a> {
     /// The boxes.
     pub boxes: &'a [Aabb],
-    /// Which box of the last step each of them is.
+    /// The box of the last step that each box is.
     pub identity: Identity<'a>,
-    /// Whether [`before`](crate::Events::before) and [`persisting`](crate::Events::persisting) are wanted.
+    /// Whether [`before`](crate::Events::before) and [`persisting`](crate::Events::persisting) are filled.
     pub lists_persisting: bool,
-    /// The only boxes that may not be where they were, if that is known; a hint for the CPU engine: [`Step::moved`].
+    /// All boxes that moved, if the caller knows them; a hint for the CPU engine: [`Step::moved`].
     pub moved: Option<&'a [u32]>,
     /// Whether a stream counts all events before it hands over the first piece: [`Step::counts_first`].
     pub counts_first: bool,
 }
 
-/// Says which box of the last step each box of a step is.
+/// The box of the last step that each box of a step is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Identity<'a> {
-    /// The one with the same index. Boxes beyond the last step's are new; those beyond this step's are gone.
+    /// The box with the same index. Boxes beyond the last step's count are new; boxes beyond this step's count are removed.
     #[default]
     Index,
-    /// `[box_count]` the one with the same index, if this number is the same as in the last step that had such numbers, or if that
-    /// step had none for it; otherwise the box is a new one in the place of one that is gone. A pair of such an index can be lost *and* created.
+    /// `[box_count]` the box with the same index, if this number is the same as in the last step with generations, or if that
+    /// step had no number for it. Otherwise the box is new and replaces a removed one. A pair of such an index can be lost *and* created.
     Generations(&'a [u32]),
-    /// `[box_count]` the one with this index in the last step, no two the same; or [`Step::NEW`]. Boxes of the last step that are
-    /// not named are gone.
+    /// `[box_count]` the box with this index in the last step, or [`Step::NEW`]. Indices must be distinct. Boxes of the last step that
+    /// do not occur are removed.
     Was(&'a [u32]),
 }
 
 impl<'a> Step<'a> {
-    /// Stands for the index of a box that the last step did not have.
+    /// The index of a new box.
     pub const NEW: u32 = u32::MAX;
 
-    /// Creates a step of these boxes, each of which is the box of the same index in the last step.
+    /// Creates a step of these boxes. Each is the box with the same index in the last step.
     pub fn new(boxes: &'a [Aabb]) -> Self {
         Self { boxes, identity: Identity::Index, lists_persisting: true, moved: None, counts_first: false }
     }
 
-    /// Sets which boxes are new in the place of others: [`Identity::Generations`].
+    /// Sets generations, which mark boxes that replace others: [`Identity::Generations`].
     #[must_use]
     pub fn with_generations(self, generations: &'a [u32]) -> Self {
         Self { identity: Identity::Generations(generations), ..self }
@@ -55,23 +55,23 @@ impl<'a> Step<'a> {
         Self { identity: Identity::Was(was), ..self }
     }
 
-    /// Requests only the pairs that are created and lost, which takes less time and memory.
+    /// Requests only created and lost pairs, which takes less time and memory.
     #[must_use]
     pub fn changes_only(self) -> Self {
         Self { lists_persisting: false, ..self }
     }
 
-    /// Asks for the exact numbers of all events in the report of the first piece, where events are
-    /// [streamed](crate::BroadPhase::stream_events): what a program makes room by. The step is streamed once more for that. Lists of
-    /// events that are found are whole, and counted, in any case.
+    /// Requests exact counts of all events in the report of the first piece of a
+    /// [stream](crate::BroadPhase::stream_events), for programs that reserve memory first. Cost: the step is streamed once more. `find_events`
+    /// always returns whole lists with their counts.
     #[must_use]
     pub fn counts_first(self) -> Self {
         Self { counts_first: true, ..self }
     }
 
-    /// Says which boxes moved: the indices of all whose bounds are not, bit for bit, those that the box with the same index had in
-    /// the last step. Others may be among them, in any order. A hint for the CPU engine, which does not look at boxes that are not; where one
-    /// of those did move, events are wrong until it is looked at. The GPU engine checks the list and does not use it: a step there is a
+    /// Sets the boxes that moved: all indices whose bounds differ, in any bit, from the bounds of the same index in the last step. The list
+    /// may contain other indices, in any order. It is a hint for the CPU engine, which does not read other boxes: if one of them did
+    /// move, events are wrong until a step reads it. The GPU engine checks the list and does not use it: a step there is a
     /// search of all boxes.
     ///
     /// The last step is here the last call of `find_events`. If that was refused or had another number of boxes, all boxes are compared, as without
@@ -96,14 +96,14 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Returns what is said of the boxes.
+    /// Returns the step without the bounds of its boxes.
     pub(crate) fn spec(&self) -> StepSpec<'a> {
         let Self { boxes, identity, lists_persisting, .. } = *self;
         StepSpec { box_count: boxes.len(), identity, lists_persisting }
     }
 }
 
-/// What is said of the boxes of a step, whose bounds are elsewhere.
+/// A step without the bounds of its boxes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StepSpec<'a> {
     pub box_count: usize,
@@ -111,7 +111,7 @@ pub(crate) struct StepSpec<'a> {
     pub lists_persisting: bool,
 }
 
-/// The same, with numbers of its own, of a step that is in flight.
+/// An owned [`StepSpec`], for a step in flight.
 #[cfg(feature = "gpu")]
 #[derive(Debug)]
 pub(crate) struct OwnedStepSpec {
@@ -130,7 +130,7 @@ enum OwnedIdentity {
 
 #[cfg(feature = "gpu")]
 impl OwnedStepSpec {
-    /// Returns what is said.
+    /// Returns a borrowed spec.
     pub fn spec(&self) -> StepSpec<'_> {
         let identity = match &self.identity {
             OwnedIdentity::Index => Identity::Index,
@@ -155,7 +155,7 @@ impl From<StepSpec<'_>> for OwnedStepSpec {
 }
 
 impl StepSpec<'_> {
-    /// Checks what is said of identity, after a step of `last` boxes. `is_named` is a place to write.
+    /// Checks the identity, after a step of `last` boxes. `is_named` is scratch memory.
     ///
     /// # Errors
     /// [`Error::BadStep`].

@@ -1,4 +1,4 @@
-//! The list of the last step, which that of a step is compared with: [`Steps`].
+//! The list of the last step, and its comparison with the next one: [`Steps`].
 
 use std::mem::{swap, take};
 
@@ -9,32 +9,33 @@ use super::step::StepSpec;
 use super::{Events, Identity, StepReport};
 use crate::{Error, Filters, Pair};
 
-/// The steps so far, as far as the next one depends on them.
+/// The state of earlier steps that the next one depends on.
 #[derive(Debug, Default)]
 pub struct Steps {
-    /// What was found last. Its pairs are those of the last step.
+    /// The last result. Its pairs are the pairs of the last step.
     pub events: Events,
     /// Boxes of the last step.
     box_count: u32,
-    /// Of the last step that had some.
+    /// The generations of the last step that had some.
     generations: Vec<u32>,
     comparison: Comparison,
     names: Names,
-    /// A place to write.
+    /// Scratch memory.
     is_named: Vec<bool>,
     edit: Edit,
-    /// Whether every pair of the last step persists from the step before, at the same place, and both lists say so.
+    /// Whether every pair of the last step persists from the step before at the same place, and `before` and `persisting` are filled
+    /// so.
     is_settled: bool,
 }
 
 impl Steps {
-    /// Returns the number of boxes of the last step.
+    /// Returns the box count of the last step.
     #[cfg(feature = "gpu")]
     pub fn box_count(&self) -> u32 {
         self.box_count
     }
 
-    /// Checks what a step says of identity.
+    /// Checks the identity of a step.
     ///
     /// # Errors
     /// [`Error::BadStep`].
@@ -42,7 +43,7 @@ impl Steps {
         self.check_after(step, self.box_count)
     }
 
-    /// Checks what a step says of identity, after a step of `last` boxes.
+    /// Checks the identity of a step, after a step of `last` boxes.
     ///
     /// # Errors
     /// [`Error::BadStep`].
@@ -50,8 +51,8 @@ impl Steps {
         step.check(last, &mut self.is_named)
     }
 
-    /// Compares the pairs of a step, which was [checked](Self::check), with those of the last one, and takes their place. `report`
-    /// says how they were found. After an error the last step stays the last one, and the caller says [so](Self::fail).
+    /// Compares the pairs of a [checked](Self::check) step with the pairs of the last one, and stores them as the last step. `report`
+    /// has the work of the search. After an error the last step is unchanged, and the caller calls [`fail`](Self::fail).
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -69,7 +70,7 @@ impl Steps {
         Ok(())
     }
 
-    /// Advances by a step whose boxes and pairs are those of the last one.
+    /// Advances by a step with the same boxes and pairs as the last one.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -97,18 +98,18 @@ impl Steps {
         Ok(())
     }
 
-    /// Returns whether the pairs that were created and lost are enough for a step.
+    /// Returns whether created and lost pairs suffice to advance by a step.
     pub fn may_change(&self, step: &StepSpec<'_>) -> bool {
         !Names::matter(step, &self.generations)
     }
 
-    /// Takes note of it that other boxes sleep.
+    /// Notes that other boxes sleep.
     pub fn awake_changed(&mut self) {
         self.is_settled = false;
     }
 
-    /// Advances by a step [for which they are enough](Self::may_change), and whose list is that of the last one but for these: what was
-    /// created and what was lost. The lists of the last step come back.
+    /// Advances by a step whose pairs are those of the last one with `created` and without `lost` pairs, if
+    /// [these suffice](Self::may_change). It swaps the two lists with those of the last step.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -122,7 +123,7 @@ impl Steps {
         self.is_settled = false;
         let events = &mut self.events;
         if step.lists_persisting {
-            // What has no room is known before the list is another one.
+            // Allocation fails before the list is changed.
             let after = events.pairs.len() + created.len() - lost.len();
             reserve(&mut events.before, after)?;
             reserve(&mut events.persisting, after)?;
@@ -142,7 +143,7 @@ impl Steps {
         Ok(())
     }
 
-    /// Takes note of a step whose events are there.
+    /// Stores the report and identity of a step, after its events.
     fn finish(&mut self, step: &StepSpec<'_>, report: StepReport) {
         let events = &mut self.events;
         let [pair_count, created_count, lost_count] =
@@ -156,7 +157,7 @@ impl Steps {
         self.box_count = step.box_count as u32;
     }
 
-    /// Leaves no events but the pairs of the last step, as after a step that was refused.
+    /// Clears the events of a refused step. The pairs of the last step stay.
     pub fn fail(&mut self) {
         self.is_settled = false;
         let Events { before, created, lost, persisting, report, .. } = &mut self.events;
@@ -180,7 +181,7 @@ impl Steps {
             + edit.bytes()
     }
 
-    /// Compares the pairs of a step with those of the last one; without any, they are the same.
+    /// Compares the pairs of a step with those of the last one. Without `now`, they are the same.
     fn compare(&mut self, step: &StepSpec<'_>, filters: &Filters, now: Option<&[Pair]>) -> Result<(), Error> {
         let Self { events, comparison, names, generations, box_count, is_named, .. } = self;
         let then = take(&mut events.pairs);
@@ -195,7 +196,7 @@ impl Steps {
                 names.name(step, generations, *box_count, &then)?;
                 comparison.find(now, &names.pairs)?;
                 comparison.list(now, &names.pairs, events, persists)?;
-                // By their old names, and those of boxes that are gone among them.
+                // Lost pairs have their old indices, and include pairs of removed boxes.
                 name_before(comparison, names);
                 list_lost(comparison, &then, is_named, &mut events.lost)?;
             }
@@ -211,19 +212,19 @@ impl Steps {
     }
 }
 
-/// Returns the rule of what is listed of persisting pairs: one of the two boxes is awake.
+/// Returns the rule of listed persisting pairs: one of the two boxes is awake.
 fn is_any_awake(filters: &Filters) -> impl Fn(Pair) -> bool + Sync + '_ {
     move |pair| !filters.rests(pair.a) || !filters.rests(pair.b)
 }
 
-/// Puts places in the last list in place of those among the pairs that were named anew.
+/// Replaces places among the renamed pairs by places in the last list.
 fn name_before(comparison: &mut Comparison, names: &Names) {
     for place in comparison.before.iter_mut().filter(|place| **place != Events::CREATED) {
         *place = names.place(*place);
     }
 }
 
-/// Lists the pairs of the last step that were not found.
+/// Lists the pairs of the last step without a pair in this one.
 fn list_lost(
     comparison: &Comparison,
     then: &[Pair],

@@ -1,9 +1,9 @@
 //! The events of a step in pieces: [`Streamed`].
 //!
-//! No list is kept, but the boxes of the last step with their filters. A pair of this step was there in the last one if its two boxes
-//! overlapped there and those filters keep it; a pair of the last step is lost if that is not so of this one. So two searches tell
-//! all: of the boxes of this step, and then of those of the last. However boxes, filters and names changed, each pair is looked up in
-//! no time, and lists may be of any length.
+//! No list is stored, only the boxes of the last step with their filters. A pair of this step is in the last one if its two boxes
+//! overlapped there and those filters accept it. A pair of the last step is lost if the same is false in this step. So two searches
+//! find all events: one of the boxes of this step, and one of the boxes of the last. After any change of boxes, filters and names,
+//! each pair is looked up in constant time, and lists may have any length.
 
 use std::mem::{swap, take};
 use std::sync::Arc;
@@ -15,26 +15,26 @@ use super::{Identity, StepReport};
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Options, Pair, Report, Step};
 
-/// Pairs from which on all threads look them up.
+/// The most pairs that one thread looks up alone.
 const ALONE: usize = 1 << 14;
 
-/// A piece of the events of a step: what [`stream_events`](crate::BroadPhase::stream_events) hands over. The lists are in the order in
+/// A piece of the events of a step, from [`stream_events`](crate::BroadPhase::stream_events). The lists have the order in
 /// which the engine streams pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EventPiece<'a> {
     /// Pairs of this step.
     pub pairs: &'a [Pair],
-    /// Those among them that the last step did not have.
+    /// The pairs among them that are not in the last step.
     pub created: &'a [Pair],
-    /// Those among them that the last step had, without those of which neither box is awake. Empty where the step asks for
-    /// [changes alone](Step::changes_only).
+    /// The pairs among them that are in the last step, and of which a box is awake. Empty if the step requests
+    /// [changes only](Step::changes_only).
     pub persisting: &'a [Pair],
-    /// Pairs of the last step that this one does not have, by their indices in the last step.
+    /// Pairs of the last step that are not in this one, by their indices in the last step.
     pub lost: &'a [Pair],
 }
 
-/// An engine, as far as streams use it.
+/// The calls of an engine that streams need.
 pub trait Source {
     /// Checks that the filters in use fit this many boxes, and returns them.
     ///
@@ -45,11 +45,11 @@ pub trait Source {
     /// Returns the options in use.
     fn options_in_use(&self) -> &Options;
 
-    /// Returns what the source knows of streamed steps.
+    /// Returns the state of streamed steps.
     fn streamed(&mut self) -> &mut Streamed;
 
-    /// Streams the pairs of boxes as if nobody slept; with other filters than those in use, if there are any, and with these options, but
-    /// for order and budget.
+    /// Streams the pairs of boxes without sleeping flags. `others` replaces the filters in use, if there are any. `options` replaces the
+    /// options in use, except for order and budget.
     ///
     /// # Errors
     /// Those of a search, and those of `each`.
@@ -62,7 +62,7 @@ pub trait Source {
     ) -> Result<Report, E>;
 }
 
-/// Streams the events of a step. After an error, or a panic of `each`, the last step stays the last one.
+/// Streams the events of a step. After an error, or a panic of `each`, the last step is unchanged.
 ///
 /// # Errors
 /// [`Error::BadStep`]; those of the filters, of searches, and of `each`.
@@ -71,7 +71,7 @@ pub fn stream<S: Source, E: From<Error>>(
     step: &Step<'_>,
     each: impl FnMut(&StepReport, EventPiece<'_>) -> Result<(), E>,
 ) -> Result<StepReport, E> {
-    /// Gives the steps back to the source, also where `each` panics.
+    /// Returns the state to the source when it is dropped, also if `each` panics.
     struct Lease<'a, S: Source> {
         source: &'a mut S,
         streamed: Streamed,
@@ -87,13 +87,13 @@ pub fn stream<S: Source, E: From<Error>>(
     streamed.run(*source, step, each)
 }
 
-/// A step as it was shown: whether two boxes are a pair of it is known without a search.
+/// The boxes and filters of a step: they decide without a search whether two boxes are a pair.
 #[derive(Debug, Default)]
 struct Shown {
     boxes: Vec<Aabb>,
-    /// The boxes as they are searched, where the filters change them.
+    /// The boxes as they are searched, if the filters change them.
     prepared: Vec<Aabb>,
-    /// As if nobody slept.
+    /// Without sleeping flags.
     filters: Arc<CheckedFilters>,
     options: Options,
 }
@@ -122,30 +122,30 @@ impl Shown {
     }
 }
 
-/// The last streamed step, and places to write.
+/// The last streamed step, and scratch memory.
 #[derive(Debug, Default)]
 pub struct Streamed {
     last: Shown,
     now: Shown,
-    /// Of the last step that had some.
+    /// The generations of the last step that had some.
     generations: Vec<u32>,
-    /// Whether the filters in use are those of the last step.
+    /// Whether the filters have not changed since the last step.
     has_same_filters: bool,
     /// Pairs of the last step.
     last_count: u64,
     is_named: Vec<bool>,
-    /// `[box_count]` the index in the last step, and `[boxes of the last step]` the one in this step; or `REMOVED`.
+    /// `[box_count]` the index in the last step, and `[boxes of the last step]` the index in this step; or `REMOVED`.
     was: Vec<u32>,
     is: Vec<u32>,
-    /// `[box_count]` whether a box sleeps or is fixed; empty where none is.
+    /// `[box_count]` whether a box sleeps or is fixed; empty if none does.
     rests: Vec<bool>,
-    /// Whether each pair of a piece is one of the other step.
+    /// Whether each pair of a piece is also in the other step.
     is_in_other: Vec<bool>,
     lists: [Vec<Pair>; 2],
 }
 
 impl Streamed {
-    /// Takes note of other filters. Who sleeps does not matter here.
+    /// Notes that the filters have changed. Sleeping flags need no note.
     pub fn filters_changed(&mut self) {
         self.has_same_filters = false;
     }
@@ -168,7 +168,7 @@ impl Streamed {
                     (report.created_count, report.persisting_count, report.lost_count) = (created, persisting, lost);
                 }
             }
-            // In several passes, the number grows with each piece.
+            // In several passes, the count increases with each piece.
             report.pair_count = counted.map_or(found.pair_count, |[created, persisting, _]| created + persisting);
             look_up(pairs, was, last, is_in_other);
             part(pairs, is_in_other, [list, others])?;
@@ -186,7 +186,7 @@ impl Streamed {
         if !self.last.boxes.is_empty() && !self.stays(step) {
             let Self { last, now, is, is_in_other, lists: [list, others], has_same_filters, .. } = self;
             let filters = (!*has_same_filters).then_some(&last.filters);
-            // With the options of that time, what could be searched then can be now.
+            // With the options of the last step, since other options might refuse its boxes.
             source.stream_awake(&last.boxes, filters, &last.options, |_, pairs| {
                 look_up(pairs, is, now, is_in_other);
                 part(pairs, is_in_other, [list, others])?;
@@ -205,7 +205,7 @@ impl Streamed {
         Ok(report)
     }
 
-    /// Counts the pairs that are created, that persist and that are lost, of a step that was prepared.
+    /// Counts the created, persisting and lost pairs of a prepared step.
     fn count<E: From<Error>>(&mut self, source: &mut impl Source, step: &Step<'_>) -> Result<[u64; 3], E> {
         let Self { last, now, was, is_in_other, last_count, .. } = self;
         let (mut count, mut persisting) = (0, 0);
@@ -215,11 +215,11 @@ impl Streamed {
             persisting += is_in_other.iter().filter(|is| **is).count() as u64;
             Ok::<_, E>(())
         })?;
-        // Each of those is one pair of the last step.
+        // Each persisting pair is one pair of the last step.
         Ok([count - persisting, persisting, *last_count - persisting])
     }
 
-    /// Checks a step, and prepares what is looked up.
+    /// Checks a step, and prepares the lookup of pairs.
     fn prepare(&mut self, source: &mut impl Source, step: &Step<'_>) -> Result<(), Error> {
         let filters = source.fitted(step.boxes.len())?;
         let (spec, last_count) = (step.spec(), self.last.boxes.len() as u32);
@@ -262,7 +262,7 @@ impl Streamed {
     }
 }
 
-/// Looks each pair up in another step, by the names that boxes have there.
+/// Looks each pair up in another step, by the indices of boxes there.
 fn look_up(pairs: &[Pair], names: &[u32], other: &Shown, is_in_other: &mut Vec<bool>) {
     let look = |pair: &Pair| {
         let [a, b] = [pair.a, pair.b].map(|i| names[i as usize]);
@@ -276,7 +276,7 @@ fn look_up(pairs: &[Pair], names: &[u32], other: &Shown, is_in_other: &mut Vec<b
     }
 }
 
-/// Lists the pairs that are there, and the others.
+/// Lists the pairs that are in the other step, and the rest.
 fn part(pairs: &[Pair], is_in_other: &[bool], lists: [&mut Vec<Pair>; 2]) -> Result<(), Error> {
     let in_other_count = is_in_other.iter().filter(|is| **is).count();
     for ((list, wanted), count) in

@@ -6,25 +6,25 @@ use crate::{Error, Overlaps, Pair};
 /// Holds the pairs of one call by the world that they belong to, and how many boxes each world has:
 /// [`Overlaps::by_world`].
 ///
-/// A pair belongs to [the world of its boxes](Filters::world_of): where one of them is global, to the world of the other;
-/// where both are, to [`Filters::GLOBAL`]. An included pair across two worlds belongs to the world of its box `a`.
+/// A pair belongs to [the world of its boxes](Filters::world_of). If one box is global, the pair belongs to the world of the
+/// other; if both are, to [`Filters::GLOBAL`]. An included pair across two worlds belongs to the world of its box `a`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct ByWorld {
-    /// Lists the worlds that occur in [`Filters::world`], `[world_count]`, also those without a pair, ascending:
-    /// [`Filters::GLOBAL`], where it occurs, is the last.
+    /// Lists the worlds that occur in [`Filters::world`], `[world_count]`, ascending, including worlds without a pair.
+    /// [`Filters::GLOBAL`], if it occurs, is the last.
     pub worlds: Vec<u32>,
     /// Counts the boxes of each world, `[world_count]`. A global box counts for [`Filters::GLOBAL`] alone.
     pub box_counts: Vec<u32>,
-    /// Says where the pairs of each world begin, and behind the last where they end, `[world_count + 1]`.
+    /// Holds the index of the first pair of each world, and the pair count at the end, `[world_count + 1]`.
     pub offsets: Vec<usize>,
-    /// Lists the pairs, `[pair_count]`, world after world; within a world in the order in which they were found.
+    /// Lists the pairs, `[pair_count]`, world by world; within a world, in the order of the search.
     pub pairs: Vec<Pair>,
 }
 
 impl ByWorld {
-    /// Returns the pairs of one world; none where there is no such world. It costs a binary search.
+    /// Returns the pairs of one world, or none if the world does not occur. Cost: a binary search.
     pub fn of(&self, world: u32) -> &[Pair] {
         self.worlds.binary_search(&world).map_or(&[], |slot| self.of_slot(slot))
     }
@@ -34,7 +34,7 @@ impl ByWorld {
         self.worlds.iter().enumerate().map(|(slot, &world)| (world, self.of_slot(slot)))
     }
 
-    /// Returns the pairs of the world with this number among all.
+    /// Returns the pairs of the world at this index of `worlds`.
     fn of_slot(&self, slot: usize) -> &[Pair] {
         match self.offsets.get(slot..).unwrap_or_default() {
             &[first, end, ..] => self.pairs.get(first..end).unwrap_or_default(),
@@ -44,17 +44,17 @@ impl ByWorld {
 }
 
 impl Overlaps {
-    /// Splits the pairs by the worlds of the filters that they were found with. Without worlds, all boxes and pairs are
+    /// Splits the pairs by the worlds of the filters that the search used. Without worlds, all boxes and pairs are
     /// in [`Filters::GLOBAL`].
     ///
-    /// The cost is a stable counting sort, on one thread, in time proportional to the pairs and to the boxes times the
-    /// logarithm of the number of worlds, and memory for as many pairs again.
+    /// Cost: a stable counting sort on one thread. Time grows with the pairs, and with the boxes times the logarithm of the
+    /// world count. It allocates a second list of the same length.
     ///
-    /// Pairs [between two sets](crate::Engine::find_pairs_between) have indices in two lists, which are no indices of worlds:
-    /// find such pairs among all boxes, with [`Filters::second`](crate::Filters::second).
+    /// Pairs [between two sets](crate::Engine::find_pairs_between) have indices in two lists, which are not indices of [`Filters::world`].
+    /// For such pairs, search all boxes as one list, with [`Filters::second`](crate::Filters::second).
     ///
     /// # Errors
-    /// [`Error::FilterLength`] where the filters have worlds of another number of boxes; [`Error::ListTooLong`] where
+    /// [`Error::FilterLength`] if [`Filters::world`] has another length than the box count; [`Error::ListTooLong`] if
     /// there is no memory for the pairs.
     ///
     /// ```
@@ -76,7 +76,7 @@ impl Overlaps {
         if filters.world.is_empty() {
             return self.of_one_world();
         }
-        // The pairs are the caller's: they may name boxes that the report knows nothing of.
+        // The caller can change the pairs: they may name boxes beyond the box count of the report.
         let named = self.pairs.iter().map(|pair| u64::from(pair.a.max(pair.b)) + 1).max().unwrap_or(0);
         let (length, box_count) = (filters.world.len() as u64, named.max(u64::from(self.report.box_count)));
         if length != box_count {
@@ -88,7 +88,7 @@ impl Overlaps {
         let worlds: Vec<u32> = runs().map(|run| run[0]).collect();
         let box_counts = runs().map(|run| run.len() as u32).collect();
 
-        // Of each box, where its world stands among all.
+        // The index of each box's world in `worlds`.
         let slots: Vec<usize> = filters.world.iter().map(|world| worlds.partition_point(|w| w < world)).collect();
         let slot = |pair: &Pair| slots[filters.placed(*pair)];
         let mut offsets = vec![0; worlds.len() + 1];
@@ -109,7 +109,7 @@ impl Overlaps {
         Ok(ByWorld { worlds, box_counts, offsets, pairs })
     }
 
-    /// Returns all pairs as those of one world, the global one.
+    /// Returns all pairs in the global world.
     fn of_one_world(&self) -> Result<ByWorld, Error> {
         let mut pairs = self.reserved_pairs()?;
         pairs.extend_from_slice(&self.pairs);
@@ -117,7 +117,7 @@ impl Overlaps {
         Ok(ByWorld { worlds, box_counts, offsets: vec![0, pairs.len()], pairs })
     }
 
-    /// Makes a list with room for all pairs, or returns an error instead of an abort.
+    /// Creates an empty list with capacity for all pairs, or returns an error instead of an abort.
     fn reserved_pairs(&self) -> Result<Vec<Pair>, Error> {
         let mut pairs = Vec::new();
         pairs.try_reserve_exact(self.pairs.len()).map_err(|_| Error::list_too_long(self.pairs.len() as u64))?;

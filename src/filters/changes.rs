@@ -1,9 +1,9 @@
-//! How often filters were changed, and from which others were taken.
+//! Counts of changes of filters, and the source of filters that are shared.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
-/// How often filters were changed: all that queries read, and of that what the nodes of a tree are made by.
+/// Counts of changes: of all lists that queries read, and of the lists that the nodes of a tree are built from.
 #[derive(Debug, Default)]
 pub struct ChangeCounts {
     pub all: AtomicU64,
@@ -17,19 +17,19 @@ impl ChangeCounts {
     }
 }
 
-/// The filters from which others were taken.
+/// The filters that others were copied from or are shared with.
 #[derive(Clone, Debug)]
 pub struct FilterSource {
-    /// How often those are changed.
+    /// The change counts of the source.
     pub changes: Arc<ChangeCounts>,
-    /// How often they had been.
+    /// The counts at the time of the copy.
     pub seen: [u64; 2],
-    /// There as long as those hold the lists on the device that are in use here, too; none where these have lists of their own.
+    /// Alive as long as the source holds the shared lists on the device; `None` if these filters have lists of their own.
     pub lists: Option<Weak<()>>,
 }
 
 impl FilterSource {
-    /// Returns the same with lists of its own.
+    /// Returns the same source, without shared lists.
     pub fn without_lists(self) -> Self {
         Self { lists: None, ..self }
     }

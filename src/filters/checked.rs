@@ -8,28 +8,28 @@ use super::table::{Tested, Values};
 use super::{Attribute, Filters, HalfSpace};
 use crate::{Aabb, Error, Pair};
 
-/// Filters that were checked, with what engines look up: listed pairs by box, and worlds by number. They serve every
-/// number of boxes that [`fit`](Self::fit) accepts.
+/// Checked filters, with the tables that engines look up: listed pairs by box, and worlds by number. They serve every
+/// box count that [`fit`](Self::fit) accepts.
 #[derive(Clone, Debug, Default)]
 pub struct CheckedFilters {
     filters: Filters,
     /// Ascending, each once.
     include: Vec<Pair>,
-    /// The excluded and the included pairs, ascending, each once: those that a search never reports by itself.
+    /// The excluded and the included pairs, ascending, each once. The search itself reports none of them.
     listed_pairs: Vec<Pair>,
     /// The same by box.
     listed: ListedPairs,
-    /// By box: the number of its world, from 0 to `world_count`, or [`Filters::GLOBAL`]; 0 where all are global. Empty
+    /// By box: the number of its world, below `world_count`, or [`Filters::GLOBAL`]; 0 if all are global. Empty
     /// without worlds.
     worlds: Vec<u32>,
     world_count: u32,
     /// Ascending by index.
     half_spaces: Vec<HalfSpace>,
-    /// By box, a bit each, up to the last of `half_spaces`: whether it stands for one.
+    /// A bit per box, up to the last of `half_spaces`: set if the box stands for a half-space.
     half_space_bits: Vec<u32>,
-    /// Whether `listed` and `half_space_bits` are there.
+    /// Whether `listed` and `half_space_bits` are filled.
     is_laid_out: bool,
-    /// The number of boxes that the indices of all lists need at least.
+    /// The least box count that is larger than every index of the lists.
     least_boxes: u64,
 }
 
@@ -37,7 +37,7 @@ impl CheckedFilters {
     /// Checks filters, sorts their lists of pairs and numbers their worlds.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for what is wrong whatever the boxes are; [`Error::OutOfMemory`] for lists of pairs.
+    /// [`Error::BadFilter`] for values that are wrong for any boxes; [`Error::OutOfMemory`] for lists of pairs.
     pub fn new(filters: Filters) -> Result<Self, Error> {
         filters.check_values()?;
         let include = ascending(&[&filters.include])?;
@@ -57,8 +57,9 @@ impl CheckedFilters {
         &self.filters
     }
 
-    /// Checks that the filters fit this many boxes, in no time where they do: values were checked when they came. The
-    /// first call also lays out what is looked up by box: before, an index could be any, and such a list as long.
+    /// Checks that the filters fit this many boxes. Values are already checked, so this takes constant time if they fit. The
+    /// first call also fills the tables by box. They are not filled earlier, since an unchecked index can be any number,
+    /// and the table would be as long.
     ///
     /// # Errors
     /// The errors of [`Filters::check`]; [`Error::OutOfMemory`].
@@ -75,7 +76,7 @@ impl CheckedFilters {
         Ok(())
     }
 
-    /// Checks that the filters fit this many boxes, and returns whether what is looked up by box is there.
+    /// Checks that the filters fit this many boxes, and returns whether the tables by box are filled.
     ///
     /// # Errors
     /// The errors of [`Filters::check`].
@@ -86,24 +87,24 @@ impl CheckedFilters {
         Ok(self.is_laid_out)
     }
 
-    /// Returns whether a search reports every two boxes that overlap once prepared.
+    /// Returns whether a search reports every two prepared boxes that overlap.
     pub fn keeps_all(&self) -> bool {
         let no_list = self.filters.tested().iter().all(|tested| tested.values.is_empty());
         no_list && self.decides_by_lists()
     }
 
-    /// Returns whether nothing is said of boxes but in which of two sets they are.
+    /// Returns whether `second` is the only filter.
     pub fn has_only_sets(&self) -> bool {
         let fits_sets = |tested: &Tested<'_>| tested.values.is_empty() == (tested.list != "second");
         self.filters.tested().iter().all(fits_sets) && self.decides_by_lists()
     }
 
-    /// Returns whether nothing decides but lists by box.
+    /// Returns whether only lists by box filter pairs.
     fn decides_by_lists(&self) -> bool {
         self.listed.others.is_empty() && self.half_spaces.is_empty() && self.filters.owner.is_none()
     }
 
-    /// Puts `values` in place of those from box `first` on.
+    /// Replaces the values from box `first` on by `values`.
     ///
     /// # Errors
     /// The errors of [`Filters::change`].
@@ -115,30 +116,30 @@ impl CheckedFilters {
         Ok(())
     }
 
-    /// Sets which boxes are in the second of two sets, and returns what was said of that before.
+    /// Sets which boxes are in the second of two sets, and returns the previous list.
     pub fn set_second(&mut self, second: Vec<bool>) -> Vec<bool> {
         std::mem::replace(&mut self.filters.second, second)
     }
 
-    /// Sets which boxes sleep, and returns what was said of that before.
+    /// Sets which boxes sleep, and returns the previous list.
     pub fn set_sleeping(&mut self, sleeping: Vec<bool>) -> Vec<bool> {
         std::mem::replace(&mut self.filters.sleeping, sleeping)
     }
 
-    /// Sets which region owns the pairs to report, and returns what was said of that before.
+    /// Sets the region that owns the reported pairs, and returns the previous one.
     pub fn set_owner(&mut self, owner: Option<Aabb>) -> Option<Aabb> {
         std::mem::replace(&mut self.filters.owner, owner)
     }
 
-    /// Numbers the worlds from zero. Those that are neighbours in space often have numbers that follow each other, and
-    /// both would go into the key of a cell: so they are numbered in the order of a hash.
+    /// Numbers the worlds from zero, in the order of a hash of their ids. Worlds that are neighbours in space often have
+    /// consecutive ids, and both the place and the number go into the key of a cell.
     fn number_worlds(&mut self) {
         let ids: HashSet<u32> = self.filters.world.iter().copied().filter(|&id| id != Filters::GLOBAL).collect();
         let mut ids: Vec<u32> = ids.into_iter().collect();
         ids.sort_unstable_by_key(|&id| hash(id));
         self.world_count = ids.len() as u32;
         if ids.is_empty() {
-            // Global boxes alone are as those of one world, and need not be tested against all others.
+            // If all boxes are global, they are searched as one world: no box needs a test against all others.
             self.worlds = vec![0; self.filters.world.len()];
             self.world_count = u32::from(!self.worlds.is_empty());
             return;
@@ -158,8 +159,8 @@ impl CheckedFilters {
         &self.listed
     }
 
-    /// Returns how many words the rows and the larger indices of [`listed`](Self::listed) take for `box_count` boxes, with what comes in
-    /// place of `exclude`.
+    /// Returns the u32 counts of the rows and of the larger indices of [`listed`](Self::listed) for `box_count` boxes. They include
+    /// capacity for pairs that replace `exclude` on the device.
     pub fn listed_u32_counts(&self, box_count: u64) -> [u64; 2] {
         let rows = self.listed_pairs.last().map_or(0, |last| u64::from(last.a) + 2);
         let others = self.listed_pairs.len() as u64;
@@ -177,7 +178,7 @@ impl CheckedFilters {
         &self.worlds
     }
 
-    /// Returns how many worlds there are beside the global one; one where all boxes are global.
+    /// Returns the count of worlds without the global one; 1 if all boxes are global.
     pub fn world_count(&self) -> u32 {
         self.world_count
     }
@@ -213,7 +214,7 @@ impl CheckedFilters {
 
     /// Returns the half-space that a box stands for.
     pub fn half_space(&self, index: u32) -> Option<&HalfSpace> {
-        // Next to no box is one.
+        // Nearly all boxes stop here.
         if self.half_space_bits.get(index as usize / 32)? >> (index % 32) & 1 == 0 {
             return None;
         }

@@ -1,7 +1,7 @@
 //! The filters of a search, with their buffers on the GPU: [`FilterSet`].
 //!
-//! The first call that needs filters uploads them, since the number of boxes is known then, and they stay until they are
-//! replaced. A change afterwards is written where the old values lie.
+//! The first call that needs filters uploads them, since it knows the box count. They stay until they are replaced. Later
+//! changes overwrite the old values in place.
 
 use std::sync::Arc;
 
@@ -18,32 +18,32 @@ use crate::{Aabb, Attribute, Error, Pair};
 /// The filters of a search, checked, with their buffers on the GPU.
 #[derive(Debug)]
 pub struct FilterSet {
-    /// Shared with submissions, which are searched with these whatever is changed meanwhile.
+    /// Shared with submissions: each uses the filters at the time of submission.
     checked: Arc<CheckedFilters>,
-    /// The number of boxes that the buffers were filled for. A submission in flight may be searched again for fewer.
+    /// The box count of the upload. A submission in flight may be searched again for fewer boxes.
     pub(super) uploaded: Option<usize>,
     /// The lists that tests read.
     pub lists: FilterLists,
-    /// The same for a step, which is searched as if nobody slept.
+    /// The same lists for a step, without `sleeping`.
     step_lists: FilterLists,
     pub(super) buffers: FilterBuffers,
-    /// What pairs to exclude are taken with that lie in a buffer of the caller's, where some may.
+    /// Buffers that sort excluded pairs from an external buffer, if `exclude_at_most` allows some.
     pub(super) excluding: Option<ExcludeBuffers>,
-    /// The lists that have values which only the device knows.
+    /// The lists with values that exist only on the device.
     pub(super) on_device: Vec<&'static str>,
     /// Whether worlds are numbered on the device.
     pub(super) numbers_worlds: bool,
-    /// `[world_count]` the id and the number of each world, ascending by id, once some are.
+    /// `[world_count]` the id and the number of each world, ascending by id, if worlds are numbered on the device.
     pub(super) world_ids: Option<Buffer<[u32; 2]>>,
-    /// How often these filters were changed.
+    /// The change counts of these filters.
     pub(super) changes: Arc<ChangeCounts>,
-    /// There as long as the lists on the device are.
+    /// Alive as long as the lists on the device.
     pub(super) lists_alive: Arc<()>,
-    /// The filters from which these were taken, if they were.
+    /// The filters that these were copied from or are shared with, if any.
     pub(super) source: Option<FilterSource>,
 }
 
-/// How many elements the filters' buffers have.
+/// The capacities of the filters' buffers, in elements.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FilterCapacity {
     u32_count: u64,
@@ -55,7 +55,7 @@ pub struct FilterCapacity {
 }
 
 buffer_table! {
-    /// The buffers of filters beside the lists that tests read.
+    /// The buffers of filters, except for the lists that tests read.
     pub struct FilterBuffers(capacity: FilterCapacity) {
         /// `[world_count]` the range of cells of each world.
         world_cells: [[u32; 4]; capacity.worlds], STORAGE;
@@ -63,14 +63,14 @@ buffer_table! {
         included: [Pair; capacity.included], STORAGE;
         /// `[box_count]`, or empty.
         margins: [f32; capacity.margins], STORAGE;
-        /// `[box_count]` bits, or empty: whether the box stands for a half-space.
+        /// `[box_count]` bits, or empty: set if the box stands for a half-space.
         half_space_bits: [u32; capacity.half_space_u32_count], STORAGE;
-        /// `[box_count]` the boxes as they are searched, or empty where that is as they come.
+        /// `[box_count]` the boxes as they are searched; empty if filters do not change them.
         prepared_boxes: [Aabb; capacity.prepared], STORAGE;
     }
 }
 
-/// How many pairs there is room for: to exclude, and the included ones.
+/// The capacity for excluded and included pairs.
 #[derive(Clone, Copy, Debug)]
 pub struct ExcludeCapacity {
     /// The pairs.
@@ -78,7 +78,7 @@ pub struct ExcludeCapacity {
 }
 
 buffer_table! {
-    /// What pairs to exclude are sorted with.
+    /// The buffers that excluded pairs are sorted in.
     pub struct ExcludeBuffers(capacity: ExcludeCapacity) {
         /// `[pairs]` larger indices; then smaller ones.
         keys as "exclude_keys": [u32; capacity.pairs], STORAGE;
@@ -92,15 +92,15 @@ buffer_table! {
         histograms as "exclude_histograms": [u32; histogram_u32_count(capacity.pairs)], STORAGE;
         /// Sums of the sort.
         digit_sums as "exclude_digit_sums": [u32; digit_sum_u32_count(capacity.pairs)], STORAGE;
-        /// Not zero where there are more pairs than there is room for.
+        /// Not zero if the pairs exceed the capacity.
         refused as "exclude_refused": [u32; 1], STORAGE;
-        /// For the sort: how many pairs there are.
+        /// For the sort: the pair count.
         counts as "exclude_counts": [Counts; 1], CONSTANT;
     }
 }
 
 impl ExcludeBuffers {
-    /// Returns the lists as the sort takes them.
+    /// Returns the lists as arguments of the sort.
     pub fn lists(&self) -> SortBuffers {
         let Self { keys, values, other_keys, other_values, histograms, digit_sums, .. } = self;
         SortBuffers::of([keys, values, other_keys, other_values, histograms, digit_sums])
@@ -111,12 +111,12 @@ impl FilterSet {
     /// Checks these filters. Nothing is uploaded yet.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for what is wrong whatever the boxes are; [`Error::OutOfMemory`].
+    /// [`Error::BadFilter`] for values that are wrong for any boxes; [`Error::OutOfMemory`].
     pub fn new(gpu: &Gpu, filters: Filters) -> Result<Self, Error> {
         Self::of(gpu, CheckedFilters::new(filters)?.into())
     }
 
-    /// Takes filters that were checked. Nothing is uploaded yet.
+    /// Wraps checked filters. Nothing is uploaded yet.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -149,12 +149,12 @@ impl FilterSet {
         &self.checked
     }
 
-    /// Returns whether these are still those that a submission was made with.
+    /// Returns whether these are still the filters of a submission.
     pub fn are_those(&self, checked: &Arc<CheckedFilters>) -> bool {
         Arc::ptr_eq(&self.checked, checked)
     }
 
-    /// Checks that the host knows all values.
+    /// Checks that all values exist on the host.
     ///
     /// # Errors
     /// [`Error::BadFilter`].
@@ -189,14 +189,14 @@ impl FilterSet {
         (self.uploaded.is_some() && !self.checked.include().is_empty()).then_some(&self.buffers.included)
     }
 
-    /// Returns the buffers that boxes are prepared with; `None` where they are searched as they come.
+    /// Returns the buffers that boxes are prepared with; `None` if filters do not change the boxes.
     pub fn preparation(&self) -> Option<&FilterBuffers> {
         (self.uploaded.is_some() && !self.filters().leaves_boxes()).then_some(&self.buffers)
     }
 
     // ---- memory ----
 
-    /// Returns how long the buffers are for this many boxes.
+    /// Returns the capacities of the buffers for this many boxes.
     fn capacity(&self, box_count: usize) -> FilterCapacity {
         let boxes = box_count as u64;
         let filters = self.filters();
@@ -211,13 +211,13 @@ impl FilterSet {
         }
     }
 
-    /// Returns for how many pairs lists of the caller's are taken, with the included ones; `None` where none are.
+    /// Returns the capacity for excluded pairs from an external buffer and included pairs; `None` if `exclude_at_most` is 0.
     fn exclude_capacity(&self) -> Option<ExcludeCapacity> {
         let most = u64::from(self.filters().exclude_at_most);
         (most > 0).then(|| ExcludeCapacity { pairs: most + self.checked.include().len() as u64 })
     }
 
-    /// Lists the buffers that hold anything for this many boxes, with their bytes.
+    /// Lists the buffers that are not empty for this many boxes, with their bytes.
     pub fn rows(&self, box_count: usize) -> Vec<Row> {
         let capacity = self.capacity(box_count);
         if self.are_shared() && self.check_uploaded(box_count).is_ok() {
@@ -226,8 +226,8 @@ impl FilterSet {
         self.rows_in(&capacity)
     }
 
-    /// Lists the buffers that the filters of a slab of this many boxes have at most: [`CheckedFilters::part`] numbers
-    /// the bodies there by index. What is there for all slabs has room for what may come in place of their pairs.
+    /// Lists the largest buffers that the filters of a slab of this many boxes need: [`CheckedFilters::part`] numbers
+    /// the bodies there by index.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn slab_rows(&self, box_count: usize) -> Vec<Row> {
         let mut capacity = self.capacity(box_count);
@@ -240,7 +240,7 @@ impl FilterSet {
     /// Lists the buffers of these lengths, if there are any filters, with their bytes.
     fn rows_in(&self, capacity: &FilterCapacity) -> Vec<Row> {
         if self.filters().is_empty() {
-            // What is always there is no more than a few bytes.
+            // The buffers without filters have a few bytes.
             return Vec::new();
         }
         let words = ("filters", Buffer::<u32>::bytes(capacity.u32_count));
@@ -255,13 +255,13 @@ impl FilterSet {
         self.uploaded.map_or(0, |box_count| sum(&self.rows(box_count)))
     }
 
-    /// Returns the bytes that the filters hold after an upload for this many boxes. An upload for fewer boxes than the
+    /// Returns the bytes of GPU memory after an upload for this many boxes. An upload for fewer boxes than the
     /// last one changes nothing.
     pub fn coming_bytes(&self, box_count: usize) -> u64 {
         sum(&self.rows(box_count.max(self.uploaded.unwrap_or(0))))
     }
 
-    /// Lists the buffers that the filters hold, with the bytes that the device gave them.
+    /// Lists the allocated buffers, with their bytes.
     pub fn made(&self) -> Vec<Row> {
         if self.uploaded.is_none() {
             return Vec::new();
@@ -275,7 +275,7 @@ impl FilterSet {
         std::iter::once(words).chain(self.buffers.made()).chain(excluding).chain(world_ids).collect()
     }
 
-    /// Gives the memory on the GPU back; what is needed is uploaded again.
+    /// Releases the GPU memory. The next call uploads again.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -291,7 +291,8 @@ impl FilterSet {
         Ok(())
     }
 
-    /// Uploads what is not there yet for this many boxes. Where nothing `is_in_flight`, the old buffers go first.
+    /// Uploads the filters for this many boxes, unless they are uploaded already. If nothing `is_in_flight`, the old buffers are
+    /// released first.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -322,14 +323,14 @@ impl FilterSet {
             excluding.refused.write(gpu, &[0]);
         }
         scopes.close("filters")?;
-        // All of them or none: a submission in flight may be searched again with the old ones.
+        // Replace all buffers or none: a submission in flight may be searched again with the old ones.
         (self.lists, self.step_lists) = (lists, step_lists);
         (self.buffers, self.excluding, self.uploaded) = (buffers, excluding, Some(box_count));
         self.lists_alive = Arc::default();
         Ok(())
     }
 
-    /// Returns an error if a filter is missing on the GPU for this many boxes, so that no search ignores it.
+    /// Returns an error if a filter is not uploaded for this many boxes, so that no search ignores it.
     ///
     /// # Errors
     /// [`Error::Gpu`].
@@ -340,26 +341,26 @@ impl FilterSet {
         Err(Error::Gpu { label: "filters".to_owned(), message: "they were not uploaded".to_owned() })
     }
 
-    /// Sets which boxes are in the second of two sets, and swaps that with what was said before. The next call uploads it.
+    /// Swaps the list of boxes in the second of two sets with the previous one. The next call uploads it.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`]; it is set nevertheless.
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`]; the list is swapped nevertheless.
     pub fn swap_second(&mut self, gpu: &Gpu, second: &mut Vec<bool>) -> Result<(), Error> {
         *second = Arc::make_mut(&mut self.checked).set_second(std::mem::take(second));
         self.unload(gpu)
     }
 
-    /// Puts `values` in place of those from box `first` on, and uploads no more than that; of worlds, the numbers of all
+    /// Replaces the values from box `first` on by `values`, and uploads these. For worlds, it uploads the numbers of all
     /// boxes.
     ///
     /// # Errors
-    /// The errors of [`Filters::change`]; [`Error::BadFilter`] where the device has others; [`Error::OutOfMemory`],
+    /// The errors of [`Filters::change`]; [`Error::BadFilter`] if the list was changed on the device; [`Error::OutOfMemory`],
     /// [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn change(&mut self, gpu: &Gpu, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         let (list, count) = values.list();
         self.check_may_leave()?;
         if self.on_device.contains(&list) {
-            // Flags share words with those of other boxes, which the host does not know.
+            // A u32 also has flags of other boxes, which exist only on the device.
             return Err(on_device(list, "where further changes are recorded too, until set_filters sets it anew"));
         }
         Arc::make_mut(&mut self.checked).change(first, values)?;
@@ -392,7 +393,7 @@ impl FilterSet {
     }
 }
 
-/// Returns the error of a call that needs a list on the host which has values that only the device knows.
+/// Returns the error of a call that needs values which exist only on the device.
 pub(super) fn on_device(list: &'static str, what: &str) -> Error {
     Error::BadFilter { list, index: 0, problem: format!("was changed on the device, {what}") }
 }

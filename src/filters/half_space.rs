@@ -10,17 +10,17 @@ pub(crate) const WHOLE_SPACE: Aabb = Aabb::new([f32::NEG_INFINITY; 3], [f32::INF
 /// the normal of a floor points up. A half-space is closed, and need not be axis-aligned.
 ///
 /// A half-space meets every box with at least one point in it. The corner that lies deepest decides, exactly: the numbers are
-/// taken as they are, and nothing is rounded. Two half-spaces never pair. The normal need not be of unit length, since
-/// rounding it would move the half-space.
+/// not rounded. Two half-spaces never pair. The normal need not have unit length: normalising would round it, and so move
+/// the half-space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HalfSpace {
-    /// Names the box that stands for the half-space. It is filtered as any other box; its bounds and its margin are not
-    /// looked at.
+    /// The index of the box that stands for the half-space. It is filtered as any other box; its bounds and its margin are
+    /// ignored.
     pub index: u32,
     /// Points out of the half-space; finite, not zero.
     pub normal: [f32; 3],
-    /// Says how far along the normal the half-space reaches, times the normal's length; finite.
+    /// The distance that the half-space reaches along the normal, times the normal's length; finite.
     pub offset: f32,
 }
 
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_that_double_precision_cannot_tell_from_zero_are_decided_as_integers_decide_them() {
+    fn sums_too_near_to_zero_for_double_precision_have_the_sign_of_exact_integers() {
         let mut state = 1u32;
         let mut below = |n: usize| {
             state = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);

@@ -2,11 +2,10 @@
 
 use crate::{Error, Pair};
 
-/// The excluded and included pairs by their smaller index: pairs that a search never reports by itself.
+/// The excluded and included pairs by their smaller index. The search itself reports none of them.
 #[derive(Clone, Debug, Default)]
 pub struct ListedPairs {
-    /// Where the pairs of each box begin in `others`, and behind the last where they end; no further than the largest
-    /// such box.
+    /// The start of each box's pairs in `others`, and the end of the last, up to the largest smaller index.
     pub rows: Vec<u32>,
     /// The larger indices, ascending within a row.
     pub others: Vec<u32>,
@@ -34,7 +33,7 @@ impl ListedPairs {
         Ok(Self { rows, others })
     }
 
-    /// Returns the larger indices of the pairs whose smaller index this is.
+    /// Returns the larger indices of the pairs with this smaller index.
     #[inline]
     pub fn of(&self, a: u32) -> &[u32] {
         match self.rows.get(a as usize..) {
@@ -64,8 +63,8 @@ pub(super) fn ascending(lists: &[&[Pair]]) -> Result<Vec<Pair>, Error> {
     Ok(pairs)
 }
 
-/// Makes a list with room for this many elements, or returns an error instead of an abort: callers give lists of any
-/// length.
+/// Creates an empty list with capacity for this many elements, or returns an error instead of an abort: callers can pass
+/// lists of any length.
 fn with_capacity<T>(length: usize) -> Result<Vec<T>, Error> {
     let mut list = Vec::new();
     let bytes = (length as u64).saturating_mul(size_of::<T>() as u64);

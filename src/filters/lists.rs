@@ -1,4 +1,4 @@
-//! What the exact tests are told of the [`Filters`]: where each list lies, and which pipeline reads them.
+//! The lists of the [`Filters`] that exact tests read on the GPU: their layout, and the pipelines that read them.
 
 use super::owner::ordered_bounds;
 use super::rows::FilterLayout;
@@ -22,14 +22,14 @@ impl GroupRule {
 }
 
 impl Filters {
-    /// Returns whether kernels that test pairs read any list; of a step, as if nobody slept.
+    /// Returns whether kernels that test pairs read any list. In a step, `sleeping` is ignored.
     pub(crate) fn are_tested(&self, is_of_step: bool) -> bool {
         let is_read = |list: &Tested| !list.values.is_empty() && (!is_of_step || list.list != "sleeping");
         self.tested().iter().any(is_read) || self.has_lists() || !self.half_spaces.is_empty() || self.owner.is_some()
     }
 }
 
-/// A kernel that tests pairs, in two pipelines: one that reads filters and one without.
+/// A kernel that tests pairs, as two pipelines: with filters and without.
 #[derive(Debug)]
 pub struct FilteredKernel {
     with_filters: Kernel,
@@ -43,14 +43,14 @@ impl FilteredKernel {
         Self { with_filters, without: Kernel::new(gpu, source) }
     }
 
-    /// Returns the kernel for searches whose tests read filters, or read none.
+    /// Returns the pipeline that reads filters, or the one without.
     pub fn of(&self, are_tested: bool) -> &Kernel {
         if are_tested { &self.with_filters } else { &self.without }
     }
 }
 
-/// Makes the [`Source`] of a kernel that asks `keeps` or `world_of`: `source!` with
-/// `filters.wgsl`, what that calls, and what follows from the table of filters. A kernel that asks for one list by box takes
+/// Creates the [`Source`] of a kernel that calls `keeps` or `world_of`: `source!` with
+/// `filters.wgsl`, the functions that it calls, and the WGSL of the table of filters. A kernel that reads one list by box needs
 /// `by_box.wgsl` alone.
 macro_rules! filtered {
     ($name:literal $(, $shared:literal)*) => {
@@ -63,10 +63,10 @@ macro_rules! filtered {
 }
 pub(crate) use filtered;
 
-/// The lists that tests read, on the GPU; a word and no list where there are no filters.
+/// The lists that tests read, on the GPU; one u32 and no list without filters.
 #[derive(Clone, Debug)]
 pub struct FilterLists {
-    /// Where each list begins in `words`.
+    /// The start of each list in `words`.
     pub layout: Buffer<FilterLayout>,
     /// All lists, one after the other.
     pub words: Buffer<u32>,
@@ -105,7 +105,7 @@ impl FilterLists {
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub(crate) fn new(gpu: &Gpu, filters: &CheckedFilters, box_count: usize) -> Result<Self, Error> {
         let (places, all) = lay_out(filters, box_count);
-        // Pairs that are still to come take room at the end.
+        // The end has capacity for excluded pairs that are recorded later.
         let words = Buffer::storage(gpu, "filters", Self::u32_count(filters, box_count as u64))?;
         let scopes = gpu.open_scopes();
         words.write(gpu, &all);
@@ -114,7 +114,7 @@ impl FilterLists {
         Ok(Self { layout, words, are_tested: filters.filters().are_tested(false), places })
     }
 
-    /// Returns the same lists of these filters for a step, which is searched as if nobody slept.
+    /// Returns the same lists for a step, without `sleeping`.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -124,8 +124,8 @@ impl FilterLists {
         Ok(Self { layout, words: self.words.clone(), are_tested: filters.filters().are_tested(true), places })
     }
 
-    /// Uploads the values of this many boxes from box `first` on that were changed. Numbers of worlds may have changed
-    /// for all boxes.
+    /// Uploads changed values from box `first` on. For worlds, it uploads the numbers of all boxes, since all of them may
+    /// have changed.
     pub(crate) fn change(&self, gpu: &Gpu, filters: &CheckedFilters, first: usize, values: Attribute<'_>) {
         let (changed, count) = values.list();
         for (tested, place) in filters.tested().into_iter().zip(self.places.tested()) {
@@ -143,7 +143,7 @@ impl FilterLists {
         }
     }
 
-    /// Returns where a list by box that tests read begins in `words`; `None` where there is none.
+    /// Returns the start of a list by box in `words`; `None` if tests read no such list.
     pub(crate) fn place_of(&self, filters: &CheckedFilters, list: &str) -> Option<u32> {
         let places = filters.tested().into_iter().zip(self.places.tested());
         places
@@ -153,17 +153,17 @@ impl FilterLists {
             .filter(|place| *place != ABSENT)
     }
 
-    /// Returns where the half-spaces begin in `words`.
+    /// Returns the start of the half-spaces in `words`.
     pub(crate) fn place_of_half_spaces(&self) -> u32 {
         self.places.half_spaces
     }
 
-    /// Returns where the rows of the listed pairs begin in `words`, and where their larger indices do.
+    /// Returns the starts of the rows and of the larger indices of the listed pairs in `words`.
     pub(crate) fn places_of_listed(&self) -> (u32, u32) {
         (self.places.listed_rows, self.places.listed_others)
     }
 
-    /// Returns the number of words that the lists of these filters take for `box_count` boxes.
+    /// Returns the u32 count of the lists of these filters for `box_count` boxes.
     pub(crate) fn u32_count(filters: &CheckedFilters, box_count: u64) -> u64 {
         let tested = filters.tested().into_iter().filter(|tested| !tested.values.is_empty());
         let by_box = tested.fold(0, |sum: u64, tested| sum.saturating_add(tested.values.u32_count(box_count)));
@@ -187,7 +187,7 @@ fn lay_out(filters: &CheckedFilters, box_count: usize) -> (FilterLayout, Vec<u32
     let (listed, half_spaces) = (filters.listed(), filters.half_spaces());
     let mut rows = listed.rows.clone();
     let [row_count, _] = filters.listed_u32_counts(box_count as u64);
-    // Boxes behind the last one that has any.
+    // Boxes after the last one with listed pairs.
     rows.resize(row_count as usize, listed.others.len() as u32);
     let layout = FilterLayout {
         rule: filters.filters().rule.code(),
@@ -198,7 +198,7 @@ fn lay_out(filters: &CheckedFilters, box_count: usize) -> (FilterLayout, Vec<u32
         half_spaces: append(&half_spaces.iter().flat_map(|half_space| half_space.bits()).collect::<Vec<_>>()),
         half_space_count: half_spaces.len() as u32,
         owner: append(&filters.filters().owner.iter().flat_map(ordered_bounds).collect::<Vec<_>>()),
-        // Last, since there may be room for more.
+        // Last, since there may be capacity for more.
         listed_others: if rows.is_empty() { ABSENT } else { all.len() as u32 },
         ..bytemuck::Zeroable::zeroed()
     };

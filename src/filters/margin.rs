@@ -1,4 +1,4 @@
-//! Boxes grown by margins, rounded outward, and opened for half-spaces.
+//! Boxes padded by margins, rounded outward, and opened for half-spaces.
 
 use rayon::prelude::*;
 
@@ -7,10 +7,10 @@ use crate::aabb::sum_rounded_up;
 use crate::constants::CHUNK;
 use crate::{Aabb, Filters};
 
-/// Is touched by nothing.
+/// A box that nothing touches.
 const NO_POINTS: Aabb = Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
 
-/// Grows a box by `margin` on each side: returns the smallest in `f32` that holds the exact one.
+/// Pads a box by `margin` on each side: returns the smallest box in `f32` that contains the exact one.
 pub(crate) fn padded(aabb: &Aabb, margin: f32) -> Aabb {
     Aabb {
         min: aabb.min.map(|bound| -sum_rounded_up(-bound, margin)),
@@ -19,7 +19,7 @@ pub(crate) fn padded(aabb: &Aabb, margin: f32) -> Aabb {
 }
 
 impl Filters {
-    /// Returns the boxes as they are searched; in `prepared` where margins or half-spaces change them.
+    /// Returns the boxes as they are searched. If margins or half-spaces change them, they are stored in `prepared`.
     pub(crate) fn prepared_boxes<'a>(&self, boxes: &'a [Aabb], prepared: &'a mut Vec<Aabb>) -> &'a [Aabb] {
         if self.leaves_boxes() {
             return boxes;
@@ -40,7 +40,7 @@ impl Filters {
         prepared
     }
 
-    /// Returns boxes in a row from box `first` on, grown by their margins; in `grown` where there are margins.
+    /// Returns consecutive boxes from box `first` on, padded by their margins. If there are margins, they are stored in `padded`.
     pub(crate) fn padded_boxes<'a>(&self, first: usize, boxes: &'a [Aabb], padded: &'a mut Vec<Aabb>) -> &'a [Aabb] {
         if self.margin.is_empty() {
             return boxes;

@@ -1,15 +1,15 @@
-//! Which pairs are not wanted, which always are, and shapes that are no boxes: [`Filters`].
+//! Rules that exclude or include pairs, and shapes other than boxes: [`Filters`].
 //!
 //! | type | holds |
 //! |---|---|
-//! | [`Filters`] | what the caller says; a row of `rows.rs` for each list by box |
-//! | [`CheckedFilters`] | the same, checked, with what engines look up: listed pairs by box, worlds by number |
+//! | [`Filters`] | the values of the caller; a row of `rows.rs` for each list by box |
+//! | [`CheckedFilters`] | checked filters, with the tables that engines look up: listed pairs by box, worlds by number |
 //! | [`FilterSet`](device::FilterSet) | checked filters and their buffers on the GPU |
-//! | [`FilterLists`](lists::FilterLists) | of these buffers, the lists that kernels test pairs with |
-//! | [`FilterLayout`](rows::FilterLayout) | where each of these lists begins, or that there is none |
-//! | [`FilteredKernel`](lists::FilteredKernel) | a kernel that tests pairs: a pipeline that reads filters, and one without |
+//! | [`FilterLists`](lists::FilterLists) | the buffers that kernels read when they test pairs |
+//! | [`FilterLayout`](rows::FilterLayout) | the start of each list, or `ABSENT` |
+//! | [`FilteredKernel`](lists::FilteredKernel) | a kernel that tests pairs, as two pipelines: with filters and without |
 
-// The CPU engine alone needs nothing of what the lists on the GPU are made from.
+// Without the feature `gpu`, the code that lays out lists for the GPU is not used.
 #![cfg_attr(not(feature = "gpu"), allow(dead_code))]
 
 mod by_world;
@@ -79,12 +79,12 @@ impl GroupRule {
 }
 
 impl Filters {
-    /// Stands for the parent of a body that has none, 2³² − 1.
+    /// The parent of a body without a parent, 2³² − 1.
     pub const NO_PARENT: u32 = u32::MAX;
-    /// Stands for the world of a box that meets all worlds, 2³² − 1.
+    /// The world of a box that meets all worlds, 2³² − 1.
     pub const GLOBAL: u32 = u32::MAX;
 
-    /// Returns whether nothing is said of any box.
+    /// Returns whether all filters have their defaults, except for `rule`.
     pub fn is_empty(&self) -> bool {
         *self == Self { rule: self.rule, ..Self::default() }
     }
@@ -113,7 +113,7 @@ impl Filters {
         Ok(())
     }
 
-    /// Checks that each list by box has an element for each box, or none.
+    /// Checks that each list by box is empty or has one element per box.
     fn check_lengths(&self, box_count: usize) -> Result<(), Error> {
         for (list, length) in self.lengths() {
             if length != 0 && length != box_count {
@@ -123,7 +123,7 @@ impl Filters {
         Ok(())
     }
 
-    /// Checks what does not depend on the number of boxes.
+    /// Checks the values that do not depend on the box count.
     pub(crate) fn check_values(&self) -> Result<(), Error> {
         check_margins(0, &self.margin)?;
         for (list, pairs) in [("exclude", &self.exclude), ("include", &self.include)] {
@@ -165,7 +165,7 @@ impl Filters {
         Ok(())
     }
 
-    /// Refuses what queries do not know.
+    /// Refuses filters that queries do not support.
     ///
     /// # Errors
     /// [`Error::BadFilter`] for an owner region.
@@ -177,14 +177,14 @@ impl Filters {
         }
     }
 
-    /// Changes boxes to what is searched: grows them by their margins, and puts the whole space in place of those that
-    /// stand for half-spaces.
+    /// Prepares boxes for a search: pads them by their margins, and replaces boxes that stand for half-spaces by the whole
+    /// space.
     pub(crate) fn prepare(&self, boxes: &mut [Aabb]) {
         self.pad(0, boxes);
         self.replace_half_spaces(boxes, WHOLE_SPACE);
     }
 
-    /// Grows boxes in a row from box `first` on by their margins.
+    /// Pads consecutive boxes from box `first` on by their margins.
     pub(crate) fn pad(&self, first: usize, boxes: &mut [Aabb]) {
         for (aabb, &margin) in boxes.iter_mut().zip(self.margin.iter().skip(first)) {
             *aabb = padded(aabb, margin);
@@ -198,7 +198,7 @@ impl Filters {
         }
     }
 
-    /// Returns whether the boxes are searched as they are.
+    /// Returns whether a search uses the boxes unchanged.
     pub(crate) fn leaves_boxes(&self) -> bool {
         self.margin.is_empty() && self.half_spaces.is_empty()
     }
@@ -214,7 +214,7 @@ impl Filters {
         !(self.group.is_empty() && self.mask.is_empty())
     }
 
-    /// Checks that a list by box has `count` places from number `first` on.
+    /// Checks that a list by box has `count` elements from index `first` on.
     ///
     /// # Errors
     /// [`Error::BadFilter`].
@@ -225,11 +225,11 @@ impl Filters {
         Ok(length)
     }
 
-    /// Puts `values` in place of those from box `first` on.
+    /// Replaces the values from box `first` on by `values`.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] where the list has no such places, or for a margin that is negative or not finite; nothing is
-    /// changed then.
+    /// [`Error::BadFilter`] if the list is too short, or for a margin that is negative or not finite. Nothing is changed
+    /// then.
     pub fn change(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         if let Attribute::Margin(margins) = values {
             check_margins(first, margins)?;
@@ -238,7 +238,7 @@ impl Filters {
     }
 }
 
-/// Checks that all margins are finite and not negative; the first of them is number `first` of the list.
+/// Checks that all margins are finite and not negative. The first of them has index `first` in the list.
 fn check_margins(first: usize, margins: &[f32]) -> Result<(), Error> {
     match margins.iter().position(|&margin| !(margin >= 0.0 && margin.is_finite())) {
         None => Ok(()),

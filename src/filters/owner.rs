@@ -1,16 +1,16 @@
-//! Which pairs an owner region owns.
+//! The rule by which an owner region owns a pair.
 
 use crate::Aabb;
 
 impl Aabb {
-    /// Returns whether this box, as an [owner region](crate::Filters::owner), owns the pair of two valid boxes: whether the
-    /// lower corner of their intersection lies in it.
+    /// Returns whether this box, as an [owner region](crate::Filters::owner), owns the pair of two valid boxes: the
+    /// lower corner of their intersection lies in the region.
     ///
-    /// The corner is the larger of the two `min` on each axis. It lies in the region where `min <= corner < max` on each axis; a
-    /// region that ends at infinity also has corners there, unless it begins there too.
+    /// The corner is the larger of the two `min` on each axis. It lies in the region if `min <= corner < max` on each axis. A
+    /// region that ends at infinity also contains corners at infinity, unless it begins there too.
     #[inline]
     pub fn owns(&self, a: &Self, b: &Self) -> bool {
-        // No branches: whether a region owns a pair cannot be predicted near its faces.
+        // No branches: they would be mispredicted near the faces of the region.
         (0..3).fold(true, |owns, k| {
             let corner = if a.min[k] > b.min[k] { a.min[k] } else { b.min[k] };
             let (low, high) = (self.min[k], self.max[k]);
@@ -20,8 +20,8 @@ impl Aabb {
     }
 }
 
-/// Returns the bounds of an owner region as integers of the order of `f32`, `min` then `max`: it has the corners with
-/// `min <= corner < max`. Where it has corners at infinity, `max` is beyond that.
+/// Returns the bounds of an owner region as integers with the order of `f32`, `min` then `max`. The region contains corners
+/// with `min <= corner < max`. If it contains corners at infinity, `max` is beyond infinity.
 #[cfg(feature = "gpu")]
 pub(super) fn ordered_bounds(region: &Aabb) -> [u32; 6] {
     let bound = |k: usize| {
@@ -33,7 +33,7 @@ pub(super) fn ordered_bounds(region: &Aabb) -> [u32; 6] {
     [x.0, y.0, z.0, x.1, y.1, z.1].map(|bound| bound as u32)
 }
 
-/// Returns an integer of the order of `f32`, for what is a number: the twin of `ordered` in WGSL. Both zeros are 0.
+/// Returns an integer with the order of `f32`, for numbers other than NaN: the twin of `ordered` in WGSL. Both zeros are 0.
 #[cfg(feature = "gpu")]
 fn ordered(number: f32) -> i32 {
     let magnitude = (number.to_bits() & 0x7fff_ffff) as i32;

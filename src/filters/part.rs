@@ -4,8 +4,8 @@ use super::{CheckedFilters, Filters, HalfSpace};
 use crate::Pair;
 
 impl CheckedFilters {
-    /// Returns the filters of some of the boxes, with ascending indices, which are prepared already. What is included is
-    /// left out as if it were excluded.
+    /// Returns the filters of some of the boxes, with ascending indices. These boxes are prepared already. Included pairs are
+    /// excluded.
     pub fn part(&self, indices: &[u32]) -> Filters {
         let all = self.filters();
         let place = |index: u32| indices.binary_search(&index).ok().map(|place| place as u32);
@@ -23,8 +23,8 @@ impl CheckedFilters {
         part
     }
 
-    /// Returns whether a part has a list of bodies that the whole has not: where boxes are bodies by their index, that is
-    /// the index in the whole input.
+    /// Returns whether a part has a list of bodies that the whole does not have: if each box is a body by its index, the part
+    /// lists the indices in the whole input.
     pub fn part_numbers_bodies(&self) -> bool {
         self.filters().body.is_empty() && !self.filters().parent.is_empty()
     }

@@ -1,11 +1,11 @@
-//! What filters decide of two boxes that overlap: the twin of `keeps` in `shaders/filters/filters.wgsl`.
+//! The filters as a predicate of two boxes that overlap: the twin of `keeps` in `shaders/filters/filters.wgsl`.
 
 use super::{CheckedFilters, Filters, GroupRule};
 use crate::{Aabb, Pair};
 
 impl Filters {
-    /// Returns whether the lists by box keep the pair of boxes `a` and `b`. The lists of pairs and the boxes themselves
-    /// are not looked at.
+    /// Returns whether the lists by box accept the pair of boxes `a` and `b`. The lists of pairs and the boxes themselves
+    /// are ignored.
     ///
     /// # Panics
     /// If a list is not empty and has no such index.
@@ -14,7 +14,7 @@ impl Filters {
         let group = |i: usize| if self.group.is_empty() { u32::MAX } else { self.group[i] };
         let mask = |i: usize| if self.mask.is_empty() { u32::MAX } else { self.mask[i] };
         let (a_meets, b_meets) = (mask(i) & group(j) != 0, mask(j) & group(i) != 0);
-        // What is read anyway is not branched on: a search asks for millions of pairs, and cannot predict the answers.
+        // No branches: a search tests millions of pairs, and they would be mispredicted.
         let by_group = match self.rule {
             GroupRule::Any => a_meets | b_meets,
             GroupRule::Both => a_meets & b_meets,
@@ -42,8 +42,8 @@ impl Filters {
         is(&self.sleeping) || is(&self.fixed)
     }
 
-    /// Returns the world that a pair belongs to: the world of its boxes, or of the one that is not global;
-    /// [`GLOBAL`](Self::GLOBAL) where both are global or there are no worlds. An included pair across two worlds belongs
+    /// Returns the world that a pair belongs to: the world of its boxes, or of the box that is not global;
+    /// [`GLOBAL`](Self::GLOBAL) if both are global or there are no worlds. An included pair across two worlds belongs
     /// to the world of its box `a`.
     ///
     /// # Panics
@@ -52,14 +52,14 @@ impl Filters {
         if self.world.is_empty() { Self::GLOBAL } else { self.world[self.placed(pair)] }
     }
 
-    /// Returns the box whose world a pair belongs to, where there are worlds.
+    /// Returns the box whose world a pair belongs to. There must be worlds.
     pub(super) fn placed(&self, pair: Pair) -> usize {
         let (a, b) = (pair.a as usize, pair.b as usize);
         if self.world[a] == Self::GLOBAL { b } else { a }
     }
 }
 
-/// The boxes of a search as they are searched: those of one list, and those of another behind them.
+/// The prepared boxes of a search: one list, or two lists whose indices are consecutive.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchedBoxes<'a> {
     first: &'a [Aabb],
@@ -67,7 +67,7 @@ pub struct SearchedBoxes<'a> {
 }
 
 impl<'a> SearchedBoxes<'a> {
-    /// Takes the boxes of two sets, where the indices of the second follow those of the first.
+    /// Wraps the boxes of two sets. The indices of the second follow those of the first.
     pub fn of_sets(first: &'a [Aabb], others: &'a [Aabb]) -> Self {
         Self { first, others }
     }
@@ -87,14 +87,14 @@ impl<'a> From<&'a [Aabb]> for SearchedBoxes<'a> {
 }
 
 impl CheckedFilters {
-    /// Returns whether a search reports the pair of two boxes that overlap once prepared.
+    /// Returns whether a search reports the pair of two prepared boxes that overlap.
     pub fn keeps(&self, boxes: SearchedBoxes<'_>, a: u32, b: u32) -> bool {
         let is_owned = || self.filters().owner.is_none_or(|region| region.owns(boxes.of(a), boxes.of(b)));
         let is_listed = || self.listed().contains(Pair::new(a, b));
         self.filters().keeps(a, b) && is_owned() && !is_listed() && self.half_spaces_meet(boxes, a, b)
     }
 
-    /// Returns whether two boxes meet where one of them stands for a half-space.
+    /// Returns whether two boxes meet if one of them stands for a half-space; true if neither does.
     pub fn half_spaces_meet(&self, boxes: SearchedBoxes<'_>, a: u32, b: u32) -> bool {
         if self.half_spaces().is_empty() {
             return true;

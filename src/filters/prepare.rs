@@ -1,4 +1,4 @@
-//! The boxes as they are searched, where margins or half-spaces change them, and how many there are.
+//! Kernels that prepare a search: boxes with margins and half-spaces, the box count, and filters from external buffers.
 
 use super::device::FilterBuffers;
 use super::table::ValueFormat;
@@ -45,8 +45,8 @@ impl Prepare {
         }
     }
 
-    /// Records the making of `params` out of `max_params`, with the number of boxes that `count` begins with, if it is in a
-    /// buffer, and with none where filters were `refused`; and of the sizes of dispatches for so many blocks of boxes.
+    /// Records how `params` and the dispatch sizes for blocks of boxes are computed: `max_params` with the first number of `count`
+    /// as box count, if `count` is given, and with no boxes if filters were `refused`.
     pub fn record_count(
         &self,
         pass: &mut Pass,
@@ -58,7 +58,7 @@ impl Prepare {
     ) {
         let buffers = [
             ("max_params", max_params.all()),
-            // The number of boxes is the first of the parameters.
+            // The box count is the first of the parameters.
             ("count", count.unwrap_or_else(|| max_params.all())),
             ("refused", refused.all()),
             ("params", params.all()),
@@ -67,8 +67,7 @@ impl Prepare {
         self.count.dispatch(pass, 1, &buffers);
     }
 
-    /// Records the putting of `given` values in a list by box, which lies in `words`. The kernel is compiled by the first call on
-    /// the device.
+    /// Records the copy of `external` values to a list by box in `words`. The first call on the device compiles the kernel.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -89,7 +88,7 @@ impl Prepare {
         self.record_change(gpu, pass, &self.filter, changed_u32_count, change, &buffers)
     }
 
-    /// Records the putting of the numbers of `given` worlds in their list, in the way of [`record_filter`](Self::record_filter).
+    /// Records the copy of the numbers of `external` worlds to their list, as [`record_filter`](Self::record_filter) does.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -107,7 +106,7 @@ impl Prepare {
         self.record_change(gpu, pass, &self.worlds, change.count, change, &buffers)
     }
 
-    /// Records the putting of `given` half-spaces in their list, in the way of [`record_filter`](Self::record_filter).
+    /// Records the copy of `external` half-spaces to their list, as [`record_filter`](Self::record_filter) does.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -138,19 +137,19 @@ impl Prepare {
         Ok(())
     }
 
-    /// Returns the kernels that the stage dispatches for boxes that are not searched as they come.
+    /// Returns the kernels that the stage dispatches if filters change the boxes.
     pub fn kernels(&self) -> [&Kernel; 1] {
         [&self.boxes]
     }
 
-    /// Returns the kernel that is dispatched where the number of boxes lies in a buffer, and where filters may be refused.
+    /// Returns the kernel that is dispatched if the box count lies in a buffer, or if filters may be refused.
     pub fn count_kernel(&self) -> &Kernel {
         &self.count
     }
 
-    /// Records the preparing of the first `n` boxes, into the `prepared_boxes` of `filters`: they are grown by its `margins`, and the whole
-    /// space stands in place of those whose bit is set in its `half_space_bits`. `params` has the same number. Values beyond the end of
-    /// either list count as zero: where there are none, a buffer of any length that holds zeros stands for them.
+    /// Records the preparation of the first `n` boxes, into `prepared_boxes` of `filters`. The boxes are padded by `margins`; boxes
+    /// whose bit in `half_space_bits` is set are replaced by the whole space. `params` has the same box count. Values beyond the end of
+    /// either list count as zero, so an absent list is a buffer of zeros of any length.
     pub fn record(
         &self,
         pass: &mut Pass,

@@ -1,4 +1,4 @@
-//! Filters that lie in buffers of the caller's on the device, for searches that are recorded.
+//! Filters in external buffers on the device, for recorded searches.
 
 use std::ops::Range;
 
@@ -13,12 +13,12 @@ use crate::gpu::kernel::Pass;
 use crate::gpu::table::STORAGE;
 use crate::layout::{ExcludeChange, FilterChange};
 
-/// What a change of the filters runs in.
+/// The target of a recorded change of filters.
 #[derive(Debug)]
 pub struct Change<'a> {
     /// The device.
     pub gpu: &'a Gpu,
-    /// Where it is recorded.
+    /// The command encoder.
     pub encoder: &'a mut wgpu::CommandEncoder,
     /// The kernels.
     pub prepare: &'a Prepare,
@@ -27,8 +27,8 @@ pub struct Change<'a> {
 impl FilterSet {
     // ---- one list by box ----
 
-    /// Checks a change of one list by box to values of the caller's on the device, and returns how many boxes the list is for; `None`
-    /// where there is nothing to change.
+    /// Checks a change of one list by box to external values on the device, and returns the box count of the list; `None`
+    /// if the change is empty.
     ///
     /// # Errors
     /// [`Error::BadFilter`], [`Error::BadBuffer`]; the errors of [`Filters::check`]; [`Error::OutOfMemory`].
@@ -46,16 +46,16 @@ impl FilterSet {
         }
         check(gpu, external, bytes::<u32>(count), list, || format!("{count} values"))?;
         self.fit(length)?;
-        // Its part of a budget is taken before that of anything else.
+        // Set before the memory plan, so that the budget includes the world ids.
         self.numbers_worlds |= list == WORLD;
         Ok(Some(length))
     }
 
-    /// Uploads what is not there yet for the `length` boxes of a list, and records the change of that list to values of the caller's,
-    /// which was [checked](Self::check_change).
+    /// Uploads the filters for the `length` boxes of a list, and records the [checked](Self::check_change) change of the list to
+    /// external values.
     ///
     /// # Errors
-    /// Those of [`upload`](Self::upload); [`Error::Gpu`] where the kernel is rejected.
+    /// Those of [`upload`](Self::upload); [`Error::Gpu`] if the kernel is rejected.
     pub fn record_change(
         &mut self,
         to: Change<'_>,
@@ -82,7 +82,7 @@ impl FilterSet {
         let words = &self.lists.words;
         if let Some(ids) = world_ids {
             if world_count == 0 && !self.on_device.contains(&WORLD) {
-                // Among global boxes alone the host calls all of them one world.
+                // If all boxes are global, the host numbers them as one world.
                 words.write_at(gpu, place.into(), &vec![Filters::GLOBAL; length]);
             }
             prepare.record_worlds(gpu, &mut pass, change, external, ids, words)?;
@@ -98,14 +98,14 @@ impl FilterSet {
         Ok(())
     }
 
-    /// Gives up what a change of worlds takes that was not recorded after all.
+    /// Reverts the preparation of a change of worlds that was not recorded.
     pub fn forget_change(&mut self) {
         if !self.on_device.contains(&WORLD) {
             (self.numbers_worlds, self.world_ids) = (false, None);
         }
     }
 
-    /// Notes that a list has values that the host does not know.
+    /// Notes that a list has values that exist only on the device.
     pub fn note_on_device(&mut self, list: &'static str) {
         if !self.on_device.contains(&list) {
             self.on_device.push(list);
@@ -114,7 +114,7 @@ impl FilterSet {
 
     // ---- half-spaces ----
 
-    /// Checks a change of half-spaces to some in a buffer of the caller's, and returns whether there is anything to change.
+    /// Checks a change of half-spaces to external ones, and returns whether the change is not empty.
     ///
     /// # Errors
     /// [`Error::BadFilter`], [`Error::BadBuffer`]; the errors of [`Filters::check`]; [`Error::OutOfMemory`].
@@ -137,11 +137,11 @@ impl FilterSet {
         Ok(count > 0)
     }
 
-    /// Uploads what is not there yet for this many boxes, and records the change of half-spaces to some of the caller's, which was
-    /// [checked](Self::check_half_spaces).
+    /// Uploads the filters for this many boxes, and records the [checked](Self::check_half_spaces) change of half-spaces to
+    /// external ones.
     ///
     /// # Errors
-    /// Those of [`upload`](Self::upload); [`Error::Gpu`] where the kernel is rejected.
+    /// Those of [`upload`](Self::upload); [`Error::Gpu`] if the kernel is rejected.
     pub fn record_half_spaces(
         &mut self,
         to: Change<'_>,
@@ -167,7 +167,7 @@ impl FilterSet {
 
     // ---- pairs to exclude ----
 
-    /// Checks that at most so many pairs to exclude may come from a buffer, and fits the filters to this many boxes.
+    /// Checks that the capacity allows `at_most` excluded pairs from a buffer, and fits the filters to this many boxes.
     ///
     /// # Errors
     /// [`Error::BadFilter`]; the errors of [`Filters::check`]; [`Error::OutOfMemory`].
@@ -180,8 +180,8 @@ impl FilterSet {
         self.fit(box_count as usize)
     }
 
-    /// Uploads what is not there yet for this many boxes, and returns where pairs to exclude of the caller's go. Once they are recorded, the
-    /// caller [notes](Self::note_on_device) that.
+    /// Uploads the filters for this many boxes, and returns the places of external excluded pairs. The caller records them, and then
+    /// calls [`note_on_device`](Self::note_on_device).
     ///
     /// # Errors
     /// Those of [`upload`](Self::upload).
@@ -204,17 +204,17 @@ impl FilterSet {
         })
     }
 
-    /// Returns what pairs to exclude are sorted with, and the included pairs.
+    /// Returns the buffers that excluded pairs are sorted in, and the included pairs.
     ///
     /// # Errors
-    /// [`Error::NothingRecorded`] where no such pairs were to come.
+    /// [`Error::NothingRecorded`] if no buffers for external pairs are allocated.
     pub fn excluding(&self) -> Result<(&ExcludeBuffers, &Buffer<crate::Pair>), Error> {
         let buffers = self.excluding.as_ref().ok_or(Error::NothingRecorded)?;
         Ok((buffers, &self.buffers.included))
     }
 
-    /// Returns the number that is not zero where commands have found more pairs to exclude than there is room for; `None` where none may
-    /// come: of a search that is recorded before such a list, and submitted behind it, too.
+    /// Returns the flag that commands set if excluded pairs exceed the capacity; `None` if `exclude_at_most` is 0. A search reads it even
+    /// if the list is recorded later and submitted earlier.
     pub fn refused(&self) -> Option<&Buffer<u32>> {
         self.excluding.as_ref().map(|buffers| &buffers.refused)
     }
@@ -226,7 +226,7 @@ pub(super) const WORLD: &str = "world";
 /// Returns the length of a range of a list.
 ///
 /// # Errors
-/// [`Error::BadFilter`] where the range ends before it begins.
+/// [`Error::BadFilter`] if the range ends before it begins.
 fn length_of(list: &'static str, range: &Range<u32>) -> Result<u32, Error> {
     range.end.checked_sub(range.start).ok_or_else(|| {
         let problem = "is where a range begins that ends before".to_owned();

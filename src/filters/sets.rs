@@ -8,12 +8,12 @@ use crate::{Aabb, Error, Pair};
 /// The least number of pairs that a thread numbers.
 const CHUNK: usize = 1 << 14;
 
-/// Two sets of boxes, one behind the other, in memory that is kept.
+/// Two sets of boxes, one after the other, in reused memory.
 #[derive(Debug, Default)]
 pub struct TwoSets {
     /// The boxes of the first set, then those of the second.
     pub boxes: Vec<Aabb>,
-    /// Whether each of them is in the second.
+    /// Whether each box is in the second set.
     pub second: Vec<bool>,
 }
 
@@ -59,7 +59,7 @@ impl TwoSets {
     }
 }
 
-/// Numbers the second box of each pair within its set, which is behind one of `first` boxes.
+/// Changes the second index of each pair to an index in the second set, which follows a set of `first` boxes.
 pub fn number_second(pairs: &mut [Pair], first: usize) {
     let first = first as u32;
     pairs.par_iter_mut().with_min_len(CHUNK).for_each(|pair| pair.b -= first);

@@ -1,7 +1,7 @@
-//! Filters that a tree takes of a broad phase, with what of them lies on the device.
+//! Filters that a tree shares with a broad phase, including values that exist only on the device.
 //!
-//! Both read the same buffers. What changes them in the broad phase is counted, and each call of a tree which took them before looks at the
-//! count in the beginning, and unless it records, in the end: so no answer is by half of the old ones and half of the new.
+//! Both read the same buffers. The broad phase counts its changes. A call of the tree compares the count at the beginning and,
+//! unless it records, at the end. So no answer mixes old and new filters.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -21,8 +21,8 @@ const HALF_SPACES: &str = "half_spaces";
 const MARGIN: &str = "margin";
 
 impl FilterSet {
-    /// Returns the same filters for queries, with the same lists on the device, which have to be [uploaded](Self::upload) for this many
-    /// boxes. Boxes as they are searched, which every build writes anew, have a buffer of their own.
+    /// Returns the same filters for queries, with the same lists on the device, which must be [uploaded](Self::upload) for this many
+    /// boxes. The prepared boxes have a separate buffer, since every build overwrites them.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; those of [`upload`](Self::upload).
@@ -43,7 +43,7 @@ impl FilterSet {
         Ok(shared)
     }
 
-    /// Returns the same filters for queries on this device, which uploads them anew.
+    /// Returns a copy of the filters for queries on this device. The next call uploads them.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -52,7 +52,7 @@ impl FilterSet {
         let mut copied = if filters.exclude_at_most == 0 {
             Self::of(gpu, Arc::clone(self.checked()))?
         } else {
-            // Queries look at no lists of pairs.
+            // Queries read no lists of pairs.
             Self::new(gpu, Filters { exclude_at_most: 0, ..filters.clone() })?
         };
         copied.on_device = self.on_device.iter().copied().filter(|list| READ.contains(list)).collect();
@@ -61,19 +61,19 @@ impl FilterSet {
         Ok(copied)
     }
 
-    /// Returns whether the set from which these were taken holds the same lists, and has them in its account.
+    /// Returns whether the source still holds the same lists, and so counts their memory.
     pub fn are_shared(&self) -> bool {
         let lists = self.source.as_ref().and_then(|source| source.lists.as_ref());
         lists.is_some_and(|lists| lists.strong_count() > 0)
     }
 
-    /// Returns whether nodes that were made by these filters are those of others, too.
+    /// Returns whether these filters build the same nodes as others.
     pub fn build_same_nodes(&self, other: &Self) -> bool {
         let seen = |set: &Self| set.source.as_ref().map(|source| (Arc::as_ptr(&source.changes), source.seen[1]));
         if seen(self).is_some() && seen(self) == seen(other) {
             return true;
         }
-        // What the device alone knows, or knew for a while, is not to be compared.
+        // Values that exist or existed only on the device cannot be compared.
         let is_known = |set: &Self| {
             let stayed = set.source.as_ref().is_none_or(|source| source.changes.so_far()[1] == source.seen[1]);
             stayed && !set.on_device.contains(&MARGIN)
@@ -83,7 +83,7 @@ impl FilterSet {
         is_known(self) && is_known(other) && have_same && self.checked().has_half_spaces_of(other.checked())
     }
 
-    /// Checks that the filters were not changed where they were taken.
+    /// Checks that the source was not changed since.
     ///
     /// # Errors
     /// [`Error::FiltersChanged`].
@@ -104,12 +104,13 @@ impl FilterSet {
         }
     }
 
-    /// Counts that there are other filters.
+    /// Counts a change of all lists.
     pub fn note_others(&self) {
         READ.iter().for_each(|list| self.note_change(list));
     }
 
-    /// Checks that these filters may be changed: where they were taken, the host has to know them, since they are uploaded anew.
+    /// Checks that these filters may be changed. If they have a source, all values must exist on the host, since they are uploaded
+    /// again.
     ///
     /// # Errors
     /// [`Error::FiltersChanged`]; [`Error::BadFilter`].
@@ -118,7 +119,7 @@ impl FilterSet {
         if self.source.is_some() { self.check_on_host() } else { Ok(()) }
     }
 
-    /// Gives up what is shared: the filters are uploaded anew by the next call, and those of which they were taken stay as they are.
+    /// Ends the sharing: the next call uploads these filters, and the source stays unchanged.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -127,8 +128,8 @@ impl FilterSet {
         self.unload(gpu)
     }
 
-    /// Checks that the filters fit this many boxes of a tree: kernels read what the device alone knows, but worlds are places among its
-    /// leaves.
+    /// Checks that the filters fit this many boxes of a tree. Worlds must exist on the host, since they decide the places of boxes
+    /// in the tree.
     ///
     /// # Errors
     /// Those of [`fit`](Self::fit); [`Error::BadFilter`] where the host does not know the worlds, or beside half-spaces another list.

@@ -1,4 +1,4 @@
-//! What follows from a row of the table of filters (`src/filters/rows.rs`).
+//! The macro of the table of filters (`src/filters/rows.rs`), and the code that each row needs.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -39,7 +39,7 @@ macro_rules! filter_table {
             }
         }
 
-        /// Holds new values of one list by box, for some boxes in a row.
+        /// New values of one list by box, for consecutive boxes.
         #[derive(Clone, Copy, Debug, PartialEq)]
         #[non_exhaustive]
         pub enum Attribute<'a> {
@@ -53,8 +53,8 @@ macro_rules! filter_table {
             )*
         }
 
-        /// Holds where new values of one list by box lie in a buffer of the device, made with `BufferUsages::STORAGE`: 4 bytes
-        /// for each box. Of flags, any `u32` but 0 stands for `true`.
+        /// New values of one list by box in a buffer of the device, created with `BufferUsages::STORAGE`: 4 bytes
+        /// per box. A flag is `true` if its `u32` is not 0.
         #[cfg(feature = "gpu")]
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
@@ -71,7 +71,7 @@ macro_rules! filter_table {
 
         #[cfg(feature = "gpu")]
         impl<'a> GpuAttribute<'a> {
-            /// Returns the name of the list, how its values are kept, and the new ones.
+            /// Returns the name of the list, the format of its values, and the new values.
             pub(crate) fn list(self) -> (&'static str, $crate::filters::ValueFormat, $crate::wgpu::BufferSlice<'a>) {
                 use $crate::filters::table::Element;
                 match self {
@@ -97,7 +97,7 @@ macro_rules! filter_table {
                 ]
             }
 
-            /// Lists the lists by box that tests read, with the values that the caller gave.
+            /// Lists the lists by box that tests read, with the values of the caller.
             pub(super) fn tested(&self) -> [$crate::filters::table::Tested<'_>; TESTED_LISTS] {
                 [$($crate::filters::table::Tested {
                     list: stringify!($list),
@@ -105,10 +105,10 @@ macro_rules! filter_table {
                 },)*]
             }
 
-            /// Puts `values` in place of those from box `first` on, whatever they are.
+            /// Replaces the values from box `first` on by `values`, without a check of the values.
             ///
             /// # Errors
-            /// [`Error::BadFilter`](crate::Error::BadFilter) where the list has no such places; nothing is changed then.
+            /// [`Error::BadFilter`](crate::Error::BadFilter) if the list is too short; nothing is changed then.
             pub(super) fn replace(&mut self, first: usize, values: Attribute<'_>) -> Result<(), $crate::Error> {
                 use $crate::filters::table::replace;
                 match values {
@@ -123,7 +123,7 @@ macro_rules! filter_table {
                 }
             }
 
-            /// Picks the values of some boxes from the lists that tests read. All else is left out.
+            /// Picks the values of some boxes from the lists that tests read. All other lists are empty.
             #[cfg(not(target_arch = "wasm32"))]
             pub(super) fn picked(&self, indices: &[u32]) -> Self {
                 Self {
@@ -149,13 +149,13 @@ macro_rules! filter_table {
         pub struct FilterLayout {
             $($(#[$place_doc])* pub $place: u32,)*
             $(
-                #[doc = concat!("Where [`Filters::", stringify!($list), "`] begins.")]
+                #[doc = concat!("The start of [`Filters::", stringify!($list), "`].")]
                 pub $list: u32,
             )*
         }
 
         impl FilterLayout {
-            /// The layout, to be compared with that in WGSL.
+            /// The layout, which a test compares with the one in WGSL.
             pub const TWIN: $crate::layout::Twin = $crate::layout::Twin {
                 name: "FilterLayout",
                 size: size_of::<FilterLayout>().next_multiple_of(16),
@@ -170,13 +170,13 @@ macro_rules! filter_table {
                 Self { $($list,)* ..self }
             }
 
-            /// Returns where the lists by box begin that tests read, in the order of the rows.
+            /// Returns the starts of the lists by box that tests read, in the order of the rows.
             pub(super) fn tested(&self) -> [u32; TESTED_LISTS] {
                 [$(self.$list,)*]
             }
         }
 
-        /// Declares the structure of `filter_layout`, in WGSL. A structure of constants is as long as whole vectors.
+        /// Declares the structure of `filter_layout`, in WGSL. The size of a uniform structure is a multiple of 16 bytes.
         pub const WGSL: &str = concat!(
             "struct FilterLayout {\n@align(16)\n",
             $(stringify!($place), ": u32,\n",)*
@@ -233,9 +233,9 @@ impl Element for f32 {
 /// The values of a list by box.
 #[derive(Clone, Copy, Debug)]
 pub enum Values<'a> {
-    /// A word each.
+    /// A `u32` each.
     U32(&'a [u32]),
-    /// A bit each, 32 to a word, the first one lowest.
+    /// A bit each, 32 to a `u32`, the first one lowest.
     Bits(&'a [bool]),
 }
 
@@ -258,7 +258,7 @@ impl<'a> From<&'a [bool]> for Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Returns the number of boxes that have a value.
+    /// Returns the count of boxes with a value.
     pub fn len(self) -> usize {
         match self {
             Self::U32(values) => values.len(),
@@ -271,7 +271,7 @@ impl<'a> Values<'a> {
         self.len() == 0
     }
 
-    /// Returns the number of words that the values of this many boxes take.
+    /// Returns the u32 count of the values of this many boxes.
     pub fn u32_count(self, box_count: u64) -> u64 {
         match self {
             Self::U32(_) => box_count,
@@ -279,12 +279,12 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the words of the whole list.
+    /// Returns the whole list as u32 words.
     pub fn words(self) -> Cow<'a, [u32]> {
         self.words_in(0..self.len()).1
     }
 
-    /// Returns the words that have values of these boxes, as far as there are any, and the number of the first such word.
+    /// Returns the u32 words that contain the values of these boxes, and the index of the first such word.
     pub fn words_in(self, boxes: Range<usize>) -> (usize, Cow<'a, [u32]>) {
         match self {
             Self::U32(values) => (boxes.start, values.get(boxes).unwrap_or_default().into()),
@@ -297,23 +297,23 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Packs 32 flags to a word, the first one lowest.
+/// Packs 32 flags into a `u32`, the first one lowest.
 fn bits(flags: &[bool]) -> Vec<u32> {
     let word = |flags: &[bool]| flags.iter().rev().fold(0, |word, &flag| word << 1 | u32::from(flag));
     flags.chunks(32).map(word).collect()
 }
 
-/// Puts `values` in place of those from number `first` of the list on.
+/// Replaces the values from index `first` of the list on by `values`.
 ///
 /// # Errors
-/// [`Error::BadFilter`] where the list has no such places; nothing is changed then.
+/// [`Error::BadFilter`] if the list is too short; nothing is changed then.
 pub(super) fn replace<T: Copy>(list: &'static str, all: &mut [T], first: usize, values: &[T]) -> Result<(), Error> {
     check_places(list, all.len(), first, values.len())?;
     all[first..first + values.len()].copy_from_slice(values);
     Ok(())
 }
 
-/// Checks that a list of this length has `count` places from number `first` on.
+/// Checks that a list of this length has `count` elements from index `first` on.
 ///
 /// # Errors
 /// [`Error::BadFilter`].
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn new_values_replace_as_many_from_a_place_on() {
+    fn new_values_replace_the_old_ones_from_an_index_on() {
         let mut filters = Filters { mask: vec![1, 2, 3, 4], fixed: vec![false; 4], ..Filters::default() };
         filters.change(1, Attribute::Mask(&[7, 8])).unwrap();
         filters.change(3, Attribute::Fixed(&[true])).unwrap();

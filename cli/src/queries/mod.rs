@@ -196,7 +196,7 @@ pub struct Run<'a> {
     pub filters: Filters,
     output: Option<Output>,
     engine: Ready,
-    /// The tree, unless the answers come by brute force.
+    /// The tree; `None` for brute force.
     tree: Option<RefCell<AnyTree>>,
     build_seconds: f64,
 }
@@ -250,8 +250,8 @@ impl<'a> Run<'a> {
         Ok(Self { common, scene, boxes, filters, output, engine, tree, build_seconds })
     }
 
-    /// Answers with the tree or by brute force, compares the `first` answers where that was asked for, writes them and prints
-    /// the report. `arrays` writes them as named arrays.
+    /// Answers with the tree or by brute force, compares the `first` answers if --verify is set, writes them and prints
+    /// the report. `arrays` converts them to named arrays.
     #[allow(clippy::too_many_arguments)] // what differs from one kind of query to another
     pub fn finish<Q: Clone, T, K: PartialEq>(
         &self,
@@ -360,7 +360,7 @@ impl<'a> Run<'a> {
 pub struct Named(pub &'static str, pub Vec<u8>);
 
 impl Named {
-    /// Makes a `.npy` of numbers.
+    /// Creates a `.npy` of numbers.
     pub fn new<T: npy::Written>(name: &'static str, shape: &[u64], numbers: &[T]) -> Self {
         let mut bytes = Vec::new();
         // Writing to memory does not fail.

@@ -1,5 +1,4 @@
-//! The stages that look at one box at a time: statistics, cells, entries. Boxes are taken in chunks, and chunks on all
-//! threads.
+//! The stages that process one box at a time: statistics, cells, entries. Threads process boxes in chunks.
 
 use rayon::prelude::*;
 
@@ -24,7 +23,7 @@ impl Default for ChunkTotals {
     }
 }
 
-/// Holds boxes as the grid has them.
+/// Holds the cells and positions of boxes in the grid.
 #[derive(Debug, Default)]
 pub struct Chunks {
     chunks: Vec<ChunkTotals>,
@@ -69,8 +68,8 @@ impl Chunks {
         self.chunks.iter().fold(Totals::default(), |total, chunk| total.united(&chunk.totals))
     }
 
-    /// Gives boxes that have no cells, but a world, the cells of their world. The mirror does so for all boxes at once,
-    /// but here the cells of the other boxes are there already.
+    /// Sets the cells of boxes without cells to the cells of their world, if they have a world. The mirror does so for all boxes
+    /// at once; here the cells of the other boxes exist already.
     fn put_into_worlds(&mut self, worlds: &[u32], world_count: u32, frame: &Frame) {
         let Self { chunks, cells, positions, world_cells, .. } = self;
         let is_outside = |cells: [i32; 4], world: u32| cells == bin::CELLS_OF_UNBOUNDED && world != WORLD_GLOBAL;
@@ -133,7 +132,7 @@ struct Scatter<'a> {
 }
 
 impl Scatter<'_> {
-    /// Takes the two halves of the chunks at once, each with its half of everything.
+    /// Processes the two halves of the chunks in parallel, recursively, each with its half of the lists.
     fn halves(
         &self,
         chunks: &[ChunkTotals],

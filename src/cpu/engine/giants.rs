@@ -1,8 +1,8 @@
-//! Giants against all boxes. A few of them are tested against each, a few boxes at a time, which then stay in a first-level cache. Many
-//! with an end are put in a tree, which all boxes ask. Many without one (endless boxes, half-spaces) ask a tree of all boxes: in a tree of
-//! their own, every node would be without an end.
+//! Giants against all boxes. Few giants are tested against each box, in blocks of boxes that stay in a first-level cache. Many
+//! finite giants form a tree, which all boxes query. Many unbounded giants (infinite boxes, half-spaces) query a tree of all boxes: in a
+//! tree of unbounded giants, every node would be unbounded.
 //!
-//! Many with an end are what worlds have in common: a global box is in the cells of every world, and so a giant, however small it is.
+//! Many finite giants occur with worlds: a global box is in the cells of every world, and so it is a giant of any size.
 
 use super::pair_filter::PairFilter;
 use super::task_lists::TaskLists;
@@ -10,14 +10,14 @@ use crate::cpu::call::reserve;
 use crate::cpu::tree::join::{Join, Set};
 use crate::{Aabb, Error, Pair};
 
-/// The number of boxes against which a thread tests all giants at a time.
+/// The boxes that a thread tests against all giants at a time.
 const BOXES: usize = 1 << 9;
-/// The number of boxes that ask a tree before those of their pairs that nobody wants are dropped.
+/// The boxes that query a tree before filters drop some of their pairs.
 const GROUP: usize = 1 << 3;
-/// The fewest giants that are put in a tree: with fewer, to build it and to ask it takes longer.
+/// The fewest giants that form a tree. With fewer, building and querying it takes longer.
 const FEWEST_IN_A_TREE: usize = 24;
 
-/// The fewest giants without an end that ask a tree of all boxes.
+/// The fewest unbounded giants that query a tree of all boxes.
 const FEWEST_QUERIES: usize = 16;
 
 /// The giants of a search, with the memory that it takes to find their pairs.
@@ -25,12 +25,12 @@ const FEWEST_QUERIES: usize = 16;
 pub struct GiantSearch {
     /// All of them, ascending.
     pub ids: Vec<u32>,
-    /// Those that are tested against each box.
+    /// Giants that are tested against each box.
     alone: Vec<u32>,
-    /// Those that are in the tree, and their boxes.
+    /// Giants in the tree, and their boxes.
     in_tree: Vec<u32>,
     boxes: Vec<Aabb>,
-    /// Those without an end, half-spaces among them, that ask a tree of all boxes.
+    /// Unbounded giants, including half-spaces, that query a tree of all boxes.
     unbounded: Vec<u32>,
     join: Join,
 }
@@ -125,7 +125,7 @@ impl GiantSearch {
         })
     }
 
-    /// Decides which giants are put in a tree, which ask one, and which do neither.
+    /// Decides which giants form a tree, which query one, and which do neither.
     fn divide(&mut self, boxes: &[Aabb], filter: impl PairFilter) {
         let Self { ids, alone, in_tree, boxes: of_tree, unbounded, .. } = self;
         for list in [&mut *alone, in_tree, unbounded] {
@@ -155,20 +155,19 @@ impl GiantSearch {
     }
 }
 
-/// Says which pairs of giants are reported.
+/// Decides which pairs of giants are reported.
 struct Reported<G, K> {
     is_giant: G,
     filter: K,
 }
 
 impl<G: Fn(u32) -> bool, K: PairFilter> Reported<G, K> {
-    /// Tells whether a pair is reported as one of this giant: one of two giants is once, from the smaller index.
+    /// Returns whether a pair is reported from this giant. A pair of two giants is reported once, from the smaller index.
     fn is_reported(&self, giant: u32, i: u32) -> bool {
         i > giant || i < giant && !(self.is_giant)(i)
     }
 
-    /// Removes from a list the pairs from number `from` on that are not reported, of which `a` is the giant, and names the others
-    /// as pairs are.
+    /// Removes the pairs from index `from` on that are not reported. Before, `a` is the giant; after, `a < b`.
     fn retain_last(&self, list: &mut Vec<Pair>, from: usize) {
         let mut end = from;
         for at in from..list.len() {

@@ -13,36 +13,36 @@ use crate::filters::SearchedBoxes;
 use crate::filters::sets::{TwoSets, number_second};
 use crate::{Aabb, CellSize, Error, Filters, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
 
-/// The number of boxes that a thread asks a tree with at a time.
+/// The boxes that a thread queries a tree with at a time.
 const TASK: usize = 1 << 9;
-/// The number of boxes that ask before the tests so far are compared with their limit. The same for any number of threads,
-/// so that an error says the same.
+/// The boxes that query a tree before the test count is compared with its limit. It is the same for any thread count,
+/// so that the error is the same.
 const ROUND: usize = 1 << 14;
-/// The number of boxes after whose pairs the filters drop those that are not wanted, while a cache has them.
+/// The boxes whose pairs are filtered at a time, while they are in a cache.
 const GROUP: usize = 1 << 3;
 
-/// How a join is found.
+/// The method of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Both sets are swept at once, or all their boxes tested against each other.
+    /// Both sets are swept at once, or all pairs are tested.
     AsOneInput,
-    /// A tree of the first set is asked with the boxes of the second.
+    /// The boxes of the second set query a tree of the first.
     TreeOfFirst,
-    /// A tree of the second set is asked with the boxes of the first.
+    /// The boxes of the first set query a tree of the second.
     TreeOfSecond,
 }
 
 impl Way {
-    /// Chooses what was fastest where it was measured, of what is possible.
+    /// Chooses the fastest possible method, as measured.
     fn choose(first: usize, second: usize, options: &Options, filters: &Filters) -> Self {
         let is_few = u32::try_from(first + second).is_ok_and(|box_count| options.tests_all_pairs(box_count));
         let names_a_sweep = options.axis != SweepAxis::Auto || options.cell_size != CellSize::Auto;
-        // The trees here know no half-spaces.
+        // These trees do not support half-spaces.
         if is_few || names_a_sweep || !filters.half_spaces.is_empty() {
             return Self::AsOneInput;
         }
-        // A tree of few boxes is built in no time, and to put many others in order takes longer than to ask it with them. Only
-        // in worlds they have to be in order.
+        // A tree of few boxes is built fast, and sorting many queries takes longer than the queries. Only
+        // with worlds they must be sorted.
         let has_few = first.min(second) <= join::FEW && filters.world.is_empty();
         if (first > second) != has_few { Self::TreeOfFirst } else { Self::TreeOfSecond }
     }
@@ -53,15 +53,15 @@ impl BroadPhase {
     /// [`Pair`], `a` is an index in `first`, and `b` one in `second`. In [canonical order](crate::PairOrder::Canonical) the
     /// pairs are sorted by `a`, then by `b`.
     ///
-    /// A tree of one set is asked with the boxes of the other ([`Report::tree_join`]): of the larger set, unless the smaller
+    /// The boxes of one set query a tree of the other ([`Report::tree_join`]). The tree has the larger set, unless the smaller
     /// one has at most 256 boxes and there are no worlds. That takes 0.1 to 0.8 of the time of a sweep of both. It takes up to
-    /// 1.9 times as long where all boxes lie along one line, and 2.3 times where nearly all overlap and the pairs are sorted.
-    /// Few boxes are tested against all ([`Options::all_pairs_up_to`]); both sets are swept at once where there are
-    /// [half-spaces](Filters::half_spaces), or where the options name an axis or a cell size.
+    /// 1.9 times as long if all boxes lie along one line, and 2.3 times if nearly all overlap and the pairs are sorted.
+    /// For few boxes all pairs are tested ([`Options::all_pairs_up_to`]). Both sets are swept at once if there are
+    /// [half-spaces](Filters::half_spaces), or if the options name an axis or a cell size.
     ///
     /// For the filters and the report both sets are one input: the boxes of `first`, then those of `second`.
-    /// [`Filters::second`](crate::Filters::second) is replaced for the time of the call. A tree is asked before it is known
-    /// how many tests that takes: the [limit](crate::Options::candidate_limit) is looked at after every 16,384 boxes that ask.
+    /// [`Filters::second`](crate::Filters::second) is replaced during the call. Queries start before their test count is
+    /// known: the [limit](crate::Options::candidate_limit) is checked after every 16,384 queries.
     ///
     /// ```
     /// use broadsweep::{Aabb, Options, Pair, cpu};
@@ -74,14 +74,14 @@ impl BroadPhase {
     /// ```
     ///
     /// # Errors
-    /// As [`find_pairs`](Self::find_pairs); [`Error::BadFilter`] where [`include`](Filters::include) has a pair within one of
+    /// As [`find_pairs`](Self::find_pairs); [`Error::BadFilter`] if [`include`](Filters::include) has a pair within one of
     /// the sets; [`Error::OutOfMemory`].
     pub fn find_pairs_between(&mut self, first: &[Aabb], second: &[Aabb]) -> Result<&Overlaps, Error> {
         let way = Way::choose(first.len(), second.len(), &self.options, self.filters.filters());
         self.join_by(way, first, second)
     }
 
-    /// Does as [`find_pairs_between`](Self::find_pairs_between), in a way that the filters allow.
+    /// Does as [`find_pairs_between`](Self::find_pairs_between), with a method that the filters must allow.
     pub(crate) fn join_by(&mut self, way: Way, first: &[Aabb], second: &[Aabb]) -> Result<&Overlaps, Error> {
         self.search.clear();
         let found = match way {
@@ -111,7 +111,7 @@ impl BroadPhase {
         let own = self.filters.set_second(Vec::new());
         let found = self.filters.fit(first.len() + second.len()).and_then(|()| {
             call::checked_count(first.len() + second.len())?;
-            // The pool is entered once, and not once for each stage.
+            // Enter the pool once, and not once per stage.
             rayon::join(|| self.query_tree(way, first, second), || ()).0
         });
         self.filters.set_second(own);
@@ -136,7 +136,7 @@ impl BroadPhase {
     }
 }
 
-/// Two sets, one of which asks a tree of the other.
+/// Two sets, one of which queries a tree of the other.
 struct TreeJoin<'a> {
     join: &'a mut Join,
     way: Way,
@@ -171,7 +171,7 @@ impl TreeJoin<'_> {
         Ok(())
     }
 
-    /// Asks the tree, and lists the pairs in the order in which it is asked.
+    /// Queries the tree, and lists the pairs in the order of the queries.
     fn list(&self, queries: Set<'_>, search: &mut Search, filter: impl PairFilter) -> Result<join::Counts, Error> {
         let (first_count, is_tree_of_first) = (self.first.boxes.len() as u32, self.way == Way::TreeOfFirst);
         let pair = |query: u32, id: u32| match is_tree_of_first {

@@ -1,12 +1,12 @@
-//! The flow on all cores of the CPU, with memory that is kept.
+//! The flow on all cores of the CPU, with reused memory.
 //!
-//! The stages are those of [`reference`](mod@super::mirror::reference) and use its functions where a stage looks at one
-//! box at a time; the frame, the cells, the keys and the candidates are the same numbers. Other parts have another
-//! shape here, since the shape of the mirrors is not fast: boxes in [chunks](chunks), a [sort](super::radix) that first deals
-//! out by the leading digit, so that the rest stays in a cache, [boxes gathered](sorted) in the order of the sweep, and
+//! The stages are those of [`reference`](mod@super::mirror::reference) and use its functions in stages that process one
+//! box at a time; the frame, the cells, the keys and the candidates are the same numbers. Other parts differ, since the mirrors are
+//! not fast: boxes in [chunks](chunks), a [sort](super::radix) that first partitions
+//! by the leading digit, so that each part fits a cache, [boxes gathered](sorted) in the order of the sweep, and
 //! pairs in [lists](task_lists) that several threads fill. Filters change a copy of the boxes before the search, and
-//! drop pairs [where pairs are found](pair_filter). Two sets of boxes are [joined](join) by a tree, and from [step to step](steps) pairs
-//! are kept.
+//! drop pairs [where they are found](pair_filter). Two sets of boxes are [joined](join) by a tree, and pairs are cached
+//! [from step to step](steps).
 
 mod chunks;
 mod giants;
@@ -28,14 +28,14 @@ use crate::filters::sets::TwoSets;
 use crate::options::ALL_PAIRS_CPU;
 use crate::{Aabb, Attribute, Error, Filters, Options, Overlaps, Pair, Report};
 
-/// The most boxes with which one thread is done before another would be awake.
+/// The most boxes that one thread searches before another would wake up.
 const ALONE: u32 = 512;
 
 /// The engine on the CPU: [`find_pairs`](super::find_pairs) for one call after another.
 ///
-/// The engine takes the threads of the `rayon` pool that it is called from, and finds the same pairs in the same order
-/// with any number of threads. Its memory is kept: a call that needs no more than earlier calls allocates nothing that
-/// grows with the number of boxes or pairs.
+/// The engine uses the threads of the `rayon` pool that it is called from, and finds the same pairs in the same order
+/// with any thread count. It reuses its memory: a call that needs no more than earlier calls allocates nothing that
+/// grows with the box or pair count.
 ///
 /// ```
 /// use broadsweep::{Aabb, Options, cpu};
@@ -51,23 +51,23 @@ const ALONE: u32 = 512;
 pub struct BroadPhase {
     options: Options,
     filters: CheckedFilters,
-    /// `[box_count]` the boxes as they are searched, where the filters change them.
+    /// `[box_count]` the boxes as they are searched, if the filters change them.
     prepared: Vec<Aabb>,
     search: Search,
     /// The last two sets that were joined as one input.
     sets: TwoSets,
-    /// The tree of the last join that took one.
+    /// The tree of the last tree join.
     join: Join,
-    /// The boxes of two sets, grown by their margins, where they were joined by a tree.
+    /// The boxes of two sets, padded by their margins, in a tree join.
     padded: [Vec<Aabb>; 2],
-    /// What is kept from step to step.
+    /// The state from step to step.
     step_state: steps::StepState,
     /// The last streamed step.
     streamed: Streamed,
 }
 
 impl BroadPhase {
-    /// Makes an engine with these options, without filters.
+    /// Creates an engine with these options, without filters.
     ///
     /// # Errors
     /// [`Error::BadOption`].
@@ -94,18 +94,18 @@ impl BroadPhase {
     /// Sets other options, from the next call on.
     ///
     /// # Errors
-    /// [`Error::BadOption`]; the old options then stay.
+    /// [`Error::BadOption`]; the options are unchanged then.
     pub fn set_options(&mut self, options: Options) -> Result<(), Error> {
         self.options = options.checked(ALL_PAIRS_CPU)?;
         Ok(())
     }
 
-    /// Sets which pairs are not wanted, or always are, from the next call on, until the filters are replaced. The lists
-    /// are sorted here, once; [`Filters::default`] wants every pair of boxes that overlap, and costs nothing.
+    /// Sets the filters, from the next call on. The lists
+    /// are sorted here, once. [`Filters::default`] accepts every pair of boxes that overlap, and costs nothing.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for a value that has no meaning, [`Error::OutOfMemory`]; the old filters then stay. Each
-    /// [`find_pairs`](Self::find_pairs) checks whether lists and indices fit its boxes.
+    /// [`Error::BadFilter`] for a value that has no meaning, [`Error::OutOfMemory`]; the filters are unchanged then. Each
+    /// [`find_pairs`](Self::find_pairs) checks that lists and indices fit its boxes.
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.filters = CheckedFilters::new(filters)?;
         self.step_state.filters_changed();
@@ -118,11 +118,11 @@ impl BroadPhase {
         self.filters.filters()
     }
 
-    /// Changes one list of the filters from box `first` on. The call costs as much as copying the values, except for
-    /// worlds, which are all numbered again.
+    /// Changes one list of the filters from box `first` on. Cost: a copy of the values; for
+    /// worlds, all of them are numbered again.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] where the list has no such places, or for a margin that is negative or not finite; nothing
+    /// [`Error::BadFilter`] if the list is too short, or for a margin that is negative or not finite; nothing
     /// is changed then.
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.filters.change(first, values)?;
@@ -133,12 +133,12 @@ impl BroadPhase {
         Ok(())
     }
 
-    /// Finds every pair of `boxes` that overlaps and that the [filters](Self::set_filters) keep, each once. The answer
-    /// stays until the next call. With [`PairOrder::Sweep`](crate::PairOrder::Sweep), pairs that are
-    /// [included](Filters::include) come last, where the boxes are swept.
+    /// Finds every pair of `boxes` that overlaps and that the [filters](Self::set_filters) accept, each once. The answer
+    /// stays until the next call. If the boxes are swept in [`PairOrder::Sweep`](crate::PairOrder::Sweep),
+    /// [included](Filters::include) pairs come last.
     ///
     /// # Errors
-    /// [`Error::FilterLength`] and [`Error::BadFilter`] where the filters do not fit the boxes; [`Error::TooManyBoxes`]
+    /// [`Error::FilterLength`] and [`Error::BadFilter`] if the filters do not fit the boxes; [`Error::TooManyBoxes`]
     /// beyond 2²⁵ boxes, [`Error::TooManyCandidates`], [`Error::ListTooLong`]. After an error, the engine can be used
     /// as before.
     pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
@@ -153,7 +153,7 @@ impl BroadPhase {
         if box_count <= ALONE {
             return self.run(boxes, box_count);
         }
-        // The pool is entered once, and not once for each stage.
+        // Enter the pool once, and not once per stage.
         rayon::join(|| self.run(boxes, box_count), || ()).0
     }
 
@@ -164,11 +164,11 @@ impl BroadPhase {
         search.add(filters.include(), options)
     }
 
-    /// Hands every pair of `boxes` that overlaps, each once, to `each`: the call that on a GPU gives lists of any
-    /// length in bounded memory. On the CPU the list is in host memory anyway, and comes in one piece.
+    /// Passes every pair of `boxes` that overlaps, each once, to `each`. On a GPU this call streams lists of any
+    /// length in bounded memory. On the CPU the list is in host memory anyway, and is one piece.
     ///
     /// # Errors
-    /// As [`find_pairs`](Self::find_pairs); and those of `each`.
+    /// Those of [`find_pairs`](Self::find_pairs) and of `each`.
     pub fn stream_pairs<E: From<Error>>(
         &mut self,
         boxes: &[Aabb],
@@ -178,7 +178,7 @@ impl BroadPhase {
         self.hand_over(each)
     }
 
-    /// Hands over the pairs that were found, and keeps none.
+    /// Passes the pairs to `each`, and clears them.
     fn hand_over<E>(&mut self, mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>) -> Result<Report, E> {
         let Overlaps { pairs, report } = self.overlaps();
         let (result, report) = (each(report, pairs), report.clone());
@@ -191,13 +191,13 @@ impl BroadPhase {
         &self.search.found
     }
 
-    /// Moves the last answer out, without a copy; the next answer has to allocate again. Before the first answer, and
+    /// Moves the last answer out, without a copy; the next call allocates again. Before the first answer, and
     /// after an error, the answer is empty: no pairs of no boxes.
     pub fn take_overlaps(&mut self) -> Overlaps {
         std::mem::take(&mut self.search.found)
     }
 
-    /// Counts the bytes of memory that are kept for the next call, the last answer among them; without the filters.
+    /// Counts the bytes of memory that are cached for the next call, including the last answer, without the filters.
     pub fn memory_bytes(&self) -> u64 {
         let changed = self.padded.iter().chain([&self.prepared]).map(|boxes| boxes.capacity() * size_of::<Aabb>());
         let others = self.sets.bytes() + self.join.bytes() + self.step_state.bytes() + self.streamed.bytes();

@@ -5,22 +5,22 @@ use rayon::prelude::*;
 use crate::Pair;
 use crate::cpu::radix::{PARTS, partition};
 
-/// The longest list that is sorted with another of its length; a longer one is sorted where it is.
+/// The longest list that is sorted with scratch memory of its length. A longer one is sorted in place.
 const LONG: usize = 1 << 24;
-/// The shortest list that is worth dealing out.
+/// The shortest list that is partitioned.
 const SHORT: usize = 1 << 12;
-/// A part with more pairs than this is worth all threads, if it has more than a quarter of all.
+/// A part with more pairs than this is sorted on all threads, if it has more than a quarter of all pairs.
 const LARGE: usize = 1 << 17;
 
-/// The bits of the digit by which a part is dealt out further: a histogram that fits a first-level cache.
+/// The bits of the digit by which a part is partitioned further: its histogram fits a first-level cache.
 const DIGIT_BITS: u32 = 12;
 /// The most pairs of a part that are sorted by comparisons alone.
 const FEW: usize = 256;
 /// The most pairs of one digit that are sorted by insertion: mostly there are a few, of one box.
 const FEWEST: usize = 24;
 
-/// Sorts pairs of `box_count` boxes by `(a, b)`. `other` is a place to write; where there is no memory for it, the
-/// pairs are sorted where they are, which takes longer.
+/// Sorts pairs of `box_count` boxes by `(a, b)`. `other` is scratch memory; if it cannot be allocated, the
+/// pairs are sorted in place, which takes longer.
 pub fn canonical(pairs: &mut [Pair], other: &mut Vec<Pair>, box_count: u32) {
     let is_dealt_out = (SHORT..=LONG).contains(&pairs.len());
     let more = pairs.len().saturating_sub(other.len());
@@ -30,7 +30,7 @@ pub fn canonical(pairs: &mut [Pair], other: &mut Vec<Pair>, box_count: u32) {
     other.resize(pairs.len(), Pair { a: 0, b: 0 });
     let shift = (32 - box_count.leading_zeros()).saturating_sub(PARTS.ilog2());
     let starts = partition(pairs, other, |pair| (pair.a >> shift) as usize);
-    // What is in one part is sorted by one thread, unless that is most of all.
+    // One thread sorts a part, unless it has most of all pairs.
     let large = (pairs.len() / 4).max(LARGE);
     each_part(&starts, other, pairs, shift, large);
 }
@@ -40,11 +40,11 @@ fn key(pair: &Pair) -> u64 {
     u64::from(pair.a) << 32 | u64::from(pair.b)
 }
 
-/// Merges `others` into `pairs`, which has room for them. Both are ascending, and nothing is in both.
+/// Merges `others` into `pairs`, which must have the capacity. Both are ascending, and no element is in both.
 pub fn merge<T: Copy + PartialOrd>(pairs: &mut Vec<T>, mut others: &[T]) {
     let mut remaining = pairs.len();
     pairs.extend_from_slice(others);
-    // From the end down: what is overwritten has been moved.
+    // From the end down: overwritten elements are already moved.
     while let Some((&other, rest)) = others.split_last() {
         let place = remaining + rest.len();
         if remaining > 0 && pairs[remaining - 1] > other {
@@ -57,7 +57,7 @@ pub fn merge<T: Copy + PartialOrd>(pairs: &mut Vec<T>, mut others: &[T]) {
     }
 }
 
-/// Takes the two halves of the parts at once, and sorts what is in `from` into `to`.
+/// Sorts `from` into `to`, with the two halves of the parts in parallel, recursively.
 fn each_part(starts: &[usize], from: &mut [Pair], to: &mut [Pair], shift: u32, large: usize) {
     if starts.len() == 2 {
         return sort_part(from, to, shift, large);
@@ -71,7 +71,7 @@ fn each_part(starts: &[usize], from: &mut [Pair], to: &mut [Pair], shift: u32, l
     );
 }
 
-/// Sorts what is in `from` into `to`: pairs whose `a` are alike but for the last `shift` bits.
+/// Sorts `from` into `to`: pairs whose `a` differ only in the last `shift` bits.
 fn sort_part(from: &mut [Pair], to: &mut [Pair], shift: u32, large: usize) {
     if from.len() <= FEW || from.len() > large {
         to.copy_from_slice(from);

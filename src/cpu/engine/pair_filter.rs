@@ -1,5 +1,5 @@
-//! Which of the pairs that overlap are reported. The loops are compiled for each case: where all pairs are reported,
-//! nothing is asked.
+//! Filters of overlapping pairs. The loops are compiled for each case: if all pairs are reported,
+//! no filter is called.
 
 use crate::constants::FOOTPRINT_SECOND;
 use crate::filters::{CheckedFilters, SearchedBoxes};
@@ -7,26 +7,26 @@ use crate::{HalfSpace, Pair};
 
 /// Decides which pairs that overlap are reported.
 pub trait PairFilter: Copy + Sync {
-    /// Moves the pairs of `pairs[from..to]` that are reported to the front of that range, in their order, and returns where
-    /// they end.
+    /// Moves the reported pairs of `pairs[from..to]` to the front of that range, in their order, and returns their
+    /// end.
     fn retain(self, pairs: &mut [Pair], from: usize, to: usize) -> usize;
 
-    /// Does as [`retain`](Self::retain) with pairs of which is known that they [cross](Self::crosses).
+    /// Does as [`retain`](Self::retain) with pairs that all [cross](Self::crosses).
     fn retain_crossing(self, pairs: &mut [Pair], from: usize, to: usize) -> usize {
         self.retain(pairs, from, to)
     }
 
-    /// Removes from a list the pairs from number `from` on that are not reported.
+    /// Removes the pairs from index `from` on that are not reported.
     fn retain_last(self, list: &mut Vec<Pair>, from: usize) {
         let to = list.len();
         let end = self.retain(list, from, to);
         list.truncate(end);
     }
 
-    /// Returns whether two boxes with these footprints may pair: those of one set do not.
+    /// Returns whether two boxes with these footprints may pair: boxes of one set may not.
     fn crosses(&self, a: u32, b: u32) -> bool;
 
-    /// Returns the half-space that a box stands for: every box overlaps that box, and few may touch the half-space.
+    /// Returns the half-space that a box stands for. Every box overlaps that box, but few may touch the half-space.
     fn half_space(&self, index: u32) -> Option<&HalfSpace>;
 }
 
@@ -49,21 +49,21 @@ impl PairFilter for All {
     }
 }
 
-/// Reports the pairs that filters keep.
+/// Reports the pairs that filters accept.
 #[derive(Clone, Copy)]
 pub struct Filtered<'a> {
     /// The filters.
     pub filters: &'a CheckedFilters,
     /// The boxes as they are searched.
     pub boxes: SearchedBoxes<'a>,
-    /// What is set for every two boxes in place of the bit that tells two sets apart, where there are none.
+    /// The bit of the second set, which all pairs get if there are no sets; otherwise 0.
     one_set: u32,
-    /// Whether nothing is said of boxes but their sets.
+    /// Whether `second` is the only filter.
     has_only_sets: bool,
 }
 
 impl<'a> Filtered<'a> {
-    /// Reports the pairs of these boxes that the filters keep.
+    /// Reports the pairs of these boxes that the filters accept.
     pub fn new(filters: &'a CheckedFilters, boxes: impl Into<SearchedBoxes<'a>>) -> Self {
         let one_set = if filters.filters().second.is_empty() { FOOTPRINT_SECOND } else { 0 };
         Self { filters, boxes: boxes.into(), one_set, has_only_sets: filters.has_only_sets() }
@@ -82,7 +82,7 @@ impl PairFilter for Filtered<'_> {
     }
 
     fn retain_crossing(self, pairs: &mut [Pair], from: usize, to: usize) -> usize {
-        // To look boxes up takes as long as the rest of the sweep.
+        // Lookups by box take as long as the rest of the sweep.
         if self.has_only_sets { to } else { self.retain(pairs, from, to) }
     }
 

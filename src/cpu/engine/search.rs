@@ -1,4 +1,4 @@
-//! The flow on the CPU, with the memory that it keeps.
+//! The flow on the CPU, with the memory that it reuses.
 
 use super::chunks::Chunks;
 use super::giants::GiantSearch;
@@ -13,10 +13,10 @@ use crate::cpu::radix;
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report};
 
-/// The number of boxes that a thread tests against all others at a time.
+/// The boxes that a thread tests against all others at a time.
 const ROWS: u32 = 128;
 
-/// Holds the last answer, and the memory that is needed on the way to an answer.
+/// Holds the last answer, and scratch memory.
 #[derive(Debug)]
 pub struct Search {
     pub found: Overlaps,
@@ -50,12 +50,12 @@ impl Default for Search {
 }
 
 impl Search {
-    /// Resets the answer to that for no boxes, in the same memory.
+    /// Resets the answer to the answer for no boxes, in the same memory.
     pub fn clear(&mut self) {
         self.found.clear();
     }
 
-    /// Resets the answer after an error, which is returned.
+    /// Resets the answer after an error, and returns the error.
     pub fn refuse(&mut self, error: Error) -> Error {
         match error {
             // The code that handles the error needs memory too.
@@ -65,7 +65,7 @@ impl Search {
         error
     }
 
-    /// Finds the pairs among boxes that are prepared, without the included pairs.
+    /// Finds the pairs among prepared boxes, without the included pairs.
     pub fn run(
         &mut self,
         boxes: &[Aabb],
@@ -161,7 +161,7 @@ impl Search {
         Ok(())
     }
 
-    /// Adds included pairs, ascending, which the search did not find: behind all others, or at their places in the
+    /// Adds included pairs, ascending, which the search did not find: after all others, or at their places in canonical
     /// order.
     pub fn add(&mut self, included: &[Pair], options: &Options) -> Result<(), Error> {
         let Overlaps { pairs, report } = &mut self.found;

@@ -13,14 +13,14 @@ use crate::cpu::mirror::{rank, sweep};
 use crate::layout::Frame;
 use crate::{Aabb, Error, Pair};
 
-/// The number of ranks that a thread gathers at a time.
+/// The ranks that a thread gathers at a time.
 const CHUNK: usize = 1 << 11;
-/// The number of ranks whose boxes are fetched at a time.
+/// The ranks whose boxes are fetched at a time.
 const BLOCK: usize = 64;
-/// The most candidates and ranks that a thread takes on at a time; only the last rank may have any number of
-/// candidates: many enough to be worth it, few enough for the list to stay in a second-level cache.
+/// The most candidates and ranks of one task, except for the candidates of its last rank. They are enough for a thread, and few
+/// enough that the list stays in a second-level cache.
 const TASK: u64 = 1 << 15;
-/// The number of candidates that are tested at a time, with room in the list for all of them.
+/// The candidates that are tested at a time. The list has capacity for all of them.
 const BATCH: usize = 1 << 10;
 
 /// Holds the part of each entry that the sweep needs, by rank, so that candidates are neighbours in memory.
@@ -28,7 +28,7 @@ const BATCH: usize = 1 << 10;
 pub struct Sorted {
     /// `[entry_count]` first rank after the last candidate.
     ends: Vec<u32>,
-    /// `[entry_count]` where in its cell the box begins and ends.
+    /// `[entry_count]` the footprint of the box in its cell.
     footprints: Vec<u32>,
     /// `[entry_count]` corners of the box.
     corners: Vec<[Vec3A; 2]>,
@@ -37,7 +37,7 @@ pub struct Sorted {
 }
 
 impl Sorted {
-    /// Looks up all sorted entries, and returns how many candidates they have.
+    /// Looks up all sorted entries, and returns the count of their candidates.
     pub fn gather(&mut self, boxes: &[Aabb], entries: &[u64], positions: &[[u32; 4]], frame: &Frame) -> u64 {
         self.ends.resize(entries.len(), 0);
         self.footprints.resize(entries.len(), 0);
@@ -50,7 +50,7 @@ impl Sorted {
             *candidates = 0;
             let places = ends.chunks_mut(BLOCK).zip(footprints.chunks_mut(BLOCK)).zip(corners.chunks_mut(BLOCK));
             for (((ends, footprints), corners), first) in places.zip((chunk * CHUNK..).step_by(BLOCK)) {
-                // Boxes lie anywhere in memory: first only the loads, many of which are then under way at once.
+                // Boxes lie anywhere in memory: all loads first, so that many of them run at the same time.
                 for ((end, footprint), (corners, &entry)) in
                     ends.iter_mut().zip(&mut *footprints).zip(corners.iter_mut().zip(&entries[first..]))
                 {
@@ -90,7 +90,7 @@ impl Sorted {
         lists.fill(tasks, pairs, |&(first, last), list| self.test(entries, first..last, filter, list))
     }
 
-    /// Appends the pairs among the candidates of `ranks` to a list that is empty.
+    /// Appends the pairs among the candidates of `ranks` to an empty list.
     fn test(
         &self,
         entries: &[u64],
@@ -98,7 +98,7 @@ impl Sorted {
         filter: impl PairFilter,
         list: &mut Vec<Pair>,
     ) -> Result<(), Error> {
-        // Pairs written so far, and how many of them are kept for sure.
+        // Written pairs, and the count of those that passed the filter.
         let (mut found, mut retained) = (0, 0);
         for rank in ranks {
             let (own, [min, max], a) = (self.footprints[rank], self.corners[rank], box_of(entries[rank]));
@@ -116,8 +116,8 @@ impl Sorted {
                 for ((&footprint, &[other_min, other_max]), &entry) in
                     footprints.iter().zip(&self.corners[others.clone()]).zip(&entries[others])
                 {
-                    // Whether two boxes are a pair cannot be predicted: they are always written, and counted where they
-                    // are one.
+                    // No branch, since it would be mispredicted: two boxes are always written, and counted if they
+                    // are a pair.
                     let meets = (min.cmple(other_max) & other_min.cmple(max)).all();
                     if let Some(place) = out.get_mut(found) {
                         *place = Pair::new(a, box_of(entry));

@@ -1,11 +1,11 @@
-//! Pairs from several threads, in one order whatever their number.
+//! Pairs from several threads, in an order that does not depend on the thread count.
 
 use rayon::prelude::*;
 
 use crate::cpu::call::reserve;
 use crate::{Error, Pair};
 
-/// The number of lists per thread that are filled before they are appended: enough that no thread waits long for the
+/// Lists per thread that are filled before they are appended: enough that no thread waits long for the
 /// last.
 const PER_THREAD: usize = 8;
 
@@ -14,7 +14,7 @@ const PER_THREAD: usize = 8;
 pub struct TaskLists(Vec<Vec<Pair>>);
 
 impl TaskLists {
-    /// Appends to `pairs` what `fill` finds for each of `tasks`, in their order.
+    /// Appends to `pairs` the pairs that `fill` finds for each of `tasks`, in their order.
     pub fn fill<T: Copy + Default + Send + Sync>(
         &mut self,
         tasks: impl IntoIterator<Item = T>,
@@ -38,14 +38,14 @@ impl TaskLists {
             let before = pairs.len() as u64;
             let fill = |(list, task): (&mut Vec<Pair>, &T)| {
                 list.clear();
-                // A list knows nothing of the lists before it.
+                // Add the pairs before this list to the count of its error.
                 fill(task, list).map_err(|error| match error {
                     Error::ListTooLong { pair_count, .. } => Error::list_too_long(before + pair_count),
                     other => other,
                 })
             };
             if count == 1 {
-                // No other thread is woken for a single task.
+                // A single task wakes no other thread.
                 fill((&mut self.0[0], &current[0]))?;
             } else {
                 self.0[..count].par_iter_mut().zip(&current[..count]).with_max_len(1).try_for_each(fill)?;

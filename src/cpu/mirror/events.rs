@@ -23,7 +23,7 @@ pub fn find(
     (before, found)
 }
 
-/// Tells of each 32 pairs of a step which are created, and which persist and are not at rest, as bits; and counts these of each tile, and those
+/// Returns which pairs of a step are created, and which persist and are not at rest, as bits; and counts them per tile, and the pairs
 /// of the last list that were found.
 pub fn marks(
     pairs: &[Pair],
@@ -59,7 +59,7 @@ pub fn lost(last_pairs: &[Pair], found: &[u32]) -> Vec<Pair> {
     last_pairs.iter().zip(0..).filter(|(_, place)| !is_found(found, *place)).map(|(pair, _)| *pair).collect()
 }
 
-/// Tells whether a pair is created, and whether it persists and is not at rest.
+/// Returns whether a pair is created, and whether it persists and is not at rest.
 fn class_of(place: u32, pair: &Pair, rests: impl Fn(u32) -> bool) -> [bool; 2] {
     let is_created = place == EVENT_CREATED;
     [is_created, !(is_created || rests(pair.a) && rests(pair.b))]

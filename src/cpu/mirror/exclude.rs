@@ -2,8 +2,8 @@
 
 use crate::Pair;
 
-/// Takes pairs apart that are to be excluded, and behind them the included ones: larger indices, and smaller ones. In place of what is no
-/// pair of boxes there is `box_count`.
+/// Splits excluded pairs, followed by included ones, into larger and smaller indices. Both are `box_count` for an invalid
+/// pair.
 pub fn take(external: &[Pair], included: &[Pair], box_count: u32) -> (Vec<u32>, Vec<u32>) {
     let ordered = |pair: &Pair| match Pair::new(pair.a, pair.b) {
         Pair { a, b } if a < b && b < box_count => (b, a),
@@ -12,7 +12,7 @@ pub fn take(external: &[Pair], included: &[Pair], box_count: u32) -> (Vec<u32>, 
     external.iter().chain(included).map(ordered).unzip()
 }
 
-/// Returns how many of the pairs have a smaller `a` than each box has, and behind the last one.
+/// Returns the count of pairs with a smaller `a` than each box, and the pair count at the end.
 pub fn rows(a: &[u32], box_count: u32) -> Vec<u32> {
     (0..=box_count).map(|row| a.iter().filter(|&&a| a < row).count() as u32).collect()
 }

@@ -26,7 +26,7 @@ pub struct Row {
     pub items: Vec<u32>,
     /// Whether they are giants themselves.
     pub are_giants: bool,
-    /// What bounds them; nothing where there are none.
+    /// Their bounds; `None` if there are no boxes.
     pub bounds: Option<Aabb>,
 }
 
@@ -61,7 +61,7 @@ pub fn rows(boxes: &[Aabb], entries: &[u32], giants: &[u32]) -> Vec<Row> {
 pub struct Giants<'a> {
     /// All boxes; those that stand for half-spaces are all of space.
     pub boxes: &'a [Aabb],
-    /// The worlds of the boxes, where there are any.
+    /// The worlds of the boxes, if there are any.
     pub worlds: &'a [u32],
     /// The giants, ascending.
     pub ids: &'a [u32],
@@ -97,7 +97,7 @@ impl Giants<'_> {
     }
 }
 
-/// Holds what an invocation finds in a tile.
+/// The result of an invocation in a tile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Joined {
     /// A bit for each giant of the group that meets the bounds of the row.

@@ -3,7 +3,7 @@
 use super::order;
 use crate::Pair;
 
-/// Lists where the neighbours of each of so many boxes begin, and the end; and the neighbours of each, ascending, one box after the other.
+/// Lists the start of each box's neighbours, and the end; and the neighbours, ascending, box by box.
 pub fn neighbours(pairs: &[Pair], box_count: u32) -> (Vec<u32>, Vec<u32>) {
     let (mut offsets, mut neighbours) = (vec![0; box_count as usize + 1], vec![0; 2 * pairs.len()]);
     order::count(pairs, 2, &mut offsets);

@@ -4,7 +4,7 @@ use crate::Aabb;
 use crate::constants::*;
 use crate::layout::{Bounds, BoundsPartial};
 
-/// Stands for the bounds of nothing.
+/// The bounds of nothing.
 pub const NO_BOUNDS: Bounds = Bounds { min: [FLOAT_MAX; 3], count: 0, max: [-FLOAT_MAX; 3], unused: 0 };
 
 /// Returns the bounds of two sets of boxes together.
@@ -30,7 +30,7 @@ pub fn bounds(boxes: &[Aabb]) -> BoundsPartial {
     total
 }
 
-/// Tells whether a box counts for the statistics: valid, and no coordinate beyond `limit`.
+/// Returns whether a box counts for the statistics: valid, and no coordinate beyond `limit`.
 pub fn counts_within(aabb: &Aabb, limit: f32) -> bool {
     aabb.is_valid() && aabb.min.iter().chain(&aabb.max).all(|x| x.abs() <= limit)
 }

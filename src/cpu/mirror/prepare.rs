@@ -7,7 +7,7 @@ use crate::constants::{BEYOND_BOXES, BEYOND_FILTERS};
 use crate::filters::{HalfSpace, ValueFormat, WHOLE_SPACE, padded};
 use crate::layout::Params;
 
-/// Returns the parameters of a search of `count` boxes, where `given` has the most that there may be, or of none where filters were
+/// Returns the parameters of a search of `count` boxes, where `max_params` has the largest allowed count; of no boxes if filters were
 /// refused.
 pub fn count(max_params: Params, count: Option<u32>, is_refused: bool) -> Params {
     let count = count.unwrap_or(max_params.box_count);
@@ -20,11 +20,11 @@ pub fn count(max_params: Params, count: Option<u32>, is_refused: bool) -> Params
     }
 }
 
-/// Puts the numbers of other worlds in the list of them, from box `first` on. `world_ids` says which numbers the host gave, from 0 on.
+/// Copies the numbers of external worlds to their list, from box `first` on. `world_ids` has the numbers that the host assigned, from 0 on.
 pub fn worlds(words: &mut [u32], place: usize, first: usize, external: &[u32], world_ids: &[[u32; 2]]) {
     let numbers: HashMap<u32, u32> = world_ids.iter().map(|&[id, number]| (id, number)).collect();
     let count = numbers.len() as u32;
-    // Numbers that would be taken twice, and ids that no world has as its number.
+    // Numbers that two worlds would have, and ids that are no number.
     let occupied = (0..count).filter(|id| !numbers.contains_key(id));
     let mut free: Vec<u32> = numbers.keys().copied().filter(|id| *id >= count).collect();
     free.sort_unstable();
@@ -34,7 +34,7 @@ pub fn worlds(words: &mut [u32], place: usize, first: usize, external: &[u32], w
     }
 }
 
-/// Puts other half-spaces in the list of them, from number `first` on; in place of one that is none, one that meets nothing.
+/// Copies external half-spaces to their list, from index `first` on. An invalid one becomes an empty half-space.
 pub fn planes(words: &mut [u32], place: usize, first: usize, external: &[[f32; 4]]) {
     for (word, &[x, y, z, offset]) in words[place + 4 * first..].chunks_mut(4).zip(external) {
         let half_space = HalfSpace { index: 0, normal: [x, y, z], offset };
@@ -43,7 +43,7 @@ pub fn planes(words: &mut [u32], place: usize, first: usize, external: &[[f32; 4
     }
 }
 
-/// Puts other values in a list by box from box `first` on. Flags are bits, 32 to a word, which begin at word `place`.
+/// Copies external values to a list by box, from box `first` on. Flags are bits, 32 to a u32, from index `place` on.
 pub fn filter(words: &mut [u32], place: usize, first: usize, external: &[u32], format: ValueFormat) {
     for (i, &value) in (first..).zip(external) {
         let margin = f32::from_bits(value);
@@ -58,8 +58,8 @@ pub fn filter(words: &mut [u32], place: usize, first: usize, external: &[u32], f
     }
 }
 
-/// Returns the boxes grown by their margins, and the whole space where the bit of one is set. What lies beyond the end
-/// of `margins` or `half_space_bits` counts as zero.
+/// Returns the boxes padded by their margins, or the whole space if the bit of a box is set. Values beyond the end
+/// of `margins` or `half_space_bits` count as zero.
 pub fn boxes(boxes: &[Aabb], margins: &[f32], half_space_bits: &[u32]) -> Vec<Aabb> {
     let is_half_space = |i: usize| half_space_bits.get(i / 32).is_some_and(|word| word >> (i % 32) & 1 != 0);
     let prepared = |(i, aabb): (usize, &Aabb)| match margins.get(i) {

@@ -14,8 +14,8 @@ pub fn ends(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]]
         .collect()
 }
 
-/// Counts for each rank how many of the last candidates may begin after its box ends, in spite of their keys, up to
-/// [`ALL_UNSURE`], which stands for all.
+/// Counts for each rank the last candidates that may begin after its box ends, in spite of their keys, up to
+/// [`ALL_UNSURE`], which means all.
 pub fn unsure(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]], ends: &[u32]) -> Vec<u32> {
     let mask = (1 << frame.position_bits) - 1;
     let of_rank = |rank: usize| {
@@ -29,7 +29,7 @@ pub fn unsure(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4
     (0..keys.len()).map(of_rank).collect()
 }
 
-/// Packs the end of an entry's candidates, and how many of them are unsure, as a stretch has them.
+/// Packs the end of an entry's candidates and the count of unsure ones, as in `stretches`.
 pub fn packed_end(end: u32, unsure: u32) -> u32 {
     end | unsure << END_BITS
 }
@@ -44,16 +44,16 @@ pub fn reach<T>(sorted: &[T], within: impl Fn(&T) -> bool) -> usize {
     sorted[..sorted.len().min(reach)].partition_point(within)
 }
 
-/// Returns for each rank where in its cell the box begins and ends, and whether the cell is its first.
+/// Returns the footprint of each rank's box in its cell.
 pub fn footprints(entries: &[u32], positions: &[[u32; 4]]) -> Vec<u32> {
     entries.iter().map(|&entry| footprint(entry, positions[(entry & ENTRY_BOX) as usize][2])).collect()
 }
 
-/// Returns where in its cell an entry of a box with this footprint begins and ends.
+/// Returns the footprint of an entry of a box with this footprint.
 pub fn footprint(entry: u32, of_box: u32) -> u32 {
     let [u0, u1, v0, v1] = of_box.to_le_bytes().map(u32::from);
     let is = |flag| entry & flag != 0;
-    // The box goes on beyond a cell that is not its first, or not its last.
+    // The box extends beyond a cell that is not its first, or not its last.
     let from = |flag, fraction| if is(flag) { fraction | 1 << FRACTION_BITS } else { 0 };
     let to = |flag, fraction| if is(flag) { fraction } else { FRACTION_LAST };
     let own = super::bin::footprint_of([

@@ -11,7 +11,7 @@ use crate::{Aabb, Pair};
 pub struct Columns(Vec<[[Vec4; 8]; 6]>);
 
 impl Columns {
-    /// Makes the columns of these boxes.
+    /// Creates the columns of these boxes.
     pub fn new(boxes: &[Aabb]) -> Self {
         let mut columns = Self::default();
         columns.fill(boxes);
@@ -43,7 +43,7 @@ pub fn test(columns: &Columns, a: u32) -> Vec<u32> {
     words
 }
 
-/// Writes what [`test()`] returns into words that are there: one for each 32 boxes, all zero.
+/// Writes the result of [`test()`] to existing words: one per 32 boxes, all zero.
 pub fn test_into(columns: &Columns, a: u32, words: &mut [u32]) {
     let (at, bit) = (a as usize / 32, a as usize % 32);
     let [min_x, min_y, min_z, max_x, max_y, max_z] = columns.0[at].map(|bounds| Vec4::splat(bounds[bit / 4][bit % 4]));

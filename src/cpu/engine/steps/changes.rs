@@ -1,15 +1,15 @@
-//! What changed in the list of pairs since the last step, where that is known without a look at the list.
+//! Changes of the list of pairs since the last step, found without reading the list.
 
 use crate::cpu::call::{push, reserve};
 use crate::{Error, Pair};
 
-/// The pairs of this step that the last one did not have, and those of the last one that this one does not have.
+/// The created pairs, which only this step has, and the lost pairs, which only the last step has.
 #[derive(Debug, Default)]
 pub struct PairChanges {
     /// Ascending, once they are [settled](Self::settle).
     pub created: Vec<Pair>,
     pub lost: Vec<Pair>,
-    /// What was found of both: a pair may be in either.
+    /// Unsettled changes: a pair may be in both lists.
     raw_created: Vec<Pair>,
     raw_lost: Vec<Pair>,
 }
@@ -22,7 +22,7 @@ impl PairChanges {
         }
     }
 
-    /// Adds a pair that overlaps and did not, or did and does not.
+    /// Adds a pair whose overlap has changed.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -30,7 +30,7 @@ impl PairChanges {
         push(if overlaps { &mut self.raw_created } else { &mut self.raw_lost }, pair)
     }
 
-    /// Adds what changed from one ascending list to another.
+    /// Adds the changes from one ascending list to another.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -38,8 +38,8 @@ impl PairChanges {
         compare(then, now, &mut self.raw_lost, &mut self.raw_created)
     }
 
-    /// Lists what was created and lost, without what has both come and gone: pairs that are kept by boxes that left, and no longer by
-    /// the epoch.
+    /// Lists created and lost pairs, without pairs that are in both lists: their boxes left their padding, so that another list
+    /// has them now.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -57,7 +57,7 @@ impl PairChanges {
     }
 }
 
-/// Adds what only the first of two ascending lists has, and what only the second has.
+/// Adds the pairs that only the first of two ascending lists has, and those that only the second has.
 fn compare(mut a: &[Pair], b: &[Pair], only_a: &mut Vec<Pair>, only_b: &mut Vec<Pair>) -> Result<(), Error> {
     reserve(only_a, a.len() as u64)?;
     reserve(only_b, b.len() as u64)?;

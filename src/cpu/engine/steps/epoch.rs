@@ -1,15 +1,15 @@
-//! The pairs of a step at a cost that follows what moves: [`Epoch`].
+//! The pairs of a step at a cost that grows with the moved boxes: [`Epoch`].
 //!
-//! An epoch begins with a search of boxes that are grown outward, whose pairs are kept. As long as a box stays within its grown
-//! box, its pairs are among those, and only where a box moved is a pair tested again. A box that leaves is grown again where it
-//! is, and asks trees for its pairs. So a pair of a step is found in one of two lists, and in one only: in that of the epoch where
-//! neither box has left since it began, otherwise in that of those that left. Both end with the exact test, so that the list is
-//! that of a search from nothing.
+//! An epoch begins with a search of padded boxes, whose pairs are cached. As long as a box stays within its padded
+//! box, its pairs are among these, and a pair is tested again only if a box moved. A box that leaves its padded box gets a new one,
+//! and queries trees for its pairs. So each pair of a step is in exactly one of two lists: in the list of the epoch if
+//! neither box has left its padding since the epoch began, otherwise in the list of boxes that left. Both lists get the exact test,
+//! so that the result equals a new search.
 //!
-//! When many have left, or boxes move too fast for an epoch to be worth its search, boxes are searched from nothing. Every choice
-//! here follows from the boxes, and none from the clock.
+//! If many boxes have left, or boxes move too fast for an epoch to pay for its search, all boxes are searched. Every choice
+//! here depends on the boxes, and none on the clock.
 //!
-//! Sources: grown boxes, Box2D and Bullet (dynamic trees); neighbour lists with a skin, Verlet 1967, "Computer Experiments on
+//! Sources: padded boxes, Box2D and Bullet (dynamic trees); neighbour lists with a skin, Verlet 1967, "Computer Experiments on
 //! Classical Fluids".
 
 use rayon::prelude::*;
@@ -23,63 +23,63 @@ use crate::cpu::engine::ALONE;
 use crate::cpu::engine::search::Search;
 use crate::{Aabb, Error, Options, Pair, StepReport, StepWork};
 
-/// The fewest boxes that an epoch is worth.
+/// The fewest boxes of an epoch.
 const FEWEST: u32 = 1 << 10;
-/// An epoch ends when more than this part of its boxes has left.
+/// An epoch ends when more than one in this many boxes has left its padding.
 const MOST_LEFT_PADDING: usize = 8;
-/// What the slower of all but this part of the boxes do decides on the margin.
+/// The margin follows the slower boxes: all except one in this many.
 const FAST: u32 = 16;
-/// If more than this part of the boxes moved, all pairs are tested, in a loop that foresees nothing.
+/// If more than one in this many boxes moved, all pairs are tested, in a loop without branches.
 const MANY: u32 = 4;
-/// If no more than this part of the boxes moved, only their pairs are looked at, once the epoch is this old; of so many boxes that
-/// several threads share the work, a smaller part. With a higher part it takes longer than to look through all pairs.
+/// If at most one in this many boxes moved, only their pairs are tested, once the epoch is `LEAST_AGE` steps old. With so many boxes
+/// that several threads share the work, the second constant applies. Beyond it, a test of all pairs is faster.
 const FEW: u32 = 8;
 const FEW_OF_MANY: u32 = 24;
 const LEAST_AGE: u32 = 2;
-/// Where the caller tells of no more than this part of the boxes that they moved, their speeds are known: few exceed any.
+/// If the caller lists at most one in this many boxes as moved, the speeds need no sample: few boxes have any.
 const HARDLY_ANY: usize = 4 * FAST as usize;
-/// The fastest speed, in usual edges a step, at which an epoch begins; as a power of a half.
+/// The fastest speed at which an epoch begins, in usual edges per step; as a power of a half.
 const FASTEST: usize = 5;
 /// The margin in usual edges: at least this, at most that, and this many steps of the speed.
 const LEAST_MARGIN: f32 = 0.05;
 const MOST_MARGIN: f32 = 0.25;
 const MARGIN_STEPS: f32 = 8.0;
-/// An epoch that ends before this many steps was not worth its search.
+/// An epoch with fewer steps did not pay for its search.
 const YOUNG: u32 = 4;
-/// An epoch that has gone on for so many steps was worth its search.
+/// An epoch with this many steps paid for its search.
 const OLD: u32 = 8;
-/// An epoch keeps at most this many times what the last search tested, and so many pairs for each box besides.
+/// An epoch caches at most this many times the tests of the last search, plus this many pairs per box.
 const MORE: u64 = 4;
 const MORE_PER_BOX: u64 = 8;
-/// With a margin that the caller chose, an epoch keeps so many pairs for each box if that is more, and its search tests so many boxes for
-/// each of these pairs.
+/// With a margin of the caller, an epoch caches up to this many pairs per box if that is more, and its search makes up to this many tests
+/// for each of these pairs.
 const MOST_IF_CHOSEN: u64 = 16;
 const TESTS_IF_CHOSEN: u64 = 8;
-/// The most steps until the next epoch after several that were not.
+/// The most steps to wait after several epochs that did not pay.
 const LONGEST_WAIT: u32 = 64;
 
-/// What is kept from step to step.
+/// The state from step to step.
 #[derive(Debug, Default)]
 pub struct Epoch {
     sample: Sample,
     motion: Motion,
     padded_pairs: PaddedPairs,
     left_padding: LeftPadding,
-    /// What changed since the last step, where that alone was looked for.
+    /// The changes since the last step, if only changes were searched.
     pub changes: PairChanges,
-    /// The grown boxes; empty where there is no epoch.
+    /// The padded boxes; empty if there is no epoch.
     padded_boxes: Vec<Aabb>,
     margin: f32,
     /// Steps since the epoch began.
     age: u32,
-    /// Steps until the next epoch may begin, and what to wait for after one that ends young.
+    /// Steps until the next epoch may begin, and the wait after an epoch that ends young.
     wait: u32,
     next_wait: u32,
-    /// The most pairs that an epoch may keep, and tests that it may take: some times what the last search took.
+    /// The most cached pairs and tests of an epoch: a multiple of the last search.
     most: u64,
-    /// The most of both of this epoch.
+    /// The limit of both in this epoch.
     limit: u64,
-    /// The fewest boxes that an epoch is begun for, in place of [`FEWEST`].
+    /// The fewest boxes of an epoch, in place of [`FEWEST`].
     pub fewest: Option<u32>,
 }
 
@@ -88,9 +88,9 @@ pub struct Epoch {
 pub enum StepOutcome {
     /// They are listed.
     Listed,
-    /// They are those of the last step.
+    /// They equal the pairs of the last step.
     Same,
-    /// They are those of the last step with [`Epoch::changes`].
+    /// They equal the pairs of the last step with [`Epoch::changes`].
     Changed,
 }
 
@@ -108,7 +108,7 @@ impl Epoch {
     /// Finds the pairs of a step, ascending, without the included ones.
     ///
     /// # Errors
-    /// Those of a search. Nothing is known of any box then.
+    /// Those of a search. The epoch and the last boxes are cleared then.
     pub fn find(
         &mut self,
         step: Searched<'_>,
@@ -179,7 +179,7 @@ impl Epoch {
         Ok((report, StepOutcome::Listed))
     }
 
-    /// Returns what is kept.
+    /// Returns the counts of cached pairs and boxes.
     fn work(&self) -> StepWork {
         StepWork {
             left_padding_in_epoch: self.left_padding.count() as u32,
@@ -188,7 +188,7 @@ impl Epoch {
         }
     }
 
-    /// Lists the pairs that are kept and overlap in this step.
+    /// Lists the cached pairs that overlap in this step.
     fn list(&mut self, step: Searched<'_>, moved_many: bool, pairs: &mut Vec<Pair>) -> Result<(), Error> {
         let tests = Tests { boxes: &self.motion.boxes, filters: step.filters };
         self.padded_pairs.test(tests, &self.motion.states, moved_many);
@@ -196,7 +196,7 @@ impl Epoch {
         self.padded_pairs.list(&self.left_padding.now, pairs)
     }
 
-    /// Finds what changed, where few boxes moved. Returns whether it did.
+    /// Finds the changes if few boxes moved. Returns whether it did.
     fn change(&mut self, step: Searched<'_>, tally: &Tally, search: &mut Search) -> Result<bool, Error> {
         let part = if step.boxes.len() <= motion::ALONE { FEW } else { FEW_OF_MANY };
         let is_worth_it = self.age >= LEAST_AGE && tally.moved + tally.fresh <= step.box_count / part;
@@ -216,7 +216,7 @@ impl Epoch {
         Ok(true)
     }
 
-    /// Takes in the boxes that left their grown boxes in this step. Returns whether all that is kept takes no more tests than it may.
+    /// Adds the boxes that left their padded boxes in this step. Returns whether tests and cached pairs stay within the limit.
     fn add_left_padding(&mut self, step: Searched<'_>, search: &mut Search) -> Result<bool, Error> {
         let Self { motion, left_padding, padded_boxes, margin, padded_pairs, limit, .. } = self;
         let limit = step.options.effective_candidate_limit().min(*limit);
@@ -225,19 +225,19 @@ impl Epoch {
         Ok(is_whole && left_padding.pair_count() as u64 <= remaining)
     }
 
-    /// Returns whether the epoch goes on.
+    /// Returns whether the epoch continues.
     fn continues(&mut self, tally: &Tally, box_count: u32) -> bool {
         let few_left_padding =
             (self.left_padding.count() + tally.fresh as usize) * MOST_LEFT_PADDING <= box_count as usize;
-        // The first of many that move alike: the others follow, and a tree for the few steps till then is not worth it.
+        // The first of many boxes that move alike: the others follow soon, and a tree for so few steps does not pay.
         let others_follow =
             tally.fresh > 0 && self.left_padding.count() == 0 && self.age >= OLD && tally.moved > box_count / MANY;
-        // What is gone is looked at as long as the epoch goes on.
+        // Removed boxes are processed as long as the epoch continues.
         let most_are_present = self.motion.boxes.len() <= 2 * box_count as usize;
         if few_left_padding && !others_follow && most_are_present {
             return true;
         }
-        // Each that ends young makes the next one wait longer, and one that did not makes up for them.
+        // Each epoch that ends young makes the next one wait longer. An older one resets the wait.
         self.next_wait = if self.age < YOUNG { self.longer_wait() } else { 0 };
         self.wait = self.next_wait;
         false
@@ -247,7 +247,7 @@ impl Epoch {
         (2 * self.next_wait).clamp(1, LONGEST_WAIT)
     }
 
-    /// Begins an epoch, if boxes move so slowly that it is worth it, and returns whether it did.
+    /// Begins an epoch, if boxes move slowly enough, and returns whether it did.
     fn begins(&mut self, speeds: &Speeds, step: Searched<'_>, search: &mut Search) -> Result<bool, Error> {
         if self.wait > 0 {
             self.wait -= 1;
@@ -296,7 +296,7 @@ impl Epoch {
     }
 }
 
-/// Returns the margin of an epoch, unless boxes move too fast.
+/// Returns the margin of an epoch; `None` if boxes move too fast.
 fn margin(speeds: &Speeds) -> Option<f32> {
     // The smallest of the speeds that few boxes reach.
     let mut faster = 0;
@@ -309,7 +309,7 @@ fn margin(speeds: &Speeds) -> Option<f32> {
     (slowest >= FASTEST).then_some(edges * speeds.edge)
 }
 
-/// Grows all boxes.
+/// Pads all boxes.
 fn fill_padded(boxes: &[Aabb], margin: f32, padded_boxes: &mut Vec<Aabb>) {
     const CHUNK: usize = 1 << 12;
     padded_boxes.resize(boxes.len(), NO_BOX);

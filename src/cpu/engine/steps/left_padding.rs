@@ -1,5 +1,5 @@
-//! The boxes that have left their grown boxes since the epoch began: each is grown again where it is, and asks two trees for the
-//! boxes that it meets there: one of the boxes that stayed, and one of those that left.
+//! The boxes that have left their padded boxes since the epoch began. Each gets a new padded box, and queries two trees for the
+//! boxes that it meets: one of the boxes that stayed, and one of the boxes that left.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,12 +12,12 @@ use crate::cpu::engine::task_lists::TaskLists;
 use crate::cpu::tree::join::{Join, Set};
 use crate::{Aabb, Error, Pair};
 
-/// The number of boxes that a thread asks a tree with at a time.
+/// The boxes that a thread queries a tree with at a time.
 const TASK: usize = 1 << 9;
-/// The number of boxes that ask before the tests so far are compared with their limit. The same for any number of threads.
+/// The boxes that query a tree before the test count is compared with its limit. It is the same for any thread count.
 const ROUND: usize = 1 << 12;
 
-/// Some of the boxes, with what a tree needs of them.
+/// Some of the boxes, as a tree needs them.
 #[derive(Debug, Default)]
 struct BoxSubset {
     ids: Vec<u32>,
@@ -26,13 +26,13 @@ struct BoxSubset {
 }
 
 impl BoxSubset {
-    /// Looks up the grown boxes of `ids`, and their worlds.
+    /// Looks up the padded boxes of `ids`, and their worlds.
     fn fill(&mut self, padded_boxes: &[Aabb], worlds: &[u32]) {
         self.boxes.clear();
         self.boxes.extend(self.ids.iter().map(|&id| padded_boxes[id as usize]));
         self.worlds.clear();
         if !worlds.is_empty() {
-            // Those that are gone are in no world that anyone asks for, and their boxes are no boxes.
+            // The world of removed boxes does not matter, since their boxes are invalid.
             self.worlds.extend(self.ids.iter().map(|&id| worlds.get(id as usize).copied().unwrap_or(0)));
         }
     }
@@ -47,17 +47,17 @@ impl BoxSubset {
 pub struct LeftPadding {
     /// All boxes that have left since the epoch began.
     members: BoxSubset,
-    /// Those that left in this step.
+    /// Boxes that left in this step.
     fresh: BoxSubset,
-    /// Those of them that had not left before.
+    /// Boxes among them that had not left before.
     new: Vec<u32>,
-    /// The pairs of grown boxes of which at least one has left, ascending.
+    /// The pairs of padded boxes of which at least one has left, ascending.
     pairs: Vec<Pair>,
-    /// Those of them that overlap in this step.
+    /// Pairs among them that overlap in this step.
     pub now: Vec<Pair>,
-    /// Those that did when they were last tested before.
+    /// Pairs that overlapped at the test before.
     pub then: Vec<Pair>,
-    /// A tree of all grown boxes as they were when the first left; and one of those that have left.
+    /// A tree of all padded boxes at the time when the first box left; and one of the boxes that have left.
     stayed_tree: Join,
     left_tree: Join,
     has_tree: bool,
@@ -75,13 +75,13 @@ impl LeftPadding {
         self.has_tree = false;
     }
 
-    /// Returns how many boxes have left.
+    /// Returns the count of boxes that have left.
     pub fn count(&self) -> usize {
         self.members.ids.len()
     }
 
-    /// Takes in the boxes that left in this step: grows them by `margin`, and finds their pairs.
-    /// Returns whether that took `limit` tests at most; otherwise the pairs are not all there.
+    /// Adds the boxes that left in this step: pads them by `margin`, and finds their pairs.
+    /// Returns whether that took at most `limit` tests; otherwise the pairs are incomplete.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -103,7 +103,7 @@ impl LeftPadding {
         self.found.clear();
         let Self { stayed_tree, left_tree, fresh, members, found, .. } = self;
         let states = &motion.states;
-        // Pairs come out as the box that asks and the box of the tree.
+        // A pair is (querying box, box of the tree).
         let own = |query: u32| fresh.ids[query as usize];
         let of_stayed = |query: u32, id: u32| Pair { a: own(query), b: id };
         let of_left = |query: u32, at: u32| Pair { a: own(query), b: members.ids[at as usize] };
@@ -117,7 +117,7 @@ impl LeftPadding {
         let is_new = |at: usize, pair: Pair| {
             let of_other = states[pair.b as usize];
             if at < stayed_count {
-                // A tree knows boxes that have left as they were.
+                // The tree has the old padded boxes of boxes that have left.
                 of_other & LEFT_PADDING == 0 && pair.b < box_count
             } else {
                 // Two that left in this step find each other twice.
@@ -141,7 +141,7 @@ impl LeftPadding {
         Ok(true)
     }
 
-    /// Grows the boxes that left in this step, and builds the trees: of the boxes that stayed, once, and of those that left.
+    /// Pads the boxes that left in this step, and builds the trees: of the boxes that stayed, once, and of the boxes that left.
     fn build_trees(&mut self, boxes: &[Aabb], worlds: &[u32], padded_boxes: &mut [Aabb], margin: f32) {
         if !self.has_tree {
             self.stayed_tree.plant(Set { boxes: padded_boxes, worlds });
@@ -156,7 +156,7 @@ impl LeftPadding {
         self.left_tree.plant(self.members.set());
     }
 
-    /// Adds the boxes that left in this step to those that left before, each once, ascending.
+    /// Merges the boxes that left in this step into the list of all that left, each once, ascending.
     fn add_members(&mut self) {
         let Self { members: BoxSubset { ids: members, .. }, fresh: BoxSubset { ids: fresh, .. }, new, .. } = self;
         let mut later = &members[..];
@@ -180,7 +180,7 @@ impl LeftPadding {
         Ok(())
     }
 
-    /// Counts the pairs of grown boxes.
+    /// Counts the pairs of padded boxes.
     pub fn pair_count(&self) -> usize {
         self.pairs.len()
     }
@@ -197,7 +197,7 @@ impl LeftPadding {
     }
 }
 
-/// Asks a tree with some boxes, and returns how many tests are left of those that it may take; `None` if they were not enough.
+/// Queries a tree with some boxes, and returns the limit minus the tests; `None` if the tests exceed the limit.
 fn query_tree(
     tree: &mut Join,
     queries: Set<'_>,
@@ -225,7 +225,7 @@ fn query_tree(
     Ok(Some(limit - tests.into_inner()))
 }
 
-/// Returns a box that is at least this much larger on each side, as far as the numbers go.
+/// Returns a box that is larger by this margin on each side, up to rounding.
 pub fn padded(aabb: &Aabb, margin: f32) -> Aabb {
     Aabb { min: aabb.min.map(|bound| bound - margin), max: aabb.max.map(|bound| bound + margin) }
 }

@@ -2,15 +2,15 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | `epoch` | finds the pairs of a step at a cost that follows what moves |
-//! | `speed` | how fast boxes move, of a sample |
-//! | `motion` | what each box did since the last step |
-//! | `padded_pairs` | the pairs of grown boxes, tested again where a box moved |
-//! | `rows` | which of these pairs each box is in |
-//! | `left_padding` | the boxes that left their grown boxes |
-//! | `changes` | what changed, where few boxes moved |
+//! | `epoch` | finds the pairs of a step at a cost that grows with the moved boxes |
+//! | `speed` | the speeds of a sample of boxes |
+//! | `motion` | the movement of each box since the last step |
+//! | `padded_pairs` | the pairs of padded boxes, tested again if a box moved |
+//! | `rows` | these pairs by box |
+//! | `left_padding` | the boxes that left their padded boxes |
+//! | `changes` | changes of the list, if few boxes moved |
 //!
-//! What the pairs of two steps have in common is found by [`Steps`](crate::events::steps::Steps), for both engines.
+//! [`Steps`](crate::events::steps::Steps) compares the pairs of two steps, for both engines.
 
 mod changes;
 mod epoch;
@@ -38,26 +38,26 @@ use crate::{Aabb, Attribute, Error, EventPiece, Events, Options, Pair, PairOrder
 pub struct StepState {
     steps: Steps,
     epoch: Epoch,
-    /// The pairs of the step that is being found.
+    /// The pairs of the current step.
     pairs: Vec<Pair>,
-    /// Boxes of the last step, if the epoch and the list of the last step are of the same step.
+    /// The box count of the last step, if the epoch and the list of pairs are of the same step.
     in_step: Option<usize>,
 }
 
 impl StepState {
-    /// Takes note of other filters.
+    /// Notes that the filters were replaced.
     pub fn filters_changed(&mut self) {
         self.epoch.end();
     }
 
-    /// Takes note of a change of one list of the filters.
+    /// Notes a change of one list of the filters.
     pub fn list_changed(&mut self, first: usize, values: &Attribute<'_>) {
         match values {
-            // Sleeping does not matter to pairs, but to which of them are listed as persisting.
+            // Sleeping flags do not change pairs, only the list of persisting ones.
             Attribute::Sleeping(_) => self.steps.awake_changed(),
-            // Margins move boxes, of which the caller need not say so.
+            // Margins move boxes that the caller need not list as moved.
             Attribute::Margin(_) => self.in_step = None,
-            // Worlds are numbered anew.
+            // Worlds are numbered again.
             Attribute::World(_) => self.epoch.end(),
             _ => self.epoch.refilter(first, values.list().1),
         }
@@ -101,7 +101,7 @@ impl Source for BroadPhase {
             self.filters = own;
         }
         found?;
-        // They are as they were before anything of the caller's runs.
+        // Options and filters are restored before the caller's closure runs.
         self.hand_over(each)
     }
 }
@@ -111,18 +111,18 @@ impl BroadPhase {
     /// matter. In the
     /// first step every pair is created. The events stay until the next step; [`overlaps`](Self::overlaps) is empty afterwards.
     ///
-    /// The time follows what moves. Where few boxes move, only their pairs are looked at, and the list is changed in place; to find them
-    /// takes a look at every box, unless the step [says](Step::moved) which they are. Where all move by little, their pairs are kept
-    /// from step to step and only looked through; where they jump, all boxes are searched as in [`find_pairs`](Self::find_pairs). The
-    /// lists are the same bytes either way. [`StepWork`](crate::StepWork) says what was done. Beside what a search keeps, that takes
-    /// some 60 bytes for each box, as many again once some leave their grown boxes, and some 70 for each pair.
+    /// Time grows with the moved boxes. If few boxes move, only their pairs are tested, and the list is changed in place. Every box is
+    /// compared to find the moved ones, unless the step [lists them](Step::moved). If all boxes move by little, their pairs are cached
+    /// from step to step, and only tested. If they jump, all boxes are searched as in [`find_pairs`](Self::find_pairs). The
+    /// lists are the same bytes in each case. [`StepWork`](crate::StepWork) reports the work. Memory beside that of a search: about
+    /// 60 bytes per box, 60 more per box once some leave their padded boxes, and about 70 per pair.
     ///
-    /// Between two steps anything may change: boxes, their number and [identity](crate::Identity), filters, options. Other
-    /// [`sleeping`](crate::Filters::sleeping) flags cost nothing; to [change another list](Self::change_filters) costs as if those
-    /// boxes had jumped, and worlds, or all [filters](Self::set_filters), as if all had.
+    /// Between two steps anything may change: boxes, their count and [identity](crate::Identity), filters, options. A change of
+    /// [`sleeping`](crate::Filters::sleeping) flags costs nothing. A [change of another list](Self::change_filters) costs as if those
+    /// boxes had jumped; a change of worlds or of all [filters](Self::set_filters) as if all boxes had.
     ///
     /// # Errors
-    /// As [`find_pairs`](Self::find_pairs); [`Error::BadStep`]. A step that was refused does not count as the last one.
+    /// Those of [`find_pairs`](Self::find_pairs); [`Error::BadStep`]. A refused step does not count as the last one.
     pub fn find_events<'a>(&mut self, step: impl Into<Step<'a>>) -> Result<&Events, Error> {
         let step = step.into();
         self.search.clear();
@@ -134,11 +134,11 @@ impl BroadPhase {
         Ok(&self.step_state.steps.events)
     }
 
-    /// Hands what began and what ended since the last streamed step to `each`: the call that on a GPU gives events of any length in
-    /// bounded memory. On the CPU the pairs of a step are in host memory anyway: they come in one piece, and those that are lost in another.
+    /// Passes the events since the last streamed step to `each`. On a GPU this call streams events of any length in
+    /// bounded memory. On the CPU the pairs of a step are in host memory anyway: they are one piece, and lost pairs another.
     ///
-    /// No list is kept from step to step, but the boxes with their filters, and both steps are searched: [`find_events`](Self::find_events) is
-    /// faster wherever its lists fit. What the two calls know of steps is apart.
+    /// Only the boxes and filters are stored from step to step, and both steps are searched: [`find_events`](Self::find_events) is
+    /// faster if its lists fit. The two calls have separate last steps.
     ///
     /// ```
     /// use broadsweep::{Aabb, Error, Options, cpu};
@@ -157,7 +157,7 @@ impl BroadPhase {
     /// ```
     ///
     /// # Errors
-    /// As [`find_events`](Self::find_events); and those of `each`. Such a step does not count as the last one.
+    /// Those of [`find_events`](Self::find_events) and of `each`. Such a step does not count as the last one.
     pub fn stream_events<'a, E: From<Error>>(
         &mut self,
         step: impl Into<Step<'a>>,
@@ -166,8 +166,8 @@ impl BroadPhase {
         stream(self, &step.into(), each)
     }
 
-    /// Returns the events of the last step. After a step that was refused they are empty, and the pairs are those of the last
-    /// step that was not.
+    /// Returns the events of the last step. After a refused step they are empty, and the pairs are those of the last accepted
+    /// step.
     pub fn events(&self) -> &Events {
         &self.step_state.steps.events
     }
@@ -180,7 +180,7 @@ impl BroadPhase {
         self.streamed = Streamed::default();
     }
 
-    /// Begins epochs with this many boxes and more.
+    /// Sets the fewest boxes of an epoch.
     pub(crate) fn begin_epochs_from(&mut self, fewest: u32) {
         self.step_state.epoch.fewest = Some(fewest);
     }
@@ -191,20 +191,20 @@ impl BroadPhase {
         let box_count = call::checked_count(step.boxes.len())?;
         self.step_state.steps.check(&step.spec())?;
         step.check_moved()?;
-        // Included pairs are merged with the list, and who owns a pair is asked of all in it.
+        // Included pairs are merged into the list, and an owner region is tested for the whole list.
         let may_change = may_stay
             && self.filters.filters().owner.is_none()
             && self.filters.include().is_empty()
             && self.step_state.steps.may_change(&step.spec());
-        // As if nobody slept, and whatever region owns the pairs: what is kept are the pairs of all.
+        // Without sleeping flags and owner region: the cache has all pairs.
         let sleeping = self.filters.set_sleeping(Vec::new());
         let owner = self.filters.set_owner(None);
         let may = (may_stay, may_change);
         let found = if step.boxes.len() <= motion::ALONE {
-            // Only a search is worth entering the pool.
+            // Only a search enters the pool.
             self.find_step(step, box_count, may, owner)
         } else {
-            // The pool is entered once, and not once for each stage.
+            // Enter the pool once, and not once per stage.
             rayon::join(|| self.find_step(step, box_count, may, owner), || ()).0
         };
         self.filters.set_sleeping(sleeping);
@@ -223,7 +223,7 @@ impl BroadPhase {
         Ok(())
     }
 
-    /// Finds the pairs of a step, or what changed.
+    /// Finds the pairs of a step, or the changes.
     fn find_step(
         &mut self,
         step: &Step<'_>,

@@ -1,4 +1,4 @@
-//! Where boxes are, and what each did since the last step: one look at every box.
+//! The last boxes, and the movement of each since the last step: one comparison per box.
 
 use std::slice;
 
@@ -8,38 +8,38 @@ use crate::constants::INVALID_LISTED;
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Options, StepReport};
 
-/// The box is not where it was, or the filters changed for it.
+/// The box moved, or its filters changed.
 pub const MOVED: u8 = 1;
-/// The box has left its grown box since the epoch began: its pairs are no longer among those of the epoch.
+/// The box has left its padded box since the epoch began: its pairs are no longer among the pairs of the epoch.
 pub const LEFT_PADDING: u8 = 2;
-/// The box has left its grown box in this step.
+/// The box left its padded box in this step.
 pub const FRESH: u8 = 4;
-/// The filters have changed for the box since the last step.
+/// The filters of the box changed since the last step.
 pub const REFILTERED: u8 = 8;
 
-/// A box that is not there.
+/// A removed box.
 pub const NO_BOX: Aabb = Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
 
-/// Boxes that a thread looks at at a time.
+/// Boxes that a thread compares at a time.
 const CHUNK: usize = 1 << 12;
-/// The most boxes that one thread looks at.
+/// The most boxes that one thread compares alone.
 pub const ALONE: usize = 1 << 14;
 
-/// Boxes of the last step, what each did, and the counts over them.
+/// Boxes of the last step, their states, and their counts.
 type MotionChunk<'a> = ((&'a mut [Aabb], &'a mut [u8]), &'a mut Tally);
 
-/// A step, as it is searched.
+/// The input of the search of a step.
 #[derive(Clone, Copy, Debug)]
 pub struct Searched<'a> {
     pub boxes: &'a [Aabb],
     pub box_count: u32,
     /// With canonical order.
     pub options: &'a Options,
-    /// Whether the pairs of the last step are at hand: where no box moves, they are not listed again.
+    /// Whether the pairs of the last step are available: if no box moves, they are not listed again.
     pub may_stay: bool,
-    /// Whether the changes of that list are enough.
+    /// Whether the changes of that list suffice.
     pub may_change: bool,
-    /// The only boxes that may have moved since the last step, whose boxes are those that are kept; if that is known.
+    /// All boxes that may have moved since the stored boxes of the last step, if known.
     pub moved: Option<&'a [u32]>,
     pub filters: &'a CheckedFilters,
 }
@@ -49,7 +49,7 @@ pub struct Searched<'a> {
 pub struct Tally {
     /// Boxes that moved.
     pub moved: u32,
-    /// Boxes that left their grown boxes in this step.
+    /// Boxes that left their padded boxes in this step.
     pub fresh: u32,
     /// Boxes that are invalid.
     pub invalid: u32,
@@ -61,18 +61,18 @@ impl Tally {
     }
 }
 
-/// The boxes of the last step, and what they did.
+/// The boxes of the last step, and their states.
 #[derive(Debug, Default)]
 pub struct Motion {
-    /// The boxes as they are searched; during an epoch with [`NO_BOX`] in place of those that are gone.
+    /// The boxes as they are searched; during an epoch with [`NO_BOX`] for removed boxes.
     pub boxes: Vec<Aabb>,
-    /// What each did, bits.
+    /// The state of each box, bits.
     pub states: Vec<u8>,
-    /// The boxes that moved in this step or left, ascending, once they have been [listed](Self::list_moved).
+    /// The boxes that moved or left in this step, ascending after [`list_moved`](Self::list_moved).
     pub moved: Vec<u32>,
-    /// Whether all of them are there, in any order.
+    /// Whether `moved` is complete, in any order.
     is_moved_listed: bool,
-    /// Boxes for which the filters have changed since the last step.
+    /// Boxes whose filters changed since the last step.
     refiltered: Vec<u32>,
     tallies: Vec<Tally>,
 }
@@ -85,8 +85,8 @@ impl Motion {
         self.observe(boxes, &mut Vec::new())
     }
 
-    /// Takes the boxes of a step in place of those of the last one. `fat` has the grown boxes of all that were ever there in this
-    /// epoch; it is empty where one begins.
+    /// Compares the boxes of a step with the last ones, and stores them. `padded_boxes` has the padded boxes of all boxes that ever
+    /// existed in this epoch; it is empty if an epoch begins.
     pub fn observe(&mut self, boxes: &[Aabb], padded_boxes: &mut Vec<Aabb>) -> Tally {
         self.is_moved_listed = false;
         self.refiltered.clear();
@@ -96,7 +96,7 @@ impl Motion {
         self.states.resize(extent, 0);
         if is_epoch {
             padded_boxes.resize(extent, NO_BOX);
-            // Should a box come back, it is a new one.
+            // A box that returns later is a new one.
             padded_boxes[boxes.len()..].fill(NO_BOX);
         }
         self.tallies.clear();
@@ -108,7 +108,7 @@ impl Motion {
         };
         let chunks = self.boxes.par_chunks_mut(CHUNK).zip(self.states.par_chunks_mut(CHUNK));
         if extent <= ALONE {
-            // One thread is done before another would be awake.
+            // One thread finishes before another would wake up.
             let chunks = self.boxes.chunks_mut(CHUNK).zip(self.states.chunks_mut(CHUNK));
             chunks.zip(&mut self.tallies).enumerate().for_each(look);
         } else {
@@ -117,14 +117,14 @@ impl Motion {
         self.tallies.iter().fold(Tally::default(), Tally::united)
     }
 
-    /// Takes the boxes of a step of as many boxes, of which no others moved than these.
+    /// Does as [`observe`](Self::observe) for a step with the same box count, in which only `moved` may have moved.
     pub fn observe_moved(&mut self, boxes: &[Aabb], padded_boxes: &[Aabb], moved: &[u32]) -> Tally {
         let quiet = |state: &mut u8| *state &= LEFT_PADDING | REFILTERED;
         if self.is_moved_listed {
-            // No others did in the last step.
+            // No others moved in the last step.
             self.moved.iter().for_each(|&i| quiet(&mut self.states[i as usize]));
         } else {
-            // What is gone has been looked at, too.
+            // Removed boxes have states, too.
             self.states.iter_mut().for_each(quiet);
         }
         self.moved.clear();
@@ -136,7 +136,7 @@ impl Motion {
             let (was, then) = (*state, self.boxes[i]);
             let one = &boxes[i..=i];
             let seen = observe(one, &mut self.boxes[i..=i], slice::from_mut(state), &padded_boxes[i..=i]);
-            // Where it is among them twice, it has been looked at.
+            // If the list has the box twice, its state is set already.
             *state |= was & (MOVED | FRESH);
             if was & MOVED == 0 && *state & MOVED != 0 {
                 self.moved.push(i as u32);
@@ -151,7 +151,7 @@ impl Motion {
         self.tallies.iter().fold(Tally::default(), Tally::united)
     }
 
-    /// Lists the boxes that left their grown boxes in this step, ascending.
+    /// Lists the boxes that left their padded boxes in this step, ascending.
     pub fn list_fresh(&self, to: &mut Vec<u32>) {
         to.clear();
         for ((states, tally), first) in self.states.chunks(CHUNK).zip(&self.tallies).zip((0..).step_by(CHUNK)) {
@@ -161,13 +161,13 @@ impl Motion {
         }
     }
 
-    /// Lists the boxes that moved in this step or left.
+    /// Lists the boxes that moved or left in this step.
     pub fn list_moved(&mut self) {
         if self.is_moved_listed {
             return self.moved.sort_unstable();
         }
         self.moved.clear();
-        // Eight boxes at a time, of which mostly none moved.
+        // Eight boxes at a time: mostly none of them moved.
         const EIGHT: u64 = u64::from_ne_bytes([MOVED; 8]);
         for (eight, first) in self.states.chunks(8).zip((0..).step_by(8)) {
             let is_any = eight.try_into().map_or(true, |eight| u64::from_ne_bytes(eight) & EIGHT != 0);
@@ -179,7 +179,7 @@ impl Motion {
         self.is_moved_listed = true;
     }
 
-    /// Makes the report on this step, as far as it concerns boxes.
+    /// Creates the part of the report on boxes.
     pub fn report(&self, box_count: u32, tally: &Tally) -> StepReport {
         let mut report = StepReport { box_count, invalid_count: tally.invalid, ..StepReport::default() };
         if tally.invalid > 0 {
@@ -190,7 +190,7 @@ impl Motion {
         report
     }
 
-    /// Notes that the filters have changed for some boxes.
+    /// Notes that the filters of some boxes changed.
     pub fn refilter(&mut self, first: usize, count: usize) {
         for (i, state) in (0..).zip(&mut self.states).skip(first).take(count) {
             if *state & REFILTERED == 0 {
@@ -209,7 +209,7 @@ impl Motion {
     }
 }
 
-/// Takes boxes in place of the last ones. There may be fewer now than there were; `fat` is empty where an epoch begins.
+/// Compares boxes with the last ones, and stores them. There may be fewer than before; `padded_boxes` is empty if an epoch begins.
 fn observe(boxes: &[Aabb], last: &mut [Aabb], states: &mut [u8], padded_boxes: &[Aabb]) -> Tally {
     let mut tally = Tally::default();
     for (i, (then, state)) in last.iter_mut().zip(states).enumerate() {
@@ -224,10 +224,10 @@ fn observe(boxes: &[Aabb], last: &mut [Aabb], states: &mut [u8], padded_boxes: &
         }
         *state |= MOVED;
         if i >= boxes.len() {
-            // A box that is gone leaves too, but asks for nothing.
+            // A removed box leaves its padding too, but queries nothing.
             *state |= LEFT_PADDING;
         } else if let Some(padded_box) = padded_boxes.get(i) {
-            // What is invalid has no pairs to look for, until it is not.
+            // An invalid box has no pairs.
             let leaves = was_touched || is_valid && !contains(padded_box, now);
             *state |= if leaves { FRESH | LEFT_PADDING } else { 0 };
             tally.fresh += u32::from(leaves);
@@ -249,7 +249,7 @@ fn bits(aabb: &Aabb) -> [u64; 3] {
     bytemuck::cast(*aabb)
 }
 
-/// Returns whether a box lies in another.
+/// Returns whether a box contains another.
 fn contains(outer: &Aabb, inner: &Aabb) -> bool {
     (0..3).fold(true, |is_inside, k| is_inside & (outer.min[k] <= inner.min[k]) & (inner.max[k] <= outer.max[k]))
 }

@@ -1,4 +1,4 @@
-//! The pairs of grown boxes: those that overlap in a step are tested again only where a box moved.
+//! The pairs of padded boxes. In each step, a pair is tested again only if a box moved.
 
 use rayon::prelude::*;
 
@@ -25,7 +25,8 @@ pub struct Tests<'a> {
 }
 
 impl Tests<'_> {
-    /// Returns whether two boxes are a pair of which the filters keep those of grown boxes.
+    /// Returns whether two boxes overlap and, if one stands for a half-space, meet it. The other filters were applied to the pairs of
+    /// padded boxes.
     #[inline]
     pub fn meet(&self, pair: Pair) -> bool {
         let Pair { a, b } = pair;
@@ -33,7 +34,7 @@ impl Tests<'_> {
             && self.filters.half_spaces_meet(self.boxes.into(), a, b)
     }
 
-    /// Tests pairs again of which a box moved, and returns how many overlap.
+    /// Tests the pairs with a moved box, and returns the count of pairs that overlap.
     fn few(&self, pairs: &[Pair], states: &[u8], are: &mut [u8]) -> usize {
         let mut count = 0;
         for (pair, is) in pairs.iter().zip(are) {
@@ -46,20 +47,20 @@ impl Tests<'_> {
         count
     }
 
-    /// Tests all pairs, and returns how many overlap.
+    /// Tests all pairs, and returns the count of pairs that overlap.
     fn many(&self, pairs: &[Pair], states: &[u8], are: &mut [u8]) -> usize {
         let has_half_spaces = !self.filters.half_spaces().is_empty();
         let mut count = 0;
         let mut others = [NO_BOX; BLOCK];
         let mut stayed = [0; BLOCK];
         for (pairs, are) in pairs.chunks(BLOCK).zip(are.chunks_mut(BLOCK)) {
-            // Boxes lie anywhere in memory: first only the loads, many of which are then under way at once.
+            // Boxes lie anywhere in memory: all loads first, so that many of them run at the same time.
             for ((other, stayed), pair) in others.iter_mut().zip(&mut stayed).zip(pairs) {
                 *other = self.boxes[pair.b as usize];
                 *stayed = (states[pair.a as usize] | states[pair.b as usize]) & LEFT_PADDING ^ LEFT_PADDING;
             }
             for ((is, pair), (other, stayed)) in are.iter_mut().zip(pairs).zip(others.iter().zip(&stayed)) {
-                // Whether two boxes overlap cannot be predicted.
+                // No branch, since it would be mispredicted.
                 *is = u8::from(overlap(&self.boxes[pair.a as usize], other) & (*stayed != 0));
                 if has_half_spaces && *is != 0 {
                     *is = u8::from(self.filters.half_spaces_meet(self.boxes.into(), pair.a, pair.b));
@@ -80,23 +81,23 @@ fn overlap(a: &Aabb, b: &Aabb) -> bool {
     })
 }
 
-/// The pairs of the boxes as they were grown when the epoch began.
+/// The pairs of the padded boxes at the beginning of the epoch.
 #[derive(Debug, Default)]
 pub struct PaddedPairs {
     /// Ascending.
     pub pairs: Vec<Pair>,
-    /// `[pair_count]` whether they overlapped when they were last tested, 0 or 1.
+    /// `[pair_count]` whether each overlapped at its last test, 0 or 1.
     are: Vec<u8>,
-    /// Of each chunk: the pairs that overlap in this step, and those of other boxes that lie before the next chunk.
+    /// Per chunk: the count of pairs that overlap in this step, and of other pairs before the next chunk.
     counts: Vec<[usize; 2]>,
-    /// The pairs of each box, once they have been asked for.
+    /// The pairs by box, filled on demand.
     rows: Rows,
-    /// Those that overlap and did not, or did and do not.
+    /// Pairs whose overlap has changed.
     changed: Vec<Pair>,
 }
 
 impl PaddedPairs {
-    /// Begins with these pairs, of which none is known to overlap.
+    /// Begins with these pairs. None counts as overlapping yet.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -109,7 +110,7 @@ impl PaddedPairs {
         Ok(())
     }
 
-    /// Tests the pairs again of which a box moved; all of them, if most boxes did. Pairs of boxes that escaped count no longer.
+    /// Tests the pairs with a moved box, or all pairs if `moved_many`. Pairs of boxes that left their padding do not count.
     pub fn test(&mut self, tests: Tests<'_>, states: &[u8], moved_many: bool) {
         self.counts.clear();
         self.counts.resize(self.pairs.len().div_ceil(CHUNK), [0; 2]);
@@ -124,8 +125,8 @@ impl PaddedPairs {
         }
     }
 
-    /// Tests only the pairs of `moved`, all boxes that moved or left, ascending, and adds those that changed to `changes`. Returns
-    /// whether it did; there may be too many pairs for it.
+    /// Tests only the pairs of `moved`, all boxes that moved or left, ascending, and adds changed pairs to `changes`. Returns
+    /// false if there are too many pairs for rows.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -150,7 +151,7 @@ impl PaddedPairs {
             for &id in &moved[first..end] {
                 let aabb = &tests.boxes[id as usize];
                 let state = states[id as usize];
-                // Whether two boxes overlap cannot be predicted; that what they do has changed, can.
+                // An overlap would be mispredicted; a change of it is rare.
                 let has_changed = |other: u32, number: usize, pair: Pair| {
                     let stayed = (state | states[other as usize]) & LEFT_PADDING == 0;
                     let mut is = overlap(aabb, &tests.boxes[other as usize]) & stayed;
@@ -167,7 +168,7 @@ impl PaddedPairs {
                 }
                 for &Second { first, number } in rows.of_second(id) {
                     let pair = Pair { a: first, b: id };
-                    // Of two that moved, the first asks.
+                    // If both moved, the first box has tested the pair.
                     if has_changed(first, number as usize, pair) && states[first as usize] & MOVED == 0 {
                         push(list, pair)?;
                     }
@@ -189,7 +190,7 @@ impl PaddedPairs {
         Ok(true)
     }
 
-    /// Lists the pairs that overlap, and `others` at their places. Both are ascending, and no pair is in both.
+    /// Lists the pairs that overlap, merged with `others`. Both are ascending, and no pair is in both.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -228,7 +229,7 @@ impl PaddedPairs {
     }
 }
 
-/// Takes the two halves of the chunks at once, each with its part of everything.
+/// Writes the two halves of the chunks in parallel, recursively, each with its part of all lists.
 fn halves(counts: &[[usize; 2]], pairs: &[Pair], are: &[u8], others: &[Pair], to: &mut [Pair]) {
     if counts.len() <= 1 {
         return one(pairs, are, others, to);
@@ -256,7 +257,7 @@ fn one(pairs: &[Pair], are: &[u8], mut others: &[Pair], to: &mut [Pair]) {
             count += 1;
             others = rest;
         }
-        // Whether a pair overlaps cannot be predicted: it is always written, and counted where it does.
+        // No branch, since it would be mispredicted: a pair is always written, and counted if it overlaps.
         if let Some(place) = to.get_mut(count) {
             *place = pair;
         }

@@ -1,38 +1,38 @@
-//! Which of the kept pairs each box is in, so that only those of boxes that moved are looked at.
+//! The cached pairs by box, so that only the pairs of moved boxes are tested.
 
 use crate::cpu::call::reserve;
 use crate::{Error, Pair};
 
-/// A pair of a box that is its second one. The first is at hand too: the list of pairs lies anywhere in memory.
+/// A pair of a box that is its second one, with the first box, to avoid a lookup in the list of pairs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Second {
     pub first: u32,
     pub number: u32,
 }
 
-/// The numbers of the pairs of each box, in an ascending list of pairs.
+/// The indices of the pairs of each box, in an ascending list of pairs.
 #[derive(Debug, Default)]
 pub struct Rows {
-    /// `[box_count + 1]` where the pairs begin whose first box it is.
+    /// `[box_count + 1]` the start of the pairs with this first box.
     firsts: Vec<u32>,
-    /// `[box_count + 1]` where those begin, in `seconds`, whose second box it is.
+    /// `[box_count + 1]` the start in `seconds` of the pairs with this second box.
     starts: Vec<u32>,
     /// `[pair_count]` pairs by their second box.
     seconds: Vec<Second>,
 }
 
 impl Rows {
-    /// Forgets all pairs.
+    /// Clears all pairs.
     pub fn clear(&mut self) {
         self.firsts.clear();
     }
 
-    /// Returns whether there are rows.
+    /// Returns whether the rows are filled.
     pub fn is_filled(&self) -> bool {
         !self.firsts.is_empty()
     }
 
-    /// Makes the rows of these pairs of `box_count` boxes. There are none of more pairs than 32 bits number.
+    /// Fills the rows with these pairs of `box_count` boxes. They stay empty if the pair count exceeds 32 bits.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -46,7 +46,7 @@ impl Rows {
         reserve(starts, box_count as u64 + 1)?;
         reserve(seconds, pairs.len() as u64)?;
         for (number, pair) in (0..pair_count).zip(pairs) {
-            // The rows of boxes without pairs begin where the next one does.
+            // The row of a box without pairs begins at the next row.
             firsts.resize(pair.a as usize + 1, number);
         }
         firsts.resize(box_count + 1, pair_count);
@@ -60,7 +60,7 @@ impl Rows {
             *start = end;
         }
         seconds.resize(pairs.len(), Second::default());
-        // From the end down, so that each row begins where its last pair was put.
+        // From the end down, so that each row begins at its last written pair.
         for (number, pair) in (0..pair_count).zip(pairs).rev() {
             let place = &mut starts[pair.b as usize];
             *place -= 1;
@@ -69,16 +69,16 @@ impl Rows {
         Ok(())
     }
 
-    /// Returns the numbers of the pairs whose first box this is.
+    /// Returns the indices of the pairs with this first box.
     pub fn of_first(&self, id: u32) -> std::ops::Range<usize> {
         match self.firsts.get(id as usize..=id as usize + 1) {
             Some(&[start, end]) => start as usize..end as usize,
-            // A box that came later.
+            // A box that was added later.
             _ => 0..0,
         }
     }
 
-    /// Returns the pairs whose second box this is.
+    /// Returns the pairs with this second box.
     pub fn of_second(&self, id: u32) -> &[Second] {
         match self.starts.get(id as usize..=id as usize + 1) {
             Some(&[start, end]) => &self.seconds[start as usize..end as usize],

@@ -1,41 +1,41 @@
-//! How fast boxes move, of a sample: whether an epoch is worth it, and how far its boxes are grown.
+//! The speeds of a sample of boxes. They decide whether an epoch begins, and its margin.
 
 use std::mem::take;
 
 use crate::Aabb;
 
-/// How many speeds are told apart: an edge a step, a half, a quarter, and so on.
+/// Classes of speeds: an edge per step, a half, a quarter, and so on.
 pub const SPEEDS: usize = 10;
 
-/// Boxes that are looked at.
+/// Boxes of the sample.
 const SAMPLE: usize = 1 << 10;
-/// Boxes whose edges are looked at to find what is usual.
+/// Boxes of the sample for the usual edge.
 const EDGES: usize = 1 << 8;
 
 /// The boxes of a sample in the last step.
 #[derive(Debug, Default)]
 pub struct Sample {
     boxes: Vec<Aabb>,
-    /// How many boxes there were in all.
+    /// The count of all boxes.
     of: usize,
-    /// Whether they are those of an earlier step.
+    /// Whether the sample is of an earlier step.
     is_old: bool,
 }
 
-/// How fast the boxes of a sample move.
+/// The speeds of the boxes of a sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Speeds {
     /// The usual edge of a box.
     pub edge: f32,
-    /// Boxes that are looked at.
+    /// Boxes of the sample.
     pub count: u32,
-    /// Those that moved by the usual edge or more, by a half of it to the whole, by a quarter to a half, and so on. The last number
-    /// counts all that are slower.
+    /// Boxes that moved by the usual edge or more, by a half to the whole, by a quarter to a half, and so on. The last element
+    /// counts all slower boxes.
     pub counts: [u32; SPEEDS],
 }
 
 impl Speeds {
-    /// Returns the speeds of boxes of which hardly any moves.
+    /// Returns the speeds if hardly any box moves.
     pub fn of_few(boxes: &[Aabb]) -> Self {
         let mut counts = [0; SPEEDS];
         counts[SPEEDS - 1] = 1;
@@ -44,8 +44,8 @@ impl Speeds {
 }
 
 impl Sample {
-    /// Takes the boxes of a step in place of those of the last one, which are `last` where steps were [skipped](Self::skip). Other boxes
-    /// than those have moved as fast as can be.
+    /// Compares the sample with the last step, and stores it. If steps were [skipped](Self::skip), `last` has the boxes of the last step. If
+    /// the box count changed, all boxes count as fastest.
     pub fn speeds(&mut self, boxes: &[Aabb], last: &[Aabb]) -> Speeds {
         if take(&mut self.is_old) {
             self.boxes.clear();
@@ -70,7 +70,7 @@ impl Sample {
         speeds
     }
 
-    /// Leaves out a step, whose speeds nobody asks for.
+    /// Skips a step whose speeds are not needed.
     pub fn skip(&mut self) {
         self.is_old = true;
     }
@@ -81,27 +81,27 @@ impl Sample {
     }
 }
 
-/// Returns so many boxes from all over the list, the same of every list of this length. Their places are multiples of the golden
-/// section: in even distances they would be in step with whatever is regular in the list.
+/// Returns `count` boxes from all over the list, at the same places in every list of this length. The places are multiples of the golden
+/// section: even distances could coincide with a period of the list.
 fn sample(boxes: &[Aabb], count: usize) -> impl Iterator<Item = &Aabb> {
     const SECTION: u64 = 0x9e37_79b9_7f4a_7c15;
     let place = |k: u64| ((u128::from(k.wrapping_mul(SECTION)) * boxes.len() as u128) >> 64) as usize;
     (0..count as u64).map(move |k| &boxes[place(k)])
 }
 
-/// Returns which of [`Speeds::counts`] a way is, in usual edges: by its exponent.
+/// Returns the index in [`Speeds::counts`] of a distance in usual edges: by its exponent.
 fn speed(way: f32) -> usize {
     let exponent = (way.to_bits() >> 23 & 0xff) as i32 - 127;
     (-exponent).clamp(0, SPEEDS as i32 - 1) as usize
 }
 
-/// Returns how far the face went that went furthest. Infinite faces that stay, and what is not a number, do not count.
+/// Returns the largest distance that a face moved. Infinite faces that stay, and NaNs, do not count.
 fn way(then: &Aabb, now: &Aabb) -> f32 {
     let ways = (0..3).map(|k| [(now.min[k] - then.min[k]).abs(), (now.max[k] - then.max[k]).abs()]);
     ways.flatten().fold(0.0, f32::max)
 }
 
-/// Returns the usual edge of boxes: the median of a sample's longest edges; zero where none is finite.
+/// Returns the usual edge of boxes: the median of a sample's longest edges; zero if none is finite.
 fn usual_edge(boxes: &[Aabb]) -> f32 {
     let mut edges = [0.0; EDGES];
     let mut count = 0;
