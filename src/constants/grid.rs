@@ -58,7 +58,7 @@ shared_constants! {
     /// 2⁶⁰, the largest cell edge in scaled units.
     CELL_MAX: f32 = 1.152_921_5e18;
     /// The part of a cell by which a box's range of cells is widened, whatever the size of the box: more than a flushed denormal
-    /// of the smallest cell. Of a larger one, survivors of the sweep would have to share more to be sure.
+    /// of the smallest cell. Of a larger one, survivors of the sweep would have to share more to be proven.
     PLANE_SLOP: f32 = 1.0 / 4096.0;
     /// 2⁻²¹: the part of the cell coordinate by which the range is widened further. Below 2⁻²² it no longer covers the
     /// rounding of two evaluations of the same expression.
@@ -111,12 +111,12 @@ shared_constants! {
     FOOTPRINT_SECOND: u32 = 1 << 31;
     /// The bits of a footprint that say something of the box, in whatever cell.
     FOOTPRINT_OF_BOX: u32 = FOOTPRINT_PLAIN | FOOTPRINT_SECOND;
-    /// By how many 128ths of a cell two footprints must overlap, along u and v, so that the boxes overlap for sure. With
+    /// By how many 128ths of a cell two footprints must overlap, along u and v, so that the boxes provably overlap. With
     /// fewer, what they share may be the slop of both.
-    SURE_FRACTIONS: u32 = 2;
+    PROVEN_FRACTIONS: u32 = 2;
     /// By how many quanta, widened as they are, two intervals on the sweep axis must overlap for the same. Three are
     /// enough; with five, two evaluations of a position may differ by two.
-    SURE_QUANTA: u32 = 5;
+    PROVEN_QUANTA: u32 = 5;
     /// 2¹⁰⁰: cells per unit at most, for a box to be plain. In a smaller cell, a flushed denormal is a step of a 128th.
     PLAIN_INVERSE_CELL: f32 = 1.267_650_6e30;
     /// How many invalid boxes are listed by index.

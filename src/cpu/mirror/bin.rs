@@ -140,7 +140,7 @@ pub fn is_plain(aabb: &Aabb, frame: &Frame, own: [i32; 4], position: [u32; 4]) -
         && super::pca::counts_within(aabb, frame.limit)
         && frame.sweep_slop == 0.0
         && frame.inverse_cell <= PLAIN_INVERSE_CELL
-        && position[1] >= start + SURE_QUANTA
+        && position[1] >= start + PROVEN_QUANTA
         && !aabb.min.iter().chain(&aabb.max).any(is_denormal)
 }
 

@@ -4,7 +4,7 @@ use crate::Pair;
 
 /// Takes pairs apart that are to be excluded, and behind them the included ones: larger indices, and smaller ones. In place of what is no
 /// pair of boxes there is `box_count`.
-pub fn take(given: &[Pair], included: &[Pair], box_count: u32) -> (Vec<u32>, Vec<u32>) {
+pub fn split(given: &[Pair], included: &[Pair], box_count: u32) -> (Vec<u32>, Vec<u32>) {
     let ordered = |pair: &Pair| match Pair::new(pair.a, pair.b) {
         Pair { a, b } if a < b && b < box_count => (b, a),
         _ => (box_count, box_count),

@@ -33,12 +33,12 @@ pub fn survives(a: u32, b: u32) -> bool {
     begins_before & ends_after & (a | b) & FOOTPRINT_FIRST == FOOTPRINT_FIRST
 }
 
-/// Tells whether the boxes of two entries that survive overlap across the sweep axis for sure, and the earlier one
+/// Tells whether the boxes of two entries that survive provably overlap across the sweep axis, and the earlier one
 /// begins before the other ends; see `sweep_walk.wgsl`.
-pub fn is_sure(a: u32, b: u32) -> bool {
+pub fn is_proven(a: u32, b: u32) -> bool {
     let [u0, u1, v0, v1] = a.to_le_bytes().map(|byte| u32::from(byte) & FRACTION_LAST);
     let [other_u0, other_u1, other_v0, other_v1] = b.to_le_bytes().map(|byte| u32::from(byte) & FRACTION_LAST);
-    let is_enough = |begin: u32, end: u32| end >= begin + SURE_FRACTIONS;
+    let is_enough = |begin: u32, end: u32| end >= begin + PROVEN_FRACTIONS;
     a & b & FOOTPRINT_PLAIN != 0
         && is_enough(u0, other_u1)
         && is_enough(other_u0, u1)
