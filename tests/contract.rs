@@ -319,7 +319,7 @@ const PLACES_WHAT_ANOTHER_FOUND: [&str; 14] = [
     "emit_again",
     "emit_include",
     "small_include",
-    "events_keep",
+    "events_store",
     "events_headers",
     "neighbours_begin",
     "query_order",

@@ -85,7 +85,7 @@ fn tile_of(world: u32) -> u32 {
 }
 
 // What is the same for all boxes.
-struct Known {
+struct Invariants {
     // Whether the axes are coordinate axes; and which of them, along the sweep, u and v, are y, and which z.
     is_straight: bool,
     is_y: vec3<bool>,
@@ -99,13 +99,13 @@ struct Known {
     has_few: bool,
 }
 
-fn what_is_known() -> Known {
+fn frame_invariants() -> Invariants {
     let ids = vec2<i32>(vec2<u32>(1u) << frame.tile_bits);
     let before = select(vec2<i32>(0), ids / 2, frame.cell_min < vec2<i32>(0));
     let is_x = vec3<f32>(frame.sweep.x, frame.plane_u.x, frame.plane_v.x) == vec3<f32>(1.0);
     let is_y = vec3<f32>(frame.sweep.y, frame.plane_u.y, frame.plane_v.y) == vec3<f32>(1.0);
     let is_z = vec3<f32>(frame.sweep.z, frame.plane_u.z, frame.plane_v.z) == vec3<f32>(1.0);
-    return Known(
+    return Invariants(
         all(is_x | is_y | is_z),
         is_y,
         is_z,
@@ -123,11 +123,11 @@ struct Intervals {
 }
 
 // Projects a box. Along a coordinate axis that is one of its coordinates.
-fn intervals_of(low: vec3<f32>, high: vec3<f32>, known: Known) -> Intervals {
-    if known.is_straight {
+fn intervals_of(low: vec3<f32>, high: vec3<f32>, invariants: Invariants) -> Intervals {
+    if invariants.is_straight {
         return Intervals(
-            select(select(low.xxx, low.yyy, known.is_y), low.zzz, known.is_z),
-            select(select(high.xxx, high.yyy, known.is_y), high.zzz, known.is_z),
+            select(select(low.xxx, low.yyy, invariants.is_y), low.zzz, invariants.is_z),
+            select(select(high.xxx, high.yyy, invariants.is_y), high.zzz, invariants.is_z),
         );
     }
     let sweep = project(frame.sweep, low, high);
@@ -140,13 +140,13 @@ fn intervals_of(low: vec3<f32>, high: vec3<f32>, known: Known) -> Intervals {
 // overlap (docs/exactness.md). The axes are those of the coordinates. None of its cells has the id of another cell
 // that a plain box may be in: where ids repeat, those about the origin count. Its interval is longer than what its ends
 // were moved by. No rounding to zero matters.
-fn is_plain(own: Binned, min_bits: vec3<u32>, max_bits: vec3<u32>, known: Known) -> bool {
+fn is_plain(own: Binned, min_bits: vec3<u32>, max_bits: vec3<u32>, invariants: Invariants) -> bool {
     // A negative number is above all others without a sign.
-    let is_central = all(vec4<u32>(own.cells + known.before) < known.ids);
+    let is_central = all(vec4<u32>(own.cells + invariants.before) < invariants.ids);
     let start = own.start & ((1u << frame.position_bits) - 1u);
     let is_long = own.end >= start + PROVEN_QUANTA;
     let has_denormal = least_of(min(beyond_zero(min_bits), beyond_zero(max_bits))) < 0x007fffffu;
-    return known.has_plain & is_central & is_long & !has_denormal;
+    return invariants.has_plain & is_central & is_long & !has_denormal;
 }
 
 // Returns how far the bits of floats without their signs are behind those of the smallest denormal; of zero, more than
@@ -168,7 +168,7 @@ struct Binned {
 }
 
 // Puts box i, of these bounds, into the grid.
-fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>, known: Known) -> Binned {
+fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>, invariants: Invariants) -> Binned {
     var own = Binned(select(CELLS_OF_UNBOUNDED, CELLS_OF_INVALID, kind == KIND_INVALID), 0u, 0u, 0u);
     var world = 0u;
     var has_worlds = false;
@@ -181,7 +181,7 @@ fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>, known:
     } else if kind == KIND_FINITE && is_within(min_bits, max_bits, frame.limit) {
         let low = bitcast<vec3<f32>>(min_bits) * frame.scale;
         let high = bitcast<vec3<f32>>(max_bits) * frame.scale;
-        let along = intervals_of(low, high, known);
+        let along = intervals_of(low, high, invariants);
         let place = place_along(vec2<f32>(along.low.y, along.high.y), vec2<f32>(along.low.z, along.high.z));
         let start = position(along.low.x - frame.sweep_slop);
         let end = position(along.high.x + frame.sweep_slop);
@@ -194,7 +194,7 @@ fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>, known:
         own.start = tile | (max(start, 1u) - 1u);
         own.end = min(end, last - 1u) + 1u;
         own.footprint = footprint_of(place.fractions);
-        if is_plain(own, min_bits, max_bits, known) {
+        if is_plain(own, min_bits, max_bits, invariants) {
             own.footprint |= FOOTPRINT_PLAIN;
         }
     } else if has_worlds && kind != KIND_INVALID && world < arrayLength(&world_cells) {
@@ -362,16 +362,16 @@ fn bin_count(
         knot_quanta[local] = select(knots.y, knots.w, local % 2u == 1u);
     }
     workgroupBarrier();
-    let known = what_is_known();
+    let invariants = frame_invariants();
     var totals = Totals();
     var few = Few();
     for (var i = block * BIN_BLOCK + local; i < min((block + 1u) * BIN_BLOCK, params.box_count); i += 256u) {
         let bits = box_of(load_words(i), local % 2u == 1u);
         let kind = kind_of(bits.min, bits.max);
-        let own = place_box(i, kind, bits.min, bits.max, known);
+        let own = place_box(i, kind, bits.min, bits.max, invariants);
         cells[i] = packed_cells(own.cells, own.start);
         box_ends[i] = vec2<u32>(own.end, own.footprint);
-        if known.has_few && has_few(own.cells) {
+        if invariants.has_few && has_few(own.cells) {
             few = add_few(few, own.cells);
         } else {
             totals = add_box(totals, own.cells, kind == KIND_INVALID);

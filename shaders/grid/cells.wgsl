@@ -22,21 +22,21 @@ fn place_along(along_u: vec2<f32>, along_v: vec2<f32>) -> Place {
     let inside = clamp(outward, -reach, reach);
     let whole = floor(inside);
     let cell = vec4<i32>(whole);
-    let kept = clamp(cell, vec4<i32>(frame.cell_min, frame.cell_min), vec4<i32>(frame.cell_max, frame.cell_max));
+    let clamped = clamp(cell, vec4<i32>(frame.cell_min, frame.cell_min), vec4<i32>(frame.cell_max, frame.cell_max));
     let within = vec4<u32>(min((inside - whole) * f32(FRACTION_LAST + 1u), vec4<f32>(f32(FRACTION_LAST))));
-    let fraction = select(select(within, vec4<u32>(0u), cell < kept), vec4<u32>(FRACTION_LAST), cell > kept);
-    return Place(kept, fraction);
+    let fraction = select(select(within, vec4<u32>(0u), cell < clamped), vec4<u32>(FRACTION_LAST), cell > clamped);
+    return Place(clamped, fraction);
 }
 
 // Returns a range of cells from what bin_worlds keeps of it: CELL_BASE less the first ones, CELL_BASE and the last
 // ones, zeros where there are none. It is wider by a cell, and by 2^-20 of the coordinate, since another kernel may
 // round otherwise.
-fn cells_of_world(kept: vec4<u32>) -> vec4<i32> {
+fn cells_of_world(stored: vec4<u32>) -> vec4<i32> {
     let base = vec2<i32>(CELL_BASE);
-    let first = base - vec2<i32>(kept.xy);
-    let last = vec2<i32>(kept.zw) - base;
+    let first = base - vec2<i32>(stored.xy);
+    let last = vec2<i32>(stored.zw) - base;
     let wide_first = max(first - 1 - (abs(first) >> vec2<u32>(20u)), frame.cell_min);
     let wide_last = min(last + 1 + (abs(last) >> vec2<u32>(20u)), frame.cell_max);
     let none = vec4<i32>(frame.cell_min, frame.cell_min);
-    return select(vec4<i32>(wide_first, wide_last), none, kept == vec4<u32>(0u));
+    return select(vec4<i32>(wide_first, wide_last), none, stored == vec4<u32>(0u));
 }

@@ -198,26 +198,26 @@ fn oblique_error() -> f32 {
 }
 
 // Returns how many of the sampled edges count. The largest 1/64 do not: a single enormous box would ruin the grid.
-fn kept_edges(count: u32) -> u32 {
+fn retained_edges(count: u32) -> u32 {
     return count - count / 64u;
 }
 
 // Returns the unit in which edges are added up: a power of two, so that nothing is rounded, and near the largest edge that
-// counts, so that squares neither vanish nor overflow. `kept` are the edges that count.
-fn unit_edge(kept: u32) -> f32 {
+// counts, so that squares neither vanish nor overflow. `retained` are the edges that count.
+fn unit_edge(retained: u32) -> f32 {
     var largest = CELL_MIN;
-    if kept > 0u {
-        largest = max(samples[EDGES][slot(kept - 1u)], CELL_MIN);
+    if retained > 0u {
+        largest = max(samples[EDGES][slot(retained - 1u)], CELL_MIN);
     }
     return bitcast<f32>(bitcast<u32>(largest) & 0x7f800000u);
 }
 
 // Adds up the edges that count, and their squares, in runs of EDGE_LANES apart.
 fn add_edges(local: u32, count: u32) {
-    let kept = kept_edges(count);
-    let inverse = bitcast<f32>((254u << 23u) - bitcast<u32>(unit_edge(kept)));
+    let retained = retained_edges(count);
+    let inverse = bitcast<f32>((254u << 23u) - bitcast<u32>(unit_edge(retained)));
     var mine = vec2<f32>(0.0);
-    for (var i = local; i < select(0u, kept, local < EDGE_LANES); i += EDGE_LANES) {
+    for (var i = local; i < select(0u, retained, local < EDGE_LANES); i += EDGE_LANES) {
         let edge = samples[EDGES][slot(i)] * inverse;
         mine += vec2<f32>(edge, edge * edge);
     }
@@ -237,13 +237,13 @@ fn choose_cell(scene: Scale, count: u32) -> f32 {
         let ratios = log(max(vec3<f32>(widest), vec3<f32>(1e-30)) / size);
         return widest * usscd_cell(log(f32(max(scene.count, 1u))) + ratios.x + ratios.y + ratios.z);
     }
-    let kept = kept_edges(count);
+    let retained = retained_edges(count);
     var sums_of_edges = vec2<f32>(0.0);
     for (var k = 0u; k < EDGE_LANES; k += 1u) {
         sums_of_edges += edge_sums[k];
     }
-    let means = sums_of_edges / f32(max(kept, 1u));
-    let unit = unit_edge(kept);
+    let means = sums_of_edges / f32(max(retained, 1u));
+    let unit = unit_edge(retained);
     let mean_edge = means.x * unit;
     // The cell in which boxes of these edges have ENTRIES_PER_BOX entries each: the root of
     // 1 + 2 mean / cell + mean of squares / cell^2 = ENTRIES_PER_BOX, in units of the mean edge.

@@ -16,12 +16,12 @@ fn united(a: Bounds, b: Bounds) -> Bounds {
     return Bounds(min(a.min, b.min), a.count + b.count, max(a.max, b.max), 0u);
 }
 
-fn keep_bounds(k: u32, own: Bounds) {
+fn store_bounds(k: u32, own: Bounds) {
     lows[k] = vec4<u32>(bitcast<vec3<u32>>(own.min), own.count);
     highs[k] = own.max;
 }
 
-fn kept_bounds(k: u32) -> Bounds {
+fn stored_bounds(k: u32) -> Bounds {
     let low = lows[k];
     return Bounds(bitcast<vec3<f32>>(low.xyz), low.w, highs[k], 0u);
 }
@@ -29,23 +29,23 @@ fn kept_bounds(k: u32) -> Bounds {
 // Returns the union over invocations 0 to 127. Between two calls there has to be a barrier.
 fn reduce_bounds(local: u32, mine: Bounds) -> Bounds {
     if local < 128u {
-        keep_bounds(local, mine);
+        store_bounds(local, mine);
     }
     workgroupBarrier();
     // Eight times sixteen, then the eight. A loop that is not entered costs nothing, a barrier does everywhere.
     let run_end = select(0u, 128u, local < 8u);
     var own = mine;
     for (var k = local + 8u; k < run_end; k += 8u) {
-        own = united(own, kept_bounds(k));
+        own = united(own, stored_bounds(k));
     }
     // The first eight are not among those that were read.
     if local < 8u {
-        keep_bounds(local, own);
+        store_bounds(local, own);
     }
     workgroupBarrier();
-    var all_bounds = kept_bounds(0u);
+    var all_bounds = stored_bounds(0u);
     for (var k = 1u; k < 8u; k += 1u) {
-        all_bounds = united(all_bounds, kept_bounds(k));
+        all_bounds = united(all_bounds, stored_bounds(k));
     }
     return all_bounds;
 }

@@ -11,9 +11,9 @@ fn write_header(found: vec2<u32>) {
     var written = 0u;
     var beyond = false;
     if less64(first_pair, total) {
-        let left = sub64(total, first_pair);
-        beyond = left.y > 0u || left.x > window.capacity;
-        written = select(left.x, window.capacity, beyond);
+        let rest = sub64(total, first_pair);
+        beyond = rest.y > 0u || rest.x > window.capacity;
+        written = select(rest.x, window.capacity, beyond);
     }
     counts.pair_low = total.x;
     counts.pair_high = total.y;

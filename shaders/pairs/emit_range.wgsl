@@ -40,8 +40,8 @@ fn emit_range(@builtin(local_invocation_index) local: u32) {
     if local == 0u {
         let end = min(last + 1u, blocks);
         let giants = counts.giant_blocks;
-        let are_all_kept = counts.sweep_tiles <= params.tile_capacity;
-        let again_end = select(end, min(end, giants), are_all_kept);
+        let are_all_retained = counts.sweep_tiles <= params.tile_capacity;
+        let again_end = select(end, min(end, giants), are_all_retained);
         let again = select(again_end - min(first, again_end), 0u, counts.refused == 1u);
         counts.first_block = first;
         // One writes the header, whether there are blocks or not.

@@ -170,7 +170,7 @@ fn find(first: u32, behind: u32, likely: u32, ends: vec2<u32>) {
     if likely % 32u + k > 32u {
         note_found(likely / 32u + 1u, bits >> (32u - likely % 32u));
     }
-    look_for(first + k, behind, ends);
+    search_each(first + k, behind, ends);
 }
 
 // Takes note of pairs of the last list, 32 from this word on. Each bit is counted once, by the first invocation that sets it.
@@ -202,19 +202,19 @@ fn rests(i: u32) -> bool {
 fn awake(bits: u32, first: u32) -> u32 {
     var all = bits;
     if (filter_layout.fixed & filter_layout.sleeping) != ABSENT {
-        var left = bits;
-        while left != 0u {
-            let pair = pairs[first + firstTrailingBit(left)];
-            let bit = left & (0u - left);
+        var rest = bits;
+        while rest != 0u {
+            let pair = pairs[first + firstTrailingBit(rest)];
+            let bit = rest & (0u - rest);
             all ^= select(0u, bit, rests(pair.x) && rests(pair.y));
-            left ^= bit;
+            rest ^= bit;
         }
     }
     return all;
 }
 
 // Looks for pairs from one place to another, one after the other, between these ends of the last list.
-fn look_for(first: u32, behind: u32, ends: vec2<u32>) {
+fn search_each(first: u32, behind: u32, ends: vec2<u32>) {
     // What comes before the place of a pair is below all that follow; unless boxes moved in the array, where names do not ascend: there
     // most are next to each other all the same.
     var low = ends.x;
@@ -223,18 +223,18 @@ fn look_for(first: u32, behind: u32, ends: vec2<u32>) {
         let pair = named(pairs[i]);
         var place = EVENT_CREATED;
         if pair.y != EVENT_CREATED {
-            var looked_up = LookedUp(next, false);
+            var lookup = Lookup(next, false);
             if is_renamed() && next < ends.y {
-                looked_up.is_there = all(last_pairs[next] == pair);
+                lookup.is_there = all(last_pairs[next] == pair);
             }
-            if !looked_up.is_there {
-                looked_up = look_up(pair, low, ends);
+            if !lookup.is_there {
+                lookup = look_up(pair, low, ends);
             }
-            if looked_up.is_there {
-                place = looked_up.place;
+            if lookup.is_there {
+                place = lookup.place;
                 note_found(place / 32u, 1u << (place % 32u));
             }
-            next = looked_up.place + u32(looked_up.is_there);
+            next = lookup.place + u32(lookup.is_there);
             low = select(next, low, is_renamed());
         }
         before[i] = place;
@@ -242,14 +242,14 @@ fn look_for(first: u32, behind: u32, ends: vec2<u32>) {
     }
 }
 
-struct LookedUp {
+struct Lookup {
     place: u32,               // the first one whose pair is not below the one that is looked up
     is_there: bool,           // that pair is it
 }
 
 // Looks a pair up from `low` on within these ends, by bisection. Behind another pair of the run it is likely near: steps that grow
 // twofold come first.
-fn look_up(pair: vec2<u32>, low: u32, ends: vec2<u32>) -> LookedUp {
+fn look_up(pair: vec2<u32>, low: u32, ends: vec2<u32>) -> Lookup {
     var first = low;
     var end = ends.y;
     var is_there = false;
@@ -266,5 +266,5 @@ fn look_up(pair: vec2<u32>, low: u32, ends: vec2<u32>) -> LookedUp {
             is_there = all(other == pair);
         }
     }
-    return LookedUp(first, is_there);
+    return Lookup(first, is_there);
 }

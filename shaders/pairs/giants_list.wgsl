@@ -27,8 +27,8 @@ fn write_row(tile: u32, local: u32, word: u32, first: vec2<u32>) {
     for (var k = 0u; k < GIANT_ROW && count > 0u; k += 1u) {
         let item = item_of(meeting.row, k);
         let met = giants_met(item, meeting);
-        for (var left = met; left != 0u; left &= left - 1u) {
-            let giant = giant_at(meeting.first_giant + firstTrailingBit(left));
+        for (var rest = met; rest != 0u; rest &= rest - 1u) {
+            let giant = giant_at(meeting.first_giant + firstTrailingBit(rest));
             write_pair(number, vec2<u32>(min(giant, item.index), max(giant, item.index)));
             number = add64(number, vec2<u32>(1u, 0u));
         }

@@ -54,8 +54,8 @@ const ALL_OF_GROUP: u32 = (1u << GIANT_GROUP) - 1u;
 fn giants_near(first: u32, bounds: OrderedBox) -> u32 {
     var near = 0u;
     let there = ALL_OF_GROUP >> (GIANT_GROUP - min(counts.giant_count - first, GIANT_GROUP));
-    for (var left = there; left != 0u; left &= left - 1u) {
-        let k = firstTrailingBit(left);
+    for (var rest = there; rest != 0u; rest &= rest - 1u) {
+        let k = firstTrailingBit(rest);
         near |= select(0u, 1u << k, overlap(ordered_box(giant_at(first + k)), bounds));
     }
     if IS_FILTERED {
@@ -74,8 +74,8 @@ fn without_half_spaces_apart(first: u32, among: u32, bounds: OrderedBox) -> u32 
     var before = giant_at(first);
     let count = select(0u, filter_layout.half_space_count, among != 0u);
     var nth = half_space_between(before, 0u, count);
-    for (var left = select(0u, among, count != 0u); left != 0u; left &= left - 1u) {
-        let k = firstTrailingBit(left);
+    for (var rest = select(0u, among, count != 0u); rest != 0u; rest &= rest - 1u) {
+        let k = firstTrailingBit(rest);
         let giant = giant_at(first + k);
         nth = half_space_between(giant, nth, min(nth + giant - before + 1u, count));
         before = giant;
@@ -99,8 +99,8 @@ fn meeting_of(tile: u32, local: u32, near: u32) -> Meeting {
     let row_tiles = div_ceil(row_count(), 256u);
     let first_giant = tile / row_tiles * GIANT_GROUP;
     var bounds = NO_BOUNDS;
-    for (var left = near; left != 0u; left &= left - 1u) {
-        bounds = around(bounds, ordered_box(giant_at(first_giant + firstTrailingBit(left))));
+    for (var rest = near; rest != 0u; rest &= rest - 1u) {
+        bounds = around(bounds, ordered_box(giant_at(first_giant + firstTrailingBit(rest))));
     }
     return Meeting(first_giant, tile % row_tiles * 256u + local, near, bounds);
 }
@@ -129,15 +129,15 @@ fn giants_met(item: Item, meeting: Meeting) -> u32 {
     let is_giant = meeting.row >= entry_row_count();
     var met = 0u;
     let may_meet = item.is_there & overlap(meeting.bounds, own);
-    for (var left = select(0u, meeting.near, may_meet); left != 0u; left &= left - 1u) {
-        let giant = giant_at(meeting.first_giant + firstTrailingBit(left));
+    for (var rest = select(0u, meeting.near, may_meet); rest != 0u; rest &= rest - 1u) {
+        let giant = giant_at(meeting.first_giant + firstTrailingBit(rest));
         let is_first = !is_giant | (giant < item.index);
-        met |= select(0u, left & (0u - left), overlap(ordered_box(giant), own) & is_first);
+        met |= select(0u, rest & (0u - rest), overlap(ordered_box(giant), own) & is_first);
     }
     if IS_FILTERED {
-        for (var left = met; left != 0u; left &= left - 1u) {
-            if !keeps(giant_at(meeting.first_giant + firstTrailingBit(left)), item.index) {
-                met &= ~(left & (0u - left));
+        for (var rest = met; rest != 0u; rest &= rest - 1u) {
+            if !keeps(giant_at(meeting.first_giant + firstTrailingBit(rest)), item.index) {
+                met &= ~(rest & (0u - rest));
             }
         }
     }

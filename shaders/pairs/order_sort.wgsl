@@ -78,8 +78,8 @@ fn order_sort(
         if place + 1u < end {
             // Mostly in the same row or one of the next three.
             let near_row = row_of(place + 1u, row, last_row, 4u);
-            let left = select(1u, last_row - near_row + 1u, near_row == row + 3u);
-            sort_short(first, place + 1u, row_of(place + 1u, near_row, last_row, left));
+            let row_count = select(1u, last_row - near_row + 1u, near_row == row + 3u);
+            sort_short(first, place + 1u, row_of(place + 1u, near_row, last_row, row_count));
         }
     }
 
@@ -164,15 +164,15 @@ fn sort_long(local: u32, tile: u32, row: u32) {
         }
         workgroupBarrier(); // before elements are counted in the same words
         let window = vec2<u32>(low, min(low + ORDER_WINDOW, high));
-        var taken = Taken(0u, high);
+        var tally = Tally(0u, high);
         for (var i = begin + local; i < behind; i += 1024u) {
-            taken = take(taken, i, behind, window);
-            taken = take(taken, i + 256u, behind, window);
-            taken = take(taken, i + 512u, behind, window);
-            taken = take(taken, i + 768u, behind, window);
+            tally = add_element(tally, i, behind, window);
+            tally = add_element(tally, i + 256u, behind, window);
+            tally = add_element(tally, i + 512u, behind, window);
+            tally = add_element(tally, i + 768u, behind, window);
         }
-        atomicAdd(&before_window, taken.before);
-        atomicMin(&next_window, taken.next);
+        atomicAdd(&before_window, tally.before);
+        atomicMin(&next_window, tally.next);
         workgroupBarrier();
         let word = local * WINDOW_RUN;
         var own = 0u;
@@ -196,14 +196,14 @@ fn sort_long(local: u32, tile: u32, row: u32) {
 }
 
 // What an invocation knows of a row.
-struct Taken {
+struct Tally {
     before: u32,              // elements before the window
     next: u32,                // the least element behind it, or the end of the range
 }
 
 // Takes an element, if it is in the row, which ends at `behind`: sets its bit, where it is in the window, from one box to before another.
-fn take(taken: Taken, i: u32, behind: u32, window: vec2<u32>) -> Taken {
-    var now = taken;
+fn add_element(tally: Tally, i: u32, behind: u32, window: vec2<u32>) -> Tally {
+    var now = tally;
     if i < behind {
         let other = others[i];
         if other < window.x {

@@ -71,10 +71,10 @@ fn search_end(first: u32, n: u32, end_key: u32) -> u32 {
 }
 
 // Counts the last candidates of an entry that may begin after it ends, in spite of their keys.
-fn unsure_before(rank: u32, end: u32, last_sure: u32) -> u32 {
-    let most = min(ALL_UNSURE, end - rank - 1u);
+fn unproven_before(rank: u32, end: u32, last_proven: u32) -> u32 {
+    let most = min(ALL_UNPROVEN, end - rank - 1u);
     var count = 0u;
-    while count < most && keys[end - 1u - count] > last_sure {
+    while count < most && keys[end - 1u - count] > last_proven {
         count += 1u;
     }
     return count;
@@ -83,11 +83,11 @@ fn unsure_before(rank: u32, end: u32, last_sure: u32) -> u32 {
 // Returns where the candidates of an entry end whose interval ends at `own_end` in `cell`, and how many are unsure.
 fn packed_end(rank: u32, n: u32, cell: u32, own_end: u32) -> u32 {
     let end_key = cell | own_end;
-    let is_sure = own_end >= PROVEN_QUANTA;
-    let last_sure = cell | select(0u, own_end - PROVEN_QUANTA, is_sure);
+    let is_proven = own_end >= PROVEN_QUANTA;
+    let last_proven = cell | select(0u, own_end - PROVEN_QUANTA, is_proven);
     let next = rank + 1u;
-    var is_sure_found = false;
-    // Sixteen keys at a time, until the last of them is above `last_sure`. Keys of the first quad up to the own one may
+    var is_proven_end_found = false;
+    // Sixteen keys at a time, until the last of them is above `last_proven`. Keys of the first quad up to the own one may
     // be above it too, but not above the end.
     var quad = next / 4u;
     let last_quad = min(quad + REACH_QUADS, n / 4u);
@@ -95,26 +95,26 @@ fn packed_end(rank: u32, n: u32, cell: u32, own_end: u32) -> u32 {
     var b = vec4<u32>(0u);
     var c = vec4<u32>(0u);
     var d = vec4<u32>(0u);
-    while !is_sure_found & (quad + 4u <= last_quad) {
+    while !is_proven_end_found & (quad + 4u <= last_quad) {
         a = key_quads[quad];
         b = key_quads[quad + 1u];
         c = key_quads[quad + 2u];
         d = key_quads[quad + 3u];
         quad += 4u;
-        is_sure_found = d.w > last_sure;
+        is_proven_end_found = d.w > last_proven;
     }
-    let is_found = is_sure_found & (d.w > end_key);
+    let is_found = is_proven_end_found & (d.w > end_key);
     let before = 4u * quad - 16u;
-    let sure_end = max(next, before + number_up_to(a, b, c, d, last_sure));
+    let proven_end = max(next, before + number_up_to(a, b, c, d, last_proven));
     var end = select(max(next, 4u * quad), before + number_up_to(a, b, c, d, end_key), is_found);
     if !is_found {
         end = search_end(end, n, end_key);
     }
-    var unsure = min(ALL_UNSURE, end - sure_end);
-    if !is_sure_found {
-        unsure = unsure_before(rank, end, last_sure);
+    var unproven = min(ALL_UNPROVEN, end - proven_end);
+    if !is_proven_end_found {
+        unproven = unproven_before(rank, end, last_proven);
     }
-    return end | (select(ALL_UNSURE, unsure, is_sure) << END_BITS);
+    return end | (select(ALL_UNPROVEN, unproven, is_proven) << END_BITS);
 }
 
 // Where the candidates of each entry of the section end; zero where there is no entry.

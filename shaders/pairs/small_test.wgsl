@@ -56,8 +56,8 @@ fn small_test(
     let at = ((tiles_before(tile.x) + across) * SMALL_LINES + line) * 256u + row;
     let first_row = tile.x * 256u + row;
     for (var k = 0u; k < 4u; k += 1u) {
-        keep(k, at, low_words[k], first_row + k * SMALL_ROWS, first_column);
-        keep(k + 4u, at, high_words[k], first_row + (k + 4u) * SMALL_ROWS, first_column);
+        store_word(k, at, low_words[k], first_row + k * SMALL_ROWS, first_column);
+        store_word(k + 4u, at, high_words[k], first_row + (k + 4u) * SMALL_ROWS, first_column);
     }
     workgroupBarrier();
     if local < SMALL_GROUPS {
@@ -135,11 +135,11 @@ fn beyond(row: u32, column: u32) -> u32 {
 }
 
 // Returns what the filters keep of a word of box `row`, whose columns start with box `column`.
-fn wanted(found: u32, row: u32, column: u32) -> u32 {
+fn filtered(found: u32, row: u32, column: u32) -> u32 {
     var word = found;
     if IS_FILTERED {
-        for (var left = found; left != 0u; left &= left - 1u) {
-            let bit = firstTrailingBit(left);
+        for (var rest = found; rest != 0u; rest &= rest - 1u) {
+            let bit = firstTrailingBit(rest);
             if !keeps(row, column + bit) {
                 word &= ~(1u << bit);
             }
@@ -149,8 +149,8 @@ fn wanted(found: u32, row: u32, column: u32) -> u32 {
 }
 
 // Stores and counts the word of the row of group `k`, box `row`; that of group 0 is stored at `at`.
-fn keep(k: u32, at: u32, found: u32, row: u32, column: u32) {
-    let word = wanted(found & beyond(row, column), row, column);
+fn store_word(k: u32, at: u32, found: u32, row: u32, column: u32) {
+    let word = filtered(found & beyond(row, column), row, column);
     hit_words[at + k * SMALL_ROWS] = word;
     if word != 0u {
         atomicAdd(&group_hits[k], countOneBits(word));

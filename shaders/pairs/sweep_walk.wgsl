@@ -105,7 +105,7 @@ struct Walk {
     quad: u32,
     end: u32,                 // as `stretches` has it
     own: u32,                 // its footprint
-    left: u32,                // quads that are still to be walked
+    remaining: u32,           // quads that are still to be walked
     is_over: bool,            // whether its stretch is over
 }
 
@@ -114,14 +114,14 @@ fn walk_from(at: vec2<u32>, most: u32) -> Walk {
     if !less64(at, sections_end) {
         return Walk();
     }
-    let left = sub64(sections_end, at);
+    let remaining = sub64(sections_end, at);
     let start = walk_at(at);
     return Walk(
         start.x,
         (start.x + 1u) / 4u + start.y,
         stretch_at(start.x),
         footprint_at(start.x),
-        select(min(left.x, most), most, left.y > 0u),
+        select(min(remaining.x, most), most, remaining.y > 0u),
         false,
     );
 }
@@ -146,9 +146,9 @@ fn footprint_at(rank: u32) -> u32 {
 }
 
 // What the footprints of an entry and four others tell: a bit for each of the four.
-struct Look {
+struct Comparison {
     survives: u32,            // the boxes may overlap across the sweep axis, and would be reported in this cell
-    is_sure: u32,             // if they survive, and the entry's box is plain, they overlap across the sweep axis
+    is_proven: u32,           // if they survive, and the entry's box is plain, they overlap across the sweep axis
 }
 
 // Compares the footprint of an entry with four others.
@@ -162,24 +162,24 @@ struct Look {
 // first cell. Those flags are the eighth bits of the first bytes.
 // Boxes of one set do not pair.
 // Two plain boxes whose footprints share more than their slop do overlap (docs/exactness.md).
-fn look_at(own: u32, others: vec4<u32>) -> Look {
+fn compare_footprints(own: u32, others: vec4<u32>) -> Comparison {
     let eighth = vec4<u32>(0x80808080u);
     let begins = FRACTION_LAST | (FRACTION_LAST << 16u);
     // The bytes of the entry that those of others are compared with: 127 less its ends, and its beginnings.
     let limits = (((own >> 8u) & begins) | ((own & begins) << 8u)) ^ begins;
-    let room = ((others ^ vec4<u32>(begins)) | eighth) - vec4<u32>(limits);
+    let gaps = ((others ^ vec4<u32>(begins)) | eighth) - vec4<u32>(limits);
     // Where no byte borrowed, as in every survivor, none borrows from the next here either.
     let slop = PROVEN_FRACTIONS * 0x01010101u;
     let flags = (own & FOOTPRINT_FIRST) | (0x80808080u & ~FOOTPRINT_FIRST);
-    let passes = room & (others | vec4<u32>(flags)) & eighth;
-    let is_enough = (room - vec4<u32>(slop)) & (others | vec4<u32>(0x80808080u & ~FOOTPRINT_PLAIN)) & eighth;
+    let passes = gaps & (others | vec4<u32>(flags)) & eighth;
+    let is_enough = (gaps - vec4<u32>(slop)) & (others | vec4<u32>(0x80808080u & ~FOOTPRINT_PLAIN)) & eighth;
     var survives = bits_of(passes == eighth);
     if IS_FILTERED {
         if filter_layout.second != ABSENT {
             survives &= bits_of((vec4<u32>(own) ^ others) >= vec4<u32>(FOOTPRINT_SECOND));
         }
     }
-    return Look(survives, bits_of(is_enough == eighth));
+    return Comparison(survives, bits_of(is_enough == eighth));
 }
 
 // Returns a bit for each of four that is set.
@@ -191,12 +191,12 @@ fn bits_of(are: vec4<bool>) -> u32 {
 // What a look at the candidates of a run tells.
 struct Survey {
     run: Run,                 // with the survivors in place of the hits
-    sure: u32,                // a bit for each that overlaps if it survives
+    proven: u32,              // a bit for each that overlaps if it survives
 }
 
 // Walks over the next RUN_QUADS quads, and looks at the candidates in them.
 fn survey(walk: ptr<function, Walk>) -> Survey {
-    let count = min((*walk).left, RUN_QUADS);
+    let count = min((*walk).remaining, RUN_QUADS);
     if count == 0u {
         return Survey();
     }
@@ -204,23 +204,23 @@ fn survey(walk: ptr<function, Walk>) -> Survey {
         next_stretch(walk);
     }
     var run = Run(0u, (*walk).rank, (*walk).quad, 0u);
-    var sure = 0u;
+    var proven = 0u;
     let end_bit = 4u * count;
     for (var at = 0u; at < end_bit; at += 4u) {
         let own = (*walk).own;
         let quad = (*walk).quad;
-        let look = look_at(own, footprints[quad]);
+        let comparison = compare_footprints(own, footprints[quad]);
         // Of the ranks of the quad, counted from its first one, the candidates begin behind the entry and end at its end.
         let first = quad * 4u;
         let begin = max((*walk).rank + 1u, first) - first;
         let end = end_of((*walk).end);
         let candidates = (1u << min(end - first, 4u)) - (1u << begin);
-        let unsure = (*walk).end >> END_BITS;
-        let is_unsure = (unsure == ALL_UNSURE) | ((own & FOOTPRINT_PLAIN) == 0u);
-        let sure_end = select(end - unsure, first, is_unsure);
-        let sure_ones = (1u << min(max(sure_end, first) - first, 4u)) - 1u;
-        run.hits |= (look.survives & candidates) << at;
-        sure |= (look.is_sure & sure_ones) << at;
+        let unproven = (*walk).end >> END_BITS;
+        let is_unproven = (unproven == ALL_UNPROVEN) | ((own & FOOTPRINT_PLAIN) == 0u);
+        let proven_end = select(end - unproven, first, is_unproven);
+        let proven_bits = (1u << min(max(proven_end, first) - first, 4u)) - 1u;
+        run.hits |= (comparison.survives & candidates) << at;
+        proven |= (comparison.is_proven & proven_bits) << at;
         (*walk).quad = quad + 1u;
         (*walk).is_over = end <= first + 4u;
         if (*walk).is_over & (at + 4u < end_bit) {
@@ -228,16 +228,16 @@ fn survey(walk: ptr<function, Walk>) -> Survey {
             run.turns |= 2u << (at / 4u);
         }
     }
-    (*walk).left -= count;
-    return Survey(run, sure);
+    (*walk).remaining -= count;
+    return Survey(run, proven);
 }
 
 // Returns the survivors whose boxes overlap, of which the filters keep what they want. Those that are sure are not looked
 // up.
 fn exact_hits(survey: Survey) -> u32 {
     let run = survey.run;
-    var hits = run.hits & survey.sure;
-    for (var word = run.hits & ~survey.sure; word != 0u; word &= word - 1u) {
+    var hits = run.hits & survey.proven;
+    for (var word = run.hits & ~survey.proven; word != 0u; word &= word - 1u) {
         let bit = firstTrailingBit(word);
         let ranks = ranks_of(run, bit);
         let a = ordered_box(entries[ranks.x] & ENTRY_BOX);
@@ -245,20 +245,20 @@ fn exact_hits(survey: Survey) -> u32 {
         hits |= select(0u, 1u << bit, overlap(a, b));
     }
     if IS_FILTERED {
-        hits = wanted_hits(run, hits);
+        hits = filtered_hits(run, hits);
     }
     return hits;
 }
 
 // Returns those of the hits that the filters keep.
-fn wanted_hits(run: Run, hits: u32) -> u32 {
-    var wanted = hits;
+fn filtered_hits(run: Run, hits: u32) -> u32 {
+    var filtered = hits;
     for (var word = hits; word != 0u; word &= word - 1u) {
         let bit = firstTrailingBit(word);
         let ranks = ranks_of(run, bit);
         if !keeps(entries[ranks.x] & ENTRY_BOX, entries[ranks.y] & ENTRY_BOX) {
-            wanted &= ~(1u << bit);
+            filtered &= ~(1u << bit);
         }
     }
-    return wanted;
+    return filtered;
 }

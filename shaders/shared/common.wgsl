@@ -231,7 +231,7 @@ struct QueryHeader {
 
 // The list `stretches` has a word for each entry that says where the stretch ends that the entry contributes to the path
 // of the sweep (see sweep_walk.wgsl). Low END_BITS: rank of the first entry that starts after this one ends; above: how
-// many of the candidates before it may do so too, ALL_UNSURE for all.
+// many of the candidates before it may do so too, ALL_UNPROVEN for all.
 
 // Returns the rank where the candidates of an entry end, from such a word.
 fn end_of(word: u32) -> u32 {
@@ -337,8 +337,8 @@ fn sub64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
 // Returns how many of this many a window takes.
 fn window_length(count: vec2<u32>, window: Window) -> u32 {
     let first = vec2<u32>(window.first_low, window.first_high);
-    let left = sub64(count, first);
-    let length = select(min(left.x, window.capacity), window.capacity, left.y != 0u);
+    let rest = sub64(count, first);
+    let length = select(min(rest.x, window.capacity), window.capacity, rest.y != 0u);
     return select(length, 0u, less64(count, first));
 }
 
@@ -465,8 +465,8 @@ fn cell_counts(cells: vec4<i32>, shifts: vec4<u32>, max_span: vec2<u32>, giant_c
 fn cell_count(cells: vec4<i32>, level: u32, max_span: vec2<u32>, giant_cells: u32) -> u32 {
     let c = coarse(cells, level);
     let spans = vec2<u32>(c.zw - c.xy) + 1u;
-    let kept = min(spans, max_span);
-    let count = kept.x * kept.y;
+    let clamped = min(spans, max_span);
+    let count = clamped.x * clamped.y;
     return select(count, 0u, any(spans > max_span) || count > giant_cells);
 }
 

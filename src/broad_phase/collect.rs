@@ -63,7 +63,7 @@ impl Core {
                 },
                 None => self.begin_collection(filters, longest)?,
             };
-            let collection = self.ask_for_pieces(collection, filters)?;
+            let collection = self.request_pieces(collection, filters)?;
             self.flight.collection = Some(collection);
         }
     }
@@ -103,11 +103,11 @@ impl Core {
         self.flight.last = Some((count, call.box_count));
         let copied = copied.min(written).into();
         let written = u64::from(written);
-        let mut what_is_next = next(count, written, copied, self.workspace.holds(number));
-        if what_is_next == Next::EmitAgain && !filters.are_those(&filters_then) {
+        let mut action = next(count, written, copied, self.workspace.holds(number));
+        if action == Next::EmitAgain && !filters.are_those(&filters_then) {
             // What a search left for that goes with other filters.
             self.workspace.forget_results();
-            what_is_next = Next::SearchAgain;
+            action = Next::SearchAgain;
         }
         let mut collection = Collection {
             number,
@@ -117,12 +117,12 @@ impl Core {
             own: None,
             report,
             window: 0..written,
-            asked: copied,
+            requested: copied,
             delivered: 0,
             pieces: [Piece { mapping: summary, offset: SUMMARY_BYTES, length: copied }].into(),
             free: Vec::new(),
         };
-        match what_is_next {
+        match action {
             Next::Done | Next::CopyRest => {}
             Next::EmitAgain => {
                 // The list will be laid out in other pieces, and in canonical order other pieces hold other pairs.
@@ -143,8 +143,8 @@ impl Core {
                 collection.own = own;
             }
         }
-        if what_is_next != Next::Done {
-            self.lend_stagings(&mut collection, filters)?;
+        if action != Next::Done {
+            self.lease_stagings(&mut collection, filters)?;
         }
         collection.report.gpu_bytes = self.workspace.held_bytes() + filters.held_bytes();
         Ok(collection)
@@ -188,11 +188,11 @@ impl Core {
     fn lengthen_list(&mut self, collection: &mut Collection, filters: &FilterSet, longest: u64) -> Result<(), Error> {
         // Somewhat more than this call needs, for the next call.
         let count = collection.report.pair_count;
-        let wish = count.saturating_add(count / 8).min(longest);
-        match self.workspace.lengthen_list(wish, &self.options, filters) {
+        let requested = count.saturating_add(count / 8).min(longest);
+        match self.workspace.lengthen_list(requested, &self.options, filters) {
             Ok(false) => return Ok(()),
-            Ok(true) => self.workspace.wish_for_pairs(wish),
-            Err(Error::OutOfMemory { .. }) if self.workspace.made().is_ok() => {} // more pieces, then
+            Ok(true) => self.workspace.request_pairs(requested),
+            Err(Error::OutOfMemory { .. }) if self.workspace.shared().is_ok() => {} // more pieces, then
             Err(error) => return Err(error),
         }
         collection.window = 0..0;
@@ -204,11 +204,11 @@ impl Core {
     }
 
     /// Lends the collection two staging buffers, if there is room and the list is in more than one piece.
-    fn lend_stagings(&mut self, collection: &mut Collection, filters: &FilterSet) -> Result<(), Error> {
-        let capacity = u64::from(self.workspace.made()?.plan.pair_capacity);
-        let wanted = if collection.report.pair_count > capacity { PIECES_AT_ONCE } else { 1 };
-        while collection.free.len() + collection.pieces.len() < wanted
-            && let Some(staging) = self.workspace.lend_staging(&self.options, filters)?
+    fn lease_stagings(&mut self, collection: &mut Collection, filters: &FilterSet) -> Result<(), Error> {
+        let capacity = u64::from(self.workspace.shared()?.plan.pair_capacity);
+        let staging_count = if collection.report.pair_count > capacity { PIECES_AT_ONCE } else { 1 };
+        while collection.free.len() + collection.pieces.len() < staging_count
+            && let Some(staging) = self.workspace.lease_staging(&self.options, filters)?
         {
             collection.free.push(staging);
         }
@@ -216,23 +216,23 @@ impl Core {
     }
 
     /// Asks for as many further pieces as there are staging buffers free.
-    fn ask_for_pieces(&mut self, mut collection: Collection, filters: &FilterSet) -> Result<Collection, Error> {
-        while collection.asked < collection.report.pair_count
+    fn request_pieces(&mut self, mut collection: Collection, filters: &FilterSet) -> Result<Collection, Error> {
+        while collection.requested < collection.report.pair_count
             && let Some(staging) = collection.free.pop()
         {
-            self.ask_for_piece(&mut collection, staging, filters)?;
+            self.request_piece(&mut collection, staging, filters)?;
         }
         Ok(collection)
     }
 
     /// Asks for the next pairs of the list.
-    fn ask_for_piece(
+    fn request_piece(
         &mut self,
         collection: &mut Collection,
         staging: Lease<Staging>,
         filters: &FilterSet,
     ) -> Result<(), Error> {
-        let first = collection.asked;
+        let first = collection.requested;
         let mut encoder = self.encoder();
         let is_there = self.workspace.holds(collection.number) && collection.window.contains(&first);
         let own = if is_there { None } else { self.own_filters(collection, filters)? };
@@ -245,7 +245,7 @@ impl Core {
         let length = (window.end - first).min(u64::from(staging.capacity));
         let bytes = length * size_of::<Pair>() as u64;
         let from = (first - window.start) * size_of::<Pair>() as u64;
-        let pairs = self.workspace.made()?.pairs.list.list.pairs.raw();
+        let pairs = self.workspace.shared()?.pairs.list.list.pairs.raw();
         encoder.copy_buffer_to_buffer(pairs, from, staging.raw(), 0, bytes);
         let mut mapping = Mapping::begin(&self.gpu, encoder, staging, bytes);
         if let Err(error) = scopes.close_with("read-back", &mut mapping.readback) {
@@ -253,7 +253,7 @@ impl Core {
             return Err(error);
         }
         collection.pieces.push_back(Piece { mapping, offset: 0, length });
-        collection.asked += length;
+        collection.requested += length;
         Ok(())
     }
 
@@ -264,9 +264,9 @@ impl Core {
         collection: &mut Collection,
         filters: &FilterSet,
     ) -> Result<(), Error> {
-        let Collection { number, call, boxes, report, window, asked, .. } = collection;
-        let (first, pair_count) = (*asked, report.pair_count);
-        let capacity = u64::from(self.workspace.made()?.plan.pair_capacity);
+        let Collection { number, call, boxes, report, window, requested, .. } = collection;
+        let (first, pair_count) = (*requested, report.pair_count);
+        let capacity = u64::from(self.workspace.shared()?.plan.pair_capacity);
         if !self.workspace.holds(*number) {
             // Another search has run since.
             self.record_flow(encoder, call, boxes.boxes.all(), filters, Some(*number), None)?;
@@ -363,7 +363,7 @@ mod tests {
     use super::{Next, next};
 
     #[test]
-    fn what_is_left_to_do_follows_from_what_arrived_and_what_is_there() {
+    fn the_next_action_follows_from_what_was_read_back_and_what_is_on_the_device() {
         for (count, written, copied, is_there, expected) in [
             (0, 0, 0, true, Next::Done),
             (0, 0, 0, false, Next::Done),

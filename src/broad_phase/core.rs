@@ -45,12 +45,12 @@ impl Core {
     }
 
     pub fn params(&self, call: &Call) -> Result<Buffer<Params>, Error> {
-        self.pipeline.params(call.params(&self.workspace.made()?.plan))
+        self.pipeline.params(call.params(&self.workspace.shared()?.plan))
     }
 
     /// Returns the parameters of the search whose results lie in the buffers.
     pub fn params_of_results(&self, call: &Call) -> Result<Buffer<Params>, Error> {
-        let results = self.workspace.made()?.results.as_ref();
+        let results = self.workspace.shared()?.results.as_ref();
         results.and_then(|results| results.params.clone()).map_or_else(|| self.params(call), Ok)
     }
 
@@ -80,7 +80,7 @@ impl Core {
         filters: &'a FilterSet,
     ) -> Result<SearchInput<'a>, Error> {
         let Call { box_count, tests_all_pairs, is_step, .. } = *call;
-        let Params { entry_capacity, key_bits, .. } = call.params(&self.workspace.made()?.plan);
+        let Params { entry_capacity, key_bits, .. } = call.params(&self.workspace.shared()?.plan);
         Ok(SearchInput {
             box_count,
             block_sizes,
@@ -116,13 +116,13 @@ impl Core {
         filters: &FilterSet,
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
-        let given = self.params(call)?;
+        let call_params = self.params(call)?;
         let Counted { params, block_sizes, none_refused } = self.counted()?;
         let refused = filters.refused().unwrap_or(&none_refused);
-        self.pipeline.record_count(encoder, &given, count, refused, &params, &block_sizes)?;
+        self.pipeline.record_count(encoder, &call_params, count, refused, &params, &block_sizes)?;
         let search = self.search(call, &params, Some(&block_sizes), boxes, filters)?;
         self.record_with(encoder, call, &search, None, timer)?;
-        if let Some(results) = &mut self.workspace.made_mut()?.results {
+        if let Some(results) = &mut self.workspace.shared_mut()?.results {
             results.params = Some(params);
         }
         Ok(())
@@ -137,10 +137,10 @@ impl Core {
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
         search.filters.check_uploaded(call.box_count as usize)?;
-        let made = self.workspace.made_mut()?;
-        made.results = None;
-        let build = self.pipeline.record_flow(encoder, search, &mut made.grid, &made.pairs, timer)?;
-        made.results =
+        let shared = self.workspace.shared_mut()?;
+        shared.results = None;
+        let build = self.pipeline.record_flow(encoder, search, &mut shared.grid, &shared.pairs, timer)?;
+        shared.results =
             Some(Results { call: call.clone(), submission, build, has_list: true, has_windows: true, params: None });
         Ok(())
     }
@@ -156,12 +156,12 @@ impl Core {
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
         filters.check_uploaded(call.box_count as usize)?;
-        let made = self.workspace.made()?;
-        made.pairs.list.record_clear(encoder);
+        let shared = self.workspace.shared()?;
+        shared.pairs.list.record_clear(encoder);
         let params = &self.params_of_results(call)?;
         let search = self.search(call, params, None, boxes, filters)?;
         let mut pass = Pass::begin_timed(&self.gpu, encoder, timer);
-        self.pipeline.record_window(&mut pass, &search, &made.grid, &made.pairs, first)?;
+        self.pipeline.record_window(&mut pass, &search, &shared.grid, &shared.pairs, first)?;
         pass.finish()
     }
 

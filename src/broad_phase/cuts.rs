@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_cut_divides_is_given_up() {
+    fn scenes_that_no_cut_divides_are_refused() {
         let identical = vec![Aabb::new([0.0; 3], [1.0; 3]); 100];
         assert_eq!(Slabs::new(&identical, 99), None);
         assert_eq!(Slabs::new(&identical, 0), None);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cuts_lie_where_the_fewest_boxes_are_in_several_slabs() {
+    fn the_cuts_are_where_the_fewest_boxes_are_in_several_slabs() {
         // Sticks along x, whose starts lie as densely on every axis.
         let at = |i: usize| [i, i * 37 % 1000, i * 71 % 1000].map(|k| k as f32);
         let sticks: Vec<Aabb> =

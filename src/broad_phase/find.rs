@@ -4,9 +4,9 @@ use std::mem::take;
 use std::task::{Context, Poll};
 
 use super::BroadPhase;
-use super::arriving::Arriving;
 #[cfg(not(target_arch = "wasm32"))]
 use super::flight::STREAMED_PIECE;
+use super::partial::PartialAnswer;
 #[cfg(not(target_arch = "wasm32"))]
 use super::slabs::Passes;
 #[cfg(not(target_arch = "wasm32"))]
@@ -41,13 +41,13 @@ impl BroadPhase {
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn find(&mut self, boxes: &[Aabb], is_step: bool) -> Result<(), Error> {
         let passes = self.begin(boxes, is_step)?;
-        let Self { core, filters, found, arriving, .. } = self;
-        arriving.begin(found);
+        let Self { core, filters, found, partial, .. } = self;
+        partial.begin(found);
         let result = match passes {
-            Passes::Slabs(scene) => core.search_slabs(&scene, filters, &mut |_, piece| arriving.append_slab(piece)),
+            Passes::Slabs(scene) => core.search_slabs(&scene, filters, &mut |_, piece| partial.append_slab(piece)),
             Passes::One(call) => core
                 .submit_search(boxes, call, filters)
-                .and_then(|()| core.wait_for_pieces(filters, u64::MAX, |report, piece| arriving.append(report, piece))),
+                .and_then(|()| core.wait_for_pieces(filters, u64::MAX, |report, piece| partial.append(report, piece))),
         };
         self.finish(result)
     }
@@ -171,15 +171,15 @@ impl BroadPhase {
     ///
     /// # Errors
     /// [`Error::Busy`].
-    pub(super) fn check_room_in_flight(&self) -> Result<(), Error> {
+    pub(super) fn check_can_submit(&self) -> Result<(), Error> {
         let flight = &self.core.flight;
-        let has_room = flight.collection.is_none() && flight.queue.len() < Self::SUBMISSIONS_IN_FLIGHT;
-        if has_room { Ok(()) } else { Err(Error::Busy) }
+        let can_submit = flight.collection.is_none() && flight.queue.len() < Self::SUBMISSIONS_IN_FLIGHT;
+        if can_submit { Ok(()) } else { Err(Error::Busy) }
     }
 
     /// Submits boxes. In a step, sleeping flags are ignored.
     pub(super) fn submit_boxes(&mut self, boxes: &[Aabb], is_step: bool) -> Result<(), Error> {
-        self.check_room_in_flight()?;
+        self.check_can_submit()?;
         let Self { core, filters, .. } = self;
         filters.fit(boxes.len())?;
         let call = core.decide(boxes.len(), filters, is_step)?;
@@ -220,16 +220,16 @@ impl BroadPhase {
     }
 
     pub(super) fn poll_take(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        let Self { core, filters, found, arriving, .. } = self;
+        let Self { core, filters, found, partial, .. } = self;
         if core.flight.collection.is_none() {
             // A call that panicked may have left pieces.
-            *arriving = Arriving::default();
+            *partial = PartialAnswer::default();
         }
         let polled = core.poll_pieces(filters, context, u64::MAX, &mut |report, piece| {
-            if arriving.is_empty() {
-                arriving.begin(found);
+            if partial.is_empty() {
+                partial.begin(found);
             }
-            arriving.append(report, piece)
+            partial.append(report, piece)
         });
         match polled {
             // Nothing was to be taken, and the last answer stays.
@@ -251,12 +251,12 @@ impl BroadPhase {
     fn finish(&mut self, result: Result<Report, Error>) -> Result<(), Error> {
         match result {
             Ok(report) => {
-                self.found = self.arriving.finish(report, self.core.options.order);
+                self.found = self.partial.finish(report, self.core.options.order);
                 Ok(())
             }
             Err(error) => {
                 // What has arrived is no answer, and long lists are not kept for nothing.
-                (self.found, self.arriving) = (Overlaps::default(), Arriving::default());
+                (self.found, self.partial) = (Overlaps::default(), PartialAnswer::default());
                 Err(error)
             }
         }

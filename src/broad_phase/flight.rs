@@ -60,7 +60,7 @@ pub(super) struct Collection {
     pub window: Range<u64>,
     /// Pairs that were handed over.
     pub delivered: u64,
-    pub asked: u64,
+    pub requested: u64,
     /// In the order of the list.
     pub pieces: VecDeque<Piece>,
     pub free: Vec<Lease<Staging>>,
@@ -152,6 +152,6 @@ impl Collection {
     pub fn start_again(&mut self) {
         self.pieces.clear();
         self.free.clear();
-        self.asked = 0;
+        self.requested = 0;
     }
 }

@@ -1,7 +1,6 @@
 //! [`BroadPhase`]: boxes and pairs in host memory. [`setup`] has options, filters and memory, [`core`] records searches, [`submit`]
 //! submits them, [`collect`] reads pairs back, `stream_events` hands events over in pieces, `slabs` takes more boxes than fit.
 
-mod arriving;
 pub(crate) mod collect;
 pub(crate) mod core;
 #[cfg(not(target_arch = "wasm32"))]
@@ -9,6 +8,7 @@ mod cuts;
 mod find;
 mod flight;
 mod merge;
+mod partial;
 mod setup;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod slabs;
@@ -24,8 +24,8 @@ pub use submissions::Submissions;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use self::arriving::Arriving;
 use self::core::Core;
+use self::partial::PartialAnswer;
 use crate::events::OwnedStepSpec;
 use crate::events::steps::Steps;
 use crate::events::stream::Streamed;
@@ -67,7 +67,7 @@ pub struct BroadPhase {
     filters: FilterSet,
     /// The last answer.
     found: Overlaps,
-    arriving: Arriving,
+    partial: PartialAnswer,
     /// The last two sets that were joined.
     #[cfg(not(target_arch = "wasm32"))]
     sets: TwoSets,
@@ -94,7 +94,7 @@ impl BroadPhase {
             core: Core::new(gpu, options)?,
             filters: FilterSet::new(gpu, Filters::default())?,
             found: Overlaps::default(),
-            arriving: Arriving::default(),
+            partial: PartialAnswer::default(),
             #[cfg(not(target_arch = "wasm32"))]
             sets: TwoSets::default(),
             steps: Steps::default(),
@@ -189,7 +189,7 @@ impl BroadPhase {
     /// Lists the GPU buffers that there are now, by name, with the bytes that the device gave each of them.
     #[doc(hidden)]
     pub fn buffers(&self) -> Vec<(&'static str, u64)> {
-        let mut rows = self.core.workspace.rows_made();
+        let mut rows = self.core.workspace.allocated_rows();
         rows.extend(self.filters.made());
         rows
     }

@@ -104,7 +104,7 @@ impl Core {
     ) -> Result<Call, Error> {
         self.flight.check_idle()?;
         let call = self.decide(box_count, filters, is_step)?;
-        self.workspace.wish_for_pairs(pair_capacity.into());
+        self.workspace.request_pairs(pair_capacity.into());
         self.ensure(&call, filters)?;
         self.pipeline.compile(Needs::of(call.tests_all_pairs, is_step, filters, self.options.order))?;
         Ok(call)

@@ -91,22 +91,22 @@ impl Core {
             let indices: Vec<u32> = origins.iter().map(|origin| origin.index).collect();
             let mut part = FilterSet::new(&self.gpu, filters.checked().part(&indices))?;
             part.fit(inside.len())?;
-            let mut kept = Vec::new();
+            let mut retained = Vec::new();
             let call = self.decide(inside.len(), &part, is_step)?;
             self.submit_search(&inside, call, &mut part)?;
             let report = self.wait_for_pieces(&mut part, STREAMED_PIECE, |report, piece| {
-                kept.clear();
-                kept.extend(piece.iter().filter_map(|pair| {
+                retained.clear();
+                retained.extend(piece.iter().filter_map(|pair| {
                     let (a, b) = (origins[pair.a as usize], origins[pair.b as usize]);
                     (a.begins || b.begins).then_some(Pair { a: a.index, b: b.index })
                 }));
-                pair_count += kept.len() as u64;
-                if kept.is_empty() {
+                pair_count += retained.len() as u64;
+                if retained.is_empty() {
                     return Ok(());
                 }
                 // All pairs of the only slab are pairs of the scene.
                 let all_of_one = (slab_count == 1).then(|| report.pair_count + included.len() as u64);
-                each(&scene_report.up_to(whole.as_ref(), report, all_of_one.unwrap_or(pair_count)), &kept)
+                each(&scene_report.up_to(whole.as_ref(), report, all_of_one.unwrap_or(pair_count)), &retained)
             })?;
             whole = Some(scene_report.up_to(whole.as_ref(), &report, pair_count));
         }

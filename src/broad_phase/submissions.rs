@@ -97,7 +97,7 @@ impl<'b> Submissions<'b> {
         if engine.stepping.is_empty() {
             engine.core.flight.check_idle()?;
         }
-        engine.check_room_in_flight()?;
+        engine.check_can_submit()?;
         let last = engine.stepping.back().map_or(engine.steps.box_count(), |(step, _)| step.spec().box_count as u32);
         engine.steps.check_after(&step.spec(), last)?;
         step.check_moved()?;

@@ -21,8 +21,8 @@ impl Core {
         let in_flight: Vec<&Call> = self.flight.queue.iter().map(|other| &other.call).collect();
         self.workspace.ensure_beside(&in_flight, &call, &self.options, filters)?;
         filters.upload(&self.gpu, boxes.len(), !in_flight.is_empty())?;
-        let own = self.workspace.lend_boxes(&self.options, filters)?.ok_or(Error::Busy)?;
-        let staging = self.workspace.lend_staging(&self.options, filters)?.ok_or(Error::Busy)?;
+        let own = self.workspace.lease_boxes(&self.options, filters)?.ok_or(Error::Busy)?;
+        let staging = self.workspace.lease_staging(&self.options, filters)?.ok_or(Error::Busy)?;
         let number = self.flight.next_number();
 
         let scopes = self.gpu.open_scopes();
@@ -54,16 +54,16 @@ impl Core {
 
     /// Records the copying of the counts and of as many pairs as are expected, and returns how many those are.
     fn record_summary(&self, encoder: &mut wgpu::CommandEncoder, call: &Call, staging: &Staging) -> Result<u32, Error> {
-        let made = self.workspace.made()?;
-        let (counts, frame) = (&made.grid.summary.counts, &made.grid.summary.frame);
+        let shared = self.workspace.shared()?;
+        let (counts, frame) = (&shared.grid.summary.counts, &shared.grid.summary.frame);
         let (counts_bytes, frame_bytes) = (size_of::<Counts>() as u64, size_of::<Frame>() as u64);
         encoder.copy_buffer_to_buffer(counts.raw(), 0, staging.raw(), 0, counts_bytes);
         encoder.copy_buffer_to_buffer(frame.raw(), 0, staging.raw(), FRAME_OFFSET, frame_bytes);
         let expected = self.flight.expected_pairs(call.box_count);
-        let copied = expected.min(u64::from(made.plan.pair_capacity.min(staging.capacity)));
+        let copied = expected.min(u64::from(shared.plan.pair_capacity.min(staging.capacity)));
         if copied > 0 {
             let bytes = copied * size_of::<Pair>() as u64;
-            encoder.copy_buffer_to_buffer(made.pairs.list.list.pairs.raw(), 0, staging.raw(), SUMMARY_BYTES, bytes);
+            encoder.copy_buffer_to_buffer(shared.pairs.list.list.pairs.raw(), 0, staging.raw(), SUMMARY_BYTES, bytes);
         }
         Ok(copied as u32)
     }

@@ -17,7 +17,7 @@ shared_constants! {
     /// last candidates that may begin after the entry ends, in spite of their keys.
     END_BITS: u32 = 26;
     /// The largest value of this count. It means all candidates.
-    ALL_UNSURE: u32 = (1 << (32 - END_BITS)) - 1;
+    ALL_UNPROVEN: u32 = (1 << (32 - END_BITS)) - 1;
     /// The first step of the search for the end of an entry, after the quads of keys that were read already. Then the step
     /// doubles. A lower value suits entries with few candidates, a higher one those with many.
     FIRST_REACH: u32 = 4;

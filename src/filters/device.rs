@@ -270,9 +270,9 @@ impl FilterSet {
             return vec![("prepared_boxes", self.buffers.prepared_boxes.raw().size())];
         }
         let words = ("filters", self.lists.words.raw().size());
-        let excluding = self.excluding.iter().flat_map(ExcludeBuffers::made);
+        let excluding = self.excluding.iter().flat_map(ExcludeBuffers::allocated);
         let world_ids = self.world_ids.iter().map(|ids| ("world_ids", ids.raw().size()));
-        std::iter::once(words).chain(self.buffers.made()).chain(excluding).chain(world_ids).collect()
+        std::iter::once(words).chain(self.buffers.allocated()).chain(excluding).chain(world_ids).collect()
     }
 
     /// Releases the GPU memory. The next call uploads again.

@@ -8,7 +8,7 @@ use super::{Filters, GpuAttribute, ValueFormat};
 use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
-use crate::gpu::given::{bind, bytes, check};
+use crate::gpu::external::{bind, bytes, check};
 use crate::gpu::kernel::Pass;
 use crate::gpu::table::STORAGE;
 use crate::layout::{ExcludeChange, FilterChange};

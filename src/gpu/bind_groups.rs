@@ -57,7 +57,7 @@ impl Bound {
         self.parts.iter().any(|part| part.buffer == *buffer)
     }
 
-    fn make(&self, device: &wgpu::Device, label: &str) -> wgpu::BindGroup {
+    fn create(&self, device: &wgpu::Device, label: &str) -> wgpu::BindGroup {
         let entries: Vec<_> = self.parts.iter().map(Part::entry).collect();
         device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some(label),
@@ -91,7 +91,7 @@ impl BindGroups {
         if let Some(group) = self.groups.get(&bound) {
             return group.clone();
         }
-        let group = bound.make(device, label);
+        let group = bound.create(device, label);
         if bound.parts.iter().all(|part| self.owned.contains(&part.buffer)) {
             self.groups.insert(bound, group.clone());
         }

@@ -168,23 +168,23 @@ impl<T: Pod> Buffer<T> {
 pub struct Constants<T> {
     label: &'static str,
     /// How many are kept.
-    most: usize,
+    capacity: usize,
     /// The latest first.
-    kept: Mutex<VecDeque<(T, Buffer<T>)>>,
+    cached: Mutex<VecDeque<(T, Buffer<T>)>>,
 }
 
 impl<T: Pod> Constants<T> {
     /// How many are kept: two submissions in flight, and two pieces of each.
-    const MOST: usize = 4;
+    const CAPACITY: usize = 4;
 
     /// Makes a place for constants of this name.
     pub fn new(label: &'static str) -> Self {
-        Self::keeping(label, Self::MOST)
+        Self::with_capacity(label, Self::CAPACITY)
     }
 
     /// Makes a place for this many constants of this name.
-    pub fn keeping(label: &'static str, most: usize) -> Self {
-        Self { label, most, kept: Mutex::default() }
+    pub fn with_capacity(label: &'static str, capacity: usize) -> Self {
+        Self { label, capacity, cached: Mutex::default() }
     }
 
     /// Returns a buffer that holds `value`.
@@ -192,13 +192,13 @@ impl<T: Pod> Constants<T> {
     /// # Errors
     /// [`Error::OutOfMemory`] where the device has no room for it.
     pub fn get(&self, gpu: &Gpu, value: T) -> Result<Buffer<T>, Error> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |(kept, _): &(T, Buffer<T>)| bytemuck::bytes_of(kept) == bytemuck::bytes_of(&value);
-        let found = kept.iter().position(is_same).and_then(|at| kept.remove(at));
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |(cached, _): &(T, Buffer<T>)| bytemuck::bytes_of(cached) == bytemuck::bytes_of(&value);
+        let found = cached.iter().position(is_same).and_then(|at| cached.remove(at));
         let found = found.map_or_else(|| Ok((value, Buffer::uniform(gpu, self.label, &[value])?)), Ok)?;
         let buffer = found.1.clone();
-        kept.push_front(found);
-        kept.truncate(self.most);
+        cached.push_front(found);
+        cached.truncate(self.capacity);
         Ok(buffer)
     }
 }

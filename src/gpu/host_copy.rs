@@ -27,12 +27,12 @@ pub(super) fn write(queue: &wgpu::Queue, buffer: &wgpu::Buffer, offset: u64, byt
 
 /// Appends what `make` makes of each value, in their order. The list should have room for it: no other way is there to learn that
 /// memory is short.
-pub(crate) fn extend<T: Sync, U: Send>(list: &mut Vec<U>, values: &[T], make: impl Fn(&T) -> U + Send + Sync) {
+pub(crate) fn extend<T: Sync, U: Send>(list: &mut Vec<U>, values: &[T], convert: impl Fn(&T) -> U + Send + Sync) {
     if size_of_val(values) < 2 * PIECE {
-        list.extend(values.iter().map(make));
+        list.extend(values.iter().map(convert));
     } else {
         let at_once = PIECE / size_of::<T>().max(1);
-        list.par_extend(values.par_iter().with_min_len(at_once).map(make));
+        list.par_extend(values.par_iter().with_min_len(at_once).map(convert));
     }
 }
 

@@ -5,7 +5,7 @@
 pub(crate) mod bind_groups;
 pub mod buffers;
 pub mod compilation;
-pub mod given;
+pub mod external;
 pub(crate) mod host_copy;
 pub mod kernel;
 pub mod limits;
@@ -53,7 +53,7 @@ pub struct Gpu {
     /// The variant of the sort that was found to be best for the device.
     best_sort: Arc<Mutex<Option<SortVariant>>>,
     /// The variant of the sort that was asked for.
-    asked_sort: Option<SortVariant>,
+    requested_sort: Option<SortVariant>,
     /// Whether the device is a software adapter.
     is_software: bool,
     /// Turns of loops that a query may take in one dispatch, where a test says so.
@@ -160,7 +160,7 @@ impl Gpu {
             kernels: Arc::default(),
             bind_groups: Arc::default(),
             best_sort: Arc::default(),
-            asked_sort: None,
+            requested_sort: None,
             dispatches: Arc::default(),
         })
     }
@@ -197,9 +197,9 @@ impl Gpu {
     pub async fn request_named(name: &str) -> Result<Self, Error> {
         let adapters = instance().enumerate_adapters(backends()).await;
         let names: Vec<String> = adapters.iter().map(|adapter| adapter.get_info().name).collect();
-        let wanted = name.to_lowercase();
+        let part = name.to_lowercase();
         for (adapter, found) in adapters.into_iter().zip(&names) {
-            if found.to_lowercase().contains(&wanted) {
+            if found.to_lowercase().contains(&part) {
                 return Self::request_on(adapter).await;
             }
         }
@@ -299,7 +299,7 @@ impl Gpu {
                 expected: "a variant for which the device has the features and the size of subgroups",
             });
         }
-        Ok(Self { asked_sort: variant, ..self })
+        Ok(Self { requested_sort: variant, ..self })
     }
 
     /// Returns the same device, whose kernels are compiled with this cache from now on; those that are compiled already stay
@@ -366,8 +366,8 @@ impl Gpu {
     }
 
     /// Returns the variant of the sort that was asked for, if any.
-    pub(crate) fn asked_sort(&self) -> Option<SortVariant> {
-        self.asked_sort
+    pub(crate) fn requested_sort(&self) -> Option<SortVariant> {
+        self.requested_sort
     }
 
     /// Returns the place for the variant of the sort that is best for this device, once it is known.
@@ -377,8 +377,8 @@ impl Gpu {
 
     /// Makes an [`Error::DeviceLost`] with the driver's reason, or else with what was noticed.
     pub(crate) fn lost(&self, noticed: &str) -> Error {
-        let told = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Error::DeviceLost { reason: told.unwrap_or_else(|| noticed.to_owned()) }
+        let reason = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Error::DeviceLost { reason: reason.unwrap_or_else(|| noticed.to_owned()) }
     }
 
     /// Returns whether the device said that it is lost.
@@ -424,7 +424,7 @@ impl Gpu {
 
     /// Returns how many bind groups are kept.
     #[doc(hidden)]
-    pub fn kept_bind_groups(&self) -> usize {
+    pub fn cached_bind_groups(&self) -> usize {
         self.bind_groups().len()
     }
 

@@ -23,7 +23,7 @@ pub const STAGING: wgpu::BufferUsages = wgpu::BufferUsages::MAP_READ.union(wgpu:
 macro_rules! buffer_table {
     (
         $(#[$meta:meta])*
-        $vis:vis struct $table:ident($room:ident: $room_type:ty) {
+        $vis:vis struct $table:ident($capacity:ident: $capacity_type:ty) {
             $($(#[$doc:meta])* $field:ident $(as $label:literal)?: [$element:ty; $length:expr], $usages:expr;)*
         }
     ) => {
@@ -38,7 +38,7 @@ macro_rules! buffer_table {
             ///
             /// # Errors
             /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the device has no room for one of them.
-            pub fn new(gpu: &$crate::gpu::Gpu, $room: &$room_type) -> Result<Self, $crate::Error> {
+            pub fn new(gpu: &$crate::gpu::Gpu, $capacity: &$capacity_type) -> Result<Self, $crate::Error> {
                 use $crate::gpu::buffers::Buffer;
                 Ok(Self {
                     $($field: Buffer::new(gpu, $crate::gpu::table::label!($field $($label)?), $length, $usages)?,)*
@@ -46,15 +46,15 @@ macro_rules! buffer_table {
             }
 
             /// Lists the buffers of the table with the bytes that they take for this room.
-            pub fn rows($room: &$room_type) -> impl Iterator<Item = $crate::gpu::table::Row> + use<> {
+            pub fn rows($capacity: &$capacity_type) -> impl Iterator<Item = $crate::gpu::table::Row> + use<> {
                 use $crate::gpu::buffers::Buffer;
                 [$(($crate::gpu::table::label!($field $($label)?), Buffer::<$element>::bytes($length))),*].into_iter()
             }
 
             /// Sums the bytes of the buffers of the table for this room.
             #[allow(dead_code)] // not asked of every table
-            pub fn bytes(room: &$room_type) -> u64 {
-                Self::rows(room).fold(0, |sum, (_, bytes)| sum.saturating_add(bytes))
+            pub fn bytes(capacity: &$capacity_type) -> u64 {
+                Self::rows(capacity).fold(0, |sum, (_, bytes)| sum.saturating_add(bytes))
             }
 
             /// Lists the buffers of the table for kernels, which bind them by the names of the fields.
@@ -64,7 +64,7 @@ macro_rules! buffer_table {
             }
 
             /// Lists the buffers of the table with the bytes that the device gave them.
-            pub fn made(&self) -> impl Iterator<Item = $crate::gpu::table::Row> + use<> {
+            pub fn allocated(&self) -> impl Iterator<Item = $crate::gpu::table::Row> + use<> {
                 [$(($crate::gpu::table::label!($field $($label)?), self.$field.raw().size())),*].into_iter()
             }
         }

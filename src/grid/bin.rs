@@ -1,7 +1,7 @@
 //! Cells of each box, and its entries: count, then scatter.
 
 use super::box_buffers::BoxBuffers;
-use super::{GridRoom, GridSummary};
+use super::{GridCapacity, GridSummary};
 use crate::constants::{BIN_BLOCK, BIN_COUNTS, BIN_GROUP};
 use crate::filters::lists::{FilteredKernel, filtered};
 use crate::gpu::Gpu;
@@ -29,15 +29,15 @@ pub struct Bin {
 
 buffer_table! {
     /// The buffers that [`Bin::record_count`] and [`Bin::record_scatter`] fill per box and per block of boxes.
-    pub struct Bins(room: GridRoom) {
+    pub struct Bins(capacity: GridCapacity) {
         /// `[box_count]` first and last cell (u, v, u, v), or a marker where there is none, and the quantised start on
         /// the sweep axis with the bits that tell the world apart above: [`packed_cells`](crate::layout::packed_cells).
-        cells: [[u32; 4]; room.boxes], STORAGE;
+        cells: [[u32; 4]; capacity.boxes], STORAGE;
         /// `[box_count]` quantised end on the sweep axis, and footprint in the first and last cells.
-        box_ends: [[u32; 2]; room.boxes], STORAGE;
+        box_ends: [[u32; 2]; capacity.boxes], STORAGE;
         /// `[groups * BIN_COUNTS]` entries and giants at each level of coarsening and invalid boxes, of each `BIN_GROUP` blocks, zero
         /// before; then `[blocks * BIN_COUNTS]` the same of each block.
-        block_counts: [u32; (bin_groups(room.boxes) + room.boxes.div_ceil(u64::from(BIN_BLOCK))) * u64::from(BIN_COUNTS)], STORAGE;
+        block_counts: [u32; (bin_groups(capacity.boxes) + capacity.boxes.div_ceil(u64::from(BIN_BLOCK))) * u64::from(BIN_COUNTS)], STORAGE;
     }
 }
 

@@ -31,7 +31,7 @@ use sort::Sort;
 
 /// The numbers of boxes and entries that a grid has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GridRoom {
+pub struct GridCapacity {
     /// Boxes.
     pub boxes: u64,
     /// (box, cell) incidences; the grid is coarsened until they fit.
@@ -58,7 +58,7 @@ static BUILDS: AtomicU64 = AtomicU64::new(0);
 
 buffer_table! {
     /// The statistics over all boxes, and the frame and the counts that follow from them.
-    pub struct GridSummary(_room: GridRoom) {
+    pub struct GridSummary(_capacity: GridCapacity) {
         /// A share of the bounds for each workgroup of `pca`.
         bounds: [BoundsPartial; u64::from(PCA_GROUPS)], STORAGE;
         /// Directions, cells and sort key.
@@ -74,20 +74,20 @@ buffer_table! {
 
 buffer_table! {
     /// The entries, sorted by cell and start, and the giants.
-    pub struct Entries(room: GridRoom) {
+    pub struct Entries(capacity: GridCapacity) {
         /// `[entry_count]` cell and start of each entry, ascending.
-        keys: [u32; room.entries], STORAGE;
+        keys: [u32; capacity.entries], STORAGE;
         /// `[entry_count]` box and flags of each entry, in the order of the keys; equal keys by box. Behind all that fit, `[giant_count]`
         /// boxes that are in no cells, ascending.
-        entries: [u32; first_giant(room.entries) + room.boxes.max(1)], STORAGE;
+        entries: [u32; first_giant(capacity.entries) + capacity.boxes.max(1)], STORAGE;
         /// Scratch of the sort.
-        other_keys: [u32; room.entries], STORAGE;
+        other_keys: [u32; capacity.entries], STORAGE;
         /// Scratch of the sort.
-        other_entries: [u32; room.entries], STORAGE;
+        other_entries: [u32; capacity.entries], STORAGE;
         /// Scratch of the sort.
-        histograms: [u32; sort::histogram_u32_count(room.entries)], STORAGE;
+        histograms: [u32; sort::histogram_u32_count(capacity.entries)], STORAGE;
         /// Sums of the sort, zero before.
-        digit_sums: [u32; sort::digit_sum_u32_count(room.entries)], STORAGE;
+        digit_sums: [u32; sort::digit_sum_u32_count(capacity.entries)], STORAGE;
     }
 }
 
@@ -96,19 +96,19 @@ impl Grid {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn new(gpu: &Gpu, room: &GridRoom) -> Result<Self, Error> {
-        let (summary, bins) = (GridSummary::new(gpu, room)?, Bins::new(gpu, room)?);
-        Ok(Self { summary, bins, entries: Entries::new(gpu, room)?, build: None })
+    pub fn new(gpu: &Gpu, capacity: &GridCapacity) -> Result<Self, Error> {
+        let (summary, bins) = (GridSummary::new(gpu, capacity)?, Bins::new(gpu, capacity)?);
+        Ok(Self { summary, bins, entries: Entries::new(gpu, capacity)?, build: None })
     }
 
     /// Lists the buffers of a grid with the bytes that they take for this room.
-    pub fn rows(room: &GridRoom) -> impl Iterator<Item = Row> + use<> {
-        GridSummary::rows(room).chain(Bins::rows(room)).chain(Entries::rows(room))
+    pub fn rows(capacity: &GridCapacity) -> impl Iterator<Item = Row> + use<> {
+        GridSummary::rows(capacity).chain(Bins::rows(capacity)).chain(Entries::rows(capacity))
     }
 
     /// Lists the buffers of the grid with the bytes that the device gave them.
-    pub fn made(&self) -> impl Iterator<Item = Row> {
-        self.summary.made().chain(self.bins.made()).chain(self.entries.made())
+    pub fn allocated(&self) -> impl Iterator<Item = Row> {
+        self.summary.allocated().chain(self.bins.allocated()).chain(self.entries.allocated())
     }
 
     /// Returns whether the grid holds what this build left, once what was recorded has run: the grid of the boxes that

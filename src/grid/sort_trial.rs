@@ -24,7 +24,7 @@ use {
 /// # Errors
 /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
 pub fn sort_variant(gpu: &Gpu) -> Result<SortVariant, Error> {
-    if let Some(variant) = gpu.asked_sort() {
+    if let Some(variant) = gpu.requested_sort() {
         return Ok(variant);
     }
     let mut best = gpu.best_sort();

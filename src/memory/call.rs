@@ -71,7 +71,7 @@ impl Call {
     /// Returns the parameters of kernels that work in the buffers of this plan.
     pub fn params(&self, plan: &MemoryPlan) -> Params {
         Params {
-            // Room that earlier, larger scenes have left does not count: the same boxes give the same bytes.
+            // PlanCapacity that earlier, larger scenes have left does not count: the same boxes give the same bytes.
             entry_capacity: self.params.entry_capacity.min(plan.entry_capacity),
             tile_capacity: plan.tile_capacity,
             ..self.params

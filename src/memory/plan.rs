@@ -6,10 +6,10 @@ use crate::constants::*;
 use crate::filters::device::sum;
 use crate::gpu::limits::largest_binding;
 use crate::gpu::table::Row;
-use crate::grid::{Grid, GridRoom};
+use crate::grid::{Grid, GridCapacity};
 use crate::pairs::PairBuffers;
-use crate::pairs::list::{ListRoom, PairList};
-use crate::pairs::sweep::SearchRoom;
+use crate::pairs::list::{ListCapacity, PairList};
+use crate::pairs::sweep::SearchCapacity;
 use crate::{Error, Options, Pair, PairOrder};
 
 /// The GPU memory that a [`BroadPhase`](crate::BroadPhase) allocates for a number of boxes.
@@ -48,21 +48,21 @@ pub struct MemoryPlan {
 
 /// The room that a call would like to have, from what earlier calls needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wishes {
+pub(crate) struct RequestedCapacity {
     pub pairs: u64,
     pub tiles: u64,
 }
 
-impl Wishes {
+impl RequestedCapacity {
     /// Returns whether a plan that was laid out without these wishes has room for them anyway.
-    pub fn are_fulfilled_by(&self, plan: &MemoryPlan) -> bool {
+    pub fn fit(&self, plan: &MemoryPlan) -> bool {
         self.pairs <= plan.pair_capacity.into() && self.tiles <= plan.tile_capacity.into()
     }
 }
 
 /// What a plan has room for, still in 64 bits.
 #[derive(Clone, Copy, Debug)]
-struct Room {
+struct PlanCapacity {
     boxes: u64,
     entries: u64,
     tiles: u64,
@@ -73,7 +73,7 @@ struct Room {
 /// Bytes per entry of all buffers that have an element for each. The level of coarsening, and with it the order of the
 /// pairs, follows from it where a budget binds.
 const ENTRY_BYTES: u64 = 25;
-/// Room that is always there, however small the budget.
+/// PlanCapacity that is always there, however small the budget.
 const LEAST_PAIRS: u64 = 4096;
 const LEAST_TILES: u64 = 16;
 
@@ -95,15 +95,15 @@ impl MemoryPlan {
         limits: &wgpu::Limits,
         filters: Vec<Row>,
     ) -> Result<Self, Error> {
-        Self::with_wishes(box_count, options, limits, Wishes::default(), filters)
+        Self::with_request(box_count, options, limits, RequestedCapacity::default(), filters)
     }
 
     /// Lays out the plan with room for these filters, and as far as possible for these wishes.
-    pub(crate) fn with_wishes(
+    pub(crate) fn with_request(
         box_count: usize,
         options: &Options,
         limits: &wgpu::Limits,
-        wishes: Wishes,
+        requested: RequestedCapacity,
         filters: Vec<Row>,
     ) -> Result<Self, Error> {
         let boxes = box_count as u64;
@@ -112,35 +112,35 @@ impl MemoryPlan {
         let beside = sum(&filters);
         let whole_budget = options.memory_budget.unwrap_or(u64::MAX);
         let budget = whole_budget.saturating_sub(beside);
-        let wanted = Room::wanted(boxes, options, limits, wishes, budget);
+        let most = PlanCapacity::unlimited(boxes, options, limits, requested, budget);
 
         // The number of tiles does not depend on earlier calls: the order of the pairs depends on it.
         let all_pairs_tiles = all_pairs_tiles(boxes).max(LEAST_TILES);
-        let few = Room { boxes, entries: boxes, tiles: LEAST_TILES, all_pairs_tiles, pairs: LEAST_PAIRS };
+        let few = PlanCapacity { boxes, entries: boxes, tiles: LEAST_TILES, all_pairs_tiles, pairs: LEAST_PAIRS };
         let all_pairs = options.tests_all_pairs(boxes as u32)
-            && all_pairs_tiles <= wanted.all_pairs_tiles
+            && all_pairs_tiles <= most.all_pairs_tiles
             && few.bytes(options.order) <= budget;
-        let least = Room { all_pairs_tiles: if all_pairs { all_pairs_tiles } else { LEAST_TILES }, ..few };
+        let least = PlanCapacity { all_pairs_tiles: if all_pairs { all_pairs_tiles } else { LEAST_TILES }, ..few };
 
-        let room = wanted.shrunk(least, budget, options.order).ok_or_else(|| Error::OverBudget {
+        let capacity = most.shrunk(least, budget, options.order).ok_or_else(|| Error::OverBudget {
             box_count: boxes,
             required: least.bytes(options.order) + beside,
             budget: whole_budget,
         })?;
         Ok(Self {
-            box_count: room.boxes as u32,
-            entry_capacity: room.entries as u32,
-            tile_capacity: room.tiles as u32,
-            all_pairs_tile_capacity: room.all_pairs_tiles as u32,
-            pair_capacity: room.pairs as u32,
+            box_count: capacity.boxes as u32,
+            entry_capacity: capacity.entries as u32,
+            tile_capacity: capacity.tiles as u32,
+            all_pairs_tile_capacity: capacity.all_pairs_tiles as u32,
+            pair_capacity: capacity.pairs as u32,
             all_pairs,
             order: options.order,
             filters,
         })
     }
 
-    fn room(&self) -> Room {
-        Room {
+    fn capacity(&self) -> PlanCapacity {
+        PlanCapacity {
             boxes: self.box_count.into(),
             entries: self.entry_capacity.into(),
             tiles: self.tile_capacity.into(),
@@ -150,23 +150,23 @@ impl MemoryPlan {
     }
 
     /// Returns the room of the grid.
-    pub(crate) fn grid_room(&self) -> GridRoom {
-        self.room().of_grid()
+    pub(crate) fn grid_capacity(&self) -> GridCapacity {
+        self.capacity().of_grid()
     }
 
     /// Returns the room of a search.
-    pub(crate) fn search_room(&self) -> SearchRoom {
-        self.room().of_search()
+    pub(crate) fn search_capacity(&self) -> SearchCapacity {
+        self.capacity().of_search()
     }
 
     /// Returns the room of the list of pairs.
-    pub(crate) fn list_room(&self) -> ListRoom {
-        self.room().of_list()
+    pub(crate) fn list_capacity(&self) -> ListCapacity {
+        self.capacity().of_list()
     }
 
     /// Lists every buffer with its size in bytes, those of the filters last.
     pub fn buffers(&self) -> Vec<(&'static str, u64)> {
-        self.room().rows(self.order).chain(self.filters.iter().copied()).collect()
+        self.capacity().rows(self.order).chain(self.filters.iter().copied()).collect()
     }
 
     /// Sums the bytes of all buffers.
@@ -176,7 +176,7 @@ impl MemoryPlan {
 
     /// Sums the bytes of all buffers but those of the filters.
     pub(crate) fn own_bytes(&self) -> u64 {
-        self.room().bytes(self.order)
+        self.capacity().bytes(self.order)
     }
 
     /// Sums the bytes of what all submissions share: all buffers but those of boxes, of staging and of the filters.
@@ -196,31 +196,43 @@ impl MemoryPlan {
         self.box_count >= other.box_count && self.entry_capacity >= other.entry_capacity && has_tiles
     }
 
-    /// Returns the same plan with room for `wish` pairs, or as many as limits and budget allow, but not fewer than now.
+    /// Returns the same plan with room for `requested` pairs, or as many as limits and budget allow, but not fewer than now.
     /// `others` bytes are held beside the plan. A second staging buffer, for lists in more than one piece, has room
     /// too.
-    pub(crate) fn with_longer_list(&self, wish: u64, others: u64, options: &Options, limits: &wgpu::Limits) -> Self {
+    pub(crate) fn with_longer_list(
+        &self,
+        requested: u64,
+        others: u64,
+        options: &Options,
+        limits: &wgpu::Limits,
+    ) -> Self {
         let boxes = u64::from(self.box_count);
         let list =
-            |pairs: u64| list_rows(ListRoom { boxes, pairs }, options.order).map(|(_, bytes)| bytes).sum::<u64>();
+            |pairs: u64| list_rows(ListCapacity { boxes, pairs }, options.order).map(|(_, bytes)| bytes).sum::<u64>();
         let others = self.own_bytes() - list(u64::from(self.pair_capacity)) + others;
-        let room = options.memory_budget.unwrap_or(u64::MAX).saturating_sub(others);
+        let available = options.memory_budget.unwrap_or(u64::MAX).saturating_sub(others);
         let per_thousand = list(1_001_000) - list(1_000_000) + 1000 * size_of::<Pair>() as u64;
-        let about = (room / (per_thousand + 1)).saturating_mul(1000).saturating_sub(4096);
+        let about = (available / (per_thousand + 1)).saturating_mul(1000).saturating_sub(4096);
         // Some buffers have an element for many pairs.
         let bytes = |pairs: u64| list(pairs).saturating_add(pairs * size_of::<Pair>() as u64);
         let mut affordable = about.min(longest_list(limits));
-        while affordable > 0 && bytes(affordable) > room {
+        while affordable > 0 && bytes(affordable) > available {
             affordable -= affordable / 64 + 1;
         }
-        let pairs = wish.min(longest_list(limits)).min(affordable).max(u64::from(self.pair_capacity));
+        let pairs = requested.min(longest_list(limits)).min(affordable).max(u64::from(self.pair_capacity));
         Self { pair_capacity: pairs as u32, ..self.clone() }
     }
 }
 
-impl Room {
+impl PlanCapacity {
     /// Returns the room that there would be without a budget; the entries alone depend on the budget.
-    fn wanted(boxes: u64, options: &Options, limits: &wgpu::Limits, wishes: Wishes, budget: u64) -> Self {
+    fn unlimited(
+        boxes: u64,
+        options: &Options,
+        limits: &wgpu::Limits,
+        requested: RequestedCapacity,
+        budget: u64,
+    ) -> Self {
         let binding = largest_binding(limits);
         // Four entries per box, or what half of the budget holds. The number does not depend on what earlier calls
         // needed, since the level of coarsening, and with it the order of the pairs, depends on it.
@@ -232,10 +244,10 @@ impl Room {
             .min(binding / (256 * 4));
         // Ten quads per box.
         let tiles = (10 * boxes / u64::from(TILE_QUADS) + LEAST_TILES)
-            .max(wishes.tiles)
+            .max(requested.tiles)
             .min(binding / (256 * 4 * u64::from(RUN_U32_COUNT)))
             .min(u64::from(u32::MAX / 256));
-        let pairs = (4 * boxes + LEAST_PAIRS).max(wishes.pairs).min(longest_list(limits));
+        let pairs = (4 * boxes + LEAST_PAIRS).max(requested.pairs).min(longest_list(limits));
         Self { boxes, entries, tiles, all_pairs_tiles, pairs }
     }
 
@@ -244,15 +256,15 @@ impl Room {
     fn shrunk(self, least: Self, budget: u64, order: PairOrder) -> Option<Self> {
         let mut share = 1.0;
         loop {
-            let part = |least: u64, wish: u64| least.min(wish) + (wish.saturating_sub(least) as f64 * share) as u64;
-            let room = Self {
+            let part = |least: u64, most: u64| least.min(most) + (most.saturating_sub(least) as f64 * share) as u64;
+            let capacity = Self {
                 tiles: part(least.tiles, self.tiles),
                 all_pairs_tiles: part(least.all_pairs_tiles, self.all_pairs_tiles),
                 pairs: part(least.pairs, self.pairs),
                 ..self
             };
-            if room.bytes(order) <= budget {
-                return Some(room);
+            if capacity.bytes(order) <= budget {
+                return Some(capacity);
             }
             if share == 0.0 {
                 return (least.bytes(order) <= budget).then_some(least);
@@ -261,16 +273,16 @@ impl Room {
         }
     }
 
-    fn of_grid(&self) -> GridRoom {
-        GridRoom { boxes: self.boxes, entries: self.entries }
+    fn of_grid(&self) -> GridCapacity {
+        GridCapacity { boxes: self.boxes, entries: self.entries }
     }
 
-    fn of_list(&self) -> ListRoom {
-        ListRoom { boxes: self.boxes, pairs: self.pairs }
+    fn of_list(&self) -> ListCapacity {
+        ListCapacity { boxes: self.boxes, pairs: self.pairs }
     }
 
-    fn of_search(&self) -> SearchRoom {
-        SearchRoom { entries: self.entries, tiles: self.tiles, all_pairs_tiles: self.all_pairs_tiles }
+    fn of_search(&self) -> SearchCapacity {
+        SearchCapacity { entries: self.entries, tiles: self.tiles, all_pairs_tiles: self.all_pairs_tiles }
     }
 
     /// Lists all buffers, those of the filters aside.
@@ -291,8 +303,8 @@ fn all_pairs_tiles(boxes: u64) -> u64 {
 }
 
 /// Lists the buffers of a list of pairs and of its staging.
-fn list_rows(room: ListRoom, order: PairOrder) -> impl Iterator<Item = Row> {
-    PairList::rows(&room, order).chain(Staging::rows(room.pairs))
+fn list_rows(capacity: ListCapacity, order: PairOrder) -> impl Iterator<Item = Row> {
+    PairList::rows(&capacity, order).chain(Staging::rows(capacity.pairs))
 }
 
 #[cfg(test)]
@@ -303,7 +315,7 @@ mod tests {
     fn an_entry_takes_as_many_bytes_as_the_tables_say() {
         // Whole tiles of the sort and whole sections of the path, of which there are some words for many entries.
         let bytes = |entries| {
-            let room = Room { boxes: 0, entries, tiles: 0, all_pairs_tiles: 0, pairs: 0 };
+            let capacity = PlanCapacity { boxes: 0, entries, tiles: 0, all_pairs_tiles: 0, pairs: 0 };
             let per_entry = |(name, bytes): Row| match name {
                 "histograms" | "digit_sums" => 0,
                 // Those of sections and their groups aside.
@@ -313,7 +325,7 @@ mod tests {
                 }
                 _ => bytes,
             };
-            room.rows(PairOrder::Sweep).map(per_entry).sum::<u64>()
+            capacity.rows(PairOrder::Sweep).map(per_entry).sum::<u64>()
         };
         assert_eq!(bytes(3 << 20) - bytes(2 << 20), ENTRY_BYTES << 20);
     }

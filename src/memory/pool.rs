@@ -21,7 +21,7 @@ impl<T> Default for Pool<T> {
 
 impl<T> Pool<T> {
     /// Lends a buffer that nobody has.
-    pub fn lend(&self) -> Option<Lease<T>> {
+    pub fn lease(&self) -> Option<Lease<T>> {
         self.slots.iter().find(|slot| Arc::strong_count(slot) == 1).cloned()
     }
 
@@ -59,9 +59,9 @@ impl<T> Pool<T> {
     }
 
     /// Sums `bytes` over the buffers that submissions have.
-    pub fn lent_bytes(&self, bytes: impl Fn(&T) -> u64) -> u64 {
+    pub fn leased_bytes(&self, bytes: impl Fn(&T) -> u64) -> u64 {
         let old = self.old.iter().filter_map(Weak::upgrade);
-        let lent = self.slots.iter().filter(|slot| Arc::strong_count(slot) > 1).cloned();
-        lent.chain(old).map(|item| bytes(&item)).sum()
+        let leased = self.slots.iter().filter(|slot| Arc::strong_count(slot) > 1).cloned();
+        leased.chain(old).map(|item| bytes(&item)).sum()
     }
 }

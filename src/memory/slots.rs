@@ -58,8 +58,8 @@ impl Staging {
     }
 
     /// Lists the buffer with the bytes that the device gave it.
-    pub fn made(&self) -> impl Iterator<Item = Row> {
-        self.buffer.made()
+    pub fn allocated(&self) -> impl Iterator<Item = Row> {
+        self.buffer.allocated()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The GPU memory of one [`BroadPhase`](crate::BroadPhase) or [`Recorder`](crate::Recorder), allocated after a [`MemoryPlan`].
 
-use super::plan::Wishes;
+use super::plan::RequestedCapacity;
 use super::pool::{Lease, Pool};
 use super::slots::{BoxSlot, Staging, box_bytes, staging_bytes};
 use super::{Call, MemoryPlan};
@@ -11,7 +11,7 @@ use crate::gpu::table::Row;
 use crate::grid::{Grid, GridBuild};
 use crate::layout::{Counts, Params};
 use crate::pairs::PairBuffers;
-use crate::pairs::neighbours::{NeighbourBuffers, NeighbourRoom};
+use crate::pairs::neighbours::{NeighbourBuffers, NeighbourCapacity};
 use crate::{Error, Options};
 
 /// The GPU memory of one broad phase.
@@ -19,15 +19,15 @@ use crate::{Error, Options};
 pub(crate) struct Workspace {
     pub(super) gpu: Gpu,
     pub(super) limits: wgpu::Limits,
-    pub(super) made: Option<Made>,
+    pub(super) shared: Option<SharedBuffers>,
     pub(super) boxes: Pool<BoxSlot>,
     pub(super) stagings: Pool<Staging>,
-    wishes: Wishes,
+    requested: RequestedCapacity,
 }
 
 /// The buffers that all submissions share.
 #[derive(Debug)]
-pub(crate) struct Made {
+pub(crate) struct SharedBuffers {
     pub plan: MemoryPlan,
     pub grid: Grid,
     pub pairs: PairBuffers,
@@ -58,7 +58,7 @@ pub(crate) const MOST_IN_FLIGHT: usize = 2;
 /// Staging buffers: while the host reads a piece of a long list, the GPU writes the next.
 pub(crate) const PIECES_AT_ONCE: usize = 2;
 
-impl Made {
+impl SharedBuffers {
     /// Returns the results that lie there, unless the grid under them has gone.
     pub fn results(&self) -> Option<&Results> {
         let results = self.results.as_ref()?;
@@ -76,7 +76,7 @@ impl Workspace {
     pub fn new(gpu: &Gpu) -> Self {
         let (boxes, stagings) = (Pool::default(), Pool::default());
         let limits = gpu.device().limits();
-        Self { gpu: gpu.clone(), limits, made: None, boxes, stagings, wishes: Wishes::default() }
+        Self { gpu: gpu.clone(), limits, shared: None, boxes, stagings, requested: RequestedCapacity::default() }
     }
 
     /// Returns the device's limits.
@@ -88,27 +88,27 @@ impl Workspace {
     ///
     /// # Errors
     /// [`Error::NothingSubmitted`] where there are none.
-    pub fn made(&self) -> Result<&Made, Error> {
-        self.made.as_ref().ok_or(Error::NothingSubmitted)
+    pub fn shared(&self) -> Result<&SharedBuffers, Error> {
+        self.shared.as_ref().ok_or(Error::NothingSubmitted)
     }
 
     /// Returns the buffers that are there.
     ///
     /// # Errors
     /// [`Error::NothingSubmitted`] where there are none.
-    pub fn made_mut(&mut self) -> Result<&mut Made, Error> {
-        self.made.as_mut().ok_or(Error::NothingSubmitted)
+    pub fn shared_mut(&mut self) -> Result<&mut SharedBuffers, Error> {
+        self.shared.as_mut().ok_or(Error::NothingSubmitted)
     }
 
     /// Returns whether the results of this submission lie in the buffers.
     pub fn holds(&self, submission: u64) -> bool {
-        self.made.as_ref().is_some_and(|made| made.holds(submission))
+        self.shared.as_ref().is_some_and(|shared| shared.holds(submission))
     }
 
     /// Forgets whose results lie in the buffers.
     pub fn forget_results(&mut self) {
-        if let Some(made) = &mut self.made {
-            made.results = None;
+        if let Some(shared) = &mut self.shared {
+            shared.results = None;
         }
     }
 
@@ -116,12 +116,12 @@ impl Workspace {
 
     /// Notes what a search needed, for the next plan.
     pub fn note_counts(&mut self, counts: &Counts) {
-        self.wishes.tiles = self.wishes.tiles.max(u64::from(counts.sweep_tiles));
+        self.requested.tiles = self.requested.tiles.max(u64::from(counts.sweep_tiles));
     }
 
-    /// Wishes for a list of this many pairs.
-    pub fn wish_for_pairs(&mut self, pairs: u64) {
-        self.wishes.pairs = self.wishes.pairs.max(pairs);
+    /// RequestedCapacity for a list of this many pairs.
+    pub fn request_pairs(&mut self, pairs: u64) {
+        self.requested.pairs = self.requested.pairs.max(pairs);
     }
 
     // ---- the plan and what there is ----
@@ -131,12 +131,12 @@ impl Workspace {
     /// # Errors
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`].
     pub fn plan(&self, box_count: usize, options: &Options, filters: &FilterSet) -> Result<MemoryPlan, Error> {
-        MemoryPlan::with_wishes(box_count, options, &self.limits, self.wishes, filters.rows(box_count))
+        MemoryPlan::with_request(box_count, options, &self.limits, self.requested, filters.rows(box_count))
     }
 
     /// Returns the plan for this call and what was wished for: mostly the one that the call was decided with.
     fn plan_of(&self, call: &Call, options: &Options, filters: &FilterSet) -> Result<MemoryPlan, Error> {
-        if self.wishes.are_fulfilled_by(&call.plan) {
+        if self.requested.fit(&call.plan) {
             return Ok(call.plan.clone());
         }
         self.plan(call.box_count as usize, options, filters)
@@ -154,11 +154,11 @@ impl Workspace {
         filters: &mut FilterSet,
         is_in_flight: bool,
     ) -> Result<(), Error> {
-        match self.missing_room(call, options, filters)? {
-            None => match self.lengthen_list(self.wishes.pairs, options, filters) {
-                Err(Error::OutOfMemory { .. }) if self.made.is_some() => {
+        match self.missing_capacity(call, options, filters)? {
+            None => match self.lengthen_list(self.requested.pairs, options, filters) {
+                Err(Error::OutOfMemory { .. }) if self.shared.is_some() => {
                     // What earlier calls needed is a wish, not a need.
-                    self.wishes.pairs = 0;
+                    self.requested.pairs = 0;
                     Ok(())
                 }
                 lengthened => lengthened.map(|_| ()),
@@ -178,16 +178,16 @@ impl Workspace {
         options: &Options,
         filters: &mut FilterSet,
     ) -> Result<(), Error> {
-        let Some(plan) = self.missing_room(call, options, filters)? else {
-            let lengthened = self.lengthen_list(self.wishes.pairs, options, filters);
+        let Some(plan) = self.missing_capacity(call, options, filters)? else {
+            let lengthened = self.lengthen_list(self.requested.pairs, options, filters);
             if lengthened != Ok(false) {
                 // A submission in flight would copy the rest of its pairs from the list that is gone.
                 self.forget_results();
             }
             return match lengthened {
-                Err(Error::OutOfMemory { .. }) if self.made.is_some() => {
+                Err(Error::OutOfMemory { .. }) if self.shared.is_some() => {
                     // What earlier calls needed is a wish, not a need.
-                    self.wishes.pairs = 0;
+                    self.requested.pairs = 0;
                     Ok(())
                 }
                 lengthened => lengthened.map(|_| ()),
@@ -205,7 +205,7 @@ impl Workspace {
         } else {
             filters.coming_bytes(box_count)
         };
-        let others = self.boxes.lent_bytes(box_bytes) + self.stagings.lent_bytes(staging_bytes);
+        let others = self.boxes.leased_bytes(box_bytes) + self.stagings.leased_bytes(staging_bytes);
         if !is_affordable(options, plan.own_bytes().saturating_add(others + filter_bytes)) {
             return Err(Error::Busy);
         }
@@ -213,18 +213,23 @@ impl Workspace {
     }
 
     /// Returns the plan to allocate for this call, if the buffers that are there are too small.
-    fn missing_room(&self, call: &Call, options: &Options, filters: &FilterSet) -> Result<Option<MemoryPlan>, Error> {
+    fn missing_capacity(
+        &self,
+        call: &Call,
+        options: &Options,
+        filters: &FilterSet,
+    ) -> Result<Option<MemoryPlan>, Error> {
         let (plan, box_count) = (self.plan_of(call, options, filters)?, call.box_count as usize);
-        let Some(made) = &self.made else {
+        let Some(shared) = &self.shared else {
             return Ok(Some(plan));
         };
         // The list may have grown into the room that filters need now: of more boxes, or uploaded again.
         let held = self.held_bytes() + filters.coming_bytes(box_count);
-        if made.plan.covers(&plan, options) && is_affordable(options, held) {
+        if shared.plan.covers(&plan, options) && is_affordable(options, held) {
             return Ok(None);
         }
         // Never less than now; and a scene that grows a little with every call must not allocate in every call.
-        let now = made.plan.box_count as usize;
+        let now = shared.plan.box_count as usize;
         let ample = if box_count > now { box_count.max(now.saturating_mul(5) / 4) } else { now };
         let ample = self.plan(ample, options, filters).ok().filter(|ample| ample.covers(&plan, options));
         Ok(Some(ample.unwrap_or(plan)))
@@ -245,30 +250,30 @@ impl Workspace {
         if options.memory_budget.is_some() && !is_in_flight && filters.check_on_host().is_ok() {
             filters.unload(&self.gpu)?;
         }
-        match self.make(plan, options) {
-            Err(Error::OutOfMemory { .. }) if self.wishes != Wishes::default() => {
+        match self.create(plan, options) {
+            Err(Error::OutOfMemory { .. }) if self.requested != RequestedCapacity::default() => {
                 // What earlier calls needed is a wish, not a need.
-                self.wishes = Wishes::default();
+                self.requested = RequestedCapacity::default();
                 self.ensure(call, options, filters, is_in_flight)
             }
-            made => made,
+            created => created,
         }
     }
 
-    fn make(&mut self, plan: MemoryPlan, options: &Options) -> Result<(), Error> {
-        let grid = Grid::new(&self.gpu, &plan.grid_room())?;
-        let pairs = PairBuffers::new(&self.gpu, &plan.search_room(), &plan.list_room(), options.order)?;
+    fn create(&mut self, plan: MemoryPlan, options: &Options) -> Result<(), Error> {
+        let grid = Grid::new(&self.gpu, &plan.grid_capacity())?;
+        let pairs = PairBuffers::new(&self.gpu, &plan.search_capacity(), &plan.list_capacity(), options.order)?;
         let boxes = BoxSlot::new(&self.gpu, &plan.box_count.into())?;
         let staging = Staging::new(&self.gpu, plan.pair_capacity)?;
         self.boxes.add(boxes);
         self.stagings.add(staging);
-        self.made = Some(Made { plan, grid, pairs, neighbours: None, results: None });
+        self.shared = Some(SharedBuffers { plan, grid, pairs, neighbours: None, results: None });
         Ok(())
     }
 
     /// Gives the memory back, and with it what was found.
     pub fn release(&mut self) {
-        self.made = None;
+        self.shared = None;
         self.boxes.clear();
         self.stagings.clear();
     }
@@ -276,7 +281,7 @@ impl Workspace {
     /// Gives the memory back, and forgets what earlier calls needed.
     pub fn reset(&mut self) {
         self.release();
-        self.wishes = Wishes::default();
+        self.requested = RequestedCapacity::default();
     }
 
     /// Makes room for the pairs by box, as long as there is the rest.
@@ -284,21 +289,21 @@ impl Workspace {
     /// # Errors
     /// [`Error::OverBudget`], [`Error::OutOfMemory`]; [`Error::NothingRecorded`] where there is nothing.
     pub fn ensure_neighbours(&mut self, options: &Options, filters: &FilterSet) -> Result<(), Error> {
-        let made = self.made.as_mut().ok_or(Error::NothingRecorded)?;
-        let (boxes, pairs) = (made.plan.box_count.into(), made.plan.pair_capacity.into());
-        let room = NeighbourRoom { boxes, pairs };
-        if made.neighbours.as_ref().is_some_and(|made| made.has_room(&room)) {
+        let shared = self.shared.as_mut().ok_or(Error::NothingRecorded)?;
+        let (boxes, pairs) = (shared.plan.box_count.into(), shared.plan.pair_capacity.into());
+        let capacity = NeighbourCapacity { boxes, pairs };
+        if shared.neighbours.as_ref().is_some_and(|neighbours| neighbours.has_capacity(&capacity)) {
             return Ok(());
         }
-        made.neighbours = None;
-        let bytes = NeighbourBuffers::bytes(&room);
-        if !self.has_room(bytes, options, filters) {
+        shared.neighbours = None;
+        let bytes = NeighbourBuffers::bytes(&capacity);
+        if !self.is_affordable_beside(bytes, options, filters) {
             let required = (self.held_bytes() + filters.held_bytes()).saturating_add(bytes);
             let budget = options.memory_budget.unwrap_or(u64::MAX);
             return Err(Error::OverBudget { box_count: boxes, required, budget });
         }
-        let neighbours = NeighbourBuffers::new(&self.gpu, &room)?;
-        self.made_mut()?.neighbours = Some(neighbours);
+        let neighbours = NeighbourBuffers::new(&self.gpu, &capacity)?;
+        self.shared_mut()?.neighbours = Some(neighbours);
         Ok(())
     }
 
@@ -316,60 +321,60 @@ impl Workspace {
     ///
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::Gpu`].
-    pub fn lend_boxes(&mut self, options: &Options, filters: &FilterSet) -> Result<Option<Lease<BoxSlot>>, Error> {
-        let box_count = self.made()?.plan.box_count.into();
-        let has_room = self.has_room(BoxSlot::bytes(&box_count), options, filters);
-        if self.boxes.lend().is_none()
+    pub fn lease_boxes(&mut self, options: &Options, filters: &FilterSet) -> Result<Option<Lease<BoxSlot>>, Error> {
+        let box_count = self.shared()?.plan.box_count.into();
+        let is_affordable = self.is_affordable_beside(BoxSlot::bytes(&box_count), options, filters);
+        if self.boxes.lease().is_none()
             && self.boxes.len() < MOST_IN_FLIGHT
-            && has_room
+            && is_affordable
             && let Some(slot) = optional(BoxSlot::new(&self.gpu, &box_count))?
         {
             self.boxes.add(slot);
         }
-        Ok(self.boxes.lend())
+        Ok(self.boxes.lease())
     }
 
     /// Lends a staging buffer, made if there is room for it; `None` where there is not.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::Gpu`].
-    pub fn lend_staging(&mut self, options: &Options, filters: &FilterSet) -> Result<Option<Lease<Staging>>, Error> {
-        let capacity = self.made()?.plan.pair_capacity;
-        let has_room = self.has_room(Staging::bytes(capacity), options, filters);
-        if self.stagings.lend().is_none()
+    pub fn lease_staging(&mut self, options: &Options, filters: &FilterSet) -> Result<Option<Lease<Staging>>, Error> {
+        let capacity = self.shared()?.plan.pair_capacity;
+        let is_affordable = self.is_affordable_beside(Staging::bytes(capacity), options, filters);
+        if self.stagings.lease().is_none()
             && self.stagings.len() < PIECES_AT_ONCE
-            && has_room
+            && is_affordable
             && let Some(staging) = optional(Staging::new(&self.gpu, capacity))?
         {
             self.stagings.add(staging);
         }
-        Ok(self.stagings.lend())
+        Ok(self.stagings.lease())
     }
 
     // ---- bytes ----
 
     /// Returns the bytes of GPU memory held, those of the filters aside.
     pub fn held_bytes(&self) -> u64 {
-        let shared = self.made.as_ref().map_or(0, |made| made.plan.shared_bytes());
-        let neighbours = self.made.as_ref().and_then(|made| made.neighbours.as_ref());
-        let neighbours = neighbours.map_or(0, |neighbours| neighbours.made().map(|(_, bytes)| bytes).sum::<u64>());
-        shared + neighbours + self.boxes.bytes(box_bytes) + self.stagings.bytes(staging_bytes)
+        let shared_bytes = self.shared.as_ref().map_or(0, |shared| shared.plan.shared_bytes());
+        let neighbours = self.shared.as_ref().and_then(|shared| shared.neighbours.as_ref());
+        let neighbours = neighbours.map_or(0, |neighbours| neighbours.allocated().map(|(_, bytes)| bytes).sum::<u64>());
+        shared_bytes + neighbours + self.boxes.bytes(box_bytes) + self.stagings.bytes(staging_bytes)
     }
 
     /// Lists the buffers that are there, with the bytes that the device gave them.
-    pub fn rows_made(&self) -> Vec<Row> {
+    pub fn allocated_rows(&self) -> Vec<Row> {
         let mut rows = Vec::new();
-        if let Some(made) = &self.made {
-            rows.extend(made.grid.made().chain(made.pairs.made()));
-            rows.extend(made.neighbours.iter().flat_map(NeighbourBuffers::made));
+        if let Some(shared) = &self.shared {
+            rows.extend(shared.grid.allocated().chain(shared.pairs.allocated()));
+            rows.extend(shared.neighbours.iter().flat_map(NeighbourBuffers::allocated));
         }
-        self.boxes.each(|slot| rows.extend(slot.made()));
-        self.stagings.each(|staging| rows.extend(staging.made()));
+        self.boxes.each(|slot| rows.extend(slot.allocated()));
+        self.stagings.each(|staging| rows.extend(staging.allocated()));
         rows
     }
 
     /// Returns whether the budget allows `bytes` more than there are.
-    fn has_room(&self, bytes: u64, options: &Options, filters: &FilterSet) -> bool {
+    fn is_affordable_beside(&self, bytes: u64, options: &Options, filters: &FilterSet) -> bool {
         is_affordable(options, (self.held_bytes() + filters.held_bytes()).saturating_add(bytes))
     }
 }
@@ -380,9 +385,9 @@ fn is_affordable(options: &Options, bytes: u64) -> bool {
 }
 
 /// Returns `None` where there was no memory for it.
-fn optional<T>(made: Result<T, Error>) -> Result<Option<T>, Error> {
-    match made {
-        Ok(made) => Ok(Some(made)),
+fn optional<T>(allocated: Result<T, Error>) -> Result<Option<T>, Error> {
+    match allocated {
+        Ok(value) => Ok(Some(value)),
         Err(Error::OutOfMemory { .. }) => Ok(None),
         Err(error) => Err(error),
     }

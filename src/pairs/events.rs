@@ -17,12 +17,12 @@ pub const FIND: Source = source!(
 );
 /// The source of `events_list`.
 pub const LIST: Source = source!("pairs/events_list", "pairs/event_step", "pairs/event_marks", "shared/scan");
-/// The source of `events_keep`.
-pub const KEEP: Source = source!("pairs/events_keep");
+/// The source of `events_store`.
+pub const STORE: Source = source!("pairs/events_store");
 /// The source of `events_headers`.
 pub const HEADERS: Source = source!("pairs/events_headers");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: [Source; 4] = [FIND, LIST, KEEP, HEADERS];
+pub const KERNELS: [Source; 4] = [FIND, LIST, STORE, HEADERS];
 
 /// Counts the words of `event_marks` for lists of this many pairs.
 pub fn mark_words(pairs: u64) -> u64 {
@@ -56,7 +56,7 @@ pub struct Compared<'a> {
 
 /// How much there is room for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EventRoom {
+pub struct EventCapacity {
     /// Pairs of a step.
     pub pairs: u64,
     /// Boxes that have generations.
@@ -65,15 +65,15 @@ pub struct EventRoom {
 
 buffer_table! {
     /// The events of a step.
-    pub struct EventLists(room: EventRoom) {
+    pub struct EventLists(capacity: EventCapacity) {
         /// `[pairs]` the place of each pair of the step in the list of the last step, or `EVENT_CREATED`.
-        before: [u32; room.pairs], STORAGE;
+        before: [u32; capacity.pairs], STORAGE;
         /// `[pairs]` those that are created.
-        created: [Pair; room.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
+        created: [Pair; capacity.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
         /// `[pairs]` those of the last step that are lost.
-        lost: [Pair; room.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
+        lost: [Pair; capacity.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
         /// `[pairs]` those that persist and are not at rest.
-        persisting: [Pair; room.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
+        persisting: [Pair; capacity.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
         /// How many are created.
         created_header: [PairHeader; 1], STORAGE;
         /// How many are lost.
@@ -87,17 +87,17 @@ buffer_table! {
         /// For those that persist and are not at rest.
         persisting_arguments: [PairArguments; 1], SIZES;
         /// Which pairs of both lists are events, as bits, and how many: see `event_marks.wgsl`.
-        event_marks: [u32; mark_words(room.pairs)], STORAGE;
+        event_marks: [u32; mark_words(capacity.pairs)], STORAGE;
     }
 }
 
 buffer_table! {
     /// What a step is compared with.
-    pub struct LastStep(room: EventRoom) {
+    pub struct LastStep(capacity: EventCapacity) {
         /// `[pairs]` the pairs of the last step, in canonical order.
-        last_pairs: [Pair; room.pairs], STORAGE;
+        last_pairs: [Pair; capacity.pairs], STORAGE;
         /// The number of these pairs; the number of boxes of the last step that had generations; and these generations.
-        last_step: [u32; u64::from(EVENT_GENERATIONS) + room.generations], STORAGE;
+        last_step: [u32; u64::from(EVENT_GENERATIONS) + capacity.generations], STORAGE;
     }
 }
 
@@ -105,7 +105,7 @@ buffer_table! {
 #[derive(Debug)]
 pub struct EventBuffers {
     /// How much there is room for.
-    pub room: EventRoom,
+    pub capacity: EventCapacity,
     /// The events.
     pub lists: EventLists,
     /// What the next step is compared with.
@@ -117,30 +117,30 @@ impl EventBuffers {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
-    pub fn new(gpu: &Gpu, room: EventRoom) -> Result<Self, Error> {
-        let last = LastStep::new(gpu, &room)?;
+    pub fn new(gpu: &Gpu, capacity: EventCapacity) -> Result<Self, Error> {
+        let last = LastStep::new(gpu, &capacity)?;
         let scopes = gpu.open_scopes();
         last.last_step.write(gpu, &[0; EVENT_GENERATIONS as usize]);
         scopes.close("events")?;
-        Self::with_last(gpu, room, last)
+        Self::with_last(gpu, capacity, last)
     }
 
     /// Allocates room for events, beside what is known of the last step.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn with_last(gpu: &Gpu, room: EventRoom, last: LastStep) -> Result<Self, Error> {
-        Ok(Self { room, lists: EventLists::new(gpu, &room)?, last })
+    pub fn with_last(gpu: &Gpu, capacity: EventCapacity, last: LastStep) -> Result<Self, Error> {
+        Ok(Self { capacity, lists: EventLists::new(gpu, &capacity)?, last })
     }
 
     /// Counts the bytes that this much room takes.
-    pub fn bytes(room: &EventRoom) -> u64 {
-        EventLists::bytes(room).saturating_add(LastStep::bytes(room))
+    pub fn bytes(capacity: &EventCapacity) -> u64 {
+        EventLists::bytes(capacity).saturating_add(LastStep::bytes(capacity))
     }
 
     /// Lists the buffers with the bytes that the device gave them.
-    pub fn made(&self) -> impl Iterator<Item = Row> {
-        self.lists.made().chain(self.last.made())
+    pub fn allocated(&self) -> impl Iterator<Item = Row> {
+        self.lists.allocated().chain(self.last.allocated())
     }
 
     /// Records what has to be zero before the pass of a step.
@@ -158,7 +158,7 @@ impl EventBuffers {
     }
 }
 
-impl EventRoom {
+impl EventCapacity {
     /// Counts the bytes of what is known of the last step.
     pub fn last_bytes(&self) -> u64 {
         LastStep::bytes(self)
@@ -203,9 +203,9 @@ impl EventKernels {
         buffers: &EventBuffers,
     ) -> Result<(), Error> {
         let Compared { params, pairs, header, is_join, filters } = step;
-        let EventBuffers { room, lists, last } = buffers;
-        let capacity = room.pairs as u32;
-        let own = StepParams { capacity, naming, vertices_per_pair, is_join: is_join.into() };
+        let EventBuffers { capacity, lists, last } = buffers;
+        let pair_capacity = capacity.pairs as u32;
+        let own = StepParams { capacity: pair_capacity, naming, vertices_per_pair, is_join: is_join.into() };
         let step_params = &self.params.get(&self.gpu, own)?;
         let own = [
             ("params", params.all()),
@@ -216,12 +216,12 @@ impl EventKernels {
         ];
         let all = [own.into(), filters.bound(), lists.bound(), last.bound()].concat();
         // For as many pairs as fit: workgroups behind the last pair end at once.
-        let tiles = capacity.div_ceil(EVENT_TILE).max(1);
-        let kept = tiles.max((room.generations as u32).div_ceil(EVENT_TILE));
-        let [find, list, keep, headers] = &self.kernels;
+        let tiles = pair_capacity.div_ceil(EVENT_TILE).max(1);
+        let stored_tiles = tiles.max((capacity.generations as u32).div_ceil(EVENT_TILE));
+        let [find, list, store, headers] = &self.kernels;
         find.dispatch(pass, tiles, &all);
         list.dispatch(pass, tiles, &all);
-        keep.dispatch(pass, kept, &all);
+        store.dispatch(pass, stored_tiles, &all);
         headers.dispatch(pass, 1, &all);
         Ok(())
     }

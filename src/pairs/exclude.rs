@@ -8,18 +8,18 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::grid::sort::Sort;
 use crate::layout::ExcludeChange;
 
-/// The source of `exclude_take`.
-pub const TAKE: Source = source!("pairs/exclude_take");
+/// The source of `exclude_split`.
+pub const SPLIT: Source = source!("pairs/exclude_split");
 /// The source of `exclude_rows`.
 pub const ROWS: Source = source!("pairs/exclude_rows");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[TAKE, ROWS];
+pub const KERNELS: &[Source] = &[SPLIT, ROWS];
 
 /// The kernels of the stage `exclude`.
 #[derive(Debug)]
 pub struct Exclude {
     gpu: Gpu,
-    take: Kernel,
+    split: Kernel,
     rows: Kernel,
     changes: Constants<ExcludeChange>,
 }
@@ -27,17 +27,17 @@ pub struct Exclude {
 impl Exclude {
     /// Looks up the kernels of the stage.
     pub fn new(gpu: &Gpu) -> Self {
-        let [take, rows] = [TAKE, ROWS].map(|source| Kernel::new(gpu, &source));
-        Self { gpu: gpu.clone(), take, rows, changes: Constants::new("exclude_change") }
+        let [split, rows] = [SPLIT, ROWS].map(|source| Kernel::new(gpu, &source));
+        Self { gpu: gpu.clone(), split, rows, changes: Constants::new("exclude_change") }
     }
 
     /// Returns the kernels that the stage dispatches.
     pub fn kernels(&self) -> [&Kernel; 2] {
-        [&self.take, &self.rows]
+        [&self.split, &self.rows]
     }
 
-    /// Records the putting of `given` pairs in place of those that `filters` exclude, which are uploaded and have room for them. `count`
-    /// is where their number lies; `None` where they are as many as there is room for. Nothing of `given` is read where there are none.
+    /// Records the putting of `external` pairs in place of those that `filters` exclude, which are uploaded and have room for them. `count`
+    /// is where their number lies; `None` where they are as many as there is room for. Nothing of `external` is read where there are none.
     ///
     /// # Errors
     /// [`Error::NothingRecorded`] where the filters have no room for pairs to come; [`Error::OutOfMemory`].
@@ -47,7 +47,7 @@ impl Exclude {
         sort: &Sort,
         filters: &FilterSet,
         change: ExcludeChange,
-        given: Option<wgpu::BindingResource>,
+        external: Option<wgpu::BindingResource>,
         count: Option<wgpu::BindingResource>,
     ) -> Result<(), Error> {
         let (scratch, included) = filters.excluding()?;
@@ -56,13 +56,13 @@ impl Exclude {
         let own = vec![
             ("change", uniform.all()),
             ("count", count.unwrap_or_else(|| included.all())),
-            ("given", given.unwrap_or_else(|| included.all())),
+            ("external_pairs", external.unwrap_or_else(|| included.all())),
             ("included", included.all()),
             ("words", filters.lists.words.all()),
         ];
         let most = change.at_most.saturating_add(change.include_count);
         let buffers = [own, scratch.bound()].concat();
-        self.take.dispatch(pass, most.div_ceil(256).max(1), &buffers);
+        self.split.dispatch(pass, most.div_ceil(256).max(1), &buffers);
         let bits = u32::BITS - change.box_count.leading_zeros();
         let by_b = sort.record_pairs(pass, counts, most, scratch.lists(), bits);
         let by_a = sort.record_pairs(pass, counts, most, by_b.swapped(), bits);

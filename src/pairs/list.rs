@@ -1,6 +1,6 @@
 //! The list of pairs on the GPU.
 
-use super::order::{OrderBuffers, OrderRoom};
+use super::order::{OrderBuffers, OrderCapacity};
 use crate::gpu::Gpu;
 use crate::gpu::table::{Row, SIZES, STORAGE, buffer_table};
 use crate::layout::{PairArguments, PairHeader};
@@ -21,16 +21,16 @@ buffer_table! {
 
 /// The capacity of a list.
 #[derive(Clone, Copy, Debug)]
-pub struct ListRoom {
+pub struct ListCapacity {
     /// Boxes, each of which has a row where the order is canonical.
     pub boxes: u64,
     /// Pairs.
     pub pairs: u64,
 }
 
-impl ListRoom {
-    fn of_rows(&self) -> OrderRoom {
-        OrderRoom { rows: self.boxes, elements: self.pairs }
+impl ListCapacity {
+    fn of_rows(&self) -> OrderCapacity {
+        OrderCapacity { rows: self.boxes, elements: self.pairs }
     }
 }
 
@@ -50,12 +50,12 @@ impl PairList {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn new(gpu: &Gpu, room: &ListRoom, order: PairOrder) -> Result<Self, Error> {
+    pub fn new(gpu: &Gpu, capacity: &ListCapacity, order: PairOrder) -> Result<Self, Error> {
         let rows = match order {
             PairOrder::Sweep => None,
-            PairOrder::Canonical => Some(OrderBuffers::new(gpu, &room.of_rows())?),
+            PairOrder::Canonical => Some(OrderBuffers::new(gpu, &capacity.of_rows())?),
         };
-        Ok(Self { list: List::new(gpu, &room.pairs)?, rows, capacity: room.pairs as u32 })
+        Ok(Self { list: List::new(gpu, &capacity.pairs)?, rows, capacity: capacity.pairs as u32 })
     }
 
     /// Returns the order that the list is made for.
@@ -76,13 +76,13 @@ impl PairList {
     }
 
     /// Lists the buffers of a list with the bytes that they take for this capacity.
-    pub fn rows(room: &ListRoom, order: PairOrder) -> impl Iterator<Item = Row> + use<> {
-        let rows = (order == PairOrder::Canonical).then(|| OrderBuffers::rows(&room.of_rows()));
-        List::rows(&room.pairs).chain(rows.into_iter().flatten())
+    pub fn rows(capacity: &ListCapacity, order: PairOrder) -> impl Iterator<Item = Row> + use<> {
+        let rows = (order == PairOrder::Canonical).then(|| OrderBuffers::rows(&capacity.of_rows()));
+        List::rows(&capacity.pairs).chain(rows.into_iter().flatten())
     }
 
     /// Lists the buffers of the list with the bytes that the device gave them.
-    pub fn made(&self) -> impl Iterator<Item = Row> {
-        self.list.made().chain(self.rows.iter().flat_map(OrderBuffers::made))
+    pub fn allocated(&self) -> impl Iterator<Item = Row> {
+        self.list.allocated().chain(self.rows.iter().flat_map(OrderBuffers::allocated))
     }
 }

@@ -21,8 +21,8 @@ pub use pipeline::{Needs, Pipeline, SearchInput};
 use crate::gpu::Gpu;
 use crate::gpu::table::Row;
 use crate::{Error, PairOrder};
-use list::{ListRoom, PairList};
-use sweep::{Hits, Path, SearchRoom};
+use list::{ListCapacity, PairList};
+use sweep::{Hits, Path, SearchCapacity};
 
 /// The buffers between the stages of a search, and the list that comes of it.
 #[derive(Debug)]
@@ -40,18 +40,18 @@ impl PairBuffers {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn new(gpu: &Gpu, room: &SearchRoom, list: &ListRoom, order: PairOrder) -> Result<Self, Error> {
-        let (path, hits) = (Path::new(gpu, room)?, Hits::new(gpu, room)?);
+    pub fn new(gpu: &Gpu, capacity: &SearchCapacity, list: &ListCapacity, order: PairOrder) -> Result<Self, Error> {
+        let (path, hits) = (Path::new(gpu, capacity)?, Hits::new(gpu, capacity)?);
         Ok(Self { path, hits, list: PairList::new(gpu, list, order)? })
     }
 
     /// Lists the buffers of a search, the list aside, with the bytes that they take for this room.
-    pub fn rows(room: &SearchRoom) -> impl Iterator<Item = Row> + use<> {
-        Path::rows(room).chain(Hits::rows(room))
+    pub fn rows(capacity: &SearchCapacity) -> impl Iterator<Item = Row> + use<> {
+        Path::rows(capacity).chain(Hits::rows(capacity))
     }
 
     /// Lists the buffers with the bytes that the device gave them.
-    pub fn made(&self) -> impl Iterator<Item = Row> {
-        self.path.made().chain(self.hits.made()).chain(self.list.made())
+    pub fn allocated(&self) -> impl Iterator<Item = Row> {
+        self.path.allocated().chain(self.hits.allocated()).chain(self.list.allocated())
     }
 }

@@ -1,7 +1,7 @@
 //! The pairs by box: the neighbours of each.
 
 use super::list::PairList;
-use super::order::{OrderBuffers, OrderRoom, OrderStage};
+use super::order::{OrderBuffers, OrderCapacity, OrderStage};
 use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{self, Kernel, Pass, Source, source};
@@ -22,7 +22,7 @@ pub struct Neighbours {
 
 /// The capacity of neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NeighbourRoom {
+pub struct NeighbourCapacity {
     /// Boxes.
     pub boxes: u64,
     /// Pairs, each of which makes two neighbours.
@@ -31,9 +31,9 @@ pub struct NeighbourRoom {
 
 buffer_table! {
     /// The neighbours of boxes.
-    pub struct NeighbourLists(room: NeighbourRoom) {
+    pub struct NeighbourLists(capacity: NeighbourCapacity) {
         /// `[2 * pairs]`.
-        neighbours: [u32; 2 * room.pairs], STORAGE;
+        neighbours: [u32; 2 * capacity.pairs], STORAGE;
         /// How many neighbours there are.
         header as "neighbour_header": [PairHeader; 1], STORAGE;
         /// For the sort: how many pairs there are.
@@ -50,9 +50,9 @@ pub struct NeighbourBuffers {
     pub rows: OrderBuffers,
 }
 
-impl NeighbourRoom {
-    fn of_rows(&self) -> OrderRoom {
-        OrderRoom { rows: self.boxes, elements: 2 * self.pairs }
+impl NeighbourCapacity {
+    fn of_rows(&self) -> OrderCapacity {
+        OrderCapacity { rows: self.boxes, elements: 2 * self.pairs }
     }
 }
 
@@ -61,23 +61,23 @@ impl NeighbourBuffers {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn new(gpu: &Gpu, room: &NeighbourRoom) -> Result<Self, Error> {
-        Ok(Self { lists: NeighbourLists::new(gpu, room)?, rows: OrderBuffers::new(gpu, &room.of_rows())? })
+    pub fn new(gpu: &Gpu, capacity: &NeighbourCapacity) -> Result<Self, Error> {
+        Ok(Self { lists: NeighbourLists::new(gpu, capacity)?, rows: OrderBuffers::new(gpu, &capacity.of_rows())? })
     }
 
     /// Sums the bytes of the buffers.
-    pub fn bytes(room: &NeighbourRoom) -> u64 {
-        NeighbourLists::bytes(room).saturating_add(OrderBuffers::bytes(&room.of_rows()))
+    pub fn bytes(capacity: &NeighbourCapacity) -> u64 {
+        NeighbourLists::bytes(capacity).saturating_add(OrderBuffers::bytes(&capacity.of_rows()))
     }
 
     /// Lists the buffers with the bytes that the device gave them.
-    pub fn made(&self) -> impl Iterator<Item = Row> {
-        self.lists.made().chain(self.rows.made())
+    pub fn allocated(&self) -> impl Iterator<Item = Row> {
+        self.lists.allocated().chain(self.rows.allocated())
     }
 
     /// Returns whether there is as much room.
-    pub fn has_room(&self, room: &NeighbourRoom) -> bool {
-        self.rows.offsets.len() > room.boxes && self.lists.neighbours.len() >= 2 * room.pairs
+    pub fn has_capacity(&self, capacity: &NeighbourCapacity) -> bool {
+        self.rows.offsets.len() > capacity.boxes && self.lists.neighbours.len() >= 2 * capacity.pairs
     }
 }
 

@@ -33,7 +33,7 @@ pub struct OrderStage {
 
 /// The capacity of scratch.
 #[derive(Clone, Copy, Debug)]
-pub struct OrderRoom {
+pub struct OrderCapacity {
     /// Rows.
     pub rows: u64,
     /// Elements of all rows: one for each pair, or two.
@@ -42,15 +42,15 @@ pub struct OrderRoom {
 
 buffer_table! {
     /// Rows, and the scratch of their sort.
-    pub struct OrderBuffers(room: OrderRoom) {
+    pub struct OrderBuffers(capacity: OrderCapacity) {
         /// `[rows + 1]` where each row begins, and the end of the last; zeros before: see [`record_clear`](Self::record_clear).
-        offsets as "order_offsets": [u32; room.rows + 1], STORAGE;
+        offsets as "order_offsets": [u32; capacity.rows + 1], STORAGE;
         /// Sums of the sizes of rows.
-        row_sums as "order_row_sums": [u32; room.rows.div_ceil(ORDER_ROWS.into())], STORAGE;
+        row_sums as "order_row_sums": [u32; capacity.rows.div_ceil(ORDER_ROWS.into())], STORAGE;
         /// The row of the first element of each tile.
-        tile_rows as "order_tile_rows": [u32; room.elements.div_ceil(ORDER_TILE.into())], STORAGE;
+        tile_rows as "order_tile_rows": [u32; capacity.elements.div_ceil(ORDER_TILE.into())], STORAGE;
         /// `[elements]` scratch: elements row by row, in any order within a row.
-        others as "order_others": [u32; room.elements], STORAGE;
+        others as "order_others": [u32; capacity.elements], STORAGE;
     }
 }
 

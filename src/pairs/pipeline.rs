@@ -79,7 +79,7 @@ pub struct Needs {
     has_worlds: bool,
     includes_pairs: bool,
     sorts_pairs: bool,
-    takes_excluded: bool,
+    reads_excluded: bool,
 }
 
 impl Needs {
@@ -93,7 +93,7 @@ impl Needs {
             has_worlds: checked.world_count() > 0,
             includes_pairs: !checked.include().is_empty(),
             sorts_pairs: order == PairOrder::Canonical,
-            takes_excluded: filters.filters().exclude_at_most > 0,
+            reads_excluded: filters.filters().exclude_at_most > 0,
         }
     }
 }
@@ -135,7 +135,7 @@ impl Pipeline {
     pub fn kernels(&self, needs: Needs) -> Result<Vec<&Kernel>, Error> {
         let prepare = self.prepare.kernels();
         let mut kernels = if needs.prepares_boxes { prepare.to_vec() } else { Vec::new() };
-        if needs.takes_excluded {
+        if needs.reads_excluded {
             kernels.extend(self.exclude.kernels().into_iter().chain(self.grid.sort()?.kernels()));
             kernels.push(self.prepare.count_kernel());
         }
@@ -164,7 +164,7 @@ impl Pipeline {
         self.params.get(&self.gpu, params)
     }
 
-    /// Records the making of `params` out of those that are `given`, with the number of boxes that `count` begins with, if it is in a
+    /// Records the making of `params` out of those that are `call_params`, with the number of boxes that `count` begins with, if it is in a
     /// buffer, and with none where filters were `refused`; and of the sizes of dispatches for so many blocks of boxes.
     ///
     /// # Errors
@@ -172,14 +172,14 @@ impl Pipeline {
     pub fn record_count(
         &self,
         encoder: &mut wgpu::CommandEncoder,
-        given: &Buffer<Params>,
+        call_params: &Buffer<Params>,
         count: Option<wgpu::BindingResource<'_>>,
         refused: &Buffer<u32>,
         params: &Buffer<Params>,
         block_sizes: &Buffer<[u32; 3]>,
     ) -> Result<(), Error> {
         let pass = &mut Pass::begin(&self.gpu, encoder);
-        self.prepare.record_count(pass, given, count, refused, params, block_sizes);
+        self.prepare.record_count(pass, call_params, count, refused, params, block_sizes);
         pass.finish()
     }
 
@@ -192,14 +192,14 @@ impl Pipeline {
         encoder: &mut wgpu::CommandEncoder,
         filters: &FilterSet,
         change: ExcludeChange,
-        given: Option<wgpu::BindingResource<'_>>,
+        external: Option<wgpu::BindingResource<'_>>,
         count: Option<wgpu::BindingResource<'_>>,
     ) -> Result<(), Error> {
         let scopes = self.gpu.open_scopes();
         filters.excluding()?.0.lists().record_clear(encoder);
         let mut pass = Pass::begin(&self.gpu, encoder);
         let sort = self.grid.sort()?;
-        self.exclude.record(&mut pass, sort, filters, change, given, count)?;
+        self.exclude.record(&mut pass, sort, filters, change, external, count)?;
         pass.finish()?;
         drop(pass);
         scopes.close("filters")

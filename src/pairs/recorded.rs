@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::events::{Compared, EventBuffers, EventKernels, EventRoom};
+use super::events::{Compared, EventBuffers, EventCapacity, EventKernels};
 use super::handles::{GpuEvents, GpuIdentity, GpuPairs};
 use crate::constants::{NAMING_GENERATIONS, NAMING_INDEX, NAMING_WAS};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
-use crate::gpu::given::{bind, bytes, check};
+use crate::gpu::external::{bind, bytes, check};
 use crate::gpu::kernel::Pass;
 use crate::gpu::timing::Timer;
 use crate::layout::{PairArguments, PairHeader};
@@ -19,19 +19,19 @@ pub(crate) struct RecordedSteps {
     kernels: Option<EventKernels>,
     buffers: Option<EventBuffers>,
     /// Held by the commands of each recorded step, until they are dropped or have run.
-    on_the_way: Arc<()>,
+    pending: Arc<()>,
 }
 
 impl RecordedSteps {
     /// Returns whether the buffers have this much room.
-    pub fn has_room(&self, room: &EventRoom) -> bool {
-        let has = |has: &EventRoom| has.pairs >= room.pairs && has.generations >= room.generations;
-        self.buffers.as_ref().is_some_and(|buffers| has(&buffers.room))
+    pub fn has_capacity(&self, capacity: &EventCapacity) -> bool {
+        let has = |has: &EventCapacity| has.pairs >= capacity.pairs && has.generations >= capacity.generations;
+        self.buffers.as_ref().is_some_and(|buffers| has(&buffers.capacity))
     }
 
     /// Counts the bytes of GPU memory that the buffers take.
     fn bytes(&self) -> u64 {
-        self.buffers.as_ref().map_or(0, |buffers| EventBuffers::bytes(&buffers.room))
+        self.buffers.as_ref().map_or(0, |buffers| EventBuffers::bytes(&buffers.capacity))
     }
 
     /// Returns whether there are steps.
@@ -40,15 +40,15 @@ impl RecordedSteps {
     }
 
     /// Gives the buffers up where they take more than this.
-    pub fn keep_within(&mut self, bytes: u64) {
+    pub fn release_above(&mut self, bytes: u64) {
         if self.bytes() > bytes {
             self.buffers = None;
         }
     }
 
     /// Lists the buffers with the bytes that the device gave them.
-    pub fn made(&self) -> Vec<(&'static str, u64)> {
-        self.buffers.iter().flat_map(EventBuffers::made).collect()
+    pub fn allocated(&self) -> Vec<(&'static str, u64)> {
+        self.buffers.iter().flat_map(EventBuffers::allocated).collect()
     }
 
     /// Waits until the commands of all steps that were recorded have run or are dropped.
@@ -56,14 +56,14 @@ impl RecordedSteps {
     /// # Errors
     /// [`Error::NotSubmitted`] where some were not submitted; in a browser also where they have not run; [`Error::DeviceLost`].
     fn settle(&self, gpu: &Gpu) -> Result<(), Error> {
-        if Arc::strong_count(&self.on_the_way) > 1 {
+        if Arc::strong_count(&self.pending) > 1 {
             #[cfg(not(target_arch = "wasm32"))]
             let polled = gpu.device().poll(wgpu::PollType::wait_indefinitely());
             #[cfg(target_arch = "wasm32")]
             let polled = gpu.device().poll(wgpu::PollType::Poll);
             polled.map_err(|error| gpu.lost(&error.to_string()))?;
         }
-        if Arc::strong_count(&self.on_the_way) > 1 { Err(Error::NotSubmitted) } else { Ok(()) }
+        if Arc::strong_count(&self.pending) > 1 { Err(Error::NotSubmitted) } else { Ok(()) }
     }
 
     /// Compiles the kernels of steps that are not compiled yet.
@@ -75,27 +75,27 @@ impl RecordedSteps {
     }
 
     /// Returns the capacity.
-    pub fn room(&self) -> EventRoom {
-        self.buffers.as_ref().map(|buffers| buffers.room).unwrap_or_default()
+    pub fn capacity(&self) -> EventCapacity {
+        self.buffers.as_ref().map(|buffers| buffers.capacity).unwrap_or_default()
     }
 
     /// Ensures this capacity. The last step stays; waits for what was submitted where buffers have to grow.
     ///
     /// # Errors
     /// As [`Recorder::record_events`](crate::Recorder::record_events) for larger buffers.
-    pub fn ensure(&mut self, gpu: &Gpu, room: EventRoom) -> Result<(), Error> {
-        if self.has_room(&room) {
+    pub fn ensure(&mut self, gpu: &Gpu, capacity: EventCapacity) -> Result<(), Error> {
+        if self.has_capacity(&capacity) {
             return Ok(());
         }
         self.settle(gpu)?;
         let Some(smaller) = self.buffers.take() else {
-            self.buffers = Some(EventBuffers::new(gpu, room)?);
+            self.buffers = Some(EventBuffers::new(gpu, capacity)?);
             return Ok(());
         };
-        let EventBuffers { room: now, lists, last } = smaller;
+        let EventBuffers { capacity: now, lists, last } = smaller;
         // What the next step does not read goes first: old and new at once might not fit.
         drop(lists);
-        let larger = match EventBuffers::new(gpu, room) {
+        let larger = match EventBuffers::new(gpu, capacity) {
             Ok(larger) => larger,
             Err(error) => {
                 // The last step stays, if it can.
@@ -142,8 +142,8 @@ impl RecordedSteps {
         kernels.record(&mut pass, vertices_per_pair, step, (naming, names), buffers)?;
         pass.finish()?;
         drop(pass);
-        let on_the_way = Arc::clone(&self.on_the_way);
-        encoder.on_submitted_work_done(move || drop(on_the_way));
+        let pending = Arc::clone(&self.pending);
+        encoder.on_submitted_work_done(move || drop(pending));
         scopes.close("events")
     }
 
@@ -152,14 +152,14 @@ impl RecordedSteps {
     /// # Errors
     /// [`Error::NothingRecorded`].
     pub fn events(&self, pairs: GpuPairs) -> Result<GpuEvents, Error> {
-        let Some(EventBuffers { lists, room, .. }) = &self.buffers else {
+        let Some(EventBuffers { lists, capacity, .. }) = &self.buffers else {
             return Err(Error::NothingRecorded);
         };
         let list = |pairs: &Buffer<Pair>, header: &Buffer<PairHeader>, arguments: &Buffer<PairArguments>| GpuPairs {
             pairs: pairs.raw().clone(),
             header: header.raw().clone(),
             arguments: arguments.raw().clone(),
-            capacity: room.pairs as u32,
+            capacity: capacity.pairs as u32,
         };
         Ok(GpuEvents {
             pairs,

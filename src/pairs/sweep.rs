@@ -27,7 +27,7 @@ pub struct Sweep {
 
 /// The room that a search has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SearchRoom {
+pub struct SearchCapacity {
     /// Entries of the grid.
     pub entries: u64,
     /// Tiles of the sweep whose runs are kept.
@@ -36,7 +36,7 @@ pub struct SearchRoom {
     pub all_pairs_tiles: u64,
 }
 
-impl SearchRoom {
+impl SearchCapacity {
     /// Returns the most blocks of tiles that there can be, of the sweep and of giants together, and at least as many as
     /// `small` has counts.
     fn blocks(&self) -> u64 {
@@ -52,16 +52,16 @@ impl SearchRoom {
 
 buffer_table! {
     /// The path of the sweep: for each entry the quads that hold its candidates.
-    pub struct Path(room: SearchRoom) {
+    pub struct Path(capacity: SearchCapacity) {
         /// `[entry_count]`, zeros up to a multiple of ENTRY_STRIDE: where the candidates of each entry end.
-        stretches: [u32; room.entries.next_multiple_of(u64::from(ENTRY_STRIDE))], STORAGE;
+        stretches: [u32; capacity.entries.next_multiple_of(u64::from(ENTRY_STRIDE))], STORAGE;
         /// `[entry_count]`, and room for one more and whole quads: where in its cell the box begins and ends.
-        footprints: [u32; (room.entries + 1).next_multiple_of(4)], STORAGE;
+        footprints: [u32; (capacity.entries + 1).next_multiple_of(4)], STORAGE;
         /// Low and high half of: `[groups]` quads and candidates in the sections of a group, zero before; `[sections]` quads in the
         /// section; `[entry_count / ENTRY_STRIDE]` quads before every `ENTRY_STRIDE`-th entry within its section.
-        path_bases: [[u32; 2]; 2 * path_groups(room.entries)
-            + room.entries.div_ceil(u64::from(PATH_SECTION))
-            + room.entries.div_ceil(u64::from(ENTRY_STRIDE))], STORAGE;
+        path_bases: [[u32; 2]; 2 * path_groups(capacity.entries)
+            + capacity.entries.div_ceil(u64::from(PATH_SECTION))
+            + capacity.entries.div_ceil(u64::from(ENTRY_STRIDE))], STORAGE;
     }
 }
 
@@ -79,15 +79,15 @@ impl Path {
 
 buffer_table! {
     /// The results of the exact tests of `sweep` and `giants`, or of `small`.
-    pub struct Hits(room: SearchRoom) {
+    pub struct Hits(capacity: SearchCapacity) {
         /// `[tiles * RUN_U32_COUNT * 256]` what each run of `sweep` found, as far as there is room: the first words of all
         /// runs of a tile, then the second ones, then the third ones.
-        runs: [u32; room.tiles * 256 * u64::from(RUN_U32_COUNT)], STORAGE;
+        runs: [u32; capacity.tiles * 256 * u64::from(RUN_U32_COUNT)], STORAGE;
         /// `[tiles * 256]` a bit per test of `small`.
-        hit_words: [u32; room.all_pairs_tiles * 256], STORAGE;
+        hit_words: [u32; capacity.all_pairs_tiles * 256], STORAGE;
         /// `[HIT_SUMS]` sums, low and high half, zero before `sweep_test`; behind them `[giant_blocks + sweep_blocks]` pairs of each
         /// block of tiles. Or the counts of `small_test`.
-        block_hits: [u32; u64::from(2 * HIT_SUMS) + room.blocks()], STORAGE;
+        block_hits: [u32; u64::from(2 * HIT_SUMS) + capacity.blocks()], STORAGE;
     }
 }
 

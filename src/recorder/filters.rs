@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Recorder;
 use super::pairs::GpuCount;
 use crate::filters::recorded::Change;
-use crate::gpu::given::{bind, bytes, check};
+use crate::gpu::external::{bind, bytes, check};
 use crate::{Error, GpuAttribute, Pair};
 
 impl Recorder {

@@ -1,20 +1,20 @@
 //! [`Recorder`]: boxes and pairs stay on the device. [`pairs`] records searches, [`steps`] events, [`neighbours`] pairs by box,
-//! [`filters`] changes of filters, and [`arrived`] brings statistics to the host.
+//! [`filters`] changes of filters, and [`readbacks`] brings statistics to the host.
 
-mod arrived;
 mod filters;
 mod neighbours;
 mod pairs;
+mod readbacks;
 mod steps;
 
-pub use arrived::RecordingStatistics;
 pub use neighbours::GpuNeighbours;
 pub use pairs::GpuCount;
+pub use readbacks::RecordingStatistics;
 
 use std::mem::replace;
 use std::sync::Mutex;
 
-use self::arrived::{Arrived, own};
+use self::readbacks::{Readbacks, unlocked};
 use crate::broad_phase::FilterOwner;
 use crate::broad_phase::core::Core;
 use crate::filters::device::FilterSet;
@@ -52,7 +52,7 @@ pub struct Recorder {
     options: Options,
     filters: FilterSet,
     steps: RecordedSteps,
-    arrived: Mutex<Arrived>,
+    readbacks: Mutex<Readbacks>,
 }
 
 impl Recorder {
@@ -69,7 +69,7 @@ impl Recorder {
             core,
             filters,
             steps: RecordedSteps::default(),
-            arrived: Mutex::new(Arrived::default()),
+            readbacks: Mutex::new(Readbacks::default()),
         })
     }
 
@@ -91,7 +91,7 @@ impl Recorder {
             self.core.workspace.reset();
         }
         if let Some(budget) = options.memory_budget {
-            self.steps.keep_within(budget / 2);
+            self.steps.release_above(budget / 2);
         }
         self.apply_budget(self.steps.is_in_use());
         Ok(())
@@ -146,9 +146,9 @@ impl Recorder {
     /// Lists the GPU buffers that there are now, by name, with the bytes that the device gave each of them.
     #[doc(hidden)]
     pub fn buffers(&self) -> Vec<(&'static str, u64)> {
-        let mut rows = self.core.workspace.rows_made();
+        let mut rows = self.core.workspace.allocated_rows();
         rows.extend(self.filters.made());
-        rows.extend(self.steps.made());
+        rows.extend(self.steps.allocated());
         rows
     }
 
@@ -172,10 +172,10 @@ impl Recorder {
     fn ensure_capacity(&mut self, box_count: u32, is_step: bool) -> Result<Call, Error> {
         // Whatever happens there, the next call that can fail returns it.
         let _ = self.core.gpu.device().poll(wgpu::PollType::Poll);
-        let missed = own(&mut self.arrived).take_missed_pairs();
-        let capacity = self.core.workspace.made().map_or(0, |made| made.plan.pair_capacity);
+        let missed = unlocked(&mut self.readbacks).take_missed_pairs();
+        let capacity = self.core.workspace.shared().map_or(0, |shared| shared.plan.pair_capacity);
         if missed > capacity.into() {
-            self.core.workspace.wish_for_pairs(missed.saturating_add(missed / 2));
+            self.core.workspace.request_pairs(missed.saturating_add(missed / 2));
         }
         self.core.ensure_capacity(&mut self.filters, box_count as usize, 0, is_step)
     }

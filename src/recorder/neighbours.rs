@@ -1,7 +1,7 @@
 //! Pairs by box, on the GPU.
 
 use super::Recorder;
-use super::arrived::{Timed, own};
+use super::readbacks::{Timed, unlocked};
 use crate::Error;
 
 /// The pairs by box, left on the GPU by [`Recorder::record_neighbours`]. The buffers are handles: they are cloned in no time,
@@ -37,19 +37,19 @@ impl Recorder {
     /// [`change_filters`](Self::change_filters), [`record_filters`](Self::record_filters) or another recorded change of filters.
     /// [`Error::OverBudget`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn record_neighbours(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<GpuNeighbours, Error> {
-        let Self { core, filters, arrived, .. } = self;
-        let arrived = own(arrived);
-        let results = core.workspace.made().ok().and_then(|made| made.results());
+        let Self { core, filters, readbacks, .. } = self;
+        let readbacks = unlocked(readbacks);
+        let results = core.workspace.shared().ok().and_then(|shared| shared.results());
         let results = results.filter(|results| results.has_list).ok_or(Error::NothingRecorded)?;
         let box_count = results.call.box_count;
         core.workspace.ensure_neighbours(&core.options, filters)?;
-        let made = core.workspace.made()?;
-        let (list, buffers) = (&made.pairs.list, made.neighbours.as_ref().ok_or(Error::NothingRecorded)?);
+        let shared = core.workspace.shared()?;
+        let (list, buffers) = (&shared.pairs.list, shared.neighbours.as_ref().ok_or(Error::NothingRecorded)?);
         let scopes = core.gpu.open_scopes();
-        let timer = arrived.lend_timer(&core.gpu, Timed::Neighbours)?;
-        let lent = timer.as_ref().map(|lent| &lent.arrival);
-        core.pipeline.record_neighbours(encoder, box_count, list, buffers, lent)?;
-        arrived.record_times(encoder, Timed::Neighbours, timer);
+        let timer = readbacks.lease_timer(&core.gpu, Timed::Neighbours)?;
+        let leased = timer.as_ref().map(|leased| &leased.copy);
+        core.pipeline.record_neighbours(encoder, box_count, list, buffers, leased)?;
+        readbacks.record_times(encoder, Timed::Neighbours, timer);
         scopes.close("neighbours")?;
         Ok(GpuNeighbours {
             offsets: buffers.rows.offsets.raw().clone(),

@@ -1,9 +1,9 @@
 //! Pairs that stay on the GPU.
 
 use super::Recorder;
-use super::arrived::{Timed, own};
+use super::readbacks::{Timed, unlocked};
 use crate::gpu::Gpu;
-use crate::gpu::given::{bind, bind_boxes, check, check_boxes};
+use crate::gpu::external::{bind, bind_boxes, check, check_boxes};
 use crate::gpu::timing::Timer;
 use crate::memory::Call;
 use crate::{Error, GpuPairs};
@@ -81,21 +81,25 @@ impl Recorder {
         box_count: impl Into<GpuCount<'a>>,
     ) -> Result<GpuPairs, Error> {
         let box_count = box_count.into();
-        self.check_given(boxes, box_count)?;
+        self.check_external(boxes, box_count)?;
         let call = self.ensure_capacity(box_count.at_most(), false)?;
-        let arrived = own(&mut self.arrived);
-        let timer = arrived.lend_timer(&self.core.gpu, Timed::Search)?;
-        self.record_search(encoder, &call, boxes, box_count, timer.as_ref().map(|lent| &lent.arrival))?;
-        let left = self.gpu_pairs()?;
-        let arrived = own(&mut self.arrived);
-        arrived.record_times(encoder, Timed::Search, timer);
-        arrived.record_header(&self.core.gpu, encoder, &left.header, None);
-        arrived.record_report(&self.core, encoder)?;
-        Ok(left)
+        let readbacks = unlocked(&mut self.readbacks);
+        let timer = readbacks.lease_timer(&self.core.gpu, Timed::Search)?;
+        self.record_search(encoder, &call, boxes, box_count, timer.as_ref().map(|leased| &leased.copy))?;
+        let pairs = self.gpu_pairs()?;
+        let readbacks = unlocked(&mut self.readbacks);
+        readbacks.record_times(encoder, Timed::Search, timer);
+        readbacks.record_header(&self.core.gpu, encoder, &pairs.header, None);
+        readbacks.record_report(&self.core, encoder)?;
+        Ok(pairs)
     }
 
     /// Checks buffers of the caller's, and that the filters fit the boxes in them.
-    pub(super) fn check_given(&mut self, boxes: wgpu::BufferSlice<'_>, box_count: GpuCount<'_>) -> Result<(), Error> {
+    pub(super) fn check_external(
+        &mut self,
+        boxes: wgpu::BufferSlice<'_>,
+        box_count: GpuCount<'_>,
+    ) -> Result<(), Error> {
         check_boxes(&self.core.gpu, boxes, box_count.at_most())?;
         box_count.check(&self.core.gpu, "box count")?;
         if matches!(box_count, GpuCount::Stored { .. }) && !self.filters.filters().include.is_empty() {
@@ -119,7 +123,7 @@ impl Recorder {
         // From here on the last recording is no longer there, even where this one fails.
         core.workspace.forget_results();
         filters.upload(&core.gpu, at_most as usize, false)?;
-        let own = core.workspace.lend_boxes(&core.options, filters)?.ok_or(Error::Busy)?;
+        let own = core.workspace.lease_boxes(&core.options, filters)?.ok_or(Error::Busy)?;
         let boxes = bind_boxes(boxes, at_most).unwrap_or_else(|| own.boxes.all());
         let scopes = core.gpu.open_scopes();
         let stored = box_count.stored();
@@ -151,9 +155,9 @@ impl Recorder {
         pair_capacity: u32,
     ) -> Result<GpuPairs, Error> {
         check_boxes(&self.core.gpu, boxes, box_count)?;
-        let Self { core, filters, arrived, .. } = self;
-        let arrived = own(arrived);
-        let results = core.workspace.made().ok().and_then(|made| made.results());
+        let Self { core, filters, readbacks, .. } = self;
+        let readbacks = unlocked(readbacks);
+        let results = core.workspace.shared().ok().and_then(|shared| shared.results());
         let call = match results {
             Some(results) if results.has_windows && results.call.box_count == box_count => results.call.clone(),
             _ => return Err(Error::NothingRecorded),
@@ -162,10 +166,10 @@ impl Recorder {
         let scopes = core.gpu.open_scopes();
         let own = core.workspace.any_boxes()?;
         let boxes = bind_boxes(boxes, box_count).unwrap_or_else(|| own.boxes.all());
-        let timer = arrived.lend_timer(&core.gpu, Timed::Window)?;
-        core.record_window(encoder, &call, boxes, filters, first, timer.as_ref().map(|lent| &lent.arrival))?;
-        arrived.record_times(encoder, Timed::Window, timer);
-        if let Some(results) = &mut core.workspace.made_mut()?.results {
+        let timer = readbacks.lease_timer(&core.gpu, Timed::Window)?;
+        core.record_window(encoder, &call, boxes, filters, first, timer.as_ref().map(|leased| &leased.copy))?;
+        readbacks.record_times(encoder, Timed::Window, timer);
+        if let Some(results) = &mut core.workspace.shared_mut()?.results {
             results.has_list = true;
         }
         scopes.close("recording")?;
@@ -174,7 +178,7 @@ impl Recorder {
 
     /// Returns the buffers of the list.
     pub(super) fn gpu_pairs(&self) -> Result<GpuPairs, Error> {
-        let list = &self.core.workspace.made()?.pairs.list;
+        let list = &self.core.workspace.shared()?.pairs.list;
         Ok(GpuPairs {
             pairs: list.list.pairs.raw().clone(),
             header: list.list.header.raw().clone(),

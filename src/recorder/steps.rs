@@ -1,11 +1,11 @@
 //! Events that stay on the GPU: the pairs of a recorded step are compared there with those of the last one.
 
 use super::Recorder;
-use super::arrived::{Timed, own};
 use super::pairs::GpuCount;
+use super::readbacks::{Timed, unlocked};
 use crate::gpu::timing::Timer;
 use crate::memory::Call;
-use crate::pairs::events::{Compared, EventBuffers, EventRoom};
+use crate::pairs::events::{Compared, EventBuffers, EventCapacity};
 use crate::pairs::recorded::check_identity;
 use crate::{Error, GpuEvents, GpuIdentity, PairOrder};
 use std::mem::replace;
@@ -64,35 +64,35 @@ impl Recorder {
         box_count: impl Into<GpuCount<'a>>,
         identity: GpuIdentity<'_>,
     ) -> Result<GpuEvents, Error> {
-        let given = box_count.into();
-        let box_count = given.at_most();
+        let count = box_count.into();
+        let box_count = count.at_most();
         if self.options.order != PairOrder::Canonical {
             let value = format!("{:?}", self.options.order);
             let expected = "PairOrder::Canonical where events are recorded";
             return Err(Error::BadOption { option: "order", value, expected });
         }
         check_identity(&self.core.gpu, identity, box_count)?;
-        self.check_given(boxes, given)?;
-        let call = self.make_room_for_events(box_count)?;
-        let arrived = own(&mut self.arrived);
-        let lent = arrived.lend_timer(&self.core.gpu, Timed::Search)?;
-        let timer = lent.as_ref().map(|lent| &lent.arrival);
-        let recorded = self.record_search(encoder, &call, boxes, given, timer);
+        self.check_external(boxes, count)?;
+        let call = self.ensure_event_capacity(box_count)?;
+        let readbacks = unlocked(&mut self.readbacks);
+        let leased = readbacks.lease_timer(&self.core.gpu, Timed::Search)?;
+        let timer = leased.as_ref().map(|leased| &leased.copy);
+        let recorded = self.record_search(encoder, &call, boxes, count, timer);
         let compared = recorded.and_then(|()| self.record_comparison(encoder, box_count, identity, timer));
         if let Err(error) = compared {
             self.core.workspace.forget_results();
             return Err(error);
         }
-        if let Some(results) = &mut self.core.workspace.made_mut()?.results {
+        if let Some(results) = &mut self.core.workspace.shared_mut()?.results {
             // A window would overwrite the pairs of the step.
             results.has_windows = false;
         }
-        let left = self.steps.events(self.gpu_pairs()?)?;
-        let arrived = own(&mut self.arrived);
-        arrived.record_times(encoder, Timed::Search, lent);
-        arrived.record_header(&self.core.gpu, encoder, &left.pairs.header, Some(&left.created.header));
-        arrived.record_report(&self.core, encoder)?;
-        Ok(left)
+        let events = self.steps.events(self.gpu_pairs()?)?;
+        let readbacks = unlocked(&mut self.readbacks);
+        readbacks.record_times(encoder, Timed::Search, leased);
+        readbacks.record_header(&self.core.gpu, encoder, &events.pairs.header, Some(&events.created.header));
+        readbacks.record_report(&self.core, encoder)?;
+        Ok(events)
     }
 
     /// Records the comparison of the list that was recorded with the one before.
@@ -104,10 +104,10 @@ impl Recorder {
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
         let Self { core, filters, steps, .. } = self;
-        let made = core.workspace.made()?;
-        let call = &made.results.as_ref().ok_or(Error::NothingRecorded)?.call;
+        let shared = core.workspace.shared()?;
+        let call = &shared.results.as_ref().ok_or(Error::NothingRecorded)?.call;
         let params = &core.params_of_results(call)?;
-        let list = &made.pairs.list.list;
+        let list = &shared.pairs.list.list;
         let (pairs, header) = (&list.pairs, list.header.all());
         let step = Compared { params, pairs, header, is_join: false, filters: &filters.lists };
         let vertices_per_pair = core.options.vertices_per_pair;
@@ -116,56 +116,58 @@ impl Recorder {
     }
 
     /// Makes room for a search and its events, compiles the kernels of both, and returns what the search does.
-    fn make_room_for_events(&mut self, box_count: u32) -> Result<Call, Error> {
+    fn ensure_event_capacity(&mut self, box_count: u32) -> Result<Call, Error> {
         if !self.steps.is_in_use() {
             self.apply_budget(true);
         }
-        let made = self.ensure_capacity(box_count, true);
-        let made = made.map_err(|error| match (error, self.options.memory_budget) {
+        let ensured = self.ensure_capacity(box_count, true);
+        let ensured = ensured.map_err(|error| match (error, self.options.memory_budget) {
             // The search has half of the budget.
             (Error::OverBudget { box_count, required, .. }, Some(budget)) => {
                 Error::OverBudget { box_count, required: required.saturating_mul(2), budget }
             }
             (error, _) => error,
         });
-        let made = made.and_then(|call| self.make_event_buffers().map(|()| call));
+        let ensured = ensured.and_then(|call| self.ensure_event_buffers().map(|()| call));
         if !self.steps.is_in_use() {
             self.apply_budget(false);
         }
-        made
+        ensured
     }
 
     /// Makes room for the events of as many pairs and boxes as there is room for, or as many as half of the budget has room for.
-    fn make_event_buffers(&mut self) -> Result<(), Error> {
+    fn ensure_event_buffers(&mut self) -> Result<(), Error> {
         let Self { core, steps, .. } = self;
         steps.compile(&core.gpu)?;
-        let plan = &core.workspace.made()?.plan;
-        let wanted = EventRoom { pairs: plan.pair_capacity.into(), generations: plan.box_count.into() };
-        let now = steps.room();
-        let mut room =
-            EventRoom { pairs: wanted.pairs.max(now.pairs), generations: wanted.generations.max(now.generations) };
+        let plan = &core.workspace.shared()?.plan;
+        let requested = EventCapacity { pairs: plan.pair_capacity.into(), generations: plan.box_count.into() };
+        let now = steps.capacity();
+        let mut capacity = EventCapacity {
+            pairs: requested.pairs.max(now.pairs),
+            generations: requested.generations.max(now.generations),
+        };
         if let Some(budget) = self.options.memory_budget
-            && !steps.has_room(&wanted)
+            && !steps.has_capacity(&requested)
         {
             // The last step is in both until it has been moved.
             let moved = if steps.is_in_use() { now.last_bytes() } else { 0 };
-            let left = (budget / 2).saturating_sub(moved);
-            while EventBuffers::bytes(&room) > left && room.pairs > now.pairs.max(LEAST_EVENTS) {
-                room.pairs = (room.pairs - room.pairs / 8).max(now.pairs.max(LEAST_EVENTS));
+            let available = (budget / 2).saturating_sub(moved);
+            while EventBuffers::bytes(&capacity) > available && capacity.pairs > now.pairs.max(LEAST_EVENTS) {
+                capacity.pairs = (capacity.pairs - capacity.pairs / 8).max(now.pairs.max(LEAST_EVENTS));
             }
-            if steps.has_room(&room) {
+            if steps.has_capacity(&capacity) {
                 return Ok(());
             }
-            let bytes = EventBuffers::bytes(&room);
-            if bytes > left {
-                let required = 2 * bytes.saturating_add(budget / 2 - left);
-                return Err(Error::OverBudget { box_count: wanted.generations, required, budget });
+            let bytes = EventBuffers::bytes(&capacity);
+            if bytes > available {
+                let required = 2 * bytes.saturating_add(budget / 2 - available);
+                return Err(Error::OverBudget { box_count: requested.generations, required, budget });
             }
         }
-        match steps.ensure(&core.gpu, room) {
+        match steps.ensure(&core.gpu, capacity) {
             // Of a step that was not submitted. A longer list alone is no reason to refuse this one: with more pairs than the events have
             // capacity for, it does not count.
-            Err(Error::NotSubmitted) if now.generations >= wanted.generations => Ok(()),
+            Err(Error::NotSubmitted) if now.generations >= requested.generations => Ok(()),
             ensured => ensured,
         }
     }

@@ -5,7 +5,7 @@ use super::submission::{Recording, wait};
 use super::{AsyncTree, Built, Tree, TreeRecorder};
 use crate::constants::INVALID_LISTED;
 use crate::gpu::buffers::Buffer;
-use crate::gpu::given::{bind_boxes, check_boxes};
+use crate::gpu::external::{bind_boxes, check_boxes};
 use crate::gpu::kernel::Pass;
 use crate::gpu::readback::Readback;
 use crate::gpu::table::STORAGE;

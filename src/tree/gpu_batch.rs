@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use super::query::{Derived, Listed, QueryBuffers};
 use crate::constants::{STATUS_ANSWERED, STATUS_INVALID, STATUS_UNFINISHED};
-use crate::gpu::given::bytes;
+use crate::gpu::external::bytes;
 use crate::{Aabb, BoxCast, Capsule, CapsuleCast, Cast, GpuPairs, NearestQuery, OrientedBox, Ray, Sphere, SphereCast};
 
 /// A query that lies in a buffer of the device as it does in host memory: [`Ray`], [`BoxCast`], [`SphereCast`], [`CapsuleCast`],

@@ -290,10 +290,10 @@ impl Tree {
 
     /// Counts the bytes of GPU memory that are held.
     pub fn memory_bytes(&self) -> u64 {
-        let tree = self.made.as_ref().map_or(0, |(_, buffers)| buffers.made().map(|(_, bytes)| bytes).sum());
+        let tree = self.made.as_ref().map_or(0, |(_, buffers)| buffers.allocated().map(|(_, bytes)| bytes).sum());
         let boxes = self.boxes.as_ref().map_or(0, |boxes| boxes.raw().size());
         let filters: u64 = self.filters.made().iter().map(|(_, bytes)| bytes).sum();
-        let of_none: u64 = self.empty.iter().flat_map(TreeBuffers::made).map(|(_, bytes)| bytes).sum();
+        let of_none: u64 = self.empty.iter().flat_map(TreeBuffers::allocated).map(|(_, bytes)| bytes).sum();
         let worlds = self.world_ids.as_ref().map_or(0, |ids| ids.raw().size());
         tree + boxes + filters + of_none + worlds + self.memory.bytes()
     }

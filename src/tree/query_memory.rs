@@ -20,7 +20,8 @@ pub(super) struct QueryMemory {
 impl QueryMemory {
     /// Counts the bytes of GPU memory.
     pub fn bytes(&self) -> u64 {
-        let queries: u64 = self.cached.as_ref().map_or(0, |(_, buffers)| buffers.made().map(|(_, bytes)| bytes).sum());
+        let queries: u64 =
+            self.cached.as_ref().map_or(0, |(_, buffers)| buffers.allocated().map(|(_, bytes)| bytes).sum());
         queries + self.staging.as_ref().map_or(0, wgpu::Buffer::size)
     }
 

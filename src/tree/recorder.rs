@@ -11,7 +11,7 @@ use super::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, GpuShape, Tree};
 use crate::constants::ROW;
 use crate::filters::lists::FilterLists;
 use crate::gpu::buffers::{Buffer, Constants};
-use crate::gpu::given::{bind, bytes, check};
+use crate::gpu::external::{bind, bytes, check};
 use crate::gpu::kernel::Pass;
 use crate::gpu::limits::limit_name;
 use crate::gpu::table::CONSTANT;
@@ -71,13 +71,13 @@ pub(super) struct Steps {
 impl Steps {
     /// Counts the bytes of GPU memory.
     fn bytes(&self) -> u64 {
-        self.recorded.made().iter().map(|(_, bytes)| bytes).sum()
+        self.recorded.allocated().iter().map(|(_, bytes)| bytes).sum()
     }
 }
 
 impl From<Tree> for TreeRecorder {
     fn from(tree: Tree) -> Self {
-        let round_params = Constants::keeping("query", CACHED_ROUNDS);
+        let round_params = Constants::with_capacity("query", CACHED_ROUNDS);
         Self { tree, memory: QueryMemory::default(), round_params, steps: None }
     }
 }

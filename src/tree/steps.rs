@@ -6,7 +6,7 @@ use super::recorder::{Steps, TreeRecorder};
 use super::{GpuBatch, GpuLists, GpuShape};
 use crate::filters::lists::FilterLists;
 use crate::layout::{Params, Window};
-use crate::pairs::events::{Compared, EventRoom};
+use crate::pairs::events::{Compared, EventCapacity};
 use crate::pairs::recorded::{RecordedSteps, check_identity};
 use crate::{Error, GpuEvents, GpuIdentity};
 
@@ -65,9 +65,9 @@ impl TreeRecorder {
             }
         };
         steps.recorded.compile(&gpu)?;
-        let now = steps.recorded.room();
+        let now = steps.recorded.capacity();
         let (pairs, generations) = (u64::from(capacity).max(now.pairs), u64::from(count).max(now.generations));
-        steps.recorded.ensure(&gpu, EventRoom { pairs, generations })?;
+        steps.recorded.ensure(&gpu, EventCapacity { pairs, generations })?;
         let list = self.record_overlap_lists(encoder, batch, Window::new(0, capacity))?;
         let params = &self.tree.prepare_params.get(&gpu, Params { box_count: count, ..Params::zeroed() })?;
         let Some(Steps { recorded, filters }) = &self.steps else { return Err(Error::NothingRecorded) };

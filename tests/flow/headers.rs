@@ -266,7 +266,7 @@ fn the_times_of_a_recording_arrive_where_they_are_wanted() {
         let times = step(&mut recorder).expect("times");
         let of = |kernel: &str| times.iter().find(|row| row.kernel == kernel).expect("a kernel that ran");
         assert_eq!(
-            (of("sweep_test").dispatches, of("events_find").dispatches, of("events_keep").dispatches),
+            (of("sweep_test").dispatches, of("events_find").dispatches, of("events_store").dispatches),
             (1, 1, 1)
         );
         assert!(of("sweep_test").time.as_nanos() > 0 && !times.iter().any(|row| row.kernel == "start"), "{times:?}");

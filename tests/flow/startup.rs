@@ -276,16 +276,16 @@ fn what_was_bound_is_kept_for_the_same_buffers_and_goes_with_any_of_them() {
     let words = Buffer::<u32>::storage(&gpu, "words", 4).unwrap();
     for _ in 0..3 {
         dispatch(&gpu, &kernel, words.all(), &added).unwrap();
-        assert_eq!(gpu.kept_bind_groups(), 1);
+        assert_eq!(gpu.cached_bind_groups(), 1);
     }
     let other = Buffer::uniform(&gpu, "added", &[[2; 4]]).unwrap();
     let clone = other.clone();
     dispatch(&gpu, &kernel, words.all(), &other).unwrap();
-    assert_eq!(gpu.kept_bind_groups(), 2);
+    assert_eq!(gpu.cached_bind_groups(), 2);
     drop(other);
-    assert_eq!(gpu.kept_bind_groups(), 2, "a clone is the same buffer");
+    assert_eq!(gpu.cached_bind_groups(), 2, "a clone is the same buffer");
     drop(clone);
-    assert_eq!(gpu.kept_bind_groups(), 1);
+    assert_eq!(gpu.cached_bind_groups(), 1);
 
     // A buffer of the caller's, and a large one: neither outlives its last handle.
     let size = 1 << 24;
@@ -295,11 +295,11 @@ fn what_was_bound_is_kept_for_the_same_buffers_and_goes_with_any_of_them() {
     let ours = Buffer::<u32>::storage(&gpu, "words", size / 4).unwrap();
     dispatch(&gpu, &kernel, of_the_caller.as_entire_binding(), &added).unwrap();
     dispatch(&gpu, &kernel, ours.all(), &added).unwrap();
-    assert_eq!(gpu.kept_bind_groups(), 2);
+    assert_eq!(gpu.cached_bind_groups(), 2);
     let before = allocated();
     drop((of_the_caller, ours));
     gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
-    assert_eq!(gpu.kept_bind_groups(), 1);
+    assert_eq!(gpu.cached_bind_groups(), 1);
     if let (Some(before), Some(after)) = (before, allocated()) {
         assert!(before - after >= 2 * size, "{before} bytes, then {after}");
     }
@@ -312,18 +312,18 @@ fn a_broad_phase_that_goes_leaves_nothing_bound() {
     let boxes = Kind::Uniform.generate(100, 1);
     let mut broad_phase = BroadPhase::new(&gpu, Options::default()).unwrap();
     broad_phase.find_pairs(&boxes).unwrap();
-    let kept = gpu.kept_bind_groups();
+    let kept = gpu.cached_bind_groups();
     assert!(kept > 0);
     broad_phase.find_pairs(&boxes).unwrap();
-    assert_eq!(gpu.kept_bind_groups(), kept, "the same buffers are bound again");
+    assert_eq!(gpu.cached_bind_groups(), kept, "the same buffers are bound again");
     // Other constants, a longer list, other filters.
     broad_phase.find_pairs(&boxes[..50]).unwrap();
     assert!(broad_phase.reserve(200, 5000).is_ok());
     broad_phase.set_filters(filters_with_kernels(100)).unwrap();
     broad_phase.find_pairs(&[Aabb::new([0.0; 3], [1.0; 3]); 100]).unwrap();
-    assert!(gpu.kept_bind_groups() < 20, "{}", gpu.kept_bind_groups());
+    assert!(gpu.cached_bind_groups() < 20, "{}", gpu.cached_bind_groups());
     drop(broad_phase);
-    assert_eq!(gpu.kept_bind_groups(), 0);
+    assert_eq!(gpu.cached_bind_groups(), 0);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use broadsweep::internals::layout::{
 use broadsweep::internals::mirror;
 use broadsweep::internals::pairs::PairBuffers;
 use broadsweep::internals::pairs::emit::Emit;
-use broadsweep::internals::pairs::list::{List, ListRoom, PairList};
+use broadsweep::internals::pairs::list::{List, ListCapacity, PairList};
 use broadsweep::internals::pairs::sweep::{Hits, Path};
 use broadsweep::{Aabb, Pair, PairOrder};
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ pub fn poisoned_list(capacity: u32) -> List {
 
 /// Groups the buffers of a search with this list.
 pub fn pair_buffers(path: Path, hits: Hits, list: &List) -> PairBuffers {
-    let mut pairs = PairList::new(gpu(), &ListRoom { boxes: 0, pairs: 0 }, PairOrder::Sweep).unwrap();
+    let mut pairs = PairList::new(gpu(), &ListCapacity { boxes: 0, pairs: 0 }, PairOrder::Sweep).unwrap();
     pairs.list = list.clone();
     PairBuffers { path, hits, list: pairs }
 }

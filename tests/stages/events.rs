@@ -387,7 +387,7 @@ fn headers_tell_how_long_each_list_is() {
 
 #[test]
 fn what_the_next_step_needs_is_kept() {
-    let kernel = Kernel::new(gpu(), &events::KEEP);
+    let kernel = Kernel::new(gpu(), &events::STORE);
     let mut random = Random::new(5);
     // As events created, persisting and lost, and why the step does not count.
     let (changed, same, refused) = ([1, 3, 0, 0], [0, 3, 0, 0], [0, 0, 0, 1]);

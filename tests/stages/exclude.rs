@@ -49,7 +49,7 @@ fn check(given: &[Pair], more: u32, include: Vec<Pair>, box_count: u32, stored: 
             None => room as usize,
         };
         let included = filters.checked().include();
-        let (b, a) = mirror::exclude::take(&all[..taken], included, box_count);
+        let (b, a) = mirror::exclude::split(&all[..taken], included, box_count);
         let mut sorted: Vec<(u32, u32)> = a.into_iter().zip(b).collect();
         sorted.sort_unstable();
         let (a, b): (Vec<u32>, Vec<u32>) = sorted.into_iter().unzip();

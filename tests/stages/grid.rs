@@ -3,7 +3,7 @@
 use broadsweep::internals::constants::{ENTRY_ALIGNMENT, KEY_BITS};
 use broadsweep::internals::filters::device::FilterSet;
 use broadsweep::internals::filters::lists::FilterLists;
-use broadsweep::internals::grid::{BoxBuffers, Entries, Grid, GridBuild, GridKernels, GridRoom, GridSummary};
+use broadsweep::internals::grid::{BoxBuffers, Entries, Grid, GridBuild, GridCapacity, GridKernels, GridSummary};
 use broadsweep::internals::layout::{Counts, Frame, Params};
 use broadsweep::internals::mirror;
 use broadsweep::{Aabb, Filters};
@@ -87,7 +87,7 @@ fn a_grid_can_be_built_and_read_without_pairs() {
     let kernels = GridKernels::new(gpu());
     for kind in [Kind::Uniform, Kind::Clusters, Kind::Infinite] {
         let boxes = kind.generate(3000, 1);
-        let mut grid = Grid::new(gpu(), &GridRoom { boxes: 3000, entries: 13_000 }).unwrap();
+        let mut grid = Grid::new(gpu(), &GridCapacity { boxes: 3000, entries: 13_000 }).unwrap();
         build(&mut grid, &kernels, &boxes);
         assert_holds(&grid, &boxes);
     }
@@ -96,7 +96,7 @@ fn a_grid_can_be_built_and_read_without_pairs() {
 #[test]
 fn a_grid_holds_its_last_build_only() {
     let kernels = GridKernels::new(gpu());
-    let room = GridRoom { boxes: 1000, entries: 5000 };
+    let room = GridCapacity { boxes: 1000, entries: 5000 };
     let boxes = Kind::Uniform.generate(1000, 1);
     let mut grid = Grid::new(gpu(), &room).unwrap();
     let first = build(&mut grid, &kernels, &boxes);

@@ -28,6 +28,7 @@ mod order;
 mod owner;
 mod pca;
 mod prepare;
+mod proven;
 mod rank;
 mod small;
 mod sort;
@@ -35,7 +36,6 @@ mod sort;
 mod sums;
 #[path = "sums.rs"]
 mod sums_of_products;
-mod sure;
 mod sweep;
 mod tree;
 

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use broadsweep::internals::layout::PairHeader;
 use broadsweep::internals::mirror;
-use broadsweep::internals::pairs::list::{ListRoom, PairList};
-use broadsweep::internals::pairs::neighbours::{NeighbourBuffers, NeighbourLists, NeighbourRoom, Neighbours};
+use broadsweep::internals::pairs::list::{ListCapacity, PairList};
+use broadsweep::internals::pairs::neighbours::{NeighbourBuffers, NeighbourCapacity, NeighbourLists, Neighbours};
 use broadsweep::{Pair, PairOrder};
 
 use crate::inputs::Random;
@@ -31,11 +31,11 @@ fn pairs(count: u32, box_count: u32, random: &mut Random) -> Vec<Pair> {
 /// Lists neighbours, and returns offsets, neighbours and header.
 fn listed(pairs: &[Pair], box_count: u32, header: PairHeader) -> (Vec<u32>, Vec<u32>, PairHeader) {
     let capacity = pairs.len() as u32 + 5;
-    let room = ListRoom { boxes: box_count.into(), pairs: capacity.into() };
+    let room = ListCapacity { boxes: box_count.into(), pairs: capacity.into() };
     let list = PairList::new(gpu(), &room, PairOrder::Canonical).unwrap();
     list.list.pairs.write(gpu(), pairs);
     list.list.header.write(gpu(), &[PairHeader { capacity, ..header }]);
-    let room = NeighbourRoom { boxes: box_count.into(), pairs: capacity.into() };
+    let room = NeighbourCapacity { boxes: box_count.into(), pairs: capacity.into() };
     let buffers = NeighbourBuffers {
         lists: NeighbourLists { neighbours: poisoned(2 * pairs.len()), ..NeighbourLists::new(gpu(), &room).unwrap() },
         rows: rows_of(box_count, 2 * pairs.len()),

@@ -35,8 +35,8 @@ fn with_footprints(intervals: &[[u32; 2]]) -> Vec<[u32; 4]> {
 
 /// Returns what the kernel should write of entries that end there.
 fn stretches(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]], ends: &[u32]) -> Vec<u32> {
-    let unsure = mirror::rank::unsure(frame, keys, entries, positions, ends);
-    let packed = ends.iter().zip(unsure).map(|(&end, unsure)| mirror::rank::packed_end(end, unsure));
+    let unproven = mirror::rank::unproven(frame, keys, entries, positions, ends);
+    let packed = ends.iter().zip(unproven).map(|(&end, unproven)| mirror::rank::packed_end(end, unproven));
     let mut words: Vec<u32> = packed.collect();
     words.resize(words.len().next_multiple_of(ENTRY_STRIDE as usize), 0);
     words
@@ -187,27 +187,27 @@ fn a_box_goes_on_beyond_cells_that_are_not_its_first_or_last() {
 
 #[test]
 fn candidates_that_may_begin_after_the_end_are_counted() {
-    let unsure = |keys: &[u32], intervals: &[[u32; 2]]| {
+    let unproven = |keys: &[u32], intervals: &[[u32; 2]]| {
         let n = keys.len() as u32;
         let (entries, positions) = ((0..n).collect::<Vec<_>>(), with_footprints(intervals));
         let ends = check(keys, &entries, &positions, 16);
-        mirror::rank::unsure(&frame(16), keys, &entries, &positions, &ends)
+        mirror::rank::unproven(&frame(16), keys, &entries, &positions, &ends)
     };
-    // An interval from 10 to 100: starts up to 95 are sure.
+    // An interval from 10 to 100: starts up to 95 are proven.
     let keys = [10, 50, 94, 95, 96, 97, 100, 100, 101];
     let mut intervals = keys.map(|start| [start, start]);
     intervals[0][1] = 100;
-    assert_eq!(unsure(&keys, &intervals)[0], 4);
-    // An interval that ends before the fifth quantum is sure of nothing.
+    assert_eq!(unproven(&keys, &intervals)[0], 4);
+    // An interval that ends before the fifth quantum proves nothing.
     for end in [0, PROVEN_QUANTA - 1, PROVEN_QUANTA] {
-        let found = unsure(&[0, 0, 0], &[[0, end], [0, 0], [0, 0]])[0];
-        assert_eq!(found, if end < PROVEN_QUANTA { ALL_UNSURE } else { 0 }, "{end}");
+        let found = unproven(&[0, 0, 0], &[[0, end], [0, 0], [0, 0]])[0];
+        assert_eq!(found, if end < PROVEN_QUANTA { ALL_UNPROVEN } else { 0 }, "{end}");
     }
     // As many as can be counted, and one more or less.
-    for more in [ALL_UNSURE - 1, ALL_UNSURE, ALL_UNSURE + 1, 1000] {
+    for more in [ALL_UNPROVEN - 1, ALL_UNPROVEN, ALL_UNPROVEN + 1, 1000] {
         let keys: Vec<u32> = [7, 8].into_iter().chain((0..more).map(|_| 1000)).collect();
         let intervals: Vec<_> = keys.iter().map(|&start| [start, 1000]).collect();
-        assert_eq!(unsure(&keys, &intervals)[0], more.min(ALL_UNSURE));
+        assert_eq!(unproven(&keys, &intervals)[0], more.min(ALL_UNPROVEN));
     }
 }
 

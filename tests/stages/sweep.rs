@@ -29,7 +29,7 @@ pub struct Scene {
     pub footprints: Vec<u32>,
     pub ends: Vec<u32>,
     /// How many of the last candidates of each entry may begin after it ends.
-    pub unsure: Vec<u32>,
+    pub unproven: Vec<u32>,
     /// Quads of the path before each entry, and of all.
     pub offsets: Vec<u64>,
 }
@@ -65,19 +65,19 @@ impl Scene {
             })
             .collect();
         let ends: Vec<u32> = (0..n).map(|rank| (rank + 1 + random.below(reach + 1)).min(n)).collect();
-        // Some are sure of all their candidates, some of none.
+        // Some have only proven candidates, some none.
         let of_rank = |(rank, &end): (usize, &u32)| match random.below(4) {
-            0 => ALL_UNSURE,
+            0 => ALL_UNPROVEN,
             1 => 0,
-            _ => random.below(end - rank as u32).min(ALL_UNSURE - 1),
+            _ => random.below(end - rank as u32).min(ALL_UNPROVEN - 1),
         };
-        let unsure = ends.iter().enumerate().map(of_rank).collect();
-        Self { unsure, ..Self::new(boxes, entries, footprints, ends) }
+        let unproven = ends.iter().enumerate().map(of_rank).collect();
+        Self { unproven, ..Self::new(boxes, entries, footprints, ends) }
     }
 
     pub fn new(boxes: Vec<Aabb>, entries: Vec<u32>, footprints: Vec<u32>, ends: Vec<u32>) -> Self {
-        let (unsure, offsets) = (vec![0; ends.len()], mirror::sweep::scan(&mirror::sweep::count(&ends)));
-        Self { boxes, entries, footprints, ends, unsure, offsets }
+        let (unproven, offsets) = (vec![0; ends.len()], mirror::sweep::scan(&mirror::sweep::count(&ends)));
+        Self { boxes, entries, footprints, ends, unproven, offsets }
     }
 
     /// Makes the same scene with the candidates up to other ends.
@@ -95,7 +95,8 @@ impl Scene {
 
     /// Returns what `rank_ends` leaves. Behind the last entry, in words that are loaded nevertheless, there is anything.
     pub fn stretches(&self) -> Vec<u32> {
-        let ends = self.ends.iter().zip(&self.unsure).map(|(&end, &unsure)| mirror::rank::packed_end(end, unsure));
+        let ends =
+            self.ends.iter().zip(&self.unproven).map(|(&end, &unproven)| mirror::rank::packed_end(end, unproven));
         let mut words: Vec<u32> = ends.collect();
         words.resize(words.len().next_multiple_of(ENTRY_STRIDE as usize), poison());
         words
@@ -175,13 +176,13 @@ impl Scene {
         runs
     }
 
-    /// Tells whether a candidate is a hit: one that is sure is not looked up, so that here, where boxes and footprints
+    /// Tells whether a candidate is a hit: a proven one is not looked up, so that here, where boxes and footprints
     /// have nothing to do with each other, the boxes of a hit need not overlap.
     fn is_pair(&self, rank: usize, other: usize) -> bool {
         let box_of = |rank: usize| &self.boxes[(self.entries[rank] & ENTRY_BOX) as usize];
         let [own, others] = [rank, other].map(|rank| self.footprints[rank]);
-        let unsure = self.unsure[rank];
-        let begins_before = unsure != ALL_UNSURE && (other as u32) < self.ends[rank] - unsure;
+        let unproven = self.unproven[rank];
+        let begins_before = unproven != ALL_UNPROVEN && (other as u32) < self.ends[rank] - unproven;
         let is_proven = begins_before && mirror::sweep::is_proven(own, others);
         mirror::sweep::survives(own, others) && (is_proven || box_of(rank).overlaps(box_of(other)))
     }
@@ -254,7 +255,7 @@ fn survives_along(a: [u8; 2], b: [u8; 2]) -> bool {
 }
 
 /// Returns what `is_proven` should return, computed without tricks.
-fn is_sure_plainly(a: u32, b: u32) -> bool {
+fn is_proven_plainly(a: u32, b: u32) -> bool {
     let ends = |footprint: u32| footprint.to_le_bytes().map(|byte| i32::from(byte & 0x7f));
     let is_enough = |from: i32, to: i32| to - from >= PROVEN_FRACTIONS as i32;
     let along = |k: usize| is_enough(ends(a)[k], ends(b)[k + 1]) && is_enough(ends(b)[k], ends(a)[k + 1]);
@@ -298,16 +299,16 @@ fn couples(seed: u64) -> Vec<[u32; 2]> {
 
 #[test]
 fn the_mirror_lets_footprints_pass_that_meet_along_both_axes_in_a_first_cell_of_both() {
-    let (mut passed, mut sure) = (0, 0);
+    let (mut passed, mut proven) = (0, 0);
     for seed in 0..40 {
         for [a, b] in couples(seed) {
             assert_eq!(mirror::sweep::survives(a, b), survives_plainly(a, b), "{a:08x} and {b:08x}");
-            assert_eq!(mirror::sweep::is_proven(a, b), is_sure_plainly(a, b), "{a:08x} and {b:08x}");
+            assert_eq!(mirror::sweep::is_proven(a, b), is_proven_plainly(a, b), "{a:08x} and {b:08x}");
             passed += u32::from(survives_plainly(a, b));
-            sure += u32::from(is_sure_plainly(a, b));
+            proven += u32::from(is_proven_plainly(a, b));
         }
     }
-    assert!(passed > 100_000 && sure > 10_000);
+    assert!(passed > 100_000 && proven > 10_000);
 }
 
 #[test]
@@ -327,19 +328,19 @@ fn the_kernel_lets_footprints_pass_that_meet_along_both_axes_in_a_first_cell_of_
 }
 
 #[test]
-fn the_kernel_does_not_look_up_couples_that_are_sure_and_no_others() {
+fn the_kernel_does_not_look_up_proven_couples_and_no_others() {
     for seed in 0..4 {
         let couples = couples(seed);
         let n = 2 * couples.len() as u32;
-        // Boxes that do not overlap: what is sure is a hit nevertheless.
+        // Boxes that do not overlap: proven candidates are hits nevertheless.
         let boxes = vec![Aabb::new([0.0; 3], [0.0; 3]), Aabb::new([1.0; 3], [1.0; 3])];
         let entries = (0..n).map(|rank| rank % 2).collect();
         let ends = (0..n).map(|rank| rank / 2 * 2 + 2).collect();
         let mut scene = Scene::new(boxes, entries, couples.as_flattened().to_vec(), ends);
-        let sure = couples.iter().filter(|[a, b]| survives_plainly(*a, *b) && is_sure_plainly(*a, *b)).count();
-        assert!(sure > 200);
-        for (unsure, hits) in [(0, sure), (1, 0), (ALL_UNSURE, 0)] {
-            scene.unsure.fill(unsure);
+        let proven = couples.iter().filter(|[a, b]| survives_plainly(*a, *b) && is_proven_plainly(*a, *b)).count();
+        assert!(proven > 200);
+        for (unproven, hits) in [(0, proven), (1, 0), (ALL_UNPROVEN, 0)] {
+            scene.unproven.fill(unproven);
             assert_eq!(scene.pairs().len(), hits);
             check_test(&scene, 1, scene.tiles());
         }

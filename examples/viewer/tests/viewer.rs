@@ -137,9 +137,9 @@ fn frames_leave_nothing_behind() {
     offscreen::run(&mut viewer, &shot, &Trace::off()).unwrap();
     std::fs::remove_file(out).unwrap();
     assert_eq!(viewer.bytes(), bytes);
-    let kept = (viewer.gpu().kept_bind_groups(), viewer.gpu().compiled_kernels().len());
+    let kept = (viewer.gpu().cached_bind_groups(), viewer.gpu().compiled_kernels().len());
     render(&mut viewer, 100, "last");
-    assert_eq!((viewer.gpu().kept_bind_groups(), viewer.gpu().compiled_kernels().len()), kept);
+    assert_eq!((viewer.gpu().cached_bind_groups(), viewer.gpu().compiled_kernels().len()), kept);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::Pair;
 
 /// Splits excluded pairs, followed by included ones, into larger and smaller indices. Both are `box_count` for an invalid
 /// pair.
-pub fn take(external: &[Pair], included: &[Pair], box_count: u32) -> (Vec<u32>, Vec<u32>) {
+pub fn split(external: &[Pair], included: &[Pair], box_count: u32) -> (Vec<u32>, Vec<u32>) {
     let ordered = |pair: &Pair| match Pair::new(pair.a, pair.b) {
         Pair { a, b } if a < b && b < box_count => (b, a),
         _ => (box_count, box_count),

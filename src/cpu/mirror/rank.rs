@@ -14,24 +14,24 @@ pub fn ends(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]]
         .collect()
 }
 
-/// Counts for each rank the last candidates that may begin after its box ends, in spite of their keys, up to
-/// [`ALL_UNSURE`], which means all.
-pub fn unsure(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]], ends: &[u32]) -> Vec<u32> {
+/// Counts for each rank how many of the last candidates may begin after its box ends, in spite of their keys, up to
+/// [`ALL_UNPROVEN`], which stands for all.
+pub fn unproven(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]], ends: &[u32]) -> Vec<u32> {
     let mask = (1 << frame.position_bits) - 1;
     let of_rank = |rank: usize| {
         let Some(last_proven) = positions[(entries[rank] & ENTRY_BOX) as usize][1].checked_sub(PROVEN_QUANTA) else {
-            return ALL_UNSURE;
+            return ALL_UNPROVEN;
         };
         let candidates = &keys[rank + 1..ends[rank] as usize];
         let proven = candidates.partition_point(|&key| key <= (keys[rank] & !mask | last_proven));
-        ALL_UNSURE.min((candidates.len() - proven) as u32)
+        ALL_UNPROVEN.min((candidates.len() - proven) as u32)
     };
     (0..keys.len()).map(of_rank).collect()
 }
 
-/// Packs the end of an entry's candidates and the count of unsure ones, as in `stretches`.
-pub fn packed_end(end: u32, unsure: u32) -> u32 {
-    end | unsure << END_BITS
+/// Packs the end of an entry's candidates, and how many of them are unproven, as a stretch has them.
+pub fn packed_end(end: u32, unproven: u32) -> u32 {
+    end | unproven << END_BITS
 }
 
 /// Counts how many of `sorted` come before the first that is not `within`; the first of all is within. The end is only

@@ -164,8 +164,8 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
     (
         "rank_ends",
         "0 becomes 1",
-        "let last_sure = cell | select(0u, ",
-        Equal("where no candidate is sure, how many are not is not counted"),
+        "let last_proven = cell | select(0u, ",
+        Equal("where no candidate is proven, the count of the others is unused"),
     ),
     ("pca_bounds", "0 becomes 1", "let own = Bounds(bitcast<vec3<f32>>(bits.min), 1u, ", UNUSED),
     ("pca_bounds", "0 becomes 1", "return Bounds(vec3<f32>(FLOAT_MAX), 0u, vec3<f32>(-FLOAT_MAX), 0u);", UNUSED),

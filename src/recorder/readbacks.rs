@@ -19,7 +19,7 @@ use crate::{Error, KernelTime, Report};
 const MOST: usize = 4;
 
 /// What arrives of a recording.
-pub(super) trait Arrival {
+pub(super) trait StagedCopy {
     /// What it says.
     type Value;
     /// Returns the staging buffer that it is copied to.
@@ -29,7 +29,7 @@ pub(super) trait Arrival {
     /// Returns what they say, if anything.
     fn value(&self, bytes: &[u8]) -> Option<Self::Value>;
     /// Counts the pairs for which a list had no room.
-    fn wish(_: &Self::Value) -> u64 {
+    fn missed_pairs(_: &Self::Value) -> u64 {
         0
     }
 }
@@ -46,7 +46,7 @@ impl HeaderCopy {
     }
 }
 
-impl Arrival for HeaderCopy {
+impl StagedCopy for HeaderCopy {
     type Value = PairHeader;
 
     fn staging(&self) -> &wgpu::Buffer {
@@ -63,7 +63,7 @@ impl Arrival for HeaderCopy {
         (header.capacity > 0).then_some(header)
     }
 
-    fn wish(header: &PairHeader) -> u64 {
+    fn missed_pairs(header: &PairHeader) -> u64 {
         if header.overflow == OVERFLOW_PAIRS { wide(header.count, header.count_high) } else { 0 }
     }
 }
@@ -89,7 +89,7 @@ impl ReportCopy {
     }
 }
 
-impl Arrival for ReportCopy {
+impl StagedCopy for ReportCopy {
     type Value = Report;
 
     fn staging(&self) -> &wgpu::Buffer {
@@ -115,7 +115,7 @@ impl Arrival for ReportCopy {
     }
 }
 
-impl Arrival for Timer {
+impl StagedCopy for Timer {
     type Value = Vec<KernelTime>;
 
     fn staging(&self) -> &wgpu::Buffer {
@@ -133,19 +133,19 @@ impl Arrival for Timer {
 
 /// What is on its way to the host, and the latest that has arrived.
 #[derive(Debug)]
-pub(super) struct Arrivals<A: Arrival> {
-    slots: Vec<Slot<A>>,
+pub(super) struct CopyQueue<C: StagedCopy> {
+    slots: Vec<Slot<C>>,
     recordings: u64,
     /// With the number of its recording.
-    latest: Option<(u64, A::Value)>,
-    /// The most pairs for which a list had no room, of those that have arrived since [`Arrived::take_missed_pairs`].
-    wish: u64,
+    latest: Option<(u64, C::Value)>,
+    /// The most pairs for which a list had no room, of those that have arrived since [`Readbacks::take_missed_pairs`].
+    missed_pairs: u64,
 }
 
 #[derive(Debug)]
-struct Slot<A> {
+struct Slot<C> {
     /// `None` while it is lent.
-    arrival: Option<A>,
+    copy: Option<C>,
     state: Arc<Mutex<State>>,
 }
 
@@ -165,9 +165,9 @@ struct Ticket {
 }
 
 /// A slot that is lent to a recording.
-pub(super) struct Lent<A> {
+pub(super) struct SlotLease<C> {
     slot: usize,
-    pub arrival: A,
+    pub copy: C,
 }
 
 /// Sets a state to the next one if it is this one.
@@ -185,46 +185,46 @@ impl Drop for Ticket {
     }
 }
 
-impl<A> Slot<A> {
+impl<C> Slot<C> {
     fn state(&self) -> State {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<A: Arrival> Default for Arrivals<A> {
+impl<C: StagedCopy> Default for CopyQueue<C> {
     fn default() -> Self {
-        Self { slots: Vec::new(), recordings: 0, latest: None, wish: 0 }
+        Self { slots: Vec::new(), recordings: 0, latest: None, missed_pairs: 0 }
     }
 }
 
-impl<A: Arrival> Arrivals<A> {
+impl<C: StagedCopy> CopyQueue<C> {
     /// Lends a slot to the next recording, made by `make` where it is new; `None` where none is free, or none can be made.
     ///
     /// # Errors
     /// Those of `make`.
-    pub fn lend(&mut self, make: impl FnOnce() -> Result<Option<A>, Error>) -> Result<Option<Lent<A>>, Error> {
+    pub fn lease(&mut self, create: impl FnOnce() -> Result<Option<C>, Error>) -> Result<Option<SlotLease<C>>, Error> {
         self.recordings += 1;
-        self.take_in();
+        self.read_mapped();
         let free = self.slots.iter().position(|slot| slot.state() == State::Free);
         let slot = free.unwrap_or(self.slots.len());
         if slot == MOST {
             return Ok(None);
         }
-        let kept = self.slots.get_mut(slot).and_then(|slot| slot.arrival.take());
-        let made = kept.map_or_else(make, |kept| Ok(Some(kept)))?;
-        if slot == self.slots.len() && made.is_some() {
-            self.slots.push(Slot { arrival: None, state: Arc::new(Mutex::new(State::Free)) });
+        let cached = self.slots.get_mut(slot).and_then(|slot| slot.copy.take());
+        let copy = cached.map_or_else(create, |cached| Ok(Some(cached)))?;
+        if slot == self.slots.len() && copy.is_some() {
+            self.slots.push(Slot { copy: None, state: Arc::new(Mutex::new(State::Free)) });
         }
-        Ok(made.map(|arrival| Lent { slot, arrival }))
+        Ok(copy.map(|copy| SlotLease { slot, copy }))
     }
 
     /// Takes a slot back whose bytes are copied by what was recorded, to be mapped once that has run.
-    pub fn record(&mut self, encoder: &wgpu::CommandEncoder, lent: Lent<A>) {
-        let (slot, number) = (&mut self.slots[lent.slot], self.recordings);
+    pub fn record(&mut self, encoder: &wgpu::CommandEncoder, leased: SlotLease<C>) {
+        let (slot, number) = (&mut self.slots[leased.slot], self.recordings);
         let ticket = Ticket { state: Arc::clone(&slot.state), number };
         advance(&slot.state, State::Free, State::Recorded(number));
-        let arrival = slot.arrival.insert(lent.arrival);
-        encoder.map_buffer_on_submit(arrival.staging(), wgpu::MapMode::Read, ..arrival.bytes(), move |result| {
+        let copy = slot.copy.insert(leased.copy);
+        encoder.map_buffer_on_submit(copy.staging(), wgpu::MapMode::Read, ..copy.bytes(), move |result| {
             if result.is_ok() {
                 advance(&ticket.state, State::Recorded(number), State::Mapped(number));
             }
@@ -232,24 +232,24 @@ impl<A: Arrival> Arrivals<A> {
     }
 
     /// Takes in what has arrived.
-    fn take_in(&mut self) {
+    fn read_mapped(&mut self) {
         for slot in &self.slots {
-            let (State::Mapped(number), Some(arrival)) = (slot.state(), &slot.arrival) else { continue };
-            let view = arrival.staging().get_mapped_range(..arrival.bytes()).ok();
-            if let Some(value) = view.and_then(|view| arrival.value(&view)) {
-                self.wish = self.wish.max(A::wish(&value));
+            let (State::Mapped(number), Some(copy)) = (slot.state(), &slot.copy) else { continue };
+            let view = copy.staging().get_mapped_range(..copy.bytes()).ok();
+            if let Some(value) = view.and_then(|view| copy.value(&view)) {
+                self.missed_pairs = self.missed_pairs.max(C::missed_pairs(&value));
                 if self.latest.as_ref().is_none_or(|(latest, _)| *latest < number) {
                     self.latest = Some((number, value));
                 }
             }
-            arrival.staging().unmap();
+            copy.staging().unmap();
             advance(&slot.state, State::Mapped(number), State::Free);
         }
     }
 
     /// Takes in what has arrived, and returns what the latest recording says that is known.
-    pub fn latest(&mut self) -> Option<&A::Value> {
-        self.take_in();
+    pub fn latest(&mut self) -> Option<&C::Value> {
+        self.read_mapped();
         self.latest.as_ref().map(|(_, value)| value)
     }
 }
@@ -263,22 +263,22 @@ pub(super) enum Timed {
 }
 
 /// Returns what is behind the mutex, also after a panic elsewhere.
-pub(super) fn own(arrived: &mut Mutex<Arrived>) -> &mut Arrived {
-    arrived.get_mut().unwrap_or_else(PoisonError::into_inner)
+pub(super) fn unlocked(readbacks: &mut Mutex<Readbacks>) -> &mut Readbacks {
+    readbacks.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What arrives of recordings.
 #[derive(Debug, Default)]
-pub(super) struct Arrived {
-    headers: Arrivals<HeaderCopy>,
-    reports: Arrivals<ReportCopy>,
+pub(super) struct Readbacks {
+    headers: CopyQueue<HeaderCopy>,
+    reports: CopyQueue<ReportCopy>,
     /// By what is [timed](Timed).
-    times: [Arrivals<Timer>; 3],
+    times: [CopyQueue<Timer>; 3],
     /// Whether times are wanted.
     is_timed: bool,
 }
 
-impl Arrived {
+impl Readbacks {
     /// Records the copying of a header, with `overflow` of another one where there is one.
     pub fn record_header(
         &mut self,
@@ -289,13 +289,13 @@ impl Arrived {
     ) {
         const OVERFLOW: u64 = offset_of!(PairHeader, overflow) as u64;
         // Where there is no memory for it, this recording is not told of.
-        if let Ok(Some(lent)) = self.headers.lend(|| HeaderCopy::new(gpu).map(Some)) {
-            let staging = lent.arrival.staging();
+        if let Ok(Some(leased)) = self.headers.lease(|| HeaderCopy::new(gpu).map(Some)) {
+            let staging = leased.copy.staging();
             encoder.copy_buffer_to_buffer(header, 0, staging, 0, HeaderCopy::BYTES);
             if let Some(of_events) = of_events {
                 encoder.copy_buffer_to_buffer(of_events, OVERFLOW, staging, OVERFLOW, size_of::<u32>() as u64);
             }
-            self.headers.record(encoder, lent);
+            self.headers.record(encoder, leased);
         }
     }
 
@@ -304,24 +304,24 @@ impl Arrived {
     /// # Errors
     /// [`Error::NothingRecorded`].
     pub fn record_report(&mut self, core: &Core, encoder: &mut wgpu::CommandEncoder) -> Result<(), Error> {
-        let made = core.workspace.made()?;
-        let results = made.results.as_ref().ok_or(Error::NothingRecorded)?;
+        let shared = core.workspace.shared()?;
+        let results = shared.results.as_ref().ok_or(Error::NothingRecorded)?;
         // Where there is no memory for it, this recording is not told of.
-        let Ok(Some(mut lent)) = self.reports.lend(|| ReportCopy::new(&core.gpu).map(Some)) else { return Ok(()) };
-        lent.arrival.call = Some((results.call.clone(), results.params.is_some()));
-        let staging = lent.arrival.staging();
-        let (counts, frame) = (&made.grid.summary.counts, &made.grid.summary.frame);
+        let Ok(Some(mut leased)) = self.reports.lease(|| ReportCopy::new(&core.gpu).map(Some)) else { return Ok(()) };
+        leased.copy.call = Some((results.call.clone(), results.params.is_some()));
+        let staging = leased.copy.staging();
+        let (counts, frame) = (&shared.grid.summary.counts, &shared.grid.summary.frame);
         let mut copy = |from: &wgpu::Buffer, to, bytes: usize| {
             encoder.copy_buffer_to_buffer(from, 0, staging, to, bytes as u64);
         };
         copy(counts.raw(), 0, size_of::<Counts>());
         copy(frame.raw(), FRAME_OFFSET, size_of::<Frame>());
-        copy(made.pairs.list.list.header.raw(), ReportCopy::HEADER, size_of::<PairHeader>());
+        copy(shared.pairs.list.list.header.raw(), ReportCopy::HEADER, size_of::<PairHeader>());
         if let Some(params) = &results.params {
             const { assert!(offset_of!(Params, box_count) == 0) };
             copy(params.raw(), ReportCopy::BOX_COUNT, size_of::<u32>());
         }
-        self.reports.record(encoder, lent);
+        self.reports.record(encoder, leased);
         Ok(())
     }
 
@@ -329,29 +329,29 @@ impl Arrived {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn lend_timer(&mut self, gpu: &Gpu, timed: Timed) -> Result<Option<Lent<Timer>>, Error> {
+    pub fn lease_timer(&mut self, gpu: &Gpu, timed: Timed) -> Result<Option<SlotLease<Timer>>, Error> {
         if !self.is_timed {
             return Ok(None);
         }
-        let lent = self.times[timed as usize].lend(|| Timer::new(gpu))?;
-        if let Some(lent) = &lent {
-            lent.arrival.restart();
+        let leased = self.times[timed as usize].lease(|| Timer::new(gpu))?;
+        if let Some(leased) = &leased {
+            leased.copy.restart();
         }
-        Ok(lent)
+        Ok(leased)
     }
 
     /// Records the copying of the times that were taken.
-    pub fn record_times(&mut self, encoder: &mut wgpu::CommandEncoder, timed: Timed, lent: Option<Lent<Timer>>) {
-        if let Some(lent) = lent {
-            lent.arrival.resolve(encoder);
-            self.times[timed as usize].record(encoder, lent);
+    pub fn record_times(&mut self, encoder: &mut wgpu::CommandEncoder, timed: Timed, leased: Option<SlotLease<Timer>>) {
+        if let Some(leased) = leased {
+            leased.copy.resolve(encoder);
+            self.times[timed as usize].record(encoder, leased);
         }
     }
 
     /// Returns the most pairs for which a list had no room, of the recordings that have run since the last call.
     pub fn take_missed_pairs(&mut self) -> u64 {
-        self.headers.take_in();
-        take(&mut self.headers.wish)
+        self.headers.read_mapped();
+        take(&mut self.headers.missed_pairs)
     }
 
     fn latest_times(&mut self, timed: Timed) -> Option<Vec<KernelTime>> {
@@ -379,14 +379,14 @@ impl Recorder {
         // Whatever happens there, the next call that can fail returns it.
         let _ = self.core.gpu.device().poll(wgpu::PollType::Poll);
         let gpu_bytes = self.core.workspace.held_bytes() + self.filters.held_bytes();
-        let mut arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut readbacks = self.readbacks.lock().unwrap_or_else(PoisonError::into_inner);
         RecordingStatistics {
             memory_bytes: self.buffers().iter().map(|(_, bytes)| bytes).sum(),
-            header: arrived.headers.latest().copied(),
-            report: arrived.reports.latest().map(|report| Report { gpu_bytes, ..report.clone() }),
-            times: arrived.latest_times(Timed::Search),
-            window_times: arrived.latest_times(Timed::Window),
-            neighbour_times: arrived.latest_times(Timed::Neighbours),
+            header: readbacks.headers.latest().copied(),
+            report: readbacks.reports.latest().map(|report| Report { gpu_bytes, ..report.clone() }),
+            times: readbacks.latest_times(Timed::Search),
+            window_times: readbacks.latest_times(Timed::Window),
+            neighbour_times: readbacks.latest_times(Timed::Neighbours),
         }
     }
 
@@ -394,7 +394,7 @@ impl Recorder {
     /// can time them ([`Gpu::TIMING_FEATURES`]). Timestamps between dispatches cost some microseconds each.
     pub fn time_recordings(&mut self, is_timed: bool) -> bool {
         let can = self.core.gpu.device().features().contains(Gpu::TIMING_FEATURES);
-        own(&mut self.arrived).is_timed = is_timed && can;
+        unlocked(&mut self.readbacks).is_timed = is_timed && can;
         can
     }
 }

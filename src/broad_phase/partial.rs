@@ -8,12 +8,12 @@ use crate::{Error, Overlaps, Pair, PairOrder, Report};
 
 /// The pairs of the next answer, as far as they have arrived. They lie in the memory of the last answer.
 #[derive(Debug, Default)]
-pub(super) struct Arriving {
+pub(super) struct PartialAnswer {
     pairs: Vec<Pair>,
     pieces: u32,
 }
 
-impl Arriving {
+impl PartialAnswer {
     /// Begins an answer in the memory of the last one, of which nothing is left.
     pub fn begin(&mut self, last: &mut Overlaps) {
         last.clear();
@@ -72,6 +72,6 @@ fn allocate_empty(pairs: &mut Vec<Pair>, pair_count: u64) -> Result<(), Error> {
     // The old list goes first: both at once might not fit.
     *pairs = Vec::new();
     let ample = count.saturating_add(count / 8);
-    let made = pairs.try_reserve_exact(ample).or_else(|_| pairs.try_reserve_exact(count));
-    made.map_err(|_| Error::list_too_long(pair_count))
+    let reserved = pairs.try_reserve_exact(ample).or_else(|_| pairs.try_reserve_exact(count));
+    reserved.map_err(|_| Error::list_too_long(pair_count))
 }

@@ -1,4 +1,4 @@
-//! Candidates that are sure: they are not tested exactly, so each of them must be a pair.
+//! Proven candidates: they are not tested exactly, so each of them must be a pair.
 
 use std::ops::Range;
 
@@ -52,8 +52,8 @@ fn repeated(n: u32, seed: u64) -> Vec<Aabb> {
     boxes
 }
 
-/// Checks that all candidates that are sure overlap, with cells of this size and at these levels; returns how many were
-/// sure, and how many survived.
+/// Checks that all proven candidates overlap, with cells of this size and at these levels; returns how many were
+/// proven, and how many survived.
 fn check(boxes: &[Aabb], axis: u32, cell: Option<f32>, levels: Range<u32>) -> [usize; 2] {
     check_in(&frame_of(boxes, axis, cell), boxes, levels)
 }
@@ -73,13 +73,13 @@ fn check_in(frame: &Frame, boxes: &[Aabb], levels: Range<u32>) -> [usize; 2] {
         let bin::Entries { mut keys, mut entries, .. } = bin::scatter(&cells, &mut positions, frame, level);
         sort::sort(&mut keys, &mut entries, frame.key_bits);
         let ends = rank::ends(frame, &keys, &entries, &positions);
-        let unsure = rank::unsure(frame, &keys, &entries, &positions, &ends);
+        let unproven = rank::unproven(frame, &keys, &entries, &positions, &ends);
         let footprints = rank::footprints(&entries, &positions);
         for a in 0..entries.len() {
             let candidates = a + 1..ends[a] as usize;
-            let sure_end = if unsure[a] == ALL_UNSURE { 0 } else { ends[a] - unsure[a] };
+            let proven_end = if unproven[a] == ALL_UNPROVEN { 0 } else { ends[a] - unproven[a] };
             for b in candidates.filter(|&b| sweep::survives(footprints[a], footprints[b])) {
-                let is_proven = (b as u32) < sure_end && sweep::is_proven(footprints[a], footprints[b]);
+                let is_proven = (b as u32) < proven_end && sweep::is_proven(footprints[a], footprints[b]);
                 let [one, other] = [a, b].map(|rank| &boxes[(entries[rank] & ENTRY_BOX) as usize]);
                 assert!(!is_proven || one.overlaps(other), "level {level}: {one:?} and {other:?} in {frame:?}");
                 found[0] += usize::from(is_proven);
@@ -119,7 +119,7 @@ fn check_all(name: &str, boxes: &[Aabb]) -> [usize; 2] {
 }
 
 #[test]
-fn neighbours_that_miss_each_other_by_a_hair_are_not_sure() {
+fn neighbours_that_miss_each_other_by_a_hair_are_not_proven() {
     for (step, offset) in [(1.0, 0.0), (1.0, -7.0), (0.1, 0.0), (0.1, 1000.0), (1.0, 1e6), (1e-3, 0.0), (3.0, -1e5)] {
         let boxes = near_misses(700, step, offset, 1);
         let found = check_all(&format!("{step} from {offset}"), &boxes);
@@ -130,7 +130,7 @@ fn neighbours_that_miss_each_other_by_a_hair_are_not_sure() {
 
 #[test]
 #[ignore = "long"]
-fn the_largest_and_smallest_numbers_are_never_sure_and_wrong() {
+fn the_largest_and_smallest_numbers_are_never_proven_and_wrong() {
     for scale in [1e-38, 1e-40, 1e-30, 1e30, 1e37] {
         let scaled = |aabb: &Aabb| Aabb::new(aabb.min.map(|x| x * scale), aabb.max.map(|x| x * scale));
         for boxes in [Kind::Uniform.generate(400, 2), lattice(400, 3), near_misses(300, 1.0, -3.0, 4)] {
@@ -140,7 +140,7 @@ fn the_largest_and_smallest_numbers_are_never_sure_and_wrong() {
 }
 
 #[test]
-fn boxes_of_one_id_that_are_far_apart_are_not_sure() {
+fn boxes_of_one_id_that_are_far_apart_are_not_proven() {
     for seed in 0..3 {
         let found = check_all("repeated", &repeated(900, seed));
         assert!(found[0] > 0 && found[1] > found[0], "{found:?}");
@@ -149,14 +149,14 @@ fn boxes_of_one_id_that_are_far_apart_are_not_sure() {
 
 #[test]
 #[ignore = "long"]
-fn sure_candidates_are_pairs_in_every_kind_of_scene() {
+fn proven_candidates_are_pairs_in_every_kind_of_scene() {
     for kind in Kind::ALL {
         check_all(kind.name(), &kind.generate(300, 5));
     }
 }
 
 #[test]
-fn the_slop_of_the_outermost_cells_is_less_than_what_sure_candidates_share() {
+fn the_slop_of_the_outermost_cells_is_less_than_proven_candidates_share() {
     // 4,096 cells along u and v, more than so few boxes would get, and boxes in the last hundreds of them.
     let mut random = Random::new(7);
     let mut boxes: Vec<_> = (0..3000)
@@ -186,13 +186,13 @@ fn the_slop_of_the_outermost_cells_is_less_than_what_sure_candidates_share() {
         key_bits: 32,
         ..frame
     };
-    let [sure, survivors] = check_in(&frame, &boxes, 0..LEVELS);
-    assert!(0 < sure && sure < survivors, "{sure} of {survivors}");
+    let [proven, survivors] = check_in(&frame, &boxes, 0..LEVELS);
+    assert!(0 < proven && proven < survivors, "{proven} of {survivors}");
 }
 
 #[test]
-fn most_pairs_of_ordinary_boxes_are_sure() {
+fn most_pairs_of_ordinary_boxes_are_proven() {
     let boxes = Kind::Uniform.generate(20_000, 1);
-    let [sure, survivors] = check(&boxes, AXIS_AUTO, None, 0..1);
-    assert!(sure * 10 > survivors * 7, "{sure} of {survivors}");
+    let [proven, survivors] = check(&boxes, AXIS_AUTO, None, 0..1);
+    assert!(proven * 10 > survivors * 7, "{proven} of {survivors}");
 }

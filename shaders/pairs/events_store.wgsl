@@ -1,4 +1,4 @@
-// events_keep: what the next step is compared with.
+// events_store: what the next step is compared with.
 //
 // Reads   params, step_params
 //         header       of the list of the step
@@ -19,7 +19,7 @@
 @group(0) @binding(7) var<storage, read_write> last_step: array<u32>;
 
 @compute @workgroup_size(256)
-fn events_keep(
+fn events_store(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
@@ -30,15 +30,15 @@ fn events_keep(
     }
     let tile = group_index(group, groups) * EVENT_TILE;
     let is_same = event_marks[0] == 0u && event_marks[2] == 0u && step_params.naming != NAMING_WAS;
-    let kept_pairs = select(header.written, 0u, is_same);
+    let stored_pairs = select(header.written, 0u, is_same);
     let has_generations = step_params.naming == NAMING_GENERATIONS;
-    let kept_names = select(0u, params.box_count, has_generations);
+    let stored_names = select(0u, params.box_count, has_generations);
     for (var k = local; k < EVENT_TILE; k += 256u) {
         let i = tile + k;
-        if i < kept_pairs {
+        if i < stored_pairs {
             last_pairs[i] = pairs[i];
         }
-        if i < kept_names {
+        if i < stored_names {
             last_step[EVENT_GENERATIONS + i] = names[i];
         }
     }

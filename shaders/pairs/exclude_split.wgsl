@@ -1,4 +1,4 @@
-// exclude_take: takes the pairs that are to be excluded apart for the sort, which sorts by the larger index and then, stably, by the smaller
+// exclude_split: takes the pairs that are to be excluded apart for the sort, which sorts by the larger index and then, stably, by the smaller
 // one. Those that searches never report by themselves are listed together: the included ones come behind.
 //
 // Reads   change    how many boxes and included pairs there are, and the most pairs to exclude
@@ -13,7 +13,7 @@
 
 @group(0) @binding(0) var<uniform> change: ExcludeChange;
 @group(0) @binding(1) var<storage, read> count: array<u32>;
-@group(0) @binding(2) var<storage, read> given: array<vec2<u32>>;
+@group(0) @binding(2) var<storage, read> external_pairs: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read> included: array<vec2<u32>>;
 @group(0) @binding(4) var<storage, read_write> counts: Counts;
 @group(0) @binding(5) var<storage, read_write> refused: array<u32>;
@@ -21,7 +21,7 @@
 @group(0) @binding(7) var<storage, read_write> values: array<u32>;
 
 @compute @workgroup_size(256)
-fn exclude_take(
+fn exclude_split(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
@@ -45,7 +45,7 @@ fn exclude_take(
     }
     var pair = vec2<u32>(0u);
     if i < excluded {
-        pair = given[i];
+        pair = external_pairs[i];
     } else {
         pair = included[i - excluded];
     }
