@@ -1,9 +1,9 @@
-//! Bringing the pairs of a submission to the host.
+//! Reads the pairs of a submission back.
 //!
-//! Where no more pairs were found than were copied along with the counts, one round trip brings all of them. The rest
-//! of a longer list is collected piece by piece, each written into the list on the GPU (`emit` gives any range of it)
-//! and copied from there. If the GPU has gone on to another search by then, the search is run once more for the boxes
-//! of the submission, which it has to itself.
+//! If all pairs were copied along with the counts, one round trip reads all of them. The rest
+//! of a longer list is collected piece by piece: each is written into the list on the GPU (`emit` writes any range of it)
+//! and copied from there. If the GPU has run another search since then, the search is run again for the boxes
+//! of the submission, which it leases.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -16,21 +16,21 @@ use crate::layout::{Counts, Frame, wide};
 use crate::memory::{Call, FRAME_OFFSET, Lease, PIECES_AT_ONCE, SUMMARY_BYTES, Staging};
 use crate::{Error, Pair, Report};
 
-/// What has to happen before the pairs that were not copied along with the counts arrive.
+/// The next action to get the pairs that were not copied along with the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     /// There are no such pairs.
     Done,
-    /// The pairs lie in the list.
+    /// The pairs are in the list.
     CopyRest,
-    /// The list has to be written, piece by piece, or once if it can grow.
+    /// The list has to be written again, piece by piece, or at once if it can grow.
     EmitAgain,
-    /// The GPU has gone on to another search: it has to search again.
+    /// The GPU has run another search since: this one has to run again.
     SearchAgain,
 }
 
-/// Decides what comes next for a list of `count` pairs, of which `written` were written on the GPU and `copied` have
-/// arrived, and whose results still lie there or do not.
+/// Returns the next action for a list of `count` pairs, of which `written` were written on the GPU and `copied` were
+/// read back. `are_results_there` is `true` if the results are still on the GPU.
 fn next(count: u64, written: u64, copied: u64, are_results_there: bool) -> Next {
     if copied == count {
         Next::Done
@@ -44,8 +44,8 @@ fn next(count: u64, written: u64, copied: u64, are_results_there: bool) -> Next 
 }
 
 impl Core {
-    /// Hands over what has arrived of the front submission, and asks for the rest; ready when all was handed over. A
-    /// list that has to grow grows to `longest` pairs at most.
+    /// Passes the pieces of the front submission that were read back to `each`, and requests the rest; ready after the last
+    /// piece. A list that has to grow grows to `longest` pairs at most.
     pub fn poll_pieces<E: From<Error>>(
         &mut self,
         filters: &mut FilterSet,
@@ -55,7 +55,7 @@ impl Core {
     ) -> Poll<Result<Report, E>> {
         loop {
             ready!(self.poll_awaited(context))?;
-            // Whatever fails from here on, or panics, drops the collection.
+            // Any later error or panic drops the collection.
             let collection = match self.flight.collection.take() {
                 Some(collection) => match deliver(collection, each)? {
                     Delivered::All(report) => return Poll::Ready(Ok(report)),
@@ -68,9 +68,9 @@ impl Core {
         }
     }
 
-    /// Returns whether the front of what is on its way has arrived.
+    /// Returns `Ready` if the front readback is complete.
     fn poll_awaited(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        // An error that is found here is shown by the state of what is being mapped.
+        // The state of the mapping shows an error of the poll.
         let _ = self.gpu.device().poll(wgpu::PollType::Poll);
         let Some(awaited) = self.flight.awaited() else {
             return Poll::Ready(Err(Error::NothingSubmitted));
@@ -85,7 +85,7 @@ impl Core {
                 if self.flight.collection.take().is_none() {
                     self.flight.queue.pop_front();
                 }
-                // In a browser the buffers may be what is wrong: invalid from want of memory.
+                // In a browser the buffers may be the cause: invalid from lack of memory.
                 self.workspace.release();
             }
             _ => {}
@@ -93,8 +93,8 @@ impl Core {
         arrived
     }
 
-    /// Takes in the counts of the front submission, which have arrived, and prepares for the pairs that have not
-    /// arrived.
+    /// Reads the counts of the front submission, and prepares the readback of the pairs that were not
+    /// copied along.
     fn begin_collection(&mut self, filters: &mut FilterSet, longest: u64) -> Result<Collection, Error> {
         let submission = self.flight.queue.pop_front().ok_or(Error::NothingSubmitted)?;
         let (report, written) = self.found(&submission)?;
@@ -105,7 +105,7 @@ impl Core {
         let written = u64::from(written);
         let mut action = next(count, written, copied, self.workspace.holds(number));
         if action == Next::EmitAgain && !filters.are_those(&filters_then) {
-            // What a search left for that goes with other filters.
+            // The results on the GPU belong to other filters.
             self.workspace.forget_results();
             action = Next::SearchAgain;
         }
@@ -125,7 +125,7 @@ impl Core {
         match action {
             Next::Done | Next::CopyRest => {}
             Next::EmitAgain => {
-                // The list will be laid out in other pieces, and in canonical order other pieces hold other pairs.
+                // The list is divided into other pieces, and in canonical order other pieces have other pairs.
                 collection.start_again();
                 self.lengthen_list(&mut collection, filters, longest)?;
             }
@@ -134,7 +134,7 @@ impl Core {
                 collection.window = 0..0;
                 let mut own = self.own_filters(&mut collection, filters)?;
                 let filters = own.as_deref_mut().unwrap_or(&mut *filters);
-                // The submission is still in flight, though `Flight` no longer lists it: its filters must stay.
+                // The submission is still in flight, though `Flight` does not list it: its filters must stay.
                 self.workspace.ensure(&collection.call, &self.options, filters, true)?;
                 filters.upload(&self.gpu, collection.call.box_count as usize, true)?;
                 if written != count {
@@ -150,7 +150,7 @@ impl Core {
         Ok(collection)
     }
 
-    /// Returns what the kernels found, as far as the summary says, and how many pairs are in the list.
+    /// Returns the report from the summary, and the number of pairs in the list.
     ///
     /// # Errors
     /// [`Error::TooManyCandidates`]; [`Error::DeviceLost`].
@@ -167,7 +167,7 @@ impl Core {
         Ok((report, counts.written))
     }
 
-    /// Takes the filters that the collection has to itself, uploaded where those of all have changed since it was submitted.
+    /// Returns the filters of the collection, uploaded again if the shared filters have changed since it was submitted.
     fn own_filters(
         &mut self,
         collection: &mut Collection,
@@ -179,12 +179,12 @@ impl Core {
         }
         let mut own = FilterSet::of(&self.gpu, Arc::clone(&collection.filters))?;
         own.upload(&self.gpu, collection.call.box_count as usize, true)?;
-        // What lies there rests on buffers of the filters that are gone.
+        // The results depend on filter buffers that were replaced.
         self.workspace.forget_results();
         Ok(Some(Box::new(own)))
     }
 
-    /// Makes the list hold what the collection collects, but not more than `longest` pairs, if that can be had.
+    /// Ensures that the list has capacity for the pairs of the collection, at most `longest`, if memory allows it.
     fn lengthen_list(&mut self, collection: &mut Collection, filters: &FilterSet, longest: u64) -> Result<(), Error> {
         // Somewhat more than this call needs, for the next call.
         let count = collection.report.pair_count;
@@ -197,13 +197,13 @@ impl Core {
         }
         collection.window = 0..0;
         if !self.workspace.holds(collection.number) {
-            // The list held the results of a later submission, which are gone.
+            // The list had the results of a later submission, which are lost.
             self.workspace.forget_results();
         }
         Ok(())
     }
 
-    /// Lends the collection two staging buffers, if there is room and the list is in more than one piece.
+    /// Leases staging buffers for the collection: two if the list has more than one piece and the budget allows it.
     fn lease_stagings(&mut self, collection: &mut Collection, filters: &FilterSet) -> Result<(), Error> {
         let capacity = u64::from(self.workspace.shared()?.plan.pair_capacity);
         let staging_count = if collection.report.pair_count > capacity { PIECES_AT_ONCE } else { 1 };
@@ -215,7 +215,7 @@ impl Core {
         Ok(())
     }
 
-    /// Asks for as many further pieces as there are staging buffers free.
+    /// Requests further pieces, one for each free staging buffer.
     fn request_pieces(&mut self, mut collection: Collection, filters: &FilterSet) -> Result<Collection, Error> {
         while collection.requested < collection.report.pair_count
             && let Some(staging) = collection.free.pop()
@@ -225,7 +225,7 @@ impl Core {
         Ok(collection)
     }
 
-    /// Asks for the next pairs of the list.
+    /// Requests the next pairs of the list.
     fn request_piece(
         &mut self,
         collection: &mut Collection,
@@ -257,7 +257,7 @@ impl Core {
         Ok(())
     }
 
-    /// Records what has to run before the next pairs of the collection lie in the list.
+    /// Records the commands that write the next pairs of the collection into the list.
     fn record_again(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -281,17 +281,17 @@ impl Core {
 
     // ---- waiting ----
 
-    /// Blocks until what is awaited next has arrived.
+    /// Blocks until the next readback is complete.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn wait(&mut self) -> Result<(), Error> {
         let awaited = self.flight.awaited().ok_or(Error::NothingSubmitted)?;
         let submission_index = Some(awaited.submission.clone());
         let waited = self.gpu.device().poll(wgpu::PollType::Wait { submission_index, timeout: None });
-        // After a wait, whatever was to be mapped is mapped; a device that fails to do so is gone.
+        // After a wait, all mappings are complete; a device that fails to do so is lost.
         waited.map(|_| ()).map_err(|error| self.gpu.lost(&error.to_string()))
     }
 
-    /// Hands over all pieces of the front submission. Blocks.
+    /// Passes all pieces of the front submission to `each`. Blocks.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn wait_for_pieces<E: From<Error>>(
         &mut self,
@@ -306,7 +306,7 @@ impl Core {
                 return result;
             }
             if let Err(error) = waited {
-                // Nothing will arrive any more.
+                // No further readback can complete.
                 self.flight.clear();
                 return Err(error.into());
             }
@@ -314,14 +314,14 @@ impl Core {
     }
 }
 
-/// What is left after a piece was handed over.
-#[expect(clippy::large_enum_variant)] // it is moved once, and never kept
+/// The state after a piece was passed on.
+#[expect(clippy::large_enum_variant)] // it is moved once, and never stored
 enum Delivered {
     All(Report),
     Part(Collection),
 }
 
-/// Hands over the piece that has arrived.
+/// Passes the front piece to `each`.
 fn deliver<E: From<Error>>(
     mut collection: Collection,
     each: &mut impl FnMut(&Report, &[Pair]) -> Result<(), E>,
@@ -338,7 +338,7 @@ fn deliver<E: From<Error>>(
     Ok(Delivered::Part(collection))
 }
 
-/// Makes the report from what the kernels counted and chose.
+/// Creates the report from the counts and the frame.
 pub(crate) fn report(call: &Call, counts: &Counts, frame: &Frame) -> Report {
     let listed = counts.invalid_count.min(INVALID_LISTED) as usize;
     let report = if call.tests_all_pairs {

@@ -12,7 +12,7 @@ use crate::memory::{Call, Results, Workspace};
 use crate::pairs::{Pipeline, SearchInput};
 use crate::{Error, Options};
 
-/// All parts of a broad phase but the filters, since each slab has filters of its own.
+/// All parts of a broad phase except the filters, since each slab has its own filters.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub gpu: Gpu,
@@ -20,17 +20,17 @@ pub(crate) struct Core {
     pub pipeline: Pipeline,
     pub workspace: Workspace,
     pub(super) flight: Flight,
-    /// For searches whose number of boxes lies in a buffer.
+    /// For searches with a box count in a buffer.
     pub counted: Option<Counted>,
 }
 
-/// What a search reads whose number of boxes lies in a buffer. Each recording writes it before it reads it.
+/// The buffers of a search with a box count in a buffer. Each recording writes them before it reads them.
 #[derive(Clone, Debug)]
 pub(crate) struct Counted {
     params: Buffer<Params>,
     /// The sizes of dispatches for blocks of boxes.
     block_sizes: Buffer<[u32; 3]>,
-    /// Zero: no list of the filters is longer than there is room for.
+    /// Zero: no list of the filters exceeds its capacity.
     none_refused: Buffer<u32>,
 }
 
@@ -48,13 +48,13 @@ impl Core {
         self.pipeline.params(call.params(&self.workspace.shared()?.plan))
     }
 
-    /// Returns the parameters of the search whose results lie in the buffers.
+    /// Returns the parameters of the search whose results are in the buffers.
     pub fn params_of_results(&self, call: &Call) -> Result<Buffer<Params>, Error> {
         let results = self.workspace.shared()?.results.as_ref();
         results.and_then(|results| results.params.clone()).map_or_else(|| self.params(call), Ok)
     }
 
-    /// Records the search that was decided, and notes whose results will lie in the buffers: the results of the
+    /// Records the search of this call, and marks its results in the buffers: those of the
     /// submission with this number, or of a recording.
     pub fn record_flow(
         &mut self,
@@ -94,7 +94,7 @@ impl Core {
         })
     }
 
-    /// Returns what a search reads whose number of boxes lies in a buffer.
+    /// Returns the buffers of a search with a box count in a buffer.
     fn counted(&mut self) -> Result<Counted, Error> {
         if let Some(counted) = &self.counted {
             return Ok(counted.clone());
@@ -105,8 +105,8 @@ impl Core {
         Ok(self.counted.insert(Counted { params, block_sizes, none_refused }).clone())
     }
 
-    /// Records the search that was decided for the number of boxes that `count` begins with, at most that of the call, or for that one; and
-    /// for none where filters were refused.
+    /// Records the search of this call for the number of boxes at the start of `count`, at most the number of the call, or for the latter
+    /// without `count`; and for no boxes if filters were refused.
     pub fn record_counted(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -145,7 +145,7 @@ impl Core {
         Ok(())
     }
 
-    /// Records the writing of the pairs from number `first` on of the search whose results lie in the buffers.
+    /// Records the writing of the pairs from number `first` on of the search whose results are in the buffers.
     pub fn record_window(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -165,7 +165,7 @@ impl Core {
         pass.finish()
     }
 
-    /// Makes room for this call and what was wished for, while nothing is in flight.
+    /// Ensures the buffers for this call and the requested capacity, while nothing is in flight.
     pub fn ensure(&mut self, call: &Call, filters: &mut FilterSet) -> Result<(), Error> {
         self.workspace.ensure(call, &self.options, filters, false)
     }

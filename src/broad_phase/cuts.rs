@@ -1,22 +1,22 @@
-//! Where a scene is cut into slabs, and which boxes each slab holds.
+//! The cuts of a scene into slabs, and the boxes of each slab.
 //!
 //! The cuts are coordinates on one axis. A slab begins at its cut and ends right before the next one; a box is in every
 //! slab from the slab of its lower bound to the slab of its upper bound. Two boxes that overlap share the larger of
-//! their lower bounds, so the slab of that coordinate holds both, and no other slab reports the pair: it is the only
-//! slab that holds both and in which at least one of them begins.
+//! their lower bounds, so the slab of that coordinate has both, and no other slab reports the pair: it is the only
+//! slab that has both and in which at least one of them begins.
 
 use std::ops::RangeInclusive;
 
 use crate::{Aabb, Error};
 
-/// The most copies of boxes in slabs, per box: a scene with more is refused, since cutting no longer gets anywhere.
+/// The most copies of boxes in slabs, per box: a scene with more is refused, since further cuts would not help.
 const MOST_COPIES: u64 = 16;
 
 /// A scene in slabs, each of which fits.
 #[derive(Debug, PartialEq)]
 pub(super) struct Slabs {
     pub axis: usize,
-    /// Where all slabs but the first begin, ascending.
+    /// The begins of all slabs except the first, ascending.
     cuts: Vec<f32>,
     /// Boxes in each slab.
     pub counts: Vec<u64>,
@@ -27,13 +27,13 @@ pub(super) struct Slabs {
 pub(super) struct Origin {
     /// The index of the box in the input.
     pub index: u32,
-    /// Whether its lower bound is in the slab.
+    /// `true` if its lower bound is in the slab.
     pub begins: bool,
 }
 
 impl Slabs {
-    /// Makes slabs of at most `most` boxes, along the axis where the fewest boxes are in several; returns `None` where
-    /// no axis can be cut so.
+    /// Creates slabs of at most `most` boxes, along the axis with the fewest boxes in several slabs; returns `None` if
+    /// no axis can be cut in this way.
     pub fn new(boxes: &[Aabb], most: u64) -> Option<Self> {
         (0..3).filter_map(|axis| Self::along(axis, boxes, most)).min_by_key(Self::copies)
     }
@@ -83,7 +83,7 @@ impl Slabs {
     }
 
     fn count(&mut self, boxes: &[Aabb]) {
-        // Where boxes come in and, one slab after, where they end.
+        // The slabs in which boxes begin and, one slab later, end.
         let mut begun = vec![0u64; self.cuts.len() + 1];
         let mut ended = vec![0u64; self.cuts.len() + 2];
         for aabb in boxes.iter().filter(|aabb| aabb.is_valid()) {
@@ -104,7 +104,7 @@ impl Slabs {
         self.counts.iter().sum()
     }
 
-    /// Copies the boxes of one slab in the order of the input, and returns where they come from too.
+    /// Copies the boxes of one slab in the order of the input, and returns them with their origins.
     pub fn boxes(&self, slab: usize, boxes: &[Aabb]) -> Result<(Vec<Aabb>, Vec<Origin>), Error> {
         let count = self.counts[slab] as usize;
         let (mut inside, mut origins) = (Vec::new(), Vec::new());
@@ -125,7 +125,7 @@ impl Slabs {
 }
 
 /// Returns coordinates that cut these lower bounds into about this many parts, with some bounds on both sides of each
-/// cut; `None` where all bounds are the same.
+/// cut; `None` if all bounds are the same.
 fn cuts_between(mut starts: Vec<f32>, parts: usize) -> Option<Vec<f32>> {
     starts.sort_unstable_by(f32::total_cmp);
     let first = *starts.first()?;

@@ -16,21 +16,21 @@ use crate::filters::sets::{TwoSets, number_second};
 use crate::{Aabb, Error, Overlaps, Report};
 
 impl BroadPhase {
-    /// Finds every pair of `boxes` that overlaps, each once. **Blocks** until the result is there. The answer stays
+    /// Finds every pair of `boxes` that overlaps, each once. **Blocks** until the result is complete. The answer stays
     /// until the next call; [`take_overlaps`](Self::take_overlaps) moves it out.
     ///
-    /// Up to 2³² − 2 boxes: where there are more than the device's limits or the memory budget have room for (see
-    /// [`memory_plan`](Self::memory_plan)), the scene is cut into slabs along an axis, each slab is searched in a pass
-    /// of its own, and each pair is reported by one pass. Boxes that reach into several slabs are searched in each; the
+    /// Up to 2³² − 2 boxes. If they exceed the device's limits or the memory budget (see
+    /// [`memory_plan`](Self::memory_plan)), the scene is cut into slabs along an axis, each slab is searched in its own
+    /// pass, and each pair is reported by one pass. Boxes that reach into several slabs are searched in each; the
     /// boxes of a slab are copied on the host. In the order of the sweep the pairs come slab by slab; in canonical
-    /// order the pairs of all slabs are merged on the CPU. [`Report::passes`] tells how many there were.
+    /// order the pairs of all slabs are merged on the CPU. [`Report::passes`] has the number of passes.
     ///
     /// # Errors
-    /// Before any work: [`Error::TooManyBoxes`], [`Error::OverBudget`] where one pass does not hold the boxes and no
+    /// Before any work: [`Error::TooManyBoxes`], [`Error::OverBudget`] if the boxes do not fit one pass and no
     /// axis can be cut so that each slab fits (boxes that all begin at one point, or reach through the whole scene),
     /// [`Error::Busy`]. Later: [`Error::TooManyCandidates`], [`Error::ListTooLong`], [`Error::OutOfMemory`],
     /// [`Error::DeviceLost`], [`Error::Gpu`]. After any of them the engine can be used again, unless the device is
-    /// lost; the last answer is gone.
+    /// lost; the last answer is discarded.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
         self.find(boxes, false)?;
@@ -55,20 +55,20 @@ impl BroadPhase {
     /// Finds every pair of a box of `first` and a box of `second` that overlap, each once: the join of two sets. Of a
     /// [`Pair`](crate::Pair), `a` is an index in `first`, and `b` one in `second`. In
     /// [canonical order](crate::PairOrder::Canonical) the pairs are sorted by `a`, then by `b`. **Blocks** until the result
-    /// is there.
+    /// is complete.
     ///
-    /// The boxes of both sets are swept at once; on the way, boxes of one set are told apart by a bit before their bounds are
-    /// looked up. Few boxes, and giants, are tested against all, and candidates within a set count for the
+    /// The boxes of both sets are swept at once; a bit excludes pairs of one set before their bounds are
+    /// loaded. Few boxes, and giants, are tested against all, and candidates within a set count for the
     /// [limit](crate::Options::candidate_limit). For the filters and the report they are one input: the boxes of `first`, then
-    /// those of `second`. [`Filters::second`](crate::Filters::second) is replaced for the time of the call.
+    /// those of `second`. [`Filters::second`](crate::Filters::second) is replaced during the call.
     ///
-    /// The filters are uploaded anew by this call and by the next one, and with a memory budget all buffers are made anew.
-    /// Where that matters, or to take the pairs in pieces or leave them on the GPU, set that list and use the other calls, or a
+    /// The filters are uploaded anew by this call and by the next one, and with a memory budget all buffers are allocated again.
+    /// To avoid this, to get the pairs in pieces, or to leave them on the GPU, set that list and use the other calls, or a
     /// [`Recorder`](crate::Recorder).
-    /// Where one set is much smaller than the other, a [`Tree`](crate::Tree) of the larger one is faster.
+    /// If one set is much smaller than the other, a [`Tree`](crate::Tree) of the larger one is faster.
     ///
     /// # Errors
-    /// As [`find_pairs`](Self::find_pairs); [`Error::BadFilter`] where [`include`](crate::Filters::include) has a pair within
+    /// As [`find_pairs`](Self::find_pairs); [`Error::BadFilter`] if [`include`](crate::Filters::include) has a pair within
     /// one of the sets.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn find_pairs_between(&mut self, first: &[Aabb], second: &[Aabb]) -> Result<&Overlaps, Error> {
@@ -97,25 +97,25 @@ impl BroadPhase {
         found.and(restored)
     }
 
-    /// Hands every pair of `boxes` that overlaps, each once, to `each`, piece by piece: lists of any length in
-    /// bounded memory. **Blocks** until the last piece was handed over.
+    /// Passes every pair of `boxes` that overlaps, each once, to `each`, piece by piece: lists of any length in
+    /// bounded memory. **Blocks** until the last piece was passed on.
     ///
-    /// `each` is called at least once, with an empty piece where there are no pairs. In one pass ([`passes`](Report::passes) is 1), every
+    /// `each` is called at least once, with an empty piece if there are no pairs. In one pass ([`passes`](Report::passes) is 1), every
     /// call gets the whole [`Report`]: `pair_count` is known before the first pair is stored. An error that `each` returns ends the search
     /// and is returned.
     ///
-    /// The pieces lie in two staging buffers in turn, mapped, so that the host takes no memory for them beyond what
-    /// the driver does; the GPU writes a piece while the one before is read. A piece has at most 4,194,304 pairs
-    /// (32 MiB), or as many as the list has room for after calls that needed a longer one, or fewer where one binding
-    /// or the [memory budget](crate::Options::memory_budget) ends.
+    /// The pieces are in two mapped staging buffers in turn, so that the host allocates no memory for them beyond the
+    /// driver's; the GPU writes a piece while the one before is read. A piece has at most 4,194,304 pairs
+    /// (32 MiB), or the capacity of the list after calls that needed a longer one, or fewer if a binding
+    /// or the [memory budget](crate::Options::memory_budget) is smaller.
     ///
     /// The order is that of the sweep, over all pieces. In canonical order, each piece is ascending in itself, and all
-    /// pieces together are ascending where the list has room for all pairs (its length is up to
-    /// [`reserve`](Self::reserve)); longer lists are ascending runs, to be merged.
+    /// pieces together are ascending if the list has capacity for all pairs ([`reserve`](Self::reserve)
+    /// sets it); longer lists are ascending runs, to be merged.
     ///
     /// More boxes than fit take several passes, as in [`find_pairs`](Self::find_pairs), and slabs follow each other; in
-    /// canonical order each slab is a run or several. `pair_count` then counts the pairs handed over so far, those of the piece included, and
-    /// the other counts are those of the slabs so far. The report that is returned is whole.
+    /// canonical order each slab is a run or several. `pair_count` then counts the pairs so far, including the piece, and
+    /// the other counts are those of the slabs so far. The returned report is complete.
     ///
     /// ```no_run
     /// # use broadsweep::{Aabb, BroadPhase};
@@ -134,7 +134,7 @@ impl BroadPhase {
     /// ```
     ///
     /// # Errors
-    /// As [`find_pairs`](Self::find_pairs), except [`Error::ListTooLong`]; and those of `each`. It leaves no answer. Where there are several
+    /// As [`find_pairs`](Self::find_pairs), except [`Error::ListTooLong`]; and those of `each`. It stores no answer. With several
     /// passes, an error of a later one comes after pieces of the earlier ones.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn stream_pairs<E: From<Error>>(
@@ -167,7 +167,7 @@ impl BroadPhase {
         }
     }
 
-    /// Checks that a submission may be made.
+    /// Checks that another submission is allowed.
     ///
     /// # Errors
     /// [`Error::Busy`].
@@ -202,27 +202,27 @@ impl BroadPhase {
         .await
     }
 
-    /// Returns the last answer. Before the first answer, after an error, and while the next answer arrives in several
+    /// Returns the last answer. Before the first answer, after an error, and while the next answer is read back in several
     /// pieces, it is empty: no pairs of no boxes.
     pub fn overlaps(&self) -> &Overlaps {
         &self.found
     }
 
     /// Moves the last answer out, without a copy; the next answer has to allocate again. Returns
-    /// an empty answer where [`overlaps`](Self::overlaps) does; pieces that have arrived stay.
+    /// an empty answer if [`overlaps`](Self::overlaps) does; pieces of the next answer stay.
     pub fn take_overlaps(&mut self) -> Overlaps {
         take(&mut self.found)
     }
 
     pub(super) fn poll_take_pairs(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        // Otherwise steps are in flight, whose events are to be taken.
+        // Otherwise steps are in flight, and `take_events` returns their events.
         if self.stepping.is_empty() { self.poll_take(context) } else { Poll::Ready(Err(Error::NothingSubmitted)) }
     }
 
     pub(super) fn poll_take(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
         let Self { core, filters, found, partial, .. } = self;
         if core.flight.collection.is_none() {
-            // A call that panicked may have left pieces.
+            // A call that panicked may leave pieces behind.
             *partial = PartialAnswer::default();
         }
         let polled = core.poll_pieces(filters, context, u64::MAX, &mut |report, piece| {
@@ -232,13 +232,13 @@ impl BroadPhase {
             partial.append(report, piece)
         });
         match polled {
-            // Nothing was to be taken, and the last answer stays.
+            // Nothing was submitted, and the last answer stays.
             Poll::Ready(Err(Error::NothingSubmitted)) => Poll::Ready(Err(Error::NothingSubmitted)),
             polled => polled.map(|result| self.finish(result)),
         }
     }
 
-    /// Begins a call that blocks: from here on there is no answer but its own. Decides how often the boxes are searched.
+    /// Begins a call that blocks: clears the last answer, and decides on the passes.
     #[cfg(not(target_arch = "wasm32"))]
     fn begin<'a>(&mut self, boxes: &'a [Aabb], is_step: bool) -> Result<Passes<'a>, Error> {
         self.core.flight.check_idle()?;
@@ -247,7 +247,7 @@ impl BroadPhase {
         self.core.passes(boxes, &self.filters, is_step)
     }
 
-    /// Makes what has arrived the answer. After an error there is none.
+    /// Stores the pieces as the answer. After an error there is none.
     fn finish(&mut self, result: Result<Report, Error>) -> Result<(), Error> {
         match result {
             Ok(report) => {
@@ -255,7 +255,7 @@ impl BroadPhase {
                 Ok(())
             }
             Err(error) => {
-                // What has arrived is no answer, and long lists are not kept for nothing.
+                // The pieces are no answer, and the memory of long lists is released.
                 (self.found, self.partial) = (Overlaps::default(), PartialAnswer::default());
                 Err(error)
             }

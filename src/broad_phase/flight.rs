@@ -1,4 +1,4 @@
-//! What was submitted and has not been taken.
+//! Submissions whose results were not taken.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -11,9 +11,9 @@ use crate::gpu::readback::Readback;
 use crate::memory::{BoxSlot, Call, Lease, Staging};
 use crate::{Error, Report};
 
-/// Most pairs that the first submission copies before it is known whether there are as many: 8 MiB.
+/// Most pairs that the first submission copies, before their number is known: 8 MiB.
 const FIRST_COPY: u64 = 1 << 20;
-/// Pairs that any submission copies, if there is room.
+/// Pairs that any submission copies, if they fit.
 const LEAST_COPY: u64 = 64;
 
 /// Pairs in a piece of a streamed list, unless the list is longer anyway: 32 MiB. With fewer, the cost of a submission
@@ -21,44 +21,44 @@ const LEAST_COPY: u64 = 64;
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) const STREAMED_PIECE: u64 = 1 << 22;
 
-/// What was submitted and has not been taken.
+/// Submissions whose results were not taken.
 #[derive(Debug, Default)]
 pub(super) struct Flight {
     /// In the order of submission.
     pub queue: VecDeque<Submission>,
-    /// The list of the submission before those of the queue, where the first copy did not hold all of it.
+    /// The list of the submission before those of the queue, if the first copy did not have all of it.
     pub collection: Option<Collection>,
-    /// Pairs and boxes of the last submission whose counts arrived.
+    /// Pairs and boxes of the last submission whose counts were read back.
     pub last: Option<(u64, u32)>,
     submitted: u64,
 }
 
-/// A search whose counts are on their way.
+/// A search whose counts are being read back.
 #[derive(Debug)]
 pub(super) struct Submission {
     pub number: u64,
     pub call: Call,
     pub boxes: Lease<BoxSlot>,
     pub summary: Mapping,
-    /// The filters as they were.
+    /// The filters at the time of submission.
     pub filters: Arc<CheckedFilters>,
     /// Pairs that were copied behind the summary.
     pub copied: u32,
 }
 
-/// A list of which a piece has arrived or is on its way.
+/// A list that is being read back in pieces.
 #[derive(Debug)]
 pub(super) struct Collection {
     pub number: u64,
     pub call: Call,
     pub boxes: Lease<BoxSlot>,
-    /// Those of the submission; and with buffers of their own, where they have changed since and it is searched again.
+    /// The filters of the submission; and with their own buffers, if they have changed since and the search runs again.
     pub filters: Arc<CheckedFilters>,
     pub own: Option<Box<FilterSet>>,
     pub report: Report,
-    /// The numbers of the pairs that lie in the list on the GPU.
+    /// The range of pairs in the list on the GPU.
     pub window: Range<u64>,
-    /// Pairs that were handed over.
+    /// Pairs that were passed on.
     pub delivered: u64,
     pub requested: u64,
     /// In the order of the list.
@@ -66,7 +66,7 @@ pub(super) struct Collection {
     pub free: Vec<Lease<Staging>>,
 }
 
-/// A part of a list, on its way.
+/// A part of a list that is being read back.
 #[derive(Debug)]
 pub(super) struct Piece {
     pub mapping: Mapping,
@@ -76,7 +76,7 @@ pub(super) struct Piece {
     pub length: u64,
 }
 
-/// A staging buffer that was lent, with the read-back from it.
+/// A leased staging buffer, with its readback.
 #[derive(Debug)]
 pub(super) struct Mapping {
     pub readback: Readback,
@@ -86,7 +86,7 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// Submits what was recorded, and begins to map the first `bytes` bytes of `staging`.
+    /// Submits the recorded commands, and begins to map the first `bytes` bytes of `staging`.
     pub fn begin(gpu: &Gpu, encoder: wgpu::CommandEncoder, staging: Lease<Staging>, bytes: u64) -> Self {
         let _submission = gpu.queue().submit([encoder.finish()]);
         Self {
@@ -112,7 +112,7 @@ impl Flight {
         if self.is_empty() { Ok(()) } else { Err(Error::Busy) }
     }
 
-    /// Gives up on everything.
+    /// Drops everything in flight.
     pub fn clear(&mut self) {
         self.queue.clear();
         self.collection = None;
@@ -124,7 +124,7 @@ impl Flight {
         self.submitted
     }
 
-    /// Returns what has to arrive next.
+    /// Returns the next readback.
     pub fn awaited(&self) -> Option<&Mapping> {
         match &self.collection {
             Some(collection) => collection.pieces.front().map(|piece| &piece.mapping),
@@ -132,11 +132,11 @@ impl Flight {
         }
     }
 
-    /// Returns how many pairs of `box_count` boxes to copy along with the counts. The number changes the time only.
+    /// Returns the number of pairs of `box_count` boxes to copy along with the counts. The number changes the time only.
     pub fn expected_pairs(&self, box_count: u32) -> u64 {
         let n = u64::from(box_count);
         let expected = match self.last {
-            // As many for each box as in the last submission, and an eighth more.
+            // The pairs per box of the last submission, and an eighth more.
             Some((pairs, boxes)) => {
                 let scaled = u128::from(pairs) * u128::from(n) / u128::from(boxes.max(1));
                 u64::try_from(scaled + scaled / 8).unwrap_or(u64::MAX)
@@ -148,7 +148,7 @@ impl Flight {
 }
 
 impl Collection {
-    /// Forgets what was copied along with the counts.
+    /// Discards the pairs that were copied along with the counts.
     pub fn start_again(&mut self) {
         self.pieces.clear();
         self.free.clear();

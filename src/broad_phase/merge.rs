@@ -2,8 +2,8 @@
 
 use crate::Pair;
 
-/// Sorts pairs that consist of ascending runs, by merging neighbours with room for half of the pairs beside them; where
-/// that room cannot be had, or the runs are short, sorts in place and as if there were no runs, which takes longer.
+/// Sorts pairs that consist of ascending runs, by merging neighbours with scratch memory for half of the pairs. If
+/// that memory cannot be allocated, or the runs are short, sorts in place without regard to the runs, which takes longer.
 pub(crate) fn merge_runs(pairs: &mut [Pair]) {
     let mut ends: Vec<usize> = (1..pairs.len()).filter(|&i| key(pairs[i]) < key(pairs[i - 1])).take(1 << 16).collect();
     if ends.is_empty() {

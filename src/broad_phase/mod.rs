@@ -1,5 +1,5 @@
 //! [`BroadPhase`]: boxes and pairs in host memory. [`setup`] has options, filters and memory, [`core`] records searches, [`submit`]
-//! submits them, [`collect`] reads pairs back, `stream_events` hands events over in pieces, `slabs` takes more boxes than fit.
+//! submits them, [`collect`] reads pairs back, `stream_events` streams events, `slabs` searches more boxes than fit.
 
 pub(crate) mod collect;
 pub(crate) mod core;
@@ -50,17 +50,17 @@ use crate::{Attribute, Error, Filters, Options, Overlaps};
 ///
 /// A [`Recorder`](crate::Recorder) takes boxes from a GPU buffer and leaves the pairs in one, in the caller's encoder.
 ///
-/// [`set_filters`](Self::set_filters) says which pairs are wanted, for all of them. A call whose boxes the filters do not
-/// fit is refused with [`Error::FilterLength`] or [`Error::BadFilter`] before any work.
+/// [`set_filters`](Self::set_filters) specifies the reported pairs, for all of them. A call whose boxes do not fit the
+/// filters is refused with [`Error::FilterLength`] or [`Error::BadFilter`] before any work.
 ///
 /// More than half a megabyte of boxes or pairs in host memory is copied by the threads of the `rayon` pool that a call is made
-/// from, as [`Tree`](crate::Tree) does with queries and answers: hold no lock meanwhile that other tasks of that pool wait for.
+/// from, as [`Tree`](crate::Tree) does with queries and answers: do not hold a lock that other tasks of that pool wait for.
 ///
 /// Memory and work grow with boxes, entries and candidates; [`MemoryPlan`] predicts the memory. The two ways that block
-/// take more boxes than the device or the budget has room for, in several passes; the others refuse them.
+/// accept more boxes than fit the device or the budget, in several passes; the others refuse them.
 ///
-/// [`cpu::BroadPhase`](crate::cpu::BroadPhase) has the same calls on the CPU; [`Engine`](crate::Engine) is what both
-/// engines have in common.
+/// [`cpu::BroadPhase`](crate::cpu::BroadPhase) has the same calls on the CPU; [`Engine`](crate::Engine) is the trait of both
+/// engines.
 #[derive(Debug)]
 pub struct BroadPhase {
     core: Core,
@@ -71,11 +71,11 @@ pub struct BroadPhase {
     /// The last two sets that were joined.
     #[cfg(not(target_arch = "wasm32"))]
     sets: TwoSets,
-    /// What the next step is compared with.
+    /// The data for the comparison with the next step.
     steps: Steps,
     /// The last streamed step.
     streamed: Streamed,
-    /// What is said of the steps that are in flight, and their filters.
+    /// The parameters of the steps in flight, and their filters.
     stepping: VecDeque<(OwnedStepSpec, Arc<CheckedFilters>)>,
 }
 
@@ -83,7 +83,7 @@ impl BroadPhase {
     /// The most submissions whose results have not been taken.
     pub const SUBMISSIONS_IN_FLIGHT: usize = MOST_IN_FLIGHT;
 
-    /// Makes an engine on this device. No memory is taken for boxes yet, and nothing is compiled: a kernel is compiled
+    /// Creates an engine on this device. No memory is allocated for boxes yet, and nothing is compiled: a kernel is compiled
     /// by the first call on the device that needs it, or [ahead](Self::compile_ahead). A kernel that a driver rejects is an [`Error::Gpu`] of
     /// that call.
     ///
@@ -108,11 +108,11 @@ impl BroadPhase {
         &self.core.options
     }
 
-    /// Sets other options, from the next call on. The kernels stay; the memory is given back where it was laid out for
+    /// Sets other options, from the next call on. The kernels stay; the memory is released if it was laid out for
     /// another order or budget.
     ///
     /// # Errors
-    /// [`Error::BadOption`], [`Error::Busy`]; the options stay as they were.
+    /// [`Error::BadOption`], [`Error::Busy`]; the options do not change.
     pub fn set_options(&mut self, options: Options) -> Result<(), Error> {
         let options = options.checked(self.core.gpu.all_pairs_up_to())?;
         self.core.flight.check_idle()?;
@@ -125,15 +125,15 @@ impl BroadPhase {
 
     // ---- filters ----
 
-    /// Sets which pairs are not wanted, or always are, from the next call on, until they are replaced;
-    /// `Filters::default()` wants every pair of boxes that overlap.
+    /// Sets the filters, which exclude or include pairs, from the next call on, until they are replaced;
+    /// `Filters::default()` reports every pair of boxes that overlap.
     ///
     /// The filters are uploaded once, by the next call. Kernels that test pairs have a second form that reads filters, which the first
     /// call on the device with any filters compiles.
     ///
     /// # Errors
     /// [`Error::BadFilter`] for what has no meaning with any boxes; [`Error::Busy`] while a result is to be taken, with a
-    /// [memory budget](Options::memory_budget); [`Error::OutOfMemory`], [`Error::DeviceLost`]. The filters stay as they were.
+    /// [memory budget](Options::memory_budget); [`Error::OutOfMemory`], [`Error::DeviceLost`]. The filters do not change.
     /// Each call checks whether the filters fit its boxes: [`Filters::check`].
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.core.replace_filters(&mut self.filters, filters)?;
@@ -147,10 +147,10 @@ impl BroadPhase {
     }
 
     /// Changes one list of the filters from box `first` on, and uploads no more than that (of the worlds, all): for
-    /// what sleeps and wakes, or leaves and enters, from call to call.
+    /// changes from call to call, such as sleeping flags.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] where the list is shorter, or not in use, or a margin is negative or not finite;
+    /// [`Error::BadFilter`] if the list is shorter, or not in use, or a margin is negative or not finite;
     /// [`Error::Busy`] while a result is to be taken, with a [memory budget](Options::memory_budget): nothing is changed then.
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]: the list is changed, and the next call uploads it.
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
@@ -174,19 +174,19 @@ impl BroadPhase {
     /// Predicts the GPU memory that `box_count` boxes would take on this device, with the [filters](Self::set_filters).
     ///
     /// # Errors
-    /// [`Error::TooManyBoxes`], [`Error::OverBudget`] where one pass cannot hold the boxes.
+    /// [`Error::TooManyBoxes`], [`Error::OverBudget`] if the boxes do not fit one pass.
     /// [`find_pairs`](Self::find_pairs) and [`stream_pairs`](Self::stream_pairs) then take several passes; any other
     /// call returns this error.
     pub fn memory_plan(&self, box_count: usize) -> Result<MemoryPlan, Error> {
         self.core.workspace.plan(box_count, &self.core.options, &self.filters)
     }
 
-    /// Counts the bytes of GPU memory that are held: buffers of searches and of filters.
+    /// Returns the bytes of allocated GPU memory: buffers of searches and of filters.
     pub fn memory_bytes(&self) -> u64 {
         self.buffers().iter().map(|(_, bytes)| bytes).sum()
     }
 
-    /// Lists the GPU buffers that there are now, by name, with the bytes that the device gave each of them.
+    /// Lists the GPU buffers by name, with their allocated bytes.
     #[doc(hidden)]
     pub fn buffers(&self) -> Vec<(&'static str, u64)> {
         let mut rows = self.core.workspace.allocated_rows();
@@ -194,8 +194,8 @@ impl BroadPhase {
         rows
     }
 
-    /// Makes room for `box_count` boxes and a list of `pair_capacity` pairs (as far as limits and budget allow), and
-    /// compiles kernels, now rather than in the call that needs it.
+    /// Allocates for `box_count` boxes and a list of `pair_capacity` pairs (as far as limits and budget allow), and
+    /// compiles kernels, now rather than in the first call that needs them.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`], [`Error::OutOfMemory`], [`Error::Busy`], [`Error::Gpu`],
@@ -205,8 +205,8 @@ impl BroadPhase {
     }
 
     /// Starts to compile the kernels that a call for `box_count` boxes needs with the filters and options there are, and returns at once:
-    /// other threads compile, or the browser does. Each kernel is compiled once on a device. Calls that are made meanwhile wait for what
-    /// they need. [`Compilation`] tells how far it is, and waits.
+    /// other threads compile, or the browser does. Each kernel is compiled once on a device. Calls in the meantime wait for the kernels
+    /// that they need. [`Compilation`] reports progress, and can wait.
     ///
     /// ```no_run
     /// # use broadsweep::{Aabb, BroadPhase, Error};
@@ -214,7 +214,7 @@ impl BroadPhase {
     /// # fn run(broad_phase: &mut BroadPhase) -> Result<(), Error> {
     /// let compilation = broad_phase.compile_ahead(100_000);
     /// let boxes = load();
-    /// compilation.wait()?; // or compilation.await, or a look at is_finished() and progress() in each frame
+    /// compilation.wait()?; // or compilation.await, or check is_finished() and progress() in each frame
     /// broad_phase.find_pairs(&boxes)?;
     /// # Ok(())
     /// # }

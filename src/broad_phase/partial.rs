@@ -1,4 +1,4 @@
-//! A list of pairs that arrives piece by piece, until it is an answer.
+//! A list of pairs that is read back piece by piece, until it is complete.
 
 use std::mem::take;
 
@@ -6,7 +6,7 @@ use super::merge::merge_runs;
 use crate::gpu::host_copy::extend;
 use crate::{Error, Overlaps, Pair, PairOrder, Report};
 
-/// The pairs of the next answer, as far as they have arrived. They lie in the memory of the last answer.
+/// The pairs of the next answer that were read back so far. They reuse the memory of the last answer.
 #[derive(Debug, Default)]
 pub(super) struct PartialAnswer {
     pairs: Vec<Pair>,
@@ -14,18 +14,18 @@ pub(super) struct PartialAnswer {
 }
 
 impl PartialAnswer {
-    /// Begins an answer in the memory of the last one, of which nothing is left.
+    /// Begins an answer in the memory of the last one, which is cleared.
     pub fn begin(&mut self, last: &mut Overlaps) {
         last.clear();
         *self = Self { pairs: take(&mut last.pairs), pieces: 0 };
     }
 
-    /// Returns whether nothing has arrived.
+    /// Returns `true` before the first piece.
     pub fn is_empty(&self) -> bool {
         self.pieces == 0
     }
 
-    /// Appends a piece of a list whose length is known.
+    /// Appends a piece of a list of known length.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -38,7 +38,7 @@ impl PartialAnswer {
         Ok(())
     }
 
-    /// Appends a piece of a list whose length is not known.
+    /// Appends a piece of a list of unknown length.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -52,7 +52,7 @@ impl PartialAnswer {
         Ok(())
     }
 
-    /// Makes the pairs, all of which have arrived, an answer with this report; in canonical order the pieces are merged.
+    /// Returns the answer with this report, after the last piece; in canonical order the pieces are merged.
     pub fn finish(&mut self, report: Report, order: PairOrder) -> Overlaps {
         let Self { mut pairs, pieces } = take(self);
         if order == PairOrder::Canonical && pieces > 1 {
@@ -62,14 +62,14 @@ impl PartialAnswer {
     }
 }
 
-/// Allocates this many pairs for an empty list, and somewhat more where a longer list than any before may be
-/// followed by a longer one yet.
+/// Ensures that an empty list has capacity for this many pairs. If it has to grow, it gets somewhat more, for longer lists
+/// that may follow.
 fn allocate_empty(pairs: &mut Vec<Pair>, pair_count: u64) -> Result<(), Error> {
     let count = usize::try_from(pair_count).map_err(|_| Error::list_too_long(pair_count))?;
     if pairs.capacity() >= count {
         return Ok(());
     }
-    // The old list goes first: both at once might not fit.
+    // The old list is released first: both at once might not fit.
     *pairs = Vec::new();
     let ample = count.saturating_add(count / 8);
     let reserved = pairs.try_reserve_exact(ample).or_else(|_| pairs.try_reserve_exact(count));

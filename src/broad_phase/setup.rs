@@ -24,7 +24,7 @@ impl Core {
     /// Replaces the filters.
     ///
     /// # Errors
-    /// [`Error::BadFilter`], [`Error::Busy`], [`Error::OutOfMemory`]; the filters stay as they were.
+    /// [`Error::BadFilter`], [`Error::Busy`], [`Error::OutOfMemory`]; the filters do not change.
     pub fn replace_filters(&mut self, filters: &mut FilterSet, others: Filters) -> Result<(), Error> {
         self.check_filters_may_change()?;
         let others = FilterSet::new(&self.gpu, others)?;
@@ -34,14 +34,14 @@ impl Core {
         Ok(())
     }
 
-    /// Forgets what rests on the filters that were replaced.
+    /// Discards results that depend on the replaced filters.
     pub fn filters_replaced(&mut self) {
         if self.flight.is_empty() {
             // Submissions in flight keep their filters.
             self.workspace.forget_results();
         }
         if self.options.memory_budget.is_some() {
-            // The buffers may leave no room for them.
+            // The filters may not fit beside the buffers.
             self.workspace.release();
         }
     }
@@ -49,7 +49,7 @@ impl Core {
     /// Changes one list of the filters from box `first` on.
     ///
     /// # Errors
-    /// Those of [`BroadPhase::change_filters`](crate::BroadPhase::change_filters).
+    /// The errors of [`BroadPhase::change_filters`](crate::BroadPhase::change_filters).
     pub fn change_filters(
         &mut self,
         filters: &mut FilterSet,
@@ -64,7 +64,7 @@ impl Core {
         changed
     }
 
-    /// Checks that the filters may change: a budget has no room for those of submissions in flight.
+    /// Checks that the filters may change: a budget does not include older filters of submissions in flight.
     ///
     /// # Errors
     /// [`Error::Busy`].
@@ -83,7 +83,7 @@ impl Core {
         }
         check_rows(box_count as u64, &gpu.device().limits(), &filters.rows(box_count))?;
         if self.options.memory_budget.is_some() && filters.check_uploaded(box_count).is_err() {
-            // As for a change that is recorded: a budget has room for them beside the buffers of a search alone.
+            // As for a recorded change: the budget includes filters only beside the buffers of a search.
             self.ensure_capacity(filters, box_count, 0, false)?;
         }
         filters.upload(gpu, box_count, !self.flight.is_empty())?;
@@ -94,7 +94,7 @@ impl Core {
     /// ignored.
     ///
     /// # Errors
-    /// Those of [`BroadPhase::reserve`](crate::BroadPhase::reserve).
+    /// The errors of [`BroadPhase::reserve`](crate::BroadPhase::reserve).
     pub fn ensure_capacity(
         &mut self,
         filters: &mut FilterSet,
@@ -110,20 +110,20 @@ impl Core {
         Ok(call)
     }
 
-    /// Ensures capacity and compiles the kernels, for a caller that waits for it.
+    /// Ensures capacity and compiles the kernels, for a caller that waits.
     ///
     /// # Errors
-    /// Those of [`BroadPhase::reserve`](crate::BroadPhase::reserve).
+    /// The errors of [`BroadPhase::reserve`](crate::BroadPhase::reserve).
     pub fn reserve(&mut self, filters: &mut FilterSet, box_count: usize, pair_capacity: u32) -> Result<(), Error> {
         self.ensure_capacity(filters, box_count, pair_capacity, false)?;
         if self.gpu.is_lost_on_trial() {
-            // Buffers of a device that is gone are created without an error.
+            // Buffers of a lost device are created without an error.
             return Err(self.gpu.lost("nothing can be allocated"));
         }
         Ok(())
     }
 
-    /// Returns what decides which kernels a call for this many boxes dispatches.
+    /// Returns the needs that determine the kernels of a call for this many boxes.
     fn needs(&self, filters: &FilterSet, box_count: usize, is_step: bool) -> Needs {
         let call = self.decide(box_count, filters, is_step);
         let tests_all_pairs = call.is_ok_and(|call| call.tests_all_pairs);
@@ -133,7 +133,7 @@ impl Core {
     /// Starts to compile the kernels that a search of this many boxes needs, also one of a step, and others behind them.
     pub fn compile_ahead(&self, filters: &FilterSet, box_count: usize, others: Vec<Kernel>) -> Compilation {
         let [search, step] = [false, true].map(|is_step| self.needs(filters, box_count, is_step));
-        // Another pipeline of the same kernels: those belong to the device.
+        // Another pipeline with the same kernels, which belong to the device.
         let pipeline = Pipeline::new(&self.gpu);
         Compilation::start(&self.gpu, move || {
             let mut kernels: Vec<Kernel> = pipeline.kernels(search)?.into_iter().cloned().collect();

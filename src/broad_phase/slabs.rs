@@ -1,4 +1,4 @@
-//! More boxes than the device holds at once: the scene is cut into slabs, and each is searched by itself.
+//! More boxes than fit the device at once: the scene is cut into slabs, and each is searched by itself.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::filters::device::FilterSet;
 use crate::memory::{Call, MemoryPlan};
 use crate::{Aabb, Error, Pair, Report, SweepAxis};
 
-/// A scene that is cut: its boxes as they are searched, and its slabs.
+/// A scene that is cut: its prepared boxes, and its slabs.
 #[derive(Debug)]
 pub(super) struct CutScene<'a> {
     boxes: Cow<'a, [Aabb]>,
@@ -18,7 +18,7 @@ pub(super) struct CutScene<'a> {
     is_step: bool,
 }
 
-/// How often boxes are searched.
+/// The passes of a search.
 #[derive(Debug)]
 pub(super) enum Passes<'a> {
     /// Once.
@@ -45,7 +45,7 @@ impl Core {
         }
         let mut boxes = Cow::Borrowed(boxes);
         if !filters.filters().leaves_boxes() {
-            // Grown boxes may reach into further slabs.
+            // Padded boxes may reach into further slabs.
             filters.filters().prepare(boxes.to_mut());
         }
         let slabs = Slabs::new(&boxes, self.most_boxes(filters)).ok_or(refused)?;
@@ -66,8 +66,8 @@ impl Core {
         most
     }
 
-    /// Hands every pair to `each`, slab by slab and then the included pairs, in pieces that are not empty, with the report of what was
-    /// searched so far. `filters` are the filters of the whole scene; each slab is searched with its part of them.
+    /// Passes every pair to `each`, slab by slab and then the included pairs, in pieces that are not empty, with the report of the
+    /// slabs so far. `filters` are the filters of the whole scene; each slab is searched with its part of them.
     pub(super) fn search_slabs<E: From<Error>>(
         &mut self,
         scene: &CutScene<'_>,
@@ -137,7 +137,7 @@ impl SceneReport {
         Self { box_count, invalid_count: invalid().count() as u32, first_invalid, passes, axis }
     }
 
-    /// Returns the report of the slabs up to one, from that of the slabs before and its own.
+    /// Returns the report of the slabs up to one, from the report of the slabs before and its own.
     fn up_to(&self, before: Option<&Report>, slab: &Report, pair_count: u64) -> Report {
         let mut report = before.unwrap_or(slab).clone();
         if before.is_some() {
@@ -146,7 +146,7 @@ impl SceneReport {
         report.first_invalid.clone_from(&self.first_invalid);
         report.passes = self.passes;
         if report.tested_all_pairs() {
-            // Only boxes of one slab were tested against each other: the slabs are the only grid that there was.
+            // Only boxes of one slab were tested against each other: the slabs are the only grid.
             report.axis = SweepAxis::from_code(AXIS_X + self.axis as u32);
             report.direction = std::array::from_fn(|k| if k == self.axis { 1.0 } else { 0.0 });
         }
@@ -154,7 +154,7 @@ impl SceneReport {
     }
 }
 
-/// Adds what another pass counted.
+/// Adds the counts of another pass.
 fn add(whole: &mut Report, pass: &Report) {
     whole.giant_count = whole.giant_count.saturating_add(pass.giant_count);
     whole.entry_count = whole.entry_count.saturating_add(pass.entry_count);

@@ -17,9 +17,9 @@ impl BroadPhase {
     /// Finds the pairs of these boxes, and compares them with those of the last call of this method that succeeded; other calls in between do not
     /// matter. In the
     /// first step every pair is created. The events stay until the next step; [`overlaps`](Self::overlaps) is empty afterwards.
-    /// **Blocks** until the pairs are there.
+    /// **Blocks** until the pairs are complete.
     ///
-    /// All boxes are uploaded and searched in every step, and all pairs come to the host, which compares them; in the order of the sweep
+    /// All boxes are uploaded and searched in every step, and all pairs are read back to the host, which compares them; in the order of the sweep
     /// they are sorted there first. [`Recorder::record_events`](crate::Recorder::record_events) compares on the GPU. [`Step::moved`] and
     /// [`Options::step_margin`](crate::Options::step_margin) are checked and otherwise not used: hints for the CPU engine.
     ///
@@ -49,7 +49,7 @@ impl BroadPhase {
             return Poll::Ready(Err(Error::NothingSubmitted));
         };
         if self.core.flight.is_empty() {
-            // With the device all are lost.
+            // If the device is lost, all steps are lost.
             self.stepping.clear();
         }
         let checked = self.steps.check(&step.spec());

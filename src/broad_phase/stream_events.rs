@@ -10,26 +10,26 @@ use crate::filters::device::FilterSet;
 use crate::{Aabb, Error, EventPiece, Options, Pair, Report, Step, StepReport};
 
 impl BroadPhase {
-    /// Hands what began and what ended since the last streamed step to `each`, piece by piece: events of any length in bounded
-    /// memory. **Blocks** until the last piece was handed over.
+    /// Passes the events since the last streamed step to `each`, piece by piece: events of any length in bounded
+    /// memory. **Blocks** until the last piece was passed on.
     ///
-    /// No list is kept from step to step, but the boxes with their filters, on the host. Both steps are streamed, as
+    /// The host retains the boxes with their filters from step to step, but no list. Both steps are streamed, as
     /// [`stream_pairs`](Self::stream_pairs) does it: first this one, whose pairs come with those among them that are created and that
-    /// persist, then the last one, for what is lost. Where nothing changed, the last one is left out. So a step takes up to two streams;
-    /// [`find_events`](Self::find_events) is faster wherever its lists fit, and tells where each pair was in the last list.
+    /// persist, then the last one, for what is lost. If nothing changed, the last one is omitted. So a step needs up to two streams;
+    /// [`find_events`](Self::find_events) is faster if its lists fit, and returns the place of each pair in the last list.
     ///
     /// `each` is called at least once. In the report that it sees, boxes are those of the whole step from the first piece on. So is
     /// [`pair_count`](StepReport::pair_count), unless the boxes take several passes; then it counts the pairs so far. Events are counted so
-    /// far. Where the step [counts them first](Step::counts_first), which takes a third stream, all counts are whole. The returned report has all counts. An error that `each` returns ends
+    /// far. If the step [counts them first](Step::counts_first), which needs a third stream, all counts are complete. The returned report has all counts. An error that `each` returns ends
     /// the call and is returned.
     ///
-    /// Streamed steps and found steps are two sequences, which know nothing of each other. Where filters other than
+    /// Streamed steps and found steps are two independent sequences. If filters other than
     /// [`sleeping`](crate::Filters::sleeping) have changed since the last step, the old ones are uploaded for its search, and then the new ones
     /// again.
     ///
     /// # Errors
     /// As [`stream_pairs`](Self::stream_pairs), of either step, and those of `each`; [`Error::BadStep`]. Such a step does not count as the last
-    /// one. Where the last step has no room in a [budget](crate::Options::memory_budget) that is smaller now, no step has until
+    /// one. If the last step does not fit a [budget](crate::Options::memory_budget) that is smaller now, every step fails until
     /// [`forget_steps`](Self::forget_steps).
     pub fn stream_events<'a, E: From<Error>>(
         &mut self,
@@ -82,7 +82,7 @@ impl Source for BroadPhase {
         let engine = &mut *swapped.0;
         let others = FilterSet::of(&engine.core.gpu, Arc::clone(others))?;
         if engine.core.options.memory_budget.is_some() {
-            // There may not be room for both.
+            // Both may not fit.
             engine.filters.unload(&engine.core.gpu)?;
         }
         swapped.2 = Some(replace(&mut engine.filters, others));

@@ -56,7 +56,7 @@ impl<'b> Submissions<'b> {
     }
 
     /// Returns the result of the oldest [`submit`](Self::submit) that was not taken, or `None` if it is not complete. Does not block. The answer
-    /// remains until the next result begins to arrive; [`BroadPhase::take_overlaps`] moves it out.
+    /// remains until the readback of the next result begins; [`BroadPhase::take_overlaps`] moves it out.
     ///
     /// A long result needs several calls: each reads a piece back, and requests the next one. In canonical order the pieces of a list longer
     /// than one binding (16.7 million pairs with WebGPU's default) are merged here, on the CPU, which takes half as much memory again, or more

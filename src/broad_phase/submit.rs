@@ -1,5 +1,5 @@
-//! Submitting searches. A submission copies its counts and as many pairs as are expected into a staging buffer that it has to
-//! itself; [`collect`](super::collect) brings counts and pairs to the host.
+//! Submits searches. A submission copies its counts and the expected number of pairs into a staging buffer that it
+//! leases; [`collect`](super::collect) reads counts and pairs back.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::memory::{Call, FRAME_OFFSET, Lease, SUMMARY_BYTES, Staging};
 use crate::{Aabb, Error, Pair};
 
 impl Core {
-    /// Uploads the boxes, which must fit the filters, and starts the search that was decided.
+    /// Uploads the boxes, which must fit the filters, and starts the search of this call.
     pub fn submit_search(&mut self, boxes: &[Aabb], call: Call, filters: &mut FilterSet) -> Result<(), Error> {
         if filters.check_uploaded(boxes.len()).is_err() {
-            // Even if this call fails, it may have replaced the filters that the last results rest on.
+            // Even if this call fails, it may replace the filters that the last results depend on.
             self.workspace.forget_results();
         }
         let in_flight: Vec<&Call> = self.flight.queue.iter().map(|other| &other.call).collect();
@@ -35,8 +35,8 @@ impl Core {
         Ok(())
     }
 
-    /// Submits a search that was recorded, and begins to bring its counts and as many pairs as are expected. Returns how many those
-    /// are. After an error no results lie in the buffers.
+    /// Submits a recorded search, and begins to read back its counts and the expected number of pairs. Returns that
+    /// number. After an error the buffers have no results.
     fn send(
         &mut self,
         scopes: Scopes,
@@ -52,7 +52,7 @@ impl Core {
         Ok((summary, copied))
     }
 
-    /// Records the copying of the counts and of as many pairs as are expected, and returns how many those are.
+    /// Records the copying of the counts and of the expected number of pairs, and returns that number.
     fn record_summary(&self, encoder: &mut wgpu::CommandEncoder, call: &Call, staging: &Staging) -> Result<u32, Error> {
         let shared = self.workspace.shared()?;
         let (counts, frame) = (&shared.grid.summary.counts, &shared.grid.summary.frame);

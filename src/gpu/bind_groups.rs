@@ -1,8 +1,8 @@
-//! Bind groups, kept for the same buffers again.
+//! Bind groups, cached by the buffers that they bind.
 //!
-//! A bind group keeps its buffers alive. Groups are therefore kept only where all of their buffers are
-//! [`Buffer`](super::buffers::Buffer)s, and dropping a buffer drops its groups: no memory is held that nobody counts. A
-//! group with a buffer of the caller's is made anew each time.
+//! A bind group keeps its buffers alive. A group is therefore cached only if all of its buffers are
+//! [`Buffer`](super::buffers::Buffer)s, and dropping a buffer drops its groups: all memory is counted. A group with an external
+//! buffer is created each time.
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU64;
@@ -14,11 +14,11 @@ use super::Gpu;
 #[derive(Debug, Default)]
 pub struct BindGroups {
     groups: HashMap<Bound, wgpu::BindGroup>,
-    /// The buffers that tell when they go.
+    /// The buffers that remove their groups when they are dropped.
     owned: HashSet<wgpu::Buffer>,
 }
 
-/// What a group binds.
+/// The layout and the buffers of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bound {
     layout: wgpu::BindGroupLayout,
@@ -33,7 +33,7 @@ struct Part {
     size: Option<NonZeroU64>,
 }
 
-/// A buffer that takes along the groups that it is bound in.
+/// A buffer that removes the groups that bind it when it is dropped.
 #[derive(Debug)]
 pub struct Owned {
     raw: wgpu::Buffer,
@@ -76,17 +76,17 @@ impl Part {
 }
 
 impl BindGroups {
-    /// Returns how many there are.
+    /// Returns the number of cached groups.
     pub fn len(&self) -> usize {
         self.groups.len()
     }
 
-    /// Forgets all groups; those that are needed are made again.
+    /// Drops all groups. They are created again on demand.
     pub fn forget(&mut self) {
         self.groups.clear();
     }
 
-    /// Returns the group of what is bound, made if there is none.
+    /// Returns the cached group of these buffers, or creates it.
     pub fn get(&mut self, device: &wgpu::Device, label: &str, bound: Bound) -> wgpu::BindGroup {
         if let Some(group) = self.groups.get(&bound) {
             return group.clone();
@@ -100,7 +100,7 @@ impl BindGroups {
 }
 
 impl Owned {
-    /// Watches over this buffer.
+    /// Registers this buffer, so that its groups can be cached.
     pub fn new(gpu: &Gpu, raw: wgpu::Buffer) -> Self {
         gpu.bind_groups().owned.insert(raw.clone());
         Self { raw, groups: Arc::clone(&gpu.bind_groups) }

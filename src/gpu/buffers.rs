@@ -20,7 +20,7 @@ pub struct Buffer<T> {
     element: PhantomData<T>,
 }
 
-/// Compares the buffers themselves, not what they hold.
+/// Compares the buffers themselves, not their content.
 impl<T> PartialEq for Buffer<T> {
     fn eq(&self, other: &Self) -> bool {
         self.owned.raw() == other.owned.raw()
@@ -31,7 +31,7 @@ impl<T: Pod> Buffer<T> {
     /// Allocates a buffer for `len` elements (at least one, since an empty buffer cannot be bound), zeroed.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] where the device has no room for it.
+    /// [`Error::OutOfMemory`] if the device has no memory for it.
     pub fn new(gpu: &Gpu, label: &str, len: u64, usage: wgpu::BufferUsages) -> Result<Self, Error> {
         let size = Self::bytes(len);
         let scopes = gpu.open_scopes();
@@ -48,25 +48,25 @@ impl<T: Pod> Buffer<T> {
     /// Allocates a storage buffer for `len` elements, zeroed.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] where the device has no room for it.
+    /// [`Error::OutOfMemory`] if the device has no memory for it.
     pub fn storage(gpu: &Gpu, label: &str, len: u64) -> Result<Self, Error> {
         use wgpu::BufferUsages as U;
         Self::new(gpu, label, len, U::STORAGE | U::COPY_DST | U::COPY_SRC)
     }
 
-    /// Makes a uniform buffer, a small constant for kernels. The values are written when the buffer is made, so
-    /// commands that are recorded now and run later see the values of now.
+    /// Creates a uniform buffer, a small constant for kernels. The values are written at creation, so
+    /// commands that are recorded now and run later read these values.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] where the device has no room for it.
+    /// [`Error::OutOfMemory`] if the device has no memory for it.
     pub fn uniform(gpu: &Gpu, label: &str, values: &[T]) -> Result<Self, Error> {
         Self::of(gpu, label, values, CONSTANT)
     }
 
-    /// Makes a buffer of these values.
+    /// Creates a buffer of these values.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] where the device has no room for it.
+    /// [`Error::OutOfMemory`] if the device has no memory for it.
     pub fn of(gpu: &Gpu, label: &str, values: &[T], usage: wgpu::BufferUsages) -> Result<Self, Error> {
         let bytes: &[u8] = bytemuck::cast_slice(values);
         let scopes = gpu.open_scopes();
@@ -86,7 +86,7 @@ impl<T: Pod> Buffer<T> {
         Ok(Self { owned: Arc::new(Owned::new(gpu, raw)), len: values.len() as u64, element: PhantomData })
     }
 
-    /// Counts the bytes that `len` elements take on the GPU.
+    /// Returns the bytes of `len` elements on the GPU.
     pub fn bytes(len: u64) -> u64 {
         // A size that no device has stays such a size: it saturates.
         len.max(1).saturating_mul(size_of::<T>() as u64).checked_next_multiple_of(16).unwrap_or(u64::MAX)
@@ -112,7 +112,7 @@ impl<T: Pod> Buffer<T> {
         self.raw().as_entire_binding()
     }
 
-    /// Returns the elements before number `end`, to bind: the whole buffer, where it has no more.
+    /// Returns the elements before number `end`, to bind; the whole buffer if it has no more.
     pub fn up_to(&self, end: u64) -> wgpu::BindingResource<'_> {
         self.part(0, Some((end * size_of::<T>() as u64).min(self.raw().size())))
     }
@@ -132,7 +132,7 @@ impl<T: Pod> Buffer<T> {
         self.write_at(gpu, 0, values);
     }
 
-    /// Writes `values` at the start, or zeros into all of the buffer where there are none: for kernels that read all of it.
+    /// Writes `values` at the start, or zeros into the whole buffer if there are none: for kernels that read all of it.
     pub fn write_or_zero(&self, gpu: &Gpu, values: &[T]) {
         if values.is_empty() {
             let zeros = vec![0; Self::bytes(self.len) as usize];
@@ -141,19 +141,18 @@ impl<T: Pod> Buffer<T> {
         self.write(gpu, values);
     }
 
-    /// Records the writing of `values` at the start: between the commands before it and those behind it. For callers with
-    /// scopes open.
+    /// Records the writing of `values` at the start, in the order of the commands. The caller has scopes open.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] where the device has no room for them.
+    /// [`Error::OutOfMemory`] if the device has no memory for them.
     pub fn record_write(&self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder, values: &[T]) -> Result<(), Error> {
         let from = Self::of(gpu, "constant", values, wgpu::BufferUsages::COPY_SRC)?;
         encoder.copy_buffer_to_buffer(from.raw(), 0, self.raw(), 0, std::mem::size_of_val(values) as u64);
         Ok(())
     }
 
-    /// Writes `values` from element `first` on, before the next submission runs. For callers with scopes open: without them,
-    /// `wgpu` ends the program where the device is gone.
+    /// Writes `values` from element `first` on, before the next submission runs. The caller has scopes open: without them,
+    /// `wgpu` ends the program if the device is lost.
     pub fn write_at(&self, gpu: &Gpu, first: u64, values: &[T]) {
         if values.is_empty() {
             return;
@@ -162,35 +161,35 @@ impl<T: Pod> Buffer<T> {
     }
 }
 
-/// Small constants for kernels. One that was asked for lately is the same buffer again; none is ever written a second
-/// time, so that commands which run later than they were recorded see the value that they were recorded with.
+/// A cache of small constants for kernels. A recently requested value returns the same buffer. A buffer is written once,
+/// so commands that run later read the value that they were recorded with.
 #[derive(Debug)]
 pub struct Constants<T> {
     label: &'static str,
-    /// How many are kept.
+    /// The most buffers that are cached.
     capacity: usize,
     /// The latest first.
     cached: Mutex<VecDeque<(T, Buffer<T>)>>,
 }
 
 impl<T: Pod> Constants<T> {
-    /// How many are kept: two submissions in flight, and two pieces of each.
+    /// The default capacity: two submissions in flight, and two pieces of each.
     const CAPACITY: usize = 4;
 
-    /// Makes a place for constants of this name.
+    /// Creates a cache of constants of this name.
     pub fn new(label: &'static str) -> Self {
         Self::with_capacity(label, Self::CAPACITY)
     }
 
-    /// Makes a place for this many constants of this name.
+    /// Creates a cache of this many constants of this name.
     pub fn with_capacity(label: &'static str, capacity: usize) -> Self {
         Self { label, capacity, cached: Mutex::default() }
     }
 
-    /// Returns a buffer that holds `value`.
+    /// Returns a buffer with this value.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] where the device has no room for it.
+    /// [`Error::OutOfMemory`] if the device has no memory for it.
     pub fn get(&self, gpu: &Gpu, value: T) -> Result<Buffer<T>, Error> {
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |(cached, _): &(T, Buffer<T>)| bytemuck::bytes_of(cached) == bytemuck::bytes_of(&value);

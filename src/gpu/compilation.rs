@@ -10,12 +10,12 @@ pub use in_browser::Compilation;
 #[cfg(not(target_arch = "wasm32"))]
 pub use on_threads::Compilation;
 
-/// How far a [`Compilation`] is.
+/// The progress of a [`Compilation`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompilationProgress {
-    /// The kernels that are compiled, or rejected.
+    /// The number of kernels that are compiled, or rejected.
     pub compiled: usize,
-    /// All kernels that were asked for; 0 until it is known which they are.
+    /// The number of requested kernels; 0 until they are known.
     pub kernels: usize,
 }

@@ -1,5 +1,5 @@
-//! Copies between the program's memory and the memory that it shares with the device, on several threads: one thread copies some
-//! 10 GB/s, and the bus to a GPU carries five times as much.
+//! Copies between the memory of the program and the memory that it shares with the device, on several threads: one thread copies
+//! some 10 GB/s, and the bus to a GPU carries five times that rate.
 
 use rayon::prelude::*;
 
@@ -9,13 +9,13 @@ const PIECE: usize = 256 << 10;
 /// Writes bytes to a buffer before the next submission runs, as `Queue::write_buffer` does.
 pub(super) fn write(queue: &wgpu::Queue, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) {
     let view = match wgpu::BufferSize::new(bytes.len() as u64) {
-        // A browser has one thread here, and copies once more.
+        // A browser has one thread here, and copies a second time.
         Some(size) if bytes.len() >= 2 * PIECE && !cfg!(target_arch = "wasm32") => {
             queue.write_buffer_with(buffer, offset, size)
         }
         _ => return queue.write_buffer(buffer, offset, bytes),
     };
-    // Without one the device is lost, as the next call will notice.
+    // Without one the device is lost; the next call reports it.
     let Some(mut view) = view else { return };
     // Only pieces whose length is known to the compiler can go to other threads.
     let (pieces, mut rest) = view.slice(..).into_chunks::<PIECE>();
@@ -25,8 +25,8 @@ pub(super) fn write(queue: &wgpu::Queue, buffer: &wgpu::Buffer, offset: u64, byt
     rest.copy_from_slice(of_rest);
 }
 
-/// Appends what `make` makes of each value, in their order. The list should have room for it: no other way is there to learn that
-/// memory is short.
+/// Converts each value and appends the results in order. Reserve the capacity of the list before: only a reservation can report
+/// that memory is exhausted.
 pub(crate) fn extend<T: Sync, U: Send>(list: &mut Vec<U>, values: &[T], convert: impl Fn(&T) -> U + Send + Sync) {
     if size_of_val(values) < 2 * PIECE {
         list.extend(values.iter().map(convert));

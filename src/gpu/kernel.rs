@@ -24,7 +24,7 @@ pub struct Kernel {
     slot: Arc<Slot>,
 }
 
-/// The place of a compiled kernel. A kernel is compiled once; where there was no memory for it, it is tried again.
+/// The place of a compiled kernel. A kernel is compiled once; after a lack of memory, it is tried again.
 #[derive(Debug, Default)]
 struct Slot {
     /// Held while the kernel is compiled.
@@ -62,7 +62,7 @@ pub struct Source {
     pub shared: &'static [&'static str],
 }
 
-/// Makes the [`Source`] of `shaders/NAME.wgsl`, with `common.wgsl`, the named shared files and shared text behind it.
+/// Creates the [`Source`] of `shaders/NAME.wgsl`, with `common.wgsl`, the named shared files and shared text behind it.
 macro_rules! source {
     ($name:literal $(, $shared:literal)* $(; $text:expr)?) => {
         $crate::gpu::kernel::Source {
@@ -144,7 +144,7 @@ impl Compiled {
     fn new(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Result<Self, Error> {
         let (compiled, scopes) = Self::begin(gpu, source, switches)?;
         let closed = scopes.close(source.label);
-        // A module has no text to point at: what naga finds wrong is looked for once more, with the lines. A browser has the text.
+        // A module has no text for messages: the errors of naga are searched again, with line numbers. A browser has the text.
         #[cfg(not(target_arch = "wasm32"))]
         let closed = closed.map_err(|error| match (&error, source.module()) {
             (Error::Gpu { .. }, Err(with_lines)) => with_lines,
@@ -153,7 +153,7 @@ impl Compiled {
         closed.map(|()| compiled)
     }
 
-    /// Makes what there is of a kernel, which is good if the scopes have no errors.
+    /// Creates the parts of a kernel. They are valid if the scopes have no errors.
     fn begin(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Result<(Self, Scopes), Error> {
         let constants: Vec<_> = switches.iter().map(|&name| (name, 1.0)).collect();
         let text = source.text();
@@ -161,7 +161,7 @@ impl Compiled {
         let bindings = bindings(&module);
         let device = gpu.device();
         let scopes = gpu.open_scopes();
-        // What is parsed already need not be parsed again. A browser takes nothing but text.
+        // The parsed module is reused. A browser accepts text only.
         #[cfg(not(target_arch = "wasm32"))]
         let shader_source = wgpu::ShaderSource::Naga(Cow::Owned(module));
         #[cfg(target_arch = "wasm32")]
@@ -203,9 +203,9 @@ impl Compiled {
 }
 
 impl Kernel {
-    /// Looks up the kernel of this device, which is compiled when it is first dispatched or [asked for](compile), once
-    /// for all clones: drivers take from a tenth of a second to half a second for each, and a scene seldom needs all. The
-    /// switches of its source stay as they are there.
+    /// Looks up the kernel of this device, which is compiled when it is first dispatched or [requested](compile), once
+    /// for all clones: drivers need from a tenth of a second to half a second for each, and a scene seldom needs all. The
+    /// switches of its source have their default values.
     pub fn new(gpu: &Gpu, source: &Source) -> Self {
         Self::specialised(gpu, source, &[])
     }
@@ -216,7 +216,7 @@ impl Kernel {
         gpu.kernels().entry((source.label, switches.to_vec())).or_insert_with(new).clone()
     }
 
-    /// Tells whether the other one is this kernel with the same switches, of the same device.
+    /// Returns `true` if the other one is this kernel with the same switches, of the same device.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.slot, &other.slot)
     }
@@ -240,7 +240,7 @@ impl Kernel {
         compiled.as_ref().map_err(Clone::clone)
     }
 
-    /// Asks the browser for the kernel, if that was not done yet, and returns when it is compiled.
+    /// Requests the kernel from the browser, unless it was requested, and returns when it is compiled.
     ///
     /// # Errors
     /// [`Error::Gpu`] where naga or the browser rejects it; [`Error::OutOfMemory`]; [`Error::DeviceLost`].
@@ -277,7 +277,7 @@ impl Kernel {
         self.compiled(gpu).map(|_| ())
     }
 
-    /// Runs `groups` workgroups, laid out in two dimensions where they are many.
+    /// Runs `groups` workgroups, laid out in two dimensions if one is too short.
     pub fn dispatch(&self, pass: &mut Pass, groups: u32, buffers: &[(&str, wgpu::BindingResource)]) {
         if groups > 0 && self.bind(pass, buffers) {
             let [x, y, z] = dispatch_size(groups);
@@ -286,7 +286,7 @@ impl Kernel {
         }
     }
 
-    /// Runs as many workgroups as the three numbers at `offset` bytes in `dispatches` say.
+    /// Runs the workgroups that the three numbers at `offset` bytes in `dispatches` specify.
     pub fn dispatch_indirect(
         &self,
         pass: &mut Pass,
@@ -329,7 +329,7 @@ impl Kernel {
     }
 }
 
-/// Compiles these kernels now, as far as they are not yet: several at once where there are several cores.
+/// Compiles those of these kernels that are not compiled yet: several at once if there are several cores.
 ///
 /// # Errors
 /// [`Error::Gpu`] where naga or the driver rejects one of them; [`Error::OutOfMemory`], after which it is tried again;
@@ -357,7 +357,7 @@ pub fn compile_until(
         count();
         outcome
     };
-    // Usually all are compiled, and no other thread is needed.
+    // Usually all are compiled, and no other thread runs.
     #[cfg(not(target_arch = "wasm32"))]
     if kernels.iter().any(|kernel| kernel.compiled_label().is_none()) {
         let outcomes: Vec<_> = kernels.par_iter().map(outcome).collect();
@@ -367,7 +367,7 @@ pub fn compile_until(
     kernels.iter().try_for_each(outcome)
 }
 
-/// A compute pass that kernels are dispatched into. The first mistake is kept, and [`Pass::finish`] returns it.
+/// A compute pass that kernels are dispatched into. The first mistake is stored, and [`Pass::finish`] returns it.
 #[derive(Debug)]
 pub struct Pass<'encoder> {
     gpu: Gpu,

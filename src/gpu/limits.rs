@@ -1,10 +1,10 @@
-//! What one buffer of a device may hold.
+//! The size limits of a buffer.
 
 use super::table::Row;
 use crate::Error;
 
-/// The most bytes of a binding whatever a device says: what Metal's kernels are told of its size has 32 bits, and so have offsets in
-/// Vulkan's. Trees rest on it too: they have no more levels above their leaves than `WAITING_LEVELS` says.
+/// The most bytes of a binding, whatever limit a device reports: kernels in Metal get its size in 32 bits, and offsets in Vulkan have
+/// 32 bits. Trees rely on it too: they have at most `WAITING_LEVELS` levels above their leaves.
 pub const MOST_BINDING: u64 = u32::MAX as u64;
 
 /// Returns the most bytes that one binding of a storage buffer may have.
@@ -22,7 +22,7 @@ pub fn limit_name(limits: &wgpu::Limits) -> (&'static str, u64) {
     }
 }
 
-/// Refuses buffers of which one is longer than a binding. Lists of pairs aside, each box takes as much of it.
+/// Refuses buffers if one of them is longer than a binding. Except in lists of pairs, each box has the same share of it.
 ///
 /// # Errors
 /// [`Error::TooManyBoxes`].

@@ -1,6 +1,6 @@
 //! The device, and the little that is built on `wgpu` to use it: [`kernel`] binds buffers by name, [`buffers`]
-//! gives them types, [`bind_groups`] keeps what was bound, [`compilation`] compiles kernels ahead, [`readback`] brings
-//! results to the host, [`scopes`] turns its errors into ours, [`timing`] tells where the time goes.
+//! gives them types, [`bind_groups`] caches bind groups, [`compilation`] compiles kernels ahead, [`readback`] reads
+//! results back, [`scopes`] converts its errors to ours, [`timing`] measures each kernel.
 
 pub(crate) mod bind_groups;
 pub mod buffers;
@@ -28,13 +28,13 @@ use bind_groups::BindGroups;
 use kernel::Kernel;
 use scopes::Scopes;
 
-/// The bytes that a binding has to hold on any device; WebGPU's default is 128 MiB.
+/// The least bytes of a binding on any device; WebGPU's default is 128 MiB.
 const LEAST_BINDING: u64 = 4 << 20;
 
 /// Kernels by label, and the switches that are on.
 type Kernels = HashMap<(&'static str, Vec<&'static str>), Kernel>;
 
-/// A device and its queue, either made here or given by the program that calls.
+/// A device and its queue, either requested here or passed by the caller.
 ///
 /// A clone is cheap; kernels are compiled once for all clones. WebGPU's default limits are enough; see
 /// [`Gpu::required_limits`].
@@ -46,17 +46,17 @@ pub struct Gpu {
     lost: Arc<Mutex<Option<String>>>,
     /// Kernels that were looked up for the device, by label and switches.
     kernels: Arc<Mutex<Kernels>>,
-    /// The bind groups that were made, for the same buffers again.
+    /// The cached bind groups.
     bind_groups: Arc<Mutex<BindGroups>>,
     /// The dispatches that were recorded for the device: direct ones, then indirect ones.
     dispatches: Arc<[AtomicU64; 2]>,
-    /// The variant of the sort that was found to be best for the device.
+    /// The best variant of the sort for the device, once it was determined.
     best_sort: Arc<Mutex<Option<SortVariant>>>,
-    /// The variant of the sort that was asked for.
+    /// The requested variant of the sort.
     requested_sort: Option<SortVariant>,
     /// Whether the device is a software adapter.
     is_software: bool,
-    /// Turns of loops that a query may take in one dispatch, where a test says so.
+    /// Turns of loops that a query may take in one dispatch, if a test specifies them.
     turns: Option<u32>,
     /// The caller's cache of compiled kernels.
     pipeline_cache: Option<wgpu::PipelineCache>,
@@ -105,7 +105,7 @@ impl Gpu {
 
     /// Uses a device that the caller already has, a renderer's for instance.
     ///
-    /// Make its instance without `InstanceFlags::VALIDATION_INDIRECT_CALL`. wgpu sets this flag by default, in release
+    /// Create its instance without `InstanceFlags::VALIDATION_INDIRECT_CALL`. wgpu sets this flag by default, in release
     /// builds too. With it, wgpu puts a dispatch and two barriers before each indirect dispatch to validate its size. The kernels write
     /// sizes within the limits of any device, and [`Gpu::request`] does without the validation. A device does not show the flags
     /// of its instance.
@@ -123,8 +123,8 @@ impl Gpu {
     /// # };
     /// ```
     ///
-    /// A device that is lost is reported by the call that notices; to hear of it at once, set
-    /// `wgpu::Device::set_device_lost_callback`, which is left to the caller here.
+    /// A lost device is reported by the next call that uses it. For an immediate report, set
+    /// `wgpu::Device::set_device_lost_callback`, which this function does not set.
     ///
     /// # Errors
     /// [`Error::DeviceTooSmall`] where the device was requested with less than [`Gpu::required_limits`] in what
@@ -285,12 +285,12 @@ impl Gpu {
         self.dispatches[usize::from(is_indirect)].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the same device, with this variant of the sort in every [`BroadPhase`](crate::BroadPhase) that is made
-    /// with it; `None` means the variant that is best, which is the default. The result does not depend on the variant.
+    /// Returns the same device, with this variant of the sort in every [`BroadPhase`](crate::BroadPhase) that is created
+    /// with it; `None`, the default, means the best variant. The result does not depend on the variant.
     ///
     /// # Errors
-    /// [`Error::BadOption`] for [`SortVariant::Subgroup`] where the device has not
-    /// [what it needs](Gpu::has_subgroups).
+    /// [`Error::BadOption`] for [`SortVariant::Subgroup`] if the device lacks its
+    /// [requirements](Gpu::has_subgroups).
     pub fn with_sort(self, variant: Option<SortVariant>) -> Result<Self, Error> {
         if variant == Some(SortVariant::Subgroup) && !self.has_subgroups() {
             return Err(Error::BadOption {
@@ -302,17 +302,17 @@ impl Gpu {
         Ok(Self { requested_sort: variant, ..self })
     }
 
-    /// Returns the same device, whose kernels are compiled with this cache from now on; those that are compiled already stay
-    /// as they are. A program that keeps its [data](wgpu::PipelineCache::get_data) in a file starts faster where the driver
-    /// has no such file of its own. The program makes the cache, since data from a file is trusted there, which is `unsafe`;
+    /// Returns the same device, whose kernels are compiled with this cache from now on; compiled kernels do not
+    /// change. A program that stores its [data](wgpu::PipelineCache::get_data) in a file starts faster if the driver
+    /// has no such file of its own. The program creates the cache, since wgpu trusts data from a file, which is `unsafe`;
     /// and the device, with [`wgpu::Features::PIPELINE_CACHE`] ([`Gpu::from_device`]).
     #[must_use]
     pub fn with_pipeline_cache(self, cache: wgpu::PipelineCache) -> Self {
         Self { pipeline_cache: Some(cache), ..self }
     }
 
-    /// Returns the same device, whose compute passes have this label in every engine and tree that is made with it, in place of
-    /// `broadsweep`: so that captures of a program with several of them tell which is which. Within a pass, each kernel has
+    /// Returns the same device, whose compute passes have this label in every engine and tree that is created with it, in place of
+    /// `broadsweep`: captures of a program with several engines can then tell them apart. Within a pass, each kernel has
     /// a debug group with its own label.
     #[must_use]
     pub fn with_label(self, label: &str) -> Self {
@@ -329,13 +329,13 @@ impl Gpu {
         self.pipeline_cache.as_ref()
     }
 
-    /// Returns whether the device has what [`SortVariant::Subgroup`] needs: the features, and subgroups of 8 to 64.
+    /// Returns `true` if the device meets the requirements of [`SortVariant::Subgroup`]: the features, and subgroups of 8 to 64.
     pub fn has_subgroups(&self) -> bool {
         let info = self.adapter_info();
         self.device().features().contains(SUBGROUP_FEATURES)
             && info.subgroup_min_size >= 8
             && info.subgroup_max_size <= 64
-            // A browser has other builtins, and no way to wait for a trial.
+            // A browser has other builtins, and cannot wait for a trial.
             && cfg!(not(target_arch = "wasm32"))
     }
 
@@ -346,7 +346,7 @@ impl Gpu {
         Self { turns: Some(turns), ..self }
     }
 
-    /// Returns how many those are, where a test says so.
+    /// Returns this number, if a test specifies it.
     pub(crate) fn turns(&self) -> Option<u32> {
         self.turns
     }
@@ -365,7 +365,7 @@ impl Gpu {
         self.is_software
     }
 
-    /// Returns the variant of the sort that was asked for, if any.
+    /// Returns the requested variant of the sort, if any.
     pub(crate) fn requested_sort(&self) -> Option<SortVariant> {
         self.requested_sort
     }
@@ -375,24 +375,24 @@ impl Gpu {
         self.best_sort.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes an [`Error::DeviceLost`] with the driver's reason, or else with what was noticed.
+    /// Creates an [`Error::DeviceLost`] with the driver's reason, or else with this one.
     pub(crate) fn lost(&self, noticed: &str) -> Error {
         let reason = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Error::DeviceLost { reason: reason.unwrap_or_else(|| noticed.to_owned()) }
     }
 
-    /// Returns whether the device said that it is lost.
+    /// Returns `true` if the device reported that it is lost.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Returns whether one is a clone of the other. Devices do not tell: those of two instances of wgpu may be equal.
+    /// Returns `true` if one is a clone of the other. Devices cannot be compared: those of two instances of wgpu may be equal.
     pub(crate) fn is_clone_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.kernels, &other.kernels)
     }
 
-    /// Returns whether the device is lost, and tries it to find out: a device of the caller's does not tell us, and one
-    /// of our own tells when it is polled. For use after something failed.
+    /// Returns `true` if the device is lost. An external device does not report it, so an allocation is tried; one
+    /// of our own reports it when it is polled. For use after a failure.
     pub(crate) fn is_lost_on_trial(&self) -> bool {
         let _ = self.device.poll(wgpu::PollType::Poll);
         if self.is_lost() {
@@ -422,7 +422,7 @@ impl Gpu {
         labels
     }
 
-    /// Returns how many bind groups are kept.
+    /// Returns the number of cached bind groups.
     #[doc(hidden)]
     pub fn cached_bind_groups(&self) -> usize {
         self.bind_groups().len()
@@ -438,8 +438,8 @@ impl Gpu {
     }
 }
 
-/// Makes an instance. It does not validate indirect dispatch sizes: the kernels that write the sizes keep to the
-/// limits, and the check costs a dispatch of its own each time. The environment can ask for this check, and for others.
+/// Creates an instance. It does not validate indirect dispatch sizes: the kernels write sizes within the
+/// limits, and each check costs a dispatch. The environment can request this check and others.
 fn instance() -> wgpu::Instance {
     wgpu::Instance::new(wgpu::InstanceDescriptor {
         backends: backends(),
@@ -448,8 +448,8 @@ fn instance() -> wgpu::Instance {
     })
 }
 
-/// Returns the back ends that are asked, without OpenGL: its compute shaders do not suffice everywhere, and its
-/// adapters would be found twice.
+/// Returns the back ends in use, without OpenGL: its compute shaders do not suffice everywhere, and its
+/// adapters would be listed twice.
 fn backends() -> wgpu::Backends {
     wgpu::Backends::PRIMARY.with_env()
 }

@@ -1,4 +1,4 @@
-//! Bringing results to the host without blocking.
+//! Reads results back without blocking.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -40,7 +40,7 @@ impl Readback {
     /// Allocates a staging buffer of `bytes` bytes.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] where there is no room for it.
+    /// [`Error::OutOfMemory`] if there is no memory for it.
     pub fn staging(gpu: &Gpu, label: &str, bytes: u64) -> Result<wgpu::Buffer, Error> {
         let scopes = gpu.open_scopes();
         let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
@@ -53,7 +53,7 @@ impl Readback {
         Ok(buffer)
     }
 
-    /// Begins to map the first `bytes` bytes (not 0, a multiple of 8), after what was submitted so far.
+    /// Begins to map the first `bytes` bytes (not 0, a multiple of 8), after all earlier submissions.
     pub fn begin(gpu: &Gpu, buffer: &wgpu::Buffer, bytes: u64) -> Self {
         let state = Arc::new(Mutex::new(State::default()));
         let shared = Arc::clone(&state);
@@ -67,14 +67,14 @@ impl Readback {
         Self { gpu: gpu.clone(), buffer: buffer.clone(), bytes, state }
     }
 
-    /// Sets the `errors` of the submission that computes the bytes: nothing is believed before the errors are known.
+    /// Sets the `errors` of the submission that computes the bytes: results are not used before the errors are known.
     #[cfg(target_arch = "wasm32")]
     pub(super) fn expect_errors(&mut self, errors: impl Future<Output = Result<(), Error>> + 'static) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.errors = Some(Errors(Box::pin(errors)));
     }
 
-    /// Returns whether the bytes have arrived; if not, `context` is woken when they have.
+    /// Returns `Ready` if the bytes are mapped; otherwise `context` is woken when they are.
     pub fn poll(&self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         #[cfg(target_arch = "wasm32")]
@@ -97,19 +97,19 @@ impl Readback {
         }
     }
 
-    /// Returns the value at `offset` bytes, once the bytes have arrived.
+    /// Returns the value at `offset` bytes, once the bytes are mapped.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`] where they are not there.
+    /// [`Error::DeviceLost`] if they are not mapped.
     pub fn value<T: Pod>(&self, offset: u64) -> Result<T, Error> {
         self.read(offset, 1, |values| values[0])
     }
 
-    /// Calls `read` with the `count` values at `offset` bytes, where they lie, once the bytes have arrived, and returns
+    /// Calls `read` with the `count` values at `offset` bytes, in place, once the bytes are mapped, and returns
     /// its result.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`] where they are not there.
+    /// [`Error::DeviceLost`] if they are not mapped.
     pub fn read<T: Pod, R>(&self, offset: u64, count: usize, read: impl FnOnce(&[T]) -> R) -> Result<R, Error> {
         let end = offset + (count * size_of::<T>()) as u64;
         if end > self.bytes {
@@ -122,15 +122,15 @@ impl Readback {
         let bytes = &view[offset as usize..end as usize];
         Ok(match bytemuck::try_cast_slice(bytes) {
             Ok(values) => read(values),
-            // The mapping is aligned worse than the values: no driver that we know of does so.
+            // The mapping has a smaller alignment than the values; no known driver does this.
             Err(_) => read(&bytemuck::pod_collect_to_vec(bytes)),
         })
     }
 }
 
 impl Drop for Readback {
-    /// Lets the staging buffer be copied to again. A buffer of a device that is gone cannot be unmapped, which does no
-    /// harm, and must not end the program.
+    /// Unmaps the staging buffer, so that commands can copy to it. A buffer of a lost device cannot be unmapped; this
+    /// error is ignored.
     fn drop(&mut self) {
         let scope = self.gpu.device().push_error_scope(wgpu::ErrorFilter::Validation);
         self.buffer.unmap();

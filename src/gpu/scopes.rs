@@ -12,7 +12,7 @@ use crate::Error;
 #[allow(missing_debug_implementations)] // wgpu's guards have none
 pub struct Scopes {
     gpu: Gpu,
-    // Closed in this order, the reverse of that in which they were opened.
+    // Closed in this order, the reverse of the order of opening.
     memory: wgpu::ErrorScopeGuard,
     validation: wgpu::ErrorScopeGuard,
     internal: wgpu::ErrorScopeGuard,
@@ -29,11 +29,11 @@ impl Scopes {
 
     /// Ends the sequence of calls.
     ///
-    /// In a browser errors arrive later and are not seen here. A resource that was made wrongly makes every submission
-    /// that uses it invalid, which [`close_with`](Self::close_with) sees.
+    /// In a browser errors are reported later, not here. A resource that was not created makes every submission
+    /// that uses it invalid, which [`close_with`](Self::close_with) reports.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`], or [`Error::Gpu`] with `label` and what the API said.
+    /// [`Error::DeviceLost`], or [`Error::Gpu`] with `label` and the message of the API.
     pub fn close(self, label: &str) -> Result<(), Error> {
         self.close_allocation(label, 0)
     }
@@ -49,14 +49,14 @@ impl Scopes {
         verdict(&self.gpu, label, bytes, memory, validation.or(internal))
     }
 
-    /// Ends a sequence of calls and returns whether there was no memory for them. Other errors are dropped.
+    /// Ends a sequence of calls and returns `true` if memory was exhausted. Other errors are dropped.
     pub(super) fn ran_out_of_memory(self) -> bool {
         let [memory, ..] = [self.memory, self.validation, self.internal].map(|scope| now(scope.pop()));
         memory.is_some()
     }
 
-    /// Ends a sequence of calls with the submission whose results `readback` brings: [`Readback::poll`] returns the
-    /// errors that arrive later, in place of the results.
+    /// Ends a sequence of calls with the submission whose results `readback` reads: [`Readback::poll`] returns
+    /// later errors in place of the results.
     ///
     /// # Errors
     /// As [`close`](Self::close).
@@ -72,7 +72,7 @@ impl Scopes {
         Ok(())
     }
 
-    /// Ends the sequence of calls at once, and returns its errors when they have arrived. In a browser that is when the calls
+    /// Ends the sequence of calls at once, and returns its errors later: in a browser, when the calls
     /// have run in the process of the device.
     #[cfg(target_arch = "wasm32")]
     pub fn close_later(self, label: &'static str) -> impl Future<Output = Result<(), Error>> + 'static {
@@ -85,7 +85,7 @@ impl Scopes {
     }
 }
 
-/// Turns the errors of the scopes into one of ours.
+/// Converts the errors of the scopes to one of ours.
 fn verdict(
     gpu: &Gpu,
     label: &str,
@@ -94,7 +94,7 @@ fn verdict(
     other: Option<wgpu::Error>,
 ) -> Result<(), Error> {
     if memory.is_some() || other.is_some() {
-        // A group that could not be made would be bound again.
+        // An invalid group must not be reused.
         gpu.bind_groups().forget();
     }
     if memory.is_some() {
@@ -103,13 +103,13 @@ fn verdict(
     let Some(error) = other else {
         return Ok(());
     };
-    // The API says it in several lines.
+    // The message has several lines.
     let message = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
     if gpu.is_lost_on_trial() {
         return Err(gpu.lost(&message));
     }
     if message.contains("doesn't match") && message.contains("Device") {
-        // wgpu has no other way to tell.
+        // wgpu reports it in no other way.
         let problem = format!("belongs to another device: {message}");
         return Err(Error::BadBuffer { buffer: "caller's", problem });
     }

@@ -1,4 +1,4 @@
-//! Tables of buffers: the contents of a group of buffers are written once, and plan and allocation both come from the
+//! Tables of buffers: a group of buffers is declared once, and both plan and allocation follow from the
 //! table.
 
 /// A buffer's name and its size in bytes.
@@ -12,14 +12,14 @@ pub const STORAGE: wgpu::BufferUsages =
     wgpu::BufferUsages::STORAGE.union(wgpu::BufferUsages::COPY_DST).union(wgpu::BufferUsages::COPY_SRC);
 /// The usages of buffers that kernels also read as a constant.
 pub const CONSTANT: wgpu::BufferUsages = STORAGE.union(wgpu::BufferUsages::UNIFORM);
-/// The usages of buffers that dispatches and draws take their sizes from.
+/// The usages of buffers with the sizes of dispatches and draws.
 pub const SIZES: wgpu::BufferUsages = STORAGE.union(wgpu::BufferUsages::INDIRECT);
 /// The usages of buffers that the host reads.
 pub const STAGING: wgpu::BufferUsages = wgpu::BufferUsages::MAP_READ.union(wgpu::BufferUsages::COPY_DST);
 
 /// Declares a struct of buffers. A row is `name: [element type; length], usages;`, where the length follows from the
-/// room that the struct is made for. The name is the field, the label in a profiler and the row of the plan; `name as
-/// "label"` where the three differ.
+/// capacity of the struct. The name is the field, the label in a profiler and the row of the plan; `name as
+/// "label"` if the three differ.
 macro_rules! buffer_table {
     (
         $(#[$meta:meta])*
@@ -37,7 +37,7 @@ macro_rules! buffer_table {
             /// Allocates all buffers of the table.
             ///
             /// # Errors
-            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the device has no room for one of them.
+            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has no memory for one of them.
             pub fn new(gpu: &$crate::gpu::Gpu, $capacity: &$capacity_type) -> Result<Self, $crate::Error> {
                 use $crate::gpu::buffers::Buffer;
                 Ok(Self {
@@ -45,25 +45,25 @@ macro_rules! buffer_table {
                 })
             }
 
-            /// Lists the buffers of the table with the bytes that they take for this room.
+            /// Lists the buffers of the table with their bytes for this capacity.
             pub fn rows($capacity: &$capacity_type) -> impl Iterator<Item = $crate::gpu::table::Row> + use<> {
                 use $crate::gpu::buffers::Buffer;
                 [$(($crate::gpu::table::label!($field $($label)?), Buffer::<$element>::bytes($length))),*].into_iter()
             }
 
-            /// Sums the bytes of the buffers of the table for this room.
-            #[allow(dead_code)] // not asked of every table
+            /// Sums the bytes of the buffers of the table for this capacity.
+            #[allow(dead_code)] // not used for every table
             pub fn bytes(capacity: &$capacity_type) -> u64 {
                 Self::rows(capacity).fold(0, |sum, (_, bytes)| sum.saturating_add(bytes))
             }
 
             /// Lists the buffers of the table for kernels, which bind them by the names of the fields.
-            #[allow(dead_code)] // not asked of every table
+            #[allow(dead_code)] // not used for every table
             pub fn bound(&self) -> $crate::gpu::table::Bound<'_> {
                 vec![$((stringify!($field), self.$field.all())),*]
             }
 
-            /// Lists the buffers of the table with the bytes that the device gave them.
+            /// Lists the buffers of the table with their allocated bytes.
             pub fn allocated(&self) -> impl Iterator<Item = $crate::gpu::table::Row> + use<> {
                 [$(($crate::gpu::table::label!($field $($label)?), self.$field.raw().size())),*].into_iter()
             }

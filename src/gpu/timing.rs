@@ -34,8 +34,8 @@ impl KernelTime {
     }
 }
 
-/// A timer: it takes a timestamp after each dispatch of a pass. Dispatches of one pass wait for each other wherever one
-/// reads what another wrote, as ours do, so that the difference of two is the time of the later dispatch.
+/// A timer: it writes a timestamp after each dispatch of a pass. Dispatches of one pass wait for each other if one
+/// reads the output of another, as ours do, so the difference of two timestamps is the time of the later dispatch.
 #[derive(Debug)]
 pub struct Timer {
     queries: wgpu::QuerySet,
@@ -50,7 +50,7 @@ pub struct Timer {
 pub(super) const START: &str = "start";
 
 impl Timer {
-    /// Makes a timer; returns `None` where the device was requested without [`FEATURES`].
+    /// Creates a timer; returns `None` if the device was requested without [`FEATURES`].
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -81,7 +81,7 @@ impl Timer {
         self.labels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets all timestamps, to take those of other passes.
+    /// Discards all timestamps, before other passes are timed.
     pub fn restart(&self) {
         self.labels().clear();
     }
@@ -112,8 +112,8 @@ impl Timer {
         encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.staging, 0, 8 * u64::from(count));
     }
 
-    /// Reads the time of each kernel, in the order of their first dispatches, once what was recorded is submitted to
-    /// the GPU that the timer was made with. **Blocks.**
+    /// Reads the time of each kernel, in the order of their first dispatches, once the recorded commands are submitted to
+    /// the GPU of the timer. **Blocks.**
     ///
     /// # Errors
     /// [`Error::DeviceLost`].

@@ -30,8 +30,8 @@ pub struct Bin {
 buffer_table! {
     /// The buffers that [`Bin::record_count`] and [`Bin::record_scatter`] fill per box and per block of boxes.
     pub struct Bins(capacity: GridCapacity) {
-        /// `[box_count]` first and last cell (u, v, u, v), or a marker where there is none, and the quantised start on
-        /// the sweep axis with the bits that tell the world apart above: [`packed_cells`](crate::layout::packed_cells).
+        /// `[box_count]` first and last cell (u, v, u, v), or a marker if there is none, and the quantised start on
+        /// the sweep axis with the bits of the world above it: [`packed_cells`](crate::layout::packed_cells).
         cells: [[u32; 4]; capacity.boxes], STORAGE;
         /// `[box_count]` quantised end on the sweep axis, and footprint in the first and last cells.
         box_ends: [[u32; 2]; capacity.boxes], STORAGE;
@@ -47,7 +47,7 @@ fn bin_groups(boxes: u64) -> u64 {
 }
 
 impl Bins {
-    /// Records the clearing of what `bin_count` adds to, of this many boxes at most.
+    /// Records the clearing of the sums of `bin_count`, for at most this many boxes.
     pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder, boxes: u32) {
         let bytes = bin_groups(u64::from(boxes)) * u64::from(4 * BIN_COUNTS);
         encoder.clear_buffer(self.block_counts.raw(), 0, Some(bytes));
@@ -64,7 +64,7 @@ impl Bin {
         }
     }
 
-    /// Returns the kernels that the stage always dispatches, where filters are tested or not, and the one that it dispatches where there
+    /// Returns the kernels that the stage always dispatches, with or without tested filters, and the one that it dispatches if there
     /// are worlds.
     pub fn kernels(&self, are_tested: bool) -> ([&Kernel; 2], &Kernel) {
         ([self.count.of(are_tested), &self.scatter], &self.worlds)
@@ -83,7 +83,7 @@ impl Bin {
     }
 
     /// Records the finding of cells, intervals and counts of the boxes, behind [`Bins::record_clear`]. The kernel reads `world_cells`
-    /// where the filters have worlds.
+    /// if the filters have worlds.
     pub fn record_count(
         &self,
         pass: &mut Pass,
@@ -102,8 +102,8 @@ impl Bin {
         }
     }
 
-    /// Records the choice of the level of coarsening, and the writing of entries with their keys to the lists where the sort
-    /// starts, of giants, and of the first invalid boxes. Reads the number of boxes and the parameters of `searched`, and the frame of
+    /// Records the choice of the level of coarsening, and the writing of entries with their keys to the first lists of the
+    /// sort, of giants, and of the first invalid boxes. Reads the number of boxes and the parameters of `searched`, and the frame of
     /// `summary`; writes the counts and the sizes for giants there.
     pub fn record_scatter(
         &self,
@@ -118,7 +118,7 @@ impl Bin {
         let buffers = [own, summary.bound(), bins.bound()].concat();
         match searched.block_sizes {
             Some(sizes) => self.scatter.dispatch_indirect(pass, sizes.raw(), 0, &buffers),
-            // At least one workgroup, which counts that there are none.
+            // At least one workgroup, which writes the counts of an empty grid.
             None => self.scatter.dispatch(pass, searched.box_count.div_ceil(BIN_BLOCK).max(1), &buffers),
         }
     }

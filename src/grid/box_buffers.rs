@@ -5,12 +5,12 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::table::Bound;
 use crate::layout::Params;
 
-/// The buffers of the boxes of a search, prepared where margins or half-spaces change them.
+/// The buffers of the boxes of a search, prepared if margins or half-spaces change them.
 #[derive(Clone, Debug)]
 pub struct BoxBuffers<'a> {
-    /// The number of boxes. Where it lies in a buffer: the capacity.
+    /// The number of boxes; if it is in a buffer, the capacity.
     pub box_count: u32,
-    /// In the latter case: the sizes of indirect dispatches with a workgroup for each block of boxes.
+    /// If the number is in a buffer: the sizes of indirect dispatches with a workgroup for each block of boxes.
     pub block_sizes: Option<&'a Buffer<[u32; 3]>>,
     /// The parameters of the search, with the number of boxes.
     pub params: &'a Buffer<Params>,

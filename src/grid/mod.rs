@@ -1,7 +1,7 @@
 //! The grid: boxes sorted into columns along the sweep axis. [`Grid`] is its memory, [`GridKernels`] builds it.
 //!
 //! A consumer reads the grid to find boxes that are near each other, and needs no other consumer: pairs are the first.
-//! What a consumer keeps of a build holds as long as the grid [still has that build](Grid::holds).
+//! Data that a consumer caches of a build is valid while the grid [has that build](Grid::holds).
 
 pub mod bin;
 mod box_buffers;
@@ -29,7 +29,7 @@ use frame::FrameStage;
 use pca::Pca;
 use sort::Sort;
 
-/// The numbers of boxes and entries that a grid has room for.
+/// The capacity of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GridCapacity {
     /// Boxes.
@@ -38,7 +38,7 @@ pub struct GridCapacity {
     pub entries: u64,
 }
 
-/// A grid on the GPU, and the build that it holds.
+/// A grid on the GPU, and its current build.
 #[derive(Debug)]
 pub struct Grid {
     /// The statistics over all boxes, and the frame and the counts that follow from them.
@@ -67,7 +67,7 @@ buffer_table! {
         counts: [Counts; 1], CONSTANT;
         /// Sizes of indirect dispatches of the stages of the pairs.
         dispatches: [Dispatches; 1], SIZES;
-        /// That of `giants_test`, apart since it writes the others.
+        /// The size of `giants_test`, separate since that kernel writes the others.
         giant_sizes: [[u32; 3]; 1], SIZES;
     }
 }
@@ -101,29 +101,29 @@ impl Grid {
         Ok(Self { summary, bins, entries: Entries::new(gpu, capacity)?, build: None })
     }
 
-    /// Lists the buffers of a grid with the bytes that they take for this room.
+    /// Lists the buffers of a grid with their bytes for this capacity.
     pub fn rows(capacity: &GridCapacity) -> impl Iterator<Item = Row> + use<> {
         GridSummary::rows(capacity).chain(Bins::rows(capacity)).chain(Entries::rows(capacity))
     }
 
-    /// Lists the buffers of the grid with the bytes that the device gave them.
+    /// Lists the buffers of the grid with their allocated bytes.
     pub fn allocated(&self) -> impl Iterator<Item = Row> {
         self.summary.allocated().chain(self.bins.allocated()).chain(self.entries.allocated())
     }
 
-    /// Returns whether the grid holds what this build left, once what was recorded has run: the grid of the boxes that
-    /// were given to [`record_build`](Self::record_build) for it.
+    /// Returns `true` if the grid has this build, once the recorded commands have run: the grid of the boxes that
+    /// were passed to [`record_build`](Self::record_build) for it.
     pub fn holds(&self, build: GridBuild) -> bool {
         self.build == Some(build)
     }
 
-    /// Notes that the grid holds no build any more. To be called by whoever records something else that writes into its
-    /// buffers.
+    /// Marks the grid as without a build. Call it before other commands that write into its
+    /// buffers are recorded.
     pub fn forget(&mut self) {
         self.build = None;
     }
 
-    /// Clears the buffers that the kernels add to. To be called with the encoder, before the pass of
+    /// Clears the buffers that the kernels add to. Call it with the encoder, before the pass of
     /// [`record_build`](Self::record_build).
     pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder, box_count: u32, filters: &FilterSet) {
         encoder.clear_buffer(self.summary.counts.raw(), 0, None);
@@ -135,7 +135,7 @@ impl Grid {
     }
 
     /// Records the building of the grid of the boxes. `entry_capacity` and `key_bits` are those in the parameters; the search reads lists
-    /// of `filters`. The build that the grid held before is gone.
+    /// of `filters`. The earlier build is overwritten.
     ///
     /// # Errors
     /// The errors of [`GridKernels::sort`].
@@ -173,13 +173,13 @@ impl Grid {
     }
 }
 
-/// Returns where giants begin behind this many entries. Entries have something to bind also where there are no boxes.
+/// Returns the place of the first giant behind this many entries. The entries have a length that can be bound even without boxes.
 fn first_giant(entry_capacity: u64) -> u64 {
     entry_capacity.max(1).next_multiple_of(ENTRY_ALIGNMENT.into())
 }
 
 impl Entries {
-    /// Returns keys and entries as the sort takes them.
+    /// Returns keys and entries as the buffers of the sort.
     fn sort_buffers(&self) -> SortBuffers {
         let Self { keys, entries, other_keys, other_entries, histograms, digit_sums, .. } = self;
         SortBuffers::of([keys, entries, other_keys, other_entries, histograms, digit_sums])
@@ -216,7 +216,7 @@ impl GridKernels {
         Ok(self.sort.get_or_init(|| sort))
     }
 
-    /// Returns the kernels that building a grid dispatches, where filters are tested or not, with or without worlds.
+    /// Returns the kernels that building a grid dispatches, with or without tested filters and worlds.
     ///
     /// # Errors
     /// The errors of [`sort`](Self::sort).

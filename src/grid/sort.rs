@@ -112,7 +112,7 @@ impl Sort {
         })
     }
 
-    /// Returns how many passes sort by this many bits.
+    /// Returns the number of passes that sort by this many bits.
     pub fn passes(&self, bits: u32) -> u32 {
         bits.div_ceil(self.digit_bits)
     }
@@ -126,7 +126,7 @@ impl Sort {
         }
     }
 
-    /// Records the sort of as many elements as there are entries, at most `capacity`, by the lowest `bits` bits of their keys.
+    /// Records the sort of all entries, at most `capacity`, by the lowest `bits` bits of their keys.
     /// Workgroups without keys end at once.
     pub fn record_entries(
         &self,
@@ -141,7 +141,7 @@ impl Sort {
         self.record_passes(pass, counts, capacity, first, bits, 0);
     }
 
-    /// Records the sort of as many elements as there are written pairs, at most `capacity`, by the lowest `bits` bits of their keys.
+    /// Records the sort of one element for each written pair, at most `capacity`, by the lowest `bits` bits of their keys.
     /// Workgroups without keys end at once. Returns the same buffers, with the result in front.
     pub fn record_pairs(
         &self,
@@ -155,7 +155,7 @@ impl Sort {
     }
 
     /// Returns the buffers of a kernel that itself counts the digits of the first pass of [`record_pairs`](Self::record_pairs), with a
-    /// workgroup for each of [`sort_sections`]. No pass of `lists` was recorded before. The sort is then that of [`SortBuffers::counted`].
+    /// workgroup for each of [`sort_sections`]. No pass of `lists` was recorded before. Pass [`SortBuffers::counted`] to the sort.
     pub fn first_count<'a>(&'a self, counts: &'a Buffer<Counts>, lists: &'a SortBuffers) -> Bound<'a> {
         debug_assert_eq!(lists.passes, 0);
         vec![

@@ -17,8 +17,8 @@ use {
     bytemuck::Zeroable,
 };
 
-/// Returns the variant of the sort for this device: the variant that was asked for, or else the one that is
-/// [best](choose). The best variant is found out once for all clones of the [`Gpu`], which **blocks** for a trial where
+/// Returns the variant of the sort for this device: the requested variant, or else the
+/// [best](choose) one. The best variant is determined once for all clones of the [`Gpu`], which **blocks** for a trial if
 /// the device has subgroups.
 ///
 /// # Errors
@@ -38,7 +38,7 @@ pub fn sort_variant(gpu: &Gpu) -> Result<SortVariant, Error> {
 
 /// Chooses the variant for a device, with `ballot` as the kernel that uses subgroups.
 ///
-/// That is [`SortVariant::Subgroup`] where the device has what it needs and it sorts a few thousand keys as it should, and
+/// It is [`SortVariant::Subgroup`] if the device meets its requirements and it sorts a few thousand keys correctly, and
 /// else [`SortVariant::Portable`]. Nothing is timed: the choice is the same every time.
 ///
 /// # Errors
@@ -49,13 +49,13 @@ pub fn choose(gpu: &Gpu, ballot: &Source) -> Result<SortVariant, Error> {
     }
     match sorts_as_it_should(gpu, ballot) {
         Ok(true) => Ok(SortVariant::Subgroup),
-        // A driver that rejects the kernel is a reason to do without.
+        // A driver that rejects the kernel gets the portable variant.
         Ok(false) | Err(Error::Gpu { .. }) => Ok(SortVariant::Portable),
         Err(error) => Err(error),
     }
 }
 
-/// Sorts a few thousand keys with `ballot` and returns whether they come out sorted. Blocks.
+/// Sorts a few thousand keys with `ballot` and returns `true` if the result is correct. Blocks.
 #[cfg(not(target_arch = "wasm32"))]
 fn sorts_as_it_should(gpu: &Gpu, ballot: &Source) -> Result<bool, Error> {
     // Two digits of any size, whose every bit varies within a subgroup.

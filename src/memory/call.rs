@@ -1,4 +1,4 @@
-//! What a call decides before its first command.
+//! The decisions of a call before its first command.
 
 use super::MemoryPlan;
 use crate::constants::{SOFTWARE_CANDIDATES, key_bits};
@@ -12,15 +12,15 @@ use crate::{Error, Options};
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub box_count: u32,
-    /// Whether every box is tested against every other, in place of the sweep.
+    /// `true` if every box is tested against every other, in place of the sweep.
     pub tests_all_pairs: bool,
-    /// The number of boxes up to which that is so.
+    /// The most boxes for which all pairs are tested.
     pub all_pairs_up_to: u32,
-    /// Whether the boxes are those of a step, which is searched as if nobody slept.
+    /// `true` if the boxes are those of a step: sleeping flags are ignored.
     pub is_step: bool,
     pub candidate_limit: u64,
     params: Params,
-    /// The plan that there would be if these boxes were the first.
+    /// The plan for these boxes without earlier calls.
     pub plan: MemoryPlan,
 }
 
@@ -71,7 +71,7 @@ impl Call {
     /// Returns the parameters of kernels that work in the buffers of this plan.
     pub fn params(&self, plan: &MemoryPlan) -> Params {
         Params {
-            // PlanCapacity that earlier, larger scenes have left does not count: the same boxes give the same bytes.
+            // The larger capacity of earlier scenes is not used: the same boxes give the same bytes.
             entry_capacity: self.params.entry_capacity.min(plan.entry_capacity),
             tile_capacity: plan.tile_capacity,
             ..self.params

@@ -1,4 +1,4 @@
-//! A longer list of pairs in a workspace, with everything else as it is.
+//! A longer list of pairs in a workspace; all other buffers stay.
 
 use super::slots::{BoxSlot, Staging, box_bytes, staging_bytes};
 use super::{MemoryPlan, Workspace};
@@ -7,18 +7,18 @@ use crate::pairs::list::{ListCapacity, PairList};
 use crate::{Error, Options};
 
 impl Workspace {
-    /// Makes room for `requested` pairs, or as many as there may be; everything else stays as it is. Returns whether the
-    /// list is another one now.
+    /// Ensures a list of `requested` pairs, or of the most that limits and budget allow. Returns `true` if the
+    /// list was replaced.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`]: the list is as short as before, or where there is no memory even for that, all buffers
-    /// are gone.
+    /// [`Error::OutOfMemory`]: the list has its old length, or if there is no memory even for that, all buffers
+    /// are released.
     pub fn lengthen_list(&mut self, requested: u64, options: &Options, filters: &FilterSet) -> Result<bool, Error> {
         let now = &self.shared()?.plan;
         if requested <= u64::from(now.pair_capacity) {
             return Ok(false);
         }
-        // Staging buffers that no submission has are replaced along with the list.
+        // Staging buffers that are not leased are replaced along with the list.
         let boxes = self.boxes.bytes(box_bytes) - BoxSlot::bytes(&now.box_count.into());
         let others = boxes + self.stagings.leased_bytes(staging_bytes) + filters.coming_bytes(now.box_count as usize);
         let plan = now.with_longer_list(requested, others, options, &self.limits);
@@ -28,11 +28,11 @@ impl Workspace {
         self.replace_list(plan, options).map(|()| true)
     }
 
-    /// Replaces the list by the longer one of `plan`. What else was found stays.
+    /// Replaces the list by the longer one of `plan`. All other results stay.
     fn replace_list(&mut self, plan: MemoryPlan, options: &Options) -> Result<(), Error> {
-        // If not even the old list can be had back, nothing is kept.
+        // If even the old length cannot be allocated again, all buffers are released.
         let mut shared = self.shared.take().ok_or(Error::NothingSubmitted)?;
-        // The old list goes first, or both together might exceed the budget.
+        // The old list is released first: both together might exceed the budget.
         let boxes = shared.plan.box_count.into();
         shared.pairs.list = PairList::new(&self.gpu, &ListCapacity { boxes: 0, pairs: 1 }, options.order)?;
         shared.neighbours = None;

@@ -1,4 +1,4 @@
-//! What a device's limits allow, whatever the budget.
+//! The limits of a device, whatever the budget.
 
 use super::slots::SUMMARY_BYTES;
 use crate::constants::*;
@@ -30,7 +30,7 @@ pub(super) fn check_boxes(boxes: u64, limits: &wgpu::Limits) -> Result<(), Error
     Err(Error::TooManyBoxes { box_count: boxes, buffer, required, limit, available, max_boxes })
 }
 
-/// Refuses filters of which a list is longer than one binding.
+/// Refuses filters with a list that is longer than one binding.
 ///
 /// # Errors
 /// [`Error::TooManyBoxes`]; [`Error::BadFilter`] for the included pairs.
@@ -47,7 +47,7 @@ pub(super) fn check_filters(boxes: u64, limits: &wgpu::Limits, filters: &[Row]) 
     }
 }
 
-/// Returns the most entries whose lists fit a binding each, whose lengths are rounded up.
+/// Returns the most entries whose lists, with rounded-up lengths, fit a binding each.
 pub(super) fn most_entries(limits: &wgpu::Limits) -> u64 {
     u64::from(MAX_ENTRIES).min((largest_binding(limits) / WORD_BYTES).saturating_sub(ENTRY_STRIDE.into()))
 }

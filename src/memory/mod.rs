@@ -1,4 +1,4 @@
-//! GPU memory: [what a call takes](MemoryPlan), and [what there is](Workspace).
+//! GPU memory: the [plan](MemoryPlan) of a call, and the [allocated buffers](Workspace).
 
 mod call;
 mod lengthen;

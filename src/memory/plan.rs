@@ -1,4 +1,4 @@
-//! How much GPU memory a call takes: predicted before anything is allocated, refused if it does not fit.
+//! The GPU memory of a call: predicted before anything is allocated, refused if it does not fit.
 
 use super::limits::{check_boxes, check_filters, longest_list, most_entries};
 use super::slots::{BoxSlot, Staging};
@@ -31,22 +31,22 @@ pub struct MemoryPlan {
     pub box_count: u32,
     /// The (box, cell) incidences that fit; the grid is coarsened until they do.
     pub entry_capacity: u32,
-    /// The tiles of the sweep, of up to 8,192 candidates, whose results are kept; the results of further tiles are
-    /// found again for the list.
+    /// The tiles of the sweep, of up to 8,192 candidates, whose results are retained; the results of further tiles are
+    /// computed again for the list.
     pub tile_capacity: u32,
     /// The tiles of 8,192 tests that fit, of scenes so small that all pairs are tested.
     pub all_pairs_tile_capacity: u32,
     /// The pairs that fit the list; a longer one is produced in pieces of this length.
     pub pair_capacity: u32,
-    /// Whether every box is tested against every other ([`Options::all_pairs_up_to`]); then not all buffers of the plan
-    /// are needed.
+    /// `true` if every box is tested against every other ([`Options::all_pairs_up_to`]); then some buffers of the plan
+    /// are not used.
     pub all_pairs: bool,
     order: PairOrder,
     /// The buffers of the filters.
     filters: Vec<Row>,
 }
 
-/// The room that a call would like to have, from what earlier calls needed.
+/// The capacity that a call requests, from the results of earlier calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RequestedCapacity {
     pub pairs: u64,
@@ -54,13 +54,13 @@ pub(crate) struct RequestedCapacity {
 }
 
 impl RequestedCapacity {
-    /// Returns whether a plan that was laid out without these wishes has room for them anyway.
+    /// Returns `true` if a plan without these requests has enough capacity for them.
     pub fn fit(&self, plan: &MemoryPlan) -> bool {
         self.pairs <= plan.pair_capacity.into() && self.tiles <= plan.tile_capacity.into()
     }
 }
 
-/// What a plan has room for, still in 64 bits.
+/// The capacity of a plan, in 64 bits.
 #[derive(Clone, Copy, Debug)]
 struct PlanCapacity {
     boxes: u64,
@@ -73,22 +73,22 @@ struct PlanCapacity {
 /// Bytes per entry of all buffers that have an element for each. The level of coarsening, and with it the order of the
 /// pairs, follows from it where a budget binds.
 const ENTRY_BYTES: u64 = 25;
-/// PlanCapacity that is always there, however small the budget.
+/// The least capacity, however small the budget.
 const LEAST_PAIRS: u64 = 4096;
 const LEAST_TILES: u64 = 16;
 
 impl MemoryPlan {
-    /// Lays out the plan for `box_count` boxes, without filters, on a device with these limits. The device is not known: pass the
-    /// options that an engine [uses](crate::BroadPhase::options), or else `None` for `all_pairs_up_to` means 2,560.
+    /// Lays out the plan for `box_count` boxes, without filters, on a device with these limits. The device is unknown: pass the
+    /// options that an engine [uses](crate::BroadPhase::options); otherwise `None` for `all_pairs_up_to` means 2,560.
     ///
     /// # Errors
-    /// [`Error::TooManyBoxes`] where a buffer that has to be there exceeds a limit; [`Error::OverBudget`] where
-    /// the least that works exceeds `options.memory_budget`.
+    /// [`Error::TooManyBoxes`] if a required buffer exceeds a limit; [`Error::OverBudget`] if
+    /// the least memory exceeds `options.memory_budget`.
     pub fn new(box_count: usize, options: &Options, limits: &wgpu::Limits) -> Result<Self, Error> {
         Self::with_filters(box_count, options, limits, Vec::new())
     }
 
-    /// Lays out the plan with room for these filters, as if no call had been before.
+    /// Lays out the plan with these filters, without earlier calls.
     pub(crate) fn with_filters(
         box_count: usize,
         options: &Options,
@@ -98,7 +98,7 @@ impl MemoryPlan {
         Self::with_request(box_count, options, limits, RequestedCapacity::default(), filters)
     }
 
-    /// Lays out the plan with room for these filters, and as far as possible for these wishes.
+    /// Lays out the plan with these filters, and as far as possible with the requested capacity.
     pub(crate) fn with_request(
         box_count: usize,
         options: &Options,
@@ -149,17 +149,17 @@ impl MemoryPlan {
         }
     }
 
-    /// Returns the room of the grid.
+    /// Returns the capacity of the grid.
     pub(crate) fn grid_capacity(&self) -> GridCapacity {
         self.capacity().of_grid()
     }
 
-    /// Returns the room of a search.
+    /// Returns the capacity of a search.
     pub(crate) fn search_capacity(&self) -> SearchCapacity {
         self.capacity().of_search()
     }
 
-    /// Returns the room of the list of pairs.
+    /// Returns the capacity of the list of pairs.
     pub(crate) fn list_capacity(&self) -> ListCapacity {
         self.capacity().of_list()
     }
@@ -179,13 +179,13 @@ impl MemoryPlan {
         self.capacity().bytes(self.order)
     }
 
-    /// Sums the bytes of what all submissions share: all buffers but those of boxes, of staging and of the filters.
+    /// Sums the bytes of the buffers that all submissions share: all except boxes, staging and filters.
     pub(crate) fn shared_bytes(&self) -> u64 {
         self.own_bytes() - BoxSlot::bytes(&self.box_count.into()) - Staging::bytes(self.pair_capacity)
     }
 
-    /// Returns whether buffers of this plan are enough for `other`, which was made for the same options, its list
-    /// aside. More boxes may mean fewer tiles where a budget binds, and fewer tiles are still enough.
+    /// Returns `true` if the buffers of this plan, the list aside, are large enough for `other`, a plan for the same
+    /// options. More boxes may mean fewer tiles where a budget binds, and fewer tiles are still enough.
     pub(crate) fn covers(&self, other: &Self, options: &Options) -> bool {
         let needed = if other.all_pairs { all_pairs_tiles(u64::from(other.box_count)) } else { 0 };
         let has_tiles = if options.memory_budget.is_some() {
@@ -196,9 +196,9 @@ impl MemoryPlan {
         self.box_count >= other.box_count && self.entry_capacity >= other.entry_capacity && has_tiles
     }
 
-    /// Returns the same plan with room for `requested` pairs, or as many as limits and budget allow, but not fewer than now.
-    /// `others` bytes are held beside the plan. A second staging buffer, for lists in more than one piece, has room
-    /// too.
+    /// Returns the same plan with a list of `requested` pairs, or of the most that limits and budget allow, but not fewer than now.
+    /// `others` bytes are allocated beside the plan. A second staging buffer, for lists in more than one piece, also
+    /// fits.
     pub(crate) fn with_longer_list(
         &self,
         requested: u64,
@@ -225,7 +225,7 @@ impl MemoryPlan {
 }
 
 impl PlanCapacity {
-    /// Returns the room that there would be without a budget; the entries alone depend on the budget.
+    /// Returns the capacity without a budget; only the number of entries depends on the budget.
     fn unlimited(
         boxes: u64,
         options: &Options,
@@ -234,11 +234,11 @@ impl PlanCapacity {
         budget: u64,
     ) -> Self {
         let binding = largest_binding(limits);
-        // Four entries per box, or what half of the budget holds. The number does not depend on what earlier calls
-        // needed, since the level of coarsening, and with it the order of the pairs, depends on it.
+        // Four entries per box, or those that fit half of the budget. The number does not depend on earlier
+        // calls, since the level of coarsening, and with it the order of the pairs, depends on it.
         let entries = (4 * boxes + 1024).min(most_entries(limits)).min((budget / 2 / ENTRY_BYTES).max(boxes));
-        // A larger scene never wishes for fewer tiles than one that tests all pairs, or the buffers would be laid out
-        // anew whenever a scene grows and shrinks past that size.
+        // A larger scene never requests fewer tiles than one that tests all pairs: otherwise the buffers would be
+        // reallocated whenever a scene grows and shrinks past that size.
         let all_pairs_tiles = all_pairs_tiles(boxes.min(u64::from(options.most_in_all_pairs())))
             .max(LEAST_TILES)
             .min(binding / (256 * 4));
@@ -251,8 +251,8 @@ impl PlanCapacity {
         Self { boxes, entries, tiles, all_pairs_tiles, pairs }
     }
 
-    /// Shrinks the room towards `least` by one factor until the budget is met, and at last the entries to one per box;
-    /// returns `None` where not even that meets it.
+    /// Shrinks the capacity towards `least` by one factor until the budget is met, and finally the entries to one per box;
+    /// returns `None` if even that exceeds the budget.
     fn shrunk(self, least: Self, budget: u64, order: PairOrder) -> Option<Self> {
         let mut share = 1.0;
         loop {
@@ -296,8 +296,8 @@ impl PlanCapacity {
     }
 }
 
-/// Returns the tiles of bits for a test of every two boxes; for more boxes than are tested so, the most tiles there may
-/// be.
+/// Returns the tiles of bits for a test of every two boxes, at most those of the largest scene that is tested in this
+/// way.
 fn all_pairs_tiles(boxes: u64) -> u64 {
     u64::from(small_tiles(boxes.min(u64::from(SMALL_MOST)) as u32) * SMALL_LINES)
 }
@@ -312,13 +312,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_takes_as_many_bytes_as_the_tables_say() {
+    fn an_entry_has_the_bytes_of_the_tables() {
         // Whole tiles of the sort and whole sections of the path, of which there are some words for many entries.
         let bytes = |entries| {
             let capacity = PlanCapacity { boxes: 0, entries, tiles: 0, all_pairs_tiles: 0, pairs: 0 };
             let per_entry = |(name, bytes): Row| match name {
                 "histograms" | "digit_sums" => 0,
-                // Those of sections and their groups aside.
+                // Without those of sections and their groups.
                 "path_bases" => {
                     let groups = entries.div_ceil(u64::from(PATH_SECTION * PATH_GROUP));
                     bytes - entries.div_ceil(u64::from(PATH_SECTION)) * 8 - groups * 16

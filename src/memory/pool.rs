@@ -1,15 +1,15 @@
-//! Buffers that a submission has to itself while it is in flight.
+//! Buffers that a submission leases while it is in flight.
 
 use std::sync::{Arc, Weak};
 
-/// A buffer lent from a [`Pool`]; it goes back when the last clone is dropped.
+/// A buffer leased from a [`Pool`]; dropping the last clone ends the lease.
 pub(crate) type Lease<T> = Arc<T>;
 
-/// Buffers of one size, lent one at a time.
+/// Buffers of one size, each leased to one submission at a time.
 #[derive(Debug)]
 pub(crate) struct Pool<T> {
     slots: Vec<Arc<T>>,
-    /// Buffers of an earlier size, as long as a submission has them.
+    /// Buffers of an earlier size, while they are leased.
     old: Vec<Weak<T>>,
 }
 
@@ -20,7 +20,7 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T> Pool<T> {
-    /// Lends a buffer that nobody has.
+    /// Leases a free buffer, if there is one.
     pub fn lease(&self) -> Option<Lease<T>> {
         self.slots.iter().find(|slot| Arc::strong_count(slot) == 1).cloned()
     }
@@ -30,7 +30,7 @@ impl<T> Pool<T> {
         self.slots.first().map(|slot| &**slot)
     }
 
-    /// Returns how many buffers there are of this size.
+    /// Returns the number of buffers of this size.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
@@ -40,7 +40,7 @@ impl<T> Pool<T> {
         self.slots.push(Arc::new(item));
     }
 
-    /// Gives up all buffers; a buffer that a submission has stays with it.
+    /// Releases all buffers; a leased buffer exists until its lease ends.
     pub fn clear(&mut self) {
         self.old.retain(|old| old.strong_count() > 0);
         self.old
@@ -52,13 +52,13 @@ impl<T> Pool<T> {
         self.slots.iter().for_each(|slot| each(slot));
     }
 
-    /// Sums `bytes` over all buffers, with those that only submissions still have.
+    /// Sums `bytes` over all buffers, including those of an earlier size that are leased.
     pub fn bytes(&self, bytes: impl Fn(&T) -> u64) -> u64 {
         let old = self.old.iter().filter_map(Weak::upgrade);
         self.slots.iter().cloned().chain(old).map(|item| bytes(&item)).sum()
     }
 
-    /// Sums `bytes` over the buffers that submissions have.
+    /// Sums `bytes` over the leased buffers.
     pub fn leased_bytes(&self, bytes: impl Fn(&T) -> u64) -> u64 {
         let old = self.old.iter().filter_map(Weak::upgrade);
         let leased = self.slots.iter().filter(|slot| Arc::strong_count(slot) > 1).cloned();

@@ -1,11 +1,11 @@
-//! The buffers that a submission has to itself.
+//! The buffers that a submission leases.
 
 use crate::gpu::Gpu;
 use crate::gpu::table::{Row, STAGING, STORAGE, buffer_table};
 use crate::layout::{Counts, Frame};
 use crate::{Aabb, Error, Pair};
 
-/// Where in a staging buffer `Frame` lies, behind `Counts`.
+/// The offset of `Frame` in a staging buffer, behind `Counts`.
 pub(crate) const FRAME_OFFSET: u64 = size_of::<Counts>() as u64;
 /// The bytes before the pairs.
 pub(crate) const SUMMARY_BYTES: u64 = (FRAME_OFFSET + size_of::<Frame>() as u64).next_multiple_of(16);
@@ -47,17 +47,17 @@ impl Staging {
         self.buffer.staging.raw()
     }
 
-    /// Lists the buffer with the bytes that it takes for this many pairs.
+    /// Lists the buffer with its bytes for this many pairs.
     pub fn rows(pairs: u64) -> impl Iterator<Item = Row> {
         StagingBuffer::rows(&pairs)
     }
 
-    /// Returns the bytes that a staging buffer for this many pairs takes.
+    /// Returns the bytes of a staging buffer for this many pairs.
     pub fn bytes(pairs: u32) -> u64 {
         StagingBuffer::bytes(&pairs.into())
     }
 
-    /// Lists the buffer with the bytes that the device gave it.
+    /// Lists the buffer with its allocated bytes.
     pub fn allocated(&self) -> impl Iterator<Item = Row> {
         self.buffer.allocated()
     }

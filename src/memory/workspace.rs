@@ -31,9 +31,9 @@ pub(crate) struct SharedBuffers {
     pub plan: MemoryPlan,
     pub grid: Grid,
     pub pairs: PairBuffers,
-    /// The pairs by box, where they were asked for.
+    /// The pairs by box, if they were requested.
     pub neighbours: Option<NeighbourBuffers>,
-    /// The results that lie in the buffers, once what was recorded has run.
+    /// The results in the buffers, once the recorded commands have run.
     pub results: Option<Results>,
 }
 
@@ -43,36 +43,36 @@ pub(crate) struct Results {
     pub call: Call,
     /// The number of the submission; `None` for a recording.
     pub submission: Option<u64>,
-    /// The build of the grid that they rest on, if any.
+    /// The build of the grid that they depend on, if any.
     pub build: Option<GridBuild>,
-    /// Whether the list has pairs of theirs: not after it was replaced by a longer one.
+    /// `true` if the list has their pairs, `false` after it was replaced by a longer one.
     pub has_list: bool,
-    /// Whether windows of the list can be written.
+    /// `true` if windows of the list can be written.
     pub has_windows: bool,
-    /// The parameters, where kernels have made them.
+    /// The parameters, if kernels have computed them.
     pub params: Option<Buffer<Params>>,
 }
 
-/// Submissions that are in flight at once, each with boxes of its own.
+/// The most submissions in flight, each with its own boxes.
 pub(crate) const MOST_IN_FLIGHT: usize = 2;
-/// Staging buffers: while the host reads a piece of a long list, the GPU writes the next.
+/// The most staging buffers: while the host reads a piece of a long list, the GPU writes the next one.
 pub(crate) const PIECES_AT_ONCE: usize = 2;
 
 impl SharedBuffers {
-    /// Returns the results that lie there, unless the grid under them has gone.
+    /// Returns the results, unless the grid was built again since.
     pub fn results(&self) -> Option<&Results> {
         let results = self.results.as_ref()?;
         results.build.is_none_or(|build| self.grid.holds(build)).then_some(results)
     }
 
-    /// Returns whether the results of this submission lie there.
+    /// Returns `true` if the buffers have the results of this submission.
     pub fn holds(&self, submission: u64) -> bool {
         self.results().is_some_and(|results| results.submission == Some(submission))
     }
 }
 
 impl Workspace {
-    /// Makes a workspace without any memory.
+    /// Creates a workspace without any memory.
     pub fn new(gpu: &Gpu) -> Self {
         let (boxes, stagings) = (Pool::default(), Pool::default());
         let limits = gpu.device().limits();
@@ -84,49 +84,49 @@ impl Workspace {
         &self.limits
     }
 
-    /// Returns the buffers that are there.
+    /// Returns the shared buffers.
     ///
     /// # Errors
-    /// [`Error::NothingSubmitted`] where there are none.
+    /// [`Error::NothingSubmitted`] if there are none.
     pub fn shared(&self) -> Result<&SharedBuffers, Error> {
         self.shared.as_ref().ok_or(Error::NothingSubmitted)
     }
 
-    /// Returns the buffers that are there.
+    /// Returns the shared buffers.
     ///
     /// # Errors
-    /// [`Error::NothingSubmitted`] where there are none.
+    /// [`Error::NothingSubmitted`] if there are none.
     pub fn shared_mut(&mut self) -> Result<&mut SharedBuffers, Error> {
         self.shared.as_mut().ok_or(Error::NothingSubmitted)
     }
 
-    /// Returns whether the results of this submission lie in the buffers.
+    /// Returns `true` if the buffers have the results of this submission.
     pub fn holds(&self, submission: u64) -> bool {
         self.shared.as_ref().is_some_and(|shared| shared.holds(submission))
     }
 
-    /// Forgets whose results lie in the buffers.
+    /// Marks the buffers as without results.
     pub fn forget_results(&mut self) {
         if let Some(shared) = &mut self.shared {
             shared.results = None;
         }
     }
 
-    // ---- what earlier calls needed ----
+    // ---- requests of earlier calls ----
 
-    /// Notes what a search needed, for the next plan.
+    /// Requests the tiles of a search for the next plan.
     pub fn note_counts(&mut self, counts: &Counts) {
         self.requested.tiles = self.requested.tiles.max(u64::from(counts.sweep_tiles));
     }
 
-    /// RequestedCapacity for a list of this many pairs.
+    /// Requests a list of this many pairs.
     pub fn request_pairs(&mut self, pairs: u64) {
         self.requested.pairs = self.requested.pairs.max(pairs);
     }
 
-    // ---- the plan and what there is ----
+    // ---- plan and allocation ----
 
-    /// Lays out the plan for this many boxes and what was wished for.
+    /// Lays out the plan for this many boxes and the requested capacity.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`].
@@ -134,7 +134,7 @@ impl Workspace {
         MemoryPlan::with_request(box_count, options, &self.limits, self.requested, filters.rows(box_count))
     }
 
-    /// Returns the plan for this call and what was wished for: mostly the one that the call was decided with.
+    /// Returns the plan for this call and the requested capacity: usually the plan of the call.
     fn plan_of(&self, call: &Call, options: &Options, filters: &FilterSet) -> Result<MemoryPlan, Error> {
         if self.requested.fit(&call.plan) {
             return Ok(call.plan.clone());
@@ -142,8 +142,8 @@ impl Workspace {
         self.plan(call.box_count as usize, options, filters)
     }
 
-    /// Makes room for this call and what was wished for. Where nothing `is_in_flight`, filters that the plan leaves no
-    /// room for are unloaded.
+    /// Ensures the buffers for this call and the requested capacity. If nothing `is_in_flight`, filters that do not fit
+    /// beside the plan are unloaded.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -157,7 +157,7 @@ impl Workspace {
         match self.missing_capacity(call, options, filters)? {
             None => match self.lengthen_list(self.requested.pairs, options, filters) {
                 Err(Error::OutOfMemory { .. }) if self.shared.is_some() => {
-                    // What earlier calls needed is a wish, not a need.
+                    // The requests of earlier calls are optional.
                     self.requested.pairs = 0;
                     Ok(())
                 }
@@ -167,10 +167,10 @@ impl Workspace {
         }
     }
 
-    /// Makes room for this call beside those that are `in_flight`, which may have to be searched again.
+    /// Ensures the buffers for this call beside those that are `in_flight`, which may have to be searched again.
     ///
     /// # Errors
-    /// The errors of [`ensure`](Self::ensure); [`Error::Busy`] where there is no room beside them.
+    /// The errors of [`ensure`](Self::ensure); [`Error::Busy`] if it does not fit beside them.
     pub fn ensure_beside(
         &mut self,
         in_flight: &[&Call],
@@ -181,12 +181,12 @@ impl Workspace {
         let Some(plan) = self.missing_capacity(call, options, filters)? else {
             let lengthened = self.lengthen_list(self.requested.pairs, options, filters);
             if lengthened != Ok(false) {
-                // A submission in flight would copy the rest of its pairs from the list that is gone.
+                // A submission in flight must not copy the rest of its pairs from a list that was replaced.
                 self.forget_results();
             }
             return match lengthened {
                 Err(Error::OutOfMemory { .. }) if self.shared.is_some() => {
-                    // What earlier calls needed is a wish, not a need.
+                    // The requests of earlier calls are optional.
                     self.requested.pairs = 0;
                     Ok(())
                 }
@@ -200,7 +200,7 @@ impl Workspace {
         }
         let box_count = call.box_count as usize;
         let filter_bytes = if in_flight.is_empty() {
-            // The filters that are there go first.
+            // The uploaded filters are released first.
             sum(&filters.rows(box_count))
         } else {
             filters.coming_bytes(box_count)
@@ -212,7 +212,7 @@ impl Workspace {
         self.allocate(plan, call, options, filters, !in_flight.is_empty())
     }
 
-    /// Returns the plan to allocate for this call, if the buffers that are there are too small.
+    /// Returns the plan to allocate for this call, if the buffers are too small.
     fn missing_capacity(
         &self,
         call: &Call,
@@ -223,12 +223,12 @@ impl Workspace {
         let Some(shared) = &self.shared else {
             return Ok(Some(plan));
         };
-        // The list may have grown into the room that filters need now: of more boxes, or uploaded again.
+        // A longer list may use memory that filters need now: for more boxes, or uploaded again.
         let held = self.held_bytes() + filters.coming_bytes(box_count);
         if shared.plan.covers(&plan, options) && is_affordable(options, held) {
             return Ok(None);
         }
-        // Never less than now; and a scene that grows a little with every call must not allocate in every call.
+        // Never fewer boxes than now; and a scene that grows a little with every call must not allocate in every call.
         let now = shared.plan.box_count as usize;
         let ample = if box_count > now { box_count.max(now.saturating_mul(5) / 4) } else { now };
         let ample = self.plan(ample, options, filters).ok().filter(|ample| ample.covers(&plan, options));
@@ -244,15 +244,15 @@ impl Workspace {
         filters: &mut FilterSet,
         is_in_flight: bool,
     ) -> Result<(), Error> {
-        // The old buffers go first: old and new at once might not fit. The filters go as well, since there may be more
-        // of them than now have room, unless a submission is to be searched again with them, or the host could not upload them again.
+        // The old buffers are released first: old and new at once might not fit. The filters are released as well, since they
+        // may not fit beside the new plan, unless a submission may be searched again with them, or the host cannot upload them again.
         self.release();
         if options.memory_budget.is_some() && !is_in_flight && filters.check_on_host().is_ok() {
             filters.unload(&self.gpu)?;
         }
         match self.create(plan, options) {
             Err(Error::OutOfMemory { .. }) if self.requested != RequestedCapacity::default() => {
-                // What earlier calls needed is a wish, not a need.
+                // The requests of earlier calls are optional.
                 self.requested = RequestedCapacity::default();
                 self.ensure(call, options, filters, is_in_flight)
             }
@@ -271,23 +271,23 @@ impl Workspace {
         Ok(())
     }
 
-    /// Gives the memory back, and with it what was found.
+    /// Releases the memory and the results.
     pub fn release(&mut self) {
         self.shared = None;
         self.boxes.clear();
         self.stagings.clear();
     }
 
-    /// Gives the memory back, and forgets what earlier calls needed.
+    /// Releases the memory and the requests of earlier calls.
     pub fn reset(&mut self) {
         self.release();
         self.requested = RequestedCapacity::default();
     }
 
-    /// Makes room for the pairs by box, as long as there is the rest.
+    /// Ensures the buffers for the pairs by box, until the shared buffers are released.
     ///
     /// # Errors
-    /// [`Error::OverBudget`], [`Error::OutOfMemory`]; [`Error::NothingRecorded`] where there is nothing.
+    /// [`Error::OverBudget`], [`Error::OutOfMemory`]; [`Error::NothingRecorded`] if there are no shared buffers.
     pub fn ensure_neighbours(&mut self, options: &Options, filters: &FilterSet) -> Result<(), Error> {
         let shared = self.shared.as_mut().ok_or(Error::NothingRecorded)?;
         let (boxes, pairs) = (shared.plan.box_count.into(), shared.plan.pair_capacity.into());
@@ -307,17 +307,17 @@ impl Workspace {
         Ok(())
     }
 
-    // ---- what submissions have to themselves ----
+    // ---- buffers that submissions lease ----
 
-    /// Returns a buffer of boxes, for a pass without boxes of its own to bind.
+    /// Returns a buffer of boxes, for a pass that has no boxes to bind.
     ///
     /// # Errors
-    /// [`Error::NothingSubmitted`] where there is none.
+    /// [`Error::NothingSubmitted`] if there is none.
     pub fn any_boxes(&self) -> Result<&BoxSlot, Error> {
         self.boxes.any().ok_or(Error::NothingSubmitted)
     }
 
-    /// Lends a buffer for boxes, made if there is room for it; `None` where there is not.
+    /// Leases a buffer for boxes, allocated if the budget allows it; `None` if it does not.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::Gpu`].
@@ -334,7 +334,7 @@ impl Workspace {
         Ok(self.boxes.lease())
     }
 
-    /// Lends a staging buffer, made if there is room for it; `None` where there is not.
+    /// Leases a staging buffer, allocated if the budget allows it; `None` if it does not.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::Gpu`].
@@ -353,7 +353,7 @@ impl Workspace {
 
     // ---- bytes ----
 
-    /// Returns the bytes of GPU memory held, those of the filters aside.
+    /// Returns the bytes of allocated GPU memory, without the filters.
     pub fn held_bytes(&self) -> u64 {
         let shared_bytes = self.shared.as_ref().map_or(0, |shared| shared.plan.shared_bytes());
         let neighbours = self.shared.as_ref().and_then(|shared| shared.neighbours.as_ref());
@@ -361,7 +361,7 @@ impl Workspace {
         shared_bytes + neighbours + self.boxes.bytes(box_bytes) + self.stagings.bytes(staging_bytes)
     }
 
-    /// Lists the buffers that are there, with the bytes that the device gave them.
+    /// Lists the buffers with their allocated bytes.
     pub fn allocated_rows(&self) -> Vec<Row> {
         let mut rows = Vec::new();
         if let Some(shared) = &self.shared {
@@ -373,18 +373,18 @@ impl Workspace {
         rows
     }
 
-    /// Returns whether the budget allows `bytes` more than there are.
+    /// Returns `true` if the budget allows `bytes` more than are allocated.
     fn is_affordable_beside(&self, bytes: u64, options: &Options, filters: &FilterSet) -> bool {
         is_affordable(options, (self.held_bytes() + filters.held_bytes()).saturating_add(bytes))
     }
 }
 
-/// Returns whether the budget allows this many bytes in all.
+/// Returns `true` if the budget allows this many bytes in all.
 fn is_affordable(options: &Options, bytes: u64) -> bool {
     bytes <= options.memory_budget.unwrap_or(u64::MAX)
 }
 
-/// Returns `None` where there was no memory for it.
+/// Returns `None` if memory was exhausted.
 fn optional<T>(allocated: Result<T, Error>) -> Result<Option<T>, Error> {
     match allocated {
         Ok(value) => Ok(Some(value)),

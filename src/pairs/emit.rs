@@ -54,12 +54,12 @@ impl Emit {
         }
     }
 
-    /// Returns the kernels that write the windows of any list, where filters are tested or not, and the one that writes included pairs.
+    /// Returns the kernels that write the windows of any list, with or without tested filters, and the one that writes included pairs.
     pub fn kernels(&self, are_tested: bool) -> ([&Kernel; 3], &Kernel) {
         ([&self.range, &self.sweep, self.again.of(are_tested)], &self.include)
     }
 
-    /// Records the writing of the included pairs that lie in the window, behind the pairs that were found. `params` has
+    /// Records the writing of the included pairs in the window, behind all other pairs. `params` has
     /// the number of included pairs.
     pub fn record_include(
         &self,
@@ -81,7 +81,7 @@ impl Emit {
     }
 
     /// Records the search for the blocks that have pairs in `window`, before
-    /// [`record_pairs`](Self::record_pairs) of each window except that of the search itself.
+    /// [`record_pairs`](Self::record_pairs) of each window except the first one of the search.
     pub fn record_range(
         &self,
         pass: &mut Pass,
@@ -101,8 +101,8 @@ impl Emit {
         self.range.dispatch(pass, 1, &buffers);
     }
 
-    /// Records the counting of all pairs, and of those in `window`, and the writing of those that were found and lie in it, by as many
-    /// workgroups as the dispatches of `summary` specify. Reads the boxes, their filters, the entries and giants, the path and the hits;
+    /// Records the counting of all pairs and of the pairs in `window`, and the writing of the latter, by the workgroups
+    /// that the dispatches of `summary` specify. Reads the boxes, their filters, the entries and giants, the path and the hits;
     /// changes the counts of `summary`; writes the list.
     pub fn record_pairs(
         &self,

@@ -1,4 +1,4 @@
-//! What began and what ended since the last step: the list of a step compared with the one before, both in canonical order.
+//! Created and lost pairs: the list of a step is compared with the list of the last step, both in canonical order.
 
 use crate::constants::{EVENT_GENERATIONS, EVENT_GROUP, EVENT_TILE, EVENT_TOTALS};
 use crate::filters::lists::FilterLists;
@@ -24,7 +24,7 @@ pub const HEADERS: Source = source!("pairs/events_headers");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: [Source; 4] = [FIND, LIST, STORE, HEADERS];
 
-/// Counts the words of `event_marks` for lists of this many pairs.
+/// Returns the words of `event_marks` for lists of this many pairs.
 pub fn mark_words(pairs: u64) -> u64 {
     let tiles = pairs.div_ceil(EVENT_TILE.into());
     u64::from(EVENT_TOTALS) + 3 * (pairs.div_ceil(32) + tiles + tiles.div_ceil(EVENT_GROUP.into()))
@@ -34,7 +34,7 @@ pub fn mark_words(pairs: u64) -> u64 {
 #[derive(Debug)]
 pub struct EventKernels {
     gpu: Gpu,
-    /// Those of [`KERNELS`].
+    /// The kernels of [`KERNELS`].
     kernels: [Kernel; 4],
     params: Constants<StepParams>,
 }
@@ -48,13 +48,13 @@ pub struct Compared<'a> {
     pub pairs: &'a Buffer<Pair>,
     /// Their [`PairHeader`], or a [`QueryHeader`](crate::QueryHeader), which begins with the same fields.
     pub header: wgpu::BindingResource<'a>,
-    /// Whether the second box of a pair is of another set, which stays from step to step.
+    /// `true` if the second box of a pair is of another set, which does not change from step to step.
     pub is_join: bool,
-    /// The filters by which pairs are at rest.
+    /// The filters that determine pairs at rest.
     pub filters: &'a FilterLists,
 }
 
-/// How much there is room for.
+/// The capacity of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventCapacity {
     /// Pairs of a step.
@@ -74,11 +74,11 @@ buffer_table! {
         lost: [Pair; capacity.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
         /// `[pairs]` those that persist and are not at rest.
         persisting: [Pair; capacity.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
-        /// How many are created.
+        /// The number of created pairs.
         created_header: [PairHeader; 1], STORAGE;
-        /// How many are lost.
+        /// The number of lost pairs.
         lost_header: [PairHeader; 1], STORAGE;
-        /// How many persist and are not at rest.
+        /// The number of pairs that persist and are not at rest.
         persisting_header: [PairHeader; 1], STORAGE;
         /// For those that are created.
         created_arguments: [PairArguments; 1], SIZES;
@@ -86,13 +86,13 @@ buffer_table! {
         lost_arguments: [PairArguments; 1], SIZES;
         /// For those that persist and are not at rest.
         persisting_arguments: [PairArguments; 1], SIZES;
-        /// Which pairs of both lists are events, as bits, and how many: see `event_marks.wgsl`.
+        /// A bit for each pair of both lists that is an event, and their counts: see `event_marks.wgsl`.
         event_marks: [u32; mark_words(capacity.pairs)], STORAGE;
     }
 }
 
 buffer_table! {
-    /// What a step is compared with.
+    /// The data of the last step for the comparison.
     pub struct LastStep(capacity: EventCapacity) {
         /// `[pairs]` the pairs of the last step, in canonical order.
         last_pairs: [Pair; capacity.pairs], STORAGE;
@@ -104,16 +104,16 @@ buffer_table! {
 /// The buffers of events.
 #[derive(Debug)]
 pub struct EventBuffers {
-    /// How much there is room for.
+    /// The capacity of events.
     pub capacity: EventCapacity,
     /// The events.
     pub lists: EventLists,
-    /// What the next step is compared with.
+    /// The data for the comparison with the next step.
     pub last: LastStep,
 }
 
 impl EventBuffers {
-    /// Allocates room for events. There was no step before.
+    /// Allocates the buffers, without a last step.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
@@ -125,7 +125,7 @@ impl EventBuffers {
         Self::with_last(gpu, capacity, last)
     }
 
-    /// Allocates room for events, beside what is known of the last step.
+    /// Allocates the lists, with the data of the last step.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -133,22 +133,22 @@ impl EventBuffers {
         Ok(Self { capacity, lists: EventLists::new(gpu, &capacity)?, last })
     }
 
-    /// Counts the bytes that this much room takes.
+    /// Returns the bytes of this capacity.
     pub fn bytes(capacity: &EventCapacity) -> u64 {
         EventLists::bytes(capacity).saturating_add(LastStep::bytes(capacity))
     }
 
-    /// Lists the buffers with the bytes that the device gave them.
+    /// Lists the buffers with their allocated bytes.
     pub fn allocated(&self) -> impl Iterator<Item = Row> {
         self.lists.allocated().chain(self.last.allocated())
     }
 
-    /// Records what has to be zero before the pass of a step.
+    /// Records the clearing of the marks before the pass of a step.
     pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
         encoder.clear_buffer(self.lists.event_marks.raw(), 0, None);
     }
 
-    /// Records the copying of what smaller buffers know of the last step.
+    /// Records the copying of the last step from smaller buffers.
     pub fn record_move(&self, encoder: &mut wgpu::CommandEncoder, last: &LastStep) {
         let own = &self.last;
         let buffers = [(last.last_pairs.raw(), own.last_pairs.raw()), (last.last_step.raw(), own.last_step.raw())];
@@ -159,7 +159,7 @@ impl EventBuffers {
 }
 
 impl EventCapacity {
-    /// Counts the bytes of what is known of the last step.
+    /// Returns the bytes of the data of the last step.
     pub fn last_bytes(&self) -> u64 {
         LastStep::bytes(self)
     }
@@ -178,7 +178,7 @@ impl EventKernels {
     /// Compiles the kernels of the stage that are not compiled yet.
     ///
     /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`].
+    /// [`Error::Gpu`] if the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`].
     pub fn compile(&self) -> Result<(), Error> {
         kernel::compile(&self.gpu, &self.kernels.each_ref())
     }
@@ -188,9 +188,9 @@ impl EventKernels {
         &self.kernels
     }
 
-    /// Records the comparison of the pairs of a step, in canonical order, with those of the last one, whose place they take. `naming` is
+    /// Records the comparison of the pairs of a step, in canonical order, with those of the last one, and replaces these. `naming` is
     /// a `NAMING_*`, and `names` has the numbers of all boxes, or is any buffer for `NAMING_INDEX`. `event_marks` were
-    /// [cleared](EventBuffers::record_clear). There is room for all pairs that the list has room for, and for the generations.
+    /// [cleared](EventBuffers::record_clear). The capacity covers all pairs of the list and the generations.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -215,7 +215,7 @@ impl EventKernels {
             ("names", names),
         ];
         let all = [own.into(), filters.bound(), lists.bound(), last.bound()].concat();
-        // For as many pairs as fit: workgroups behind the last pair end at once.
+        // For the capacity: workgroups behind the last pair end at once.
         let tiles = pair_capacity.div_ceil(EVENT_TILE).max(1);
         let stored_tiles = tiles.max((capacity.generations as u32).div_ceil(EVENT_TILE));
         let [find, list, store, headers] = &self.kernels;

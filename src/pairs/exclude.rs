@@ -1,4 +1,4 @@
-//! Pairs to exclude that lie in a buffer of the caller's: sorted, and listed by box as the tests of pairs look them up.
+//! Pairs to exclude from an external buffer: sorted, and listed by box for the lookups of the tests.
 
 use crate::Error;
 use crate::filters::device::FilterSet;
@@ -36,11 +36,11 @@ impl Exclude {
         [&self.split, &self.rows]
     }
 
-    /// Records the putting of `external` pairs in place of those that `filters` exclude, which are uploaded and have room for them. `count`
-    /// is where their number lies; `None` where they are as many as there is room for. Nothing of `external` is read where there are none.
+    /// Records the replacement of the pairs that `filters` exclude by `external` pairs. The filters are uploaded, with capacity for
+    /// them. `count` has their number; `None` means the capacity. `external` is not read if there are none.
     ///
     /// # Errors
-    /// [`Error::NothingRecorded`] where the filters have no room for pairs to come; [`Error::OutOfMemory`].
+    /// [`Error::NothingRecorded`] if the filters have no capacity for external pairs; [`Error::OutOfMemory`].
     pub fn record(
         &self,
         pass: &mut Pass,

@@ -1,4 +1,4 @@
-//! Giants against all boxes, and how the sweep is divided.
+//! Giants against all boxes, and the division of the sweep.
 
 use super::sweep::{Hits, Path};
 use crate::filters::lists::{FilteredKernel, filtered};
@@ -30,12 +30,12 @@ impl GiantsStage {
         Self { test: FilteredKernel::new(gpu, &TEST) }
     }
 
-    /// Returns the kernels that the stage dispatches, where filters are tested or not.
+    /// Returns the kernels that the stage dispatches, with or without tested filters.
     pub fn kernels(&self, are_tested: bool) -> [&Kernel; 1] {
         [self.test.of(are_tested)]
     }
 
-    /// Records the exact tests of all giants, by as many workgroups as the giant sizes of `summary` specify, and the division of the path.
+    /// Records the exact tests of all giants, by the workgroups that the giant sizes of `summary` specify, and the division of the path.
     /// Reads the boxes, their filters, the entries and giants; changes the counts of `summary` and `path`; writes the dispatches of
     /// `summary`, and `hits`.
     pub fn record(

@@ -1,26 +1,26 @@
-//! Handles of buffers that recordings leave on the device, for the caller.
+//! Handles of the result buffers of recordings, for the caller.
 
 use std::mem::offset_of;
 
 use crate::constants::EVENT_CREATED;
 use crate::layout::PairArguments;
 
-/// Pairs that were left on the GPU by [`Recorder::record`](crate::Recorder::record). The buffers are handles: they are cloned in no time.
+/// Pairs on the GPU, written by [`Recorder::record`](crate::Recorder::record). The buffers are handles: a clone is cheap.
 ///
-/// **Buffers can change.** A recording returns new buffers where it takes more boxes or a longer list than the capacity, where an earlier list
+/// **Buffers can change.** A recording returns new buffers if it exceeds the capacity in boxes or pairs, if an earlier list
 /// was too short, and after [`set_options`](crate::Recorder::set_options) with another order or budget. Within what was
 /// [reserved](crate::Recorder::reserve) they stay the same. Compare buffers with `==`, and create bind groups again that use a replaced one.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GpuPairs {
-    /// `[capacity]` pairs `(a, b)`, two `u32` each, of which the first
-    /// [`PairHeader::written`](crate::PairHeader::written) are there. The buffer can be used as storage, as vertex
+    /// `[capacity]` pairs `(a, b)`, two `u32` each. The first
+    /// [`PairHeader::written`](crate::PairHeader::written) are valid. The buffer can be used as storage, as vertex
     /// (instance) buffer and to copy from.
     pub pairs: wgpu::Buffer,
     /// The number of pairs: a [`PairHeader`](crate::PairHeader). The buffer can be used as storage and to copy from.
     pub header: wgpu::Buffer,
     /// The arguments of an indirect dispatch and of indirect draws: [`PairArguments`]. The buffer can be used for
-    /// indirect calls, as storage and to copy from. The arguments are not part of the header, in order that a pass can
+    /// indirect calls, as storage and to copy from. The arguments are not part of the header, so that a pass can
     /// bind the header and dispatch by the arguments.
     pub arguments: wgpu::Buffer,
     /// The pairs that fit.
@@ -40,11 +40,11 @@ impl GpuPairs {
     pub const DRAW_LIST_OFFSET: u64 = offset_of!(PairArguments, draw_list) as u64;
 }
 
-/// Events that were left on the GPU by [`Recorder::record_events`](crate::Recorder::record_events) or
-/// [`TreeRecorder::record_overlap_events`](crate::TreeRecorder::record_overlap_events). The buffers are handles: they are cloned in no time. They can change, as
-/// those of [`GpuPairs`] can. All lists are in canonical order.
+/// Events on the GPU, written by [`Recorder::record_events`](crate::Recorder::record_events) or
+/// [`TreeRecorder::record_overlap_events`](crate::TreeRecorder::record_overlap_events). The buffers are handles: a clone is cheap. They can change like
+/// those of [`GpuPairs`]. All lists are in canonical order.
 ///
-/// A step is discarded where its pairs do not fit the list, or have too many candidates. The lists of its events are empty then, and
+/// A step is discarded if its pairs do not fit the list, or have too many candidates. The lists of its events are empty then, and
 /// [`PairHeader::overflow`](crate::PairHeader::overflow) of each gives the reason. The next step is compared with the last one that was not
 /// discarded.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ pub struct GpuEvents {
 }
 
 impl GpuEvents {
-    /// Stands for the place of a pair that the last step did not have.
+    /// Marks a pair that the last step did not have.
     pub const CREATED: u32 = EVENT_CREATED;
 }
 
@@ -73,15 +73,15 @@ impl GpuEvents {
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum GpuIdentity<'a> {
-    /// The one with the same index. Boxes beyond the last step's are new; those beyond this step's are gone.
+    /// The box with the same index. Boxes beyond the last step's are new; those beyond this step's are removed.
     #[default]
     Index,
     /// `[box_count]` numbers, a `u32` each: the box with the same index, if the number is the same as in the last step that
-    /// had such numbers, or if that step had none for it; otherwise the box is a new one in the place of one that is gone.
+    /// had such numbers, or if that step had none for it; otherwise the box is a new one in the place of a removed one.
     Generations(wgpu::BufferSlice<'a>),
     /// `[box_count]` indices, a `u32` each: the box with this index in the last step, no two the same; or
     /// [`Step::NEW`](crate::Step::NEW), as is any index that the last step did not have. Boxes of the last step that are not
-    /// named are gone. Where two boxes are named the same, the step is refused on the device if it shows: if a
+    /// named are removed. If two boxes have the same index, the step is refused on the device if this has an effect: if a
     /// pair of the last step would be two of this one.
     Was(wgpu::BufferSlice<'a>),
 }

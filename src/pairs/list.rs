@@ -11,7 +11,7 @@ buffer_table! {
     pub struct List(capacity: u64) {
         /// `[capacity]` pairs (a, b), a < b.
         pairs: [Pair; *capacity], STORAGE | wgpu::BufferUsages::VERTEX;
-        /// The header: how many pairs there are.
+        /// The header: the number of pairs.
         header: [PairHeader; 1], STORAGE;
         /// Arguments of an indirect dispatch and of an indirect draw, in a buffer of their own: a header that is bound
         /// as storage could not be read for the dispatch in the same pass.
@@ -22,7 +22,7 @@ buffer_table! {
 /// The capacity of a list.
 #[derive(Clone, Copy, Debug)]
 pub struct ListCapacity {
-    /// Boxes, each of which has a row where the order is canonical.
+    /// Boxes, each with a row in canonical order.
     pub boxes: u64,
     /// Pairs.
     pub pairs: u64,
@@ -34,12 +34,12 @@ impl ListCapacity {
     }
 }
 
-/// A list of pairs on the GPU, in the order that was asked for. A clone is the same list.
+/// A list of pairs on the GPU, in the requested order. A clone is the same list.
 #[derive(Clone, Debug)]
 pub struct PairList {
     /// The list.
     pub list: List,
-    /// What the order takes, where it is canonical.
+    /// The buffers of the canonical order.
     rows: Option<OrderBuffers>,
     /// The pairs that fit.
     pub capacity: u32,
@@ -58,30 +58,30 @@ impl PairList {
         Ok(Self { list: List::new(gpu, &capacity.pairs)?, rows, capacity: capacity.pairs as u32 })
     }
 
-    /// Returns the order that the list is made for.
+    /// Returns the order of the list.
     pub fn order(&self) -> PairOrder {
         if self.rows.is_some() { PairOrder::Canonical } else { PairOrder::Sweep }
     }
 
-    /// Returns what the canonical order takes; `None` where the order is that of the sweep.
+    /// Returns the buffers of the canonical order; `None` in the order of the sweep.
     pub fn row_buffers(&self) -> Option<&OrderBuffers> {
         self.rows.as_ref()
     }
 
-    /// Records the clearing of what the order adds to, before the compute pass in which pairs are written.
+    /// Records the clearing of the counts of the order, before the compute pass in which pairs are written.
     pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
         if let Some(rows) = &self.rows {
             rows.record_clear(encoder);
         }
     }
 
-    /// Lists the buffers of a list with the bytes that they take for this capacity.
+    /// Lists the buffers of a list with their bytes for this capacity.
     pub fn rows(capacity: &ListCapacity, order: PairOrder) -> impl Iterator<Item = Row> + use<> {
         let rows = (order == PairOrder::Canonical).then(|| OrderBuffers::rows(&capacity.of_rows()));
         List::rows(&capacity.pairs).chain(rows.into_iter().flatten())
     }
 
-    /// Lists the buffers of the list with the bytes that the device gave them.
+    /// Lists the buffers of the list with their allocated bytes.
     pub fn allocated(&self) -> impl Iterator<Item = Row> {
         self.list.allocated().chain(self.rows.iter().flat_map(OrderBuffers::allocated))
     }

@@ -24,7 +24,7 @@ use crate::{Error, PairOrder};
 use list::{ListCapacity, PairList};
 use sweep::{Hits, Path, SearchCapacity};
 
-/// The buffers between the stages of a search, and the list that comes of it.
+/// The buffers between the stages of a search, and the resulting list.
 #[derive(Debug)]
 pub struct PairBuffers {
     /// The path of the sweep.
@@ -45,12 +45,12 @@ impl PairBuffers {
         Ok(Self { path, hits, list: PairList::new(gpu, list, order)? })
     }
 
-    /// Lists the buffers of a search, the list aside, with the bytes that they take for this room.
+    /// Lists the buffers of a search, without the list, with their bytes for this capacity.
     pub fn rows(capacity: &SearchCapacity) -> impl Iterator<Item = Row> + use<> {
         Path::rows(capacity).chain(Hits::rows(capacity))
     }
 
-    /// Lists the buffers with the bytes that the device gave them.
+    /// Lists the buffers with their allocated bytes.
     pub fn allocated(&self) -> impl Iterator<Item = Row> {
         self.path.allocated().chain(self.hits.allocated()).chain(self.list.allocated())
     }

@@ -25,7 +25,7 @@ pub struct Neighbours {
 pub struct NeighbourCapacity {
     /// Boxes.
     pub boxes: u64,
-    /// Pairs, each of which makes two neighbours.
+    /// Pairs, each with two neighbours.
     pub pairs: u64,
 }
 
@@ -34,14 +34,14 @@ buffer_table! {
     pub struct NeighbourLists(capacity: NeighbourCapacity) {
         /// `[2 * pairs]`.
         neighbours: [u32; 2 * capacity.pairs], STORAGE;
-        /// How many neighbours there are.
+        /// The number of neighbours.
         header as "neighbour_header": [PairHeader; 1], STORAGE;
-        /// For the sort: how many pairs there are.
+        /// For the sort: the number of pairs.
         counts as "neighbour_counts": [Counts; 1], CONSTANT;
     }
 }
 
-/// The neighbours of boxes, and where those of each box begin.
+/// The neighbours of boxes, and the offsets of each box.
 #[derive(Clone, Debug)]
 pub struct NeighbourBuffers {
     /// The neighbours.
@@ -70,12 +70,12 @@ impl NeighbourBuffers {
         NeighbourLists::bytes(capacity).saturating_add(OrderBuffers::bytes(&capacity.of_rows()))
     }
 
-    /// Lists the buffers with the bytes that the device gave them.
+    /// Lists the buffers with their allocated bytes.
     pub fn allocated(&self) -> impl Iterator<Item = Row> {
         self.lists.allocated().chain(self.rows.allocated())
     }
 
-    /// Returns whether there is as much room.
+    /// Returns `true` if the buffers have at least this capacity.
     pub fn has_capacity(&self, capacity: &NeighbourCapacity) -> bool {
         self.rows.offsets.len() > capacity.boxes && self.lists.neighbours.len() >= 2 * capacity.pairs
     }
@@ -90,14 +90,14 @@ impl Neighbours {
     /// Compiles the kernels of the stage and of `order` that are not compiled yet.
     ///
     /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`].
+    /// [`Error::Gpu`] if the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`].
     pub fn compile(&self, order: &OrderStage) -> Result<(), Error> {
         let kernels: Vec<&Kernel> = [&self.begin].into_iter().chain(order.kernels()).collect();
         kernel::compile(&self.gpu, &kernels)
     }
 
-    /// Records the listing of the neighbours of at most `box_count` boxes, from their pairs, behind [`OrderBuffers::record_clear`]. All
-    /// pairs that fit the list fit.
+    /// Records the listing of the neighbours of at most `box_count` boxes, from their pairs, behind [`OrderBuffers::record_clear`]. The
+    /// buffers have capacity for all pairs of the list.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

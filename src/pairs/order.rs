@@ -26,7 +26,7 @@ pub const KERNELS: [Source; 5] = [COUNT, SUMS, ROWS, SCATTER, SORT];
 #[derive(Debug)]
 pub struct OrderStage {
     gpu: Gpu,
-    /// Those of [`KERNELS`].
+    /// The kernels of [`KERNELS`].
     kernels: [Kernel; 5],
     params: Constants<OrderParams>,
 }
@@ -43,7 +43,7 @@ pub struct OrderCapacity {
 buffer_table! {
     /// Rows, and the scratch of their sort.
     pub struct OrderBuffers(capacity: OrderCapacity) {
-        /// `[rows + 1]` where each row begins, and the end of the last; zeros before: see [`record_clear`](Self::record_clear).
+        /// `[rows + 1]` the begin of each row, and the end of the last; initially zero: see [`record_clear`](Self::record_clear).
         offsets as "order_offsets": [u32; capacity.rows + 1], STORAGE;
         /// Sums of the sizes of rows.
         row_sums as "order_row_sums": [u32; capacity.rows.div_ceil(ORDER_ROWS.into())], STORAGE;
@@ -55,7 +55,7 @@ buffer_table! {
 }
 
 impl OrderBuffers {
-    /// Records the clearing of what the stage adds to, before the compute pass of the stage.
+    /// Records the clearing of the counts of the stage, before the compute pass of the stage.
     pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
         encoder.clear_buffer(self.offsets.raw(), 0, None);
     }
@@ -122,7 +122,7 @@ impl OrderStage {
         let order = self.params.get(&self.gpu, params)?;
         let own = [("order", order.all()), ("counts", counts.all()), ("pairs", pairs.all()), ("in_order", in_order)];
         let all = [own.into(), buffers.bound()].concat();
-        // For as many pairs as fit: workgroups behind the last pair end at once.
+        // For the capacity: workgroups behind the last pair end at once.
         let capacity = pairs.len() as u32;
         let of_pairs = capacity.div_ceil(4 * 256);
         let of_rows = params.row_count.div_ceil(ORDER_ROWS);

@@ -1,4 +1,4 @@
-//! The flow of a search: which stage follows which.
+//! The flow of a search: its stages in order.
 
 use super::PairBuffers;
 use super::emit::Emit;
@@ -43,26 +43,26 @@ pub struct Pipeline {
 pub struct SearchInput<'a> {
     /// The number of boxes.
     pub box_count: u32,
-    /// Where that is the most that there may be: the sizes of dispatches for as many blocks of boxes as there are.
+    /// If that is an upper limit: the sizes of dispatches for the actual blocks of boxes.
     pub block_sizes: Option<&'a Buffer<[u32; 3]>>,
-    /// The most entries that there may be.
+    /// The most entries.
     pub entry_capacity: u32,
     /// The bits of a sort key.
     pub key_bits: u32,
-    /// Whether every box is tested against every other, in place of the sweep.
+    /// `true` if every box is tested against every other, in place of the sweep.
     pub tests_all_pairs: bool,
-    /// Whether the boxes are those of a step, which is searched as if nobody slept.
+    /// `true` if the boxes are those of a step: sleeping flags are ignored.
     pub is_step: bool,
     /// The parameters of the kernels.
     pub params: &'a Buffer<Params>,
-    /// The boxes as they come.
+    /// The boxes before preparation.
     pub boxes: wgpu::BindingResource<'a>,
     /// The filters, uploaded.
     pub filters: &'a FilterSet,
 }
 
 impl SearchInput<'_> {
-    /// Returns the boxes as they are searched, once they are prepared.
+    /// Returns the buffers of the search, with the prepared boxes.
     fn searched(&self) -> BoxBuffers<'_> {
         let SearchInput { box_count, block_sizes, params, filters, .. } = *self;
         let boxes = filters.preparation().map_or(self.boxes.clone(), |buffers| buffers.prepared_boxes.all());
@@ -70,7 +70,7 @@ impl SearchInput<'_> {
     }
 }
 
-/// What decides which kernels a search dispatches.
+/// The properties of a search that determine its kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     tests_all_pairs: bool,
@@ -83,7 +83,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Says what a search, or that of a step, needs with these filters and this order.
+    /// Returns the needs of a search, or of a step, with these filters and this order.
     pub fn of(tests_all_pairs: bool, is_step: bool, filters: &FilterSet, order: PairOrder) -> Self {
         let checked = filters.checked();
         Self {
@@ -99,7 +99,7 @@ impl Needs {
 }
 
 impl Pipeline {
-    /// Looks up the kernels of all stages. Each is compiled when it is needed.
+    /// Looks up the kernels of all stages. Each is compiled on first use.
     pub fn new(gpu: &Gpu) -> Self {
         Self {
             gpu: gpu.clone(),
@@ -118,11 +118,11 @@ impl Pipeline {
         }
     }
 
-    /// Compiles the kernels that a search needs, as far as they are not yet.
+    /// Compiles the kernels of a search that are not compiled yet.
     ///
     /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`] where there is no
-    /// room for the trial of the sort.
+    /// [`Error::Gpu`] if the driver rejects a kernel; [`Error::DeviceLost`]; [`Error::OutOfMemory`] if there is no
+    /// memory for the trial of the sort.
     pub fn compile(&self, needs: Needs) -> Result<(), Error> {
         kernel::compile(&self.gpu, &self.kernels(needs)?)
     }
@@ -131,7 +131,7 @@ impl Pipeline {
     /// **blocks**.
     ///
     /// # Errors
-    /// Those of the trial.
+    /// The errors of the trial.
     pub fn kernels(&self, needs: Needs) -> Result<Vec<&Kernel>, Error> {
         let prepare = self.prepare.kernels();
         let mut kernels = if needs.prepares_boxes { prepare.to_vec() } else { Vec::new() };
@@ -164,11 +164,11 @@ impl Pipeline {
         self.params.get(&self.gpu, params)
     }
 
-    /// Records the making of `params` out of those that are `call_params`, with the number of boxes that `count` begins with, if it is in a
-    /// buffer, and with none where filters were `refused`; and of the sizes of dispatches for so many blocks of boxes.
+    /// Records the computation of `params` from `call_params`, with the number of boxes at the start of `count`, if it is in a
+    /// buffer, and with zero boxes if filters were `refused`; and of the sizes of dispatches for these blocks of boxes.
     ///
     /// # Errors
-    /// [`Error::Gpu`] where the kernel is rejected; [`Error::OutOfMemory`].
+    /// [`Error::Gpu`] if the kernel is rejected; [`Error::OutOfMemory`].
     pub fn record_count(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -183,10 +183,10 @@ impl Pipeline {
         pass.finish()
     }
 
-    /// Records the putting of pairs of the caller's in place of those that `filters` exclude: [`Exclude::record`].
+    /// Records the replacement of the pairs that `filters` exclude by external pairs: [`Exclude::record`].
     ///
     /// # Errors
-    /// Those of [`Exclude::record`]; [`Error::Gpu`] where a kernel is rejected; [`Error::DeviceLost`].
+    /// The errors of [`Exclude::record`]; [`Error::Gpu`] if a kernel is rejected; [`Error::DeviceLost`].
     pub fn record_exclude(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -205,16 +205,16 @@ impl Pipeline {
         scopes.close("filters")
     }
 
-    /// Returns what prepares boxes and filters.
+    /// Returns the kernels that prepare boxes and filters.
     pub fn prepare(&self) -> &Prepare {
         &self.prepare
     }
 
     /// Records all stages in their order, or the stage for few boxes, and the writing of the first pairs of the list.
-    /// Returns the build of the grid that the results rest on, if any.
+    /// Returns the build of the grid that the results depend on, if any.
     ///
     /// # Errors
-    /// [`Error::Gpu`] where a kernel is rejected or was not given one of its buffers; [`Error::OutOfMemory`].
+    /// [`Error::Gpu`] if a kernel is rejected or lacks one of its buffers; [`Error::OutOfMemory`].
     pub fn record_flow(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -225,7 +225,7 @@ impl Pipeline {
     ) -> Result<Option<GridBuild>, Error> {
         let SearchInput { box_count: n, params, filters, entry_capacity, key_bits, .. } = *search;
         let (PairBuffers { path, hits, .. }, searched) = (pairs, &search.searched());
-        // All that are missing at once, before the first is dispatched.
+        // All missing kernels at once, before the first dispatch.
         self.compile(Needs::of(search.tests_all_pairs, search.is_step, filters, pairs.list.order()))?;
         if search.tests_all_pairs {
             // This search overwrites the counts of the grid.
@@ -255,18 +255,18 @@ impl Pipeline {
         pass.finish().map(|()| Some(build))
     }
 
-    /// Records the preparing of the boxes, where they are not searched as they come.
+    /// Records the preparation of the boxes, if the filters change them.
     fn record_prepare(&self, pass: &mut Pass, search: &SearchInput<'_>) {
         if let Some(buffers) = search.filters.preparation() {
             self.prepare.record(pass, search.box_count, search.params, search.boxes.clone(), buffers);
         }
     }
 
-    /// Records the writing of the pairs from number `first` on, as many as the list holds, of a search that was
-    /// recorded, behind [`PairList::record_clear`].
+    /// Records the writing of the pairs from number `first` on, up to the capacity of the list, of a recorded
+    /// search, behind [`PairList::record_clear`].
     ///
     /// # Errors
-    /// [`Error::Gpu`] where a kernel is rejected; [`Error::OutOfMemory`].
+    /// [`Error::Gpu`] if a kernel is rejected; [`Error::OutOfMemory`].
     pub fn record_window(
         &self,
         pass: &mut Pass,
@@ -283,7 +283,7 @@ impl Pipeline {
         self.record_emit(pass, search, grid, pairs, window)
     }
 
-    /// Records the writing of the pairs of the first window, or of the one that [`Emit::record_range`] was recorded for.
+    /// Records the writing of the pairs of the first window, or of the window of the last [`Emit::record_range`].
     fn record_emit(
         &self,
         pass: &mut Pass,
@@ -312,7 +312,7 @@ impl Pipeline {
     /// Records the listing of pairs by box.
     ///
     /// # Errors
-    /// [`Error::Gpu`] where a kernel is rejected; [`Error::DeviceLost`]; [`Error::OutOfMemory`].
+    /// [`Error::Gpu`] if a kernel is rejected; [`Error::DeviceLost`]; [`Error::OutOfMemory`].
     pub fn record_neighbours(
         &self,
         encoder: &mut wgpu::CommandEncoder,

@@ -1,4 +1,4 @@
-//! Where each interval ends among the sorted starts, and the path that follows from it.
+//! The end of each interval among the sorted starts, and the path that follows from it.
 
 use super::sweep::Path;
 use crate::constants::PATH_SECTION;

@@ -1,4 +1,4 @@
-//! Recorded steps: the buffers in which a list is compared with the last one, which grow and keep that list.
+//! Recorded steps: the buffers for the comparison of a list with the last one. They grow on demand and retain the last list.
 
 use std::sync::Arc;
 
@@ -18,35 +18,35 @@ use crate::{Error, Pair};
 pub(crate) struct RecordedSteps {
     kernels: Option<EventKernels>,
     buffers: Option<EventBuffers>,
-    /// Held by the commands of each recorded step, until they are dropped or have run.
+    /// Cloned into the commands of each recorded step, until they are dropped or have run.
     pending: Arc<()>,
 }
 
 impl RecordedSteps {
-    /// Returns whether the buffers have this much room.
+    /// Returns `true` if the buffers have at least this capacity.
     pub fn has_capacity(&self, capacity: &EventCapacity) -> bool {
         let has = |has: &EventCapacity| has.pairs >= capacity.pairs && has.generations >= capacity.generations;
         self.buffers.as_ref().is_some_and(|buffers| has(&buffers.capacity))
     }
 
-    /// Counts the bytes of GPU memory that the buffers take.
+    /// Returns the bytes of GPU memory of the buffers.
     fn bytes(&self) -> u64 {
         self.buffers.as_ref().map_or(0, |buffers| EventBuffers::bytes(&buffers.capacity))
     }
 
-    /// Returns whether there are steps.
+    /// Returns `true` if there are steps.
     pub fn is_in_use(&self) -> bool {
         self.buffers.is_some()
     }
 
-    /// Gives the buffers up where they take more than this.
+    /// Releases the buffers if they have more bytes than this.
     pub fn release_above(&mut self, bytes: u64) {
         if self.bytes() > bytes {
             self.buffers = None;
         }
     }
 
-    /// Lists the buffers with the bytes that the device gave them.
+    /// Lists the buffers with their allocated bytes.
     pub fn allocated(&self) -> Vec<(&'static str, u64)> {
         self.buffers.iter().flat_map(EventBuffers::allocated).collect()
     }
@@ -54,7 +54,7 @@ impl RecordedSteps {
     /// Waits until the commands of all steps that were recorded have run or are dropped.
     ///
     /// # Errors
-    /// [`Error::NotSubmitted`] where some were not submitted; in a browser also where they have not run; [`Error::DeviceLost`].
+    /// [`Error::NotSubmitted`] if some were not submitted; in a browser also if they have not run; [`Error::DeviceLost`].
     fn settle(&self, gpu: &Gpu) -> Result<(), Error> {
         if Arc::strong_count(&self.pending) > 1 {
             #[cfg(not(target_arch = "wasm32"))]
@@ -69,7 +69,7 @@ impl RecordedSteps {
     /// Compiles the kernels of steps that are not compiled yet.
     ///
     /// # Errors
-    /// As [`EventKernels::compile`].
+    /// The errors of [`EventKernels::compile`].
     pub fn compile(&mut self, gpu: &Gpu) -> Result<(), Error> {
         self.kernels.get_or_insert_with(|| EventKernels::new(gpu)).compile()
     }
@@ -79,10 +79,10 @@ impl RecordedSteps {
         self.buffers.as_ref().map(|buffers| buffers.capacity).unwrap_or_default()
     }
 
-    /// Ensures this capacity. The last step stays; waits for what was submitted where buffers have to grow.
+    /// Ensures this capacity. The last step stays. Waits for submitted work if buffers have to grow.
     ///
     /// # Errors
-    /// As [`Recorder::record_events`](crate::Recorder::record_events) for larger buffers.
+    /// The errors of [`Recorder::record_events`](crate::Recorder::record_events) for larger buffers.
     pub fn ensure(&mut self, gpu: &Gpu, capacity: EventCapacity) -> Result<(), Error> {
         if self.has_capacity(&capacity) {
             return Ok(());
@@ -93,17 +93,17 @@ impl RecordedSteps {
             return Ok(());
         };
         let EventBuffers { capacity: now, lists, last } = smaller;
-        // What the next step does not read goes first: old and new at once might not fit.
+        // Buffers that the next step does not read are released first: old and new at once might not fit.
         drop(lists);
         let larger = match EventBuffers::new(gpu, capacity) {
             Ok(larger) => larger,
             Err(error) => {
-                // The last step stays, if it can.
+                // The last step stays, if the old lists can be allocated.
                 self.buffers = EventBuffers::with_last(gpu, now, last).ok();
                 return Err(error);
             }
         };
-        // At once: the encoder may never be submitted, and the last step would be forgotten.
+        // In its own submission: the caller may never submit its encoder, and the last step would be lost.
         let scopes = gpu.open_scopes();
         let mut encoder =
             gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(gpu.label()) });
@@ -113,7 +113,7 @@ impl RecordedSteps {
         scopes.close("events")
     }
 
-    /// Records the comparison of a list with the one before. The identity names at most `box_count` boxes.
+    /// Records the comparison of a list with the last one. The identity names at most `box_count` boxes.
     ///
     /// # Errors
     /// [`Error::NothingRecorded`] before [`ensure`](Self::ensure); [`Error::OutOfMemory`].

@@ -1,4 +1,4 @@
-//! Every box against every other, where there are few: two dispatches in place of all other stages.
+//! Every box against every other, if there are few: two dispatches in place of all other stages.
 
 use super::list::List;
 use super::sweep::Hits;
@@ -45,7 +45,7 @@ impl Small {
         }
     }
 
-    /// Returns the kernels that the stage always dispatches, where filters are tested or not, and the one that it dispatches where
+    /// Returns the kernels that the stage always dispatches, with or without tested filters, and the one that it dispatches if
     /// there are included pairs.
     pub fn kernels(&self, are_tested: bool) -> ([&Kernel; 2], &Kernel) {
         ([self.test.of(are_tested), &self.emit], &self.include)
@@ -57,7 +57,7 @@ impl Small {
         self.test.of(searched.filters.are_tested).dispatch(pass, small_tiles(searched.box_count), &buffers);
     }
 
-    /// Records the adding of the included pairs to the pairs that were found. `params` has the number of included
+    /// Records the adding of the included pairs to all other pairs. `params` has the number of included
     /// pairs.
     pub fn record_include(&self, pass: &mut Pass, params: &Buffer<Params>, included: &Buffer<Pair>, hits: &Hits) {
         let buffers = [vec![("params", params.all()), ("included", included.all())], hits.bound()].concat();

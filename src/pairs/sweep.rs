@@ -25,22 +25,22 @@ pub struct Sweep {
     test: FilteredKernel,
 }
 
-/// The room that a search has.
+/// The capacity of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchCapacity {
     /// Entries of the grid.
     pub entries: u64,
-    /// Tiles of the sweep whose runs are kept.
+    /// Tiles of the sweep whose runs are retained.
     pub tiles: u64,
     /// Tiles of tests of `small`.
     pub all_pairs_tiles: u64,
 }
 
 impl SearchCapacity {
-    /// Returns the most blocks of tiles that there can be, of the sweep and of giants together, and at least as many as
-    /// `small` has counts.
+    /// Returns the most blocks of tiles, of the sweep and of giants together, and at least the number of counts of
+    /// `small`.
     fn blocks(&self) -> u64 {
-        // Where each entry has all later ones as candidates: a quarter of a quad for each, and up to two quads beyond those.
+        // The worst case: each entry has all later ones as candidates, a quarter of a quad each, and up to two more quads.
         let quads = self.entries * self.entries / 8 + 2 * self.entries;
         let sweep_tiles = quads.div_ceil(u64::from(TILE_QUADS));
         let rows = 2 * self.entries.div_ceil(u64::from(GIANT_ROW));
@@ -53,9 +53,9 @@ impl SearchCapacity {
 buffer_table! {
     /// The path of the sweep: for each entry the quads that hold its candidates.
     pub struct Path(capacity: SearchCapacity) {
-        /// `[entry_count]`, zeros up to a multiple of ENTRY_STRIDE: where the candidates of each entry end.
+        /// `[entry_count]`, zeros up to a multiple of ENTRY_STRIDE: the end of the candidates of each entry.
         stretches: [u32; capacity.entries.next_multiple_of(u64::from(ENTRY_STRIDE))], STORAGE;
-        /// `[entry_count]`, and room for one more and whole quads: where in its cell the box begins and ends.
+        /// `[entry_count]`, one more, and up to whole quads: the begin and the end of the box in its cell.
         footprints: [u32; (capacity.entries + 1).next_multiple_of(4)], STORAGE;
         /// Low and high half of: `[groups]` quads and candidates in the sections of a group, zero before; `[sections]` quads in the
         /// section; `[entry_count / ENTRY_STRIDE]` quads before every `ENTRY_STRIDE`-th entry within its section.
@@ -65,13 +65,13 @@ buffer_table! {
     }
 }
 
-/// Counts the groups of sections that this many entries have.
+/// Returns the number of groups of sections of this many entries.
 fn path_groups(entries: u64) -> u64 {
     entries.div_ceil(u64::from(PATH_SECTION * PATH_GROUP))
 }
 
 impl Path {
-    /// Records the clearing of the sums that `rank_ends` adds to, where there may be this many entries.
+    /// Records the clearing of the sums that `rank_ends` adds to, for at most this many entries.
     pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder, capacity: u32) {
         encoder.clear_buffer(self.path_bases.raw(), 0, Some(16 * path_groups(u64::from(capacity))));
     }
@@ -80,7 +80,7 @@ impl Path {
 buffer_table! {
     /// The results of the exact tests of `sweep` and `giants`, or of `small`.
     pub struct Hits(capacity: SearchCapacity) {
-        /// `[tiles * RUN_U32_COUNT * 256]` what each run of `sweep` found, as far as there is room: the first words of all
+        /// `[tiles * RUN_U32_COUNT * 256]` the results of each run of `sweep`, up to the capacity: the first words of all
         /// runs of a tile, then the second ones, then the third ones.
         runs: [u32; capacity.tiles * 256 * u64::from(RUN_U32_COUNT)], STORAGE;
         /// `[tiles * 256]` a bit per test of `small`.
@@ -104,12 +104,12 @@ impl Sweep {
         Self { test: FilteredKernel::new(gpu, &TEST) }
     }
 
-    /// Returns the kernels that the stage dispatches, where filters are tested or not.
+    /// Returns the kernels that the stage dispatches, with or without tested filters.
     pub fn kernels(&self, are_tested: bool) -> [&Kernel; 1] {
         [self.test.of(are_tested)]
     }
 
-    /// Records the exact tests, by as many workgroups as the dispatches of `summary` specify. Reads its counts, the boxes, their filters,
+    /// Records the exact tests, by the workgroups that the dispatches of `summary` specify. Reads its counts, the boxes, their filters,
     /// the sorted entries and the path; writes `hits`.
     pub fn record_test(
         &self,

@@ -1,4 +1,4 @@
-//! Filters that lie in buffers of the caller's.
+//! Filters from external buffers.
 
 use std::ops::Range;
 
@@ -9,18 +9,18 @@ use crate::gpu::external::{bind, bytes, check};
 use crate::{Error, GpuAttribute, Pair};
 
 impl Recorder {
-    /// Records into `encoder` the change of one list of the filters, of the boxes in `boxes`, to values that lie in a buffer of the
-    /// device: what [`change_filters`](Self::change_filters) does at once, for programs in which a kernel decides who sleeps or wakes. What
-    /// comes later in the queue is searched with these values; what comes before, without.
+    /// Records into `encoder` the change of one list of the filters, of the boxes in `boxes`, to values in a buffer of the
+    /// device: like [`change_filters`](Self::change_filters), for programs in which a kernel computes values such as sleeping flags.
+    /// Later searches in the queue use these values; earlier ones do not.
     ///
-    /// The list is in use ([`set_filters`](Self::set_filters)), and the first recorded change makes room as [`record`](Self::record) does
-    /// and uploads it. The values that others have stay. The slice begins at a multiple of the device's
-    /// `min_storage_buffer_offset_alignment`, with the value of the first of these boxes. A margin that is negative or not finite makes
-    /// its box invalid, unless it stands for a half-space. Any [world](crate::Filters::world) may come; one that no box had as the filters
-    /// were set or changed on the host costs more where its boxes are unbounded, which are tested against those of all worlds then.
-    /// The cost is that of the values: 8 bytes of traffic for each, of a world a bisection among the worlds of the host, and a dispatch.
+    /// The list is in use ([`set_filters`](Self::set_filters)), and the first recorded change allocates as [`record`](Self::record) does
+    /// and uploads it. The values of other boxes stay. The slice begins at a multiple of the device's
+    /// `min_storage_buffer_offset_alignment`, with the value of the first of these boxes. A box with a margin that is negative or not finite
+    /// is invalid, unless it stands for a half-space. Any [world](crate::Filters::world) is allowed. Unbounded boxes of a world that no box
+    /// had when the filters were set or changed on the host cost more: they are tested against the boxes of all worlds.
+    /// The cost is 8 bytes of traffic for each, of a world a bisection among the worlds of the host, and a dispatch.
     ///
-    /// From then on the host does not know the list: [`change_filters`](Self::change_filters) of this list, and sharing it with a
+    /// From then on the host has no copy of the list: [`change_filters`](Self::change_filters) of this list, and sharing it with a
     /// [tree](crate::Tree::share_filters) on another device, are refused until the next [`set_filters`](Self::set_filters).
     ///
     /// ```no_run
@@ -36,8 +36,8 @@ impl Recorder {
     /// ```
     ///
     /// # Errors
-    /// [`Error::BadFilter`] where the list is shorter, or not in use, or the range ends before it begins;
-    /// [`Error::BadBuffer`] where the slice has no room for the values or cannot be bound as storage; [`Error::FilterLength`] where lists
+    /// [`Error::BadFilter`] if the list is shorter, or not in use, or the range ends before it begins;
+    /// [`Error::BadBuffer`] if the slice is too short for the values or cannot be bound as storage; [`Error::FilterLength`] if lists
     /// are for different numbers of boxes; and as [`reserve`](Self::reserve). No value is changed then.
     pub fn record_filters(
         &mut self,
@@ -50,7 +50,7 @@ impl Recorder {
         recorded.inspect_err(|_| self.filters.forget_change())
     }
 
-    /// Records the change of a list of so many boxes, which was checked.
+    /// Records the change of a list of this many boxes, which was checked.
     fn record_change(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -65,16 +65,16 @@ impl Recorder {
     }
 
     /// Records into `encoder` the change of the [half-spaces](crate::Filters::half_spaces) `which`, by number, in the ascending order of
-    /// their boxes, to some that lie in a buffer of the device: the x, y and z of the normal and the offset, four `f32` each. The boxes
-    /// that stand for half-spaces are those that [`set_filters`](Self::set_filters) named. One with a number that is not finite, or whose normal
-    /// is zero, meets nothing. What comes later in the queue is searched with these, the boxes being at most `box_count`.
+    /// their boxes, to values in a buffer of the device: the x, y and z of the normal and the offset, four `f32` each. The boxes
+    /// that stand for half-spaces are those that [`set_filters`](Self::set_filters) named. One with a number that is not finite, or with a normal of
+    /// zero, overlaps nothing. Later searches in the queue, of at most `box_count` boxes, use them.
     ///
     /// All else is as for [`record_filters`](Self::record_filters); the cost is 32 bytes of traffic for each.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] where there are fewer half-spaces, or the range ends before it begins; [`Error::BadBuffer`] where the slice has
-    /// no room for them or cannot be bound as storage; [`Error::FilterLength`] or [`Error::BadFilter`] where the filters do not
-    /// fit so many boxes; and as [`reserve`](Self::reserve). Nothing is changed then.
+    /// [`Error::BadFilter`] if there are fewer half-spaces, or the range ends before it begins; [`Error::BadBuffer`] if the slice is
+    /// too short for them or cannot be bound as storage; [`Error::FilterLength`] or [`Error::BadFilter`] if the filters do not
+    /// fit this many boxes; and as [`reserve`](Self::reserve). Nothing is changed then.
     pub fn record_half_spaces(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -93,14 +93,14 @@ impl Recorder {
 
     /// Records into `encoder` that the pairs in a buffer of the device are [excluded](crate::Filters::exclude), and no others: two `u32`
     /// each, as [`Pair`], in any order, also within a pair, and any number of times. A pair of a box with itself or with one that is not
-    /// there excludes nothing. What comes later in the queue is searched with this list, the boxes being at most `box_count`.
+    /// there excludes nothing. Later searches in the queue, of at most `box_count` boxes, use this list.
     ///
-    /// [`Filters::exclude_at_most`](crate::Filters::exclude_at_most) says how many pairs there may be. How many there are may lie in a buffer too
-    /// ([`GpuCount::Stored`]), such as the header of pairs that another engine has found, which begins with their number, and has 0 there
-    /// where that search was refused. Where it is more than `at_most`, searches have no pairs, and
-    /// [`PairHeader::overflow`](crate::PairHeader::overflow) says so, until another list comes.
+    /// [`Filters::exclude_at_most`](crate::Filters::exclude_at_most) is the most pairs. Their number may be in a buffer too
+    /// ([`GpuCount::Stored`]), such as the header of the pairs of another engine, which begins with their number, and has 0 there
+    /// if that search was refused. If it exceeds `at_most`, searches have no pairs, and
+    /// [`PairHeader::overflow`](crate::PairHeader::overflow) reports it, until another list is recorded.
     ///
-    /// All else is as for [`record_filters`](Self::record_filters). The cost is that of putting as many pairs in canonical order, and of a
+    /// All else is as for [`record_filters`](Self::record_filters). The cost is a sort of the pairs, and a
     /// bisection among them for each box.
     ///
     /// ```no_run
@@ -112,7 +112,7 @@ impl Recorder {
     /// # ) -> Result<(), Error> {
     /// // Once.
     /// recorder.set_filters(Filters::default().with_exclude_at_most(10_000))?;
-    /// // Where a kernel has listed what is joined.
+    /// // After a kernel has listed the joined boxes.
     /// let count = GpuCount::Stored { count: joint_count.slice(..), at_most: 10_000 };
     /// recorder.record_exclude(encoder, box_count, joints.slice(..), count)?;
     /// let pairs = recorder.record(encoder, boxes.slice(..), box_count)?;
@@ -121,8 +121,8 @@ impl Recorder {
     /// ```
     ///
     /// # Errors
-    /// [`Error::BadFilter`] where there may be more than `exclude_at_most`; [`Error::BadBuffer`] where a slice has no room for the pairs or
-    /// their number, or cannot be bound as storage; [`Error::FilterLength`] or [`Error::BadFilter`] where the filters do not fit so
+    /// [`Error::BadFilter`] if there may be more than `exclude_at_most`; [`Error::BadBuffer`] if a slice is too short for the pairs or
+    /// their number, or cannot be bound as storage; [`Error::FilterLength`] or [`Error::BadFilter`] if the filters do not fit this
     /// many boxes; and as [`reserve`](Self::reserve). Nothing is changed then.
     pub fn record_exclude<'a>(
         &mut self,
@@ -146,9 +146,9 @@ impl Recorder {
         Ok(())
     }
 
-    /// Makes room for a change of filters of this many boxes.
+    /// Ensures the buffers for a change of filters of this many boxes.
     fn begin_change(&mut self, box_count: usize) -> Result<(), Error> {
-        // The filters take their part of a budget only beside the buffers of a search.
+        // The budget includes filters only beside the buffers of a search.
         self.core.ensure_capacity(&mut self.filters, box_count, 0, false)?;
         self.core.workspace.forget_results();
         Ok(())

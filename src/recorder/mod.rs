@@ -1,5 +1,5 @@
 //! [`Recorder`]: boxes and pairs stay on the device. [`pairs`] records searches, [`steps`] events, [`neighbours`] pairs by box,
-//! [`filters`] changes of filters, and [`readbacks`] brings statistics to the host.
+//! [`filters`] changes of filters, and [`readbacks`] reads statistics back.
 
 mod filters;
 mod neighbours;
@@ -33,21 +33,21 @@ use crate::{Attribute, Error, Filters, Options};
 ///   [`record_neighbours`](Self::record_neighbours) the same pairs by box.
 /// - [`record_events`](Self::record_events) leaves the pairs that began, ended and persist since the last recorded step.
 /// - [`record_filters`](Self::record_filters), [`record_half_spaces`](Self::record_half_spaces) and
-///   [`record_exclude`](Self::record_exclude) take filters from buffers of the device.
+///   [`record_exclude`](Self::record_exclude) read filters from buffers of the device.
 ///
 /// The host does not wait for results: [`statistics`](Self::statistics) returns some frames later how many pairs there were. A call blocks
-/// where it compiles kernels ([`compile_ahead`](Self::compile_ahead)), allocates, or needs larger buffers for events. Recordings and
+/// if it compiles kernels ([`compile_ahead`](Self::compile_ahead)), allocates, or needs larger buffers for events. Recordings and
 /// `statistics` poll the device, so callbacks of the program may run in them.
 ///
 /// A list that was too short is longer in a later recording, for 1.5 times the pairs that were counted, up to a binding of the device and the
-/// [memory budget](Options::memory_budget). Set a budget where [windows](Self::record_window) of a short list are wanted instead.
+/// [memory budget](Options::memory_budget). Set a budget to use [windows](Self::record_window) of a short list instead.
 ///
 /// The next recording overwrites the lists: record all commands that read a list before it, and submit in the order of recording. More boxes
 /// than fit in one pass are for [`BroadPhase`](crate::BroadPhase), which has boxes and pairs in host memory. To use both on one device
 /// costs buffers for each; kernels are compiled once.
 #[derive(Debug)]
 pub struct Recorder {
-    /// Its options have the part of the budget that searches may take.
+    /// Its options have the part of the budget for searches.
     core: Core,
     options: Options,
     filters: FilterSet,
@@ -78,11 +78,11 @@ impl Recorder {
         &self.options
     }
 
-    /// Sets other options, from the next recording on. The memory is given back where it was laid out for another order or budget.
-    /// Where a smaller budget has no room for the events of [steps](Self::record_events), those are forgotten.
+    /// Sets other options, from the next recording on. The memory is released if it was laid out for another order or budget.
+    /// If the events of [steps](Self::record_events) do not fit a smaller budget, the steps are forgotten.
     ///
     /// # Errors
-    /// [`Error::BadOption`]; the options stay as they were.
+    /// [`Error::BadOption`]; the options do not change.
     pub fn set_options(&mut self, options: Options) -> Result<(), Error> {
         let options = options.checked(self.core.gpu.all_pairs_up_to())?;
         let before = replace(&mut self.options, options);
@@ -97,12 +97,12 @@ impl Recorder {
         Ok(())
     }
 
-    /// Sets which pairs are not wanted, or always are, from the next recording on; see
+    /// Sets the filters, which exclude or include pairs, from the next recording on; see
     /// [`BroadPhase::set_filters`](crate::BroadPhase::set_filters).
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for what has no meaning with any boxes; [`Error::OutOfMemory`], [`Error::DeviceLost`]. The filters stay as
-    /// they were. Each recording checks whether the filters fit its boxes: [`Filters::check`].
+    /// [`Error::BadFilter`] for what has no meaning with any boxes; [`Error::OutOfMemory`], [`Error::DeviceLost`]. The filters do not
+    /// change. Each recording checks whether the filters fit its boxes: [`Filters::check`].
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.core.replace_filters(&mut self.filters, filters)
     }
@@ -113,18 +113,18 @@ impl Recorder {
         self.filters.filters()
     }
 
-    /// Changes one list of the filters from box `first` on, and uploads no more than that (of the worlds, all). A search that was
-    /// recorded and is submitted later finds the list as it is at that time.
+    /// Changes one list of the filters from box `first` on, and uploads no more than that (of the worlds, all). A recorded search that is
+    /// submitted later reads the changed list.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] where the list is shorter, or not in use, or was changed on the device
+    /// [`Error::BadFilter`] if the list is shorter, or not in use, or was changed on the device
     /// ([`record_filters`](Self::record_filters)), or a margin is negative or not finite: nothing is changed then.
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]: the list is changed, and the next recording uploads it.
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.core.change_filters(&mut self.filters, first, values)
     }
 
-    /// Forgets all steps: in the next one, every pair is created. The memory of events is given back.
+    /// Forgets all steps: in the next one, every pair is created. The memory of events is released.
     pub fn forget_steps(&mut self) {
         self.steps = RecordedSteps::default();
         self.apply_budget(false);
@@ -133,7 +133,7 @@ impl Recorder {
     /// Predicts the GPU memory that a search of `box_count` boxes would take, with the [filters](Self::set_filters).
     ///
     /// # Errors
-    /// [`Error::TooManyBoxes`], [`Error::OverBudget`] where one pass cannot hold the boxes.
+    /// [`Error::TooManyBoxes`], [`Error::OverBudget`] if the boxes do not fit one pass.
     pub fn memory_plan(&self, box_count: usize) -> Result<MemoryPlan, Error> {
         self.core.workspace.plan(box_count, &self.core.options, &self.filters)
     }
@@ -143,7 +143,7 @@ impl Recorder {
         &self.core.gpu
     }
 
-    /// Lists the GPU buffers that there are now, by name, with the bytes that the device gave each of them.
+    /// Lists the GPU buffers by name, with their allocated bytes.
     #[doc(hidden)]
     pub fn buffers(&self) -> Vec<(&'static str, u64)> {
         let mut rows = self.core.workspace.allocated_rows();
@@ -153,7 +153,7 @@ impl Recorder {
     }
 
     /// Allocates for `box_count` boxes and a list of `pair_capacity` pairs (as far as limits and budget allow), and compiles kernels,
-    /// now rather than in the call that needs it. A list that [`record`](Self::record) left is no longer there.
+    /// now rather than in the first call that needs them. The list of the last [`record`](Self::record) is discarded.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`], [`Error::OutOfMemory`], [`Error::Gpu`], [`Error::DeviceLost`].
@@ -168,9 +168,9 @@ impl Recorder {
         self.core.compile_ahead(&self.filters, box_count, comparison)
     }
 
-    /// Ensures capacity for a recording, also for as many pairs as earlier recordings had no room for, and half as many more.
+    /// Ensures capacity for a recording, with 1.5 times the pairs of an earlier list that was too short.
     fn ensure_capacity(&mut self, box_count: u32, is_step: bool) -> Result<Call, Error> {
-        // Whatever happens there, the next call that can fail returns it.
+        // The next call that can fail returns an error of the poll.
         let _ = self.core.gpu.device().poll(wgpu::PollType::Poll);
         let missed = unlocked(&mut self.readbacks).take_missed_pairs();
         let capacity = self.core.workspace.shared().map_or(0, |shared| shared.plan.pair_capacity);

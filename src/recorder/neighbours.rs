@@ -4,35 +4,35 @@ use super::Recorder;
 use super::readbacks::{Timed, unlocked};
 use crate::Error;
 
-/// The pairs by box, left on the GPU by [`Recorder::record_neighbours`]. The buffers are handles: they are cloned in no time,
-/// and stay the same until the engine allocates others. They can be used as storage and to copy from.
+/// The pairs by box, on the GPU, written by [`Recorder::record_neighbours`]. The buffers are handles: a clone is cheap. They
+/// stay the same until the engine allocates others. They can be used as storage and to copy from.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GpuNeighbours {
-    /// `[box_count + 1]` where the neighbours of each box begin, a `u32` each. The difference of two in a row is the number
-    /// of pairs that a box is in.
+    /// `[box_count + 1]` the begin of the neighbours of each box, a `u32` each. The difference of two in a row is the number
+    /// of pairs of a box.
     pub offsets: wgpu::Buffer,
     /// `[2 * pairs]` the boxes that each box pairs with, ascending, a `u32` each.
     pub neighbours: wgpu::Buffer,
-    /// The number of neighbours, two for each pair: a [`PairHeader`](crate::PairHeader). Where the list of pairs is too short,
-    /// or was refused, [`overflow`](crate::PairHeader::overflow) says so as that of the list does, and no box has any.
+    /// The number of neighbours, two for each pair: a [`PairHeader`](crate::PairHeader). If the list of pairs is too short
+    /// or was refused, [`overflow`](crate::PairHeader::overflow) is the same as in the list, and no box has neighbours.
     pub header: wgpu::Buffer,
-    /// The neighbours that fit: two for each pair that the list has room for.
+    /// The neighbours that fit: two for each pair of the capacity of the list.
     pub capacity: u32,
 }
 
 impl Recorder {
     /// Records into `encoder` the listing of the pairs of the last [`record`](Self::record) or
     /// [`record_events`](Self::record_events) by box: for each box the boxes that it pairs with, those before it and those
-    /// behind it. What a program needs that goes from box to box: densities of particles, islands, colours of a solver.
+    /// behind it. It is for algorithms that go from box to box: densities of particles, islands, colours of a solver.
     /// Nothing is submitted or read back.
     ///
-    /// The neighbours of each box ascend, whatever the order of the pairs. It takes six dispatches, and 16 bytes of GPU memory
-    /// for each pair that the list has room for and 4 for each box, beside the [`MemoryPlan`](crate::MemoryPlan) but
+    /// The neighbours of each box ascend, whatever the order of the pairs. It needs six dispatches, and 16 bytes of GPU memory
+    /// for each pair of the capacity of the list and 4 for each box, beside the [`MemoryPlan`](crate::MemoryPlan) but
     /// within the memory budget.
     ///
     /// # Errors
-    /// [`Error::NothingRecorded`] where the list is no longer there: after another search that was recorded, after
+    /// [`Error::NothingRecorded`] if the list is no longer there: after another search that was recorded, after
     /// [`reserve`](Self::reserve) for more pairs, after [`set_filters`](Self::set_filters),
     /// [`change_filters`](Self::change_filters), [`record_filters`](Self::record_filters) or another recorded change of filters.
     /// [`Error::OverBudget`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].

@@ -8,24 +8,24 @@ use crate::gpu::timing::Timer;
 use crate::memory::Call;
 use crate::{Error, GpuPairs};
 
-/// How many elements a buffer has, such as boxes. A `u32` is one that is known.
+/// The number of elements of a buffer, such as boxes. A `u32` converts to a known number.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum GpuCount<'a> {
-    /// As many.
+    /// This number.
     Known(u32),
-    /// As many as a `u32` in a buffer of the device says once the commands run, so that a program that makes boxes on the
-    /// GPU need not ask how many. Memory and most of the dispatches are laid out for `at_most`, as are the lists of the
-    /// filters: a box that is not there costs a look at its index, and the sort has workgroups for the most entries
-    /// that there may be. The slice is made with `BufferUsages::STORAGE`, and begins at a multiple of the device's
+    /// A `u32` in a buffer of the device, read when the commands run, so that a program that generates boxes on the
+    /// GPU need not read their number back. Memory and most of the dispatches are laid out for `at_most`, as are the lists of the
+    /// filters: a missing box costs a comparison of its index, and the sort has workgroups for the most
+    /// entries. The slice has `BufferUsages::STORAGE`, and begins at a multiple of the device's
     /// `min_storage_buffer_offset_alignment`.
     ///
-    /// Where the number is larger than `at_most`, there are no pairs, and [`PairHeader::overflow`](crate::PairHeader::overflow)
-    /// says so. [`Filters::include`](crate::Filters::include) cannot be used where it is that of boxes: nobody knows yet whether those are there.
+    /// If the number is larger than `at_most`, there are no pairs, and [`PairHeader::overflow`](crate::PairHeader::overflow)
+    /// reports it. A number of boxes cannot be combined with [`Filters::include`](crate::Filters::include): the host cannot check these pairs.
     Stored {
         /// The number.
         count: wgpu::BufferSlice<'a>,
-        /// The most that there may be.
+        /// The upper limit.
         at_most: u32,
     },
 }
@@ -37,7 +37,7 @@ impl From<u32> for GpuCount<'_> {
 }
 
 impl<'a> GpuCount<'a> {
-    /// Returns the most elements that there may be.
+    /// Returns the upper limit.
     pub fn at_most(self) -> u32 {
         match self {
             Self::Known(at_most) | Self::Stored { at_most, .. } => at_most,
@@ -50,7 +50,7 @@ impl<'a> GpuCount<'a> {
         check(gpu, count, size_of::<u32>() as u64, what, || "a number".to_owned())
     }
 
-    /// Binds the number, where it lies in a buffer.
+    /// Binds the number, if it is in a buffer.
     pub(super) fn stored(self) -> Option<wgpu::BindingResource<'a>> {
         let Self::Stored { count, .. } = self else { return None };
         bind(count, size_of::<u32>() as u64)
@@ -59,19 +59,19 @@ impl<'a> GpuCount<'a> {
 
 impl Recorder {
     /// Records into `encoder` the search for the pairs of `box_count` boxes of 24 bytes (as [`Aabb`](crate::Aabb)) at the
-    /// start of `boxes`, a buffer with `BufferUsages::STORAGE` or a part of one: `buffer.slice(..)`. The number of boxes may lie in a buffer too
+    /// start of `boxes`, a buffer with `BufferUsages::STORAGE` or a part of one: `buffer.slice(..)`. The number of boxes may be in a buffer too
     /// ([`GpuCount::Stored`]). Nothing is submitted, and the host does not wait for results. The call blocks while it compiles kernels or
     /// allocates: [`compile_ahead`](Self::compile_ahead) and [`reserve`](Self::reserve) avoid both.
     ///
-    /// The list has capacity for the pairs that [`reserve`](Self::reserve) requested, or for four pairs per box, 4,096 at least. Where that is too
-    /// little the header says so, with the exact number; [`record_window`](Self::record_window) then gives the rest, or the whole into a
-    /// longer list. Once the host has seen that a list was too short, some frames later, the next recording allocates a list for
+    /// The list has capacity for the pairs that [`reserve`](Self::reserve) requested, or for four pairs per box, 4,096 at least. If that is too
+    /// little, the header reports it, with the exact number; [`record_window`](Self::record_window) then gives the rest, or the whole into a
+    /// longer list. Once the host has read that a list was too short, some frames later, the next recording allocates a list for
     /// 1.5 times the counted pairs, as far as limits and budget allow. With more candidates than
     /// [`Options::candidate_limit`](crate::Options::candidate_limit) the list is empty, and [`PairHeader::overflow`](crate::PairHeader::overflow)
-    /// says so.
+    /// reports it.
     ///
     /// # Errors
-    /// [`Error::BadBuffer`] where the slice has no room for the boxes, begins at no multiple of the device's
+    /// [`Error::BadBuffer`] if the slice is too short for the boxes, begins at no multiple of the device's
     /// `min_storage_buffer_offset_alignment`, or cannot be bound as storage; and as [`reserve`](Self::reserve): more
     /// boxes than fit are for [`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs).
     pub fn record<'a>(
@@ -94,7 +94,7 @@ impl Recorder {
         Ok(pairs)
     }
 
-    /// Checks buffers of the caller's, and that the filters fit the boxes in them.
+    /// Checks external buffers, and that the filters fit the boxes in them.
     pub(super) fn check_external(
         &mut self,
         boxes: wgpu::BufferSlice<'_>,
@@ -109,7 +109,7 @@ impl Recorder {
         self.filters.fit(box_count.at_most() as usize)
     }
 
-    /// Records the search for the pairs of boxes that were checked, which was decided and for which there is room.
+    /// Records the search of this call. Its boxes were checked, and its buffers are allocated.
     pub(super) fn record_search(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -120,7 +120,7 @@ impl Recorder {
     ) -> Result<(), Error> {
         let at_most = box_count.at_most();
         let Self { core, filters, .. } = self;
-        // From here on the last recording is no longer there, even where this one fails.
+        // The results of the last recording are discarded, even if this one fails.
         core.workspace.forget_results();
         filters.upload(&core.gpu, at_most as usize, false)?;
         let own = core.workspace.lease_boxes(&core.options, filters)?.ok_or(Error::Busy)?;
@@ -136,12 +136,12 @@ impl Recorder {
     }
 
     /// Records into `encoder` the writing of another part of the list of the last [`record`](Self::record):
-    /// pairs number `first` and following, `pair_capacity` of them if that is more than the list holds now.
-    /// `boxes` and `box_count` are those of the recording; of a number in a buffer, the most that it may be. In canonical
+    /// pairs number `first` and following, `pair_capacity` of them if that is more than the capacity of the list.
+    /// `boxes` and `box_count` are those of the recording; of a number in a buffer, its upper limit. In canonical
     /// order each part is sorted in itself.
     ///
     /// # Errors
-    /// As [`record`](Self::record), and [`Error::NothingRecorded`] where the results of the last recording are no longer there: after
+    /// As [`record`](Self::record), and [`Error::NothingRecorded`] if the results of the last recording are no longer there: after
     /// [`record_events`](Self::record_events), after a [`record`](Self::record) that was refused or failed, after
     /// [`set_filters`](Self::set_filters), [`change_filters`](Self::change_filters), [`record_filters`](Self::record_filters) or another
     /// recorded change of filters, after a [`set_options`](Self::set_options) that changes order or budget, or after

@@ -1,5 +1,5 @@
-//! What the host learns of recordings without asking: the header of each, what its report is made of, and the times of its kernels
-//! if they are wanted, are copied behind its commands, and mapped when the caller submits them.
+//! The readback of recordings without a stall: the header of each, the data of its report, and, if requested, the times of its
+//! kernels are copied behind its commands, and mapped when the caller submits them.
 
 use std::mem::{offset_of, take};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,20 +15,20 @@ use crate::layout::{Counts, Frame, PairHeader, Params, wide};
 use crate::memory::{Call, FRAME_OFFSET};
 use crate::{Error, KernelTime, Report};
 
-/// Most recordings that are on their way. What is recorded while there are as many is not told of.
+/// Most pending recordings. Further recordings are not read back.
 const MOST: usize = 4;
 
-/// What arrives of a recording.
+/// A copy of data of a recording for the host.
 pub(super) trait StagedCopy {
-    /// What it says.
+    /// The value that is read.
     type Value;
-    /// Returns the staging buffer that it is copied to.
+    /// Returns the staging buffer of the copy.
     fn staging(&self) -> &wgpu::Buffer;
-    /// Counts the bytes that are copied.
+    /// Returns the number of copied bytes.
     fn bytes(&self) -> u64;
-    /// Returns what they say, if anything.
+    /// Returns the value of these bytes; `None` if the commands were refused.
     fn value(&self, bytes: &[u8]) -> Option<Self::Value>;
-    /// Counts the pairs for which a list had no room.
+    /// Returns the number of pairs of a list that was too short, else 0.
     fn missed_pairs(_: &Self::Value) -> u64 {
         0
     }
@@ -59,7 +59,7 @@ impl StagedCopy for HeaderCopy {
 
     fn value(&self, bytes: &[u8]) -> Option<PairHeader> {
         let header: PairHeader = bytemuck::pod_read_unaligned(bytes);
-        // Of commands that were refused nothing is copied.
+        // Refused commands copy nothing.
         (header.capacity > 0).then_some(header)
     }
 
@@ -68,19 +68,19 @@ impl StagedCopy for HeaderCopy {
     }
 }
 
-/// What the report on a search is made of.
+/// The data of the report on a search.
 #[derive(Debug)]
 pub(super) struct ReportCopy {
     staging: wgpu::Buffer,
-    /// What was decided, once that is known; and whether the number of boxes lay in a buffer: it was decided for the most that it
-    /// might be.
+    /// The call; and `true` if the number of boxes was in a buffer: then the call has the most
+    /// boxes.
     call: Option<(Call, bool)>,
 }
 
 impl ReportCopy {
-    /// Where the header of the pairs lies, behind counts and frame.
+    /// The offset of the header of the pairs, behind counts and frame.
     const HEADER: u64 = FRAME_OFFSET + size_of::<Frame>() as u64;
-    /// Where the number of boxes lies.
+    /// The offset of the number of boxes.
     const BOX_COUNT: u64 = Self::HEADER + size_of::<PairHeader>() as u64;
     const BYTES: u64 = Self::BOX_COUNT + size_of::<u32>() as u64;
 
@@ -110,7 +110,7 @@ impl StagedCopy for ReportCopy {
             (bytemuck::pod_read_unaligned(header), bytemuck::pod_read_unaligned(box_count));
         let (call, is_stored) = self.call.as_ref()?;
         let box_count = if *is_stored { box_count } else { call.box_count };
-        // Of commands that were refused nothing is copied.
+        // Refused commands copy nothing.
         (header.capacity > 0).then(|| Report { box_count, ..report(call, &counts, &frame) })
     }
 }
@@ -131,20 +131,20 @@ impl StagedCopy for Timer {
     }
 }
 
-/// What is on its way to the host, and the latest that has arrived.
+/// The pending copies of one kind, and the latest value.
 #[derive(Debug)]
 pub(super) struct CopyQueue<C: StagedCopy> {
     slots: Vec<Slot<C>>,
     recordings: u64,
-    /// With the number of its recording.
+    /// The latest value, with the number of its recording.
     latest: Option<(u64, C::Value)>,
-    /// The most pairs for which a list had no room, of those that have arrived since [`Readbacks::take_missed_pairs`].
+    /// The most pairs of a list that was too short, since the last [`Readbacks::take_missed_pairs`].
     missed_pairs: u64,
 }
 
 #[derive(Debug)]
 struct Slot<C> {
-    /// `None` while it is lent.
+    /// `None` while it is leased.
     copy: Option<C>,
     state: Arc<Mutex<State>>,
 }
@@ -152,19 +152,19 @@ struct Slot<C> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Free,
-    /// It belongs to the recording with this number, if that is submitted.
+    /// It belongs to the recording with this number, once that is submitted.
     Recorded(u64),
     /// The recording with this number has run.
     Mapped(u64),
 }
 
-/// Sets a slot free where the commands of a recording are dropped, or the mapping fails.
+/// Frees a slot if the commands of a recording are dropped, or the mapping fails.
 struct Ticket {
     state: Arc<Mutex<State>>,
     number: u64,
 }
 
-/// A slot that is lent to a recording.
+/// A slot that is leased to a recording.
 pub(super) struct SlotLease<C> {
     slot: usize,
     pub copy: C,
@@ -180,7 +180,7 @@ fn advance(state: &Mutex<State>, from: State, to: State) {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        // It may belong to another recording by now.
+        // It may belong to a later recording.
         advance(&self.state, State::Recorded(self.number), State::Free);
     }
 }
@@ -198,10 +198,10 @@ impl<C: StagedCopy> Default for CopyQueue<C> {
 }
 
 impl<C: StagedCopy> CopyQueue<C> {
-    /// Lends a slot to the next recording, made by `make` where it is new; `None` where none is free, or none can be made.
+    /// Leases a slot to the next recording, created by `create` if it is new; `None` if none is free, or none can be created.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// The errors of `create`.
     pub fn lease(&mut self, create: impl FnOnce() -> Result<Option<C>, Error>) -> Result<Option<SlotLease<C>>, Error> {
         self.recordings += 1;
         self.read_mapped();
@@ -218,7 +218,7 @@ impl<C: StagedCopy> CopyQueue<C> {
         Ok(copy.map(|copy| SlotLease { slot, copy }))
     }
 
-    /// Takes a slot back whose bytes are copied by what was recorded, to be mapped once that has run.
+    /// Ends the lease of a slot. The recorded commands copy its bytes; it is mapped when they have run.
     pub fn record(&mut self, encoder: &wgpu::CommandEncoder, leased: SlotLease<C>) {
         let (slot, number) = (&mut self.slots[leased.slot], self.recordings);
         let ticket = Ticket { state: Arc::clone(&slot.state), number };
@@ -231,7 +231,7 @@ impl<C: StagedCopy> CopyQueue<C> {
         });
     }
 
-    /// Takes in what has arrived.
+    /// Reads all mapped copies.
     fn read_mapped(&mut self) {
         for slot in &self.slots {
             let (State::Mapped(number), Some(copy)) = (slot.state(), &slot.copy) else { continue };
@@ -247,14 +247,14 @@ impl<C: StagedCopy> CopyQueue<C> {
         }
     }
 
-    /// Takes in what has arrived, and returns what the latest recording says that is known.
+    /// Reads all mapped copies, and returns the latest value.
     pub fn latest(&mut self) -> Option<&C::Value> {
         self.read_mapped();
         self.latest.as_ref().map(|(_, value)| value)
     }
 }
 
-/// The recordings that are timed, each with those of its kind.
+/// The kinds of timed recordings.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Timed {
     Search,
@@ -262,24 +262,24 @@ pub(super) enum Timed {
     Neighbours,
 }
 
-/// Returns what is behind the mutex, also after a panic elsewhere.
+/// Returns the value in the mutex, also after a panic elsewhere.
 pub(super) fn unlocked(readbacks: &mut Mutex<Readbacks>) -> &mut Readbacks {
     readbacks.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What arrives of recordings.
+/// The readbacks of recordings.
 #[derive(Debug, Default)]
 pub(super) struct Readbacks {
     headers: CopyQueue<HeaderCopy>,
     reports: CopyQueue<ReportCopy>,
     /// By what is [timed](Timed).
     times: [CopyQueue<Timer>; 3],
-    /// Whether times are wanted.
+    /// `true` if times are requested.
     is_timed: bool,
 }
 
 impl Readbacks {
-    /// Records the copying of a header, with `overflow` of another one where there is one.
+    /// Records the copying of a header, with `overflow` of another one if there is one.
     pub fn record_header(
         &mut self,
         gpu: &Gpu,
@@ -288,7 +288,7 @@ impl Readbacks {
         of_events: Option<&wgpu::Buffer>,
     ) {
         const OVERFLOW: u64 = offset_of!(PairHeader, overflow) as u64;
-        // Where there is no memory for it, this recording is not told of.
+        // If there is no memory for it, this recording is not read back.
         if let Ok(Some(leased)) = self.headers.lease(|| HeaderCopy::new(gpu).map(Some)) {
             let staging = leased.copy.staging();
             encoder.copy_buffer_to_buffer(header, 0, staging, 0, HeaderCopy::BYTES);
@@ -299,14 +299,14 @@ impl Readbacks {
         }
     }
 
-    /// Records the copying of what the report on the search that was recorded last is made of.
+    /// Records the copying of the data of the report on the last recorded search.
     ///
     /// # Errors
     /// [`Error::NothingRecorded`].
     pub fn record_report(&mut self, core: &Core, encoder: &mut wgpu::CommandEncoder) -> Result<(), Error> {
         let shared = core.workspace.shared()?;
         let results = shared.results.as_ref().ok_or(Error::NothingRecorded)?;
-        // Where there is no memory for it, this recording is not told of.
+        // If there is no memory for it, this recording is not read back.
         let Ok(Some(mut leased)) = self.reports.lease(|| ReportCopy::new(&core.gpu).map(Some)) else { return Ok(()) };
         leased.copy.call = Some((results.call.clone(), results.params.is_some()));
         let staging = leased.copy.staging();
@@ -325,7 +325,7 @@ impl Readbacks {
         Ok(())
     }
 
-    /// Lends a timer to a recording, if times are wanted and the device has them.
+    /// Leases a timer to a recording, if times are requested and the device supports them.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -340,7 +340,7 @@ impl Readbacks {
         Ok(leased)
     }
 
-    /// Records the copying of the times that were taken.
+    /// Records the copying of the measured times.
     pub fn record_times(&mut self, encoder: &mut wgpu::CommandEncoder, timed: Timed, leased: Option<SlotLease<Timer>>) {
         if let Some(leased) = leased {
             leased.copy.resolve(encoder);
@@ -348,7 +348,7 @@ impl Readbacks {
         }
     }
 
-    /// Returns the most pairs for which a list had no room, of the recordings that have run since the last call.
+    /// Returns the most pairs of a list that was too short, of the recordings that have run since the last call.
     pub fn take_missed_pairs(&mut self) -> u64 {
         self.headers.read_mapped();
         take(&mut self.headers.missed_pairs)
@@ -376,7 +376,7 @@ impl Recorder {
     /// # }
     /// ```
     pub fn statistics(&self) -> RecordingStatistics {
-        // Whatever happens there, the next call that can fail returns it.
+        // The next call that can fail returns an error of the poll.
         let _ = self.core.gpu.device().poll(wgpu::PollType::Poll);
         let gpu_bytes = self.core.workspace.held_bytes() + self.filters.held_bytes();
         let mut readbacks = self.readbacks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -403,12 +403,12 @@ impl Recorder {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RecordingStatistics {
-    /// The bytes of GPU memory that are held now: buffers of searches, of filters and of steps.
+    /// The bytes of allocated GPU memory: buffers of searches, of filters and of steps.
     pub memory_bytes: u64,
     /// The header of the latest [`record`](Recorder::record) or [`record_events`](Recorder::record_events). After events, `overflow` is
-    /// not 0 where any of their lists did not fit.
+    /// not 0 if any of their lists did not fit.
     pub header: Option<PairHeader>,
-    /// How the pairs of the latest of these were found: axis and cells, candidates and giants.
+    /// The report on the latest of these: axis and cells, candidates and giants.
     pub report: Option<Report>,
     /// The time of each kernel in the latest of these that was [timed](Recorder::time_recordings).
     pub times: Option<Vec<KernelTime>>,

@@ -10,27 +10,27 @@ use crate::pairs::recorded::check_identity;
 use crate::{Error, GpuEvents, GpuIdentity, PairOrder};
 use std::mem::replace;
 
-/// Room for events that is always there, however small the budget.
+/// The least capacity for events, however small the budget.
 const LEAST_EVENTS: u64 = 1024;
 
 impl Recorder {
-    /// Records into `encoder` what [`record`](Self::record) records, and the comparison of its pairs with those of the last
-    /// step: which began, which ended, which persist. In the first step every pair is created. Sleeping flags are ignored, so that falling
+    /// Records into `encoder` the commands of [`record`](Self::record), and the comparison of its pairs with those of the last
+    /// step: created, lost and persisting pairs. In the first step every pair is created. Sleeping flags are ignored, so that falling
     /// asleep loses no pair. Nothing is read back. The first call compiles kernels, unless they were compiled
     /// [ahead](Self::compile_ahead).
     ///
-    /// A step is discarded where its pairs do not fit the list ([`reserve`](Self::reserve)), or have more candidates than
+    /// A step is discarded if its pairs do not fit the list ([`reserve`](Self::reserve)), or have more candidates than
     /// [`Options::candidate_limit`](crate::Options::candidate_limit): its events are empty, and their headers give the reason. The next step is
     /// compared with the last one that was submitted and not discarded.
     ///
-    /// Events take 37 bytes of GPU memory for each pair that the list has room for, and 4 for each box, beside the
-    /// [`MemoryPlan`](crate::MemoryPlan). [`forget_steps`](Self::forget_steps) gives them back. With a memory budget, half of it is
-    /// for events from the first recorded step on, and other calls know of the other half alone. Where that has less room
-    /// than the list, a step with more pairs does not count. On the GPU a pair takes some 60 bytes of traffic beyond that of the search.
+    /// Events need 37 bytes of GPU memory for each pair of the capacity of the list, and 4 for each box, beside the
+    /// [`MemoryPlan`](crate::MemoryPlan). [`forget_steps`](Self::forget_steps) releases them. With a memory budget, half of it is
+    /// for events from the first recorded step on, and other calls use the other half. If the capacity for events is smaller
+    /// than the list, a step with more pairs is discarded. On the GPU a pair costs some 60 bytes of traffic beyond that of the search.
     ///
     /// A step that needs larger event buffers than the one before (a longer list, more boxes) **blocks** until submitted work completes. While
-    /// an earlier step is not submitted, a longer list keeps its old event buffers. Call [`reserve`](Self::reserve) for the largest frame to
-    /// avoid both. Read the header of an event list first: after a step that was discarded, [`before`](GpuEvents::before) keeps its old content.
+    /// an earlier step is not submitted, a longer list uses its old event buffers. Call [`reserve`](Self::reserve) for the largest frame to
+    /// avoid both. Read the header of an event list first: after a step that was discarded, [`before`](GpuEvents::before) has its old content.
     ///
     /// ```no_run
     /// # use broadsweep::record::GpuIdentity;
@@ -52,11 +52,11 @@ impl Recorder {
     /// ```
     ///
     /// # Errors
-    /// As [`record`](Self::record); [`Error::BadOption`] where the order of pairs is not
-    /// [canonical](crate::PairOrder::Canonical); [`Error::BadBuffer`] for numbers of `identity` too; [`Error::NotSubmitted`] where
-    /// more boxes need larger buffers while a step that was recorded is not submitted (in a browser, has not run). A
-    /// step that was refused does not count as the last one. After [`Error::OutOfMemory`], where not even the old buffers
-    /// can be had back, the last step is forgotten.
+    /// As [`record`](Self::record); [`Error::BadOption`] if the order of pairs is not
+    /// [canonical](crate::PairOrder::Canonical); [`Error::BadBuffer`] for numbers of `identity` too; [`Error::NotSubmitted`] if
+    /// more boxes need larger buffers while a recorded step is not submitted (in a browser, has not run). A
+    /// step that was refused does not count as the last one. After [`Error::OutOfMemory`], if the old buffers
+    /// cannot be allocated again, the last step is forgotten.
     pub fn record_events<'a>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -95,7 +95,7 @@ impl Recorder {
         Ok(events)
     }
 
-    /// Records the comparison of the list that was recorded with the one before.
+    /// Records the comparison of the recorded list with the last one.
     fn record_comparison(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -115,7 +115,7 @@ impl Recorder {
         steps.record(&core.gpu, encoder, timer, vertices_per_pair, step, identity)
     }
 
-    /// Makes room for a search and its events, compiles the kernels of both, and returns what the search does.
+    /// Ensures the buffers for a search and its events, compiles the kernels of both, and returns the call.
     fn ensure_event_capacity(&mut self, box_count: u32) -> Result<Call, Error> {
         if !self.steps.is_in_use() {
             self.apply_budget(true);
@@ -135,7 +135,7 @@ impl Recorder {
         ensured
     }
 
-    /// Makes room for the events of as many pairs and boxes as there is room for, or as many as half of the budget has room for.
+    /// Ensures event buffers for the capacity of the list and of boxes, or for as much as half of the budget allows.
     fn ensure_event_buffers(&mut self) -> Result<(), Error> {
         let Self { core, steps, .. } = self;
         steps.compile(&core.gpu)?;
@@ -149,7 +149,7 @@ impl Recorder {
         if let Some(budget) = self.options.memory_budget
             && !steps.has_capacity(&requested)
         {
-            // The last step is in both until it has been moved.
+            // Both buffers have the last step until it is copied.
             let moved = if steps.is_in_use() { now.last_bytes() } else { 0 };
             let available = (budget / 2).saturating_sub(moved);
             while EventBuffers::bytes(&capacity) > available && capacity.pairs > now.pairs.max(LEAST_EVENTS) {
@@ -165,14 +165,14 @@ impl Recorder {
             }
         }
         match steps.ensure(&core.gpu, capacity) {
-            // Of a step that was not submitted. A longer list alone is no reason to refuse this one: with more pairs than the events have
-            // capacity for, it does not count.
+            // An earlier step was not submitted. A longer list alone is no reason to refuse this one: with more pairs than the events have
+            // capacity for, it is discarded.
             Err(Error::NotSubmitted) if now.generations >= requested.generations => Ok(()),
             ensured => ensured,
         }
     }
 
-    /// Leaves to searches the budget, or half of it where steps are recorded. The memory is given back where it is another one.
+    /// Sets the budget of searches: all of it, or half if steps are recorded. The memory is released if the budget changed.
     pub(super) fn apply_budget(&mut self, has_events: bool) {
         let budget = self.options.memory_budget.map(|budget| if has_events { budget / 2 } else { budget });
         if replace(&mut self.core.options.memory_budget, budget) != budget {

@@ -1,4 +1,4 @@
-//! Compiling in a browser, which does it in a process of its own and tells when a pipeline is ready, or wrong.
+//! Compilation in a browser. It runs in another process, which reports when a pipeline is ready or rejected.
 
 use std::cell::RefCell;
 use std::fmt::{self, Debug, Formatter};
@@ -12,13 +12,13 @@ use crate::gpu::Gpu;
 use crate::gpu::kernel::Kernel;
 
 /// Kernels that are being compiled ahead of the calls that need them, by the browser. They are compiled one after the other,
-/// and only while the compilation is awaited or [looked at](Self::is_finished): each look that finds a kernel compiled begins the
+/// and only while the compilation is awaited or [polled](Self::is_finished): a poll that finds a kernel compiled begins the
 /// next one.
 #[derive(Debug)]
 #[must_use = "dropping it gives up on kernels whose turn has not come"]
 pub struct Compilation(RefCell<Turns>);
 
-/// Kernels that are compiled one after the other, so that there is progress to be seen, and the browser does other work in
+/// Kernels that are compiled one after the other, so that progress is visible and the browser does other work in
 /// between.
 struct Turns {
     gpu: Gpu,

@@ -17,8 +17,8 @@ use crate::gpu::kernel::{Kernel, compile_until};
 /// [`BroadPhase::compile_ahead`](crate::BroadPhase::compile_ahead),
 /// [`Recorder::compile_ahead`](crate::Recorder::compile_ahead) and [`Tree::compile_ahead`](crate::Tree::compile_ahead) start one.
 ///
-/// There are three ways to use it: look at each frame whether it [is finished](Self::is_finished), and draw its
-/// [progress](Self::progress) until it is; `.await` it, for it is a future; or [wait](Self::wait).
+/// There are three ways to use it: check in each frame whether it [is finished](Self::is_finished), and draw its
+/// [progress](Self::progress) until then; `.await` it as a future; or [wait](Self::wait).
 ///
 /// A call that needs a kernel which is being compiled waits for it, and compiles those whose turn has not come. Dropping
 /// the compilation gives up on those, and **blocks** for those that are being compiled, since a program that ends
@@ -31,16 +31,16 @@ pub struct Compilation {
     shared: Arc<Shared>,
 }
 
-/// What the threads tell, and are told.
+/// The state that the threads share.
 #[derive(Debug, Default)]
 struct Shared {
     is_cancelled: AtomicBool,
     is_finished: AtomicBool,
     compiled: AtomicUsize,
     kernels: AtomicUsize,
-    /// Whoever awaits the end.
+    /// The waker of the task that awaits the end.
     waker: Mutex<Option<Waker>>,
-    /// What there is to tell at the end, until it is told; nothing where a thread panicked.
+    /// The result, until it is returned; `None` if a thread panicked.
     result: Mutex<Option<Result<(), Error>>>,
 }
 
@@ -48,7 +48,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tells the end, even where a thread panics.
+/// Signals the end, even if a thread panics.
 struct End(Arc<Shared>);
 
 impl Drop for End {
@@ -63,8 +63,8 @@ impl Drop for End {
 }
 
 impl Compilation {
-    /// Compiles the kernels that `list` returns on other threads, where `list` runs too. Where there is no other thread to be
-    /// had, nothing is compiled ahead.
+    /// Compiles the kernels that `list` returns on other threads, where `list` runs too. If no thread can be
+    /// started, nothing is compiled ahead.
     pub(crate) fn start(gpu: &Gpu, list: impl FnOnce() -> Result<Vec<Kernel>, Error> + Send + 'static) -> Self {
         let shared = Arc::new(Shared::default());
         let (end, gpu) = (End(Arc::clone(&shared)), gpu.clone());
@@ -82,12 +82,12 @@ impl Compilation {
         Self { thread, shared }
     }
 
-    /// Returns whether all kernels are compiled, or one of them was rejected.
+    /// Returns `true` if all kernels are compiled, or one of them was rejected.
     pub fn is_finished(&self) -> bool {
         self.thread.is_none() || self.shared.is_finished.load(Ordering::Acquire)
     }
 
-    /// Returns how many kernels are compiled, and of how many.
+    /// Returns the number of compiled kernels and of all kernels.
     pub fn progress(&self) -> CompilationProgress {
         CompilationProgress {
             compiled: self.shared.compiled.load(Ordering::Relaxed),
@@ -95,25 +95,25 @@ impl Compilation {
         }
     }
 
-    /// Waits until all kernels are compiled. **Blocks**; in a browser, which cannot wait, what is not compiled yet is asked for
-    /// at once, and the first call that needs it waits on the device. Where there was no thread to be had, nothing is compiled
+    /// Waits until all kernels are compiled. **Blocks**; a browser cannot wait: there all other kernels are requested
+    /// at once, and the first call that needs one waits on the device. If no thread could be started, nothing is compiled
     /// yet, and the call that needs a kernel compiles it.
     ///
     /// # Errors
-    /// [`Error::Gpu`] where the driver rejects a kernel; [`Error::DeviceLost`], [`Error::OutOfMemory`].
+    /// [`Error::Gpu`] if the driver rejects a kernel; [`Error::DeviceLost`], [`Error::OutOfMemory`].
     pub fn wait(mut self) -> Result<(), Error> {
         self.join();
         self.result()
     }
 
-    /// Waits for the thread, and panics as it did.
+    /// Waits for the thread, and propagates its panic.
     fn join(&mut self) {
         if let Some(thread) = self.thread.take() {
             thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         }
     }
 
-    /// Returns what the thread told, once.
+    /// Returns the result of the thread, once.
     fn result(&self) -> Result<(), Error> {
         lock(&self.shared.result).take().unwrap_or(Ok(()))
     }
@@ -150,7 +150,7 @@ impl Drop for Compilation {
     fn drop(&mut self) {
         self.shared.is_cancelled.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // Whoever wants to know waits.
+            // Callers that need the result call `wait`.
             drop(thread.join());
         }
     }
