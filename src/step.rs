@@ -5,7 +5,8 @@
 //! over in [pieces](EventPiece); [`Recorder::record_events`](crate::Recorder::record_events) leaves the lists on the device.
 //!
 //! Errors: [`Error::BadStep`](crate::Error::BadStep) if the identities do not fit the boxes; the refused step does not count. Cost: on the CPU,
-//! time grows with the boxes that moved, on a GPU a step is a search; [`StepReport`] has the work of each step.
+//! time grows with the boxes that moved, on a GPU a step is a search; [`StepReport`] has the work of each step, and the
+//! [reason](SearchReason) why all boxes were searched.
 //!
 //! ```
 //! use broadsweep::{Aabb, Error, Options, Pair, cpu};
@@ -20,4 +21,4 @@
 //! # }
 //! ```
 
-pub use crate::events::{EventPiece, Identity, StepReport, StepWork};
+pub use crate::events::{EventPiece, Identity, SearchReason, StepReport, StepWork};

@@ -11,6 +11,7 @@ mod margin;
 mod moved;
 mod oracle;
 mod owner;
+mod reasons;
 mod recorded;
 mod refused;
 mod sequences;

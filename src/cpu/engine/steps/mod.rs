@@ -31,7 +31,9 @@ use crate::cpu::call;
 use crate::events::steps::Steps;
 use crate::events::stream::{Source, Streamed, stream};
 use crate::filters::CheckedFilters;
-use crate::{Aabb, Attribute, Error, EventPiece, Events, Options, Pair, PairOrder, Report, Step, StepReport};
+use crate::{
+    Aabb, Attribute, Error, EventPiece, Events, Options, Pair, PairOrder, Report, SearchReason, Step, StepReport,
+};
 
 /// The state of the engine from step to step.
 #[derive(Debug, Default)]
@@ -47,7 +49,7 @@ pub struct StepState {
 impl StepState {
     /// Takes note of other filters.
     pub fn filters_changed(&mut self) {
-        self.epoch.end();
+        self.epoch.end(SearchReason::FiltersChanged);
     }
 
     /// Takes note of a change of one list of the filters.
@@ -58,7 +60,7 @@ impl StepState {
             // Margins move boxes, of which the caller need not say so.
             Attribute::Margin(_) => self.in_step = None,
             // Worlds are numbered anew.
-            Attribute::World(_) => self.epoch.end(),
+            Attribute::World(_) => self.epoch.end(SearchReason::FiltersChanged),
             _ => self.epoch.refilter(first, values.list().1),
         }
     }
