@@ -45,7 +45,7 @@ pub(crate) use margin::grown;
 pub use predicate::SearchedBoxes;
 #[cfg(feature = "gpu")]
 pub use rows::GpuAttribute;
-pub use rows::{Attribute, Filters};
+pub use rows::{Attribute, BoxFilter, Filters};
 pub use table::ValueFormat;
 
 use std::collections::HashSet;

@@ -2,11 +2,12 @@
 //! `src/filters/predicate.rs` and in `shaders/filters/filters.wgsl`. All else follows from the row; only
 //! `second` is looked at before a test too, as a bit of footprints.
 //!
-//! A row is `name: type, Variant, with_name;` below its documentation.
+//! A row is `name: type = default, Variant, with_name;` below its documentation.
 //! - `name` is the field of [`Filters`], a list with a value of this type for each box, and its name in errors. In WGSL
 //!   the list begins at `filter_layout.name`, which is `ABSENT` where the list is empty.
 //! - `type` says how the list is laid out there: `u32` and `f32` take a word per box (read by `of_box`), `bool` a bit
 //!   (read by `bit_of`).
+//! - `default` is the value of a box in [`BoxFilter`] for which nothing is said.
 //! - `Variant` is the variant of [`Attribute`] that changes the list.
 //! - `with_name` is the setter of the field.
 //!
@@ -36,32 +37,32 @@ filter_table! {
     pub struct Filters {
         tested {
             /// Holds the groups that each box is in, a bit each. Where only `mask` is given, every box is in all groups.
-            group: u32, Group, with_group;
+            group: u32 = u32::MAX, Group, with_group;
             /// Holds the groups that each box meets, a bit each. Where only `group` is given, every box meets all groups.
-            mask: u32, Mask, with_mask;
+            mask: u32 = u32::MAX, Mask, with_mask;
             /// Holds the body that each box belongs to, any number. Boxes of one body never pair. Where only `parent` is
             /// given, every box is a body of its own, with the box's index as its number.
-            body: u32, Body, with_body;
+            body: u32 = BoxFilter::OWN_BODY, Body, with_body;
             /// Holds the parent of the body that each box belongs to, or [`NO_PARENT`](Self::NO_PARENT). A box never pairs
             /// with boxes of its body's parent. The list is read box by box: boxes of one body may have different parents.
-            parent: u32, Parent, with_parent;
+            parent: u32 = Filters::NO_PARENT, Parent, with_parent;
             /// Holds whether each box is fixed in place. Two fixed boxes never pair.
-            fixed: bool, Fixed, with_fixed;
+            fixed: bool = false, Fixed, with_fixed;
             /// Holds whether each box sleeps. Two sleeping boxes never pair.
-            sleeping: bool, Sleeping, with_sleeping;
+            sleeping: bool = false, Sleeping, with_sleeping;
             /// Holds whether each box is in the second of two sets. Boxes of one set never pair: what is found is the join of
             /// the two. Where the boxes are swept, those of one set are told apart before they are looked up, by a bit of
             /// their footprints. Queries do not look at this list.
-            second: bool, Second, with_second;
+            second: bool = false, Second, with_second;
             /// Holds the world that each box is in, or [`GLOBAL`](Self::GLOBAL). Boxes of different worlds never pair; a
             /// global box meets the boxes of all worlds, and other global ones.
-            world: u32, World, with_world;
+            world: u32 = 0, World, with_world;
         }
         untested {
             /// Holds the length that each box is grown by on every side, in the units of the input, finite and not
             /// negative. Bounds are rounded outward: the largest `f32` that is at most `min - margin`, the smallest that is
             /// at least `max + margin`. Margins come before anything else: a box is invalid where the grown box is.
-            margin: f32, Margin, with_margin;
+            margin: f32 = 0.0, Margin, with_margin;
         }
         beside {
             /// Says how `group` and `mask` of two boxes decide.

@@ -15,5 +15,6 @@ mod reasons;
 mod recorded;
 mod refused;
 mod sequences;
+mod slots;
 mod streamed;
 mod submitted;
