@@ -189,6 +189,17 @@ pub enum Error {
         /// What is wrong, and what is needed.
         problem: String,
     },
+    /// A handle names a box that was removed, or one of other [`Slots`](crate::step::Slots).
+    #[error(
+        "the handle (index {index}, generation {generation}) is stale: its box was removed. Use the handle that `Slots::insert` returned for \
+         the box that is there now"
+    )]
+    StaleHandle {
+        /// The slot that the box had.
+        index: u32,
+        /// Its generation at that time.
+        generation: u32,
+    },
     /// A pair has a box without an id: [`IdPair::append`](crate::IdPair::append).
     #[error(
         "box {index} is in a pair, and there are {id_count} ids. Pass one for each box of the call that found the pair"

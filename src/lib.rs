@@ -84,6 +84,7 @@ pub mod record;
 mod recorder;
 mod report;
 mod setters;
+mod slots;
 pub mod step;
 #[cfg(feature = "gpu")]
 mod tree;

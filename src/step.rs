@@ -4,8 +4,11 @@
 //! boxes are inserted, removed or reordered between steps, [`Identity`] says which box was which. `stream_events` hands lists that do not fit
 //! over in [pieces](EventPiece); [`Recorder::record_events`](crate::Recorder::record_events) leaves the lists on the device.
 //!
+//! [`Slots`] does that for boxes that come and go: each has a [`Handle`] and [filter values](BoxFilter) of its own, and a slot that keeps its index.
+//!
 //! Errors: [`Error::BadStep`](crate::Error::BadStep) if the identities do not fit the boxes; the refused step does not count. Cost: on the CPU,
-//! time grows with the boxes that moved, on a GPU a step is a search; [`StepReport`] has the work of each step.
+//! time grows with the boxes that moved, on a GPU a step is a search; [`StepReport`] has the work of each step, and the
+//! [reason](SearchReason) why all boxes were searched.
 //!
 //! ```
 //! use broadsweep::{Aabb, Error, Options, Pair, cpu};
@@ -20,4 +23,6 @@
 //! # }
 //! ```
 
-pub use crate::events::{EventPiece, Identity, StepReport, StepWork};
+pub use crate::events::{EventPiece, Identity, SearchReason, StepReport, StepWork};
+pub use crate::filters::BoxFilter;
+pub use crate::slots::{Handle, HasFilters, Slots};

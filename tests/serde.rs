@@ -6,6 +6,7 @@ use broadsweep::filter::{GroupRule, HalfSpace};
 use broadsweep::query::{
     BoxCast, Capsule, CapsuleCast, Near, NearestQuery, OrientedBox, QueryFilter, QueryFilters, Sphere, SphereCast,
 };
+use broadsweep::step::{BoxFilter, Handle, SearchReason};
 use broadsweep::{Aabb, Answers, CellSize, Filters, Hit, IdPair, Lists, Options, Pair, PairOrder, Ray, SweepAxis, cpu};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -55,6 +56,8 @@ fn options_and_filters_are_read_as_they_were_written() {
         .with_half_spaces(vec![HalfSpace { index: 3, normal: [0.0, 0.0, 1.0], offset: 0.0 }])
         .with_owner(Some(Aabb::new([0.0; 3], [INF; 3])));
     returns(&filters);
+    returns(&BoxFilter::default().with_world(7).with_margin(0.5));
+    returns(&(Handle { index: 3, generation: 5 }, Some(SearchReason::TooFast)));
     returns(&QueryFilters::default().with_ignore(vec![2]).with_world(vec![Filters::GLOBAL]));
 }
 

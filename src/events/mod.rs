@@ -95,6 +95,9 @@ pub struct StepReport {
 pub struct StepWork {
     /// Whether all boxes were searched.
     pub searched: bool,
+    /// Why all boxes were searched; `None` where they were not. Where an epoch [began](Self::began_epoch), why there was none to go on
+    /// with; otherwise why none began, so that the next step is searched too.
+    pub reason: Option<SearchReason>,
     /// Whether an epoch began: padded boxes were searched, and their pairs are cached for later steps.
     pub began_epoch: bool,
     /// Boxes that moved since the last step. 0 if all boxes were searched: movement is not counted then.
@@ -110,10 +113,51 @@ pub struct StepWork {
     pub edited: bool,
 }
 
+/// Why all boxes of a step were searched, in place of the boxes that moved. The limits are those of the CPU engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum SearchReason {
+    /// The engine on a GPU, and streamed steps of both engines: every step is a search.
+    Always,
+    /// There are fewer than 1,024 boxes.
+    FewBoxes,
+    /// There is no last step: it is the first, the last one was refused, or steps were forgotten.
+    FirstStep,
+    /// The number of boxes is not that of the last step, and no pairs were kept from it.
+    BoxCountChanged,
+    /// All filters were set, or worlds changed. Use [`change_filters`](crate::Engine::change_filters) for other lists.
+    FiltersChanged,
+    /// More than a sixteenth of the boxes moved by more than a 32nd of the usual edge in this step. Where they stay within a distance for several
+    /// steps, set [`Options::step_margin`](crate::Options::step_margin) to it.
+    TooFast,
+    /// More than an eighth of the boxes left their grown boxes. After an epoch of less than four steps, the engine waits for some steps, at most 64.
+    ManyEscaped,
+    /// Grown boxes have too many pairs to keep, as small boxes between large ones. The engine waits for some steps, at most 64.
+    TooManyPairs,
+}
+
+impl SearchReason {
+    /// Returns the name in lower case, with underscores: `too_fast`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::FewBoxes => "few_boxes",
+            Self::FirstStep => "first_step",
+            Self::BoxCountChanged => "box_count_changed",
+            Self::FiltersChanged => "filters_changed",
+            Self::TooFast => "too_fast",
+            Self::ManyEscaped => "many_escaped",
+            Self::TooManyPairs => "too_many_pairs",
+        }
+    }
+}
+
 impl StepWork {
     /// A search of all boxes, and no other work.
     pub(crate) const SEARCHED: Self = Self {
         searched: true,
+        reason: Some(SearchReason::Always),
         began_epoch: false,
         moved_count: 0,
         left_padding_count: 0,

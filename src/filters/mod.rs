@@ -47,7 +47,7 @@ pub use mesh::pairs_that_share_a_vertex;
 pub use predicate::SearchedBoxes;
 #[cfg(feature = "gpu")]
 pub use rows::GpuAttribute;
-pub use rows::{Attribute, Filters};
+pub use rows::{Attribute, BoxFilter, Filters};
 pub use table::ValueFormat;
 
 use std::collections::HashSet;

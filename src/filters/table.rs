@@ -11,9 +11,12 @@ macro_rules! filter_table {
     (
         $(#[$filters_meta:meta])*
         pub struct Filters {
-            tested { $($(#[$doc:meta])* $list:ident: $element:ty, $variant:ident, $setter:ident;)* }
+            tested { $($(#[$doc:meta])* $list:ident: $element:ty = $default:expr, $variant:ident, $setter:ident;)* }
             untested {
-                $($(#[$untested_doc:meta])* $untested:ident: $untested_type:ty, $untested_variant:ident, $untested_setter:ident;)*
+                $(
+                    $(#[$untested_doc:meta])*
+                    $untested:ident: $untested_type:ty = $untested_default:expr, $untested_variant:ident, $untested_setter:ident;
+                )*
             }
             beside { $($(#[$beside_doc:meta])* $beside:ident: $beside_type:ty, $beside_setter:ident;)* }
         }
@@ -36,6 +39,37 @@ macro_rules! filter_table {
                 $($setter: $list: Vec<$element>,)*
                 $($untested_setter: $untested: Vec<$untested_type>,)*
                 $($beside_setter: $beside: $beside_type,)*
+            }
+        }
+
+        /// The filter values of one box: its element of each list by box of the [`Filters`]. The defaults are those of a box without
+        /// filters, which pairs with all others.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+        #[non_exhaustive]
+        pub struct BoxFilter {
+            $(
+                #[doc = concat!("The value in [`Filters::", stringify!($list), "`]; `", stringify!($default), "` by default.")]
+                pub $list: $element,
+            )*
+            $(
+                #[doc = concat!(
+                    "The value in [`Filters::", stringify!($untested), "`]; `", stringify!($untested_default), "` by default."
+                )]
+                pub $untested: $untested_type,
+            )*
+        }
+
+        impl Default for BoxFilter {
+            fn default() -> Self {
+                Self { $($list: $default,)* $($untested: $untested_default,)* }
+            }
+        }
+
+        $crate::setters::setters! {
+            BoxFilter {
+                $($setter: $list: $element,)*
+                $($untested_setter: $untested: $untested_type,)*
             }
         }
 
@@ -90,7 +124,7 @@ macro_rules! filter_table {
 
         impl Filters {
             /// Lists the names and the lengths of all lists by box.
-            pub(super) fn lengths(&self) -> [(&'static str, usize); LISTS] {
+            pub(crate) fn lengths(&self) -> [(&'static str, usize); LISTS] {
                 [
                     $((stringify!($list), self.$list.len()),)*
                     $((stringify!($untested), self.$untested.len()),)*
@@ -121,6 +155,47 @@ macro_rules! filter_table {
                         }
                     )*
                 }
+            }
+
+            /// Returns the values of one box: the default where a list is empty.
+            pub(crate) fn of_one(&self, index: usize) -> BoxFilter {
+                let mut values = BoxFilter::default();
+                $(values.$list = self.$list.get(index).copied().unwrap_or(values.$list);)*
+                $(values.$untested = self.$untested.get(index).copied().unwrap_or(values.$untested);)*
+                values
+            }
+
+            /// Sets the values of one of `box_count` boxes. A list begins with the first value that is not the default.
+            pub(crate) fn set_of_one(&mut self, index: usize, box_count: usize, values: &BoxFilter) {
+                use $crate::filters::table::set_of_one;
+                let default = BoxFilter::default();
+                $(set_of_one(&mut self.$list, index, box_count, values.$list, default.$list);)*
+                $(set_of_one(&mut self.$untested, index, box_count, values.$untested, default.$untested);)*
+            }
+
+            /// Lengthens the lists that are in use, with defaults.
+            pub(crate) fn lengthen(&mut self, box_count: usize) {
+                let default = BoxFilter::default();
+                $(if !self.$list.is_empty() { self.$list.resize(box_count, default.$list); })*
+                $(if !self.$untested.is_empty() { self.$untested.resize(box_count, default.$untested); })*
+            }
+
+            /// Returns these lists by box, with all else of `others`.
+            pub(crate) fn with_others_of(&self, others: &Self) -> Self {
+                Self { $($beside: others.$beside.clone(),)* ..self.clone() }
+            }
+
+            /// Lists the changes that make the lists by box of `old`, which are as long, these: the first box and the new values of each.
+            pub(crate) fn changes_since(&self, old: &Self) -> Vec<(usize, Attribute<'_>)> {
+                use $crate::filters::table::runs;
+                let mut changes = Vec::new();
+                $(for run in runs(stringify!($list), &self.$list, &old.$list) {
+                    changes.push((run.start, Attribute::$variant(&self.$list[run])));
+                })*
+                $(for run in runs(stringify!($untested), &self.$untested, &old.$untested) {
+                    changes.push((run.start, Attribute::$untested_variant(&self.$untested[run])));
+                })*
+                changes
             }
 
             /// Picks the values of some boxes from the lists that tests read. All other lists are empty.
@@ -328,6 +403,35 @@ pub(super) fn check_places(list: &'static str, length: usize, first: usize, coun
     Err(Error::BadFilter { list, index: first as u64, problem })
 }
 
+/// Sets the value of one of `box_count` boxes. A list in which all have the default stays empty.
+pub(super) fn set_of_one<T: Copy + PartialEq>(list: &mut Vec<T>, index: usize, box_count: usize, value: T, default: T) {
+    if list.is_empty() && value != default {
+        list.resize(box_count, default);
+    }
+    if let Some(place) = list.get_mut(index) {
+        *place = value;
+    }
+}
+
+/// Returns the runs of elements that are not those of `old`, which is as long. Of lists for which one change costs an engine as much as
+/// a change of all, one run holds them all: worlds are numbered anew, margins and sleeping flags make engines look at every box.
+pub(super) fn runs<T: PartialEq>(list: &'static str, new: &[T], old: &[T]) -> Vec<Range<usize>> {
+    const BLOCK: usize = 1 << 10;
+    let is_one = matches!(list, "world" | "margin" | "sleeping");
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    let blocks = (0..).step_by(BLOCK).zip(new.chunks(BLOCK).zip(old.chunks(BLOCK)));
+    for (first, (new, old)) in blocks.filter(|(_, (new, old))| new != old) {
+        let changed = (first..).zip(new.iter().zip(old)).filter(|(_, (new, old))| new != old);
+        for (i, _) in changed {
+            match runs.last_mut() {
+                Some(run) if is_one || run.end == i => run.end = i + 1,
+                _ => runs.push(i..i + 1),
+            }
+        }
+    }
+    runs
+}
+
 /// Picks the elements with these indices; none from a list that is empty.
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) fn picked<T: Copy>(list: &[T], indices: &[u32]) -> Vec<T> {
@@ -356,6 +460,23 @@ mod tests {
         }
         assert_eq!(*Values::from(&[true, false, true][..]).words(), [0b101]);
         assert_eq!(*Values::from(&[1.0f32][..]).words(), [1.0f32.to_bits()]);
+    }
+
+    #[test]
+    fn changes_make_one_filter_of_another() {
+        let old = Filters { group: vec![0; 3000], margin: vec![0.0; 3000], ..Filters::default() };
+        let mut new = old.clone().with_rule(crate::GroupRule::Both);
+        for i in [0, 1, 1023, 1024, 2999] {
+            new.group[i] = 5;
+            new.margin[i] = 0.5;
+        }
+        let changes = new.changes_since(&old);
+        let places: Vec<_> = changes.iter().map(|(first, values)| (*first, values.list())).collect();
+        assert_eq!(places, [(0, ("group", 2)), (1023, ("group", 2)), (2999, ("group", 1)), (0, ("margin", 3000))]);
+        let mut changed = old.clone();
+        changes.into_iter().for_each(|(first, values)| changed.change(first, values).unwrap());
+        assert_eq!(changed, new.with_others_of(&old));
+        assert!(old.changes_since(&old).is_empty());
     }
 
     #[test]

@@ -21,7 +21,7 @@ use super::padded_pairs::{PaddedPairs, Tests};
 use super::speed::{SPEEDS, Sample, Speeds};
 use crate::cpu::engine::ALONE;
 use crate::cpu::engine::search::Search;
-use crate::{Aabb, Error, Options, Pair, StepReport, StepWork};
+use crate::{Aabb, Error, Options, Pair, SearchReason, StepReport, StepWork};
 
 /// The fewest boxes of an epoch.
 const FEWEST: u32 = 1 << 10;
@@ -81,6 +81,8 @@ pub struct Epoch {
     limit: u64,
     /// The fewest boxes of an epoch, in place of [`FEWEST`].
     pub fewest: Option<u32>,
+    /// Why there is no epoch; none where there is one, or has been no step.
+    reason: Option<SearchReason>,
 }
 
 /// How the pairs of a step were found.
@@ -95,8 +97,11 @@ pub enum StepOutcome {
 }
 
 impl Epoch {
-    /// Ends the epoch: all boxes are searched in the next step.
-    pub fn end(&mut self) {
+    /// Ends the epoch, if there is one: all boxes are searched in the next step.
+    pub fn end(&mut self, reason: SearchReason) {
+        if !self.padded_boxes.is_empty() {
+            self.reason = Some(reason);
+        }
         self.padded_boxes.clear();
     }
 
@@ -130,9 +135,11 @@ impl Epoch {
         pairs: &mut Vec<Pair>,
     ) -> Result<(StepReport, StepOutcome), Error> {
         if step.box_count < self.fewest.unwrap_or(FEWEST) {
-            self.end();
+            self.padded_boxes.clear();
             self.sample.forget();
-            return search_alone(step, search, pairs).map(|report| (report, StepOutcome::Listed));
+            self.reason = Some(SearchReason::FewBoxes);
+            return search_alone(step, search, pairs, SearchReason::FewBoxes)
+                .map(|report| (report, StepOutcome::Listed));
         }
         let hardly_any = step.moved.is_some_and(|moved| moved.len() <= step.boxes.len() / HARDLY_ANY);
         let speeds = if hardly_any && !self.padded_boxes.is_empty() {
@@ -146,7 +153,8 @@ impl Epoch {
                 Some(moved) => self.motion.observe_moved(step.boxes, &self.padded_boxes, moved),
                 None => self.motion.observe(step.boxes, &mut self.padded_boxes),
             };
-            if self.continues(&tally, step.box_count) && self.add_left_padding(step, search)? {
+            let goes_on = self.continues(&tally, step.box_count);
+            if goes_on && self.add_left_padding(step, search)? {
                 self.age = self.age.saturating_add(1);
                 let found = if step.may_stay && tally.moved == 0 && tally.fresh == 0 {
                     StepOutcome::Same
@@ -164,19 +172,36 @@ impl Epoch {
                 };
                 return Ok((StepReport { work, ..self.motion.report(step.box_count, &tally) }, found));
             }
-            self.end();
+            self.end(if goes_on { SearchReason::TooManyPairs } else { SearchReason::ManyEscaped });
         }
         let speeds = speeds.unwrap_or_else(|| Speeds::of_few(step.boxes));
-        if self.begins(&speeds, step, search)? {
+        let report = self.search_anew(&speeds, step, search, pairs)?;
+        Ok((report, StepOutcome::Listed))
+    }
+
+    /// Searches all boxes, and begins an epoch if that is worth it.
+    fn search_anew(
+        &mut self,
+        speeds: &Speeds,
+        step: Searched<'_>,
+        search: &mut Search,
+        pairs: &mut Vec<Pair>,
+    ) -> Result<StepReport, Error> {
+        if self.reason == Some(SearchReason::FewBoxes) {
+            self.reason = Some(SearchReason::BoxCountChanged);
+        }
+        let begins = self.begins(speeds, step, search)?;
+        let reason = *self.reason.get_or_insert(SearchReason::FirstStep);
+        if begins {
             let tally = self.motion.begin(step.boxes);
             self.list(step, true, pairs)?;
-            let work = StepWork { searched: true, began_epoch: true, ..self.work() };
-            return Ok((StepReport { work, ..self.motion.report(step.box_count, &tally) }, StepOutcome::Listed));
+            let work = StepWork { searched: true, reason: Some(reason), began_epoch: true, ..self.work() };
+            return Ok(StepReport { work, ..self.motion.report(step.box_count, &tally) });
         }
-        let report = search_alone(step, search, pairs)?;
+        let report = search_alone(step, search, pairs, reason)?;
         let tested = search.found.report.candidate_count.max(pairs.len() as u64);
         self.most = MORE * tested + MORE_PER_BOX * u64::from(step.box_count);
-        Ok((report, StepOutcome::Listed))
+        Ok(report)
     }
 
     /// Returns the counts of cached pairs and boxes.
@@ -253,7 +278,14 @@ impl Epoch {
             self.wait -= 1;
             return Ok(false);
         }
-        let Some(margin) = step.options.step_margin.or_else(|| margin(speeds)) else { return Ok(false) };
+        let Some(margin) = step.options.step_margin.or_else(|| margin(speeds)) else {
+            self.reason = Some(match self.reason {
+                _ if speeds.are_known => SearchReason::TooFast,
+                None => SearchReason::FirstStep,
+                Some(_) => SearchReason::BoxCountChanged,
+            });
+            return Ok(false);
+        };
         self.margin = margin;
         self.age = 0;
         fill_padded(step.boxes, self.margin, &mut self.padded_boxes);
@@ -271,7 +303,7 @@ impl Epoch {
             self.padded_pairs.begin(&mut search.found.pairs)?;
             return Ok(true);
         }
-        self.end();
+        self.end(SearchReason::TooManyPairs);
         self.next_wait = self.longer_wait();
         self.wait = self.next_wait;
         match found {
@@ -328,8 +360,16 @@ fn search_all(step: Searched<'_>, boxes: &[Aabb], search: &mut Search) -> Result
 }
 
 /// Finds the pairs of a step by a search of its boxes alone.
-fn search_alone(step: Searched<'_>, search: &mut Search, pairs: &mut Vec<Pair>) -> Result<StepReport, Error> {
+fn search_alone(
+    step: Searched<'_>,
+    search: &mut Search,
+    pairs: &mut Vec<Pair>,
+    reason: SearchReason,
+) -> Result<StepReport, Error> {
     search_all(step, step.boxes, search)?;
     std::mem::swap(pairs, &mut search.found.pairs);
-    Ok(StepReport::of_search(&mut search.found.report))
+    Ok(StepReport {
+        work: StepWork { reason: Some(reason), ..StepWork::SEARCHED },
+        ..StepReport::of_search(&mut search.found.report)
+    })
 }

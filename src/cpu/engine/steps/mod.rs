@@ -31,7 +31,9 @@ use crate::cpu::call;
 use crate::events::steps::Steps;
 use crate::events::stream::{Source, Streamed, stream};
 use crate::filters::CheckedFilters;
-use crate::{Aabb, Attribute, Error, EventPiece, Events, Options, Pair, PairOrder, Report, Step, StepReport};
+use crate::{
+    Aabb, Attribute, Error, EventPiece, Events, Options, Pair, PairOrder, Report, SearchReason, Step, StepReport,
+};
 
 /// The state of the engine from step to step.
 #[derive(Debug, Default)]
@@ -47,7 +49,7 @@ pub struct StepState {
 impl StepState {
     /// Notes that the filters were replaced.
     pub fn filters_changed(&mut self) {
-        self.epoch.end();
+        self.epoch.end(SearchReason::FiltersChanged);
     }
 
     /// Notes a change of one list of the filters.
@@ -57,8 +59,8 @@ impl StepState {
             Attribute::Sleeping(_) => self.steps.awake_changed(),
             // Margins move boxes that the caller need not list as moved.
             Attribute::Margin(_) => self.in_step = None,
-            // Worlds are numbered again.
-            Attribute::World(_) => self.epoch.end(),
+            // Worlds are numbered anew.
+            Attribute::World(_) => self.epoch.end(SearchReason::FiltersChanged),
             _ => self.epoch.refilter(first, values.list().1),
         }
     }

@@ -25,6 +25,8 @@ pub struct Sample {
 /// The speeds of the boxes of a sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Speeds {
+    /// Whether there were as many boxes in the last step. Otherwise all count as fast.
+    pub are_known: bool,
     /// The usual edge of a box.
     pub edge: f32,
     /// Boxes of the sample.
@@ -39,7 +41,7 @@ impl Speeds {
     pub fn of_few(boxes: &[Aabb]) -> Self {
         let mut counts = [0; SPEEDS];
         counts[SPEEDS - 1] = 1;
-        Self { edge: usual_edge(boxes), count: 1, counts }
+        Self { are_known: true, edge: usual_edge(boxes), count: 1, counts }
     }
 }
 
@@ -55,7 +57,8 @@ impl Sample {
         let count = boxes.len().min(SAMPLE);
         let mut speeds = Speeds { edge: usual_edge(boxes), count: count as u32, ..Speeds::default() };
         let sample = sample(boxes, count);
-        if self.of == boxes.len() {
+        speeds.are_known = self.of == boxes.len();
+        if speeds.are_known {
             let per_edge = speeds.edge.recip();
             for (now, then) in sample.zip(&mut self.boxes) {
                 speeds.counts[speed(way(then, now) * per_edge)] += 1;
