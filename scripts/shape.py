@@ -80,6 +80,11 @@ def lengths_of_files():
     return {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in sources()}
 
 
+def is_declaration(line, end):
+    """Returns whether a line ends a signature without a body."""
+    return line.startswith(end) and line.endswith(";")
+
+
 def lengths_of_functions():
     """Counts the lines of each function, from its signature to the brace that ends it, but for those that have a reason to be longer."""
     found = {}
@@ -90,7 +95,8 @@ def lengths_of_functions():
             if start and not line.rstrip().endswith((";", "}")):
                 if at > 0 and lines[at - 1].strip().startswith("// Longer than 60 lines: "):
                     continue
-                end = next((k for k in range(at, len(lines)) if lines[k] == start[1] + "}"), at)
+                ends = (start[1] + "}", start[1] + ")")
+                end = next((k for k in range(at + 1, len(lines)) if lines[k] == ends[0] or is_declaration(lines[k], ends[1])), at)
                 found[f"{path.relative_to(ROOT)}: {start[2]}"] = end - at + 1
     return found
 
