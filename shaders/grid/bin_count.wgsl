@@ -12,7 +12,7 @@
 //         block_counts  [ceil(box_count / BIN_BLOCK) * BIN_COUNTS] per block: entries at each level of
 //                       coarsening, giants at each level, invalid boxes
 // Changes block_counts  before those, [groups * BIN_COUNTS] the same of each BIN_GROUP blocks, added to zeros
-// Cells and positions are computed here once and kept as integers. Later stages compare integers only, so no
+// Cells and positions are computed here once and stored as integers. Later stages compare integers only, so no
 // rounding of a later kernel can disagree with this one. Every interval is widened by more than any rounding:
 // boxes that share a point share a cell, and the start of either is not after the end of the other.
 // Knots are searched in workgroup memory, and the entries of boxes in one or two cells along u and v, which are most, are

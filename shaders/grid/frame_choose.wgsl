@@ -203,7 +203,7 @@ fn retained_edges(count: u32) -> u32 {
 }
 
 // Returns the unit in which edges are added up: a power of two, so that nothing is rounded, and near the largest edge that
-// counts, so that squares neither vanish nor overflow. `retained` are the edges that count.
+// counts, so that squares neither vanish nor overflow. `retained` is the number of edges that count.
 fn unit_edge(retained: u32) -> f32 {
     var largest = CELL_MIN;
     if retained > 0u {

@@ -403,7 +403,7 @@ fn kind_of(min_bits: vec3<u32>, max_bits: vec3<u32>) -> u32 {
 
 // ---- projection ----
 
-// Tells whether a finite box counts for the statistics and for the grid: no coordinate is beyond `limit`.
+// Returns whether a finite box counts for the statistics and for the grid: no coordinate is beyond `limit`.
 fn is_within(min_bits: vec3<u32>, max_bits: vec3<u32>, limit: f32) -> bool {
     return reach_of(min_bits, max_bits) <= bitcast<u32>(limit);
 }
