@@ -5,14 +5,14 @@
 //         filter_layout, filters: worlds and sets (filters.wgsl)
 //         world_cells   [world_count] of bin_worlds
 // Writes  cells         [box_count] first and last cell, before any coarsening, and the start on the sweep axis
-//                       (packed_cells): what bin_scatter wants. Above the start, where a key has the cell, are the bits
+//                       (packed_cells), for bin_scatter. Above the start, where a key has the cell, are the bits
 //                       that tell the world of the box apart
-//         box_ends      [box_count] what rank_ends wants: the end on the sweep axis, and where in its first and last
+//         box_ends      [box_count] for rank_ends: the end on the sweep axis, and where in its first and last
 //                       cells the box begins and ends, as a footprint: bytes (first u, last u, first v, last v)
 //         block_counts  [ceil(box_count / BIN_BLOCK) * BIN_COUNTS] per block: entries at each level of
 //                       coarsening, giants at each level, invalid boxes
 // Changes block_counts  before those, [groups * BIN_COUNTS] the same of each BIN_GROUP blocks, added to zeros
-// Cells and positions are computed here once and kept as integers. Later stages compare integers only, so no
+// Cells and positions are computed here once and stored as integers. Later stages compare integers only, so no
 // rounding of a later kernel can disagree with this one. Every interval is widened by more than any rounding:
 // boxes that share a point share a cell, and the start of either is not after the end of the other.
 // Knots are searched in workgroup memory, and the entries of boxes in one or two cells along u and v, which are most, are
@@ -73,7 +73,7 @@ fn position(x: f32) -> u32 {
     return (segment.number << segment_bits) | min(quantum, last);
 }
 
-// Returns what the keys of a world's entries are changed by, bit by bit, so that they differ from those of most other
+// Returns the bits that are flipped in the keys of a world's entries, so that they differ from those of most other
 // worlds: its number, in the bits that cells of one world do not vary in, or not often. Keys of one world that differ
 // still do, and that is all that the sweep relies on.
 fn tile_of(world: u32) -> u32 {
@@ -84,18 +84,18 @@ fn tile_of(world: u32) -> u32 {
     return cell << frame.position_bits;
 }
 
-// What is the same for all boxes.
+// Values that are the same for all boxes.
 struct Invariants {
-    // Whether the axes are coordinate axes; and which of them, along the sweep, u and v, are y, and which z.
+    // True if the axes are coordinate axes; and those of them, along the sweep, u and v, that are y and z.
     is_straight: bool,
     is_y: vec3<bool>,
     is_z: vec3<bool>,
-    // Whether any box may be plain, and of the cells of one that may be: what to add to their coordinates, and how many
+    // True if any box may be plain, and of the cells of one that may be: what to add to their coordinates, and how many
     // there are then along u and v.
     has_plain: bool,
     before: vec4<i32>,
     ids: vec4<u32>,
-    // Whether no box in one or two cells along u and v is a giant.
+    // True if no box in one or two cells along u and v is a giant.
     has_few: bool,
 }
 
@@ -136,7 +136,7 @@ fn intervals_of(low: vec3<f32>, high: vec3<f32>, invariants: Invariants) -> Inte
     return Intervals(vec3<f32>(sweep.x, u.x, v.x), vec3<f32>(sweep.y, u.y, v.y));
 }
 
-// Tells whether a box is plain: where it overlaps another plain box by enough of what the grid knows of both, the boxes
+// Returns whether a box is plain: if the grid's data of it and of another plain box overlap by enough, the boxes
 // overlap (docs/exactness.md). The axes are those of the coordinates. None of its cells has the id of another cell
 // that a plain box may be in: where ids repeat, those about the origin count. Its interval is longer than what its ends
 // were moved by. No rounding to zero matters.
@@ -249,7 +249,7 @@ struct Few {
 
 const_assert BIN_BLOCK == 1024u;
 
-// Tells whether a box is in one or two cells along u and v.
+// Returns whether a box is in one or two cells along u and v.
 fn has_few(own: vec4<i32>) -> bool {
     // Where there are none, the difference is -1.
     let more = vec2<u32>(own.zw - own.xy);

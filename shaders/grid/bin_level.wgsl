@@ -1,7 +1,7 @@
-// How far to coarsen the grid so that the entries fit, and what comes before a block of boxes: from the counts of bin_count. Every
+// The level of coarsening at which the entries fit, and the sums before a block of boxes: from the counts of bin_count. Every
 // workgroup of bin_scatter, which binds params and block_counts, derives the same level.
 // The last level puts every box in one cell, so the entries always fit: they are never more than the boxes there, and the host
-// makes room for at least that many.
+// allocates at least that many.
 // Source: count, scan, then write, Blelloch 1990, Prefix sums and their applications. That the counts of eight grids
 // choose one of them is of this project.
 

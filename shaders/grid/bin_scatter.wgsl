@@ -2,8 +2,8 @@
 //
 // Reads   params, frame
 //         cells          [box_count], of bin_count, with the starts
-//         block_counts   [groups * BIN_COUNTS], then [blocks * BIN_COUNTS], of bin_count: how far the grid is coarsened, and
-//                        where the entries of each block go (bin_level.wgsl)
+//         block_counts   [groups * BIN_COUNTS], then [blocks * BIN_COUNTS], of bin_count: the level of coarsening, and
+//                        the places of the entries of each block (bin_level.wgsl)
 // Writes  keys           [entry_count] [cell v bits | cell u bits | start position]
 //         entries        [entry_count] box index, with ENTRY_FIRST_U / ENTRY_FIRST_V set where the cell is the
 //                        box's first along u / v, ENTRY_LAST_U / ENTRY_LAST_V where it is the last
@@ -199,7 +199,7 @@ fn merged_footprint(own: vec4<i32>, footprint: u32, level: u32) -> u32 {
     return merged | (footprint & FOOTPRINT_OF_BOX);
 }
 
-// Loads the words of a box. Of no box they are zeros, which `counted` does not look at.
+// Loads the words of a box. Beyond the last box they are zeros, which `counted` ignores.
 fn words_of(i: u32) -> vec4<u32> {
     if i < params.box_count {
         return cells[i];
@@ -207,7 +207,7 @@ fn words_of(i: u32) -> vec4<u32> {
     return vec4<u32>(0u);
 }
 
-// Counts the entries of box i, which has these words, or says that it is a giant, or invalid.
+// Counts the entries of box i, which has these words, or returns that it is a giant, or invalid.
 fn counted(i: u32, words: vec4<u32>, level: u32) -> u32 {
     if i >= params.box_count {
         return 0u;

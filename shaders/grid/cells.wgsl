@@ -28,8 +28,8 @@ fn place_along(along_u: vec2<f32>, along_v: vec2<f32>) -> Place {
     return Place(clamped, fraction);
 }
 
-// Returns a range of cells from what bin_worlds keeps of it: CELL_BASE less the first ones, CELL_BASE and the last
-// ones, zeros where there are none. It is wider by a cell, and by 2^-20 of the coordinate, since another kernel may
+// Returns a range of cells from the words that bin_worlds stores: CELL_BASE less the first ones, CELL_BASE and the last
+// ones, zeros if there are none. It is wider by a cell, and by 2^-20 of the coordinate, since another kernel may
 // round otherwise.
 fn cells_of_world(stored: vec4<u32>) -> vec4<i32> {
     let base = vec2<i32>(CELL_BASE);

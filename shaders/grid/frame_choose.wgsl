@@ -11,7 +11,7 @@
 //   of Li, Lu, He 2003.
 // - Position scale: quantiles of the sample, so that each quantum holds about as many boxes wherever they lie,
 //   and neither outliers nor distant clusters spoil it.
-// Whatever two engines round differently has a margin where it decides, so that both decide alike; limits lie where
+// Values that two engines may round differently have a margin in decisions, so that both decide alike; limits lie where
 // regular scenes have no number.
 //
 // Sources: Jacobi 1846, rotations in cyclic order as in Golub and Van Loan, Matrix Computations; the principal axis as
@@ -82,8 +82,8 @@ fn across(d: vec3<f32>) -> vec3<f32> {
 }
 
 // Returns the eigenvectors of the covariance, the one of the largest eigenvalue first. Where eigenvalues are equal but
-// for rounding, as in lattices, so that any vectors of a plane or of space would do, those are taken that `upright` and
-// `across` make of the others, or x, y and z.
+// for rounding, as in lattices, so that any vectors of a plane or of space would do, the result is built from the others by `upright` and
+// `across`, or is x, y and z.
 fn principal_axes(spread: Spread) -> array<vec3<f32>, 3> {
     let squares = spread.squares;
     let products = spread.products;
@@ -118,7 +118,7 @@ fn principal_axes(spread: Spread) -> array<vec3<f32>, 3> {
 }
 
 // Returns the axis, among x, y, z and the principal one, with the largest spread per mean projected edge. A later axis
-// must be better by a margin and for sure, so that a degenerate spectrum falls to a coordinate axis.
+// must be provably better by a margin, so that a degenerate spectrum falls to a coordinate axis.
 fn best_axis(spread: Spread, principal: vec3<f32>) -> u32 {
     var axis = AXIS_X;
     var best = -1.0;
@@ -203,7 +203,7 @@ fn retained_edges(count: u32) -> u32 {
 }
 
 // Returns the unit in which edges are added up: a power of two, so that nothing is rounded, and near the largest edge that
-// counts, so that squares neither vanish nor overflow. `retained` are the edges that count.
+// counts, so that squares neither vanish nor overflow. `retained` is the number of edges that count.
 fn unit_edge(retained: u32) -> f32 {
     var largest = CELL_MIN;
     if retained > 0u {

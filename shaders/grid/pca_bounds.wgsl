@@ -2,7 +2,7 @@
 //
 // Reads   boxes    [box_count * 3] bits of f32, two at a time; and the same four at a time as box_quads
 // Writes  bounds   [pca_groups]
-// Two sets of boxes are kept apart: those whose coordinates are of ordinary magnitude, and all finite ones.
+// Two sets of boxes are separate: those whose coordinates are of ordinary magnitude, and all finite ones.
 // A single sentinel such as FLT_MAX would otherwise scale every other box to nothing.
 // Minimum and maximum do not depend on order, so the result is the same on every run.
 

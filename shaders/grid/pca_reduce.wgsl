@@ -1,5 +1,5 @@
 // The bounds of a whole workgroup, and the magnitude of the scene from all partial bounds: shared by pca_bounds and frame_choose.
-// For workgroups of at least 128 invocations, every one of which has to call. A kernel that wants the magnitude binds bounds; both bind
+// For workgroups of at least 128 invocations, every one of which has to call. A kernel that computes the magnitude binds bounds; both bind
 // params and boxes.
 // Source: reduction in two levels, Harris, Optimizing parallel reduction in CUDA, 2007; here in runs, for fewer
 // barriers.

@@ -33,7 +33,7 @@ override UP_TO_64: bool = false;
 // digit, what turns positions in the tile into places; the tile's values in order.
 var<workgroup> tile_words: array<u32, SORT_TILE>;
 
-// What an invocation needs to know all the time.
+// The constants of an invocation.
 struct Lane {
     index: u32,               // in its subgroup
     local: u32,               // in the workgroup, subgroup by subgroup
@@ -85,7 +85,7 @@ fn four_values(at: u32, step: u32, n: u32) -> vec4<u32> {
     return vec4<u32>(value_at(at, n), value_at(at + step, n), value_at(at + 2u * step, n), value_at(at + 3u * step, n));
 }
 
-// Tells which invocations of the subgroup have this bit, of this value, as it is in `digit`.
+// Returns the invocations of the subgroup that have this bit, of this value, as it is in `digit`.
 fn with_bit(digit: u32, bit: u32) -> vec2<u32> {
     let is_set = (digit & bit) != 0u;
     let ones = subgroupBallot(is_set).xy;
@@ -283,7 +283,7 @@ fn sort_tile(tile: u32, n: u32, places: vec2<u32>, lane: Lane, subgroup: u32, su
 
     clear_counts(lane, subgroups);
     workgroupBarrier();
-    // Everything is asked for before any of it is needed, the values before the counts are scanned.
+    // All loads are issued before any of them is used, the values before the counts are scanned.
     let keys_a = four_keys(first, width, n);
     let keys_b = four_keys(first + step, width, n);
     let keys_c = four_keys(first + 2u * step, width, n);

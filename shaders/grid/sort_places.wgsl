@@ -1,7 +1,7 @@
-// Where the keys of a section go, from the counts of sort_count: shared by the kernels that scatter, which bind `histograms` and
+// The places of the keys of a section, from the counts of sort_count: shared by the kernels that scatter, which bind `histograms` and
 // `digit_sums`, two digits at a time.
 
-// Two digits in a row, which one invocation looks after.
+// Two digits in a row, which one invocation handles.
 struct Digits {
     before: vec2<u32>,        // keys of the digit in earlier sections
     totals: vec2<u32>,        // keys of the digit in all sections

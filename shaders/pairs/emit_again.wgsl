@@ -1,13 +1,13 @@
-// emit_again: finds pairs that were only counted again, and writes those that lie in the window: pairs of giants, and of the tiles of the sweep
-// whose runs were not kept.
+// emit_again: computes pairs again that were only counted, and writes those in the window: pairs of giants, and of the tiles of the sweep
+// whose runs were not retained.
 //
 // Reads   params, window, boxes, counts, entries, stretches, footprints, path_bases, as giants_test and sweep_test
 //         block_hits     [HIT_SUMS] sums, then [giant_blocks + sweep_blocks] pairs of each block
 // Writes  pairs          [window.capacity] (a, b), a < b: of giants tile by tile and in it by rows, before all of emit_sweep; then in the order
 //                        of the path
-// Apart from emit_sweep, which would keep the registers of a walk for what is rare. No workgroup for the sweep where all its runs were
-// kept. One workgroup per block from counts.first_block on, those of giants first. One of the sweep goes through the tiles from the last
-// one back, so that it need not know how many pairs the kept tiles before them have.
+// Separate from emit_sweep, which would otherwise need the registers of a walk for a rare case. No workgroup for the sweep if all its runs
+// were retained. One workgroup per block from counts.first_block on, those of giants first. One of the sweep goes through the tiles from the last
+// one back, so that it does not need the number of pairs of the retained tiles before them.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;

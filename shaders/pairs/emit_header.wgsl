@@ -1,8 +1,8 @@
-// Writes what is known of a list of pairs: its length and the part that the window takes, into counts, header and
+// Writes the length of a list of pairs and the part in the window into counts, header and
 // arguments. Shared by emit_sweep and small_emit, which bind all five.
 
-// Writes counts, header and arguments for a list of `found` pairs. A search that was refused has none, and no included
-// pairs either: a consumer that draws them would draw them as the answer.
+// Writes counts, header and arguments for a list of `found` pairs. A refused search has none, and no included
+// pairs either: a consumer would take them for the answer.
 fn write_header(found: vec2<u32>) {
     let is_beyond = params.is_beyond != 0u;
     let refused = counts.refused == 1u || is_beyond;

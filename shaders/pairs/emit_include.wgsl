@@ -1,9 +1,9 @@
-// emit_include: writes the included pairs that lie in the window.
+// emit_include: writes the included pairs in the window.
 //
 // Reads   params, window
 //         counts    pairs in all, of emit_sweep
 //         included  [include_count] (a, b), a < b, ascending
-// Writes  pairs     [window.capacity] behind those that were found
+// Writes  pairs     [window.capacity] behind all others
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;

@@ -44,7 +44,7 @@ fn emit_range(@builtin(local_invocation_index) local: u32) {
         let again_end = select(end, min(end, giants), are_all_retained);
         let again = select(again_end - min(first, again_end), 0u, counts.refused == 1u);
         counts.first_block = first;
-        // One writes the header, whether there are blocks or not.
+        // One workgroup writes the header, even without blocks.
         dispatches.emit_sweep = dispatch_size(max(max(end, giants) - max(first, giants), 1u));
         dispatches.emit_again = dispatch_size(again);
     }

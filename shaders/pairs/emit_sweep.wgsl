@@ -1,16 +1,16 @@
-// emit_sweep: writes the pairs that sweep_test found and kept, and that lie in the window; and how many pairs there are.
+// emit_sweep: writes the pairs in the window that sweep_test stored; and the number of pairs.
 //
 // Reads   params, window, entries
 //         runs           [tiles * RUN_U32_COUNT * 256], of sweep_test
 //         block_hits     [HIT_SUMS] sums, then [giant_blocks + sweep_blocks] pairs of each block (hit_sums.wgsl)
 // Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path, behind those of giants
-//         counts         pairs, written; the included ones come behind those that were found
+//         counts         pairs, written; the included ones come behind all others
 //         header         for a consumer on the GPU
 //         arguments      of its indirect calls
-// A workgroup per block from counts.first_block on; the first one counts, also where there is no block. Any window, as often as asked:
+// A workgroup per block from counts.first_block on; the first one counts, also if there is no block. It can be dispatched for any windows:
 // together with those of emit_again they are the whole list, each pair once.
-// Were each invocation to write the pairs of its run, half of the lanes would wait for those with most pairs, and what is
-// written would be scattered. So the workgroup shares the pairs of each tile evenly.
+// If each invocation wrote the pairs of its run, half of the lanes would wait for those with most pairs, and the
+// writes would be scattered. So the workgroup shares the pairs of each tile evenly.
 // Source: work divided evenly after a scan, as in Baxter, Modern GPU, 2013.
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -26,7 +26,7 @@
 // Pairs that the invocations of a workgroup write together: four each.
 const SHARE: u32 = 1024u;
 
-// Which run and which of its bits each of these pairs is, and the runs.
+// The run and the bit of each of these pairs, and the runs.
 var<workgroup> shared_hits: array<u32, SHARE>;
 var<workgroup> tile_runs: array<vec4<u32>, 256>;
 
@@ -36,7 +36,7 @@ fn run_at(tile: u32, local: u32) -> Run {
     return run_from(runs[at], runs[at + 256u], runs[at + 512u]);
 }
 
-// Keeps those pairs of a run that are among the SHARE pairs of the tile from `first` on; `before` are those of the tile
+// Stores those pairs of a run that are among the SHARE pairs of the tile from `first` on; `before` is the number of pairs of the tile
 // before the run.
 fn share_run(local: u32, run_hits: u32, before: u32, first: u32) {
     if before >= first + SHARE || before + countOneBits(run_hits) <= first {

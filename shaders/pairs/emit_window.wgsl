@@ -1,4 +1,4 @@
-// Which pairs lie in the window, and where: shared by the kernels that write pairs, which bind window and pairs.
+// The pairs in the window, and their places: shared by the kernels that write pairs, which bind window and pairs.
 
 fn in_window(number: vec2<u32>) -> bool {
     let first = vec2<u32>(window.first_low, window.first_high);
@@ -9,14 +9,14 @@ fn in_window(number: vec2<u32>) -> bool {
     return place.y == 0u && place.x < window.capacity;
 }
 
-// Tells whether any of pairs [start, start + count) lies in the window.
+// Returns whether any of pairs [start, start + count) is in the window.
 fn meets_window(start: vec2<u32>, count: u32) -> bool {
     let first = vec2<u32>(window.first_low, window.first_high);
     let end = add64(first, vec2<u32>(window.capacity, 0u));
     return count != 0u && less64(start, end) && less64(first, add64(start, vec2<u32>(count, 0u)));
 }
 
-// Tells which of `count` pairs from number `start` lie in the window: the first one, and how many.
+// Returns the first of `count` pairs from number `start` that is in the window, and the number of such pairs.
 fn part_in_window(start: vec2<u32>, count: u32) -> vec2<u32> {
     let first = vec2<u32>(window.first_low, window.first_high);
     let window_end = add64(first, vec2<u32>(window.capacity, 0u));

@@ -3,10 +3,10 @@
 struct EventStep {
     pair_count: u32,          // pairs of the step
     last_count: u32,          // pairs of the last one
-    refused: u32,             // 0, or OVERFLOW_*: the step does not count, and both lengths are 0
+    refused: u32,             // 0, or OVERFLOW_*: the step is discarded, and both lengths are 0
 }
 
-// Returns the lengths, where the last list has this one. A list that is not whole, or was refused, is not compared; nor is one for whose
+// Returns the lengths, if the last list has this one. A list that is not whole, or was refused, is not compared; nor is one for whose
 // events a memory budget leaves less capacity than for its pairs.
 fn event_step(last_count: u32) -> EventStep {
     var refused = header.overflow;

@@ -1,4 +1,4 @@
-// events_find: where each pair of a step was in the list of the last step, and which pairs of either list are events.
+// events_find: finds the place of each pair of a step in the list of the last step, and marks the pairs of both lists that are events.
 //
 // Reads   step_params
 //         header       of the list of the step; that of pairs has the same first fields
@@ -9,8 +9,8 @@
 // Writes  before       places in the last list, or EVENT_CREATED
 // Changes event_marks  zeros, to bits, counts of tiles and sums of groups
 // An invocation per EVENT_RUN pairs. Both lists ascend: unless boxes moved in the array, the pairs of a span lie between the places of its
-// first pair and of the next one's. Where little changed, each is as far behind that place as behind the first pair. Pairs that are not are
-// looked for one after the other, by bisection behind the one before; where boxes moved, in the place behind it first, and then in the whole
+// first pair and of the next one's. If little changed, each is as far behind that place as behind the first pair. Other pairs are
+// searched one after the other, by bisection behind the one before; if boxes moved, in the place behind it first, and then in the whole
 // list.
 // Source: the binary searches of a merge path, Odeh, Green, Mwassi, Shmueli, Birk 2012, Merge path.
 
@@ -25,7 +25,7 @@
 
 // The first places in the last list whose pairs are not below the first one of each span of the tile; and behind the tile.
 var<workgroup> span_ends: array<u32, EVENT_TILE / EVENT_SPAN + 1u>;
-// The bits of the tile, created and awake; how many they are; and how many pairs of EVENT_NEAR tiles of the last list were found.
+// The bits of the tile, created and awake; their counts; and the number of pairs of EVENT_NEAR tiles of the last list that were found.
 var<workgroup> tile_bits: array<atomic<u32>, EVENT_TILE / 16u>;
 var<workgroup> tile_counts: array<atomic<u32>, 2>;
 var<workgroup> near_found: array<atomic<u32>, EVENT_NEAR>;
@@ -173,7 +173,7 @@ fn find(first: u32, behind: u32, likely: u32, ends: vec2<u32>) {
     search_each(first + k, behind, ends);
 }
 
-// Takes note of pairs of the last list, 32 from this word on. Each bit is counted once, by the first invocation that sets it.
+// Marks pairs of the last list as found, 32 from this word on. Each bit is counted once, by the first invocation that sets it.
 fn note_found(word: u32, bits: u32) {
     if bits != 0u {
         let fresh = countOneBits(bits & ~atomicOr(&event_marks[bits_at(EVENT_FOUND, word)], bits));
@@ -186,7 +186,7 @@ fn note_found(word: u32, bits: u32) {
     }
 }
 
-// Tells whether a box sleeps or is fixed.
+// Returns whether a box sleeps or is fixed.
 fn rests(i: u32) -> bool {
     var bit = 0u;
     if filter_layout.fixed != ABSENT {
@@ -213,10 +213,10 @@ fn awake(bits: u32, first: u32) -> u32 {
     return all;
 }
 
-// Looks for pairs from one place to another, one after the other, between these ends of the last list.
+// Searches pairs from one place to another, one after the other, between these ends of the last list.
 fn search_each(first: u32, behind: u32, ends: vec2<u32>) {
-    // What comes before the place of a pair is below all that follow; unless boxes moved in the array, where names do not ascend: there
-    // most are next to each other all the same.
+    // Pairs before the place of a pair are below all that follow, unless boxes moved in the array. Then names do not ascend, but
+    // most pairs are still next to each other.
     var low = ends.x;
     var next = ends.y;
     for (var i = first; i < behind; i += 1u) {

@@ -1,4 +1,4 @@
-// events_headers: how long the lists of events are, for consumers on the GPU.
+// events_headers: writes the lengths of the lists of events, for consumers on the GPU.
 //
 // Reads   step_params
 //         event_marks  totals of events_list

@@ -54,7 +54,7 @@ fn events_list(
 
     let all_created = atomicLoad(&event_sums[3]);
     let all_found = atomicLoad(&event_sums[5]);
-    // As many pairs of the last list were found as pairs found one; unless two boxes were said to be one of the last step.
+    // As many pairs of the last list were found as pairs found one; unless two boxes have the same name in the last step.
     let is_one_to_one = lengths.pair_count - all_created == all_found;
     let is_counted = is_one_to_one && lengths.refused == 0u;
     if tile == 0u && local == 0u {

@@ -1,11 +1,11 @@
-// events_store: what the next step is compared with.
+// events_store: stores the step for the comparison with the next one.
 //
 // Reads   params, step_params
 //         header       of the list of the step
 //         pairs        of the step
-//         names        [box_count] generations, where step_params.naming says so
+//         names        [box_count] generations, if step_params.naming is NAMING_GENERATIONS
 //         event_marks  totals of events_list
-// Writes  last_pairs   pairs of the step, where they are others than those of the last one
+// Writes  last_pairs   pairs of the step, if they differ from those of the last one
 // Changes last_step    numbers of pairs and of generations; the generations
 // A workgroup per EVENT_TILE pairs or boxes, one at least.
 
@@ -24,7 +24,7 @@ fn events_store(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    // A step that does not count leaves the last one as it is.
+    // A discarded step does not change the last one.
     if event_marks[3] != 0u {
         return;
     }

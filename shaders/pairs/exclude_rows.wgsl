@@ -1,10 +1,10 @@
-// exclude_rows: the lists of pairs that searches never report by themselves, by box, as is_listed of filters.wgsl looks them up.
+// exclude_rows: lists the pairs that the tests of a search skip, by box, for the lookup by is_listed of filters.wgsl.
 //
-// Reads   change    where rows and others begin, and how many boxes there are
+// Reads   change    the places of rows and others, and the number of boxes
 //         counts    written
 //         keys      [written] a, ascending
 //         values    [written] b, ascending where a is equal; a pair may come twice
-// Writes  words     [change.box_count + 1] the rows: how many pairs have a smaller a. [written] the others: b
+// Writes  words     [change.box_count + 1] the rows: the number of pairs with a smaller a. [written] the others: b
 // An invocation per row and per pair.
 
 @group(0) @binding(0) var<uniform> change: ExcludeChange;

@@ -1,15 +1,15 @@
-// exclude_split: takes the pairs that are to be excluded apart for the sort, which sorts by the larger index and then, stably, by the smaller
-// one. Those that searches never report by themselves are listed together: the included ones come behind.
+// exclude_split: splits the pairs to exclude into keys and values for the sort, which sorts by the larger index and then, stably, by the
+// smaller one. All pairs that the tests of a search skip are listed together: the included ones come behind.
 //
-// Reads   change    how many boxes and included pairs there are, and the most pairs to exclude
+// Reads   change    the numbers of boxes and included pairs, and the most pairs to exclude
 //         count     the number of pairs, first; only if change.is_stored
-//         given     pairs: two boxes, in any order
+//         external_pairs  two boxes each, in any order
 //         included  [change.include_count] (a, b), a < b
-// Writes  counts    for the sort, of which written: those pairs, and the included ones
-//         refused   whether there are more pairs than there is room for: none is taken then, and no search is right
+// Writes  counts    for the sort; written: those pairs, and the included ones
+//         refused   1 if there are more pairs than the capacity: then none is excluded, and searches are refused
 //         keys      [written] b
-//         values    [written] a; change.box_count for both where there is no such pair of boxes
-// An invocation per pair that there may be.
+//         values    [written] a; change.box_count for both if there is no such pair of boxes
+// An invocation per pair of the capacity.
 
 @group(0) @binding(0) var<uniform> change: ExcludeChange;
 @group(0) @binding(1) var<storage, read> count: array<u32>;
@@ -35,7 +35,7 @@ fn exclude_split(
     let excluded = select(pairs, 0u, is_beyond);
     let written = excluded + change.include_count;
     if i == 0u {
-        // The sort looks at the numbers of entries too, and takes that of pairs.
+        // The sort reads both numbers, and uses the number of pairs.
         counts.entry_count = 0u;
         counts.written = written;
         refused[0] = select(0u, 1u, is_beyond);

@@ -1,6 +1,6 @@
-// The pairs that giants_test counted and that lie in the window, found again: by the first workgroups of emit_again.
+// The pairs of giants in the window, which giants_test counted, are computed again: by the first workgroups of emit_again.
 
-// Writes those of a block. All invocations of the workgroup have to call.
+// Writes the pairs of a block. All invocations of the workgroup have to call.
 fn list_giants(block: u32, local: u32) {
     var next = pairs_before(block, local);
     if !meets_window(next, hits_of(block)) {

@@ -1,4 +1,4 @@
-// giants_test: the exact test of giants against all boxes; and how the sweep is divided.
+// giants_test: the exact test of giants against all boxes; and the division of the sweep.
 //
 // Reads   params
 //         boxes       [box_count * 3] bits of f32, two at a time
@@ -7,8 +7,8 @@
 //         counts      reads what bin_scatter wrote; writes candidates, refused, tiles and blocks of the sweep, first_block
 // Writes  block_hits  [HIT_SUMS] sums, added to zeros, then [giant_blocks] the pairs of each block (hit_count.wgsl)
 //         dispatches  of sweep_test, emit_sweep and emit_again
-// The first workgroup divides the path. Each other one has a block of tiles of giants. Where candidates are refused, giants are tested all
-// the same, and their pairs are not reported.
+// The first workgroup divides the path. Each other one has a block of tiles of giants. If candidates are refused, giants are still
+// tested, and their pairs are not reported.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;

@@ -25,7 +25,7 @@ fn row_count() -> u32 {
     return rows_of(counts.entry_count, counts.giant_count);
 }
 
-// Returns box k of a row. One that is not there has the index of some box all the same.
+// Returns box k of a row. A missing one has the index of any box.
 fn item_of(row: u32, k: u32) -> Item {
     let entry_rows = entry_row_count();
     if row < entry_rows {
@@ -64,7 +64,7 @@ fn giants_near(first: u32, bounds: OrderedBox) -> u32 {
     return near;
 }
 
-// Leaves out giants that stand for half-spaces apart from the bounds: one that meets a box meets all bounds around it. Where there are no
+// Removes giants that stand for half-spaces apart from the bounds: one that meets a box meets all bounds around it. Without
 // half-spaces, no loop has a turn.
 fn without_half_spaces_apart(first: u32, among: u32, bounds: OrderedBox) -> u32 {
     let low = bitcast<vec3<u32>>(ordered(bitcast<vec3<u32>>(bounds.min)));
@@ -94,7 +94,7 @@ struct Meeting {
     bounds: OrderedBox,       // of these giants
 }
 
-// Returns what an invocation looks at in a tile, where these giants of the group are near its row.
+// Returns the group and the row of an invocation in a tile, with the giants of the group that are near its row.
 fn meeting_of(tile: u32, local: u32, near: u32) -> Meeting {
     let row_tiles = div_ceil(row_count(), 256u);
     let first_giant = tile / row_tiles * GIANT_GROUP;

@@ -1,4 +1,4 @@
-// How many pairs come before a block of tiles, from what count_block counted: shared by the kernels that write pairs, which bind
+// The number of pairs before a block of tiles, from the counts of count_block: shared by the kernels that write pairs, which bind
 // block_hits.
 // Source: as that of grid/sort_places.wgsl.
 

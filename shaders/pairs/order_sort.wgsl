@@ -195,13 +195,13 @@ fn sort_long(local: u32, tile: u32, row: u32) {
     }
 }
 
-// What an invocation knows of a row.
+// The counts of an invocation in a row.
 struct Tally {
     before: u32,              // elements before the window
     next: u32,                // the least element behind it, or the end of the range
 }
 
-// Takes an element, if it is in the row, which ends at `behind`: sets its bit, where it is in the window, from one box to before another.
+// Adds an element, if it is in the row, which ends at `behind`: sets its bit, where it is in the window, from one box to before another.
 fn add_element(tally: Tally, i: u32, behind: u32, window: vec2<u32>) -> Tally {
     var now = tally;
     if i < behind {

@@ -1,4 +1,4 @@
-// Where the sums of the path lie in `path_bases`, which the kernels that include this bind, two words each.
+// The places of the sums of the path in `path_bases`, which the kernels that include this bind, two words each.
 //
 // [2 * groups] quads and candidates of each PATH_GROUP sections, in the two words of a sum (shared/scan.wgsl); in place of the quads,
 // giants_test leaves those before the group. Behind them [sections] quads of each section of PATH_SECTION

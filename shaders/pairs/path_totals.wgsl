@@ -22,7 +22,7 @@ fn least_of_sweep(tiles: u32) -> u32 {
     return per_block;
 }
 
-// Adds up the groups of sections, writes the quads before each in their place, and what follows from all into counts and
+// Adds up the groups of sections, writes the quads before each in their place, and the totals into counts and
 // dispatches. Every invocation of the workgroup has to call.
 fn divide_path(local: u32, entry_count: u32, giant_count: u32) {
     // An invocation has some groups in a row.
@@ -62,7 +62,7 @@ fn divide_path(local: u32, entry_count: u32, giant_count: u32) {
         counts.sweep_blocks = blocks;
         counts.first_block = 0u;
         dispatches.sweep_test = dispatch_size(blocks);
-        // One writes the header, whether there are blocks or not.
+        // One workgroup writes the header, even without blocks.
         dispatches.emit_sweep = dispatch_size(max(blocks, 1u));
         let again = counts.giant_blocks + select(blocks, 0u, tiles <= params.tile_capacity);
         dispatches.emit_again = dispatch_size(select(again, 0u, refused));

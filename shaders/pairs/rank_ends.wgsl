@@ -1,4 +1,4 @@
-// rank_ends: where the interval of each entry ends among the sorted starts, and what the sweep needs of each entry.
+// rank_ends: where the interval of each entry ends among the sorted starts, and the data of each entry for the sweep.
 //
 // Reads   frame, counts
 //         keys       [entry_count] sorted: cell and start; and the same four at a time as key_quads
@@ -12,11 +12,11 @@
 //         path_bases quads of each section of PATH_SECTION entries, and before every ENTRY_STRIDE-th entry of it (path.wgsl)
 // Changes path_bases quads and candidates of each group of sections, added to zeros
 // A workgroup per section; there may be more workgroups.
-// The candidates of an entry are the ranks between its own and its end. A quad is four footprints in a row, of which
-// one load brings all; an entry without candidates has one quad nevertheless, which bounds how many entries a piece
-// of the path can span. Entries between two bases have none: who looks for one counts its way from the ends, which it needs too.
+// The candidates of an entry are the ranks between its own and its end. A quad is four footprints in a row, which
+// one load reads; an entry without candidates has one quad nevertheless, which bounds how many entries a piece
+// of the path can span. Entries between two bases have none: a search for one counts from the ends, which it needs too.
 // The start of an entry is its own rank. An end is only as far from it as the entry has candidates. So REACH_QUADS quads of
-// keys come first, of which four are looked at at once: an entry with twelve candidates waits for memory once or twice, not
+// keys come first, of which four are compared at once: an entry with twelve candidates waits for memory once or twice, not
 // eight times. Behind them the search doubles its step from FIRST_REACH on. Touching intervals meet: a start equal to the
 // end is not after it.
 // Sources: a sweep of every entry on its own, without a list of those that have begun, Liu, Harada, Lee, Kim 2010;
@@ -33,7 +33,7 @@
 @group(0) @binding(7) var<storage, read> key_quads: array<vec4<u32>>;
 @group(0) @binding(8) var<storage, read_write> path_bases: array<atomic<u32>>;
 
-// The quads of keys that are looked at, four at once, before the search doubles its step.
+// The quads of keys that are compared, four at once, before the search doubles its step.
 const REACH_QUADS: u32 = 16u;
 
 // Counts how many of sixteen ascending keys are at most `most`, which the last of them is not.
@@ -70,7 +70,7 @@ fn search_end(first: u32, n: u32, end_key: u32) -> u32 {
     return high;
 }
 
-// Counts the last candidates of an entry that may begin after it ends, in spite of their keys.
+// Counts the last candidates of an entry that may begin after it ends, since their keys are rounded.
 fn unproven_before(rank: u32, end: u32, last_proven: u32) -> u32 {
     let most = min(ALL_UNPROVEN, end - rank - 1u);
     var count = 0u;
@@ -80,7 +80,7 @@ fn unproven_before(rank: u32, end: u32, last_proven: u32) -> u32 {
     return count;
 }
 
-// Returns where the candidates of an entry end whose interval ends at `own_end` in `cell`, and how many are unsure.
+// Returns where the candidates of an entry end whose interval ends at `own_end` in `cell`, and how many are unproven.
 fn packed_end(rank: u32, n: u32, cell: u32, own_end: u32) -> u32 {
     let end_key = cell | own_end;
     let is_proven = own_end >= PROVEN_QUANTA;

@@ -7,8 +7,8 @@
 //         counts      all of it
 //         header      for a consumer on the GPU
 //         arguments   of its indirect calls
-// Workgroup 0 sums up; each other one has a group of rows, with eight invocations for a row. Any window, as often as
-// asked: together they are the whole list, each pair once.
+// Workgroup 0 sums up; each other one has a group of rows, with eight invocations for a row. It can be dispatched for any
+// windows: together they are the whole list, each pair once.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;

@@ -134,7 +134,7 @@ fn beyond(row: u32, column: u32) -> u32 {
     return select(0u, 0xfffffffeu << ((row - column) & 31u), row - column < 32u);
 }
 
-// Returns what the filters keep of a word of box `row`, whose columns start with box `column`.
+// Returns the bits that the filters accept, of a word of box `row`, whose columns start with box `column`.
 fn filtered(found: u32, row: u32, column: u32) -> u32 {
     var word = found;
     if IS_FILTERED {

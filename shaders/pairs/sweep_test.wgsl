@@ -5,8 +5,8 @@
 // Writes  runs        [tile_capacity * RUN_U32_COUNT * 256] what each run found, as far as there is room
 //         block_hits  [HIT_SUMS] sums, added to zeros; then, behind those of giants, [sweep_blocks] the pairs of each block
 //                     (hit_count.wgsl)
-// A workgroup has a block of tiles, an invocation as many runs in a row as the block has tiles. It looks at RUN_QUADS quads at
-// a time, whatever entries, cells or rows they belong to. What survives is tested exactly.
+// A workgroup has a block of tiles, an invocation has one run per tile of the block, in a row. It compares RUN_QUADS quads at
+// a time, whatever entries, cells or rows they belong to. Survivors are tested exactly.
 // Sources: those of sweep_walk.wgsl.
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -6,7 +6,7 @@
 // duplicate detection in spatial join processing; bytes compared in one subtraction, Lamport 1975, Multiple byte
 // processing with full-word instructions.
 
-// The sections that a workgroup looks at: the number of the first, and quads before each of 256 in a row and behind the last.
+// The sections of a workgroup: the number of the first, and quads before each of 256 in a row and behind the last.
 var<workgroup> first_section: u32;
 var<workgroup> group_base: vec2<u32>;
 var<workgroup> section_bases: array<vec2<u32>, 256>;
@@ -99,7 +99,7 @@ fn passed(place: vec2<u32>, rank: u32, quads: u32) -> vec2<u32> {
     return select(place, vec2<u32>(rank + 1u, place.y - quads), place.x == rank && place.y >= quads);
 }
 
-// A place on the path, and what is known of its entry.
+// A place on the path, and the data of its entry.
 struct Walk {
     rank: u32,
     quad: u32,
@@ -126,8 +126,8 @@ fn walk_from(at: vec2<u32>, most: u32) -> Walk {
     );
 }
 
-// Goes on to the stretch of the next entry. What it loads is looked at with the next quad, so that both are waited for
-// together.
+// Goes on to the stretch of the next entry. Its loads are used with the next quad, so that one wait covers
+// both.
 fn next_stretch(walk: ptr<function, Walk>) {
     let rank = (*walk).rank + 1u;
     (*walk).rank = rank;
@@ -145,7 +145,7 @@ fn footprint_at(rank: u32) -> u32 {
     return footprints[rank / 4u][rank % 4u];
 }
 
-// What the footprints of an entry and four others tell: a bit for each of the four.
+// The comparison of the footprints of an entry and four others: a bit for each of the four.
 struct Comparison {
     survives: u32,            // the boxes may overlap across the sweep axis, and would be reported in this cell
     is_proven: u32,           // if they survive, and the entry's box is plain, they overlap across the sweep axis
@@ -154,8 +154,8 @@ struct Comparison {
 // Compares the footprint of an entry with four others.
 //
 // The first bytes of a footprint are where the box begins in the cell, the second ones where it ends, along u and v;
-// both are monotone in the coordinates, so boxes that overlap pass: each begins before the other ends. Of the beginnings
-// 127 less them is taken, so that all four comparisons of bytes are one subtraction, whose borrows are caught by the
+// both are monotone in the coordinates, so boxes that overlap pass: each begins before the other ends. The beginnings are subtracted
+// from 127, so that all four comparisons of bytes are one subtraction, whose borrows are caught by the
 // eighth bits.
 // Two boxes that overlap share one cell in each cell that both touch. The pair belongs to the one whose coordinates
 // are the larger of the two boxes' first cells: there, along u and along v, one of the two entries is in its box's
@@ -188,13 +188,13 @@ fn bits_of(are: vec4<bool>) -> u32 {
     return bits.x | bits.y | bits.z | bits.w;
 }
 
-// What a look at the candidates of a run tells.
+// The comparison of the candidates of a run.
 struct Survey {
     run: Run,                 // with the survivors in place of the hits
     proven: u32,              // a bit for each that overlaps if it survives
 }
 
-// Walks over the next RUN_QUADS quads, and looks at the candidates in them.
+// Walks over the next RUN_QUADS quads, and compares the candidates in them.
 fn survey(walk: ptr<function, Walk>) -> Survey {
     let count = min((*walk).remaining, RUN_QUADS);
     if count == 0u {
@@ -232,8 +232,8 @@ fn survey(walk: ptr<function, Walk>) -> Survey {
     return Survey(run, proven);
 }
 
-// Returns the survivors whose boxes overlap, of which the filters keep what they want. Those that are sure are not looked
-// up.
+// Returns the survivors whose boxes overlap, and that the filters accept. Boxes of proven ones are not
+// loaded.
 fn exact_hits(survey: Survey) -> u32 {
     let run = survey.run;
     var hits = run.hits & survey.proven;
@@ -250,7 +250,7 @@ fn exact_hits(survey: Survey) -> u32 {
     return hits;
 }
 
-// Returns those of the hits that the filters keep.
+// Returns the hits that the filters accept.
 fn filtered_hits(run: Run, hits: u32) -> u32 {
     var filtered = hits;
     for (var word = hits; word != 0u; word &= word - 1u) {

@@ -1,15 +1,15 @@
-// Loads of whole boxes for kernels that have a binding to spare: they bind the boxes by four words too, as box_quads, and a box
+// Loads of whole boxes for kernels with a free binding: they bind the boxes by four words too, as box_quads, and a box
 // takes two loads instead of three. On a GPU each load of neighbours touches all sectors that their boxes lie in.
 // Behind boxes.wgsl, with params.
 
-// What is loaded of a box: the four words of it that begin at a multiple of four, and the two others, which come first where
+// The words of a box: the four that begin at a multiple of four, and the two others, which come first if
 // its number is odd.
 struct BoxWords {
     four: vec4<u32>,
     two: vec2<u32>,
 }
 
-// Loads the words of box i; behind the last one, of what is no box.
+// Loads the words of box i; behind the last one, words that are no box.
 fn load_words(i: u32) -> BoxWords {
     if i < params.box_count {
         return BoxWords(box_quads[(i * 3u + 1u) / 2u], boxes[i * 3u + select(2u, 0u, i % 2u == 1u)]);

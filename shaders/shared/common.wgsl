@@ -1,10 +1,10 @@
-// What every kernel shares: the structures that pass between stages, the exact overlap test, 64-bit counts,
+// Shared by every kernel: the structures that pass between stages, the exact overlap test, 64-bit counts,
 // and the projection of a box. Appended behind each stage's own file, so that line numbers there hold.
 // Constants in CAPITALS come from src/constants/.
 
 // ---- structures, each the twin of one in src/layout.rs ----
 
-// What the host decides for one call.
+// The parameters of one call.
 struct Params {
     box_count: u32,
     entry_capacity: u32,      // entries that fit the buffers, at least box_count
@@ -14,10 +14,10 @@ struct Params {
     candidate_limit_low: u32,
     candidate_limit_high: u32,
     vertices_per_pair: u32,
-    tile_capacity: u32,       // tiles of the sweep whose runs are kept; those of later tiles are found again by emit
+    tile_capacity: u32,       // tiles of the sweep whose runs are retained; emit computes those of later tiles again
     world_count: u32,         // worlds that boxes are in, the global one aside
     include_count: u32,       // pairs that are reported whatever the boxes are
-    is_beyond: u32,           // 0; or BEYOND_* where a number that lies in a buffer is beyond what there is room for
+    is_beyond: u32,           // 0; or BEYOND_* if a number in a buffer exceeds the capacity
     key_bits: u32,            // KEY_BITS or LONG_KEY_BITS
 }
 
@@ -32,7 +32,7 @@ struct Window {
 // One radix pass.
 struct SortPass {
     shift: u32,               // the digit's lowest bit
-    of_pairs: u32,            // 0: as many elements as entries; 1: as many as pairs were written
+    of_pairs: u32,            // 0: an element for each entry; 1: for each written pair
     digit_bits: u32,
     unused: u32,
 }
@@ -136,15 +136,15 @@ struct PairArguments {
     draw_list: array<u32, 4>, // vertices of all pairs, one instance, 0, 0
 }
 
-// What the host says of a step.
+// The parameters of a step.
 struct StepParams {
     capacity: u32,            // pairs that each list of events holds
-    naming: u32,              // NAMING_*: what `names` says
+    naming: u32,              // NAMING_*: the meaning of `names`
     vertices_per_pair: u32,
-    is_join: u32,             // 1 where the second box of a pair is of a set that stays
+    is_join: u32,             // 1 if the second box of a pair is of a set that does not change
 }
 
-// Where the nodes of a tree lie (tree.wgsl).
+// The places of the nodes of a tree (tree.wgsl).
 struct TreeShape {
     box_count: u32,
     level_count: u32,
@@ -157,23 +157,23 @@ struct TreeShape {
     first_nodes: array<vec4<u32>, 3>,
 }
 
-// What prepare_filter, prepare_worlds or prepare_planes does in one dispatch.
+// The parameters of one dispatch of prepare_filter, prepare_worlds or prepare_planes.
 struct FilterChange {
-    place: u32,               // where the list begins
+    place: u32,               // the begin of the list
     first: u32,               // the first box that has another value, or half-space that is another
     count: u32,               // such boxes or half-spaces
     world_count: u32,         // worlds that have numbers
     format: u32,              // FORMAT_*: what a value of the list is
 }
 
-// What there is room for where pairs to exclude come from a buffer.
+// The layout and the capacity for pairs to exclude from a buffer.
 struct ExcludeChange {
-    rows: u32,                // where the rows of the lists begin
-    others: u32,              // where the larger indices of the pairs begin
+    rows: u32,                // the begin of the rows of the lists
+    others: u32,              // the begin of the larger indices of the pairs
     box_count: u32,
     at_most: u32,             // pairs to exclude
     include_count: u32,       // included pairs
-    is_stored: u32,           // 1: how many there are to exclude lies in a buffer
+    is_stored: u32,           // 1: the number of pairs to exclude is in a buffer
 }
 
 // The part of space that the curve goes through (curve.wgsl).
@@ -229,7 +229,7 @@ struct QueryHeader {
     unused: u32,
 }
 
-// The list `stretches` has a word for each entry that says where the stretch ends that the entry contributes to the path
+// The list `stretches` has a word for each entry, with the end of the stretch that the entry contributes to the path
 // of the sweep (see sweep_walk.wgsl). Low END_BITS: rank of the first entry that starts after this one ends; above: how
 // many of the candidates before it may do so too, ALL_UNPROVEN for all.
 
@@ -243,7 +243,7 @@ fn four_ends(words: vec4<u32>) -> vec4<u32> {
     return words & vec4<u32>((1u << END_BITS) - 1u);
 }
 
-// What one invocation found in RUN_QUADS quads of the path.
+// The results of one invocation in RUN_QUADS quads of the path.
 struct Run {
     hits: u32,                // bit 4k + j: candidate j of quad k
     first_rank: u32,          // the entry of the first quad
@@ -334,7 +334,7 @@ fn sub64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x));
 }
 
-// Returns how many of this many a window takes.
+// Returns how many of this many pairs are in a window.
 fn window_length(count: vec2<u32>, window: Window) -> u32 {
     let first = vec2<u32>(window.first_low, window.first_high);
     let rest = sub64(count, first);
@@ -403,7 +403,7 @@ fn kind_of(min_bits: vec3<u32>, max_bits: vec3<u32>) -> u32 {
 
 // ---- projection ----
 
-// Tells whether a finite box counts for the statistics and for the grid: no coordinate is beyond `limit`.
+// Returns whether a finite box counts for the statistics and for the grid: no coordinate is beyond `limit`.
 fn is_within(min_bits: vec3<u32>, max_bits: vec3<u32>, limit: f32) -> bool {
     return reach_of(min_bits, max_bits) <= bitcast<u32>(limit);
 }

@@ -1,11 +1,11 @@
-// The sign of a sum of products of f32, exactly. Shared, together with float_parts.wgsl, by the kernels that decide what
-// rounding leaves in doubt.
+// The sign of a sum of products of f32, exactly. Shared, together with float_parts.wgsl, by the kernels that decide
+// cases that rounding leaves undecided.
 //
 // In integers, since WGSL has no f64, and its f32 overflows and flushes denormals. Each term is a whole number of less
 // than 2^49 times a power of two. They are added from the highest power to the lowest, each time in units of the power
 // that is next. A sum of 2^55 such units or more has its sign for good: the terms left are three at most, each of less
 // than 2^49 of these units. Any other sum is exact in 64 bits. Nothing is lost where terms cancel; where they do
-// not cancel, the lower bits need not be kept.
+// not cancel, the lower bits are not needed.
 // Source: a long accumulator, Kulisch and Miranker 1981, Computer Arithmetic in Theory and Practice, of which only the
 // leading 64 bits are kept.
 

@@ -60,7 +60,7 @@ fn scan_workgroup(local: u32, value: u32) -> Scanned {
     return Scanned(scan.before.x, scan.total.x);
 }
 
-// Adds by quarters of the low half, whose sums have room for their carries.
+// Adds by quarters of the low half, whose sums have bits for their carries.
 fn scan_workgroup64(local: u32, value: vec2<u32>) -> Scanned64 {
     let low = scan_workgroup2(local, vec2<u32>(value.x & 0xffffu, value.x >> 16u));
     let high = scan_workgroup(local, value.y);
