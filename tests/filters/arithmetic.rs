@@ -40,9 +40,9 @@ fn is_next_above(found: f32, exact: &BigInt) -> bool {
 }
 
 fn check_margin(bound: f32, margin: f32) {
-    let grown = mirror::prepare::boxes(&[Aabb::new([bound; 3], [bound; 3])], &[margin], &[])[0];
+    let padded = mirror::prepare::boxes(&[Aabb::new([bound; 3], [bound; 3])], &[margin], &[])[0];
     for k in 0..3 {
-        let (low, high) = (grown.min[k], grown.max[k]);
+        let (low, high) = (padded.min[k], padded.max[k]);
         if bound.is_finite() {
             assert!(is_next_above(high, &(scaled(bound) + scaled(margin))), "{bound:e} + {margin:e} is {high:e}");
             assert!(is_next_above(-low, &(scaled(margin) - scaled(bound))), "{bound:e} - {margin:e} is {low:e}");
@@ -53,7 +53,7 @@ fn check_margin(bound: f32, margin: f32) {
 }
 
 #[test]
-fn a_grown_box_is_the_smallest_that_holds_the_exact_one() {
+fn a_padded_box_is_the_smallest_that_contains_the_exact_one() {
     let mut bits = random(1);
     let mut rounded = 0;
     for _ in 0..CASES {

@@ -155,7 +155,7 @@ fn any_number_of_threads_joins_in_the_same_order() {
 }
 
 #[test]
-fn a_tree_is_asked_where_nothing_speaks_against_it() {
+fn a_tree_join_is_chosen_unless_something_prevents_it() {
     let boxes = Kind::Uniform.generate(6_000, 1);
     let mut engine = cpu::BroadPhase::new(Options::default()).unwrap();
     for (cut, way) in [
@@ -223,7 +223,7 @@ fn tests_are_counted_box_by_box() {
 }
 
 #[test]
-fn a_tree_is_asked_no_longer_than_the_limit_allows() {
+fn a_tree_join_stops_at_the_limit() {
     let boxes = Kind::Uniform.generate(70_000, 1);
     let (first, second) = boxes.split_at(30_000);
     for way in TREES {

@@ -17,7 +17,7 @@ fn pair(a: u32, b: u32) -> Pair {
 
 #[test]
 #[ignore = "long"]
-fn included_pairs_come_once_whatever_the_boxes_and_the_other_lists_say() {
+fn included_pairs_come_once_for_any_boxes_and_other_lists() {
     let unit = |x: f32| Aabb::new([x, 0.0, 0.0], [x + 1.0, 1.0, 1.0]);
     // Two that overlap, one far away, one that is no number, one inverted, a half-space that reaches none, the world.
     let nowhere = Aabb::new([1.0; 3], [-1.0; 3]);

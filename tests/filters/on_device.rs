@@ -532,7 +532,7 @@ fn sorted(mut pairs: Vec<Pair>) -> Vec<Pair> {
 }
 
 #[test]
-fn more_pairs_to_exclude_than_there_is_room_for_are_told_and_nothing_is_wrong() {
+fn excluded_pairs_beyond_the_capacity_are_reported_and_nothing_is_wrong() {
     let n = 900;
     let boxes = Kind::Clusters.generate(n, 5);
     let (buffer, number) = (upload(&boxes), upload(&[Aabb::new([f32::from_bits(800); 3], [0.0; 3])]));

@@ -101,7 +101,7 @@ fn pairs_of_tiles(
     tiles: &[Aabb],
     random: &mut Random,
 ) -> HashMap<IdPair, u32> {
-    let mut searched = rule::grown(boxes, filters);
+    let mut searched = rule::padded(boxes, filters);
     filters.half_spaces.iter().for_each(|half_space| searched[half_space.index as usize] = WHOLE);
     let mut all = Vec::new();
     for tile in tiles {

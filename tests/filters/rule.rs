@@ -9,7 +9,7 @@ use broadsweep::{Aabb, Filters, Pair};
 
 /// Returns every pair that is to be reported, ascending.
 pub fn find_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
-    let boxes = grown(boxes, filters);
+    let boxes = padded(boxes, filters);
     let set = |pairs: &[Pair]| pairs.iter().map(|&Pair { a, b }| Pair { a: a.min(b), b: a.max(b) }).collect();
     let (exclude, include): (HashSet<Pair>, HashSet<Pair>) = (set(&filters.exclude), set(&filters.include));
     let mut half_spaces = vec![None; boxes.len()];
@@ -28,7 +28,7 @@ pub fn find_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
             let low = |i: usize| if half_spaces[i].is_some() { [f32::NEG_INFINITY; 3] } else { boxes[i].min };
             let is_owned = || filters.owner.is_none_or(|region| is_in(&region, low(i), low(j)));
             let pair = Pair { a: i as u32, b: j as u32 };
-            if meet && !exclude.contains(&pair) && is_kept(filters, i, j) && is_owned() {
+            if meet && !exclude.contains(&pair) && is_accepted(filters, i, j) && is_owned() {
                 pairs.push(pair);
             }
         }
@@ -42,12 +42,12 @@ pub fn find_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
 /// Returns the indices of the boxes that pair with nothing of themselves, ascending.
 pub fn invalid(boxes: &[Aabb], filters: &Filters) -> Vec<u32> {
     let is_half_space = |i: u32| filters.half_spaces.iter().any(|half_space| half_space.index == i);
-    let boxes = grown(boxes, filters);
+    let boxes = padded(boxes, filters);
     (0..boxes.len() as u32).filter(|&i| !is_half_space(i) && !is_valid(&boxes[i as usize])).collect()
 }
 
 /// Returns whether the lists by box keep a pair.
-fn is_kept(filters: &Filters, i: usize, j: usize) -> bool {
+fn is_accepted(filters: &Filters, i: usize, j: usize) -> bool {
     let Filters { rule, group, mask, body, parent, fixed, sleeping, second, world, .. } = filters;
     let all = |bits: &[u32], i: usize| bits.get(i).copied().unwrap_or(0xffff_ffff);
     let one_way = all(group, i) & all(mask, j) != 0;
@@ -91,14 +91,14 @@ fn overlap(a: &Aabb, b: &Aabb) -> bool {
 }
 
 /// Grows boxes by their margins, rounded outward.
-pub fn grown(boxes: &[Aabb], filters: &Filters) -> Vec<Aabb> {
-    let grow = |(i, aabb): (usize, &Aabb)| match filters.margin.get(i) {
+pub fn padded(boxes: &[Aabb], filters: &Filters) -> Vec<Aabb> {
+    let pad = |(i, aabb): (usize, &Aabb)| match filters.margin.get(i) {
         None => *aabb,
         Some(&margin) => {
             Aabb { min: aabb.min.map(|min| -raised(-min, margin)), max: aabb.max.map(|max| raised(max, margin)) }
         }
     };
-    boxes.iter().enumerate().map(grow).collect()
+    boxes.iter().enumerate().map(pad).collect()
 }
 
 /// Returns the smallest float that is at least `bound + by`.

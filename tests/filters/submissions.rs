@@ -106,7 +106,7 @@ fn filters_may_change_while_a_list_arrives_in_pieces() {
 }
 
 #[test]
-fn steps_in_flight_rest_as_was_said_when_they_were_submitted() {
+fn steps_in_flight_use_the_sleeping_flags_of_their_submission() {
     let boxes = Kind::Uniform.generate(1500, 1);
     let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
     let asleep = |from: usize| (0..1500).map(|i| i >= from).collect::<Vec<bool>>();

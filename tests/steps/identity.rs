@@ -90,7 +90,7 @@ fn a_step_of_changes_alone_lists_no_pairs_that_persist() {
 }
 
 #[test]
-fn worlds_that_are_numbered_anew_in_an_epoch_are_asked_by_their_new_numbers() {
+fn worlds_that_are_numbered_again_in_an_epoch_are_queried_by_their_new_numbers() {
     let n = 2000;
     let mut engine = cpu::BroadPhase::new(CANONICAL).unwrap();
     let mut oracle = Oracle::default();

@@ -1,4 +1,4 @@
-//! A margin of grown boxes that the caller chose: pairs are kept however fast boxes move.
+//! A margin of the caller for padded boxes: pairs are cached at any speed of the boxes.
 
 use broadsweep::internals::steps::begin_epochs_from;
 use broadsweep::step::StepWork;
@@ -37,17 +37,17 @@ fn found(engine: &mut impl Engine, margin: Option<f32>) -> [usize; 2] {
 
 #[test]
 #[ignore = "long"]
-fn pairs_of_fast_boxes_are_kept_with_a_margin_that_is_as_large() {
+fn pairs_of_fast_boxes_are_cached_with_a_margin_that_is_as_large() {
     let mut engine = cpu::BroadPhase::new(CANONICAL).unwrap();
     begin_epochs_from(&mut engine, 8);
     for (margin, has_epochs) in [(None, false), (Some(0.4), true), (Some(f32::MIN_POSITIVE / 4.0), false)] {
-        let [began, kept] = found(&mut engine, margin);
-        println!("{margin:?}: {began}, {kept}");
+        let [began, cached] = found(&mut engine, margin);
+        println!("{margin:?}: {began}, {cached}");
         // One that no box stays within is as good as none.
         assert_eq!(
-            (began > 0 && kept as u32 >= STEPS / 3, kept > 0),
+            (began > 0 && cached as u32 >= STEPS / 3, cached > 0),
             (has_epochs, has_epochs),
-            "{margin:?}: {began}, {kept}"
+            "{margin:?}: {began}, {cached}"
         );
     }
 }

@@ -84,16 +84,16 @@ fn check_what_follows_an_unknown_step(engine: &mut impl Engine, what: &str) {
     // Margins move boxes too.
     let margin = vec![0.05; N];
     engine.change_filters(0, Attribute::Margin(&margin)).unwrap();
-    let grown = |boxes: &[Aabb]| -> Vec<Aabb> {
+    let padded = |boxes: &[Aabb]| -> Vec<Aabb> {
         boxes.iter().map(|aabb| Aabb::new(aabb.min.map(|x| x - 0.05), aabb.max.map(|x| x + 0.05))).collect()
     };
     let found = engine.find_events(Step::new(&boxes).moved(&[])).unwrap().pairs.len();
-    let expected = canonical(&grown(&boxes)).len();
+    let expected = canonical(&padded(&boxes)).len();
     assert!(found.abs_diff(expected) < 3 && found > canonical(&boxes).len(), "{what}: {found}, {expected}");
 }
 
 #[test]
-fn boxes_that_are_not_said_to_have_moved_are_not_looked_at_on_the_cpu() {
+fn boxes_that_are_not_listed_as_moved_are_not_read_on_the_cpu() {
     // With margins, invalid boxes are found in another way.
     for filters in [Filters::default(), Filters::default().with_margin(vec![0.0; N])] {
         let (mut on_cpu, _) = engines(&filters);
@@ -102,7 +102,7 @@ fn boxes_that_are_not_said_to_have_moved_are_not_looked_at_on_the_cpu() {
 }
 
 #[test]
-fn what_is_said_to_have_moved_changes_nothing_on_a_gpu() {
+fn a_list_of_moved_boxes_changes_nothing_on_a_gpu() {
     let still = Motion::Still.boxes(N, 0.9, 1, 0);
     let mut engine = BroadPhase::new(&GPU, CANONICAL).unwrap();
     let is_search = |work: StepWork| work.searched && !work.began_epoch && work.moved_count == 0;
@@ -133,7 +133,7 @@ fn what_is_said_to_have_moved_changes_nothing_on_a_gpu() {
 }
 
 #[test]
-fn all_boxes_are_looked_at_where_the_last_step_is_not_known() {
+fn all_boxes_are_read_if_the_last_step_is_unknown() {
     let (mut on_cpu, mut on_gpu) = engines(&Filters::default().with_margin(vec![0.0; N]));
     check_what_follows_an_unknown_step(&mut on_cpu, "on the CPU");
     check_what_follows_an_unknown_step(&mut on_gpu, "on the GPU");

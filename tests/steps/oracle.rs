@@ -112,11 +112,11 @@ pub fn invalid(frame: &Frame) -> Vec<u32> {
     boxes
         .filter(|&(i, aabb)| {
             let margin = frame.filters.margin.get(i as usize).copied().unwrap_or(0.0);
-            let grown = Aabb {
+            let padded = Aabb {
                 min: aabb.min.map(|x| (f64::from(x) - f64::from(margin)) as f32),
                 max: aabb.max.map(|x| (f64::from(x) + f64::from(margin)) as f32),
             };
-            !grown.is_valid() && !stands_for_half_space(i)
+            !padded.is_valid() && !stands_for_half_space(i)
         })
         .map(|(i, _)| i)
         .collect()

@@ -24,7 +24,7 @@ fn cut(motion: Motion, n: usize, part: f32) -> f32 {
 
 /// Runs steps in which the region is another now and then, and returns how many were not searched from nothing.
 fn check(engine: &mut impl Engine, name: &str) -> usize {
-    let mut kept = 0;
+    let mut cached = 0;
     for motion in [Motion::Still, Motion::Few, Motion::Slow, Motion::Teleports] {
         engine.forget_steps();
         let mut oracle = Oracle::default();
@@ -46,14 +46,14 @@ fn check(engine: &mut impl Engine, name: &str) -> usize {
             }
             let events = engine.find_events(frame.step()).unwrap();
             oracle.check(&frame, events, &format!("{name}, {motion}, step {number}"));
-            kept += usize::from(!events.report.work.searched);
+            cached += usize::from(!events.report.work.searched);
             created += events.created.len();
             lost += events.lost.len();
         }
         assert!(created > 1000 && lost > 300, "{name}, {motion}: {created} and {lost}");
     }
     engine.set_filters(Filters::default()).unwrap();
-    kept
+    cached
 }
 
 #[test]
@@ -61,11 +61,11 @@ fn check(engine: &mut impl Engine, name: &str) -> usize {
 fn pairs_begin_and_end_where_their_corners_come_into_a_region_and_leave_it() {
     let mut on_cpu = cpu::BroadPhase::new(CANONICAL).unwrap();
     begin_epochs_from(&mut on_cpu, 1);
-    let kept = check(&mut on_cpu, "CPU");
-    assert!(kept > 20, "{kept} steps of the CPU engine were kept");
+    let cached = check(&mut on_cpu, "CPU");
+    assert!(cached > 20, "{cached} steps of the CPU engine were cached");
     let mut on_gpu = BroadPhase::new(&GPU, CANONICAL).unwrap();
-    let kept = check(&mut on_gpu, "GPU");
-    assert_eq!(kept, 0, "steps on a GPU are searches");
+    let cached = check(&mut on_gpu, "GPU");
+    assert_eq!(cached, 0, "steps on a GPU are searches");
 }
 
 #[test]

@@ -234,7 +234,7 @@ fn steps_in_one_submission_follow_each_other() {
 }
 
 #[test]
-fn a_step_whose_pairs_do_not_fit_says_so_and_does_not_count() {
+fn a_step_whose_pairs_do_not_fit_is_reported_and_does_not_count() {
     let apart: Vec<Aabb> =
         (0..300).map(|i| Aabb::new([0.5 * i as f32, 0.0, 0.0], [0.5 * i as f32 + 0.75; 3])).collect();
     let together = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
@@ -282,7 +282,7 @@ fn a_step_that_is_not_submitted_does_not_count() {
 }
 
 #[test]
-fn two_boxes_that_are_said_to_be_one_are_refused_where_it_shows() {
+fn two_boxes_with_the_same_last_index_are_refused() {
     let cube = |x: f32| Aabb::new([x, 0.0, 0.0], [x + 1.0, 1.0, 1.0]);
     let mut engine = recorder(CANONICAL);
     let first = Frame::of(vec![cube(0.0), cube(0.5), cube(9.0)]);
@@ -404,7 +404,7 @@ fn no_boxes_with_no_generations_are_a_step_that_had_some() {
 }
 
 #[test]
-fn a_scene_that_grows_within_a_budget_has_room_for_its_events() {
+fn a_scene_that_grows_within_a_budget_has_capacity_for_its_events() {
     let options = CANONICAL.with_memory_budget(Some(64 << 20));
     let mut engine = recorder(options);
     let mut oracle = Oracle::default();

@@ -99,7 +99,7 @@ fn crowd(n: usize, random: &mut Random) -> Vec<Aabb> {
 }
 
 #[test]
-fn events_that_no_list_has_room_for_come_in_pieces() {
+fn events_that_fit_no_list_come_in_pieces() {
     let mut random = Random(1);
     let n = 400;
     let options = |order, budget| Options::default().with_order(order).with_memory_budget(Some(budget));

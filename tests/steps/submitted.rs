@@ -131,7 +131,7 @@ fn crowd(number: usize) -> Vec<Aabb> {
 }
 
 /// Checks that there is room for the pairs of all steps but those in which the second place is full.
-fn check_room(engine: &BroadPhase) {
+fn check_capacity(engine: &BroadPhase) {
     let capacity = engine.memory_plan(CROWDED).unwrap().pair_capacity as usize;
     assert!((canonical(&crowd(4)).len()..canonical(&crowd(5)).len()).contains(&capacity), "{capacity}");
 }
@@ -142,14 +142,14 @@ fn check(oracle: &mut Oracle, boxes: &[Aabb], events: &Events, what: &str) {
 }
 
 #[test]
-fn steps_whose_pairs_have_no_room_are_whole_once_the_list_is_longer() {
+fn steps_whose_pairs_do_not_fit_are_whole_once_the_list_is_longer() {
     for in_flight in [false, true] {
         let mut engine = BroadPhase::new(&GPU, CANONICAL).unwrap();
         let mut oracle = Oracle::default();
         for number in 3..5 {
             check(&mut oracle, &crowd(number), engine.find_events(&crowd(number)).unwrap(), "apart");
         }
-        check_room(&engine);
+        check_capacity(&engine);
         if in_flight {
             engine.submissions().submit_events(&crowd(5)).unwrap();
             engine.submissions().submit_events(&crowd(4)).unwrap();
@@ -183,7 +183,7 @@ fn a_step_that_is_searched_again_has_the_filters_of_its_time() {
     let mut filters = Filters::default().with_group(vec![1; CROWDED]).with_sleeping(asleep);
     engine.set_filters(filters.clone()).unwrap();
     engine.find_events(&crowd(4)).unwrap();
-    check_room(&engine);
+    check_capacity(&engine);
     engine.submissions().submit_events(&crowd(5)).unwrap();
     engine.change_filters(0, Attribute::Group(&[0; 100])).unwrap();
     engine.submissions().submit_events(&crowd(4)).unwrap();
