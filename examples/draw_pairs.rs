@@ -20,20 +20,18 @@ const SHADER: &str = "
 }
 @fragment fn white() -> @location(0) vec4<f32> { return vec4(1.0); }";
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // The renderer: an instance without validation of indirect calls, a device, a target, a pipeline, and boxes of whole numbers.
-    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
-    descriptor.flags.remove(wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL);
-    let adapter = pollster::block_on(wgpu::Instance::new(descriptor).request_adapter(&Default::default()))?;
-    let (device, queue) = pollster::block_on(adapter.request_device(&Default::default()))?;
+/// Generates boxes with whole numbers.
+fn boxes() -> Vec<Aabb> {
     let number = |i: usize, below: usize| (i * i * 7919 / 64 % below) as f32;
     let corner = |i: usize| [number(6 * i, 230), number(6 * i + 1, 230), number(6 * i + 2, 100)];
-    let boxes: Vec<Aabb> = (0..500)
+    (0..500)
         .map(|i| (corner(i), [3, 4, 5].map(|k| number(6 * i + k, 25))))
         .map(|(min, size)| Aabb::new(min, [0, 1, 2].map(|axis| min[axis] + size[axis])))
-        .collect();
-    let (contents, usage) = (bytemuck::cast_slice(&boxes), BufferUsages::STORAGE);
-    let box_buffer = device.create_buffer_init(&wgpu::util::BufferInitDescriptor { label: None, contents, usage });
+        .collect()
+}
+
+/// Creates the texture to draw into.
+fn target(device: &wgpu::Device) -> wgpu::Texture {
     let size = wgpu::Extent3d { width: SIZE, height: SIZE, depth_or_array_layers: 1 };
     let (format, usage) = (wgpu::TextureFormat::R8Unorm, TextureUsages::RENDER_ATTACHMENT | TextureUsages::COPY_SRC);
     let (dimension, mip_level_count, sample_count) = (wgpu::TextureDimension::D2, 1, 1);
@@ -47,13 +45,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         usage,
         view_formats: &[],
     };
-    let target = device.create_texture(&target);
+    device.create_texture(&target)
+}
+
+/// Creates a pipeline that draws two triangles for each pair.
+fn pipeline(device: &wgpu::Device, format: wgpu::TextureFormat) -> wgpu::RenderPipeline {
     let source = wgpu::ShaderSource::Wgsl([wgsl::AABB, SHADER].concat().into());
     let module = &device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source });
     let (step_mode, attributes) = (wgpu::VertexStepMode::Instance, &wgpu::vertex_attr_array![0 => Uint32x2]);
     let buffers = &[Some(wgpu::VertexBufferLayout { array_stride: 8, step_mode, attributes })];
     let (targets, compilation_options) = (&[Some(format.into())], Default::default());
-    let pipeline = device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+    device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
         label: None,
         layout: None,
         vertex: wgpu::VertexState { module, entry_point: None, compilation_options: Default::default(), buffers },
@@ -63,7 +65,34 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         fragment: Some(wgpu::FragmentState { module, entry_point: None, compilation_options, targets }),
         multiview_mask: None,
         cache: None,
-    });
+    })
+}
+
+/// Counts the pairs, and marks the texels that they cover.
+fn double_loop(boxes: &[Aabb]) -> (u32, Vec<u8>) {
+    let (mut count, mut expected) = (0, vec![0u8; (SIZE * SIZE) as usize]);
+    for (i, a) in boxes.iter().enumerate() {
+        for b in boxes[..i].iter().filter(|b| a.overlaps(b)) {
+            count += 1;
+            let [x, y] =
+                [0, 1].map(|axis| a.min[axis].max(b.min[axis]) as usize..a.max[axis].min(b.max[axis]) as usize);
+            y.for_each(|row| expected[row * SIZE as usize..][x.clone()].fill(255));
+        }
+    }
+    (count, expected)
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // The renderer: an instance without validation of indirect calls, a device, a target, a pipeline, and boxes of whole numbers.
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    descriptor.flags.remove(wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL);
+    let adapter = pollster::block_on(wgpu::Instance::new(descriptor).request_adapter(&Default::default()))?;
+    let (device, queue) = pollster::block_on(adapter.request_device(&Default::default()))?;
+    let boxes = boxes();
+    let (contents, usage) = (bytemuck::cast_slice(&boxes), BufferUsages::STORAGE);
+    let box_buffer = device.create_buffer_init(&wgpu::util::BufferInitDescriptor { label: None, contents, usage });
+    let target = target(&device);
+    let pipeline = pipeline(&device, target.format());
     let (layout, entries) = (
         &pipeline.get_bind_group_layout(0),
         &[wgpu::BindGroupEntry { binding: 0, resource: box_buffer.as_entire_binding() }],
@@ -92,7 +121,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     encoder.copy_texture_to_buffer(
         target.as_image_copy(),
         wgpu::TexelCopyBufferInfo { buffer: &read_back, layout },
-        size,
+        target.size(),
     );
     encoder.copy_buffer_to_buffer(&pairs.header, 0, &read_back, texels, header_bytes);
     queue.submit([encoder.finish()]);
@@ -102,15 +131,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (picture, header) = bytes.split_at(texels as usize);
     let header: PairHeader = bytemuck::pod_read_unaligned(header);
 
-    let (mut count, mut expected) = (0, vec![0u8; texels as usize]);
-    for (i, a) in boxes.iter().enumerate() {
-        for b in boxes[..i].iter().filter(|b| a.overlaps(b)) {
-            count += 1;
-            let [x, y] =
-                [0, 1].map(|axis| a.min[axis].max(b.min[axis]) as usize..a.max[axis].min(b.max[axis]) as usize);
-            y.for_each(|row| expected[row * SIZE as usize..][x.clone()].fill(255));
-        }
-    }
+    let (count, expected) = double_loop(&boxes);
     println!(
         "{} boxes, {count} pairs, {} texels drawn",
         boxes.len(),

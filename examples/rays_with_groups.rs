@@ -40,6 +40,18 @@ fn read<T: bytemuck::Pod>(gpu: &Gpu, from: &wgpu::Buffer, count: usize) -> Resul
     Ok(bytemuck::pod_collect_to_vec(&to.get_mapped_range(..)?))
 }
 
+/// Finds all hits of each ray, ascending by index, and the nearest one: by `t`, then by index.
+fn double_loop(boxes: &[Aabb], groups: &[u32], rays: &[Ray], masks: &[u32]) -> (Vec<Vec<Hit>>, Vec<Hit>) {
+    let hits_of = |(ray, mask): (&Ray, &u32)| -> Vec<Hit> {
+        let met = (0..).zip(boxes).filter(|&(index, _)| groups[index as usize] & mask != 0);
+        met.filter_map(|(index, aabb)| enter(ray, aabb).map(|t| Hit { index, t })).collect()
+    };
+    let all: Vec<Vec<Hit>> = rays.iter().zip(masks).map(hits_of).collect();
+    let nearest_of = |hits: &Vec<Hit>| hits.iter().copied().min_by(|a, b| a.t.total_cmp(&b.t)).unwrap_or(Hit::MISS);
+    let nearest = all.iter().map(nearest_of).collect();
+    (all, nearest)
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut seed = 1u32;
     let mut random = |n: u32| {
@@ -55,14 +67,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let groups: Vec<u32> = boxes.iter().map(|_| 1 << random(3)).collect();
     let masks: Vec<u32> = rays.iter().map(|_| random(8)).collect(); // none, some or all of the three groups
 
-    // By a double loop: all hits, by index, and the nearest of each ray; of two as near the one with the smaller index.
-    let hits_of = |(ray, mask): (&Ray, &u32)| -> Vec<Hit> {
-        let met = (0..).zip(&boxes).filter(|&(index, _)| groups[index as usize] & mask != 0);
-        met.filter_map(|(index, aabb)| enter(ray, aabb).map(|t| Hit { index, t })).collect()
-    };
-    let all: Vec<Vec<Hit>> = rays.iter().zip(&masks).map(hits_of).collect();
-    let nearest_of = |hits: &Vec<Hit>| hits.iter().copied().min_by(|a, b| a.t.total_cmp(&b.t)).unwrap_or(Hit::MISS);
-    let nearest: Vec<Hit> = all.iter().map(nearest_of).collect();
+    let (all, nearest) = double_loop(&boxes, &groups, &rays, &masks);
 
     // From host memory. Under `GroupRule::Both` the mask of a ray alone decides.
     let gpu = Gpu::headless()?;
