@@ -259,7 +259,7 @@ class Tree:
 
     def _check_built(self) -> None:
         if not self._is_built:
-            raise ValueError("this tree has no boxes: call `build`, and again after filters with another `world` or `margin`")
+            raise ValueError("this tree is not built: call `build`, and again after filters with another `world`, `margin` or boxes of half-spaces")
 
     def _answered(self, report: QueryReport) -> None:
         """Keep the report of queries, and warn where none of them has a meaning."""
