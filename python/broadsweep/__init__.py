@@ -14,6 +14,8 @@ find_pairs, find_pairs_between
     The pairs of one set of boxes, or of two, in one call.
 BroadPhase
     The same, call after call; events from step to step; lists in pieces.
+Slots
+    Boxes that come and go, with handles and filters of their own.
 query_pairs
     The pairs of points that are near each other.
 Tree
@@ -31,6 +33,7 @@ from ._native import CandidateLimitError, GpuError, QueryReport, Report, StepRep
 from ._pairs import NEW, BroadPhase, Events, PairStream, find_pairs, find_pairs_between, id_pairs
 from ._points import query_pairs
 from ._queries import Hits, Lists, Nearest, Tree
+from ._slots import Handle, Slots
 
 __all__ = [
     "GLOBAL",
@@ -42,12 +45,14 @@ __all__ = [
     "Events",
     "Filters",
     "GpuError",
+    "Handle",
     "Hits",
     "Lists",
     "Nearest",
     "PairStream",
     "QueryReport",
     "Report",
+    "Slots",
     "StepReport",
     "Tree",
     "TreeReport",

@@ -185,7 +185,7 @@ class Filters:
             lists["half_space_box"], lists["half_space"] = boxes, planes
         if owner is not None:
             lists["owner"] = _region(owner)
-        if "group" in lists or "mask" in lists:
+        if rule != "any" or "group" in lists or "mask" in lists:
             lists["rule"] = rule
         # Arrays of the caller's may change later.
         self._lists = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in lists.items()}
@@ -248,6 +248,11 @@ class Applied:
         """Repeat single values for this many boxes."""
         if self.is_unfit(count):
             self._set(self._lists, count)
+
+    def update(self, lists: dict[str, Any], count: int) -> None:
+        """Change the lists by box to these, for this many boxes, and nothing else."""
+        self._native.update_lists(lists)
+        self._lists, self._count = {name: value for name, value in self._lists.items() if name not in _BY_BOX} | lists, count
 
     def change(self, name: str, values: ArrayLike, first: int) -> None:
         """Change a part of one list."""

@@ -13,11 +13,15 @@ from ._filters import Applied, lists_of
 from ._space import Space
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from numpy.typing import ArrayLike, NDArray
 
     from ._filters import Filters
     from ._native import Report, StepReport
     from ._space import Origin
+
+    _Numbers: TypeAlias = NDArray[np.uint32] | None
 
 MOST_THREADS = 1024
 
@@ -469,7 +473,10 @@ class BroadPhase:
             None if was is None else _arrays.words(was, "was", none=True),
             None if moved is None else _arrays.words(moved, "moved"),
         )
-        created, lost, whole, report = self._engine.find_events(self._boxes(boxes), *lists, changes_only)
+        return self._step(self._boxes(boxes), lists, changes_only)
+
+    def _step(self, boxes: NDArray[np.float32], lists: tuple[_Numbers, _Numbers, _Numbers], changes_only: bool) -> Events:
+        created, lost, whole, report = self._engine.find_events(boxes, *lists, changes_only)
         if whole is None:
             return Events(created, lost, None, None, None, report)
         pairs, before, persisting = whole
@@ -538,6 +545,9 @@ class BroadPhase:
             The first box whose value changes.
         """
         self._filters.change(name, values, first)
+
+    def _update_filters(self, lists: dict[str, Any], count: int) -> None:
+        self._filters.update(lists, count)
 
     def memory_plan(self, box_count: int) -> dict[str, int]:
         """Return the GPU memory, in bytes, that each buffer takes for this many boxes; nothing for the CPU engine."""

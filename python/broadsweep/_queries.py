@@ -257,6 +257,11 @@ class Tree:
         self._filters.change(name, values, first)
         self._is_built = self._is_built and len(self) == count
 
+    def _update_filters(self, lists: dict[str, Any], boxes: int) -> None:
+        count = len(self)
+        self._filters.update(lists, boxes)
+        self._is_built = self._is_built and len(self) == count
+
     def _check_built(self) -> None:
         if not self._is_built:
             raise ValueError("this tree is not built: call `build`, and again after filters with another `world`, `margin` or boxes of half-spaces")

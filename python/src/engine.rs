@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use broadsweep::step::StepReport;
+use broadsweep::step::{HasFilters as _, StepReport};
 use broadsweep::{
     Aabb, AnyEngine, BroadPhase, CellSize, Engine as _, Filters, Options, Pair, PairOrder, Step, SweepAxis, cpu,
 };
@@ -92,6 +92,12 @@ impl Engine {
         let filters: Filters = filters(lists)?;
         let mut lease = self.host.lease(py)?;
         running::run(py, || lease.engine.set_filters(filters))
+    }
+
+    fn update_lists(&self, py: Python<'_>, lists: &Bound<'_, PyDict>) -> PyResult<()> {
+        let filters: Filters = filters(lists)?;
+        let mut lent = self.host.lend(py)?;
+        running::run(py, || lent.engine.update_lists(&filters))
     }
 
     fn change_filters(&self, py: Python<'_>, name: &str, first: usize, values: &Bound<'_, PyAny>) -> PyResult<()> {

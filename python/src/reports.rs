@@ -93,6 +93,9 @@ report! {
         searched: bool,
         /// Boxes that were not where they were; 0 where all boxes were searched.
         moved_count: u32,
+        /// Why all boxes were searched: `"always"` (on a GPU), `"few_boxes"`, `"first_step"`, `"box_count_changed"`, `"filters_changed"`,
+        /// `"too_fast"`, `"many_escaped"`, `"too_many_pairs"`; empty where they were not.
+        reason: String,
     }
 }
 
@@ -159,6 +162,7 @@ impl From<&broadsweep::step::StepReport> for StepReport {
             persisting_count: report.persisting_count,
             searched: report.work.searched,
             moved_count: report.work.moved_count,
+            reason: report.work.reason.map_or_else(String::new, |reason| reason.name().to_owned()),
         }
     }
 }

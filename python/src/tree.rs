@@ -4,6 +4,7 @@ use broadsweep::query::{
     Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, NearestQuery, OrientedBox, QueryFilters, Shape, Sphere,
     SphereCast,
 };
+use broadsweep::step::HasFilters as _;
 use broadsweep::{Aabb, Answers, AnyTree, Error, Filters, Hit, Lists, QueryEngine as _, Ray, cpu};
 use bytemuck::Pod;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
@@ -56,6 +57,12 @@ impl Tree {
         let filters: Filters = filters(lists)?;
         let mut lease = self.host.lease(py)?;
         running::run(py, || lease.engine.set_filters(filters))
+    }
+
+    fn update_lists(&self, py: Python<'_>, lists: &Bound<'_, PyDict>) -> PyResult<()> {
+        let filters: Filters = filters(lists)?;
+        let mut lent = self.host.lend(py)?;
+        running::run(py, || lent.engine.update_lists(&filters))
     }
 
     fn change_filters(&self, py: Python<'_>, name: &str, first: usize, values: &Bound<'_, PyAny>) -> PyResult<()> {

@@ -1,0 +1,291 @@
+"""Boxes that come and go, each under a handle."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _arrays
+from ._filters import _BY_BOX, NO_BODY, NO_PARENT
+from ._pairs import BroadPhase
+from ._queries import Tree
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from ._pairs import Events
+
+_OWN_BODIES = 1 << 31
+_FEWEST = 64
+_MOST = 1 << 25
+_DEFAULTS: dict[str, Any] = {
+    "group": np.uint32(0xFFFFFFFF),
+    "mask": np.uint32(0xFFFFFFFF),
+    "body": np.uint32(NO_BODY),
+    "parent": np.uint32(NO_PARENT),
+    "fixed": np.bool_(False),
+    "sleeping": np.bool_(False),
+    "second": np.bool_(False),
+    "world": np.uint32(0),
+    "margin": np.float32(0),
+}
+
+
+@dataclass(frozen=True, order=True)
+class Handle:
+    """Names a box of `Slots` for as long as it is there. A handle is never used again for another box.
+
+    Attributes
+    ----------
+    index : int
+        The slot of the box: its row in `Slots.boxes`, and its index in pairs.
+    generation : int
+        The generation of the slot while it has this box.
+    """
+
+    index: int
+    generation: int
+
+
+class Slots:
+    """Boxes that come and go. Each keeps its slot, a row of `boxes`, until it is removed; a free slot has a NaN box.
+
+    Freed slots are used again, the lowest first. Where all are in use, their number doubles. A stale handle, of a box that was
+    removed, is recognised: methods return None, or raise KeyError. Reports count free slots as invalid boxes.
+
+    Parameters
+    ----------
+    capacity : int
+        Slots that there are from the beginning.
+    dimension : {3, 2}
+        The dimension of all boxes.
+
+    Notes
+    -----
+    Keywords of `insert` and `set_filter` are the values of one box in the lists of `Filters`: `group`, `mask`, `body`,
+    `parent`,
+    `fixed`, `sleeping`, `second`, `world`, `margin`. Without them, a box pairs with all others. Bodies and parents have
+    numbers below
+    2**31, or -1 for none. All that is not by box (`rule`, `exclude`, `include`, half-spaces) is set in the engine, by slot, and
+    does not follow a box that is removed.
+
+    Examples
+    --------
+    >>> import broadsweep as bs
+    >>> engine, slots = bs.BroadPhase("cpu"), bs.Slots()
+    >>> wall = slots.insert([0, 0, 0, 1, 1, 1], fixed=True)
+    >>> old = slots.insert([0.5, 0, 0, 1.5, 1, 1])
+    >>> slots.find_events(engine).created
+    array([[0, 1]], dtype=uint32)
+    >>> slots.remove(old).tolist()
+    [0.5, 0.0, 0.0, 1.5, 1.0, 1.0]
+    >>> new = slots.insert([0.25, 0, 0, 1.25, 1, 1], margin=0.1)    # in the same slot
+    >>> old in slots, new in slots
+    (False, True)
+    >>> created, lost = slots.find_events(engine)
+    >>> slots.last_handle_of(lost[0, 1]) == old, slots.handle_of(created[0, 1]) == new
+    (True, True)
+    """
+
+    def __init__(self, capacity: int = 0, *, dimension: int = 3) -> None:
+        self._dimension = _arrays.number(dimension, "dimension", 2, 3)
+        self._boxes = np.empty((0, 2 * self._dimension), np.float32)
+        self._generations = np.empty(0, np.uint32)
+        self._lists: dict[str, NDArray[Any]] = {}
+        self._free: list[int] = []
+        self._fresh = self._len = 0
+        self._marked = (self._generations, self._generations)
+        self._lengthen(_arrays.number(capacity, "capacity", 0, _MOST))
+
+    def __repr__(self) -> str:
+        return f"Slots({len(self)} boxes, {len(self._boxes)} slots)"
+
+    def __len__(self) -> int:
+        return self._len
+
+    def __contains__(self, handle: object) -> bool:
+        return isinstance(handle, Handle) and self.handle_of(handle.index) == handle
+
+    def __iter__(self) -> Iterator[Handle]:
+        """List the handles of all boxes, ascending by slot."""
+        live = np.flatnonzero(self._generations % 2)
+        return map(Handle, live.tolist(), self._generations[live].tolist())
+
+    @property
+    def boxes(self) -> NDArray[np.float32]:
+        """``(n, 6)``, in 2D ``(n, 4)``: the box of each slot.
+
+        It may be written to where a slot has a box. Take it again after `insert`, which may lengthen it. What is
+        assigned in double precision is rounded to the nearest number; `insert` and `set` round outward.
+        """
+        return self._boxes
+
+    @property
+    def generations(self) -> NDArray[np.uint32]:
+        """``(n,)`` the generation of each slot, read-only: odd where it has a box."""
+        view = self._generations.view()
+        view.flags.writeable = False
+        return view
+
+    def insert(self, box: ArrayLike | tuple[ArrayLike, ArrayLike], **filter: Any) -> Handle:
+        """Insert a box, 6 numbers, in 2D 4, or a tuple (lower, upper), with its filter values, and return its handle.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a box or a filter value of another type or shape. Nothing is changed then.
+        MemoryError
+            Beyond 2**25 slots.
+        """
+        row, values = self._row(box), _values(filter)
+        index = self._free[0] if self._free else self._fresh
+        if index == len(self._boxes):
+            if index == _MOST:
+                raise MemoryError(f"all {_MOST} slots are in use")
+            self._lengthen(min(max(2 * index, _FEWEST), _MOST))
+        if self._free:
+            heapq.heappop(self._free)
+        else:
+            self._fresh += 1
+        self._len += 1
+        self._boxes[index] = row
+        self._generations[index] += np.uint32(1)
+        self._put(index, values)
+        return Handle(index, int(self._generations[index]))
+
+    def remove(self, handle: Handle) -> NDArray[np.float32] | None:
+        """Remove a box, and return it; None where the handle is stale."""
+        if handle not in self:
+            return None
+        row: NDArray[np.float32] = self._boxes[handle.index].copy()
+        self._boxes[handle.index] = np.nan
+        self._len -= 1
+        if self._generations[handle.index] == 0xFFFFFFFF:
+            # The slot is not used again, so that no handle returns.
+            self._generations[handle.index] = 0
+        else:
+            self._generations[handle.index] += np.uint32(1)
+            heapq.heappush(self._free, handle.index)
+        return row
+
+    def get(self, handle: Handle) -> NDArray[np.float32] | None:
+        """Return a box, as a view; None where the handle is stale."""
+        if handle not in self:
+            return None
+        box: NDArray[np.float32] = self._boxes[handle.index]
+        return box
+
+    def set(self, handle: Handle, box: ArrayLike | tuple[ArrayLike, ArrayLike]) -> None:
+        """Move a box. A stale handle is a KeyError."""
+        self._check(handle)
+        self._boxes[handle.index] = self._row(box)
+
+    def filter(self, handle: Handle) -> dict[str, Any] | None:
+        """Return the filter values of a box; None where the handle is stale."""
+        if handle not in self:
+            return None
+        found = {name: default.item() for name, default in _DEFAULTS.items()}
+        found |= {name: values[handle.index].item() for name, values in self._lists.items()}
+        return found | ({"body": NO_BODY} if found["body"] >= _OWN_BODIES else {})
+
+    def set_filter(self, handle: Handle, **filter: Any) -> None:
+        """Set all filter values of a box: those that are not given are the defaults. A stale handle is a KeyError."""
+        self._check(handle)
+        self._put(handle.index, _values(filter))
+
+    def handle_of(self, index: int) -> Handle | None:
+        """Return the handle of the box in a slot, such as those of `created` pairs; None where there is none."""
+        return _handle_of(self._generations, index)
+
+    def last_handle_of(self, index: int) -> Handle | None:
+        """Return the handle of the box that a slot had in the step before the last one: those of `lost` pairs."""
+        return _handle_of(self._marked[0], index)
+
+    def update_filters(self, target: BroadPhase | Tree) -> None:
+        """Update the filters by box of an engine or a tree to those of the slots.
+
+        The cost is that of copying and comparing the lists in use. All that is not by box stays as it is set there.
+        After another
+        `world` or `margin`, and where slots were added, a tree has to be built again.
+        """
+        if not isinstance(target, (BroadPhase, Tree)):
+            raise TypeError(f"target must be a BroadPhase or a Tree, not {type(target).__name__}")
+        target._update_filters(self._lists, len(self._boxes))
+
+    def find_events(self, engine: BroadPhase, *, changes_only: bool = False) -> Events:
+        """Update the filters of an engine, and find what began and what ended since its last step, as `BroadPhase.step`."""
+        self.update_filters(engine)
+        # No warning where no slot has a box.
+        boxes = engine._space.rounded(self._boxes, "boxes")
+        events = engine._step(boxes, (self._generations, None, None), changes_only)
+        self.mark_step()
+        return events
+
+    def mark_step(self) -> None:
+        """Take note that the boxes of now are a step, where `BroadPhase.step` is called with `boxes` and `generations`."""
+        self._marked = (self._marked[1], self._generations.copy())
+
+    def _check(self, handle: Handle) -> None:
+        if handle not in self:
+            raise KeyError(f"{handle} is stale: its box was removed")
+
+    def _row(self, box: Any) -> NDArray[np.float32]:
+        rows = tuple(np.reshape(part, (1, -1)) for part in box) if isinstance(box, tuple) and len(box) == 2 else [box]
+        array = _arrays.boxes(rows, "box")
+        if array.shape != (1, 2 * self._dimension):
+            raise ValueError(f"box must have {2 * self._dimension} numbers in {self._dimension}D, not {array.shape[1]}")
+        with np.errstate(over="ignore"):
+            single = array[0].astype(np.float32)
+        # Outward, so that none that touch are missed.
+        out = np.repeat(np.array([-np.inf, np.inf], np.float32), self._dimension)
+        is_inside = np.where(out < 0, single > array[0], single < array[0])
+        outward: NDArray[np.float32] = np.where(is_inside, np.nextafter(single, out), single)
+        return outward
+
+    def _lengthen(self, capacity: int) -> None:
+        more = capacity - len(self._boxes)
+        self._boxes = np.vstack([self._boxes, np.full((more, self._boxes.shape[1]), np.nan, np.float32)])
+        self._generations = np.append(self._generations, np.zeros(more, np.uint32))
+        for name, values in self._lists.items():
+            self._lists[name] = np.append(values, _first_values(name, len(values), capacity))
+
+    def _put(self, index: int, values: dict[str, Any]) -> None:
+        # Without a list of bodies, parents would be indices of boxes.
+        used = {name for name, value in values.items() if value != _DEFAULTS[name]}
+        for name in (used | {"body"} if "parent" in used else used) - self._lists.keys():
+            self._lists[name] = _first_values(name, 0, len(self._boxes))
+        for name, column in self._lists.items():
+            is_own = name == "body" and values[name] == NO_BODY
+            column[index] = _OWN_BODIES + index if is_own else values[name]
+
+
+def _first_values(name: str, first: int, end: int) -> NDArray[Any]:
+    """Return the values of slots without a box. Each is a body of its own."""
+    if name == "body":
+        return np.arange(_OWN_BODIES + first, _OWN_BODIES + end, dtype=np.uint32)
+    return np.full(end - first, _DEFAULTS[name])
+
+
+def _values(given: dict[str, Any]) -> dict[str, Any]:
+    """Check the filter values of a box, and add the defaults."""
+    values = dict(_DEFAULTS)
+    for name, value in given.items():
+        if name not in values:
+            raise TypeError(f"unexpected keyword {name!r}; a box takes {', '.join(values)}")
+        values[name] = _BY_BOX[name]([value])[0]
+    if not 0 <= values["margin"] < np.inf:
+        raise ValueError(f"margin is {values['margin']}; it must be finite and not negative")
+    for name in ("body", "parent"):
+        if _OWN_BODIES <= values[name] != NO_BODY:
+            raise ValueError(f"{name} is {values[name]}; bodies of `Slots` have numbers below {_OWN_BODIES}, or -1 for none")
+    return values
+
+
+def _handle_of(generations: NDArray[np.uint32], index: int) -> Handle | None:
+    if not 0 <= index < len(generations) or generations[index] % 2 == 0:
+        return None
+    return Handle(int(index), int(generations[index]))
