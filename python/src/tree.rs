@@ -61,8 +61,8 @@ impl Tree {
 
     fn update_lists(&self, py: Python<'_>, lists: &Bound<'_, PyDict>) -> PyResult<()> {
         let filters: Filters = filters(lists)?;
-        let mut lent = self.host.lend(py)?;
-        running::run(py, || lent.engine.update_lists(&filters))
+        let mut lease = self.host.lease(py)?;
+        running::run(py, || lease.engine.update_lists(&filters))
     }
 
     fn change_filters(&self, py: Python<'_>, name: &str, first: usize, values: &Bound<'_, PyAny>) -> PyResult<()> {
