@@ -125,7 +125,7 @@ const ATOMICS_NOT_MISSED: &[(&str, &str, &str)] = &[
 /// Stores whose order is not missed, though the source does not show at once that it cannot be seen: as above, with the
 /// line of the first.
 const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
-    ("prepare_count", "own.is_beyond = is_beyond;", OWN),
+    ("prepare_count", "result.is_beyond = is_beyond;", OWN),
     ("prepare_boxes", "prepared[i * 3u] = low.xy;", ELEMENTS),
     ("prepare_boxes", "prepared[i * 3u + 1u] = vec2<u32>(low.z, high.x);", ELEMENTS),
     ("frame_choose", "a[p] = c * ap - s * aq;", ELEMENTS),
@@ -143,7 +143,7 @@ const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("sort_ballot", "tile_words[positions.x] = words.x;", ELEMENTS),
     ("sort_ballot", "tile_words[positions.y] = words.y;", ELEMENTS),
     ("sort_ballot", "tile_words[positions.z] = words.z;", ELEMENTS),
-    ("sort_ballot", "tile_words[2u * at] = places.x - digits.positions.x;", ELEMENTS),
+    ("sort_ballot", "tile_words[2u * lane.local] = shifts.x;", ELEMENTS),
     ("sweep_test", "runs[at] = run.hits;", ELEMENTS),
     ("sweep_test", "proven |= (comparison.is_proven & proven_bits) << at;", ELEMENTS),
     ("sweep_test", "*a = Term(", ELEMENTS),
