@@ -39,6 +39,7 @@ examples! {
     an_engine_is_chosen_at_run_time: "any_engine" "gpu";
     a_game_filters_its_pairs: "game";
     contacts_begin_and_end: "contacts";
+    boxes_come_and_go: "spawn";
     #[ignore = "long"]
     a_tree_is_chosen_at_run_time: "any_tree" "gpu";
     #[ignore = "long"]
