@@ -314,21 +314,22 @@ by_methods! {
     pub enum AnyTree;
 }
 
-/// Opens a GPU, unless there is none or the only one is a software driver.
+/// Opens a GPU, unless none suits: there is only a software driver, no device, or one with limits that are too small.
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 fn hardware_gpu() -> Result<Option<crate::Gpu>, Error> {
     match crate::Gpu::headless() {
         Ok(gpu) if gpu.adapter_info().device_type == wgpu::DeviceType::Cpu => Ok(None),
-        Err(Error::NoAdapter { .. }) => Ok(None),
+        Err(Error::NoAdapter { .. } | Error::NoDevice { .. } | Error::DeviceTooSmall { .. }) => Ok(None),
         gpu => gpu.map(Some),
     }
 }
 
 impl AnyEngine {
-    /// Creates the engine on a GPU, or on the CPU if there is no adapter but software drivers.
+    /// Creates the engine on a GPU, or on the CPU if no GPU suits: no adapter but software drivers, no device, or limits that are too
+    /// small.
     ///
     /// # Errors
-    /// [`Error::BadOption`], and those of [`Gpu::headless`](crate::Gpu::headless) but for [`Error::NoAdapter`].
+    /// [`Error::BadOption`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn auto(options: Options) -> Result<Self, Error> {
         #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
         if let Some(gpu) = hardware_gpu()? {
@@ -344,10 +345,11 @@ impl AnyEngine {
 }
 
 impl AnyTree {
-    /// Creates the tree on a GPU, or on the CPU if there is no adapter but software drivers.
+    /// Creates the tree on a GPU, or on the CPU if no GPU suits: no adapter but software drivers, no device, or limits that are too
+    /// small.
     ///
     /// # Errors
-    /// Those of [`Gpu::headless`](crate::Gpu::headless) but for [`Error::NoAdapter`].
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn auto() -> Result<Self, Error> {
         #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
         if let Some(gpu) = hardware_gpu()? {

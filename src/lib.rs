@@ -17,6 +17,16 @@
 //! # }
 //! ```
 //!
+//! # Guides
+//! | task | module |
+//! |---|---|
+//! | query a tree with rays, shapes and points | [`query`] |
+//! | choose which pairs are wanted | [`filter`] |
+//! | follow pairs from step to step | [`step`] |
+//! | leave boxes and pairs in GPU buffers | [`record`](mod@record) |
+//! | share a device, compile ahead, plan memory | [`device`] |
+//! | read the buffers in WGSL | [`wgsl`] |
+//!
 //! # Two engines
 //! [`BroadPhase`] is the engine on a GPU, [`cpu::BroadPhase`] the same method on all cores of the CPU, for machines
 //! without a GPU. A [`Recorder`] takes boxes from a GPU buffer and leaves the pairs in one, in the caller's command encoder. [`Engine`] is what both engines have in common: the same options, filters and pairs. The GPU engine is behind

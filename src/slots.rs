@@ -55,8 +55,8 @@ impl Handle {
     }
 }
 
-/// Boxes that come and go. Each has a slot, whose index is the box's in pairs, and keeps it until it is removed; a free slot has a NaN box,
-/// which pairs with nothing, so that no other box has to move.
+/// Boxes that come and go. Each box keeps one slot until it is removed; the index of the slot is the index of the box in pairs. A free slot has a
+/// NaN box, which pairs with nothing, so that no other box has to move.
 ///
 /// It is plain data on the host. [`find_events`](Self::find_events) passes boxes, generations and [filters](BoxFilter) to an engine:
 /// pairs of a removed box are `lost`; pairs of an inserted one are `created`, also where it has the slot of a box that was removed in the same step.
@@ -191,8 +191,9 @@ impl Slots {
         handle_of(&self.generations, index)
     }
 
-    /// Returns the handle of the box that a slot had in the step before the last one: the boxes of `lost` pairs, of which some may be
-    /// removed and others may have their slots. Steps are those of [`find_events`](Self::find_events) and [`mark_step`](Self::mark_step).
+    /// Returns the handle of the box that a slot had in the step before the newest one. Use it for `lost` pairs: their boxes may be removed, and the
+    /// slots used again. Steps are those of [`find_events`](Self::find_events) and [`mark_step`](Self::mark_step), of one engine: if several engines
+    /// share the slots, one of them follows the steps.
     pub fn last_handle_of(&self, index: u32) -> Option<Handle> {
         handle_of(&self.marked[1], index)
     }
@@ -252,7 +253,7 @@ impl Slots {
     ///
     /// The cost is that of comparing the lists in use, and of a [`change_filters`](Engine::change_filters) for each run of slots that differ. Where
     /// the number of slots has changed, or a list is used for the first time, all filters are set: an engine on the CPU then searches all boxes
-    /// once. A box in another world than the last one in its slot has the same effect there, and a tree has to be built again after it.
+    /// once. A box in another world than the last one in its slot has the same effect there. After another world or margin a tree is to be built again.
     ///
     /// # Errors
     /// Those of `change_filters` and `set_filters` there. A part of the values may be changed then; call it again.

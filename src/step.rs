@@ -4,7 +4,7 @@
 //! boxes are inserted, removed or reordered between steps, [`Identity`] says which box was which. `stream_events` hands lists that do not fit
 //! over in [pieces](EventPiece); [`Recorder::record_events`](crate::Recorder::record_events) leaves the lists on the device.
 //!
-//! [`Slots`] does that for boxes that come and go: each has a [`Handle`] and [filter values](BoxFilter) of its own, and a slot that keeps its index.
+//! [`Slots`] handles boxes that come and go: each box has a [`Handle`], [filter values](BoxFilter), and a slot whose index it keeps.
 //!
 //! Errors: [`Error::BadStep`](crate::Error::BadStep) if the identities do not fit the boxes; the refused step does not count. Cost: on the CPU,
 //! time grows with the boxes that moved, on a GPU a step is a search; [`StepReport`] has the work of each step, and the

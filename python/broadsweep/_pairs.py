@@ -526,9 +526,7 @@ class BroadPhase:
         TypeError, ValueError
             For a value that has no meaning; the old filters then stay.
         """
-        for name in ("half_space", "owner"):
-            if self._space.is_moved and name in lists_of(filters):
-                raise ValueError(f"filters.{name} does not follow `origin`: subtract the origin from boxes and filters before")
+        self._space.check_filters(lists_of(filters))
         self._filters.set(filters)
 
     def change_filters(self, name: str, values: ArrayLike, *, first: int = 0) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from . import _arrays, _native
-from ._filters import Applied, of_queries
+from ._filters import Applied, lists_of, of_queries
 from ._pairs import MOST_THREADS, described
 from ._space import Space, warn
 
@@ -247,6 +247,7 @@ class Tree:
 
     def set_filters(self, filters: Filters | None) -> None:
         """Set what boxes say of themselves. After another `world` or `margin`, the tree has to be built again."""
+        self._space.check_filters(lists_of(filters))
         count = len(self)
         self._filters.set(filters, count if self._is_built else None)
         self._is_built = self._is_built and len(self) == count

@@ -50,6 +50,12 @@ class Space:
                 raise ValueError(f'origin must be "auto" or 2 or 3 finite numbers, not {numbers.tolist()}')
             self._fixed["dimension"], self._fixed["origin"] = len(numbers), padded(numbers)
 
+    def check_filters(self, lists: dict[str, Any]) -> None:
+        """Refuse filters that lie in space and do not follow the origin."""
+        for name in ("half_space", "owner"):
+            if self.is_moved and name in lists:
+                raise ValueError(f"filters.{name} does not follow `origin`: subtract the origin from boxes and filters before")
+
     @property
     def origin(self) -> tuple[float, ...] | None:
         """What is subtracted; None where nothing is, or nothing is known yet."""

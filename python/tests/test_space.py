@@ -129,6 +129,8 @@ def test_filters_that_do_not_follow_an_origin_are_refused():
     for filters in (bs.Filters(half_space_box=[0], half_space=[[0, 0, 1, 0]]), bs.Filters(owner=[0, 0, 0, 1, 1, 1])):
         with pytest.raises(ValueError, match="origin"):
             bs.BroadPhase("cpu", filters=filters, origin=(1, 2, 3))
+        with pytest.raises(ValueError, match="origin"):
+            bs.Tree(device="cpu", filters=filters, origin=(1, 2, 3))
 
 
 def test_an_engine_has_one_dimension():

@@ -124,7 +124,7 @@ pub enum SearchReason {
     FewBoxes,
     /// There is no last step: it is the first, the last one was refused, or steps were forgotten.
     FirstStep,
-    /// The number of boxes is not that of the last step, and no pairs were kept from it.
+    /// The number of boxes is not that of the last step, and no pairs are cached from it.
     BoxCountChanged,
     /// All filters were set, or worlds changed. Use [`change_filters`](crate::Engine::change_filters) for other lists.
     FiltersChanged,

@@ -117,7 +117,17 @@ struct Built {
     surface: Surface,
 }
 
-/// The calls of a [`Tree`] that wait for the device, as futures. [`Tree::asynchronous`] returns it.
+/// The calls of a [`Tree`] that wait for the device, as futures: answers and errors of the same calls of [`Tree`]. [`Tree::asynchronous`] returns it.
+/// Outside browsers each poll polls the device and requests another poll, which keeps an executor busy. Dropping a future of `build` or `refit`
+/// leaves the tree not built.
+///
+/// ```no_run
+/// # async fn cast(tree: &mut broadsweep::Tree, rays: &[broadsweep::Ray]) -> Result<(), broadsweep::Error> {
+/// let hits = tree.asynchronous().nearest_hits(rays).await?;
+/// println!("{} rays hit", hits.report.answer_count);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct AsyncTree<'t> {
     tree: &'t mut Tree,
@@ -187,12 +197,11 @@ impl Tree {
     /// [`record_filters`](crate::Recorder::record_filters) put in place of the host's are shared too: submit those before any call that
     /// does not record. On another device all are uploaded, which the host has to know.
     ///
-    /// Once the groups, masks, bodies, parents, worlds or margins of the owner are changed, or set anew, every call that builds,
-    /// refits, asks or records is [`Error::FiltersChanged`] until the tree takes them again; what was recorded before asks with the lists as they are when it is
-    /// submitted. To change a list of the owner copies all of them once on the host, as long as a tree has them.
-    /// [`change_filters`](Self::change_filters) and [`set_filters`](Self::set_filters) of the tree give it filters of its own.
-    /// The tree stays where worlds and margins were not changed since it took them, or were never those of the device and are as before. A tree on the
-    /// CPU takes `broad_phase.filters().clone()`.
+    /// After the groups, masks, bodies, parents, worlds or margins of the owner change, each call that builds, refits, queries or records returns
+    /// [`Error::FiltersChanged`] until `share_filters` is called again. Earlier recordings use the lists at the time of submission. While a
+    /// tree shares them, a change of a list by the owner copies all lists once on the host. [`change_filters`](Self::change_filters) and
+    /// [`set_filters`](Self::set_filters) of the tree replace the shared filters. The tree needs no rebuild if worlds and margins are unchanged and
+    /// never came from the device. For a tree on the CPU, use `broad_phase.filters().clone()`.
     ///
     /// The lists count to the memory of the owner as long as it has them. With a memory budget, or where it searches in slabs, it may upload them
     /// anew; then the tree retains its lists, and counts them. A budget must hold a search of all boxes at once beside the filters.
@@ -215,8 +224,8 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`Error::FilterLength`] where they do not fit the boxes, or those of a tree that stays; [`Error::BadFilter`] for an owner
-    /// region, worlds and, beside half-spaces, any list but margins that the device alone knows, and any other of these lists that another device alone knows; [`Error::TooManyBoxes`]; with a memory budget
+    /// [`Error::FilterLength`] if the lists do not fit the boxes. [`Error::BadFilter`] for an owner region, for worlds that only the device knows, for
+    /// any list that only another device knows, and beside half-spaces for any such list except margins. [`Error::TooManyBoxes`]; with a memory budget
     /// the errors of [`BroadPhase::reserve`](crate::BroadPhase::reserve); [`Error::OutOfMemory`], [`Error::DeviceLost`]. The old filters then stay.
     pub fn share_filters<'a>(&mut self, owner: impl Into<FilterOwner<'a>>, box_count: usize) -> Result<(), Error> {
         let set = owner.into().share(&self.gpu, box_count)?;

@@ -29,7 +29,8 @@ const CACHED_ROUNDS: usize = 128;
 /// ([`Tree::compile_ahead`] avoids that). The answers are those of the calls of [`Tree`], bit for bit.
 ///
 /// All recordings share the returned buffers, also those of other kinds: use or copy answers, status, header and offsets before the commands of
-/// the next `record_*` call run, in the same encoder or another. A tree of no boxes answers that there are none. Half-spaces are refused: queries from host memory answer them.
+/// the next `record_*` call run, in the same encoder or another. After a build of no boxes, queries have no answers;
+/// before any build they are [`Error::NotBuilt`]. A tree with half-spaces is refused: query it from host memory.
 ///
 /// The tree itself is [`tree`](Self::tree) and [`tree_mut`](Self::tree_mut): `recorder.tree_mut().set_filters(..)` sets its filters, and
 /// `recorder.tree_mut().nearest_hits(..)` queries it from host memory. Submit
@@ -90,7 +91,7 @@ impl From<TreeRecorder> for Tree {
 }
 
 impl TreeRecorder {
-    /// Creates a recorder of a tree without boxes and filters on this device. `TreeRecorder::from` takes a tree that exists.
+    /// Creates a recorder of a tree that is not built, without filters. `TreeRecorder::from` takes an existing tree.
     ///
     /// # Errors
     /// As [`Tree::new`].
@@ -184,7 +185,7 @@ impl TreeRecorder {
         Ok(GpuLists::of(&buffers, capacity))
     }
 
-    /// Records all boxes that each point, box, sphere or convex shape touches, ascending by index; with a window as
+    /// Records all boxes that each shape (point, box, sphere, capsule, oriented box, convex shape) touches, ascending by index; with a window as
     /// [`record_all_hits`](Self::record_all_hits).
     ///
     /// # Errors

@@ -216,7 +216,7 @@ impl<'a> Run<'a> {
         filters.rule = common.rule.map_or(GroupRule::Any, RuleName::rule);
         ensure!(
             filters.half_spaces.is_empty(),
-            "{} has half-spaces, which queries do not support; remove `half_space` and `half_space_box`",
+            "{} has half-spaces, which queries of the command line do not support; remove `half_space` and `half_space_box`",
             text::path(scene)
         );
         ensure!(
