@@ -1,6 +1,6 @@
 //! A tree that takes the filters of a broad phase asks with the same lists on the device, and never with old ones.
 
-use broadsweep::filter::{Attribute, HalfSpace};
+use broadsweep::filter::Attribute;
 use broadsweep::query::{Batch, QueryFilters};
 use broadsweep::record::GpuAttribute;
 use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Lists, Options, Pair, Recorder, Tree, cpu};
@@ -371,9 +371,8 @@ fn filters_that_do_not_fit_are_refused_and_those_of_another_device_are_uploaded(
     tree.build(&boxes[..10]).unwrap();
     broad_phase.set_filters(Filters::default().with_group(vec![1; 11])).unwrap();
     assert!(matches!(tree.share_filters(&mut broad_phase, 11), Err(Error::FilterLength { box_count: 10, .. })));
-    let half_space = HalfSpace { index: 0, normal: [0.0, 1.0, 0.0], offset: 0.0 };
-    broad_phase.set_filters(Filters::default().with_half_spaces(vec![half_space])).unwrap();
-    assert!(matches!(tree.share_filters(&mut broad_phase, BOXES), Err(Error::BadFilter { list: "half_spaces", .. })));
+    broad_phase.set_filters(Filters::default().with_owner(Some(Aabb::new([0.0; 3], [1.0; 3])))).unwrap();
+    assert!(matches!(tree.share_filters(&mut broad_phase, BOXES), Err(Error::BadFilter { list: "owner", .. })));
     // Filters of nothing are filters.
     broad_phase.set_filters(Filters::default()).unwrap();
     tree.share_filters(&mut broad_phase, 10).unwrap();
