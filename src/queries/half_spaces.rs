@@ -1,4 +1,4 @@
-//! What queries answer of half-spaces, without rounding, and how it comes among the answers of a tree.
+//! The half-spaces that queries meet, decided without rounding, and their merge into the answers of a tree.
 //!
 //! A tree has no half-spaces: they are few, and each query of the host is compared with all of them here. So both engines answer the same.
 
@@ -117,7 +117,7 @@ impl HalfSpace {
 
 // ---- what batches answer ----
 
-/// The half-spaces of a tree, and what its filters say of them.
+/// The half-spaces of a tree, with its filters.
 #[derive(Clone, Copy)]
 pub(crate) struct HalfSpaces<'a>(pub &'a CheckedFilters);
 
@@ -140,11 +140,8 @@ impl HalfSpaces<'_> {
         self.met(batch, i).filter_map(hit)
     }
 
-    /// Puts what half-spaces are hit first among the first hits.
-    ///
-    /// # Errors
-    /// None.
-    pub fn nearest_hits<C: Cast>(&self, batch: Batch<'_, C>, answers: &mut Answers<Hit>) -> Result<(), Error> {
+    /// Merges hits of half-spaces into the first hits.
+    pub fn nearest_hits<C: Cast>(&self, batch: Batch<'_, C>, answers: &mut Answers<Hit>) {
         let is_hit = |hit: &Hit| hit.is_hit();
         self.answers(batch, answers, is_hit, |i, cast, best| {
             for hit in self.hits(batch, i, cast) {
@@ -153,16 +150,11 @@ impl HalfSpaces<'_> {
                 }
             }
         });
-        Ok(())
     }
 
     /// Adds whether half-spaces are hit.
-    ///
-    /// # Errors
-    /// None.
-    pub fn any_hits<C: Cast>(&self, batch: Batch<'_, C>, answers: &mut Answers<bool>) -> Result<(), Error> {
+    pub fn any_hits<C: Cast>(&self, batch: Batch<'_, C>, answers: &mut Answers<bool>) {
         self.answers(batch, answers, |&any| any, |i, cast, any| *any |= self.hits(batch, i, cast).next().is_some());
-        Ok(())
     }
 
     /// Puts the half-spaces that are hit among the first `k` hits.

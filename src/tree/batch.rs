@@ -68,6 +68,16 @@ impl Wanted {
             Self::Lists(_) => u32::MAX,
         }
     }
+
+    /// Returns the capacity that the answers to this many queries take before they are counted.
+    pub fn capacity(self, queries: u64) -> QueryCapacity {
+        let capacity = QueryCapacity { queries, ..QueryCapacity::default() };
+        match self {
+            Self::Rows(_, k) => QueryCapacity { ranked: queries, rows: queries * u64::from(k), ..capacity },
+            Self::Any => QueryCapacity { lists: queries, ..capacity },
+            Self::Lists(_) => QueryCapacity { lists: queries, short: queries, ..capacity },
+        }
+    }
 }
 
 /// A batch before its memory is allocated.
@@ -106,17 +116,6 @@ impl BatchPlan {
             (self.skips_start, QUERY_SKIPS_START),
         ];
         flags.iter().filter(|(is_on, _)| *is_on).fold(0, |all, (_, flag)| all | flag)
-    }
-
-    /// Returns the capacity that the answers take before they are counted.
-    pub fn capacity(&self) -> QueryCapacity {
-        let queries = u64::from(self.query_count);
-        let capacity = QueryCapacity { queries, ..QueryCapacity::default() };
-        match self.wanted {
-            Wanted::Rows(_, k) => QueryCapacity { ranked: queries, rows: queries * u64::from(k), ..capacity },
-            Wanted::Any => QueryCapacity { lists: queries, ..capacity },
-            Wanted::Lists(_) => QueryCapacity { lists: queries, short: queries, ..capacity },
-        }
     }
 }
 

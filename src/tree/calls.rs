@@ -99,7 +99,7 @@ impl AsyncTree<'_> {
         let count = answers.par_iter().with_min_len(AT_ONCE).filter(|hit| hit.is_hit()).count() as u64;
         let report = self.report(batch.queries, |cast| cast.path().is_some(), count)?;
         let mut answers = Answers { answers, report };
-        self.half_spaces().nearest_hits(batch, &mut answers)?;
+        self.half_spaces().nearest_hits(batch, &mut answers);
         Ok(answers)
     }
 
@@ -141,7 +141,7 @@ impl AsyncTree<'_> {
         let count = answers.par_iter().with_min_len(AT_ONCE).filter(|hit| **hit).count() as u64;
         let report = self.report(batch.queries, |cast| cast.path().is_some(), count)?;
         let mut answers = Answers { answers, report };
-        self.half_spaces().any_hits(batch, &mut answers)?;
+        self.half_spaces().any_hits(batch, &mut answers);
         Ok(answers)
     }
 

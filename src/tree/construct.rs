@@ -105,7 +105,6 @@ impl AsyncTree<'_> {
         let (summary, cube) = summary_of(&wait(&tree.gpu, readback, self.waiting).await?)?;
         tree.filters.check_source()?;
         tree.built = Some(Built { capacity, shape, cube, surface: surface_of(&summary) });
-        tree.is_built = true;
         tree.report_on(&summary);
         Ok(&tree.report)
     }
@@ -119,13 +118,11 @@ impl AsyncTree<'_> {
         tree.begin_refit(boxes)?;
         // Until the end there is no tree.
         let Some(built) = tree.built.take() else { return Ok(&tree.report) };
-        tree.is_built = false;
         tree.report = TreeReport::default();
         let readback = tree.submit(|tree, encoder| tree.record_moved(encoder, &built, boxes))?;
         let (summary, _) = summary_of(&wait(&tree.gpu, readback, self.waiting).await?)?;
         tree.filters.check_source()?;
         tree.built = Some(built);
-        tree.is_built = true;
         tree.report_on(&summary);
         Ok(&tree.report)
     }
@@ -154,7 +151,6 @@ impl TreeRecorder {
         let cube = Cube { low: [0.0; 3], scale: 0.0 };
         let surface = Surface { sum: f64::NAN, vast_count: u32::MAX };
         tree.built = Some(Built { capacity, shape, cube, surface });
-        tree.is_built = true;
         tree.report = TreeReport { box_count, growth: f64::NAN, ..TreeReport::default() };
         tree.report.bytes = tree.memory_bytes();
         Ok(())
@@ -196,7 +192,7 @@ impl Tree {
         let capacity = self.capacity(boxes.len());
         if capacity.boxes == 0 {
             self.report = TreeReport { growth: 1.0, bytes: self.memory_bytes(), ..TreeReport::default() };
-            self.is_built = true;
+            self.is_built_of_none = true;
             return Ok(None);
         }
         if capacity.worlds > 0 {

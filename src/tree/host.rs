@@ -97,7 +97,8 @@ impl Tree {
             vertices_per_pair: 0,
         };
         let query_filters = if has_filters { packed.count as u64 } else { 0 };
-        let needed = QueryCapacity { words: packed.words.len() as u64, query_filters, ..plan.capacity() };
+        let needed =
+            QueryCapacity { words: packed.words.len() as u64, query_filters, ..wanted.capacity(packed.count as u64) };
         let (capacity, buffers) = self.memory.ensure_capacity(&self.gpu, needed)?;
         let mut batch = self.begin_batch(plan, capacity, buffers, External::default())?;
         let scopes = self.gpu.open_scopes();
@@ -111,7 +112,7 @@ impl Tree {
         batch.buffers.query_counts.write(&self.gpu, &[build::sort_counts(plan.query_count)]);
         scopes.close("queries")?;
         let params = batch.round_params(&self.gpu, &mut self.params, Phase::Find, 0, None)?;
-        let window = self.windows.get(&self.gpu, bytemuck::Zeroable::zeroed())?;
+        let window = self.no_window()?;
         let mut recording = Recording::begin(&self.gpu);
         batch.buffers.record_clear(&mut recording.encoder);
         let mut pass = Pass::begin(&self.gpu, &mut recording.encoder);
@@ -120,6 +121,11 @@ impl Tree {
         drop(pass);
         recording.submit(&self.gpu)?;
         Ok(batch)
+    }
+
+    /// Returns an empty window, for kernels that write no list.
+    fn no_window(&mut self) -> Result<Buffer<Window>, Error> {
+        self.windows.get(&self.gpu, Window::new(0, 0))
     }
 
     /// Uploads the list of pending queries, and returns how many there are, if any.
@@ -211,7 +217,7 @@ impl AsyncTree<'_> {
         each: impl FnOnce(&[T]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let count = batch.plan.query_count as usize;
-        let window = self.tree.windows.get(&self.tree.gpu, bytemuck::Zeroable::zeroed())?;
+        let window = self.tree.no_window()?;
         let states = (batch.buffers.states.raw(), count as u64 * 16);
         let rows = (batch.buffers.answers.raw(), (count * width) as u64 * 8);
         let readback = self.run_phase(batch, phase, &window, &[states, rows]).await?;
@@ -221,7 +227,7 @@ impl AsyncTree<'_> {
     /// Counts the answers to each query of a part.
     pub(super) async fn read_counts(&mut self, batch: &DeviceBatch<'_>) -> Result<Vec<u64>, Error> {
         let count = batch.plan.query_count as usize;
-        let window = self.tree.windows.get(&self.tree.gpu, bytemuck::Zeroable::zeroed())?;
+        let window = self.tree.no_window()?;
         let states = (batch.buffers.offsets.raw(), count as u64 * 16);
         self.run_phase(batch, Phase::Find, &window, &[states]).await?.read(0, count, counts_of)?
     }
@@ -229,7 +235,7 @@ impl AsyncTree<'_> {
     /// Counts the answers to each query of a part, and returns where the list of each query begins, and where the last one ends.
     pub(super) async fn read_offsets(&mut self, batch: &DeviceBatch<'_>) -> Result<Vec<u64>, Error> {
         let lists = batch.plan.query_count as usize + 1;
-        let window = self.tree.windows.get(&self.tree.gpu, bytemuck::Zeroable::zeroed())?;
+        let window = self.tree.no_window()?;
         let offsets = batch.buffers.offsets.raw();
         // The staging buffer is mapped as long as it is read.
         drop(self.run_phase(batch, Phase::Find, &window, &[(offsets, (lists as u64 - 1) * 16)]).await?);

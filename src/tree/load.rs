@@ -1,6 +1,7 @@
 //! The memory that a batch of queries takes on the device, before it runs.
 
-use super::query::{QueryBuffers, QueryCapacity, words_of};
+use super::batch::Wanted;
+use super::query::{Listed, QueryBuffers, QueryCapacity, Ranked, words_of};
 use super::query_memory::staging_bytes;
 use super::{Question, Tree};
 use crate::constants::ROW;
@@ -88,29 +89,31 @@ impl Tree {
         let k = usize::try_from(if question == Question::NearestHits { 1 } else { answers }).unwrap_or(usize::MAX);
         // No query has more answers than there are boxes.
         let k = self.built.as_ref().map_or(k, |built| k.min(built.capacity.boxes as usize));
-        let width = k.min(ROW as usize) as u64;
-        let most = match question {
-            Question::NearestHits | Question::FirstHits | Question::Nearest if k == 0 => 0,
-            Question::NearestHits | Question::FirstHits | Question::Nearest => self.most_queries(words, k),
-            Question::AnyHits => self.most_queries(words, 1),
-            Question::AllHits => self.most_lists(words),
-            Question::Overlaps | Question::SphereOverlaps => self.most_lists(5).min((self.most_words() / words).max(1)),
+        let wanted = match question {
+            Question::NearestHits | Question::FirstHits => Wanted::Rows(Ranked::Hits, k.min(ROW as usize) as u32),
+            Question::Nearest => Wanted::Rows(Ranked::Near, k.min(ROW as usize) as u32),
+            Question::AnyHits => Wanted::Any,
+            Question::AllHits => Wanted::Lists(Listed::Cross),
+            Question::Overlaps => Wanted::Lists(Listed::Touch),
+            Question::SphereOverlaps => Wanted::Lists(Listed::Sphere),
+        };
+        let most = match wanted {
+            Wanted::Rows(..) if k == 0 => 0,
+            Wanted::Rows(..) => self.most_queries(words, k),
+            Wanted::Any => self.most_queries(words, 1),
+            Wanted::Lists(Listed::Cross) => self.most_lists(words),
+            Wanted::Lists(_) => self.most_lists(5).min((self.most_words() / words).max(1)),
         };
         let queries = query_count.min(most) as u64;
         let query_filters = if has_filters { queries } else { 0 };
-        let capacity =
-            QueryCapacity { queries, words: queries * words as u64, query_filters, ..QueryCapacity::default() };
-        match question {
-            Question::NearestHits | Question::FirstHits | Question::Nearest => {
-                let capacity = QueryCapacity { ranked: queries, rows: queries * width, ..capacity };
-                (capacity, queries * 16 + capacity.rows * 8)
-            }
-            Question::AnyHits => (QueryCapacity { lists: queries, ..capacity }, queries * 16),
-            Question::AllHits | Question::Overlaps | Question::SphereOverlaps => {
+        let capacity = QueryCapacity { words: queries * words as u64, query_filters, ..wanted.capacity(queries) };
+        match wanted {
+            Wanted::Rows(..) => (capacity, queries * 16 + capacity.rows * 8),
+            Wanted::Any => (capacity, queries * 16),
+            Wanted::Lists(_) => {
                 let pairs = self.most_answers(answers);
                 let of_answers = answers.min(pairs) * size_of::<Pair>() as u64;
-                let capacity = QueryCapacity { lists: queries, short: queries, pairs, ..capacity };
-                (capacity, of_answers.max((queries + 1) * 16))
+                (QueryCapacity { pairs, ..capacity }, of_answers.max((queries + 1) * 16))
             }
         }
     }

@@ -97,8 +97,8 @@ pub struct Tree {
     /// The boxes of the host.
     boxes: Option<Buffer<Aabb>>,
     built: Option<Built>,
-    /// Whether it is built, of no boxes too.
-    is_built: bool,
+    /// Whether it is built of no boxes, so that `built` is `None`.
+    is_built_of_none: bool,
     /// The memory of queries from the host.
     memory: QueryMemory,
     /// The tree that is queried if there are no boxes.
@@ -155,7 +155,7 @@ impl Tree {
             made: None,
             boxes: None,
             built: None,
-            is_built: false,
+            is_built_of_none: false,
             memory: QueryMemory::default(),
             empty: None,
             world_ids: None,
@@ -269,7 +269,7 @@ impl Tree {
     /// Empties the tree. Its memory stays for the next build.
     fn clear(&mut self) {
         self.built = None;
-        self.is_built = false;
+        self.is_built_of_none = false;
         self.worlds.clear();
         self.world_ids = None;
         self.report = TreeReport::default();
@@ -277,7 +277,7 @@ impl Tree {
 
     /// Refuses a tree that is not built.
     fn check_built(&self) -> Result<(), Error> {
-        if self.is_built { Ok(()) } else { Err(Error::NotBuilt) }
+        if self.built.is_some() || self.is_built_of_none { Ok(()) } else { Err(Error::NotBuilt) }
     }
 
     // ---- memory ----

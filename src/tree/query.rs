@@ -68,7 +68,7 @@ impl RoundParams {
     }
 }
 
-/// What the kernels of a batch read and write.
+/// The buffers that the kernels of a batch read and write.
 #[derive(Clone, Debug)]
 pub struct QueryInput<'a> {
     /// The shape of the tree.

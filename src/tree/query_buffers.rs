@@ -84,19 +84,19 @@ buffer_table! {
         kept as "retained_answers": [[u32; 2]; capacity.short * u64::from(RETAINED_ANSWERS / 2)], STORAGE;
         /// `[capacity]` the answers in the window.
         pairs as "answers": [Pair; capacity.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
-        /// What each round leaves to the next.
+        /// The pending queries of each round.
         rounds as "query_rounds": [Round; capacity.rounds], SIZES;
         /// `[query_count]` whether each query is answered.
         status as "query_status": [u32; capacity.stays], STORAGE;
         /// `[query_count + 1]` where the list of each query begins, as callers read it; or `[query_count]` whether it met a box.
         ends as "answer_ends": [[u32; 2]; capacity.stays + 1], STORAGE;
-        /// What accompanies the answers.
+        /// The header of the answers.
         header as "answer_header": [QueryHeader; 1], STORAGE;
         /// The arguments of a dispatch and of draws of the answers.
         arguments as "answer_arguments": [PairArguments; 1], SIZES;
-        /// What the sort of queries is told.
+        /// The counts that the sort of queries reads.
         query_counts: [Counts; 1], CONSTANT;
-        /// What the sort of answers is told.
+        /// The counts that the sort of answers reads.
         answer_counts: [Counts; 1], CONSTANT;
         /// Scratch of the sort of queries: places along the curve.
         keys as "query_keys": [u32; capacity.queries], STORAGE;

@@ -317,7 +317,7 @@ impl TreeRecorder {
     ) -> Result<QueryCapacity, Error> {
         let queries = u64::from(plan.query_count);
         let phases = if matches!(plan.wanted, Wanted::Lists(_)) { 2 } else { 1 };
-        let needed = plan.capacity();
+        let needed = plan.wanted.capacity(queries);
         let needed = QueryCapacity {
             words: Q::DERIVED.map_or(0, |derived| queries * u64::from(derived.words() + 4 * derived.parts())),
             query_filters: if has_worlds { queries } else { 0 },

@@ -45,7 +45,7 @@ pub struct Join {
     levels: Levels,
     worlds: Worlds,
     /// The boxes that ask, in their order.
-    query_filters: Vec<u32>,
+    queries: Vec<u32>,
 }
 
 impl Join {
@@ -65,12 +65,12 @@ impl Join {
 
     /// Puts boxes in the order in which they ask.
     pub fn line_up(&mut self, asking: Set<'_>) {
-        let Self { order, ids, query_filters, .. } = self;
+        let Self { order, ids, queries, .. } = self;
         if ids.len() <= FEW && asking.worlds.is_empty() {
-            query_filters.clear();
-            query_filters.extend(0..asking.boxes.len() as u32);
+            queries.clear();
+            queries.extend(0..asking.boxes.len() as u32);
         } else {
-            order.sort(asking.boxes, asking.worlds, query_filters);
+            order.sort(asking.boxes, asking.worlds, queries);
         }
     }
 
@@ -92,12 +92,12 @@ impl Join {
     ) -> Result<Counts, Error> {
         let world = |&id: &u32| asking.worlds.get(id as usize).copied().unwrap_or(Filters::GLOBAL);
         let (mut stack, mut counts) = (Stack::default(), Counts::default());
-        for of_world in self.query_filters[turns].chunk_by(|a, b| world(a) == world(b)) {
+        for of_world in self.queries[turns].chunk_by(|a, b| world(a) == world(b)) {
             let ranges = self.worlds.of(world(&of_world[0]));
             for ids in of_world.chunks(WIDTH) {
-                let query_filters = Askers::new(ids, asking.boxes);
-                counts.invalid += ids.len() as u64 - u64::from(query_filters.valid.count_ones());
-                let mut listing = Listing { query_filters, pair: &pair, out, tests: 0, result: Ok(()) };
+                let group = QueryGroup::new(ids, asking.boxes);
+                counts.invalid += ids.len() as u64 - u64::from(group.valid.count_ones());
+                let mut listing = Listing { group, pair: &pair, out, tests: 0, result: Ok(()) };
                 walk(&self.levels, &self.ids, &ranges, &mut stack, &mut listing);
                 counts.tests += listing.tests;
                 listing.result?;
@@ -127,13 +127,13 @@ impl Join {
 
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
-        let ids = (self.ids.capacity() + self.query_filters.capacity()) * size_of::<u32>();
+        let ids = (self.ids.capacity() + self.queries.capacity()) * size_of::<u32>();
         ids + self.order.bytes() + self.levels.bytes() + self.worlds.bytes()
     }
 }
 
-/// Holds boxes that ask together, at most eight.
-struct Askers {
+/// Boxes that query the tree together, at most eight.
+struct QueryGroup {
     boxes: [Aabb; WIDTH],
     ids: [u32; WIDTH],
     /// A bit for each box that is valid.
@@ -142,22 +142,22 @@ struct Askers {
     has_whole: bool,
 }
 
-impl Askers {
+impl QueryGroup {
     fn new(ids: &[u32], boxes: &[Aabb]) -> Self {
         let nothing = Aabb::new([0.0; 3], [0.0; 3]);
-        let mut query_filters = Self { boxes: [nothing; WIDTH], ids: [0; WIDTH], valid: 0, has_whole: false };
+        let mut group = Self { boxes: [nothing; WIDTH], ids: [0; WIDTH], valid: 0, has_whole: false };
         for (at, &id) in ids.iter().enumerate().take(WIDTH) {
             let aabb = boxes[id as usize];
             let is_whole = |k: usize| aabb.min[k] == f32::NEG_INFINITY && aabb.max[k] == f32::INFINITY;
-            query_filters.has_whole |= is_whole(0) && is_whole(1) && is_whole(2);
-            query_filters.valid |= u8::from(aabb.is_valid()) << at;
-            (query_filters.boxes[at], query_filters.ids[at]) = (aabb, id);
+            group.has_whole |= is_whole(0) && is_whole(1) && is_whole(2);
+            group.valid |= u8::from(aabb.is_valid()) << at;
+            (group.boxes[at], group.ids[at]) = (aabb, id);
         }
-        query_filters
+        group
     }
 }
 
-/// Says which of the boxes that ask together have to look at a node, one bit each.
+/// The boxes of a group that visit a node, one bit each.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 struct Wanted(u8);
 
@@ -165,9 +165,9 @@ impl Known for Wanted {
     const FIRST: Self = Self(u8::MAX);
 }
 
-/// Lists the pairs of boxes that ask together.
+/// Lists the pairs of a group.
 struct Listing<'a, P> {
-    query_filters: Askers,
+    group: QueryGroup,
     pair: P,
     out: &'a mut Vec<Pair>,
     tests: u64,
@@ -181,11 +181,11 @@ impl<P: Fn(u32, u32) -> Pair> Visitor for Listing<'_, P> {
     #[inline(always)]
     fn look(&self, node: &Node, Wanted(wanted): Wanted) -> (u32, [Wanted; WIDTH]) {
         let (mut rows, mut any) = (0, 0);
-        let mut left = wanted & self.query_filters.valid;
+        let mut left = wanted & self.group.valid;
         while left != 0 {
             let at = left.trailing_zeros();
             left &= left - 1;
-            let row = node.touching(&self.query_filters.boxes[at as usize % WIDTH]);
+            let row = node.touching(&self.group.boxes[at as usize % WIDTH]);
             any |= row;
             rows |= u64::from(row) << (WIDTH as u32 * at);
         }
@@ -195,7 +195,7 @@ impl<P: Fn(u32, u32) -> Pair> Visitor for Listing<'_, P> {
     #[inline(always)]
     fn take_leaf(&mut self, leaf: &Node, Wanted(wanted): Wanted, bits: u32, of_boxes: &[Wanted; WIDTH], ids: &[u32]) {
         const MOST: usize = WIDTH * WIDTH;
-        self.tests += u64::from((wanted & self.query_filters.valid).count_ones()) * ids.len().min(WIDTH) as u64;
+        self.tests += u64::from((wanted & self.group.valid).count_ones()) * ids.len().min(WIDTH) as u64;
         if self.out.capacity() - self.out.len() < MOST {
             self.result = reserve(self.out, MOST as u64);
             if self.result.is_err() {
@@ -207,9 +207,9 @@ impl<P: Fn(u32, u32) -> Pair> Visitor for Listing<'_, P> {
         while pairs != 0 {
             let at = pairs.trailing_zeros() as usize;
             pairs &= pairs - 1;
-            let (child, query_filter) = (at / WIDTH, at % WIDTH);
-            if !self.query_filters.has_whole || leaf.get(child).is_valid() {
-                self.out.push((self.pair)(self.query_filters.ids[query_filter], ids[child]));
+            let (child, query) = (at / WIDTH, at % WIDTH);
+            if !self.group.has_whole || leaf.get(child).is_valid() {
+                self.out.push((self.pair)(self.group.ids[query], ids[child]));
             }
         }
     }

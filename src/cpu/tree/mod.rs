@@ -216,7 +216,7 @@ impl Tree {
     pub fn nearest_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<Hit>, Error> {
         let batch = casts.into();
         let mut answers = Asked::new(self, batch)?.nearest_hits()?;
-        HalfSpaces(&self.filters).nearest_hits(batch, &mut answers)?;
+        HalfSpaces(&self.filters).nearest_hits(batch, &mut answers);
         Ok(answers)
     }
 
@@ -252,7 +252,7 @@ impl Tree {
             });
             true
         })?;
-        HalfSpaces(&self.filters).any_hits(batch, &mut answers)?;
+        HalfSpaces(&self.filters).any_hits(batch, &mut answers);
         Ok(answers)
     }
 
