@@ -314,7 +314,7 @@ fn handle_of(generations: &[u32], index: u32) -> Option<Handle> {
     (generation % 2 == 1).then_some(Handle { index, generation })
 }
 
-/// An engine, a recorder or a tree: what [`Slots::update_filters`] takes.
+/// An engine, a recorder or a tree, for [`Slots::update_filters`].
 pub trait HasFilters {
     /// Changes the lists by box to those of `lists`, and nothing else.
     ///

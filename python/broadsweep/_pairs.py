@@ -55,7 +55,7 @@ def find_pairs(
     order : {"canonical", "sweep"}
         ``"canonical"``: ascending, the same bytes on every device. ``"sweep"``: as they are found, which takes less time.
     origin : None, "auto", or 2 or 3 numbers
-        What is subtracted from boxes in double precision before they are rounded, for boxes far from the origin. ``"auto"`` is
+        The point to subtract from boxes in double precision before they are rounded, for boxes far from the origin. ``"auto"`` is
         the centre of their bounds. Without it, a warning says where rounding lengthens edges by more than a hundredth of the
         mean edge.
 
@@ -276,7 +276,7 @@ class BroadPhase:
     threads : int, optional
         Threads of the CPU engine, from 1 to 1,024; as many as ``RAYON_NUM_THREADS`` says or the machine has, if not given.
     origin : None, "auto", or 2 or 3 numbers
-        What is subtracted from all boxes, of all calls, in double precision before they are rounded to single precision.
+        The point to subtract from the boxes of all calls, in double precision before they are rounded to single precision.
         ``"auto"`` is the centre of the bounds of the first boxes that the engine gets. With one, filters with `half_space`
         or `owner` are refused: their numbers are those of boxes in single precision.
 
@@ -355,7 +355,7 @@ class BroadPhase:
 
     @property
     def origin(self) -> tuple[float, ...] | None:
-        """What is subtracted from boxes; None where nothing is, or the first boxes are still to come."""
+        """The point that is subtracted from boxes; None without one, and before the first boxes."""
         return self._space.origin
 
     @property

@@ -209,7 +209,7 @@ class Tree:
 
     @property
     def origin(self) -> tuple[float, ...] | None:
-        """What is subtracted from boxes and queries; None where nothing is, or the first boxes are still to come."""
+        """The point that is subtracted from boxes and queries; None without one, and before the first boxes."""
         return self._space.origin
 
     @property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _arrays
+from . import _arrays, _native
 from ._filters import _BY_BOX, NO_BODY, NO_PARENT
 from ._pairs import BroadPhase
 from ._queries import Tree
@@ -67,10 +67,8 @@ class Slots:
     Notes
     -----
     Keywords of `insert` and `set_filter` are the values of one box in the lists of `Filters`: `group`, `mask`, `body`,
-    `parent`,
-    `fixed`, `sleeping`, `second`, `world`, `margin`. Without them, a box pairs with all others. Bodies and parents have
-    numbers below
-    2**31, or -1 for none. All that is not by box (`rule`, `exclude`, `include`, half-spaces) is set in the engine, by slot, and
+    `parent`, `fixed`, `sleeping`, `second`, `world`, `margin`. Without them, a box pairs with all others. Bodies and parents
+    have numbers below 2**31, or -1 for none. All that is not by box (`rule`, `exclude`, `include`, half-spaces) is set in the engine, by slot, and
     does not follow a box that is removed.
 
     Examples
@@ -202,15 +200,14 @@ class Slots:
         return _handle_of(self._generations, index)
 
     def last_handle_of(self, index: int) -> Handle | None:
-        """Return the handle of the box that a slot had in the step before the last one: those of `lost` pairs."""
+        """Return the handle of the box that a slot had in the step before the newest one: those of `lost` pairs."""
         return _handle_of(self._marked[0], index)
 
     def update_filters(self, target: BroadPhase | Tree) -> None:
         """Update the filters by box of an engine or a tree to those of the slots.
 
         The cost is that of copying and comparing the lists in use. All that is not by box stays as it is set there.
-        After another
-        `world` or `margin`, and where slots were added, a tree has to be built again.
+        After another `world` or `margin`, and after slots were added, a tree has to be built again.
         """
         if not isinstance(target, (BroadPhase, Tree)):
             raise TypeError(f"target must be a BroadPhase or a Tree, not {type(target).__name__}")
@@ -238,13 +235,11 @@ class Slots:
         array = _arrays.boxes(rows, "box")
         if array.shape != (1, 2 * self._dimension):
             raise ValueError(f"box must have {2 * self._dimension} numbers in {self._dimension}D, not {array.shape[1]}")
-        with np.errstate(over="ignore"):
-            single = array[0].astype(np.float32)
+        corners = np.zeros((2, 3))
+        corners[:, : self._dimension] = array.reshape(2, -1)
         # Outward, so that none that touch are missed.
-        out = np.repeat(np.array([-np.inf, np.inf], np.float32), self._dimension)
-        is_inside = np.where(out < 0, single > array[0], single < array[0])
-        outward: NDArray[np.float32] = np.where(is_inside, np.nextafter(single, out), single)
-        return outward
+        single, _, _ = _native.round_outward(corners.reshape(1, 6), None)
+        return single.reshape(2, 3)[:, : self._dimension].ravel()
 
     def _lengthen(self, capacity: int) -> None:
         more = capacity - len(self._boxes)

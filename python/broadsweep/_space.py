@@ -28,7 +28,7 @@ class Space:
     Parameters
     ----------
     origin : None, "auto", or 2 or 3 numbers
-        What is subtracted from boxes and points, in double precision, before they are rounded to single precision. ``"auto"``
+        The point to subtract from boxes and points, in double precision, before they are rounded to single precision. ``"auto"``
         is the centre of the bounds of the first boxes.
     threads : int, optional
         The threads that round.
@@ -58,7 +58,7 @@ class Space:
 
     @property
     def origin(self) -> tuple[float, ...] | None:
-        """What is subtracted; None where nothing is, or nothing is known yet."""
+        """The point that is subtracted; None without one, and before it is known."""
         origin = self._fixed.get("origin")
         return None if origin is None else tuple(origin[: self._fixed["dimension"]].tolist())
 

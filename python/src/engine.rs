@@ -23,7 +23,7 @@ use crate::stream::Pieces;
 #[pyclass(frozen, module = "broadsweep._native")]
 pub struct Engine {
     host: Host<AnyEngine>,
-    /// Whether Ctrl-C abandoned a step before its events were returned.
+    /// Set if Ctrl-C abandoned a step before its events were returned.
     has_abandoned_step: AtomicBool,
     /// The reason for the CPU engine, if it was not requested.
     #[pyo3(get)]

@@ -1,4 +1,4 @@
-//! What is compiled so far of a kernel, and the values of its expressions.
+//! The compiled part of a kernel, and the values of its expressions.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ pub enum Value {
     Pointer(Pointer),
 }
 
-/// What is compiled so far.
+/// The part that is compiled so far.
 pub struct Compiler<'a> {
     pub module: &'a Module,
     pub info: &'a ModuleInfo,

@@ -23,7 +23,7 @@ struct Pointed {
 @group(0) @binding(3) var<storage, read> hits: array<Hit>;
 @group(0) @binding(4) var<storage, read_write> pointed: Pointed;
 @group(0) @binding(5) var<storage, read_write> sphere: array<f32, 4>;
-@group(0) @binding(6) var<storage, read_write> sphere_asker: array<u32, 5>;
+@group(0) @binding(6) var<storage, read_write> sphere_filter: array<u32, 5>;
 
 const NONE: u32 = 0xffffffffu;
 
@@ -89,7 +89,7 @@ fn choose(@builtin(local_invocation_index) lane: u32) {
     }
     sphere[3] = radius;
     for (var k = 0u; k < 5u; k++) {
-        sphere_asker[k] = NONE;
+        sphere_filter[k] = NONE;
     }
-    sphere_asker[3] = select(NONE, own.y, is_hit && globals.columns > 0u);
+    sphere_filter[3] = select(NONE, own.y, is_hit && globals.columns > 0u);
 }

@@ -28,7 +28,7 @@ pub struct Pointer {
     /// What is pointed at.
     pub pointed: wgpu::Buffer,
     sphere: wgpu::Buffer,
-    sphere_asker: wgpu::Buffer,
+    sphere_filter: wgpu::Buffer,
     is_built: bool,
 }
 
@@ -56,7 +56,7 @@ impl Pointer {
             query_filters: buffer("query_filters", size_of::<QueryFilter>() as u64 * worlds),
             pointed,
             sphere: buffer("sphere", size_of::<Sphere>() as u64),
-            sphere_asker: buffer("sphere query_filter", size_of::<QueryFilter>() as u64),
+            sphere_filter: buffer("sphere filter", size_of::<QueryFilter>() as u64),
             is_built: false,
         };
         pointer.forget(gpu.queue());
@@ -100,11 +100,12 @@ impl Pointer {
         let hits = self.tree.record_nearest_hits(encoder, rays.in_order())?;
         debug_assert_eq!(size_of::<Hit>(), 8, "as the shader has it");
         let mut pass = begin_pass(encoder, "choose");
-        let chosen = [(0, globals), (3, &hits.answers), (4, &self.pointed), (5, &self.sphere), (6, &self.sphere_asker)];
+        let chosen =
+            [(0, globals), (3, &hits.answers), (4, &self.pointed), (5, &self.sphere), (6, &self.sphere_filter)];
         self.choose.dispatch(&mut pass, &chosen, Size::Cover(64));
         drop(pass);
         if has_sphere {
-            let spheres = GpuBatch::<Sphere>::new(self.sphere.slice(..), 1).with_filters(self.sphere_asker.slice(..));
+            let spheres = GpuBatch::<Sphere>::new(self.sphere.slice(..), 1).with_filters(self.sphere_filter.slice(..));
             let touched = self.tree.record_overlaps(encoder, spheres, 0, MOST_MARKED)?;
             let marked = [(0, &touched.header), (1, &touched.answers), (2, &simulation.contacts)];
             let size = Size::Indirect(&touched.arguments, GpuPairs::DISPATCH_OFFSET);

@@ -158,7 +158,7 @@ def find_pairs(
     device : str
         As for `broadsweep.BroadPhase`. ``"auto"`` and ``"gpu"`` want one task at a time on each GPU.
     origin : 2 or 3 numbers, optional
-        What is subtracted from boxes in double precision before they are rounded, for boxes far from the origin: numbers near
+        The point to subtract from boxes in double precision before they are rounded, for boxes far from the origin: numbers near
         them. A warning says where it is needed.
     overwrite : bool
         Whether to begin anew and to delete what an earlier call wrote to `out`.

@@ -40,7 +40,7 @@ class Columns:
     filters : tuple of str
         Columns that are named as the filter that they hold.
     origin : tuple of float or None
-        What is subtracted from the boxes, in double precision.
+        The point to subtract from the boxes, in double precision.
     """
 
     boxes: tuple[str, ...] | None
