@@ -84,7 +84,7 @@ fn double_loop(boxes: &[Aabb]) -> (u32, Vec<u8>) {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The renderer: an instance without validation of indirect calls, a device, a target, a pipeline, and boxes of whole numbers.
-    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
     descriptor.flags.remove(wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL);
     let adapter = pollster::block_on(wgpu::Instance::new(descriptor).request_adapter(&Default::default()))?;
     let (device, queue) = pollster::block_on(adapter.request_device(&Default::default()))?;
