@@ -7,6 +7,7 @@ A limit is what is reached today. Lower it with a change that lowers the number;
 import re
 import sys
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,6 +25,7 @@ LIMITS = {
     "folders of src in a circle of imports": (0, 0),
     "files in a circle of imports": (0, 0),
     "imports against the order of ARCHITECTURE.md": (0, 0),
+    "layers of folders of src": (8, 8),
 }
 
 
@@ -182,6 +184,17 @@ def against_the_order(edges):
     return sorted({f"{name} is not listed" for name in missing}) + wrong
 
 
+def layers(edges):
+    """Returns how many modules the longest chain of imports passes through. Public modules only name the items of others."""
+    guides = set(re.findall(r"\bpub mod (\w+);", (SRC / "lib.rs").read_text())) - {"cpu"}
+
+    @cache
+    def depth(module):
+        return 1 + max((depth(target) for target in edges.get(module, ()) if target not in guides), default=0)
+
+    return max(depth(module) for module in edges if module not in guides)
+
+
 def circles(edges):
     """Returns the modules from which an import leads back to themselves."""
     def reaches(start):
@@ -276,6 +289,7 @@ def main():
         "folders of src in a circle of imports": len(in_circles),
         "files in a circle of imports": len(files_circling),
         "imports against the order of ARCHITECTURE.md": len(wrong),
+        "layers of folders of src": 0 if in_circles else layers(edges),
     }
     largest = {
         "public methods of a type": methods,

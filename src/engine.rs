@@ -363,3 +363,39 @@ impl AnyTree {
         !matches!(self, Self::Cpu(_))
     }
 }
+
+/// An engine, a recorder or a tree, for [`Slots::update_filters`].
+pub trait HasFilters {
+    /// Changes the lists by box to those of `lists`, and nothing else.
+    ///
+    /// # Errors
+    /// Those of the methods `change_filters` and `set_filters` of the type.
+    fn update_lists(&mut self, lists: &Filters) -> Result<(), Error>;
+}
+
+/// Returns what to change; `None` where all filters have to be set, since a list has another length.
+fn changes<'a>(lists: &'a Filters, old: &Filters) -> Option<Vec<(usize, Attribute<'a>)>> {
+    (lists.lengths() == old.lengths()).then(|| lists.changes_since(old))
+}
+
+macro_rules! has_filters {
+    ($($impl:tt)*) => {
+        $($impl)* {
+            fn update_lists(&mut self, lists: &Filters) -> Result<(), Error> {
+                match changes(lists, self.filters()) {
+                    Some(changes) => changes.into_iter().try_for_each(|(first, values)| self.change_filters(first, values)),
+                    None => self.set_filters(lists.with_others_of(self.filters())),
+                }
+            }
+        }
+    };
+}
+has_filters!(impl<E: Engine + ?Sized> HasFilters for E);
+has_filters!(impl HasFilters for cpu::Tree);
+has_filters!(impl HasFilters for AnyTree);
+#[cfg(feature = "gpu")]
+has_filters!(impl HasFilters for Tree);
+#[cfg(feature = "gpu")]
+has_filters!(impl HasFilters for crate::Recorder);
+#[cfg(all(feature = "gpu", target_arch = "wasm32"))]
+has_filters!(impl HasFilters for crate::BroadPhase);

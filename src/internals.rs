@@ -41,7 +41,7 @@ pub mod mirror {
 
 pub mod constants {
     //! The constants that the kernels and the host share.
-    pub use crate::constants::*;
+    pub use crate::base::constants::*;
 }
 #[cfg(feature = "gpu")]
 pub mod gpu {
@@ -60,7 +60,7 @@ pub mod kernels {
 }
 pub mod layout {
     //! The structures that pass between stages.
-    pub use crate::layout::*;
+    pub use crate::base::layout::*;
 }
 #[cfg(feature = "gpu")]
 pub mod pairs {

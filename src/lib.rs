@@ -58,32 +58,26 @@
 #![forbid(unsafe_code)]
 #![warn(missing_debug_implementations, missing_docs)]
 
-mod aabb;
+mod base;
 #[cfg(feature = "gpu")]
 mod broad_phase;
-mod constants;
 pub mod cpu;
 #[cfg(feature = "gpu")]
 pub mod device;
 mod engine;
-mod error;
 mod events;
-mod exact;
 pub mod filter;
 mod filters;
 #[cfg(feature = "gpu")]
 mod gpu;
 #[cfg(feature = "gpu")]
 mod grid;
-mod id_pair;
 #[doc(hidden)]
 pub mod internals;
 #[cfg(feature = "gpu")]
 mod kernels;
-mod layout;
 #[cfg(feature = "gpu")]
 mod memory;
-mod options;
 #[cfg(feature = "gpu")]
 mod pairs;
 mod queries;
@@ -92,8 +86,6 @@ pub mod query;
 pub mod record;
 #[cfg(feature = "gpu")]
 mod recorder;
-mod report;
-mod setters;
 mod slots;
 pub mod step;
 #[cfg(feature = "gpu")]
@@ -101,15 +93,15 @@ mod tree;
 #[cfg(feature = "gpu")]
 pub mod wgsl;
 
-pub use aabb::{Aabb, Pair};
+pub use base::aabb::{Aabb, Pair};
+pub use base::error::Error;
+pub use base::id_pair::IdPair;
+pub use base::options::{CellSize, Options, PairOrder, SweepAxis};
+pub use base::report::{Overlaps, Report};
 pub use engine::{AnyEngine, AnyTree, Engine, QueryEngine};
-pub use error::Error;
 pub use events::{Events, Step};
 pub use filters::Filters;
-pub use id_pair::IdPair;
-pub use options::{CellSize, Options, PairOrder, SweepAxis};
 pub use queries::{Answers, Hit, Lists, Ray};
-pub use report::{Overlaps, Report};
 #[cfg(feature = "gpu")]
 pub use {
     broad_phase::{BroadPhase, Submissions},

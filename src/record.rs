@@ -31,8 +31,8 @@
 //! }
 //! ```
 
+pub use crate::base::layout::{PairArguments, PairHeader, QueryHeader};
 pub use crate::filters::GpuAttribute;
-pub use crate::layout::{PairArguments, PairHeader, QueryHeader};
 pub use crate::pairs::{GpuEvents, GpuIdentity, GpuPairs};
 pub use crate::recorder::{GpuCount, GpuNeighbours, RecordingStatistics};
 pub use crate::tree::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape};

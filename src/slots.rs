@@ -4,9 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::cpu::call::checked_count;
-use crate::{Aabb, AnyTree, Attribute, BoxFilter, Engine, Error, Events, Filters, QueryEngine, Step, cpu};
-#[cfg(feature = "gpu")]
-use crate::{Recorder, Tree};
+use crate::engine::HasFilters;
+use crate::{Aabb, BoxFilter, Engine, Error, Events, Filters, Step};
 
 /// Body numbers from here on belong to boxes that are a body of their own.
 const OWN_BODIES: u32 = 1 << 31;
@@ -126,7 +125,7 @@ impl Slots {
         let index = self.free.peek().map_or(self.fresh, |Reverse(index)| *index);
         filter.check(index as usize)?;
         if index as usize == self.boxes.len() {
-            let most = crate::constants::MAX_ENTRIES as usize;
+            let most = crate::base::constants::MAX_ENTRIES as usize;
             let doubled = (2 * self.boxes.len()).max(FEWEST);
             self.lengthen(if self.boxes.len() < most { doubled.min(most) } else { doubled })?;
         }
@@ -313,39 +312,3 @@ fn handle_of(generations: &[u32], index: u32) -> Option<Handle> {
     let generation = *generations.get(index as usize)?;
     (generation % 2 == 1).then_some(Handle { index, generation })
 }
-
-/// An engine, a recorder or a tree, for [`Slots::update_filters`].
-pub trait HasFilters {
-    /// Changes the lists by box to those of `lists`, and nothing else.
-    ///
-    /// # Errors
-    /// Those of the methods `change_filters` and `set_filters` of the type.
-    fn update_lists(&mut self, lists: &Filters) -> Result<(), Error>;
-}
-
-/// Returns what to change; `None` where all filters have to be set, since a list has another length.
-fn changes<'a>(lists: &'a Filters, old: &Filters) -> Option<Vec<(usize, Attribute<'a>)>> {
-    (lists.lengths() == old.lengths()).then(|| lists.changes_since(old))
-}
-
-macro_rules! has_filters {
-    ($($impl:tt)*) => {
-        $($impl)* {
-            fn update_lists(&mut self, lists: &Filters) -> Result<(), Error> {
-                match changes(lists, self.filters()) {
-                    Some(changes) => changes.into_iter().try_for_each(|(first, values)| self.change_filters(first, values)),
-                    None => self.set_filters(lists.with_others_of(self.filters())),
-                }
-            }
-        }
-    };
-}
-has_filters!(impl<E: Engine + ?Sized> HasFilters for E);
-has_filters!(impl HasFilters for cpu::Tree);
-has_filters!(impl HasFilters for AnyTree);
-#[cfg(feature = "gpu")]
-has_filters!(impl HasFilters for Tree);
-#[cfg(feature = "gpu")]
-has_filters!(impl HasFilters for Recorder);
-#[cfg(all(feature = "gpu", target_arch = "wasm32"))]
-has_filters!(impl HasFilters for crate::BroadPhase);

@@ -23,6 +23,7 @@
 //! # }
 //! ```
 
+pub use crate::engine::HasFilters;
 pub use crate::events::{EventPiece, Identity, SearchReason, StepReport, StepWork};
 pub use crate::filters::BoxFilter;
-pub use crate::slots::{Handle, HasFilters, Slots};
+pub use crate::slots::{Handle, Slots};

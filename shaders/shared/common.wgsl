@@ -1,8 +1,8 @@
 // Shared by every kernel: the structures that pass between stages, the exact overlap test, 64-bit counts,
 // and the projection of a box. Appended behind each stage's own file, so that line numbers there hold.
-// Constants in CAPITALS come from src/constants/.
+// Constants in CAPITALS come from src/base/constants/.
 
-// ---- structures, each the twin of one in src/layout.rs ----
+// ---- structures, each the twin of one in src/base/layout.rs ----
 
 // The parameters of one call.
 struct Params {

@@ -10,9 +10,9 @@ use std::task::{Context, Poll, ready};
 
 use super::core::Core;
 use super::flight::{Collection, Mapping, Piece, Submission};
-use crate::constants::INVALID_LISTED;
+use crate::base::constants::INVALID_LISTED;
+use crate::base::layout::{Counts, Frame, wide};
 use crate::filters::device::FilterSet;
-use crate::layout::{Counts, Frame, wide};
 use crate::memory::{Call, FRAME_OFFSET, Lease, PIECES_AT_ONCE, SUMMARY_BYTES, Staging};
 use crate::{Error, Pair, Report};
 

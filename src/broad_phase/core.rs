@@ -1,13 +1,13 @@
 //! Recording searches. [`submit`](super::submit) submits them.
 
 use super::flight::Flight;
+use crate::base::layout::Params;
 use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::Pass;
 use crate::gpu::table::{CONSTANT, SIZES, STORAGE};
 use crate::gpu::timing::Timer;
-use crate::layout::Params;
 use crate::memory::{Call, Results, Workspace};
 use crate::pairs::{Pipeline, SearchInput};
 use crate::{Error, Options};

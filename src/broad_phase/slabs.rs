@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::core::Core;
 use super::cuts::Slabs;
 use super::flight::STREAMED_PIECE;
-use crate::constants::AXIS_X;
+use crate::base::constants::AXIS_X;
 use crate::filters::device::FilterSet;
 use crate::memory::{Call, MemoryPlan};
 use crate::{Aabb, Error, Pair, Report, SweepAxis};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::core::Core;
 use super::flight::{Mapping, Submission};
+use crate::base::layout::{Counts, Frame};
 use crate::filters::device::FilterSet;
 use crate::gpu::scopes::Scopes;
-use crate::layout::{Counts, Frame};
 use crate::memory::{Call, FRAME_OFFSET, Lease, SUMMARY_BYTES, Staging};
 use crate::{Aabb, Error, Pair};
 

@@ -1,8 +1,8 @@
 //! Decisions of engine, tree and reference before they begin, and the growth of lists.
 
-use crate::constants::*;
+use crate::base::constants::*;
+use crate::base::layout::Params;
 use crate::filters::CheckedFilters;
-use crate::layout::Params;
 use crate::{Error, Options, Pair};
 
 /// Returns the number of boxes, if not more than a grid has entries.

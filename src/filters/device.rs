@@ -8,11 +8,11 @@ use std::sync::Arc;
 use super::changes::{ChangeCounts, FilterSource};
 use super::lists::FilterLists;
 use super::{CheckedFilters, Filters};
+use crate::base::layout::{Counts, digit_sum_u32_count, histogram_u32_count};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::sort_buffers::SortBuffers;
 use crate::gpu::table::{CONSTANT, Row, STORAGE, buffer_table};
-use crate::layout::{Counts, digit_sum_u32_count, histogram_u32_count};
 use crate::{Aabb, Attribute, Error, Pair};
 
 /// The filters of a search, checked, with their buffers on the GPU.

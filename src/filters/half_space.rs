@@ -1,7 +1,7 @@
 //! Half-spaces, tested exactly.
 
 use crate::Aabb;
-use crate::exact::{DOUBT, product, sign_of_sum};
+use crate::base::exact::{DOUBT, product, sign_of_sum};
 
 /// The box that is searched in place of one that stands for a half-space.
 pub(crate) const WHOLE_SPACE: Aabb = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);

@@ -5,7 +5,7 @@ use super::rows::FilterLayout;
 use super::table::Tested;
 use super::{Attribute, CheckedFilters, Filters, GroupRule};
 use crate::Error;
-use crate::constants::*;
+use crate::base::constants::*;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Source};

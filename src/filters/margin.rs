@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use super::WHOLE_SPACE;
-use crate::aabb::sum_rounded_up;
-use crate::constants::CHUNK;
+use crate::base::aabb::sum_rounded_up;
+use crate::base::constants::CHUNK;
 use crate::{Aabb, Filters};
 
 /// A box that nothing touches.

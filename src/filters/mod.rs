@@ -52,7 +52,7 @@ pub use table::ValueFormat;
 
 use std::collections::HashSet;
 
-use crate::constants::{EXCLUDE_MOST, MAX_ENTRIES};
+use crate::base::constants::{EXCLUDE_MOST, MAX_ENTRIES};
 use crate::{Aabb, Error};
 
 /// How the groups and masks of two boxes decide whether they may pair.

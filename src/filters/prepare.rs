@@ -3,10 +3,10 @@
 use super::device::FilterBuffers;
 use super::table::ValueFormat;
 use crate::Error;
+use crate::base::layout::{FilterChange, Params};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::layout::{FilterChange, Params};
 
 /// The source of `prepare_boxes`.
 pub const BOXES: Source = source!("filters/prepare_boxes", "shared/boxes", "shared/float_parts");

@@ -6,12 +6,12 @@ use super::device::{ExcludeBuffers, FilterSet};
 use super::prepare::Prepare;
 use super::{Filters, GpuAttribute, ValueFormat};
 use crate::Error;
+use crate::base::layout::{ExcludeChange, FilterChange};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::external::{bind, bytes, check};
 use crate::gpu::kernel::Pass;
 use crate::gpu::table::STORAGE;
-use crate::layout::{ExcludeChange, FilterChange};
 
 /// The target of a recorded change of filters.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::Error;
-use crate::constants::{FORMAT_FLAGS, FORMAT_MARGINS, FORMAT_U32};
+use crate::base::constants::{FORMAT_FLAGS, FORMAT_MARGINS, FORMAT_U32};
 
 /// Declares the filters; `src/filters/rows.rs` explains a row. Kernels that test pairs read the lists that are `tested`.
 macro_rules! filter_table {
@@ -34,7 +34,7 @@ macro_rules! filter_table {
             $($(#[$beside_doc])* pub $beside: $beside_type,)*
         }
 
-        $crate::setters::setters! {
+        $crate::base::setters::setters! {
             Filters {
                 $($setter: $list: Vec<$element>,)*
                 $($untested_setter: $untested: Vec<$untested_type>,)*
@@ -66,7 +66,7 @@ macro_rules! filter_table {
             }
         }
 
-        $crate::setters::setters! {
+        $crate::base::setters::setters! {
             BoxFilter {
                 $($setter: $list: $element,)*
                 $($untested_setter: $untested: $untested_type,)*
@@ -231,7 +231,7 @@ macro_rules! filter_table {
 
         impl FilterLayout {
             /// The layout, which a test compares with the one in WGSL.
-            pub const TWIN: $crate::layout::Twin = $crate::layout::Twin {
+            pub const TWIN: $crate::base::layout::Twin = $crate::base::layout::Twin {
                 name: "FilterLayout",
                 size: size_of::<FilterLayout>().next_multiple_of(16),
                 fields: &[

@@ -13,7 +13,7 @@ use super::bind_groups::Bound;
 use super::scopes::Scopes;
 use super::timing::{START, Timer};
 use crate::Error;
-use crate::layout::dispatch_size;
+use crate::base::layout::dispatch_size;
 
 /// A kernel, compiled when it is first needed. Its label is the name of its file and of its entry point. A clone is the
 /// same kernel.
@@ -95,7 +95,7 @@ impl Source {
         for shared in self.shared {
             text += shared;
         }
-        text + &crate::constants::wgsl()
+        text + &crate::base::constants::wgsl()
     }
 
     /// Parses and validates the text.

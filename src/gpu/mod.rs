@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use sort_variant::SortVariant;
 
 use crate::Error;
-use crate::options::{ALL_PAIRS_DISCRETE, ALL_PAIRS_ELSEWHERE, ALL_PAIRS_INTEGRATED};
+use crate::base::options::{ALL_PAIRS_DISCRETE, ALL_PAIRS_ELSEWHERE, ALL_PAIRS_INTEGRATED};
 use bind_groups::BindGroups;
 use kernel::Kernel;
 use scopes::Scopes;
@@ -360,7 +360,7 @@ impl Gpu {
         }
     }
 
-    /// Returns whether the driver is one in software, whose loops have [bounds](crate::constants::SOFTWARE_CANDIDATES).
+    /// Returns whether the driver is one in software, whose loops have [bounds](crate::base::constants::SOFTWARE_CANDIDATES).
     pub(crate) fn is_software(&self) -> bool {
         self.is_software
     }

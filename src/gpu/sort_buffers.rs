@@ -6,8 +6,8 @@ use super::Gpu;
 use super::buffers::Buffer;
 use super::table::Bound;
 use crate::Error;
-use crate::constants::SORT_PASSES;
-use crate::layout::{digit_sum_u32_count, histogram_u32_count};
+use crate::base::constants::SORT_PASSES;
+use crate::base::layout::{digit_sum_u32_count, histogram_u32_count};
 
 /// Buffers may be bound at multiples of this number of bytes.
 pub const ALIGNMENT: u64 = 256;

@@ -2,13 +2,13 @@
 
 use super::box_buffers::BoxBuffers;
 use super::{GridCapacity, GridSummary};
-use crate::constants::{BIN_BLOCK, BIN_COUNTS, BIN_GROUP};
+use crate::base::constants::{BIN_BLOCK, BIN_COUNTS, BIN_GROUP};
+use crate::base::layout::Frame;
 use crate::filters::lists::{FilteredKernel, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{STORAGE, buffer_table};
-use crate::layout::Frame;
 
 /// The source of `bin_worlds`.
 pub const WORLDS: Source = filtered!("grid/bin_worlds", "shared/boxes", "grid/cells");
@@ -31,7 +31,7 @@ buffer_table! {
     /// The buffers that [`Bin::record_count`] and [`Bin::record_scatter`] fill per box and per block of boxes.
     pub struct Bins(capacity: GridCapacity) {
         /// `[box_count]` first and last cell (u, v, u, v), or a marker if there is none, and the quantised start on
-        /// the sweep axis with the bits of the world above it: [`packed_cells`](crate::layout::packed_cells).
+        /// the sweep axis with the bits of the world above it: [`packed_cells`](crate::base::layout::packed_cells).
         cells: [[u32; 4]; capacity.boxes], STORAGE;
         /// `[box_count]` quantised end on the sweep axis, and footprint in the first and last cells.
         box_ends: [[u32; 2]; capacity.boxes], STORAGE;

@@ -1,9 +1,9 @@
 //! The boxes of a search, as the stages of the grid and those of the pairs read them.
 
+use crate::base::layout::Params;
 use crate::filters::lists::FilterLists;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::table::Bound;
-use crate::layout::Params;
 
 /// The buffers of the boxes of a search, prepared if margins or half-spaces change them.
 #[derive(Clone, Debug)]

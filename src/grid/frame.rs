@@ -1,9 +1,9 @@
 //! The sweep axis, the grid and the sort key.
 
+use crate::base::layout::{BoundsPartial, Frame, Params};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::layout::{BoundsPartial, Frame, Params};
 
 /// The source of `frame_choose`.
 pub const CHOOSE: Source = source!(

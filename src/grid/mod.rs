@@ -17,13 +17,13 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Error;
-use crate::constants::*;
+use crate::base::constants::*;
+use crate::base::layout::{BoundsPartial, Counts, Dispatches, Frame};
 use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{Kernel, Pass};
 use crate::gpu::sort_buffers::SortBuffers;
 use crate::gpu::table::{CONSTANT, Row, SIZES, STORAGE, buffer_table};
-use crate::layout::{BoundsPartial, Counts, Dispatches, Frame};
 use bin::{Bin, Bins};
 use frame::FrameStage;
 use pca::Pca;

@@ -1,10 +1,10 @@
 //! The bounds of the boxes, by reduction.
 
-use crate::constants::{PCA_BLOCK, PCA_GROUPS};
+use crate::base::constants::{PCA_BLOCK, PCA_GROUPS};
+use crate::base::layout::{BoundsPartial, Params};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
-use crate::layout::{BoundsPartial, Params};
 
 /// The source of `pca_bounds`.
 pub const BOUNDS: Source = source!("grid/pca_bounds", "grid/pca_reduce", "shared/boxes", "shared/box_quads");

@@ -4,14 +4,14 @@
 use std::num::NonZeroU64;
 
 use crate::Error;
-use crate::constants::{BALLOT_BITS, BALLOT_LANES, RADIX_BITS, SHORT_BALLOT_BITS, SORT_PASSES};
+use crate::base::constants::{BALLOT_BITS, BALLOT_LANES, RADIX_BITS, SHORT_BALLOT_BITS, SORT_PASSES};
+use crate::base::layout::{Counts, SortPass, sort_sections};
+pub use crate::base::layout::{digit_sum_u32_count, histogram_u32_count};
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::sort_buffers::{ALIGNMENT, SortBuffers};
 use crate::gpu::table::Bound;
 use crate::gpu::{Gpu, SortVariant};
-use crate::layout::{Counts, SortPass, sort_sections};
-pub use crate::layout::{digit_sum_u32_count, histogram_u32_count};
 
 /// The source of `sort_count`.
 pub const COUNT: Source = source!("grid/sort_count", "grid/sort_histogram", "grid/sort");

@@ -8,12 +8,12 @@ use crate::gpu::kernel::Source;
 use crate::gpu::{Gpu, SortVariant};
 #[cfg(not(target_arch = "wasm32"))]
 use {
-    crate::constants::{BALLOT_BITS, SORT_TILE},
+    crate::base::constants::{BALLOT_BITS, SORT_TILE},
+    crate::base::layout::Counts,
     crate::gpu::buffers::Buffer,
     crate::gpu::kernel::Pass,
     crate::gpu::readback::Readback,
     crate::gpu::sort_buffers::SortBuffers,
-    crate::layout::Counts,
     bytemuck::Zeroable,
 };
 

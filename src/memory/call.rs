@@ -1,10 +1,10 @@
 //! The decisions of a call before its first command.
 
 use super::MemoryPlan;
-use crate::constants::{SOFTWARE_CANDIDATES, key_bits};
+use crate::base::constants::{SOFTWARE_CANDIDATES, key_bits};
+use crate::base::layout::Params;
 use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
-use crate::layout::Params;
 use crate::{Error, Options};
 
 /// The decision that a call makes once and that everything later in the call follows. The decision does not depend on

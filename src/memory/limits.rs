@@ -1,7 +1,7 @@
 //! The limits of a device, whatever the budget.
 
 use super::slots::SUMMARY_BYTES;
-use crate::constants::*;
+use crate::base::constants::*;
 use crate::gpu::limits::{check_rows, largest_binding, limit_name};
 use crate::gpu::table::Row;
 use crate::{Aabb, Error, Pair};

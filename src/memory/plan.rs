@@ -2,7 +2,7 @@
 
 use super::limits::{check_boxes, check_filters, longest_list, most_entries};
 use super::slots::{BoxSlot, Staging};
-use crate::constants::*;
+use crate::base::constants::*;
 use crate::filters::device::sum;
 use crate::gpu::limits::largest_binding;
 use crate::gpu::table::Row;

@@ -1,8 +1,8 @@
 //! The buffers that a submission leases.
 
+use crate::base::layout::{Counts, Frame};
 use crate::gpu::Gpu;
 use crate::gpu::table::{Row, STAGING, STORAGE, buffer_table};
-use crate::layout::{Counts, Frame};
 use crate::{Aabb, Error, Pair};
 
 /// The offset of `Frame` in a staging buffer, behind `Counts`.

@@ -5,12 +5,12 @@ use std::mem::offset_of;
 use super::PairBuffers;
 use super::sweep::Hits;
 use crate::Pair;
+use crate::base::layout::{Counts, Dispatches, Params, Window};
 use crate::filters::lists::{FilteredKernel, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::grid::{BoxBuffers, Entries, GridSummary};
-use crate::layout::{Counts, Dispatches, Params, Window};
 
 /// The source of `emit_sweep`.
 pub const SWEEP: Source =

@@ -1,13 +1,13 @@
 //! Created and lost pairs: the list of a step is compared with the list of the last step, both in canonical order.
 
-use crate::constants::{EVENT_GENERATIONS, EVENT_GROUP, EVENT_TILE, EVENT_TOTALS};
+use crate::base::constants::{EVENT_GENERATIONS, EVENT_GROUP, EVENT_TILE, EVENT_TOTALS};
+use crate::base::layout::{PairArguments, PairHeader, Params, StepParams};
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{self, Kernel, Pass, Source, source};
 use crate::gpu::table::{Row, SIZES, STORAGE, buffer_table};
-use crate::layout::{PairArguments, PairHeader, Params, StepParams};
 use crate::{Error, Pair};
 
 /// The source of `events_find`.

@@ -1,12 +1,12 @@
 //! Pairs to exclude from an external buffer: sorted, and listed by box for the lookups of the tests.
 
 use crate::Error;
+use crate::base::layout::ExcludeChange;
 use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Constants;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::grid::sort::Sort;
-use crate::layout::ExcludeChange;
 
 /// The source of `exclude_split`.
 pub const SPLIT: Source = source!("pairs/exclude_split");

@@ -2,8 +2,8 @@
 
 use std::mem::offset_of;
 
-use crate::constants::EVENT_CREATED;
-use crate::layout::PairArguments;
+use crate::base::constants::EVENT_CREATED;
+use crate::base::layout::PairArguments;
 
 /// Pairs on the GPU, written by [`Recorder::record`](crate::Recorder::record). The buffers are handles: a clone is cheap.
 ///

@@ -1,9 +1,9 @@
 //! The list of pairs on the GPU.
 
 use super::order::{OrderBuffers, OrderCapacity};
+use crate::base::layout::{PairArguments, PairHeader};
 use crate::gpu::Gpu;
 use crate::gpu::table::{Row, SIZES, STORAGE, buffer_table};
-use crate::layout::{PairArguments, PairHeader};
 use crate::{Error, Pair, PairOrder};
 
 buffer_table! {

@@ -3,10 +3,10 @@
 use super::list::PairList;
 use super::order::{OrderBuffers, OrderCapacity, OrderStage};
 use crate::Error;
+use crate::base::layout::{Counts, PairHeader};
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{self, Kernel, Pass, Source, source};
 use crate::gpu::table::{CONSTANT, Row, STORAGE, buffer_table};
-use crate::layout::{Counts, PairHeader};
 
 /// The source of `neighbours_begin`.
 pub const BEGIN: Source = source!("pairs/neighbours_begin");

@@ -1,12 +1,12 @@
 //! Canonical order: pairs row by row, a row for each first box, in order within each row. Also the neighbours of boxes, with a row
 //! for each box.
 
-use crate::constants::{ORDER_ROWS, ORDER_TILE};
+use crate::base::constants::{ORDER_ROWS, ORDER_TILE};
+use crate::base::layout::{Counts, OrderParams};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{STORAGE, buffer_table};
-use crate::layout::{Counts, OrderParams};
 use crate::{Error, Pair};
 
 /// The source of `order_count`.

@@ -10,6 +10,7 @@ use super::order::OrderStage;
 use super::rank::Rank;
 use super::small::Small;
 use super::sweep::Sweep;
+use crate::base::layout::{ExcludeChange, Params, Window};
 use crate::filters::device::FilterSet;
 use crate::filters::prepare::Prepare;
 use crate::gpu::Gpu;
@@ -17,7 +18,6 @@ use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{self, Kernel, Pass};
 use crate::gpu::timing::Timer;
 use crate::grid::{BoxBuffers, Grid, GridBuild, GridKernels, GridSummary};
-use crate::layout::{ExcludeChange, Params, Window};
 use crate::{Error, PairOrder};
 
 /// The kernels of all stages.

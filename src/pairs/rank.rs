@@ -1,7 +1,7 @@
 //! The end of each interval among the sorted starts, and the path that follows from it.
 
 use super::sweep::Path;
-use crate::constants::PATH_SECTION;
+use crate::base::constants::PATH_SECTION;
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::grid::bin::Bins;

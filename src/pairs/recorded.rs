@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::events::{Compared, EventBuffers, EventCapacity, EventKernels};
 use super::handles::{GpuEvents, GpuIdentity, GpuPairs};
-use crate::constants::{NAMING_GENERATIONS, NAMING_INDEX, NAMING_WAS};
+use crate::base::constants::{NAMING_GENERATIONS, NAMING_INDEX, NAMING_WAS};
+use crate::base::layout::{PairArguments, PairHeader};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::external::{bind, bytes, check};
 use crate::gpu::kernel::Pass;
 use crate::gpu::timing::Timer;
-use crate::layout::{PairArguments, PairHeader};
 use crate::{Error, Pair};
 
 /// The kernels and buffers of recorded steps.

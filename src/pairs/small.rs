@@ -3,13 +3,13 @@
 use super::list::List;
 use super::sweep::Hits;
 use crate::Pair;
-use crate::constants::*;
+use crate::base::constants::*;
+use crate::base::layout::{Counts, Params, Window};
 use crate::filters::lists::{FilteredKernel, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::grid::BoxBuffers;
-use crate::layout::{Counts, Params, Window};
 
 /// The source of `small_test`.
 pub const TEST: Source = filtered!("pairs/small_test", "pairs/small_tiles", "shared/boxes");

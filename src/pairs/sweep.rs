@@ -2,16 +2,16 @@
 
 use std::mem::offset_of;
 
-use crate::constants::{
+use crate::base::constants::{
     ENTRY_STRIDE, GIANT_GROUP, GIANT_ROW, HIT_SUMS, MOST_BLOCKS, MOST_GIANT_BLOCKS, PATH_GROUP, PATH_SECTION,
     RUN_U32_COUNT, TILE_QUADS,
 };
+use crate::base::layout::Dispatches;
 use crate::filters::lists::{FilteredKernel, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{Kernel, Pass, Source};
 use crate::gpu::table::{STORAGE, buffer_table};
 use crate::grid::{BoxBuffers, Entries, GridSummary};
-use crate::layout::Dispatches;
 
 /// The source of `sweep_test`.
 pub const TEST: Source =

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::setters::setters;
+use crate::base::setters::setters;
 use crate::{Error, Filters, GroupRule};
 
 /// Filters of the queries of a batch. A list has one element for each query, in their order; an empty list is not used.

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::path::sure_order;
 use super::{Path, make_room};
-use crate::exact::{DOUBT, product, round_down_with, sign_of_sum, sum_of, two_product};
+use crate::base::exact::{DOUBT, product, round_down_with, sign_of_sum, sum_of, two_product};
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Answers, Batch, Cast, Error, HalfSpace, Hit, Lists, Near, NearestQuery, Shape};
 

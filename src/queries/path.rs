@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::is_finite;
 use crate::Aabb;
-use crate::exact::{DOUBT, product, round_down_with, sign_of_sum};
+use crate::base::exact::{DOUBT, product, round_down_with, sign_of_sum};
 
 /// A box that moves: the points `x + t direction`, with `low <= x <= high` and `0 <= t <= limit`. A point that moves is a
 /// ray. The direction is finite, and the limit at least zero.

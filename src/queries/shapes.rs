@@ -8,8 +8,8 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::{Distance, ball_bounds, is_finite, within_numbers};
-use crate::constants::{FLAT_BITS, ROUNDING_BITS, SOLID_ROUNDING_BITS, TURNED_PARTS};
-use crate::exact::{round_down, round_up};
+use crate::base::constants::{FLAT_BITS, ROUNDING_BITS, SOLID_ROUNDING_BITS, TURNED_PARTS};
+use crate::base::exact::{round_down, round_up};
 use crate::filters::{WHOLE_SPACE, reaches_into};
 use crate::{Aabb, HalfSpace};
 
@@ -103,7 +103,7 @@ pub struct Convex<'a> {
 impl Convex<'_> {
     /// The most half-spaces of one shape that a tree on the GPU is asked with: a query has to get on within what drivers let
     /// one dispatch do. [`cpu::Tree`](crate::cpu::Tree) takes any number.
-    pub const MOST_ON_GPU: usize = crate::constants::MOST_PARTS as usize;
+    pub const MOST_ON_GPU: usize = crate::base::constants::MOST_PARTS as usize;
 }
 
 /// Something that touches a box or not: a point `[f32; 3]`, an [`Aabb`], a [`Sphere`], an [`OrientedBox`], a [`Capsule`] or

@@ -5,13 +5,13 @@ use std::mem::{offset_of, take};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Recorder;
+use crate::base::constants::OVERFLOW_PAIRS;
+use crate::base::layout::{Counts, Frame, PairHeader, Params, wide};
 use crate::broad_phase::collect::report;
 use crate::broad_phase::core::Core;
-use crate::constants::OVERFLOW_PAIRS;
 use crate::gpu::Gpu;
 use crate::gpu::readback::Readback;
 use crate::gpu::timing::Timer;
-use crate::layout::{Counts, Frame, PairHeader, Params, wide};
 use crate::memory::{Call, FRAME_OFFSET};
 use crate::{Error, KernelTime, Report};
 

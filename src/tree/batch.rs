@@ -17,17 +17,17 @@ use super::Tree;
 use super::build::{TreeBuffers, TreeCapacity};
 use super::query::{Derived, Listed, Query, QueryBuffers, QueryCapacity, QueryInput, Ranked, RoundParams};
 use crate::Error;
-use crate::constants::{
+use crate::base::constants::{
     QUERY_ANY, QUERY_EMITS, QUERY_FILTERS, QUERY_GROUPS, QUERY_LISTS, QUERY_NEXT_ROW, QUERY_RESUMED, QUERY_SHARED,
     QUERY_SKIPS_START,
 };
+use crate::base::layout::{QueryParams, TreeShape, Window};
 use crate::filters::lists::FilterLists;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::Pass;
 use crate::grid::sort::Sort;
 use crate::grid::sort_variant;
-use crate::layout::{QueryParams, TreeShape, Window};
 
 /// The least number of queries, and of boxes, that are worth a sort of the queries.
 const SORTED: u64 = 1 << 10;

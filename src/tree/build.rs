@@ -3,7 +3,8 @@
 use bytemuck::Zeroable;
 
 use crate::Error;
-use crate::constants::{BOTTOM_BOXES, NO_BOX, PLACE_BITS};
+use crate::base::constants::{BOTTOM_BOXES, NO_BOX, PLACE_BITS};
+use crate::base::layout::{Counts, Cube, TreeShape, TreeSummary, sort_sections};
 use crate::filters::lists::FilterLists;
 use crate::filters::rows;
 use crate::gpu::Gpu;
@@ -12,7 +13,6 @@ use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::sort_buffers::SortBuffers;
 use crate::gpu::table::{Bound, CONSTANT, STORAGE, buffer_table};
 use crate::grid::sort::{Sort, digit_sum_u32_count, histogram_u32_count};
-use crate::layout::{Counts, Cube, TreeShape, TreeSummary, sort_sections};
 
 /// The source of `tree_cube`.
 pub const CUBE: Source = source!("tree/tree_cube", "tree/curve", "shared/boxes");
@@ -231,7 +231,7 @@ impl Build {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constants::WAITING_LEVELS;
+    use crate::base::constants::WAITING_LEVELS;
     use crate::gpu::limits::MOST_BINDING;
 
     #[test]

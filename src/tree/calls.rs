@@ -10,7 +10,7 @@ use super::batch::{Phase, Wanted};
 use super::host::AT_ONCE;
 use super::pack::{self, Packed};
 use super::query::{Listed, Ranked};
-use crate::constants::{NO_BOX, ROW};
+use crate::base::constants::{NO_BOX, ROW};
 use crate::gpu::host_copy::extend;
 use crate::queries::{HalfSpaces, Start, check_k, is_in_order, make_room};
 use crate::{Answers, Batch, Cast, Convex, Error, Hit, Lists, Near, NearestQuery, Pair, QueryReport, Shape};

@@ -3,7 +3,8 @@
 use super::build::{BuildInput, TreeBuffers, TreeCapacity};
 use super::submission::{Recording, wait};
 use super::{AsyncTree, Built, Tree, TreeRecorder};
-use crate::constants::INVALID_LISTED;
+use crate::base::constants::INVALID_LISTED;
+use crate::base::layout::{Cube, Params, TreeShape, TreeSummary};
 use crate::gpu::buffers::Buffer;
 use crate::gpu::external::{bind_boxes, check_boxes};
 use crate::gpu::kernel::Pass;
@@ -11,7 +12,6 @@ use crate::gpu::readback::Readback;
 use crate::gpu::table::STORAGE;
 use crate::grid::sort::Sort;
 use crate::grid::sort_variant;
-use crate::layout::{Cube, Params, TreeShape, TreeSummary};
 use crate::queries::Surface;
 use crate::{Aabb, Error, Filters, TreeReport};
 

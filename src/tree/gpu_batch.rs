@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 use std::marker::PhantomData;
 
 use super::query::{Derived, Listed, QueryBuffers};
-use crate::constants::{STATUS_ANSWERED, STATUS_INVALID, STATUS_UNFINISHED};
+use crate::base::constants::{STATUS_ANSWERED, STATUS_INVALID, STATUS_UNFINISHED};
 use crate::gpu::external::bytes;
 use crate::{Aabb, BoxCast, Capsule, CapsuleCast, Cast, GpuPairs, NearestQuery, OrientedBox, Ray, Sphere, SphereCast};
 

@@ -11,13 +11,13 @@ use super::pack::{self, Packed};
 use super::query::{Query, QueryCapacity, QueryInput, RoundParams};
 use super::submission::{Recording, wait};
 use super::{AsyncTree, Tree, build};
-use crate::constants::{AGAIN, CURVE_SIDE, INVALID_QUERY, QUERY_RESUMED, RETAINED_ANSWERS};
+use crate::base::constants::{AGAIN, CURVE_SIDE, INVALID_QUERY, QUERY_RESUMED, RETAINED_ANSWERS};
+use crate::base::layout::Window;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::host_copy::extend;
 use crate::gpu::kernel::Pass;
 use crate::gpu::limits::largest_binding;
 use crate::gpu::readback::Readback;
-use crate::layout::Window;
 use crate::queries::make_room;
 use crate::{Aabb, Error, Pair, QueryFilters};
 

@@ -4,7 +4,7 @@ use super::batch::Wanted;
 use super::query::{Listed, QueryBuffers, QueryCapacity, Ranked, words_of};
 use super::query_memory::staging_bytes;
 use super::{Question, Tree};
-use crate::constants::ROW;
+use crate::base::constants::ROW;
 use crate::gpu::table::Row;
 use crate::{BoxCast, Pair, Ray};
 

@@ -45,13 +45,13 @@ use self::query_memory::QueryMemory;
 pub use self::question::Question;
 pub use self::recorder::TreeRecorder;
 use self::submission::Waiting;
+use crate::base::layout::{Cube, Params, QueryParams, TreeShape, Window};
 use crate::filters::device::FilterSet;
 use crate::filters::prepare::Prepare;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::limits::check_rows;
 use crate::gpu::table::Row;
-use crate::layout::{Cube, Params, QueryParams, TreeShape, Window};
 use crate::queries::Surface;
 use crate::{Aabb, Attribute, Error, FilterOwner, Filters, TreeReport};
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use super::query::Listed;
-use crate::constants::REGION_WORDS;
+use crate::base::constants::REGION_WORDS;
 use crate::queries::{QueryFilter, QueryFilters, Region};
 use crate::{Filters, Shape};
 

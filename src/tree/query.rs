@@ -6,17 +6,17 @@ pub use super::query_sources::*;
 use super::build::TreeBuffers;
 use super::question::Question;
 use crate::Error;
-use crate::constants::{
+use crate::base::constants::{
     PLACE_BITS, QUERY_ANY, QUERY_EMITS, QUERY_LISTS, QUERY_NEXT_ROW, QUERY_RESUMED, QUERY_SHARED, SHARERS, SORTERS,
     WALKERS,
 };
+use crate::base::layout::{QueryParams, Round, TreeShape, Window};
 use crate::filters::lists::FilterLists;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source};
 use crate::gpu::table::Bound;
 use crate::grid::sort::Sort;
-use crate::layout::{QueryParams, Round, TreeShape, Window};
 use crate::pairs::order::OrderStage;
 
 /// Queries that list all boxes they meet.

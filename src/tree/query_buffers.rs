@@ -1,11 +1,11 @@
 //! The buffers of a batch of queries.
 
-use crate::constants::{ORDER_ROWS, ORDER_TILE, QUERY_GROUP, RETAINED_ANSWERS};
+use crate::base::constants::{ORDER_ROWS, ORDER_TILE, QUERY_GROUP, RETAINED_ANSWERS};
+use crate::base::layout::{Counts, PairArguments, QueryHeader, Round};
 use crate::gpu::Gpu;
 use crate::gpu::sort_buffers::SortBuffers;
 use crate::gpu::table::{CONSTANT, SIZES, STORAGE, buffer_table};
 use crate::grid::sort::{digit_sum_u32_count, histogram_u32_count};
-use crate::layout::{Counts, PairArguments, QueryHeader, Round};
 use crate::pairs::order::OrderBuffers;
 use crate::{Error, Pair};
 

@@ -1,7 +1,7 @@
 //! The kernels of the stage `query`.
 
 use crate::BoxCast;
-use crate::constants::{CAPSULE_PARTS, REGION_WORDS, TURNED_PARTS};
+use crate::base::constants::{CAPSULE_PARTS, REGION_WORDS, TURNED_PARTS};
 use crate::filters::rows;
 use crate::gpu::kernel::{Source, source};
 

@@ -8,14 +8,14 @@ use super::build::sort_counts;
 use super::query::{Derived, Listed, QueryBuffers, QueryCapacity, Ranked, RoundParams, words_of};
 use super::query_memory::QueryMemory;
 use super::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, GpuShape, Tree};
-use crate::constants::ROW;
+use crate::base::constants::ROW;
+use crate::base::layout::{QueryParams, Round, Window};
 use crate::filters::lists::FilterLists;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::external::{bind, bytes, check};
 use crate::gpu::kernel::Pass;
 use crate::gpu::limits::limit_name;
 use crate::gpu::table::CONSTANT;
-use crate::layout::{QueryParams, Round, Window};
 use crate::pairs::recorded::RecordedSteps;
 use crate::{Cast, Error, NearestQuery, QueryFilter};
 

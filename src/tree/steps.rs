@@ -4,8 +4,8 @@ use bytemuck::Zeroable;
 
 use super::recorder::{Steps, TreeRecorder};
 use super::{GpuBatch, GpuLists, GpuShape};
+use crate::base::layout::{Params, Window};
 use crate::filters::lists::FilterLists;
-use crate::layout::{Params, Window};
 use crate::pairs::events::{Compared, EventCapacity};
 use crate::pairs::recorded::{RecordedSteps, check_identity};
 use crate::{Error, GpuEvents, GpuIdentity};

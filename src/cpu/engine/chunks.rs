@@ -3,11 +3,11 @@
 use rayon::prelude::*;
 
 use crate::Aabb;
-use crate::constants::*;
+use crate::base::constants::*;
+use crate::base::layout::{BoundsPartial, Frame};
 use crate::cpu::mirror::bin::{self, Totals};
 use crate::cpu::mirror::pca;
 use crate::filters::CheckedFilters;
-use crate::layout::{BoundsPartial, Frame};
 
 /// Holds bounds and counts over the boxes of one chunk.
 #[derive(Clone, Copy, Debug)]

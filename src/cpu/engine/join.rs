@@ -6,7 +6,7 @@ use super::BroadPhase;
 use super::order;
 use super::pair_filter::{All, Filtered, PairFilter};
 use super::search::Search;
-use crate::constants::INVALID_LISTED;
+use crate::base::constants::INVALID_LISTED;
 use crate::cpu::call;
 use crate::cpu::tree::join::{self, Join, Set};
 use crate::filters::SearchedBoxes;

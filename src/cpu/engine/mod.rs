@@ -21,11 +21,11 @@ mod task_lists;
 use self::search::Search;
 use super::call;
 use super::tree::join::Join;
-use crate::constants::ENTRY_BOX;
+use crate::base::constants::ENTRY_BOX;
+use crate::base::options::ALL_PAIRS_CPU;
 use crate::events::stream::Streamed;
 use crate::filters::CheckedFilters;
 use crate::filters::sets::TwoSets;
-use crate::options::ALL_PAIRS_CPU;
 use crate::{Aabb, Attribute, Error, Filters, Options, Overlaps, Pair, Report};
 
 /// The most boxes that one thread searches before another would wake up.

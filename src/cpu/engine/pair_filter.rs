@@ -1,7 +1,7 @@
 //! Filters of overlapping pairs. The loops are compiled for each case: if all pairs are reported,
 //! no filter is called.
 
-use crate::constants::FOOTPRINT_SECOND;
+use crate::base::constants::FOOTPRINT_SECOND;
 use crate::filters::{CheckedFilters, SearchedBoxes};
 use crate::{HalfSpace, Pair};
 

@@ -6,7 +6,7 @@ use super::pair_filter::{All, Filtered, PairFilter};
 use super::sorted::Sorted;
 use super::task_lists::TaskLists;
 use super::{ALONE, order};
-use crate::constants::SMALL_MOST;
+use crate::base::constants::SMALL_MOST;
 use crate::cpu::call;
 use crate::cpu::mirror::{bin, emit, frame, small};
 use crate::cpu::radix;

@@ -8,9 +8,9 @@ use rayon::prelude::*;
 use super::box_of;
 use super::pair_filter::PairFilter;
 use super::task_lists::TaskLists;
+use crate::base::layout::Frame;
 use crate::cpu::call::reserve;
 use crate::cpu::mirror::{rank, sweep};
-use crate::layout::Frame;
 use crate::{Aabb, Error, Pair};
 
 /// The ranks that a thread gathers at a time.

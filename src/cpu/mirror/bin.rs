@@ -6,8 +6,8 @@ use glam::Vec3;
 
 use super::frame::project;
 use crate::Aabb;
-use crate::constants::*;
-use crate::layout::Frame;
+use crate::base::constants::*;
+use crate::base::layout::Frame;
 
 /// Marks a box that pairs with nothing, in place of its cells.
 pub const CELLS_OF_INVALID: [i32; 4] = [1, 0, 0, 0];

@@ -1,7 +1,7 @@
 //! Mirror of `events`: the list of a step compared with the one before.
 
 use crate::Pair;
-use crate::constants::{EVENT_CREATED, EVENT_TILE};
+use crate::base::constants::{EVENT_CREATED, EVENT_TILE};
 
 /// Finds the place of each pair in the list of the last step, or `EVENT_CREATED`, and which pairs of that list were found, as
 /// bits. `name` returns the index that a box had, if it was there. In a join, the second box of a pair is of a set that stays.

@@ -4,10 +4,10 @@ use glam::{DVec3, Vec2, Vec3, Vec3Swizzles};
 
 use super::pca::{Scale, counts_within, scene_scale};
 use crate::Aabb;
-use crate::constants::*;
-use crate::layout::{BoundsPartial, Frame, Params};
+use crate::base::constants::*;
+use crate::base::layout::{BoundsPartial, Frame, Params};
 
-const SAMPLES: usize = crate::constants::SAMPLES as usize;
+const SAMPLES: usize = crate::base::constants::SAMPLES as usize;
 /// Partial sums of edges.
 const EDGE_LANES: usize = 32;
 // The lists of samples: interval starts on the sweep axis, mean plane edges, centres along u and v.

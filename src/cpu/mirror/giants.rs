@@ -1,8 +1,8 @@
 //! Mirror of `giants`: one giant against all boxes, and many against rows of boxes.
 
 use super::bin::is_giant;
-use crate::constants::*;
-use crate::layout::Frame;
+use crate::base::constants::*;
+use crate::base::layout::Frame;
 use crate::{Aabb, Filters, HalfSpace, Pair};
 
 /// Returns a bit per box: set where the box overlaps `giant` and is not a giant with a smaller index, with which the

@@ -1,7 +1,7 @@
 //! Mirror of `order`: pairs row by row, in order within each row.
 
 use crate::Pair;
-use crate::constants::{ORDER_ROWS, ORDER_TILE};
+use crate::base::constants::{ORDER_ROWS, ORDER_TILE};
 
 /// Lists the elements of all rows as (row, other box): one for each pair, or with two `ways` one for either box.
 fn elements(pairs: &[Pair], ways: u32) -> impl Iterator<Item = (u32, u32)> {

@@ -1,8 +1,8 @@
 //! Mirror of `pca`: the bounds of the boxes, and the magnitude of the scene.
 
 use crate::Aabb;
-use crate::constants::*;
-use crate::layout::{Bounds, BoundsPartial};
+use crate::base::constants::*;
+use crate::base::layout::{Bounds, BoundsPartial};
 
 /// The bounds of nothing.
 pub const NO_BOUNDS: Bounds = Bounds { min: [FLOAT_MAX; 3], count: 0, max: [-FLOAT_MAX; 3], unused: 0 };

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use crate::Aabb;
-use crate::constants::{BEYOND_BOXES, BEYOND_FILTERS};
+use crate::base::constants::{BEYOND_BOXES, BEYOND_FILTERS};
+use crate::base::layout::Params;
 use crate::filters::{HalfSpace, ValueFormat, WHOLE_SPACE, padded};
-use crate::layout::Params;
 
 /// Returns the parameters of a search of `count` boxes, where `max_params` has the largest allowed count; of no boxes if filters were
 /// refused.

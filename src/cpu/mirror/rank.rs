@@ -1,7 +1,7 @@
 //! Mirror of `rank`: where each interval ends among the sorted starts, and what the sweep needs of each entry.
 
-use crate::constants::*;
-use crate::layout::Frame;
+use crate::base::constants::*;
+use crate::base::layout::Frame;
 
 /// Finds for each rank the first rank above it whose cell is another or whose start is after the end.
 pub fn ends(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]]) -> Vec<u32> {

@@ -1,9 +1,9 @@
 //! The mirrors, one after the other on one thread: the flow as it is written down, which the engine is compared with.
 
 use super::{bin, emit, frame, giants, order, pca, rank, small, sort, sweep};
+use crate::base::options::ALL_PAIRS_CPU;
 use crate::cpu::call::{checked_count, params, reserve};
 use crate::filters::CheckedFilters;
-use crate::options::ALL_PAIRS_CPU;
 use crate::{Aabb, Error, Filters, Options, Overlaps, Pair, PairOrder, Report};
 
 /// The number of candidates that are tested before room is made for as many pairs again.

@@ -2,7 +2,7 @@
 
 use glam::Vec4;
 
-use crate::constants::INVALID_LISTED;
+use crate::base::constants::INVALID_LISTED;
 use crate::{Aabb, Pair};
 
 /// Holds boxes by bound, 32 together, so that one box is tested against many at once. An invalid box is NaN throughout,

@@ -1,7 +1,7 @@
 //! Mirror of `sort`: a stable radix sort, `RADIX_BITS` a pass. More bits a pass give the same order, so both variants have
 //! this mirror.
 
-use crate::constants::*;
+use crate::base::constants::*;
 
 /// Counts how often each digit of so many bits occurs.
 pub fn count(keys: &[u32], shift: u32, digit_bits: u32) -> Vec<u32> {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::constants::*;
+use crate::base::constants::*;
 use crate::{Aabb, Pair};
 
 /// Counts the quads of the path that each entry contributes: those of four consecutive ranks that hold a candidate, but

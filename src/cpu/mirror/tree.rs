@@ -1,8 +1,8 @@
 //! Mirror of `tree`: the order of the leaves, and the bounds of all nodes.
 
 use crate::Aabb;
-use crate::constants::{BOTTOM_LEVELS, CURVE_SIDE, INVALID_LISTED, NO_BOX, PLACE_BITS, USUAL_BITS};
-use crate::layout::{Cube, TreeSummary};
+use crate::base::constants::{BOTTOM_LEVELS, CURVE_SIDE, INVALID_LISTED, NO_BOX, PLACE_BITS, USUAL_BITS};
+use crate::base::layout::{Cube, TreeSummary};
 
 /// Places of the curve along each axis.
 const SIDE: f32 = CURVE_SIDE as f32;

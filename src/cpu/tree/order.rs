@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::hilbert;
 use super::node::ORDINARY;
 use crate::Aabb;
-use crate::constants::CHUNK;
+use crate::base::constants::CHUNK;
 use crate::cpu::radix;
 
 /// Bits of the curve in the first key. Boxes that share one are sorted by the rest of theirs.

@@ -11,7 +11,7 @@ use super::pauses::Pauses;
 use super::visit::Ranking;
 use super::walk::{Stack, Visitor, walk};
 use crate::Aabb;
-use crate::exact::DOUBT;
+use crate::base::exact::DOUBT;
 use crate::queries::{Distance, NearestQuery};
 
 /// Points of a packet.

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::node::{Node, Real, Sight, WIDTH};
 use super::walk::Visitor;
-use crate::exact::DOUBT;
+use crate::base::exact::DOUBT;
 use crate::queries::{Entry, Path, Region, make_room};
 use crate::{Aabb, Error};
 

@@ -4,7 +4,7 @@ use std::slice;
 
 use rayon::prelude::*;
 
-use crate::constants::INVALID_LISTED;
+use crate::base::constants::INVALID_LISTED;
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Options, StepReport};
 

@@ -10,7 +10,7 @@ macro_rules! shared_constants {
         /// Returns the declarations of these constants, in WGSL.
         pub(super) fn wgsl() -> String {
             let mut source = String::new();
-            $(source += &$crate::constants::Literal::declaration(&$name, stringify!($name));)*
+            $(source += &$crate::base::constants::Literal::declaration(&$name, stringify!($name));)*
             source
         }
     };

@@ -3,10 +3,10 @@
 /// Declares setters of the public fields of a structure, a line each: `with_field: field: Type`. With `const` before its
 /// name, they work in constants; the structure must then be `Copy`.
 macro_rules! setters {
-    (const $type:ident { $($setters:tt)* }) => { $crate::setters::setters! { [const] $type { $($setters)* } } };
-    ($type:ident { $($setters:tt)* }) => { $crate::setters::setters! { [] $type { $($setters)* } } };
+    (const $type:ident { $($setters:tt)* }) => { $crate::base::setters::setters! { [const] $type { $($setters)* } } };
+    ($type:ident { $($setters:tt)* }) => { $crate::base::setters::setters! { [] $type { $($setters)* } } };
     ($qualifier:tt $type:ident { $($setter:ident: $field:ident: $kind:ty,)* }) => {
-        impl $type { $($crate::setters::setters! { $qualifier $setter: $field: $kind })* }
+        impl $type { $($crate::base::setters::setters! { $qualifier $setter: $field: $kind })* }
     };
     ([$($qualifier:tt)?] $setter:ident: $field:ident: $kind:ty) => {
         #[doc = concat!("Returns the same with this [`", stringify!($field), "`](Self::", stringify!($field), ").")]

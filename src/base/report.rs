@@ -2,7 +2,7 @@
 
 use std::ops::Index;
 
-use crate::layout::Frame;
+use crate::base::layout::Frame;
 use crate::{Pair, SweepAxis};
 
 /// The pairs of one call, and their report.
@@ -150,7 +150,7 @@ impl Default for Report {
 
 impl Report {
     /// The most invalid boxes that are listed by index.
-    pub const INVALID_LISTED: usize = crate::constants::INVALID_LISTED as usize;
+    pub const INVALID_LISTED: usize = crate::base::constants::INVALID_LISTED as usize;
 
     /// Returns whether every box was tested against every other, without axis and grid
     /// ([`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to)). False if the scene was cut into slabs, for any search within them.

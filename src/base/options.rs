@@ -1,8 +1,8 @@
 //! The options of a call.
 
 use crate::Error;
-use crate::constants::*;
-use crate::setters::setters;
+use crate::base::constants::*;
+use crate::base::setters::setters;
 
 /// [`Options::all_pairs_up_to`] of a discrete GPU. On an H100, with timestamps, all pairs of 9,000 boxes take 0.075 ms, of 18,000
 /// 0.187, and the sweep 0.381.

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::exact::{round_down, round_up};
+use crate::base::exact::{round_down, round_up};
 
 /// An axis-aligned box in single precision: 24 bytes, `min` then `max`, laid out as in the GPU buffer.
 ///

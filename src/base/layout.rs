@@ -3,7 +3,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::constants::*;
+use crate::base::constants::*;
 
 /// The layout of a structure, which WGSL has under the same name.
 #[derive(Clone, Copy, Debug)]
