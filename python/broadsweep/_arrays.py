@@ -144,6 +144,14 @@ def flags(values: Any, name: str) -> NDArray[np.bool_]:
     return plain(array, np.bool_)
 
 
+def flag(value: Any, name: str) -> bool:
+    """Return a single truth value."""
+    array = as_array(value, name)
+    if array.ndim:
+        raise ValueError(f"{name} must be one boolean for all queries, not an array of the shape {array.shape}")
+    return bool(flags(array.reshape(1), name)[0])
+
+
 def index_pairs(values: Any, name: str) -> NDArray[np.uint32]:
     """Return pairs of indices as ``(m, 2)``."""
     array = as_array(values, name)

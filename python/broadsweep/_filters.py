@@ -274,14 +274,16 @@ def _is_single(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.ndim == 0
 
 
-def of_queries(query_filters: dict[str, Any], count: int) -> dict[str, NDArray[np.uint32]]:
-    """Return the filters of this many queries."""
-    names = ("group", "mask", "body", "world", "ignore")
-    lists = {}
+def of_queries(query_filters: dict[str, Any], count: int, are_casts: bool = False) -> dict[str, Any]:
+    """Return the filters of this many queries. Only casts have a start to skip."""
+    names = ("group", "mask", "body", "world", "ignore", *(("skips_start",) if are_casts else ()))
+    lists: dict[str, Any] = {}
     for name, values in query_filters.items():
         if name not in names:
-            raise TypeError(f"unexpected keyword {name!r}; queries take {', '.join(names)}")
-        if values is not None:
+            raise TypeError(f"unexpected keyword {name!r}; these queries take {', '.join(names)}")
+        if name == "skips_start":
+            lists[name] = _arrays.flag(False if values is None else values, name)
+        elif values is not None:
             array = _arrays.as_array(values, name)
             array = np.full(count, array) if array.ndim == 0 else array
             lists[name] = _BY_BOX[name](array) if name in _BY_BOX else _arrays.words(array, name, none=True)

@@ -157,6 +157,12 @@ class Tree:
     ignore : integers
         A box that the query does not meet, or -1.
 
+    Rays and casts also take a keyword for the whole batch:
+
+    skips_start : bool
+        Whether they leave out the boxes that they touch at ``t = 0``: those that hold the origin of a ray, or that touch the
+        moving box, or the bounding box of the moving sphere or capsule. A cast without a direction then hits nothing.
+
     Queries are in single precision; numbers in double precision are rounded to the nearest, but for boxes, which are rounded
     outward. A tree of boxes in 2D takes queries in 2D: points and directions ``(q, 2)``, boxes ``(q, 4)``. Those of another
     dimension are refused, as is a query of a tree that was not built.
@@ -520,7 +526,7 @@ class Tree:
         self._check_built()
         directions, limits = self._space.vectors(directions, "directions"), _arrays.lengths(limits, "limits")
         rows = _arrays.columns(**shape, directions=directions, limits=limits)
-        lists = of_queries(query_filters, len(rows))
+        lists = of_queries(query_filters, len(rows), are_casts=True)
         if hits == "nearest":
             answers, report = self._tree.nearest_hits(kind, rows, lists)
             self._answered(report)

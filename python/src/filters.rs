@@ -79,7 +79,8 @@ pub fn query_filters(dict: &Bound<'_, PyDict>) -> PyResult<QueryFilters> {
         .with_mask(numbers(dict, "mask")?)
         .with_body(numbers(dict, "body")?)
         .with_world(numbers(dict, "world")?)
-        .with_ignore(numbers(dict, "ignore")?))
+        .with_ignore(numbers(dict, "ignore")?)
+        .with_skips_start(get(dict, "skips_start")?.unwrap_or(false)))
 }
 
 /// New values of one list by box.

@@ -55,6 +55,54 @@ def test_rays_hit_what_they_hit(device):
     assert tree.query_report.query_count == 200
 
 
+@pytest.mark.parametrize("kind", ["ray", "box", "sphere", "capsule"])
+def test_casts_leave_out_what_they_touch_at_the_start(device, kind):
+    # Small integers and directions of powers of two, as above.
+    rng = np.random.default_rng(4)
+    lower = rng.integers(-10, 10, (200, 3))
+    boxes = np.hstack([lower, lower + rng.integers(0, 8, (200, 3))]).astype(np.float32)
+    points = rng.integers(-10, 10, (60, 3)).astype(np.float32)
+    directions = rng.choice([-2, -1, -0.5, 0, 0.5, 1, 2], (60, 3)).astype(np.float32)
+    ends, reach = points + rng.integers(0, 3, (60, 3)).astype(np.float32), 0 if kind == "ray" else 1
+    if kind in ("ray", "sphere"):
+        ends = points
+    tree = bs.Tree(boxes, device=device)
+
+    def ask(**more):
+        return {
+            "ray": lambda: tree.rays(points, directions, **more),
+            "box": lambda: tree.cast_boxes((points - 1, ends + 1), directions, **more),
+            "sphere": lambda: tree.cast_spheres(points, 1, directions, **more),
+            "capsule": lambda: tree.cast_capsules(points, ends, 1, directions, **more),
+        }[kind]()
+
+    nearest, every = ask(skips_start=True), ask(skips_start=np.True_, hits="all")
+    first, some = ask(skips_start=1, hits=2), ask(skips_start=True, hits="any")
+    whole, skipped = ask(hits="all"), 0
+    for i in range(60):
+        # The boxes, each larger by what moves, which is then a point.
+        larger = np.hstack([boxes[:, :3] - (ends[i] + reach), boxes[:, 3:] - (points[i] - reach)])
+        times = slabs(larger, np.zeros(3), directions[i], np.inf)
+        assert np.array_equal(whole[i], np.flatnonzero(np.isfinite(times)))
+        at_start = (larger[:, :3] <= 0).all(1) & (larger[:, 3:] >= 0).all(1)
+        assert (times[at_start] == 0).all()
+        times[at_start], skipped = np.inf, skipped + at_start.sum()
+        order = np.lexsort([np.arange(200), times])[: np.isfinite(times).sum()]
+        assert np.array_equal(every[i], np.sort(order)) and np.array_equal(first[i], order[:2])
+        assert nearest.index[i] == (order[0] if len(order) else -1) and some[i] == (len(order) > 0)
+    assert skipped > 60 and 0 < some.sum() < 60
+    assert np.array_equal(ask(skips_start=False, hits="all").index, whole.index)
+    for wrong, exception in (([True] * 60, ValueError), ("yes", TypeError), (2, ValueError), (0.5, TypeError)):
+        with pytest.raises(exception, match="skips_start must be"):
+            ask(skips_start=wrong)
+
+
+def test_what_has_no_start_does_not_take_skips_start(tree):
+    for ask in (tree.overlaps, tree.overlap_points, tree.nearest):
+        with pytest.raises(TypeError, match="skips_start"):
+            ask(scene(3)[:, : 6 if ask == tree.overlaps else 3], skips_start=True)
+
+
 def test_boxes_points_and_spheres_touch_exactly(tree, boxes):
     asked = scene(50, 1, 0.2)
     lists = tree.overlaps(asked)
