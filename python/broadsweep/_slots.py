@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _arrays, _native
+from . import _arrays
 from ._filters import _BY_BOX, NO_BODY, NO_PARENT
 from ._pairs import BroadPhase
 from ._queries import Tree
+from ._space import Space
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ._pairs import Events
+    from ._space import Origin
 
 _OWN_BODIES = 1 << 31
 _FEWEST = 64
@@ -63,6 +65,10 @@ class Slots:
         Slots that there are from the beginning.
     dimension : {3, 2}
         The dimension of all boxes.
+    origin : None, "auto", or 2 or 3 numbers
+        The point to subtract from boxes in double precision before they are rounded outward, for boxes far from the origin.
+        ``"auto"`` is the centre of the first box. `boxes`, and what `get` and `remove` return, are then less the origin, for
+        engines and trees without an origin of their own.
 
     Notes
     -----
@@ -89,8 +95,11 @@ class Slots:
     (True, True)
     """
 
-    def __init__(self, capacity: int = 0, *, dimension: int = 3) -> None:
+    def __init__(self, capacity: int = 0, *, dimension: int = 3, origin: Origin = None) -> None:
         self._dimension = _arrays.number(dimension, "dimension", 2, 3)
+        self._space = Space(origin)
+        if self.origin is not None and len(self.origin) != self._dimension:
+            raise ValueError(f"origin has {len(self.origin)} numbers, and dimension is {self._dimension}")
         self._boxes = np.empty((0, 2 * self._dimension), np.float32)
         self._generations = np.empty(0, np.uint32)
         self._lists: dict[str, NDArray[Any]] = {}
@@ -114,8 +123,13 @@ class Slots:
         return map(Handle, live.tolist(), self._generations[live].tolist())
 
     @property
+    def origin(self) -> tuple[float, ...] | None:
+        """The point that is subtracted from boxes; None without one, and before the first box."""
+        return self._space.origin
+
+    @property
     def boxes(self) -> NDArray[np.float32]:
-        """``(n, 6)``, in 2D ``(n, 4)``: the box of each slot.
+        """``(n, 6)``, in 2D ``(n, 4)``: the box of each slot, less `origin` if there is one.
 
         It may be written to where a slot has a box. Take it again after `insert`, which may lengthen it. What is
         assigned in double precision is rounded to the nearest number; `insert` and `set` round outward.
@@ -139,7 +153,7 @@ class Slots:
         MemoryError
             Beyond 2**25 slots.
         """
-        row, values = self._row(box), _values(filter)
+        values, row = _values(filter), self._row(box)
         index = self._free[0] if self._free else self._fresh
         if index == len(self._boxes):
             if index == _MOST:
@@ -207,10 +221,13 @@ class Slots:
         """Update the filters by box of an engine or a tree to those of the slots.
 
         The cost is that of copying and comparing the lists in use. All that is not by box stays as it is set there.
-        After another `world` or `margin`, and after slots were added, a tree has to be built again.
+        After another `world` or `margin`, and after slots were added, a tree has to be built again. Where these slots have an
+        origin, a target with one is a ValueError, as it would be subtracted twice.
         """
         if not isinstance(target, (BroadPhase, Tree)):
             raise TypeError(f"target must be a BroadPhase or a Tree, not {type(target).__name__}")
+        if self._space.is_moved and target._space.is_moved:
+            raise ValueError("slots and target both have an origin, which would be subtracted twice: give it to the slots only")
         target._update_filters(self._lists, len(self._boxes))
 
     def find_events(self, engine: BroadPhase, *, changes_only: bool = False) -> Events:
@@ -231,15 +248,18 @@ class Slots:
             raise KeyError(f"{handle} is stale: its box was removed")
 
     def _row(self, box: Any) -> NDArray[np.float32]:
-        rows = tuple(np.reshape(part, (1, -1)) for part in box) if isinstance(box, tuple) and len(box) == 2 else [box]
-        array = _arrays.boxes(rows, "box")
-        if array.shape != (1, 2 * self._dimension):
-            raise ValueError(f"box must have {2 * self._dimension} numbers in {self._dimension}D, not {array.shape[1]}")
-        corners = np.zeros((2, 3))
-        corners[:, : self._dimension] = array.reshape(2, -1)
-        # Outward, so that none that touch are missed.
-        single, _, _ = _native.round_outward(corners.reshape(1, 6), None)
-        return single.reshape(2, 3)[:, : self._dimension].ravel()
+        d, is_pair = self._dimension, isinstance(box, tuple) and len(box) == 2
+        names = ("box[0]", "box[1]") if is_pair else ("box",)
+        numbers = [_arrays.floats(part, name) for part, name in zip(box if is_pair else (box,), names)]
+        shapes = [array.shape for array in numbers]
+        if shapes not in ([(2 * d,)], [(2, d)], [(d,), (d,)]):
+            raise ValueError(
+                f"box must have the shape ({2 * d},) or (2, {d}) in {d}D, or be a tuple (lower, upper), both ({d},); "
+                f"not {' and '.join(map(str, shapes))}"
+            )
+        whole = np.concatenate([array.reshape(-1) for array in numbers])
+        row: NDArray[np.float32] = self._space.boxes(whole[None], "box")
+        return row.reshape(2, 3)[:, :d].ravel()
 
     def _lengthen(self, capacity: int) -> None:
         more = capacity - len(self._boxes)

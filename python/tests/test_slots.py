@@ -1,5 +1,7 @@
 """Boxes that come and go in slots, against a dictionary of bodies and brute force over its boxes alone."""
 
+import warnings
+
 import numpy as np
 import pytest
 from conftest import brute_force
@@ -128,6 +130,67 @@ def test_slots_in_2d_and_without_boxes_are_found_without_a_warning(device):
         slots.remove(handle)
     created, lost = slots.find_events(engine, changes_only=True)
     assert (len(created), lost.tolist(), slots.last_handle_of(0)) == (0, [[0, 1]], first)
+
+
+@pytest.mark.parametrize("origin", [(5e5, 5e6), "auto"])
+def test_boxes_far_from_the_origin_are_rounded_less_it(device, origin):
+    rng = np.random.default_rng(5)
+    near = np.round(rng.random((300, 2)) * 20 * 1024) / 1024
+    near = np.hstack([near, near + rng.integers(1, 1024, (300, 2)) / 1024])
+    far = near + np.array([5e5, 5e6, 5e5, 5e6])
+    expected = brute_force(np.insert(near, [2, 4], 0, axis=1))
+    slots, engine = bs.Slots(dimension=2, origin=origin), bs.BroadPhase(device)
+    assert slots.origin == (None if origin == "auto" else origin)
+    handles = [slots.insert(box if i % 2 else (box[:2], box[2:])) for i, box in enumerate(far)]
+    assert slots.origin == (origin if origin != "auto" else tuple(far[0].reshape(2, 2).mean(0)))
+    assert np.array_equal(slots.find_events(engine).created, expected) and len(expected) > 100
+    # Subtraction is exact here, and float32 holds what is near the origin.
+    less = np.tile(slots.origin, 2)
+    assert np.array_equal(slots.boxes[:300].astype(np.float64) + less, far)
+    slots.set(handles[7], far[8])
+    assert np.array_equal(slots.get(handles[7]), slots.get(handles[8]))
+    tree = bs.Tree(slots.boxes, device=device)
+    found = tree.overlap_points(far[:5, :2] - slots.origin)
+    assert all(i in found[i] for i in range(5))
+    # A box whose bounds float32 does not hold is larger, by little.
+    handle = slots.insert([500_000.1, 5_000_000.1, 500_000.3, 5_000_000.3])
+    exact = np.array([500_000.1, 5_000_000.1, 500_000.3, 5_000_000.3]) - less
+    grown = (slots.get(handle).astype(np.float64) - exact) * [-1, -1, 1, 1]
+    assert (grown >= 0).all() and 0 < grown.max() < 1e-5
+
+
+def test_slots_warn_of_boxes_that_rounding_makes_much_longer_and_of_invalid_ones():
+    far = [500_000.1, 5_000_000.1, 500_000.3, 5_000_000.3]
+    with pytest.warns(UserWarning, match="rounding box from float64 .* along y longer by .*`origin`") as warned:
+        bs.Slots(dimension=2).insert(far)
+    assert len(warned) == 1 and warned[0].filename == __file__
+    slots = bs.Slots(dimension=2, origin=(0, 0))
+    with pytest.warns(UserWarning, match="far from the origin"):
+        handle = slots.insert([0, 0, 1, 1])
+        slots.set(handle, far)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bs.Slots(dimension=2, origin=(5e5, 5e6)).insert(far)
+        bs.Slots(dimension=2, origin="auto").insert(far)
+    with pytest.warns(UserWarning, match="all 1 boxes .* corners of box in this order") as warned:
+        slots.insert([1, 1, 0, 0])
+    assert len(warned) == 1 and warned[0].filename == __file__
+
+
+def test_an_origin_is_subtracted_once_and_has_the_dimension_of_the_slots():
+    slots = bs.Slots(origin=(1, 2, 3))
+    for target in (bs.BroadPhase("cpu", origin="auto"), bs.Tree(device="cpu", origin=(1, 2, 3))):
+        with pytest.raises(ValueError, match="subtracted twice"):
+            slots.update_filters(target)
+    with pytest.raises(ValueError, match="origin has 2 numbers, and dimension is 3"):
+        bs.Slots(origin=(1, 2))
+    with pytest.raises(ValueError, match="origin"):
+        bs.Slots(origin="centre")
+    auto = bs.Slots(origin="auto")
+    with pytest.raises(TypeError):
+        auto.insert([0] * 6, world=0.5)
+    # What was refused does not fix it.
+    assert auto.origin is None
 
 
 def test_a_tree_of_slots_answers_with_the_boxes_that_are_there(device):
