@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _arrays, _native
 from ._pairs import BroadPhase
-from ._space import Space
+from ._space import Space, warn
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,7 @@ def query_pairs(points: ArrayLike, r: float, *, device: str = "auto") -> NDArray
     Parameters
     ----------
     points : (n, 3) array, or (n, 2) in 2D
-        A point that is not finite pairs with nothing.
+        A point that is not finite pairs with nothing; if all points are such, a warning says so.
     r : float
         The largest distance, at least 0.
     device : str
@@ -58,7 +58,10 @@ def query_pairs(points: ArrayLike, r: float, *, device: str = "auto") -> NDArray
     if radius.ndim or not radius >= 0:
         raise ValueError(f"r is {r}; it must be a number that is at least 0")
     points, radius = points.astype(np.float64), radius.astype(np.float64)
-    points[~np.isfinite(points).all(1)] = np.nan
+    is_finite = np.isfinite(points).all(1)
+    if len(points) and not is_finite.any():
+        warn(f"all {len(points)} points have a number that is not finite, and pair with nothing")
+    points[~is_finite] = np.nan
     # Half a length that is longer than `r` by more than what rounding adds to a distance.
     half = radius * (0.5 + 1e-14)
     boxes = np.nextafter(points - half, -np.inf), np.nextafter(points + half, np.inf)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -271,7 +271,9 @@ class Tree:
 
     def _check_built(self) -> None:
         if not self._is_built:
-            raise ValueError("this tree is not built: call `build`, and again after filters with another `world`, `margin` or boxes of half-spaces")
+            raise ValueError(
+                "this tree is not built: call `build`, and again after filters with another `world`, `margin` or boxes of half-spaces"
+            )
 
     def _answered(self, report: QueryReport) -> None:
         """Keep the report of queries, and warn where none of them has a meaning."""
@@ -601,6 +603,8 @@ class Tree:
             What queries say beside their shapes; see `Tree`.
         """
         self._check_built()
+        if not isinstance(shapes, Iterable):
+            raise TypeError(f"shapes must be a sequence of arrays of half-spaces, not {type(shapes).__name__}")
         planes = [self._space.planes(shape, "shapes") for shape in shapes]
         starts = np.zeros(len(planes) + 1, np.uint64)
         starts[1:] = np.cumsum([len(rows) for rows in planes])

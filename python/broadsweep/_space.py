@@ -147,6 +147,8 @@ class Space:
     def axes(self, values: Any, name: str) -> NDArray[Any]:
         """Return the axes of boxes that are turned, as ``(q, 9)``."""
         axes = _arrays.floats(values, name)
+        if axes.size == 0 and axes.ndim == 1:
+            return axes.reshape(0, 9)
         if axes.ndim not in (2, 3) or axes.shape[-2:] not in ((2, 2), (3, 3)):
             raise ValueError(f"{name} must have the shape (q, 3, 3), or (q, 2, 2) in 2D, not {axes.shape}")
         self.fix_dimension(axes.shape[-1], name)
