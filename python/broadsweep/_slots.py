@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -113,6 +114,10 @@ class Slots:
 
     def __len__(self) -> int:
         return self._len
+
+    def __copy__(self) -> Slots:
+        """Return slots that share nothing with these."""
+        return copy.deepcopy(self)
 
     def __contains__(self, handle: object) -> bool:
         return isinstance(handle, Handle) and self.handle_of(handle.index) == handle

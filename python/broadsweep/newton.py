@@ -54,6 +54,9 @@ class PairBufferError(RuntimeError):
         )
         self.needed, self.capacity = needed, capacity
 
+    def __reduce__(self) -> tuple[type, tuple[int, int]]:
+        return type(self), (self.needed, self.capacity)
+
 
 def attach(pipeline: newton.CollisionPipeline, device: str = "cpu", *, check: bool = False, **options: Any) -> BroadPhase:
     """Give a pipeline this broad phase in the place of its own.

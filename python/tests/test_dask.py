@@ -1,7 +1,9 @@
 """Pairs of more boxes than one machine holds: the same as those of one call, whatever the tiles and whoever dies."""
 
+import copy
 import json
 import os
+import pickle
 import re
 import shutil
 import signal
@@ -147,6 +149,12 @@ def test_pairs_are_those_of_one_call(find, name):
     if name == "giants and small":
         assert summary.giants >= 10
         assert (find.out / "tile=giants" / "pairs.parquet").exists()
+
+
+def test_a_summary_survives_pickle_and_copy(find):
+    summary = find(scene(300))
+    for copied in (pickle.loads(pickle.dumps(summary)), copy.copy(summary), copy.deepcopy(summary)):
+        assert copied == summary and str(copied) == str(summary) and copied.per_tile[0].name == summary.per_tile[0].name
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3])

@@ -4,6 +4,8 @@ Warp compiles Newton's kernels on the first run, which takes about a minute; fro
 ten seconds.
 """
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -288,7 +290,9 @@ def test_a_buffer_that_is_too_small_raises_with_both_numbers():
     attach(pipeline)
     with pytest.raises(PairBufferError, match="28 pairs.* holds 27.*shape_pairs_max=28") as raised:
         pipeline.collide(model.state(), pipeline.contacts())
-    assert (raised.value.needed, raised.value.capacity) == (28, 27)
+    copied = pickle.loads(pickle.dumps(raised.value))
+    for error in (raised.value, copied):
+        assert (error.needed, error.capacity) == (28, 27) and str(error) == str(raised.value)
     assert pipeline.broad_phase_pair_count.numpy()[0] == 0
 
 

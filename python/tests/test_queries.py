@@ -1,7 +1,5 @@
 """The tree: rays, casts, overlaps, nearest boxes."""
 
-import copy
-import pickle
 import warnings
 
 import numpy as np
@@ -327,26 +325,6 @@ def test_many_queries_have_a_thread_of_their_own(device):
     origins = np.random.default_rng(3).random((40_000, 3), np.float32)
     hits = tree.rays(origins, [1, 0, 0])
     assert np.array_equal(hits.index[:100], tree.rays(origins[:100], [1, 0, 0]).index)
-
-
-def test_answers_and_reports_can_be_pickled_and_copied(tree, boxes):
-    point = boxes[:3, :3]
-    hits, nearest, lists = tree.rays(point, [1, 0, 0]), tree.nearest(point, k=2), tree.overlaps(boxes[:4])
-    steps = bs.BroadPhase(device="cpu")
-    steps.find_pairs(boxes[:1])
-    other = steps.report
-    steps.find_pairs(boxes)
-    report = steps.report
-    steps.events(boxes)
-    events = steps.events(boxes[:-1])
-    for copied in (lambda value: pickle.loads(pickle.dumps(value)), copy.deepcopy):
-        for own in (report, events.report, tree.report, tree.query_report):
-            assert type(copied(own)) is type(own) and copied(own) == own
-        assert copied(report) != copied(other)
-        for own, names in ((hits, ["index", "t"]), (nearest, ["index", "squared_distance"]), (lists, ["index", "offsets"])):
-            assert all(np.array_equal(getattr(copied(own), name), getattr(own, name)) for name in names)
-        assert copied(lists).tolist() == lists.tolist() == [row.tolist() for row in lists]
-        assert np.array_equal(copied(events).lost, events.lost) and copied(events).report == events.report
 
 
 numbers = st.one_of(st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, 1e-45, 3e38]), st.floats(width=32))
