@@ -265,7 +265,7 @@ fn points_that_go_together_find_the_nearest_of_boxes_that_seem_equally_near() {
         tree.build(&boxes).unwrap();
         for &k in wanted {
             let found = tree.nearest(&points, k).unwrap();
-            let expected = brute_queries::nearest((&points).into(), &boxes, &Filters::default(), k);
+            let expected = brute_queries::nearest((&points).into(), &boxes, &Filters::default(), k).unwrap();
             assert!(found.offsets == expected.offsets && found.answers == expected.answers, "{k} of {n}");
         }
     }

@@ -140,13 +140,13 @@ impl Batch {
         Ok((hits, tree.overlaps(&self.cubes)?, tree.nearest(&self.points, MOST)?))
     }
 
-    fn by_brute_force(&self) -> Answers {
+    fn by_brute_force(&self) -> Result<Answers, Error> {
         let (boxes, none) = (&self.boxes, &Filters::default());
-        (
-            brute_queries::first_hits((&self.rays).into(), boxes, none, MOST),
-            brute_queries::overlaps((&self.cubes).into(), boxes, none),
-            brute_queries::nearest((&self.points).into(), boxes, none, MOST),
-        )
+        Ok((
+            brute_queries::first_hits((&self.rays).into(), boxes, none, MOST)?,
+            brute_queries::overlaps((&self.cubes).into(), boxes, none)?,
+            brute_queries::nearest((&self.points).into(), boxes, none, MOST)?,
+        ))
     }
 }
 
@@ -155,7 +155,7 @@ fn queries(on: &Ready) -> Result<()> {
     let by_cpu = || batch.by_tree(cpu::Tree::new());
     let (found, expected) = match on {
         Ready::Gpu(gpu) => (batch.by_tree(Tree::new(gpu)?)?, by_cpu()?),
-        Ready::Other(_) => (by_cpu()?, batch.by_brute_force()),
+        Ready::Other(_) => (by_cpu()?, batch.by_brute_force()?),
     };
     same_lists("ray", &found.0, &expected.0)?;
     same_lists("box", &found.1, &expected.1)?;

@@ -215,11 +215,6 @@ impl<'a> Run<'a> {
         };
         filters.rule = common.rule.map_or(GroupRule::Any, RuleName::rule);
         ensure!(
-            filters.half_spaces.is_empty(),
-            "{} has half-spaces, which queries of the command line do not support; remove `half_space` and `half_space_box`",
-            text::path(scene)
-        );
-        ensure!(
             filters.owner.is_none(),
             "{} has an owner region, which queries do not support; remove `owner`",
             text::path(scene)
@@ -258,7 +253,7 @@ impl<'a> Run<'a> {
         batch: &QueryBatch<Q>,
         kind: &str,
         by_tree: impl Fn(&mut AnyTree, &QueryBatch<Q>) -> Result<T, broadsweep::Error>,
-        by_brute_force: impl Fn(&QueryBatch<Q>) -> T,
+        by_brute_force: impl Fn(&QueryBatch<Q>) -> Result<T, broadsweep::Error>,
         first: impl Fn(&T, usize) -> K,
         arrays: impl Fn(&T) -> Result<Vec<Named>>,
         report: impl Fn(&T) -> QueryReport,
@@ -270,7 +265,7 @@ impl<'a> Run<'a> {
         }
         let (answer, seconds) = timed(|| match &self.tree {
             Some(tree) => by_tree(&mut tree.borrow_mut(), batch),
-            None => Ok(by_brute_force(batch)),
+            None => by_brute_force(batch),
         });
         let answer = answer?;
         drop(progress);
@@ -279,7 +274,7 @@ impl<'a> Run<'a> {
             let _progress = Progress::start("verifying".to_owned());
             let count = (BRUTE_FORCE_TESTS / self.boxes.len().max(1)).clamp(1, batch.queries.len().max(1));
             let count = count.min(batch.queries.len());
-            let expected = by_brute_force(&batch.first(count));
+            let expected = by_brute_force(&batch.first(count))?;
             ensure!(
                 first(&answer, count) == first(&expected, count),
                 "the answers differ from those of brute force among the first {} {kind}. Please report this",

@@ -33,6 +33,10 @@ pub struct Args {
     #[arg(long, value_name = "nearest|any|all|K", default_value = "nearest")]
     hits: Hits,
 
+    /// Leave out the boxes that hold the origin of the ray
+    #[arg(long)]
+    skips_start: bool,
+
     #[command(flatten)]
     common: Common,
 }
@@ -77,7 +81,8 @@ fn read(path: &Path, boxes: &[Aabb]) -> Result<QueryBatch<Ray>> {
 /// Runs `broadsweep rays`.
 pub fn run(args: &Args) -> Result<()> {
     let run = Run::start(&args.scene, &args.rays, &args.common)?;
-    let batch = read(&args.rays, &run.boxes)?;
+    let mut batch = read(&args.rays, &run.boxes)?;
+    batch.filters.skips_start = args.skips_start;
     let (boxes, filters) = (&run.boxes, &run.filters);
     let by_brute_force = |batch: &QueryBatch<Ray>, k| brute_queries::first_hits(batch.batch(), boxes, filters, k);
     let report = |lists: &Lists<Hit>| lists.report.clone();
@@ -86,7 +91,7 @@ pub fn run(args: &Args) -> Result<()> {
             &batch,
             "rays",
             |tree, batch| tree.nearest_hits(batch.batch()),
-            |batch| one_each(by_brute_force(batch, 1)),
+            |batch| by_brute_force(batch, 1).map(one_each),
             first_answers,
             |found| {
                 let (index, t) = columns(found.answers.iter().copied());
@@ -100,8 +105,8 @@ pub fn run(args: &Args) -> Result<()> {
             "rays",
             |tree, batch| tree.any_hits(batch.batch()),
             |batch| {
-                let Answers { answers, report, .. } = one_each(by_brute_force(batch, 1));
-                Answers::new(answers.iter().map(Hit::is_hit).collect(), report)
+                let Answers { answers, report, .. } = one_each(by_brute_force(batch, 1)?);
+                Ok(Answers::new(answers.iter().map(Hit::is_hit).collect(), report))
             },
             first_answers,
             |found| Ok(vec![Named::new("hit", &[found.answers.len() as u64], &found.answers)]),

@@ -2,8 +2,9 @@
 
 use std::io::Read;
 
-use broadsweep::query::{NearestQuery, Sphere};
-use broadsweep::{Aabb, Ray, cpu};
+use broadsweep::filter::HalfSpace;
+use broadsweep::query::{Batch, NearestQuery, QueryFilters, Sphere};
+use broadsweep::{Aabb, Filters, Ray, cpu};
 use laboratory::scenes::Kind;
 use laboratory::scenes::npy::{self, Array, Number};
 use laboratory::scenes::queries::{RayKind, cubes, points};
@@ -190,6 +191,68 @@ fn points_give_the_nearest_boxes() {
 }
 
 #[test]
+fn half_spaces_of_a_scene_are_answered_as_boxes() {
+    let (place, boxes) = (Place::new(), Kind::Uniform.generate(2000, 1));
+    let half_space = |index, normal, offset| HalfSpace { index, normal, offset };
+    let (floor, slope) = (half_space(3, [0.0, 0.0, 1.0], 0.125), half_space(1500, [1.0, 0.5, 0.0], 0.25));
+    let rows: Vec<f32> = boxes.iter().flat_map(|aabb| aabb.min.into_iter().chain(aabb.max)).collect();
+    let planes: Vec<f32> =
+        [floor, slope].iter().flat_map(|plane| plane.normal.into_iter().chain([plane.offset])).collect();
+    place.write(
+        "scene.npz",
+        &npz(&[
+            ("boxes", array(&[2000, 6], &rows)),
+            ("half_space", array(&[2, 4], &planes)),
+            ("half_space_box", array(&[2], &[3u32, 1500])),
+        ]),
+    );
+    for question in [
+        "rays scene.npz incoherent:20",
+        "rays scene.npz incoherent:20 --hits any",
+        "rays scene.npz incoherent:20 --hits 3",
+        "rays scene.npz incoherent:20 --hits all",
+        "overlaps scene.npz cubes:20",
+        "nearest scene.npz points:20 --k 3",
+    ] {
+        assert_engines_agree(&place, question);
+    }
+    let mut tree = cpu::Tree::new();
+    tree.set_filters(Filters::default().with_half_spaces(vec![floor, slope])).unwrap();
+    tree.build(&boxes).unwrap();
+    let expected = tree.all_hits(&RayKind::Incoherent.generate(20, 1, &boxes)).unwrap();
+    let hit_counts = [3, 1500].map(|index| expected.answers.iter().filter(|hit| hit.index == index).count());
+    assert!(hit_counts.iter().all(|&count| 0 < count && count < 20), "{hit_counts:?}");
+    place.run("rays scene.npz incoherent:20 --hits all --engine cpu --out hits.npz");
+    let hits = place.read("hits.npz");
+    assert_eq!(offsets(&hits, 21), expected.offsets);
+    let index = numbers::<u32>(&hits, "index", &[expected.answers.len() as u64]);
+    assert!(index.iter().eq(expected.answers.iter().map(|hit| &hit.index)));
+}
+
+#[test]
+fn rays_leave_out_the_boxes_that_they_touch_at_the_start() {
+    let (place, (boxes, tree)) = (Place::new(), tree());
+    let rays: Vec<Ray> = boxes.iter().step_by(100).map(|aabb| Ray::new(aabb.min, [1.0, 0.5, 0.25])).collect();
+    let rows: Vec<f32> = rays.iter().flat_map(|ray| ray.origin.into_iter().chain(ray.direction)).collect();
+    place.write("rays.npy", &array(&[20, 6], &rows));
+    place.write("rays.npz", &npz(&[("rays", array(&[20, 6], &rows)), ("ignore", array(&[20], &[7u32; 20]))]));
+    let filters = QueryFilters::default().with_skips_start(true);
+    let expected = tree.all_hits(Batch::new(&rays).with_filters(&filters)).unwrap();
+    let with_start = tree.all_hits(&rays).unwrap();
+    assert!(
+        expected.iter().zip(with_start.iter()).all(|(own, all)| own.len() < all.len()) && !expected.answers.is_empty()
+    );
+    for question in ["rays.npz", "rays.npy --hits any", "rays.npy --hits 3", "rays.npz --hits all"] {
+        assert_engines_agree(&place, &format!("rays uniform:2000 --skips-start {question}"));
+    }
+    place.run("rays uniform:2000 rays.npy --skips-start --hits all --engine cpu --out hits.npz");
+    let hits = place.read("hits.npz");
+    assert_eq!(offsets(&hits, 21), expected.offsets);
+    let index = numbers::<u32>(&hits, "index", &[expected.answers.len() as u64]);
+    assert!(index.iter().eq(expected.answers.iter().map(|hit| &hit.index)));
+}
+
+#[test]
 fn queries_and_boxes_without_meaning_are_named() {
     let place = Place::new();
     let mut rays = [Ray::new([0.0; 3], [1.0; 3]); 4];
@@ -212,8 +275,6 @@ fn what_cannot_be_asked_is_refused_in_a_line() {
     place
         .write("two.npz", &npz(&[("points", array(&[1, 3], &[0.0f32; 3])), ("spheres", array(&[1, 4], &[0.0f32; 4]))]));
     place.write("rays.npz", &npz(&[("rays", array(&[2, 6], &[0.0f32; 12])), ("world", array(&[1], &[0u32]))]));
-    let plane = [("boxes", array(&[2, 6], &[0.0f32; 12])), ("half_space", array(&[1, 4], &[1.0f32; 4]))];
-    place.write("planes.npz", &npz(&[&plane[..], &[("half_space_box", array(&[1], &[0u32]))]].concat()));
     let tile = [("boxes", array(&[2, 6], &[0.0f32; 12])), ("owner", array(&[2, 3], &[0.0f32; 6]))];
     place.write("tile.npz", &npz(&tile));
     for (arguments, part) in [
@@ -222,7 +283,6 @@ fn what_cannot_be_asked_is_refused_in_a_line() {
         ("rays boxes.npy missing.npy --engine cpu", "missing.npy"),
         ("rays boxes.npy rays.npz --engine cpu", "`world`: its shape is (1,); (2,) is needed, a number for each query"),
         ("rays boxes.npy lasers:10 --engine cpu", "there are no rays `lasers`"),
-        ("rays planes.npz camera:10 --engine cpu", "half-spaces"),
         ("rays tile.npz camera:10 --engine cpu", "owner region"),
         ("rays boxes.npy boxes.npy --out boxes.npy --engine cpu", "--out is the scene itself"),
         ("rays boxes.npy camera:4611686018427387904 --engine cpu", "there is no memory for 4,611,686,018,427,387,904"),
