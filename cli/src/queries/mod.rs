@@ -142,6 +142,11 @@ fn read<Q>(path: &Path, name: &'static str, widths: &[u64], query: impl Fn(&[f32
     Ok(QueryBatch::plain(queries(rows)))
 }
 
+/// Returns a point or a direction of 2 or 3 numbers; in 2D, z is 0.
+fn in_space(numbers: &[f32]) -> [f32; 3] {
+    std::array::from_fn(|axis| numbers.get(axis).copied().unwrap_or(0.0))
+}
+
 /// Reads the filters of queries.
 fn filters_of(arrays: &Arrays<FileReader>, count: usize) -> Result<QueryFilters> {
     let list = |name| -> Result<Vec<u32>> { Ok(arrays.column(name, count, "query")?.unwrap_or_default()) };

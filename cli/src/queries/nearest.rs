@@ -9,7 +9,7 @@ use broadsweep::{Aabb, Lists};
 use laboratory::scenes::queries::points;
 
 use super::rays::first_lists;
-use super::{Common, Named, QueryBatch, Run, generated, padded, reserved};
+use super::{Common, Named, QueryBatch, Run, generated, in_space, padded, reserved};
 
 /// Find the boxes that are nearest to points
 #[derive(clap::Args)]
@@ -18,11 +18,11 @@ pub struct Args {
     #[arg(value_name = "SCENE.npy|SCENE.npz")]
     scene: PathBuf,
 
-    /// Points: an (m, 3) or (m, 4) array: x, y, z and, in the fourth column, the largest distance of a box
+    /// Points: an (m, 3) or (m, 4) array: x, y, z and, in the fourth column, the largest distance of a box; in 2D (m, 2)
     ///
-    /// The array has floats or integers, rounded to the nearest float32. An .npz file has this array as `points`, and optional
-    /// query filters: u4 (m,) `group`, `mask`, `body` and `world`, and `ignore`, the index of a box. points:N generates points for
-    /// the scene.
+    /// The array has floats or integers, rounded to the nearest float32. Points in 2D lie at z = 0; for a largest distance in 2D, give
+    /// (m, 4) with z = 0. An .npz file has this array as `points`, and optional query filters: u4 (m,) `group`, `mask`, `body` and
+    /// `world`, and `ignore`, the index of a box. points:N generates points for the scene.
     ///
     /// The arrays of --out: u4 (m, K) `index`, nearest first, and f4 (m, K) `squared_distance`, rounded down. Where there are
     /// fewer boxes, the index is 2^32 - 1, and the distance is infinite.
@@ -44,8 +44,8 @@ fn read(path: &Path, boxes: &[Aabb]) -> Result<QueryBatch<NearestQuery>> {
             Ok(QueryBatch::plain(points(count, 1, boxes)))
         }
         Some((kind, _)) => bail!("there are no points `{kind}`; there are points:N"),
-        None => super::read(path, "points", &[3, 4], |row| NearestQuery {
-            point: [row[0], row[1], row[2]],
+        None => super::read(path, "points", &[2, 3, 4], |row| NearestQuery {
+            point: in_space(&row[..row.len().min(3)]),
             radius: row.get(3).copied().unwrap_or(f32::INFINITY),
         }),
     }

@@ -10,7 +10,7 @@ use laboratory::scenes::queries::cubes;
 use rawzip::FileReader;
 
 use super::rays::first_lists;
-use super::{Common, FILTERS, Named, QueryBatch, Run, filters_of, generated, reserved};
+use super::{Common, FILTERS, Named, QueryBatch, Run, filters_of, generated, in_space, reserved};
 use crate::npz::{self, Arrays};
 
 /// The arrays of shapes that there can be.
@@ -31,8 +31,9 @@ pub struct Args {
     ///
     /// A row of `points` has x, y, z; of `spheres` centre and radius; of `capsules` both ends and the radius; of `oriented` centre,
     /// half edges and three axes of unit length. `boxes` has the shapes of `broadsweep pairs`. A row of `convex` is a half-space,
-    /// n_x, n_y, n_z and d for n · x <= d; shape i has the rows from u4 (k + 1,) `convex_offsets`[i] to [i + 1]. The arrays have
-    /// floats or integers. Numbers that float32 does not represent are rounded outward in `boxes`, and to nearest elsewhere.
+    /// n_x, n_y, n_z and d for n · x <= d; shape i has the rows from u4 (k + 1,) `convex_offsets`[i] to [i + 1]. In 2D, rows have
+    /// the same numbers without z, and `oriented` has two axes. The arrays have floats or integers. Numbers that float32 does not
+    /// represent are rounded outward in `boxes`, and to nearest elsewhere.
     ///
     /// Points, boxes and spheres are exact. For the other shapes, the answer has every box that touches, and few that do not.
     ///
@@ -74,45 +75,57 @@ fn read(path: &Path, boxes: &[Aabb]) -> Result<Shapes> {
         let [name] = present[..] else { bail!("it needs exactly one of {}", SHAPES.join(", ")) };
         ensure!(name == "convex" || !arrays.has(OFFSETS), "it has `{OFFSETS}` without `convex`; remove it");
         Ok(match name {
-            "points" => Shapes::Points(rows(arrays, name, |&point: &[f32; 3]| point)?),
+            "points" => Shapes::Points(rows(arrays, name, [2, 3], in_space)?),
             "boxes" => {
                 let queries = arrays.boxes(u64::MAX)?;
                 Shapes::Boxes(QueryBatch { filters: filters_of(arrays, queries.len())?, queries })
             }
-            "spheres" => {
-                let sphere = |&[x, y, z, radius]: &[f32; 4]| Sphere { center: [x, y, z], radius };
-                Shapes::Spheres(rows(arrays, name, sphere)?)
-            }
-            "capsules" => {
-                let capsule =
-                    |&[a, b, c, d, e, f, radius]: &[f32; 7]| Capsule { from: [a, b, c], to: [d, e, f], radius };
-                Shapes::Capsules(rows(arrays, name, capsule)?)
-            }
-            "oriented" => Shapes::Oriented(rows(arrays, name, oriented)?),
+            "spheres" => Shapes::Spheres(rows(arrays, name, [3, 4], sphere)?),
+            "capsules" => Shapes::Capsules(rows(arrays, name, [5, 7], capsule)?),
+            "oriented" => Shapes::Oriented(rows(arrays, name, [8, 15], oriented)?),
             _ => convex(arrays)?,
         })
     })
 }
 
-/// Reads the rows of an array as queries.
-fn rows<Q, const N: usize>(
+/// Reads the rows of an array, which have one of these widths in 2D and in 3D, as queries.
+fn rows<Q>(
     arrays: &Arrays<FileReader>,
     name: &str,
-    query: impl Fn(&[f32; N]) -> Q,
+    widths: [u64; 2],
+    query: impl Fn(&[f32]) -> Q,
 ) -> Result<QueryBatch<Q>> {
-    let (_, numbers) = arrays.rows(name, &[N as u64])?;
-    let queries: Vec<Q> = numbers.as_chunks().0.iter().map(query).collect();
+    let (width, numbers) = arrays.rows(name, &widths)?;
+    let queries: Vec<Q> = numbers.chunks_exact(width).map(query).collect();
     Ok(QueryBatch { filters: filters_of(arrays, queries.len())?, queries })
 }
 
-fn oriented(row: &[f32; 15]) -> OrientedBox {
-    let three = |at: usize| [row[at], row[at + 1], row[at + 2]];
-    OrientedBox { center: three(0), half: three(3), axes: [three(6), three(9), three(12)] }
+fn sphere(row: &[f32]) -> Sphere {
+    let (center, radius) = row.split_at(row.len() - 1);
+    Sphere { center: in_space(center), radius: radius[0] }
+}
+
+fn capsule(row: &[f32]) -> Capsule {
+    let (ends, radius) = row.split_at(row.len() - 1);
+    let (from, to) = ends.split_at(ends.len() / 2);
+    Capsule { from: in_space(from), to: in_space(to), radius: radius[0] }
+}
+
+fn oriented(row: &[f32]) -> OrientedBox {
+    let dimension = if row.len() == 8 { 2 } else { 3 };
+    let part = |i: usize| in_space(&row[i * dimension..(i + 1) * dimension]);
+    // In 2D the third axis is that of z.
+    let third = if dimension == 2 { [0.0, 0.0, 1.0] } else { part(4) };
+    OrientedBox { center: part(0), half: part(1), axes: [part(2), part(3), third] }
 }
 
 fn convex(arrays: &Arrays<FileReader>) -> Result<Shapes> {
-    let (_, numbers) = arrays.rows("convex", &[4])?;
-    let half_spaces = numbers.as_chunks().0.to_vec();
+    let (width, numbers) = arrays.rows("convex", &[3, 4])?;
+    let half_space = |row: &[f32]| {
+        let [x, y, z] = in_space(&row[..width - 1]);
+        [x, y, z, row[width - 1]]
+    };
+    let half_spaces: Vec<[f32; 4]> = numbers.chunks_exact(width).map(half_space).collect();
     let offsets: Option<Vec<u32>> = arrays.any_column(OFFSETS)?;
     let offsets = offsets.with_context(|| format!("it has no `{OFFSETS}`, which `convex` needs"))?;
     let is_ascending = offsets.is_sorted() && offsets.first() == Some(&0);

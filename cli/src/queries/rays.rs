@@ -8,7 +8,7 @@ use broadsweep::internals::brute_queries;
 use broadsweep::{Aabb, Answers, Hit, Lists, Ray};
 use laboratory::scenes::queries::RayKind;
 
-use super::{Common, Named, QueryBatch, Run, generated, padded, reserved};
+use super::{Common, Named, QueryBatch, Run, generated, in_space, padded, reserved};
 
 /// Find the boxes that rays hit
 #[derive(clap::Args)]
@@ -70,11 +70,13 @@ fn read(path: &Path, boxes: &[Aabb]) -> Result<QueryBatch<Ray>> {
         return Ok(QueryBatch::plain(kind.generate(count, 1, boxes)));
     }
     super::read(path, "rays", &[4, 5, 6, 7], |row| {
-        let axes = row.len() / 2;
-        let (mut origin, mut direction) = ([0.0; 3], [0.0; 3]);
-        origin[..axes].copy_from_slice(&row[..axes]);
-        direction[..axes].copy_from_slice(&row[axes..2 * axes]);
-        Ray { origin, direction, limit: row.get(2 * axes).copied().unwrap_or(f32::INFINITY) }
+        let (origin, rest) = row.split_at(row.len() / 2);
+        let (direction, limit) = rest.split_at(origin.len());
+        Ray {
+            origin: in_space(origin),
+            direction: in_space(direction),
+            limit: limit.first().copied().unwrap_or(f32::INFINITY),
+        }
     })
 }
 

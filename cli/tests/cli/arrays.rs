@@ -160,6 +160,47 @@ fn queries_in_doubles_integers_and_2d_are_those_in_single_precision() {
 }
 
 #[test]
+fn points_and_shapes_in_2d_are_those_at_z_0() {
+    let place = Place::new();
+    let scene: Vec<f32> = scenes::uniform(300, 3, Some(0.3))
+        .iter()
+        .flat_map(|Aabb { min, max }| [min[0], min[1], max[0], max[1]])
+        .collect();
+    place.write("scene.npy", &array(&[300, 4], &scene));
+    let answers = |question: &str| {
+        let report = place.run(&format!("{question} --engine cpu --verify --out answers.npz --json"));
+        let report: Value = serde_json::from_str(&report).unwrap();
+        assert!(report["answers"].as_u64() > Some(0) && report["verified"] == 1, "{question}: {report}");
+        place.read("answers.npz")
+    };
+    for (name, flat, deep) in [
+        ("points", &[0.5f32, 0.25][..], &[0.5f32, 0.25, 0.0][..]),
+        ("spheres", &[0.5, 0.25, 0.125], &[0.5, 0.25, 0.0, 0.125]),
+        ("capsules", &[0.5, 0.25, 0.75, 0.5, 0.125], &[0.5, 0.25, 0.0, 0.75, 0.5, 0.0, 0.125]),
+        (
+            "oriented",
+            &[0.5, 0.25, 0.25, 0.125, 0.6, 0.8, -0.8, 0.6],
+            &[0.5, 0.25, 0.0, 0.25, 0.125, 0.0, 0.6, 0.8, 0.0, -0.8, 0.6, 0.0, 0.0, 0.0, 1.0],
+        ),
+        ("convex", &[1.0, 0.5, 0.25], &[1.0, 0.5, 0.0, 0.25]),
+    ] {
+        let [flat, deep] = [flat, deep].map(|row| {
+            let shapes = (name, array(&[1, row.len() as u64], row));
+            let arrays = [shapes, ("convex_offsets", array(&[2], &[0u32, 1]))];
+            place.write("shapes.npz", &stored(if name == "convex" { &arrays } else { &arrays[..1] }));
+            answers("overlaps scene.npy shapes.npz")
+        });
+        assert!(flat == deep, "{name}");
+    }
+    place.write("flat.npy", &doubles("(1, 2)", &[0.5, 0.25]));
+    place.write("flat.npz", &stored(&[("points", typed("<i4", "False", "(1, 2)", &[1, 0]))]));
+    for (points, deep) in [("flat.npy", [0.5, 0.25, 0.0]), ("flat.npz", [1.0, 0.0, 0.0])] {
+        place.write("deep.npy", &doubles("(1, 3)", &deep));
+        assert!(answers(&format!("nearest scene.npy {points} --k 4")) == answers("nearest scene.npy deep.npy --k 4"));
+    }
+}
+
+#[test]
 fn boxes_as_queries_are_rounded_outward() {
     let place = Place::new();
     // The box ends a hair before the first box of the scene, closer than single precision tells.
