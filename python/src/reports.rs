@@ -94,7 +94,7 @@ report! {
         /// Boxes that were not where they were; 0 where all boxes were searched.
         moved_count: u32,
         /// Why all boxes were searched: `"always"` (on a GPU), `"few_boxes"`, `"first_step"`, `"box_count_changed"`, `"filters_changed"`,
-        /// `"too_fast"`, `"many_escaped"`, `"too_many_pairs"`; empty where they were not.
+        /// `"too_fast"`, `"many_left_padding"`, `"too_many_pairs"`; empty where they were not.
         reason: String,
     }
 }

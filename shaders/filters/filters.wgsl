@@ -11,7 +11,7 @@ override IS_FILTERED: bool = false;
 
 // Returns whether the pair of two boxes that overlap is reported. It has no short circuits, since they are divergent
 // branches.
-fn keeps(a: u32, b: u32) -> bool {
+fn passes(a: u32, b: u32) -> bool {
     var retained = true;
     if (filter_layout.group & filter_layout.mask) != ABSENT {
         let a_meets = (of_box(filter_layout.mask, a, 0xffffffffu) & of_box(filter_layout.group, b, 0xffffffffu)) != 0u;

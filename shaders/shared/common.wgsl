@@ -194,7 +194,7 @@ struct TreeSummary {
 // What the host says of a batch of queries.
 struct QueryParams {
     query_count: u32,
-    words: u32,               // of a query
+    u32_count: u32,           // of a query
     most: u32,                // answers that are asked for
     parts: u32,               // where half-spaces begin among the words of all queries
     budget: u32,              // turns of loops that a query may take in one dispatch
@@ -203,14 +203,14 @@ struct QueryParams {
     round: u32,               // which dispatch of those that were recorded, one going on where the other ended
     round_count: u32,         // how many there are; of lists, as many count, and as many write
     part_count: u32,          // half-spaces
-    kept: u32,                // answers of each list that counting keeps: RETAINED_ANSWERS or 0
+    retained_count: u32,      // answers of each list that counting keeps: RETAINED_ANSWERS or 0
     vertices_per_pair: u32,   // of the draw arguments of lists
 }
 
 // What a dispatch leaves to the next.
 struct Round {
     size: vec3<u32>,          // of the dispatch that goes on
-    left: u32,                // queries that are left
+    pending: u32,             // pending queries
     invalid: u32,             // queries that have no meaning
     unused_a: u32,
     unused_b: u32,

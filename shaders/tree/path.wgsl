@@ -1,5 +1,5 @@
 // A box that moves along a line, and when it first touches another: in f32 where that is enough, and else without rounding.
-// Shared by the kernels that cast rays and boxes; they have `queries` [query_count * words] in bits of f32: a ray is
+// Shared by the kernels that cast rays and boxes; they have `queries` [query_count * u32_count] in bits of f32: a ray is
 // origin, direction and limit, a box lower and upper corner, direction and limit.
 //
 // A moving box touches another as soon as it has reached it along each axis, and until it has left it along one. A time
@@ -47,11 +47,11 @@ fn margin_of(time: f32) -> f32 {
 
 // Reads the path of a query, and returns whether all its numbers have a meaning.
 fn begin_shape(number: u32) -> bool {
-    let at = number * query.words;
+    let at = number * query.u32_count;
     let low = vec3<u32>(queries[at], queries[at + 1u], queries[at + 2u]);
     var high = low;
     var next = at + 3u;
-    if query.words == 10u {
+    if query.u32_count == 10u {
         high = vec3<u32>(queries[at + 3u], queries[at + 4u], queries[at + 5u]);
         next = at + 6u;
     }
@@ -64,7 +64,7 @@ fn begin_shape(number: u32) -> bool {
     path_front = select(high, low, is_back);
     path_rear = select(low, high, is_back);
     let kind = kind_of(low, high);
-    let is_box = kind == KIND_FINITE || (kind == KIND_UNBOUNDED && query.words == 10u);
+    let is_box = kind == KIND_FINITE || (kind == KIND_UNBOUNDED && query.u32_count == 10u);
     let is_valid = is_box && all(are_finite(path_direction)) && path_limit <= INFINITY;
 
     let speed = path_direction & vec3<u32>(~SIGN);

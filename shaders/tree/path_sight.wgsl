@@ -25,9 +25,9 @@ fn see(at: u32) -> Seen {
     let origin = bitcast<vec3<f32>>(head.xyz);
     let from_origin = (origin - bitcast<vec3<f32>>(path_front)) * sight_inverse;
     let to_origin = (origin - bitcast<vec3<f32>>(path_rear)) * sight_inverse;
-    let doubt = (max(abs(from_origin), abs(to_origin)) + 255.0 * abs(scale)) * ROUNDING + (flushed + FLUSHED_STEPS);
-    let reach = from_origin - doubt;
-    let leave = select(to_origin + doubt, vec3<f32>(NEVER), is_still());
+    let error = (max(abs(from_origin), abs(to_origin)) + 255.0 * abs(scale)) * ROUNDING + (flushed + FLUSHED_STEPS);
+    let reach = from_origin - error;
+    let leave = select(to_origin + error, vec3<f32>(NEVER), is_still());
     let backward = is_backward();
     var near_a = vec4<f32>(0.0);
     var near_b = near_a;
@@ -66,13 +66,13 @@ fn touching_along(words: vec4<u32>, origin: f32, size: f32, k: u32) -> u32 {
     let last = u32(floor(clamp(bitcast<f32>(path_front[k]) - origin, 0.0, 254.0 * size) * per_size));
     // Two bytes at a time, with a bit of room above each.
     let even = vec4<u32>(0x00ff00ffu);
-    let room = vec2<u32>(0x01000100u);
+    let guard_bits = vec2<u32>(0x01000100u);
     let evens = words & even;
     let odds = (words >> vec4<u32>(8u)) & even;
     let first_steps = vec2<u32>(first * 0x00010001u);
-    let last_steps = vec2<u32>(last * 0x00010001u) | room;
-    let of_evens = (last_steps - evens.xy) & ((evens.zw | room) - first_steps) & room;
-    let of_odds = (last_steps - odds.xy) & ((odds.zw | room) - first_steps) & room;
+    let last_steps = vec2<u32>(last * 0x00010001u) | guard_bits;
+    let of_evens = (last_steps - evens.xy) & ((evens.zw | guard_bits) - first_steps) & guard_bits;
+    let of_odds = (last_steps - odds.xy) & ((odds.zw | guard_bits) - first_steps) & guard_bits;
     // Children 0 and 2 in bits 8 and 24, and so on.
     let four = ((of_evens >> vec2<u32>(8u)) & vec2<u32>(1u)) | ((of_evens >> vec2<u32>(22u)) & vec2<u32>(4u))
         | ((of_odds >> vec2<u32>(7u)) & vec2<u32>(2u)) | ((of_odds >> vec2<u32>(21u)) & vec2<u32>(8u));
@@ -98,19 +98,19 @@ fn sight_of(own: BoxBits) -> Sight {
     let first = bitcast<vec3<f32>>(select(own.low, own.high, is_backward()));
     let last = bitcast<vec3<f32>>(select(own.high, own.low, is_backward()));
     let reached = select((first - bitcast<vec3<f32>>(path_front)) * sight_inverse, vec3<f32>(-NEVER), is_still());
-    let left = select((last - bitcast<vec3<f32>>(path_rear)) * sight_inverse, vec3<f32>(NEVER), is_still());
+    let exits = select((last - bitcast<vec3<f32>>(path_rear)) * sight_inverse, vec3<f32>(NEVER), is_still());
     let from_first = max(max(reached.x, reached.y), reached.z);
-    let far = min(min(left.x, left.y), left.z);
+    let far = min(min(exits.x, exits.y), exits.z);
     // Where it is still, the front is the upper plane.
     let overlaps = (ordered(own.low) <= ordered(path_front)) & (ordered(path_rear) <= ordered(own.high));
     let touches = all(overlaps | !is_still());
     let is_first = from_first < -flushed;
     let near = max(from_first, 0.0);
-    let doubt = margin_of(max(near, abs(min(far, sight_limit))));
-    let is_missed = (near - doubt > min(far, sight_limit)) | !touches;
-    let is_in_time = (near + doubt < sight_limit) | is_first;
-    let is_sure = (near + doubt < far) & is_in_time & touches;
-    return Sight(is_missed, is_sure, select(max(near, flushed), 0.0, is_first));
+    let error = margin_of(max(near, abs(min(far, sight_limit))));
+    let is_missed = (near - error > min(far, sight_limit)) | !touches;
+    let is_in_time = (near + error < sight_limit) | is_first;
+    let is_proven = (near + error < far) & is_in_time & touches;
+    return Sight(is_missed, is_proven, select(max(near, flushed), 0.0, is_first));
 }
 
 fn decide(own: BoxBits) -> bool {

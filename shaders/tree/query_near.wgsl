@@ -58,14 +58,14 @@ fn complete_row() {
 
 // Keeps a box if it is the first, in no memory. Ids are read only where they decide.
 fn take_single(place: u32, near: f32) {
-    let doubt = margin_of(max(near, single_near));
+    let error = margin_of(max(near, single_near));
     let are_equal = row_count == 1u && near == 0.0 && single_near == 0.0;
-    var is_nearer = near < single_near - doubt;
+    var is_nearer = near < single_near - error;
     if are_equal {
         is_nearer = id_at(place) < id_at(single_place);
     }
     let is_first = row_count == 0u || is_nearer;
-    is_undecided |= !is_first && !are_equal && near <= single_near + doubt;
+    is_undecided |= !is_first && !are_equal && near <= single_near + error;
     single_place = select(single_place, place, is_first);
     single_near = select(single_near, near, is_first);
     sight_limit = select(sight_limit, min(sight_limit, near), is_first);

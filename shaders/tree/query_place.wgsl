@@ -22,7 +22,7 @@ fn query_place(
     var own = vec2<u32>(0u);
     if i < query.query_count {
         own = offsets[i].xy;
-        own.y = select(0u, LONG_LIST, own.x > query.kept);
+        own.y = select(0u, LONG_LIST, own.x > query.retained_count);
     }
     let scan = scan_workgroup64(local, own);
     if i < query.query_count {

@@ -21,17 +21,17 @@ var<private> part_end: u32;
 
 // Reads a query, and returns whether all its numbers have a meaning.
 fn begin_shape(number: u32) -> bool {
-    let at = number * query.words;
+    let at = number * query.u32_count;
     let low = vec3<u32>(queries[at], queries[at + 1u], queries[at + 2u]);
     var high = low;
-    if query.words > 3u {
+    if query.u32_count > 3u {
         high = vec3<u32>(queries[at + 3u], queries[at + 4u], queries[at + 5u]);
     }
     part_first = 0u;
     part_end = 0u;
     region = OrderedBox(ordered(low), ordered(high));
     var is_valid = kind_of(low, high) != KIND_INVALID;
-    if query.words == REGION_WORDS {
+    if query.u32_count == REGION_U32_COUNT {
         part_first = queries[at + 6u];
         let count = queries[at + 7u];
         is_valid &= count == 0u || (part_first <= query.part_count && count <= min(query.part_count - part_first, MOST_PARTS));

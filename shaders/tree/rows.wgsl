@@ -108,9 +108,9 @@ fn comes_surely(own: u32, other: u32) -> Order {
     let other_near = near_of(other);
     let are_zero = near == 0.0 && other_near == 0.0;
     let are_known = near >= 0.0 && other_near >= 0.0;
-    let doubt = margin_of(max(near, other_near));
-    let is_before = select(near < other_near - doubt, own < other, are_zero);
-    let is_behind = select(near > other_near + doubt, own >= other, are_zero);
+    let error = margin_of(max(near, other_near));
+    let is_before = select(near < other_near - error, own < other, are_zero);
+    let is_behind = select(near > other_near + error, own >= other, are_zero);
     return Order(is_before && are_known, is_behind && are_known);
 }
 

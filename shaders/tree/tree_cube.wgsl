@@ -101,9 +101,9 @@ fn cube_of(count: u32) -> Cube {
             low[k] = first;
         }
     }
-    // With some room around the sample.
-    let room = extent / 64.0;
+    // With a border around the sample.
+    let border = extent / 64.0;
     // The inverse of a smaller number overflows.
-    let scale = select(0.0, f32(CURVE_SIDE) / (extent + 2.0 * room), extent > 1e-34);
-    return Cube(low - vec3<f32>(room), scale);
+    let scale = select(0.0, f32(CURVE_SIDE) / (extent + 2.0 * border), extent > 1e-34);
+    return Cube(low - vec3<f32>(border), scale);
 }

@@ -3,7 +3,7 @@
 //
 // Reads   tree, query
 //         nodes      of tree_bottom and tree_top
-//         queries    [query_count * words] bits of f32
+//         queries    [query_count * u32_count] bits of f32
 //         order      [query_count] the queries in the order in which they are asked
 //         ranges, query_filters, filters    (query_filter.wgsl)
 //
@@ -51,7 +51,7 @@ struct Seen {
 // What f32 says of a box.
 struct Sight {
     is_missed: bool,
-    is_sure: bool,
+    is_proven: bool,
     near: f32,                // how near it is; -1 where f32 cannot tell
 }
 
@@ -245,7 +245,7 @@ fn look_at_boxes(first: u32, candidates: u32) {
         let own = box_at(place);
         let sight = sight_of(own);
         var is_met = !sight.is_missed;
-        if is_met && !sight.is_sure {
+        if is_met && !sight.is_proven {
             if IS_EXACT {
                 spent += decision_steps();
                 is_met = decide(own);

@@ -132,7 +132,7 @@ pub enum SearchReason {
     /// steps, set [`Options::step_margin`](crate::Options::step_margin) to it.
     TooFast,
     /// More than an eighth of the boxes left their grown boxes. After an epoch of less than four steps, the engine waits for some steps, at most 64.
-    ManyEscaped,
+    ManyLeftPadding,
     /// Grown boxes have too many pairs to keep, as small boxes between large ones. The engine waits for some steps, at most 64.
     TooManyPairs,
 }
@@ -147,7 +147,7 @@ impl SearchReason {
             Self::BoxCountChanged => "box_count_changed",
             Self::FiltersChanged => "filters_changed",
             Self::TooFast => "too_fast",
-            Self::ManyEscaped => "many_escaped",
+            Self::ManyLeftPadding => "many_left_padding",
             Self::TooManyPairs => "too_many_pairs",
         }
     }

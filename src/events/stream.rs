@@ -114,7 +114,7 @@ impl Shown {
         let boxes = if self.prepared.is_empty() { &self.boxes[..] } else { &self.prepared };
         let overlap = || boxes[pair.a as usize].overlaps(&boxes[pair.b as usize]);
         let is_included = || self.filters.include().binary_search(&pair).is_ok();
-        overlap() && self.filters.keeps(boxes.into(), pair.a, pair.b) || is_included()
+        overlap() && self.filters.passes(boxes.into(), pair.a, pair.b) || is_included()
     }
 
     fn bytes(&self) -> usize {

@@ -88,7 +88,7 @@ impl CheckedFilters {
     }
 
     /// Returns whether a search reports every two prepared boxes that overlap.
-    pub fn keeps_all(&self) -> bool {
+    pub fn passes_all(&self) -> bool {
         let no_list = self.filters.tested().iter().all(|tested| tested.values.is_empty());
         no_list && self.decides_by_lists()
     }

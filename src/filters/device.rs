@@ -262,7 +262,7 @@ impl FilterSet {
     }
 
     /// Lists the allocated buffers, with their bytes.
-    pub fn made(&self) -> Vec<Row> {
+    pub fn allocated(&self) -> Vec<Row> {
         if self.uploaded.is_none() {
             return Vec::new();
         }

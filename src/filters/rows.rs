@@ -1,4 +1,4 @@
-//! The filters by box, a row each. **To add one, add a row here**, and write its rule in both languages: `keeps` in
+//! The filters by box, a row each. **To add one, add a row here**, and write its rule in both languages: `passes` in
 //! `src/filters/predicate.rs` and in `shaders/filters/filters.wgsl`. Macros generate the rest from the row. Only
 //! `second` is also tested earlier, as a bit of footprints.
 //!

@@ -1,6 +1,6 @@
 //! The limits of a device, whatever the budget.
 
-use super::slots::SUMMARY_BYTES;
+use super::submission_buffers::SUMMARY_BYTES;
 use crate::base::constants::*;
 use crate::gpu::limits::{check_rows, largest_binding, limit_name};
 use crate::gpu::table::Row;

@@ -276,7 +276,7 @@ pub(crate) fn check_k(k: usize) -> Result<(), Error> {
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
-pub(crate) fn make_room<T>(list: &mut Vec<T>, more: usize) -> Result<(), Error> {
+pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<(), Error> {
     let bytes = (list.len().saturating_add(more) as u64).saturating_mul(size_of::<T>() as u64);
     list.try_reserve(more).map_err(|_| Error::OutOfMemory { buffer: "answers".to_owned(), bytes })
 }

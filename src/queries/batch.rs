@@ -113,11 +113,11 @@ impl QueryFilters {
     /// Returns whether queries have filters of their own: whether any list is there.
     #[cfg(feature = "gpu")]
     pub(crate) fn has_lists(&self) -> bool {
-        !self.keeps_all() || !self.world.is_empty()
+        !self.passes_all() || !self.world.is_empty()
     }
 
     /// Returns whether no query says anything of which box it meets, the world and the start aside.
-    pub(crate) fn keeps_all(&self) -> bool {
+    pub(crate) fn passes_all(&self) -> bool {
         self.group.is_empty() && self.mask.is_empty() && self.body.is_empty() && self.ignore.is_empty()
     }
 }

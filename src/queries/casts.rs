@@ -140,7 +140,7 @@ pub(crate) mod sealed {
     pub trait SealedCast {
         /// How many numbers a path has.
         #[cfg(feature = "gpu")]
-        const WORDS: usize;
+        const U32_COUNT: usize;
         /// Returns the path; none where a number has no meaning.
         fn path(&self) -> Option<Path>;
         /// Returns all numbers of some paths in a row, in bits.
@@ -153,7 +153,7 @@ pub(crate) mod sealed {
 
 impl sealed::SealedCast for Ray {
     #[cfg(feature = "gpu")]
-    const WORDS: usize = size_of::<Self>() / size_of::<u32>();
+    const U32_COUNT: usize = size_of::<Self>() / size_of::<u32>();
 
     #[inline]
     fn path(&self) -> Option<Path> {
@@ -170,7 +170,7 @@ impl sealed::SealedCast for Ray {
 
 impl sealed::SealedCast for BoxCast {
     #[cfg(feature = "gpu")]
-    const WORDS: usize = size_of::<Self>() / size_of::<u32>();
+    const U32_COUNT: usize = size_of::<Self>() / size_of::<u32>();
 
     #[inline]
     fn path(&self) -> Option<Path> {
@@ -190,7 +190,7 @@ macro_rules! by_bounds {
     ($cast:ty) => {
         impl sealed::SealedCast for $cast {
             #[cfg(feature = "gpu")]
-            const WORDS: usize = BoxCast::WORDS;
+            const U32_COUNT: usize = BoxCast::U32_COUNT;
 
             #[inline]
             fn path(&self) -> Option<Path> {
@@ -201,7 +201,7 @@ macro_rules! by_bounds {
             fn words(casts: &[Self]) -> Cow<'_, [u32]> {
                 let words = casts.par_iter().with_min_len(1 << 10);
                 Cow::Owned(
-                    words.flat_map_iter(|cast| bytemuck::cast::<_, [u32; BoxCast::WORDS]>(cast.bounds())).collect(),
+                    words.flat_map_iter(|cast| bytemuck::cast::<_, [u32; BoxCast::U32_COUNT]>(cast.bounds())).collect(),
                 )
             }
         }

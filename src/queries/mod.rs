@@ -22,7 +22,7 @@ mod start;
 mod starts;
 
 pub use answers::{Answers, Hit, Lists, Near, QueryReport, TreeReport};
-pub(crate) use answers::{Surface, check_k, make_room};
+pub(crate) use answers::{Surface, check_k, reserve};
 pub use batch::{Batch, QueryFilter, QueryFilters};
 pub use casts::{BoxCast, CapsuleCast, Cast, Ray, SphereCast};
 pub(crate) use distance::Distance;

@@ -254,10 +254,10 @@ impl Cut {
         Self { bounds, half_spaces: [([0.0; 3], 0.0); MOST], count: 0 }
     }
 
-    /// Adds the half-spaces of a normal and of the opposite one, with these offsets, which are known but for `room`.
-    fn add(&mut self, normal: [f32; 3], offsets: [f64; 2], room: f64) {
+    /// Adds the half-spaces of a normal and of the opposite one, with these offsets, which are known but for `slack`.
+    fn add(&mut self, normal: [f32; 3], offsets: [f64; 2], slack: f64) {
         for (normal, offset) in [normal, normal.map(|x| -x)].into_iter().zip(offsets) {
-            let offset = round_up(offset + room);
+            let offset = round_up(offset + slack);
             // One that is beyond all numbers leaves nothing out, and neither does one without a normal.
             if offset.is_finite() && normal.iter().any(|&n| n != 0.0) {
                 self.half_spaces[self.count] = (normal, offset);
@@ -350,9 +350,9 @@ impl sealed::SealedShape for OrientedBox {
         let mut bounds = WHOLE_SPACE;
         if is_solid {
             for (k, center) in center.into_iter().enumerate() {
-                let room = (center.abs() + reaches[k]) * SOLID_ROUNDING;
-                bounds.min[k] = round_down(center - reaches[k] - room);
-                bounds.max[k] = round_up(center + reaches[k] + room);
+                let slack = (center.abs() + reaches[k]) * SOLID_ROUNDING;
+                bounds.min[k] = round_down(center - reaches[k] - slack);
+                bounds.max[k] = round_up(center + reaches[k] + slack);
             }
         }
         let (mut cut, sizes) = (Cut::new(within_numbers(bounds)), center.map(f64::abs));
@@ -431,8 +431,8 @@ impl sealed::SealedShape for Capsule {
         for normal in [along, x, y, z] {
             let wide = normal.map(f64::from);
             let (one, other, reach) = (dot(wide, a), dot(wide, b), thick * dot(wide, wide).sqrt());
-            let room = dot(wide.map(f64::abs), sizes) * ROUNDING;
-            cut.add(normal, [one.max(other) + reach, reach - one.min(other)], room);
+            let slack = dot(wide.map(f64::abs), sizes) * ROUNDING;
+            cut.add(normal, [one.max(other) + reach, reach - one.min(other)], slack);
         }
         Some(cut)
     }

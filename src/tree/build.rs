@@ -38,7 +38,7 @@ pub const KERNELS: [Source; 7] = [CUBE, KEYS, WORLDS, RANGES, PLACES, BOTTOM, TO
 /// Children of a node, and boxes of a leaf.
 const WIDTH: u64 = 8;
 /// u32 count of the bounds of a node of the third level, which has up to 512 boxes.
-const BOUNDS_WORDS: u64 = 8;
+const BOUNDS_U32_COUNT: u64 = 8;
 /// Vectors of a node.
 const NODE_VECTORS: u64 = 4;
 /// Vectors of the boxes of a leaf, and of their ids.
@@ -120,7 +120,7 @@ buffer_table! {
         /// What the sort is told.
         counts as "tree_counts": [Counts; 1], CONSTANT;
         /// `[box_count]` places along the curve, or worlds; then the bounds of the nodes of a level.
-        keys as "tree_keys": [u32; capacity.boxes.max(BOUNDS_WORDS)], STORAGE;
+        keys as "tree_keys": [u32; capacity.boxes.max(BOUNDS_U32_COUNT)], STORAGE;
         /// `[box_count]` boxes in the order of the keys.
         values as "tree_values": [u32; capacity.boxes], STORAGE;
         /// Scratch.

@@ -93,7 +93,7 @@ pub struct Tree {
     params: Constants<QueryParams>,
     windows: Constants<Window>,
     /// The buffers, and their capacity.
-    made: Option<(TreeCapacity, TreeBuffers)>,
+    allocated: Option<(TreeCapacity, TreeBuffers)>,
     /// The boxes of the host.
     boxes: Option<Buffer<Aabb>>,
     built: Option<Built>,
@@ -152,7 +152,7 @@ impl Tree {
             shapes: Constants::new("tree"),
             params: Constants::new("query"),
             windows: Constants::new("window"),
-            made: None,
+            allocated: None,
             boxes: None,
             built: None,
             is_built_of_none: false,
@@ -299,9 +299,9 @@ impl Tree {
 
     /// Counts the bytes of GPU memory that are held.
     pub fn memory_bytes(&self) -> u64 {
-        let tree = self.made.as_ref().map_or(0, |(_, buffers)| buffers.allocated().map(|(_, bytes)| bytes).sum());
+        let tree = self.allocated.as_ref().map_or(0, |(_, buffers)| buffers.allocated().map(|(_, bytes)| bytes).sum());
         let boxes = self.boxes.as_ref().map_or(0, |boxes| boxes.raw().size());
-        let filters: u64 = self.filters.made().iter().map(|(_, bytes)| bytes).sum();
+        let filters: u64 = self.filters.allocated().iter().map(|(_, bytes)| bytes).sum();
         let of_none: u64 = self.empty.iter().flat_map(TreeBuffers::allocated).map(|(_, bytes)| bytes).sum();
         let worlds = self.world_ids.as_ref().map_or(0, |ids| ids.raw().size());
         tree + boxes + filters + of_none + worlds + self.memory.bytes()

@@ -909,7 +909,7 @@ fn what_cannot_be_recorded_is_refused() {
     assert_eq!(error.to_string(), "the query buffer holds 560 bytes, and 21 queries take 588");
     let batch = GpuBatch::<Ray>::new(rays.slice(..), 20);
     let error = tree.record_any_hits(&mut encoder, batch.with_filters(points.slice(..256))).unwrap_err();
-    assert_eq!(error.to_string(), "the query_filter buffer holds 256 bytes, and 20 query_filters take 400");
+    assert_eq!(error.to_string(), "the query filter buffer holds 256 bytes, and 20 query filters take 400");
     for k in [0, 65] {
         let error = tree.record_first_hits(&mut encoder, batch, k).unwrap_err();
         assert_eq!(error.to_string(), format!("k is {k}; it must be between 1 and 64"));
@@ -935,7 +935,7 @@ fn what_cannot_be_recorded_is_refused() {
         assert!(matches!(refused, Err(Error::TooManyQueries { buffer: "queries", .. })), "{refused:?}");
         let turned = GpuBatch::<OrientedBox>::new(many.slice(..), 400_000);
         let refused = tree.record_overlaps(&mut encoder, turned, 0, 9);
-        assert!(matches!(refused, Err(Error::TooManyQueries { buffer: "asked_queries", .. })), "{refused:?}");
+        assert!(matches!(refused, Err(Error::TooManyQueries { buffer: "queries", .. })), "{refused:?}");
         let points = GpuBatch::<[f32; 3]>::new(many.slice(..), 7_000_000).with_filters(many.slice(..));
         let refused = tree.record_overlaps(&mut encoder, points, 0, 9);
         assert!(matches!(refused, Err(Error::TooManyQueries { buffer: "query_filters", .. })), "{refused:?}");

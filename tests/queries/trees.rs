@@ -561,7 +561,7 @@ fn the_memory_of_ranked_queries_is_what_was_planned() {
     let tree = Tree::new(&GPU).unwrap();
     for question in Question::ALL {
         // Sizes that nobody has.
-        let load = all(question, usize::MAX).with_words(usize::MAX).with_answers(u64::MAX).with_filters();
+        let load = all(question, usize::MAX).with_u32_count(usize::MAX).with_answers(u64::MAX).with_filters();
         assert!(!tree.query_memory_plan(&load).is_empty());
         assert!(tree.query_memory_plan(&all(question, 0)).is_empty(), "{question:?}");
     }
@@ -589,7 +589,7 @@ fn the_memory_of_lists_is_what_was_planned() {
     });
     check(&|tree| {
         let answers = tree.overlaps(&[points[0].point; 3]).unwrap().answers.len() as u64;
-        all(Question::Overlaps, 3).with_words(3).with_answers(answers)
+        all(Question::Overlaps, 3).with_u32_count(3).with_answers(answers)
     });
     check(&|tree| {
         let answers = tree.overlaps(&spheres).unwrap().answers.len() as u64;
@@ -597,7 +597,7 @@ fn the_memory_of_lists_is_what_was_planned() {
     });
     check(&|tree| {
         let answers = tree.overlaps(&convex).unwrap().answers.len() as u64;
-        all(Question::Overlaps, 7).with_words(8 + 4 * 2).with_answers(answers)
+        all(Question::Overlaps, 7).with_u32_count(8 + 4 * 2).with_answers(answers)
     });
 }
 

@@ -164,7 +164,7 @@ fn blocks_of_a_window_are_those_of_the_mirror() {
 // ---- emit_sweep and emit_again ----
 
 /// What the earlier stages leave, and the list that follows from it.
-struct Found {
+struct Expected {
     sweep: crate::sweep::Scene,
     giants: crate::giants::Scene,
     tiles_per_block: u32,
@@ -173,7 +173,7 @@ struct Found {
     pairs: Vec<Pair>,
 }
 
-impl Found {
+impl Expected {
     /// Makes `n` entries of the sweep, and giants among `n` boxes.
     fn random(n: u32, reach: u32, rarity: u32, tiles_per_block: u32, seed: u64) -> Self {
         let mut sweep = crate::sweep::Scene::random(n, reach, seed);
@@ -273,7 +273,7 @@ impl Found {
 fn the_list_is_that_of_the_mirror() {
     for n in SIZES {
         for tiles_per_block in [1, 3] {
-            let found = Found::random(n, 70, n / 10 + 1, tiles_per_block, u64::from(n) + 5);
+            let found = Expected::random(n, 70, n / 10 + 1, tiles_per_block, u64::from(n) + 5);
             for columns in [false, true] {
                 found.check(&[found.pairs.len() as u32 + 10], found.sweep.tiles(), columns);
             }
@@ -284,7 +284,7 @@ fn the_list_is_that_of_the_mirror() {
 #[test]
 #[ignore = "long"]
 fn windows_of_any_size_together_are_the_list() {
-    let found = Found::random(1234, 400, 100, 1, 3);
+    let found = Expected::random(1234, 400, 100, 1, 3);
     assert!(found.sweep.tiles() > 16 && found.giants.giants.len() > 3 && found.pairs.len() > 2000);
     for capacities in [&[1000][..], &[1, 500], &[333, 7, 2000], &[found.pairs.len() as u32]] {
         found.check(capacities, found.sweep.tiles(), false);
@@ -300,7 +300,7 @@ fn a_window_is_cut_at_every_pair_of_a_run() {
     let sweep = crate::sweep::Scene::new(boxes.clone(), (0..n).collect(), footprints, vec![n; n as usize]);
     let cells = vec![[0; 4]; n as usize];
     let giants = crate::giants::Scene::new(boxes, cells, 0);
-    let found = Found::new(sweep, giants, 1);
+    let found = Expected::new(sweep, giants, 1);
     assert_eq!(found.pairs.len(), 41 * 40 / 2);
     for room in [0, 1] {
         for capacity in (1..40).step_by(3) {
@@ -313,7 +313,7 @@ fn a_window_is_cut_at_every_pair_of_a_run() {
 #[ignore = "long"]
 fn hits_that_had_no_room_are_found_again() {
     for tiles_per_block in [1, 2] {
-        let found = Found::random(1234, 400, 100, tiles_per_block, 4);
+        let found = Expected::random(1234, 400, 100, tiles_per_block, 4);
         let tiles = found.sweep.tiles();
         assert!(tiles > 16 && found.giants.giants.len() > 3);
         let all = found.pairs.len() as u32 + 1;
@@ -332,7 +332,7 @@ fn hits_that_had_no_room_are_found_again() {
 
 #[test]
 fn giants_that_look_at_several_tiles_of_boxes_list_them_all() {
-    let found = Found::random(20_000, 3, 2000, 2, 5);
+    let found = Expected::random(20_000, 3, 2000, 2, 5);
     assert!(found.giants.giants.len() > 3);
     found.check(&[found.pairs.len() as u32], found.sweep.tiles(), false);
     found.check(&[found.pairs.len() as u32 / 3 + 1], 0, false);
@@ -363,7 +363,7 @@ proptest! {
         room in 0.0..=1.1f64,
         seed: u64,
     ) {
-        let found = Found::random(n, reach, n / 20 + 1, tiles_per_block, seed);
+        let found = Expected::random(n, reach, n / 20 + 1, tiles_per_block, seed);
         let room = (f64::from(found.sweep.tiles()) * room) as u32;
         let capacities: Vec<_> = parts.iter().map(|part| (found.pairs.len() as f64 * part) as u32 + 1).collect();
         found.check(&capacities, room, false);

@@ -428,8 +428,8 @@ fn what_the_next_step_needs_is_kept() {
             expected[EVENT_GENERATIONS as usize..].copy_from_slice(&names);
         }
         assert_eq!(written(&step), expected);
-        let is_kept = totals != refused && (totals != same || naming == NAMING_WAS);
+        let is_retained = totals != refused && (totals != same || naming == NAMING_WAS);
         let kept = written(&last);
-        assert!(if is_kept { kept == pairs } else { kept.iter().all(is_poison) });
+        assert!(if is_retained { kept == pairs } else { kept.iter().all(is_poison) });
     }
 }

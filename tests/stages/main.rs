@@ -7,6 +7,7 @@
 mod bin_count;
 mod bin_level;
 mod bin_scatter;
+mod derived;
 #[path = "../common/doubles.rs"]
 mod doubles;
 mod emit;
@@ -22,7 +23,6 @@ mod grid;
 mod half_space;
 mod inputs;
 mod joined;
-mod made;
 mod neighbours;
 mod order;
 mod owner;

@@ -15,7 +15,7 @@ shared_constants! {
     /// dispatch do.
     MOST_PARTS: u32 = 64;
     /// Words of a region: bounds, the number of its first half-space, and how many there are. No other shape has as many.
-    REGION_WORDS: u32 = 8;
+    REGION_U32_COUNT: u32 = 8;
     /// The most half-spaces that cut out a box that is turned: two along each of three normals and nine edges.
     TURNED_PARTS: u32 = 24;
     /// The most half-spaces that cut out a capsule: two along its direction, and across it and each axis.

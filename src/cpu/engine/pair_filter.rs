@@ -76,7 +76,7 @@ impl PairFilter for Filtered<'_> {
         for at in from..to {
             let pair = pairs[at];
             pairs[end] = pair;
-            end += usize::from(self.filters.keeps(self.boxes, pair.a, pair.b));
+            end += usize::from(self.filters.passes(self.boxes, pair.a, pair.b));
         }
         end
     }

@@ -6,10 +6,10 @@ pub use crate::cpu::brute_queries::{nearest as near, nearest as squares};
 pub use crate::cpu::brute_queries::{overlaps as sphere, overlaps as touch};
 
 #[cfg(feature = "gpu")]
-pub use made::{CutOut, capsule, moving, turned};
+pub use derived::{CutOut, capsule, moving, turned};
 
 #[cfg(feature = "gpu")]
-mod made {
+mod derived {
     use crate::queries::Region;
     use crate::{Aabb, BoxCast, Capsule, CapsuleCast, OrientedBox, Shape};
 

@@ -121,5 +121,5 @@ fn all_pairs(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Res
 
 /// Drops the pairs from `first` on that `filters` do not keep.
 fn retain(pairs: &mut Vec<Pair>, first: usize, filters: &CheckedFilters, boxes: &[Aabb]) {
-    pairs.extract_if(first.., |pair| !filters.keeps(boxes.into(), pair.a, pair.b)).for_each(drop);
+    pairs.extract_if(first.., |pair| !filters.passes(boxes.into(), pair.a, pair.b)).for_each(drop);
 }

@@ -57,9 +57,9 @@ pub fn cube(boxes: &[Aabb]) -> Cube {
             *low = first;
         }
     }
-    let room = extent / 64.0;
-    let scale = if extent > 1e-34 { SIDE / (extent + 2.0 * room) } else { 0.0 };
-    Cube { low: low.map(|x| x - room), scale }
+    let border = extent / 64.0;
+    let scale = if extent > 1e-34 { SIDE / (extent + 2.0 * border) } else { 0.0 };
+    Cube { low: low.map(|x| x - border), scale }
 }
 
 /// Returns the class of each box and its place along the curve, as one number.

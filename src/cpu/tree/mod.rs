@@ -29,7 +29,7 @@ mod visit;
 mod walk;
 mod worlds;
 
-use self::batch::Asked;
+use self::batch::TreeBatch;
 use self::levels::Levels;
 use self::order::Order;
 use self::worlds::Worlds;
@@ -215,7 +215,7 @@ impl Tree {
     /// [`Error::NotBuilt`], [`Error::QueryFilterLength`], [`Error::OutOfMemory`].
     pub fn nearest_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<Hit>, Error> {
         let batch = casts.into();
-        let mut answers = Asked::new(self, batch)?.nearest_hits()?;
+        let mut answers = TreeBatch::new(self, batch)?.nearest_hits()?;
         HalfSpaces(&self.filters).nearest_hits(batch, &mut answers);
         Ok(answers)
     }
@@ -226,11 +226,11 @@ impl Tree {
     /// As [`nearest_hits`](Self::nearest_hits); [`Error::BadOption`] where `k` is 0.
     pub fn first_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>, k: usize) -> Result<Lists<Hit>, Error> {
         let batch = casts.into();
-        let asked = Asked::new(self, batch)?;
+        let asked = TreeBatch::new(self, batch)?;
         check_k(k)?;
-        let mut lists = asked.lists(k, |asked, scratch, i, cast, out| {
-            let Some(path) = asked.path(cast) else { return Ok(false) };
-            asked.first_hits(i, &path, scratch);
+        let mut lists = asked.lists(k, |batch, scratch, i, cast, out| {
+            let Some(path) = batch.path(cast) else { return Ok(false) };
+            batch.first_hits(i, &path, scratch);
             let hit = |(entry, index): &(Entry, u32)| Hit { index: *index, t: path.time(entry) };
             visit::extend(out, scratch.ranking.first.iter().map(hit)).map(|()| true)
         })?;
@@ -244,9 +244,9 @@ impl Tree {
     /// As [`nearest_hits`](Self::nearest_hits).
     pub fn any_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<bool>, Error> {
         let batch = casts.into();
-        let mut answers = Asked::new(self, batch)?.answers(false, |asked, scratch, i, cast, out| {
-            let Some(path) = asked.path(cast) else { return false };
-            asked.each_hit(i, &path, scratch, |_, _| {
+        let mut answers = TreeBatch::new(self, batch)?.answers(false, |batch, scratch, i, cast, out| {
+            let Some(path) = batch.path(cast) else { return false };
+            batch.each_hit(i, &path, scratch, |_, _| {
                 *out = true;
                 false
             });
@@ -262,10 +262,10 @@ impl Tree {
     /// As [`nearest_hits`](Self::nearest_hits).
     pub fn all_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Lists<Hit>, Error> {
         let batch = casts.into();
-        let mut lists = Asked::new(self, batch)?.lists(0, |asked, scratch, i, cast, out| {
-            let Some(path) = asked.path(cast) else { return Ok(false) };
+        let mut lists = TreeBatch::new(self, batch)?.lists(0, |batch, scratch, i, cast, out| {
+            let Some(path) = batch.path(cast) else { return Ok(false) };
             let (first, mut result) = (out.len(), Ok(()));
-            asked.each_hit(i, &path, scratch, |entry, index| {
+            batch.each_hit(i, &path, scratch, |entry, index| {
                 result = visit::push(out, Hit { index, t: path.time(entry) });
                 result.is_ok()
             });
@@ -284,10 +284,10 @@ impl Tree {
     /// As [`nearest_hits`](Self::nearest_hits).
     pub fn overlaps<'a, S: Shape + 'a>(&self, shapes: impl Into<Batch<'a, S>>) -> Result<Lists<u32>, Error> {
         let batch = shapes.into();
-        let mut lists = Asked::new(self, batch)?.lists(0, |asked, scratch, i, shape, out| {
+        let mut lists = TreeBatch::new(self, batch)?.lists(0, |batch, scratch, i, shape, out| {
             let Some(region) = shape.region() else { return Ok(false) };
             let first = out.len();
-            asked.touching(i, region, scratch, out)?;
+            batch.touching(i, region, scratch, out)?;
             out[first..].sort_unstable();
             Ok(true)
         })?;
@@ -302,7 +302,7 @@ impl Tree {
     /// As [`first_hits`](Self::first_hits).
     pub fn nearest<'a>(&self, points: impl Into<Batch<'a, NearestQuery>>, k: usize) -> Result<Lists<Near>, Error> {
         let batch = points.into();
-        let asked = Asked::new(self, batch)?;
+        let asked = TreeBatch::new(self, batch)?;
         check_k(k)?;
         let mut lists = asked.nearest(k)?;
         HalfSpaces(&self.filters).nearest(batch, k, &mut lists)?;

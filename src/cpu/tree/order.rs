@@ -114,10 +114,10 @@ impl Cube {
             *low = first;
             extent = extent.max(last - first);
         }
-        // With some room around the sample.
+        // With a border around the sample.
         let cells = f64::from(1u32 << hilbert::LEVELS);
-        let room = extent / 64.0;
-        Self { low: low.map(|x| x - room), scale: if extent > 0.0 { cells / (extent + 2.0 * room) } else { 0.0 } }
+        let border = extent / 64.0;
+        Self { low: low.map(|x| x - border), scale: if extent > 0.0 { cells / (extent + 2.0 * border) } else { 0.0 } }
     }
 
     #[inline]

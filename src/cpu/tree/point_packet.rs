@@ -11,7 +11,7 @@ use super::pauses::Pauses;
 use super::visit::Ranking;
 use super::walk::{Stack, Visitor, walk};
 use crate::Aabb;
-use crate::base::exact::DOUBT;
+use crate::base::exact::RELATIVE_ERROR;
 use crate::queries::{Distance, NearestQuery};
 
 /// Points of a packet.
@@ -62,8 +62,8 @@ impl Around {
         let Some(center) = near_each_other(points, WIDE * self.reach.sqrt()) else { return false };
         self.nodes.clear();
         self.ids.clear();
-        let room = MOST_EACH.saturating_mul(most).saturating_add(MOST).min(MOST_OF_ALL);
-        let mut gathering = Gathering { center, limit: f32::limit(self.reach), room, around: self };
+        let capacity = MOST_EACH.saturating_mul(most).saturating_add(MOST).min(MOST_OF_ALL);
+        let mut gathering = Gathering { center, limit: f32::limit(self.reach), capacity, around: self };
         walk(levels, ids, ranges, stack, &mut gathering);
         let has_all = !gathering.is_done();
         if !has_all {
@@ -95,7 +95,7 @@ impl Around {
             }
         }
         ranking.order(|a, b| a.compare(b, point), |distance| distance.approximate);
-        radius_square <= self.reach || ranking.last().is_some_and(|last| last * (1.0 + DOUBT) <= self.reach)
+        radius_square <= self.reach || ranking.last().is_some_and(|last| last * (1.0 + RELATIVE_ERROR) <= self.reach)
     }
 
     /// Lists the places of the boxes whose squared distance to a point may be at most `limit`, below about what it is.
@@ -145,7 +145,7 @@ fn near_each_other(points: impl Iterator<Item = [f32; 3]>, wide: f64) -> Option<
 struct Gathering<'a> {
     center: Center<f32>,
     limit: f32,
-    room: usize,
+    capacity: usize,
     around: &'a mut Around,
 }
 
@@ -178,7 +178,7 @@ impl Visitor for Gathering<'_> {
     fn take(&mut self, _: u32, _: &Aabb) {}
 
     fn is_done(&self) -> bool {
-        self.around.ids.len() > self.room
+        self.around.ids.len() > self.capacity
     }
 }
 

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use super::node::{Node, Real, Sight, WIDTH};
 use super::walk::Visitor;
-use crate::base::exact::DOUBT;
-use crate::queries::{Entry, Path, Region, make_room};
+use crate::base::exact::RELATIVE_ERROR;
+use crate::queries::{Entry, Path, Region, reserve};
 use crate::{Aabb, Error};
 
 /// The most answers that are kept in order. More are put in order at the end, and now and then the later half is dropped.
@@ -62,13 +62,13 @@ impl<K> Ranking<K> {
             }
             return self.last;
         }
-        let doubt = DOUBT * approximate;
-        let (mut before, mut in_doubt) = (0, 0);
+        let error = RELATIVE_ERROR * approximate;
+        let (mut before, mut undecided_count) = (0, 0);
         for &other in &self.approximate {
-            before += usize::from(other < approximate - doubt);
-            in_doubt += usize::from((other - approximate).abs() <= 2.0 * doubt);
+            before += usize::from(other < approximate - error);
+            undecided_count += usize::from((other - approximate).abs() <= 2.0 * error);
         }
-        if in_doubt > 0 {
+        if undecided_count > 0 {
             let is_before = |(other, index): &(K, u32)| compare(&key, other).then(id.cmp(index)).is_lt();
             before = self.first.iter().rposition(|other| !is_before(other)).map_or(0, |at| at + 1);
         }
@@ -220,8 +220,8 @@ impl<R: Region> Visitor for Touching<'_, R> {
         let mut bits = node.touching(&self.bounds);
         if R::PRUNES {
             for child in 0..WIDTH {
-                let is_asked = bits >> child & 1 == 1;
-                bits ^= u32::from(is_asked && !self.region.touches(&node.get(child))) << child;
+                let is_wanted = bits >> child & 1 == 1;
+                bits ^= u32::from(is_wanted && !self.region.touches(&node.get(child))) << child;
             }
         }
         (bits, [0.0; WIDTH])
@@ -280,7 +280,7 @@ impl<V: Visitor, M: Fn(u32) -> bool> Visitor for Met<'_, V, M> {
 #[inline]
 pub fn push<T>(list: &mut Vec<T>, value: T) -> Result<(), Error> {
     if list.len() == list.capacity() {
-        make_room(list, 1)?;
+        reserve(list, 1)?;
     }
     list.push(value);
     Ok(())
@@ -291,7 +291,7 @@ pub fn push<T>(list: &mut Vec<T>, value: T) -> Result<(), Error> {
 /// # Errors
 /// [`Error::OutOfMemory`].
 pub fn extend<T>(list: &mut Vec<T>, values: impl ExactSizeIterator<Item = T>) -> Result<(), Error> {
-    make_room(list, values.len())?;
+    reserve(list, values.len())?;
     list.extend(values);
     Ok(())
 }

@@ -70,7 +70,7 @@ impl Device {
         // SAFETY: naga wrote the words for this entry point and these bindings, and `spirv-val` passes them.
         let pipeline = unsafe { self.compile(&entry, &words, &bindings) }.map_err(message)?;
         // SAFETY: The pipeline is of this device, was made to be asked, and has just the one stage.
-        let statistics = unsafe { self.ask(pipeline) }.map_err(message);
+        let statistics = unsafe { self.pipeline_statistics(pipeline) }.map_err(message);
         // SAFETY: Nothing has the pipeline any more.
         unsafe { self.device.destroy_pipeline(pipeline, None) };
         statistics
@@ -117,7 +117,7 @@ impl Device {
     ///
     /// # Safety
     /// The pipeline is of this device, is alive and was made with `CAPTURE_STATISTICS_KHR`.
-    unsafe fn ask(&self, pipeline: vk::Pipeline) -> Result<Statistics, vk::Result> {
+    unsafe fn pipeline_statistics(&self, pipeline: vk::Pipeline) -> Result<Statistics, vk::Result> {
         let pipeline_info = vk::PipelineInfoKHR::default().pipeline(pipeline);
         // SAFETY: As above. Executable 0 is there, since a compute pipeline has one.
         let (executables, statistics) = unsafe {

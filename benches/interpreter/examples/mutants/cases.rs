@@ -6,10 +6,10 @@ use broadsweep::{Aabb, BroadPhase, CellSize, Error, Filters, Gpu, Options, Pair,
 use interpreter::Interpreter;
 use laboratory::scenes::Kind;
 
-use crate::asks::{self, AskedFrom};
 use crate::filter_cases::{bound_and_margin, half_space_and_box};
 use crate::numbers::{Like, Numbers};
 use crate::searches::{Case, SWEEP, What, cases, device, filters};
+use crate::tree_queries::{self, QueriedFrom};
 
 use SortVariant::{Portable, Subgroup};
 
@@ -172,7 +172,7 @@ impl Searches {
             let mut boxes = Numbers::new(i as u64 + 1).boxes(90, like);
             boxes[0].min[i % 3] = f32::NAN;
             let world = (0..90).map(|i| [0, 3, 3, 7, Filters::GLOBAL][i % 5]).collect();
-            let filters = asks::filters(90).with_world(world);
+            let filters = tree_queries::filters(90).with_world(world);
             self.add_tree(name, boxes, filters, like);
         }
         self.add_tree("a tree of nothing", vec![Aabb::new([1.0; 3], [0.0; 3]); 70], Filters::default(), Like::Any);
@@ -181,7 +181,7 @@ impl Searches {
 
     fn add_tree(&mut self, name: &'static str, boxes: Vec<Aabb>, filters: Filters, like: Like) {
         let case =
-            Case { options: SWEEP, boxes, filters, variant: Portable, what: What::Ask(AskedFrom::Numbers(like)) };
+            Case { options: SWEEP, boxes, filters, variant: Portable, what: What::Queries(QueriedFrom::Numbers(like)) };
         self.0.push(Search { name, subgroup: 8, case });
     }
 

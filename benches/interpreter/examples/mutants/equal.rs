@@ -27,7 +27,7 @@ const COMPARED: [(&str, Reason); 4] = [
     (include_str!("../../../../shaders/shared/float_parts.wgsl"), SUMS),
 ];
 const DOUBLES: Reason = Stages(
-    "made::numbers_of_64_bits_are_rounded_as_cpus_round_them compares this function, and every change of it shows there",
+    "derived::numbers_of_64_bits_are_rounded_as_cpus_round_them compares this function, and every change of it shows there",
 );
 const SUMS: Reason = Stages(
     "sums_of_products::sums_of_products_are_those_of_integers_of_any_length compares it, and every change of it shows there",

@@ -2,7 +2,6 @@
 //! taken out of a kernel on purpose is noticed.
 
 mod arithmetic;
-mod asks;
 mod costs;
 #[path = "../../../../tests/common/doubles.rs"]
 mod doubles;
@@ -18,6 +17,7 @@ mod searches;
 mod steps;
 #[path = "../../../../tests/common/sums.rs"]
 mod sums;
+mod tree_queries;
 mod trees;
 
 use broadsweep::device::SortVariant;

@@ -1,6 +1,6 @@
 //! Searches in which kernels run, for the tests and for the mutants.
 
-use crate::{asks, levels, steps};
+use crate::{levels, steps, tree_queries};
 use broadsweep::device::SortVariant;
 use broadsweep::filter::HalfSpace;
 use broadsweep::internals::constants::BOTTOM_BOXES;
@@ -30,7 +30,7 @@ pub enum What {
     /// Their pairs are found.
     Search,
     /// A tree of them is asked.
-    Ask(asks::AskedFrom),
+    Queries(tree_queries::QueriedFrom),
     /// They move, and events are recorded.
     Steps(steps::Kind),
     /// They bound the leaves of a tree, of which the levels above are made.
@@ -50,9 +50,9 @@ impl Case {
                 }
                 Ok(pairs)
             }
-            What::Ask(from) => {
+            What::Queries(from) => {
                 let gpu = gpu.clone().with_turns(TURNS);
-                Ok(as_pairs(&from.ask(&mut Tree::new(&gpu)?, &self.boxes, &self.filters)?))
+                Ok(as_pairs(&from.answer(&mut Tree::new(&gpu)?, &self.boxes, &self.filters)?))
             }
             What::Steps(kind) => steps::record(gpu, self.options, &self.boxes, &self.filters, kind),
             What::Levels => levels::make(gpu, &self.boxes),
@@ -69,7 +69,9 @@ impl Case {
                 expected.sort_unstable();
                 expected
             }
-            What::Ask(from) => as_pairs(&from.ask(&mut cpu::Tree::new(), &self.boxes, &self.filters).expect("answers")),
+            What::Queries(from) => {
+                as_pairs(&from.answer(&mut cpu::Tree::new(), &self.boxes, &self.filters).expect("answers"))
+            }
             What::Steps(kind) => steps::expected(&self.boxes, &self.filters, kind),
             What::Levels => levels::expected(&self.boxes),
         }
@@ -152,8 +154,8 @@ pub fn cases() -> Vec<Case> {
         Case { options, boxes, filters, variant, what: What::Search }
     };
     let tree_of = |boxes: Vec<Aabb>, from, variant| {
-        let filters = asks::filters(boxes.len());
-        Case { options: SWEEP, boxes, filters, variant, what: What::Ask(from) }
+        let filters = tree_queries::filters(boxes.len());
+        Case { options: SWEEP, boxes, filters, variant, what: What::Queries(from) }
     };
     let tree = |boxes, from| tree_of(boxes, from, SortVariant::Portable);
     let steps = |options, boxes, is_filtered| Case {
@@ -185,11 +187,15 @@ pub fn cases() -> Vec<Case> {
         filtered(Kind::Uniform.generate(300, 1), filters(300)),
         filtered(cut, cut_filters),
         // Levels of 263, 33, 5 and 1 nodes: the first takes two rounds of its workgroup, and its last node has two children.
-        Case { what: What::Levels, ..case(SWEEP, asks::boxes(2098), false, SortVariant::Portable) },
-        tree(asks::boxes(150), asks::AskedFrom::Device),
+        Case { what: What::Levels, ..case(SWEEP, tree_queries::boxes(2098), false, SortVariant::Portable) },
+        tree(tree_queries::boxes(150), tree_queries::QueriedFrom::Device),
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Portable),
         // More boxes than one workgroup builds the lowest nodes of.
-        tree_of(asks::boxes(BOTTOM_BOXES as usize + 50), asks::AskedFrom::Host, SortVariant::Subgroup),
-        tree(asks::boxes(4 * BOTTOM_BOXES as usize + 50), asks::AskedFrom::Host),
+        tree_of(
+            tree_queries::boxes(BOTTOM_BOXES as usize + 50),
+            tree_queries::QueriedFrom::Host,
+            SortVariant::Subgroup,
+        ),
+        tree(tree_queries::boxes(4 * BOTTOM_BOXES as usize + 50), tree_queries::QueriedFrom::Host),
     ]
 }

@@ -6,7 +6,7 @@ use broadsweep::record::{GpuAttribute, GpuCount, GpuEvents, GpuIdentity, GpuNeig
 use broadsweep::{Aabb, Error, Events, Filters, Gpu, Options, Pair, Recorder, Step, cpu, wgpu};
 use bytemuck::Pod;
 
-use crate::asks::read;
+use crate::tree_queries::read;
 
 /// A step, and what is said of its boxes.
 struct Frame {

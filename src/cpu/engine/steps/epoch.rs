@@ -172,7 +172,7 @@ impl Epoch {
                 };
                 return Ok((StepReport { work, ..self.motion.report(step.box_count, &tally) }, found));
             }
-            self.end(if goes_on { SearchReason::TooManyPairs } else { SearchReason::ManyEscaped });
+            self.end(if goes_on { SearchReason::TooManyPairs } else { SearchReason::ManyLeftPadding });
         }
         let speeds = speeds.unwrap_or_else(|| Speeds::of_few(step.boxes));
         let report = self.search_anew(&speeds, step, search, pairs)?;
