@@ -4,7 +4,7 @@ use anyhow::{Error, Result, ensure};
 use broadsweep::{Aabb, Gpu, Options};
 
 use super::compare::compare;
-use super::lane::{Enough, Expected, KEPT_PAIRS, Lane, MOST_CALLS};
+use super::lane::{CACHED_PAIRS, Enough, Expected, Lane, MOST_CALLS};
 use super::predict::{Known, SLACK, calibrate};
 use super::results::{Outcome, Results, Row, unique};
 use super::scene::Scene;
@@ -241,7 +241,7 @@ fn take_turn(
     }
     // Another one begins each time, so that none always has the caches as another left them. Long lists are
     // compared and given back at once, which needs the reference first.
-    let are_long = lanes.iter().any(|lane| lane.row.pairs > Some(KEPT_PAIRS as u64));
+    let are_long = lanes.iter().any(|lane| lane.row.pairs > Some(CACHED_PAIRS as u64));
     let first = reference.unwrap_or(0) + if are_long { 0 } else { turn as usize };
     let count = lanes.len();
     for i in (0..count).map(|i| (first + i) % count) {

@@ -263,7 +263,7 @@ pub fn run(viewer: &mut Viewer, shot: &Shot, trace: &Trace) -> Result<Measured> 
     }
     film.writer.finish()?;
     let (recording, submitting) = (frames.mean(frames.recording), frames.mean(frames.submitting));
-    let pair_count = viewer.ask().pair_count().unwrap_or(0);
+    let pair_count = viewer.poll().pair_count().unwrap_or(0);
     let parts = viewer.parts().unwrap_or_default();
     let (box_count, bytes) = (viewer.box_count(), viewer.bytes());
     Ok(Measured { box_count, pair_count, frame, recording, submitting, parts, bytes, resident })

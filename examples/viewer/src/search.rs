@@ -17,7 +17,7 @@ pub struct Found {
 
 /// What is known on the host of a frame some frames ago.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct ReadBack {
     /// How many pairs there were.
     pub header: Option<PairHeader>,
     /// How they were found; of searches without events.
@@ -28,7 +28,7 @@ pub struct Told {
     pub compilation: Option<CompilationProgress>,
 }
 
-impl Told {
+impl ReadBack {
     /// Returns how many pairs there were.
     pub fn pair_count(&self) -> Option<u64> {
         self.header.map(|header| (u64::from(header.count_high) << 32) + u64::from(header.count))
@@ -139,9 +139,9 @@ impl Search {
     }
 
     /// Returns what is known of a frame some frames ago. Does not wait.
-    pub fn told(&self) -> Told {
+    pub fn read_back(&self) -> ReadBack {
         let statistics = self.recorder.statistics();
-        Told {
+        ReadBack {
             header: statistics.header,
             report: statistics.report,
             times: statistics.times.unwrap_or_default(),

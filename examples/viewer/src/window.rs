@@ -458,12 +458,12 @@ impl App {
             return;
         }
         self.titled = Some(Instant::now());
-        let (viewer, told) = (&open.viewer, open.viewer.told());
-        let status = match told.compilation {
+        let (viewer, read_back) = (&open.viewer, open.viewer.read_back());
+        let status = match read_back.compilation {
             Some(progress) => Status::Compiling(progress),
             None => Status::Running {
                 box_count: viewer.box_count(),
-                pair_count: told.pair_count(),
+                pair_count: read_back.pair_count(),
                 frame: 1e3 * self.pace.frame,
             },
         };
@@ -569,7 +569,7 @@ impl App {
 fn scale_cells(viewer: &mut Viewer, factor: f32) {
     let now = match viewer.settings.cell_size {
         CellSize::Fixed(edge) => edge,
-        _ => viewer.told().report.as_ref().map_or(1.0, |report| report.cell_size),
+        _ => viewer.read_back().report.as_ref().map_or(1.0, |report| report.cell_size),
     };
     let edge = if now.is_finite() { now } else { 1.0 };
     viewer.settings.cell_size = CellSize::Fixed((factor * edge).clamp(1e-3, 1e4));

@@ -221,7 +221,7 @@ fn settings_change_while_it_runs() {
 fn the_grid_that_is_drawn_is_that_of_the_search() {
     let mut viewer = viewer(Settings { has_grid: true, cell_size: CellSize::Fixed(3.0), ..settings(Kind::Pile, 4000) });
     let plain = render(&mut viewer, 6, "grid");
-    let report = viewer.told().report.clone().unwrap();
+    let report = viewer.read_back().report.clone().unwrap();
     assert_eq!((report.cell_size, report.pair_count), (3.0, plain.0.pair_count));
     assert!(report.candidate_count >= report.pair_count);
     viewer.settings.is_paused = true;

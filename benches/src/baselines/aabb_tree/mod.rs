@@ -200,7 +200,7 @@ impl AabbTree {
     /// Inserts a box that is expected to move by `motion` with each update, with bounds that make room for the motion.
     pub fn insert_moving(&mut self, aabb: Aabb, motion: [f32; 3], data: u32) -> Option<LeafId> {
         let leaf = self.new_leaf(aabb, data)?;
-        self.link(leaf, room_for(&aabb, motion));
+        self.link(leaf, padded(&aabb, motion));
         Some(leaf)
     }
 
@@ -242,7 +242,7 @@ impl AabbTree {
     /// Inserts a box as [`AabbTree::insert_moving`] does, but the leaf waits for [`AabbTree::settle`].
     fn insert_moving_later(&mut self, aabb: Aabb, motion: [f32; 3], data: u32) -> Option<LeafId> {
         let leaf = self.new_leaf(aabb, data)?;
-        self.waiting.push((leaf, room_for(&aabb, motion)));
+        self.waiting.push((leaf, padded(&aabb, motion)));
         Some(leaf)
     }
 
@@ -278,7 +278,7 @@ impl AabbTree {
     /// Moves the box of a leaf, and returns the bounds that the leaf should now have, if it needs other bounds.
     fn moved_bounds(&mut self, leaf: LeafId, aabb: Aabb, motion: [f32; 3]) -> Option<Aabb> {
         self.leaves[leaf.0 as usize].exact = aabb;
-        let bounds = room_for(&aabb, motion);
+        let bounds = padded(&aabb, motion);
         let is = &self.node(self.node_of(leaf)).bounds;
         let fits = contains(is, &aabb) && surface(is) <= SLACK * surface(&bounds);
         (!fits).then_some(bounds)
@@ -442,6 +442,6 @@ impl AabbTree {
 }
 
 /// Returns the bounds of a leaf whose box moves by `motion` in each update.
-fn room_for(aabb: &Aabb, motion: [f32; 3]) -> Aabb {
+fn padded(aabb: &Aabb, motion: [f32; 3]) -> Aabb {
     fattened(aabb, MARGIN, motion.map(|d| d * UPDATES_AHEAD))
 }
