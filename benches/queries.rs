@@ -120,7 +120,7 @@ impl Plan {
         QueryKind::ALL.into_iter().filter(|question| self.is_wanted(&question.to_string()))
     }
 
-    /// Writes rays that are asked for their nearest hits, and the boxes that the first engine says they hit.
+    /// Writes the rays of nearest hits, and the boxes that they hit by the first engine.
     fn write_rays(&self, question: QueryKind, batch: &QueryBatch, lanes: &mut [Lane]) -> Result<()> {
         let (Some(_), QueryKind::Rays(kind, _), QueryBatch::NearestHits(rays), [first, ..]) =
             (&self.out, question, batch, lanes)

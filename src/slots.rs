@@ -105,7 +105,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Makes this many slots, so that their number does not change before all are in use.
+    /// Creates this many slots, so that their number does not change before all are in use.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`] beyond 2²⁵.

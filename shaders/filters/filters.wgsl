@@ -6,7 +6,7 @@
 // Sources of the rules: MuJoCo's contype and conaffinity, and ODE's bits (RULE_ANY); Bullet's and rapier's groups
 // (RULE_BOTH); MuJoCo's bodies and parents.
 
-// Whether there is any list. Without filters, none of this code is compiled.
+// True if there is any list. Without filters, none of this code is compiled.
 override IS_FILTERED: bool = false;
 
 // Returns whether the pair of two boxes that overlap is reported. It has no short circuits, since they are divergent

@@ -1,4 +1,4 @@
-// What shapes that are cut out by half-spaces compute with: vectors of three numbers of 64 bits, in one array, and the half-spaces
+// The numbers of shapes that are cut out by half-spaces: vectors of three numbers of 64 bits, in one array, and the half-spaces
 // that they write. Shared, with double.wgsl, by query_turned and query_capsule, which have
 //
 //   VECTORS       how many vectors there are
@@ -56,7 +56,7 @@ fn edge_of(direction: vec3<u32>, axis: u32) -> vec3<u32> {
     return edges[axis];
 }
 
-// Makes a normal the vector at NORMAL.
+// Stores a normal as the vector at NORMAL.
 fn set_normal(normal: vec3<u32>) {
     for (var k = 0u; k < 3u; k += 1u) {
         numbers[NORMAL + k] = widened(normal[k]);
@@ -64,7 +64,7 @@ fn set_normal(normal: vec3<u32>) {
 }
 
 // Writes the half-spaces of a query with a normal and the opposite one, of which `count` are there, and returns how many are. The
-// offsets are these, with room for rounding; one that is beyond all numbers leaves nothing out, and neither does one without a normal.
+// offsets are these, with slack for rounding; one that is beyond all numbers leaves nothing out, and neither does one without a normal.
 fn add_parts(number: u32, count: u32, normal: vec3<u32>, offsets: array<vec2<u32>, 2>, slack: vec2<u32>) -> u32 {
     var offset_of_side = offsets;
     var next = count;

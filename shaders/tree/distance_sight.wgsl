@@ -1,4 +1,4 @@
-// What f32 says of which boxes are as near to a point as `sight_limit`, squared. Shared by the kernels that walk around a point,
+// The f32 test for boxes as near to a point as `sight_limit`, squared. Shared by the kernels that walk around a point,
 // together with distance.wgsl and walk.wgsl.
 
 // Adds how far four children are along an axis, squared, to the sum over other axes. Children begin `below` and so many steps
@@ -36,7 +36,7 @@ fn see(at: u32) -> Seen {
     return Seen((bits_of(a <= limit) | (bits_of(b <= limit) << 4u)) & ~vast, vast, a, b);
 }
 
-// Says of a box whether it is as near as `sight_limit`. Near is 0 only where the point is surely within it.
+// Returns whether a box is as near as `sight_limit`. Near is 0 only where the point is surely within it.
 fn sight_of(own: BoxBits) -> Sight {
     if !is_usual || class_of(own.low, own.high) != 0u {
         return Sight(is_none(own), false, -1.0);
@@ -52,7 +52,7 @@ fn sight_of(own: BoxBits) -> Sight {
     return Sight(is_missed, is_proven, square);
 }
 
-// Tells whether a box is at most a radius away, and not infinitely far.
+// Returns whether a box is at most a radius away, and not infinitely far.
 fn decide(own: BoxBits) -> bool {
     if any(ordered(own.low) > ordered(own.high)) {
         return false;

@@ -15,7 +15,7 @@ const TO_ZERO: u32 = 1u;
 const FROM_ZERO: u32 = 2u;
 
 // A number: bits times 2^power, with a sign. The highest of 64 bits is set but in zero. Where bits were lost the lowest one is set:
-// it lies below the half of what is kept of a number.
+// it lies below the half of the stored part of a number.
 struct Wide {
     sign: u32,
     power: i32,
@@ -75,7 +75,7 @@ fn rounded(bits: vec2<u32>, count: u32, way: u32) -> vec2<u32> {
     let with_half = shr64(bits, count - 1u);
     let halved = shr64(with_half, 1u);
     let is_half = (with_half.x & 1u) == 1u;
-    // What was shifted out by 64 or more comes back as nothing.
+    // A shift by 64 or more gives zero.
     let is_more = any(shl64(with_half, min(count - 1u, 63u)) != bits);
     let is_nearer = is_half && (is_more || (halved.x & 1u) == 1u);
     let is_up = select(is_nearer, is_half || is_more, way == FROM_ZERO) && way != TO_ZERO;
@@ -130,7 +130,7 @@ fn magnitude(number: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(number.x, number.y & ~SIGN);
 }
 
-// Tells which number is less; zeros are equal.
+// Returns which number is less; zeros are equal.
 fn is_less(a: vec2<u32>, b: vec2<u32>) -> bool {
     let sizes = vec4<u32>(magnitude(a), magnitude(b));
     if is_zero64(sizes.xy | sizes.zw) {

@@ -1,4 +1,4 @@
-// What f32 says of which boxes a path touches by the time `sight_limit`. Shared by the kernels that walk along paths, together
+// The f32 test for boxes that a path touches by the time `sight_limit`. Shared by the kernels that walk along paths, together
 // with path.wgsl and walk.wgsl.
 
 // Turns of loops that a decision takes.
@@ -8,7 +8,7 @@ fn decision_steps() -> u32 {
     return DECISION;
 }
 
-// Tells along which axes the path goes nowhere.
+// Returns along which axes the path goes nowhere.
 fn is_still() -> vec3<bool> {
     return path_direction == vec3<u32>(0u);
 }
@@ -58,13 +58,13 @@ fn see(at: u32) -> Seen {
     return Seen(met & ~vast, vast, near_a, near_b);
 }
 
-// Tells which children the path touches along an axis along which it is still, a bit for each: whose first step is at most the
+// Returns which children the path touches along an axis along which it is still, a bit for each: whose first step is at most the
 // last that the path reaches, and the other way round. Steps of the path are rounded outward.
 fn touching_along(words: vec4<u32>, origin: f32, size: f32, k: u32) -> u32 {
     let per_size = bitcast<f32>((254u << 23u) - bitcast<u32>(size));
     let first = u32(ceil(clamp(bitcast<f32>(path_rear[k]) - origin, size, 255.0 * size) * per_size));
     let last = u32(floor(clamp(bitcast<f32>(path_front[k]) - origin, 0.0, 254.0 * size) * per_size));
-    // Two bytes at a time, with a bit of room above each.
+    // Two bytes at a time, with a guard bit above each.
     let even = vec4<u32>(0x00ff00ffu);
     let guard_bits = vec2<u32>(0x01000100u);
     let evens = words & even;
@@ -79,14 +79,14 @@ fn touching_along(words: vec4<u32>, origin: f32, size: f32, k: u32) -> u32 {
     return four.x | (four.y << 4u);
 }
 
-// Tells whether the path touches a box in the beginning, without rounding.
+// Returns whether the path touches a box in the beginning, without rounding.
 fn touches_at_start(own: BoxBits) -> bool {
     let low = ordered(select(path_rear, path_front, is_backward()));
     let high = ordered(select(path_front, path_rear, is_backward()));
     return all((ordered(own.low) <= high) & (low <= ordered(own.high)));
 }
 
-// Says of a box whether the path touches it by the time `sight_limit`, and it is not left out. Near is 0 only where the path surely touches it
+// Returns whether the path touches a box by the time `sight_limit`, and the box is not left out. Near is 0 only where the path surely touches it
 // in the beginning.
 fn sight_of(own: BoxBits) -> Sight {
     if has_flag(QUERY_SKIPS_START) && touches_at_start(own) {

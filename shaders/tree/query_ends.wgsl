@@ -37,7 +37,7 @@ fn query_ends(
 }
 
 fn describe() {
-    // What no round has left is zero: later ones had nothing to do.
+    // A round without pending queries leaves zero: later ones had nothing to do.
     let last = query.round_count - 1u;
     header.unfinished = rounds[last].pending;
     header.invalid = rounds[0].invalid;

@@ -5,7 +5,7 @@
 //         queries    [query_count * u32_count] bits of f32, of any kind
 // Writes  keys       [query_count] the place, of PLACE_BITS bits
 //         values     [query_count] the query
-// What it decides makes queries faster or slower, and no answer different: numbers without a meaning have any place.
+// Its choice makes queries faster or slower, and no answer different: numbers without a meaning have any place.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<uniform> cube: Cube;

@@ -1,4 +1,4 @@
-// query_short: the lists that were kept, in order, in their places.
+// query_short: the retained lists, in order, in their places.
 //
 // Reads   query, window
 //         offsets   [query_count + 1] (low, high) where the list of each query begins

@@ -3,7 +3,7 @@
 // Reads   queries    points, boxes, or regions: bounds, and which half-spaces are cut out of them; from word `parts` on, the half-spaces
 // All boxes are decided in integers, exactly; nodes in steps that are rounded outward.
 
-// Nothing is in doubt but half-spaces: set where there are some.
+// Only half-spaces can be undecided: set if there are some.
 override IS_EXACT: bool = false;
 
 @compute @workgroup_size(64)
@@ -55,7 +55,7 @@ fn offset_of(part: u32) -> u32 {
     return queries[query.parts + 4u * part + 3u];
 }
 
-// Tells which of four children have bounds between two steps.
+// Returns which of four children have bounds between two steps.
 fn reaching(low: u32, high: u32, first: u32, last: u32) -> u32 {
     return bits_of((bytes_of(low) <= vec4<u32>(last)) & (vec4<u32>(first) <= bytes_of(high)));
 }

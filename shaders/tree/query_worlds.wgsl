@@ -1,4 +1,4 @@
-// query_worlds: what queries in a buffer of the caller's say beside their shapes, with the number of each world in place of its id.
+// query_worlds: the filters of queries in an external buffer, with the number of each world in place of its id.
 //
 // Reads   tree, query
 //         external_filters [query_count * 5] group, mask, body, world, box to ignore
@@ -13,7 +13,7 @@
 @group(0) @binding(4) var<storage, read_write> query_filters: array<u32>;
 
 const QUERY_FILTER_U32_COUNT: u32 = 5u;
-// Which of them is the world.
+// The index of the world among them.
 const QUERY_FILTER_WORLD: u32 = 3u;
 // Stands for all worlds.
 const GLOBAL: u32 = 0xffffffffu;

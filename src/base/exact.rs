@@ -20,7 +20,7 @@ pub fn sign_of_sum<const N: usize>(terms: [f64; N]) -> Ordering {
 /// Returns the sum of finite numbers, but for a relative error below 2⁻⁵¹; 0 only where it is 0.
 #[inline]
 pub fn sum_of<const N: usize>(terms: [f64; N]) -> f64 {
-    // What does not overlap is added from the smallest part on.
+    // Parts that do not overlap are added from the smallest on.
     expansion_of(terms).into_iter().sum()
 }
 
@@ -66,8 +66,8 @@ pub fn round_up(value: f64) -> f32 {
     -round_down(-value)
 }
 
-/// Rounds a number down to `f32` that is known but for a relative error below [`RELATIVE_ERROR`]. `is_at_most` tells exactly whether
-/// an `f32` is at most the number; it is asked only where the error matters.
+/// Rounds a number down to `f32` that is known but for a relative error below [`RELATIVE_ERROR`]. `is_at_most` is the exact test whether
+/// an `f32` is at most the number; it is called only if the error matters.
 #[inline]
 pub fn round_down_with(approximate: f64, is_at_most: impl FnOnce(f32) -> bool) -> f32 {
     let error = approximate.abs() * RELATIVE_ERROR;

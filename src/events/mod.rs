@@ -93,12 +93,12 @@ pub struct StepReport {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct StepWork {
-    /// Whether all boxes were searched.
+    /// True if all boxes were searched.
     pub searched: bool,
     /// Why all boxes were searched; `None` where they were not. Where an epoch [began](Self::began_epoch), why there was none to go on
     /// with; otherwise why none began, so that the next step is searched too.
     pub reason: Option<SearchReason>,
-    /// Whether an epoch began: padded boxes were searched, and their pairs are cached for later steps.
+    /// True if an epoch began: padded boxes were searched, and their pairs are cached for later steps.
     pub began_epoch: bool,
     /// Boxes that moved since the last step. 0 if all boxes were searched: movement is not counted then.
     pub moved_count: u32,
@@ -108,7 +108,7 @@ pub struct StepWork {
     pub left_padding_in_epoch: u32,
     /// Cached pairs of padded boxes.
     pub cached_pair_count: u64,
-    /// Whether only the cached pairs of moved boxes were tested, and the list of the last step was changed in place. This happens if few
+    /// True if only the cached pairs of moved boxes were tested, and the list of the last step was changed in place. This happens if few
     /// boxes moved.
     pub edited: bool,
 }
@@ -131,9 +131,9 @@ pub enum SearchReason {
     /// More than a sixteenth of the boxes moved by more than a 32nd of the usual edge in this step. Where they stay within a distance for several
     /// steps, set [`Options::step_margin`](crate::Options::step_margin) to it.
     TooFast,
-    /// More than an eighth of the boxes left their grown boxes. After an epoch of less than four steps, the engine waits for some steps, at most 64.
+    /// More than an eighth of the boxes left their padded boxes. After an epoch of less than four steps, the engine waits for some steps, at most 64.
     ManyLeftPadding,
-    /// Grown boxes have too many pairs to keep, as small boxes between large ones. The engine waits for some steps, at most 64.
+    /// Padded boxes have too many pairs to cache, as small boxes between large ones. The engine waits for some steps, at most 64.
     TooManyPairs,
 }
 

@@ -27,7 +27,7 @@ pub struct CheckedFilters {
     half_spaces: Vec<HalfSpace>,
     /// A bit per box, up to the last of `half_spaces`: set if the box stands for a half-space.
     half_space_bits: Vec<u32>,
-    /// Whether `listed` and `half_space_bits` are filled.
+    /// True if `listed` and `half_space_bits` are filled.
     is_laid_out: bool,
     /// The least box count that is larger than every index of the lists.
     least_boxes: u64,

@@ -70,7 +70,7 @@ pub struct FilterLists {
     pub layout: Buffer<FilterLayout>,
     /// All lists, one after the other.
     pub words: Buffer<u32>,
-    /// Whether kernels read any.
+    /// True if kernels read any.
     pub are_tested: bool,
     places: FilterLayout,
 }

@@ -14,15 +14,15 @@ pub struct Path {
     pub low: [f32; 3],
     /// Upper corner at `t = 0`.
     pub high: [f32; 3],
-    /// What is moved by for each unit of `t`.
+    /// The displacement for each unit of `t`.
     pub direction: [f32; 3],
     /// The largest `t`, which may be infinite.
     pub limit: f32,
     /// Inverse of the size of each direction, rounded.
     inverse: [f64; 3],
-    /// Whether all corners are finite.
+    /// True if all corners are finite.
     is_finite: bool,
-    /// Whether boxes that are touched at `t = 0` are left out.
+    /// True if boxes that are touched at `t = 0` are left out.
     skips_start: bool,
 }
 
@@ -43,7 +43,7 @@ struct Crossing {
     axis: usize,
 }
 
-/// What a moving box has to reach, and what it must not have left, along one axis: a plane each and what it is compared
+/// The face that a moving box has to reach, and the face that it must not have left, along one axis: a plane each and what it is compared
 /// with. Mirrored where the box moves down.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
@@ -63,7 +63,7 @@ impl Path {
         skips_start: false,
     };
 
-    /// Makes a path of the box from `low` to `high`.
+    /// Creates a path of the box from `low` to `high`.
     #[inline]
     pub fn new(low: [f32; 3], high: [f32; 3], direction: [f32; 3], limit: f32) -> Self {
         let [x, y, z] = direction;

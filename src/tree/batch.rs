@@ -53,7 +53,7 @@ pub(super) fn budget(gpu: &Gpu) -> (u32, u32) {
 pub(super) enum Wanted {
     /// The first answers of each query, up to this many.
     Rows(Ranked, u32),
-    /// Whether each path hits a box.
+    /// True if each path hits a box.
     Any,
     /// All answers.
     Lists(Listed),
@@ -90,13 +90,13 @@ pub(super) struct BatchPlan {
     /// Where half-spaces begin behind the queries, as a u32 count.
     pub half_space_first: u32,
     pub half_space_count: u32,
-    /// Whether queries have filters.
+    /// True if queries have filters.
     pub has_filters: bool,
-    /// Whether these have groups, masks, bodies or boxes to ignore.
+    /// True if these have groups, masks, bodies or boxes to ignore.
     pub has_groups: bool,
-    /// Whether boxes that a path touches at its start are no hits.
+    /// True if boxes that a path touches at its start are no hits.
     pub skips_start: bool,
-    /// Whether most queries start near the one before.
+    /// True if most queries start near the one before.
     pub is_in_order: bool,
     /// Rounds of a phase that are recorded one after the other; 0 where the host reads back after each.
     pub round_count: u32,

@@ -55,7 +55,7 @@ impl Tree {
         pollster::block_on(self.blocking().all_hits(casts))
     }
 
-    /// Finds all boxes that each shape touches, ascending by index. The documentation of a shape says which boxes may be too many.
+    /// Finds all boxes that each shape touches, ascending by index. The documentation of a shape lists the boxes that may be too many.
     ///
     /// # Errors
     /// As [`nearest_hits`](Self::nearest_hits); [`Error::TooManyHalfSpaces`] for shapes of more than

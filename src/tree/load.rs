@@ -43,7 +43,7 @@ impl QueryLoad {
 
     /// Sets the u32 count of a query. A ray has 7, a box, sphere or capsule that moves 10; of shapes, a point has 3, a sphere 4, a
     /// box 6, and any other 8 with 4 more for each half-space that cuts it out: an oriented box up to 104, a capsule up to 40. A point whose
-    /// nearest boxes are asked for has 4.
+    /// nearest boxes are requested has 4.
     #[must_use]
     pub fn with_u32_count(self, u32_count: usize) -> Self {
         Self { u32_count: u32_count.max(1), ..self }

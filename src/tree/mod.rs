@@ -97,7 +97,7 @@ pub struct Tree {
     /// The boxes of the host.
     boxes: Option<Buffer<Aabb>>,
     built: Option<Built>,
-    /// Whether it is built of no boxes, so that `built` is `None`.
+    /// True if it is built of no boxes, so that `built` is `None`.
     is_built_of_none: bool,
     /// The memory of queries from the host.
     memory: QueryMemory,
@@ -180,7 +180,7 @@ impl Tree {
 
     // ---- filters ----
 
-    /// Sets what boxes say beside their bounds; as [`cpu::Tree::set_filters`](crate::cpu::Tree::set_filters), but that no pairs
+    /// Sets the filters of the boxes; as [`cpu::Tree::set_filters`](crate::cpu::Tree::set_filters), but that no pairs
     /// are expected ([`Filters::exclude_at_most`] becomes 0).
     ///
     /// # Errors

@@ -69,7 +69,7 @@ pub fn shapes<S: Shape>(shapes: &[S], most: usize) -> (Packed<'_>, Listed) {
     (Packed { words: Cow::Owned(bounds), stride: REGION_U32_COUNT, parts: first, count }, Listed::Touch)
 }
 
-/// Says of queries from number `first` on what kernels read: group, mask, body, the number of the world, and the box to
+/// Packs the filters of queries from number `first` on: group, mask, body, the number of the world, and the box to
 /// ignore. A world without boxes has a number beyond all.
 pub fn query_filters(filters: &QueryFilters, first: usize, count: usize, worlds: &HashMap<u32, u32>) -> Vec<u32> {
     let none = worlds.len() as u32 + 1;

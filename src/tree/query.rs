@@ -233,7 +233,7 @@ impl Query {
     }
 
     /// Records the count of all boxes that queries meet, or with `QUERY_EMITS` the writing of those in the window whose short lists were
-    /// not retained; of pending queries, where the parameters say so.
+    /// not retained; of pending queries, if the parameters select it.
     pub fn record_walk(&self, pass: &mut Pass, listed: Listed, input: &QueryInput) {
         let QueryBuffers { pairs, retained_answers, .. } = input.buffers;
         let pairs = if input.params.has(QUERY_EMITS) { pairs.all() } else { retained_answers.all() };

@@ -68,7 +68,7 @@ buffer_table! {
     pub struct QueryBuffers(capacity: QueryCapacity) {
         /// `[query_count * u32_count]` the queries, and the half-spaces behind them.
         queries: [u32; capacity.u32_count], STORAGE;
-        /// `[query_count * 5]` what queries say beside their shapes.
+        /// `[query_count * 5]` the filters of queries.
         query_filters: [u32; 5 * capacity.query_filters], STORAGE;
         /// `[query_count * most]` the places of the first answers of each query.
         rows as "answer_rows": [[u32; 2]; capacity.rows], STORAGE;
@@ -100,7 +100,7 @@ buffer_table! {
         answer_counts: [Counts; 1], CONSTANT;
         /// Scratch of the sort of queries: places along the curve.
         keys as "query_keys": [u32; capacity.queries], STORAGE;
-        /// `[query_count]` the order in which queries are asked.
+        /// `[query_count]` the order in which queries are answered.
         values as "query_values": [u32; capacity.queries], STORAGE;
         /// Scratch.
         other_keys as "query_other_keys": [u32; capacity.queries], STORAGE;

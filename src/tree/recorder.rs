@@ -169,7 +169,7 @@ impl TreeRecorder {
     }
 
     /// Records all boxes that each path hits, ascending by index: of the list of all answers, those from index `first` on, up to
-    /// `capacity`. If these are not all, the header says so, with the exact count.
+    /// `capacity`. If these are not all, the header has the exact count.
     ///
     /// # Errors
     /// As [`record_nearest_hits`](Self::record_nearest_hits).

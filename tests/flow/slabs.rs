@@ -6,12 +6,12 @@ use broadsweep::internals::brute_force;
 use broadsweep::{Aabb, BroadPhase, Error, Gpu, Options, Overlaps, Pair, PairOrder, Report, SweepAxis, wgpu};
 use laboratory::scenes::Kind;
 
-/// Returns options whose budget has room for this many boxes and no more.
+/// Returns options whose budget fits this many boxes and no more.
 fn options_for(n: usize, order: PairOrder) -> Options {
     CANONICAL.with_order(order).with_memory_budget(Some(least_budget(&vec![Aabb::new([0.0; 3], [1.0; 3]); n], order)))
 }
 
-/// Checks both calls that block, in both orders, against brute force, with room for `most` boxes.
+/// Checks both calls that block, in both orders, against brute force, with capacity for `most` boxes.
 fn assert_exact_in_slabs(boxes: &[Aabb], most: usize, what: &str) -> Report {
     let expected = brute_force::find_pairs(boxes);
     let sweep = on_gpu(boxes, options_for(most, PairOrder::Sweep));
@@ -36,19 +36,19 @@ fn assert_exact_in_slabs(boxes: &[Aabb], most: usize, what: &str) -> Report {
 /// Collects all pieces, and checks that none is empty unless there are no pairs, and that each comes with the report of the whole, or of
 /// what was handed over so far.
 fn streamed(boxes: &[Aabb], options: Options) -> (Vec<Pair>, Report) {
-    let (mut pairs, mut told) = (Vec::new(), Vec::new());
+    let (mut pairs, mut reports) = (Vec::new(), Vec::new());
     let each = |report: &Report, piece: &[Pair]| -> Result<(), Error> {
         assert_eq!(piece.is_empty(), report.pair_count == 0);
         pairs.extend_from_slice(piece);
         assert!(report.passes == 1 || report.pair_count == pairs.len() as u64, "{report:?}");
-        told.push(report.clone());
+        reports.push(report.clone());
         Ok(())
     };
     let report = broad_phase(options).stream_pairs(boxes, each).unwrap();
-    assert!(told.iter().all(|told| (told.passes, told.box_count) == (report.passes, report.box_count)));
-    assert!(report.passes > 1 || told.iter().all(|told| *told == report));
-    assert!(told.is_sorted_by_key(|told| (told.pair_count, told.candidate_count)));
-    assert_eq!(told.last().unwrap().pair_count, report.pair_count);
+    assert!(reports.iter().all(|one| (one.passes, one.box_count) == (report.passes, report.box_count)));
+    assert!(report.passes > 1 || reports.iter().all(|one| *one == report));
+    assert!(reports.is_sorted_by_key(|one| (one.pair_count, one.candidate_count)));
+    assert_eq!(reports.last().unwrap().pair_count, report.pair_count);
     (pairs, report)
 }
 
@@ -131,7 +131,7 @@ fn what_cannot_be_cut_is_refused_before_any_work() {
     assert_eq!(broad_phase(options).find_pairs(&boxes).unwrap_err(), refused);
     let streamed = broad_phase(options).stream_pairs(&boxes, |_, _| -> Result<(), Error> { panic!("a piece came") });
     assert_eq!(streamed.unwrap_err(), refused);
-    // What can be is refused by the calls that do not block.
+    // The calls that do not block refuse it.
     let boxes = Kind::Uniform.generate(3000, 1);
     assert_eq!(broad_phase(options).submissions().submit(&boxes).unwrap_err(), refused);
     // The limit on candidates holds for each pass.

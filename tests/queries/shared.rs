@@ -1,4 +1,4 @@
-//! A tree that takes the filters of a broad phase asks with the same lists on the device, and never with old ones.
+//! A tree that shares the filters of a broad phase reads the same lists on the device, and never with old ones.
 
 use broadsweep::filter::Attribute;
 use broadsweep::query::{Batch, QueryFilters};
@@ -87,7 +87,7 @@ fn the_lists_of_a_broad_phase_serve_its_tree() {
     let regions = regions(numbers, &boxes);
     let expected = regions.expected(&boxes, &filters);
     assert!(expected.answers.len() > 50, "{} answers", expected.answers.len());
-    // Whether the broad phase has uploaded them before or not.
+    // True if the broad phase has uploaded them before or not.
     for is_searched in [false, true] {
         let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
         broad_phase.set_filters(filters.clone()).unwrap();
@@ -117,7 +117,7 @@ fn the_lists_of_a_broad_phase_serve_its_tree() {
         assert_eq!(regions.of(&mut tree).unwrap(), expected);
         tree.refit(&boxes).unwrap();
         assert_eq!(broad_phase.find_pairs(&boxes).unwrap().pairs, pairs);
-        // What lies on the device stays as long as one of them needs it, which has it in its account then.
+        // Lists on the device stay as long as one of them needs them, and then count for that one.
         drop(broad_phase);
         let with_lists = tree.memory_bytes();
         assert!(with_lists > before + 8 * BOXES as u64, "{before} and {with_lists}");
@@ -156,7 +156,7 @@ fn filters_that_were_changed_are_taken_again() {
         }
         assert_eq!(regions.of(&mut tree).unwrap(), regions.expected(&boxes, &filters), "{list}");
     }
-    // What is refused changes nothing, nor does what queries do not read.
+    // A refused change changes nothing, nor does a list that queries do not read.
     let now = regions.of(&mut tree).unwrap();
     assert!(broad_phase.change_filters(0, Attribute::Parent(&[0])).is_err());
     broad_phase.change_filters(0, Attribute::Fixed(&[true; 9])).unwrap();
@@ -171,7 +171,7 @@ fn filters_that_were_changed_are_taken_again() {
     let expected = regions.expected(&boxes, &filters);
     assert_ne!(expected, now);
     assert_eq!(regions.of(&mut tree).unwrap(), expected);
-    // Nor do other filters pass unnoticed, and a tree that is empty says it too.
+    // Nor do other filters pass unnoticed, and an empty tree reports it too.
     broad_phase.set_filters(Filters::default().with_group(vec![1; BOXES])).unwrap();
     assert_eq!(regions.of(&mut tree).unwrap_err(), Error::FiltersChanged);
     assert_eq!(tree.build(&boxes).unwrap_err(), Error::FiltersChanged);
@@ -197,7 +197,7 @@ fn filters_that_change_during_a_call_give_no_answers() {
 }
 
 #[test]
-fn pairs_that_a_broad_phase_leaves_out_take_no_room_in_a_tree() {
+fn pairs_that_a_broad_phase_leaves_out_take_no_memory_in_a_tree() {
     let numbers = &mut Numbers::new(7);
     let boxes = numbers.boxes(BOXES, Like::Whole);
     let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
@@ -261,7 +261,7 @@ fn margins_that_were_others_meanwhile_are_those_of_another_tree() {
     tree.build(&boxes).unwrap();
     tree.share_filters(&mut broad_phase, BOXES).unwrap();
     tree.refit(&boxes).unwrap();
-    // What was recorded may have run with the margins between.
+    // The recording may have run with the margins between.
     broad_phase.change_filters(0, Attribute::Margin(&[5.0; BOXES])).unwrap();
     broad_phase.change_filters(0, Attribute::Margin(&margin)).unwrap();
     tree.share_filters(&mut broad_phase, BOXES).unwrap();

@@ -89,13 +89,13 @@ fn check(found: &StepBuffers, pairs: &[Pair], last: &[Pair], name: impl Fn(u32) 
     let before: Vec<u32> = found.before.read::<u32>()[..pairs.len()].to_vec();
     let expected = places.iter().map(|place| place.map_or(GpuEvents::CREATED, |place| place as u32));
     assert!(before.iter().copied().eq(expected));
-    let kept: Vec<Pair> =
+    let retained: Vec<Pair> =
         pairs.iter().zip(&places).filter(|(_, place)| place.is_some()).map(|(pair, _)| *pair).collect();
     let new: Vec<Pair> =
         pairs.iter().zip(&places).filter(|(_, place)| place.is_none()).map(|(pair, _)| *pair).collect();
     let gone: Vec<Pair> =
         last.iter().enumerate().filter(|(k, _)| !places.contains(&Some(*k))).map(|(_, pair)| *pair).collect();
-    assert!(created == new && persisting == kept && lost == gone);
+    assert!(created == new && persisting == retained && lost == gone);
 }
 
 #[test]

@@ -76,8 +76,8 @@ fn number(random: &mut Random, like: u32) -> f32 {
     }
 }
 
-/// Runs a kernel that makes queries of others, with the words that each has, and returns what it writes: so many words of each query,
-/// and behind them room for half-spaces.
+/// Runs a kernel that derives queries from `external` ones, and returns its output: this u32 count of each query,
+/// and behind them the half-spaces.
 fn derived(source: &Source, external: &[u32], count: usize, u32_count: usize, parts: u32) -> (Vec<u32>, Vec<[f32; 4]>) {
     let params = QueryParams {
         query_count: count as u32,

@@ -1,4 +1,4 @@
-//! The test of owner regions of `filters.wgsl`, in a kernel made for the purpose.
+//! The test of owner regions of `filters.wgsl`, in a kernel written for the purpose.
 
 use std::sync::LazyLock;
 

@@ -19,7 +19,7 @@ use crate::*;
 
 static SMALL: LazyLock<Small> = LazyLock::new(|| Small::new(gpu()));
 
-/// What the mirror finds, as the kernels lay it out.
+/// The results of the mirror, in the layout of the kernels.
 struct Expected<'a> {
     boxes: &'a [Aabb],
     words: Vec<u32>,
@@ -83,7 +83,7 @@ impl<'a> Expected<'a> {
         assert!(written(&hits.hit_words) == self.words, "hit bits of {} boxes differ", self.boxes.len());
     }
 
-    /// Returns one window of the list: its pairs, and what is said about them.
+    /// Returns one window of the list: its pairs, and their header.
     fn check_window(&self, first: u64, capacity: u32) {
         let (params, boxes) = (self.params(), upload(self.boxes));
         let hits =
@@ -218,7 +218,7 @@ fn windows_of_one_length_together_are_the_list() {
 }
 
 #[test]
-fn as_many_boxes_as_are_ever_tested_like_this_have_room() {
+fn the_most_boxes_that_are_ever_tested_like_this_fit() {
     // Far apart but for neighbours: the mirror of the words would be 64 MiB, the pairs are known.
     let n = SMALL_MOST;
     let boxes: Vec<_> = (0..n).map(|i| Aabb::new([i as f32, 0.0, 0.0], [i as f32 + 1.0, 1.0, 1.0])).collect();

@@ -23,7 +23,7 @@ fn engine(options: Options) -> cpu::BroadPhase {
     cpu::BroadPhase::new(options).unwrap()
 }
 
-/// Returns why all boxes of a step were searched, and whether pairs are kept from it.
+/// Returns why all boxes of a step were searched, and whether its pairs are cached.
 fn step(engine: &mut impl Engine, boxes: &[Aabb]) -> (Option<Reason>, bool) {
     let work = engine.find_events(boxes).unwrap().report.work;
     assert_eq!(work.searched, work.reason.is_some());
@@ -94,7 +94,7 @@ fn filters_that_are_set_end_an_epoch_and_those_that_are_changed_do_not() {
 }
 
 #[test]
-fn an_epoch_ends_where_many_boxes_leave_or_grown_boxes_have_too_many_pairs() {
+fn an_epoch_ends_where_many_boxes_leave_or_padded_boxes_have_too_many_pairs() {
     let mut boxes = row(2000);
     let mut slow = engine(Options::default().with_step_margin(Some(0.25)));
     assert_eq!(step(&mut slow, &boxes), began(Reason::FirstStep));

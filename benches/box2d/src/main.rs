@@ -8,7 +8,7 @@
 //! contacts. Its tree is public. Here it is used much as the broad phase uses it: boxes are padded by a twentieth of an edge;
 //! those that left their padded box get another one, the parts of the tree that this enlarged are rebuilt, and they ask it (Box2D
 //! asks before it rebuilds, which takes seconds where boxes jump); pairs of padded boxes are kept, here in a list for each box
-//! (Box2D has a hash set too), and tested tightly where one of the two moved. Both are told what moved, and asked for what
+//! (Box2D has a hash set too), and tested tightly where one of the two moved. Both are told what moved, and queried for what
 //! began and ended alone; ours lists all pairs too. Box2D has two dimensions: boxes reach from 0 to 0 along z.
 
 use std::ffi::c_void;

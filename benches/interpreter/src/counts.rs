@@ -23,7 +23,7 @@ pub struct Cost {
     pub instructions: u64,
     /// Invocations that took part, in all.
     pub lanes: u64,
-    /// Bytes that they asked for.
+    /// Bytes that they requested.
     pub bytes: u64,
     /// Sectors that were touched, counted for each instruction; none in workgroup memory.
     pub sectors: u64,

@@ -54,7 +54,7 @@ pub struct Lane {
     pub hash: Option<u64>,
     /// The hash of the last answer that is in the row's hash, and the hash of all answers that are.
     folded: Option<(u64, u64)>,
-    /// The pairs, in a buffer of the lane's own: otherwise some engines would find room where others have to ask for
+    /// The pairs, in a buffer of the lane's own: otherwise some engines would find room where others have to request
     /// it.
     pairs: Vec<Pair>,
     times: Vec<f64>,

@@ -186,7 +186,7 @@ impl Plan {
         Ok(rows)
     }
 
-    /// Makes the lane of an engine, which does not take part where the engine is seen to take too long.
+    /// Creates the lane of an engine, which does not take part where the engine is seen to take too long.
     fn lane(&self, cell: &Cell, boxes: &[Aabb], engine: Engine, gpu: Option<&Gpu>, known: &Known) -> Lane {
         let enough = Enough { calls: cell.turns, limit_ms: self.limit * 1e3 };
         let mut lane = Lane::new(cell.scene, boxes.len(), engine, enough);
@@ -221,7 +221,7 @@ fn step_of(turn: u32, last: u32) -> u32 {
     if round.is_multiple_of(2) { at } else { last - at }
 }
 
-/// Makes one call of each engine that goes on, and compares their pairs; `expected` is an earlier answer for these
+/// Creates one call of each engine that goes on, and compares their pairs; `expected` is an earlier answer for these
 /// boxes, if there is one.
 fn take_turn(
     cell: &Cell,
@@ -276,7 +276,7 @@ fn take_turn(
 pub struct Measured {
     /// The rows, in the order of scenes, sizes and engines.
     pub rows: Vec<Row>,
-    /// Whether Ctrl-C stopped the measurement.
+    /// True if Ctrl-C stopped the measurement.
     pub interrupted: bool,
     /// The error of the first scene that could not be measured.
     pub failure: Option<Error>,

@@ -31,7 +31,7 @@ const DRAWN: [QueryKind; 5] = [
     QueryKind::Nearest(10),
 ];
 
-/// Makes the threads of a plan.
+/// Creates the threads of a plan.
 ///
 /// # Errors
 /// If the system gives none.

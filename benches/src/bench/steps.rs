@@ -139,7 +139,7 @@ struct StepLists {
     pairs: Vec<Pair>,
     created: Vec<Pair>,
     lost: Vec<Pair>,
-    /// Whether the engine told of events.
+    /// True if the engine told of events.
     has_events: bool,
 }
 

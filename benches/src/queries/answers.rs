@@ -10,7 +10,7 @@ use broadsweep::{Aabb, Hit, Lists, Ray};
 pub enum Answers {
     /// The first hit of each ray.
     Hits(Vec<Hit>),
-    /// Whether each ray hits a box.
+    /// True if each ray hits a box.
     Any(Vec<bool>),
     /// The hits of each ray, in any order.
     AllHits(Lists<Hit>),

@@ -12,7 +12,7 @@ use crate::scenes::queries::{RayKind, cubes, points};
 pub enum RayQueryKind {
     /// Which box it hits first.
     Nearest,
-    /// Whether it hits a box.
+    /// True if it hits a box.
     Any,
     /// Which boxes it hits.
     All,
@@ -94,7 +94,7 @@ impl fmt::Display for QueryKind {
 pub enum QueryBatch {
     /// Which box each ray hits first.
     NearestHits(Vec<Ray>),
-    /// Whether each ray hits a box.
+    /// True if each ray hits a box.
     AnyHits(Vec<Ray>),
     /// Which boxes each ray hits.
     AllHits(Vec<Ray>),
@@ -119,7 +119,7 @@ impl QueryBatch {
         self.len() == 0
     }
 
-    /// Makes a batch of each query alone.
+    /// Creates a batch of each query alone.
     pub fn one_by_one(&self) -> Vec<Self> {
         match self {
             Self::NearestHits(rays) => rays.iter().map(|ray| Self::NearestHits(vec![*ray])).collect(),

@@ -82,7 +82,7 @@ impl Listing {
         Self { name, description, make: Make::OnCpu(make) }
     }
 
-    /// Makes the answerer, which has no boxes yet; returns `None` for the GPU where there is none.
+    /// Creates the answerer, which has no boxes yet; returns `None` for the GPU where there is none.
     ///
     /// # Errors
     /// If the GPU cannot be used.

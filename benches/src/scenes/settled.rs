@@ -3,7 +3,7 @@
 use super::random::{Random, cube_root};
 use broadsweep::Aabb;
 
-/// Makes bricks poured into a box with a square floor, z upward from 0: each falls until it rests on the floor or on
+/// Creates bricks poured into a box with a square floor, z upward from 0: each falls until it rests on the floor or on
 /// the bricks below, at the lowest of a few places around where it came down. No brick goes into another, the heap is
 /// highest in the middle, and bricks fill about 0.7 of its volume.
 ///
@@ -66,7 +66,7 @@ mod tests {
     use broadsweep::internals::brute_force;
     use broadsweep::{Options, Pair};
 
-    /// Makes the bricks without the skin.
+    /// Creates the bricks without the skin.
     fn bricks(n: usize) -> Vec<Aabb> {
         let round = |bounds: [f32; 3]| bounds.map(f32::round);
         settled(n, 1).iter().map(|b| Aabb::new(round(b.min), round(b.max))).collect()

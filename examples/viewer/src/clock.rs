@@ -52,7 +52,7 @@ pub struct Clock {
 impl Clock {
     const BYTES: u64 = 8 * STAMPS as u64;
 
-    /// Makes a clock; `None` where the device has no timestamps in encoders.
+    /// Creates a clock; `None` where the device has no timestamps in encoders.
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<Self> {
         let needed = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS;
         if !device.features().contains(needed) {

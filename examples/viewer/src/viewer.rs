@@ -34,7 +34,7 @@ struct Stage {
     /// The scene's frames and seconds.
     frame: u32,
     time: f32,
-    /// Whether there is a frame with which the next one is compared.
+    /// True if there is a frame with which the next one is compared.
     has_last: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct Viewer {
     pub camera: Camera,
     /// Where the pointer is in the picture, from -1 to 1 to the right and upward.
     pointer_at: Option<Vec2>,
-    /// Whether the box there is to be found out, once.
+    /// True if the box there is to be found out, once.
     is_picking: bool,
     /// The boxes of [`Kind::Mesh`](crate::scene::Kind::Mesh).
     mesh: Vec<Aabb>,

@@ -15,7 +15,7 @@ use crate::simulation::Simulation;
 /// Kernels that are being compiled on another thread.
 pub struct Warm {
     thread: Option<JoinHandle<()>>,
-    /// Whether those are there for scenes without worlds, and with.
+    /// True if those are there for scenes without worlds, and with.
     are_there: Arc<[AtomicBool; 2]>,
 }
 

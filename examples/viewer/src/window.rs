@@ -115,7 +115,7 @@ struct App {
     canvas: web_sys::HtmlCanvasElement,
     window: Option<Arc<Window>>,
     open: Option<Open>,
-    /// What was asked for and has arrived.
+    /// Requested values that were read back.
     opened: Rc<RefCell<Option<Result<Open>>>>,
     tell: Tell,
     pointer: PhysicalPosition<f64>,
@@ -274,7 +274,7 @@ impl Open {
             self.gpu().queue().on_submitted_work_done(move || _ = on_their_way.fetch_sub(1, Ordering::Relaxed));
         }
         let rejected = self.rejected.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // Of a device that is lost all is rejected, and another one is asked for.
+        // Of a device that is lost all is rejected, and another one is requested.
         if let Some(error) = rejected.filter(|_| !self.is_lost.load(Ordering::Relaxed)) {
             return Err(Error::Device(error));
         }
@@ -565,7 +565,7 @@ impl App {
     }
 }
 
-/// Makes cells larger or smaller than they are.
+/// Scales the cells.
 fn scale_cells(viewer: &mut Viewer, factor: f32) {
     let now = match viewer.settings.cell_size {
         CellSize::Fixed(edge) => edge,

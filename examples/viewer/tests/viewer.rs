@@ -314,7 +314,7 @@ fn a_device_that_is_lost_is_an_error_and_another_one_goes_on() {
 }
 
 #[test]
-fn an_animation_has_as_many_pictures_as_were_asked_for() {
+fn an_animation_has_the_requested_number_of_pictures() {
     let out = std::env::temp_dir().join(format!("broadsweep-viewer-{}-film.png", std::process::id()));
     let shot = Shot {
         out: out.clone(),

@@ -48,7 +48,7 @@ fn kind(name: &str) -> Result<Kind, JsValue> {
     named.map(|(_, kind)| *kind).ok_or_else(|| js_error(&format!("there is no scene '{name}'")))
 }
 
-/// Makes an error for the page.
+/// Creates an error for the page.
 fn js_error(message: &str) -> JsValue {
     js_sys::Error::new(message).into()
 }

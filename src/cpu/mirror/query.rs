@@ -13,7 +13,7 @@ mod derived {
     use crate::queries::Region;
     use crate::{Aabb, BoxCast, Capsule, CapsuleCast, OrientedBox, Shape};
 
-    /// What cuts out a shape: bounds, and normals and offsets of half-spaces.
+    /// The cut of a shape: bounds, and normals and offsets of half-spaces.
     pub type CutOut = (Aabb, Vec<[f32; 4]>);
 
     /// Returns the boxes that move in place of capsules.

@@ -6,7 +6,7 @@ use crate::cpu::call::{checked_count, params, reserve};
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Filters, Options, Overlaps, Pair, PairOrder, Report};
 
-/// The number of candidates that are tested before room is made for as many pairs again.
+/// The number of candidates that are tested before the capacity for pairs is doubled.
 const BATCH: u64 = 1 << 20;
 
 /// Finds what [`cpu::find_pairs`](crate::cpu::find_pairs) finds: the same report and the same pairs, and with canonical

@@ -1,6 +1,6 @@
 //! The queries of a batch, on all threads.
 //!
-//! Queries are asked in the order in which they come to the scene along the tree's curve, so that neighbours in time look at
+//! Queries are answered in the order in which they come to the scene along the tree's curve, so that neighbours in time look at
 //! the same nodes, which a cache then has. Answers are put back into the order of the queries.
 
 use std::ops::Range;
@@ -23,17 +23,17 @@ const CHUNK: usize = 1 << 8;
 /// The least number of queries, and of boxes, that are worth a sort of the queries.
 const SORTED: usize = 1 << 10;
 
-/// A batch that is asked of a tree.
+/// A batch of queries and its tree.
 pub struct TreeBatch<'a, Q> {
     tree: &'a Tree,
     batch: Batch<'a, Q>,
-    /// The queries in the order in which they are asked, in the lower halves; none where that is their own order.
+    /// The queries in the order in which they are answered, in the lower halves; none where that is their own order.
     order: Vec<u64>,
-    /// Whether worlds are all that decides which boxes a query meets.
+    /// True if only worlds decide which boxes a query meets.
     passes_all: bool,
 }
 
-/// The answers of some queries that were asked one after the other.
+/// The answers of some queries in a row.
 struct ChunkAnswers<T> {
     answers: Vec<T>,
     /// Where the answers of each query end.
@@ -71,8 +71,8 @@ impl<'a, Q: Start + Copy + Sync> TreeBatch<'a, Q> {
         Ok(Self { tree, batch, order, passes_all })
     }
 
-    /// Loads the queries that are asked at these turns, with their numbers. They lie anywhere in memory: all are loaded before
-    /// the first is asked.
+    /// Loads the queries that are answered at these turns, with their numbers. They lie anywhere in memory: all are loaded before
+    /// the first is answered.
     fn load(&self, turns: Range<usize>, queries: &mut Vec<(usize, Q)>) {
         queries.clear();
         if self.order.is_empty() {
@@ -187,7 +187,7 @@ impl<'a, Q: Start + Copy + Sync> TreeBatch<'a, Q> {
         reserve(&mut lists.offsets, count + 1)?;
         reserve(&mut lists.answers, parts.iter().map(|part| part.answers.len()).sum())?;
         lists.offsets.push(0);
-        // When each query was asked.
+        // The turn of each query.
         let mut turns: Vec<u32> = Vec::new();
         if !self.order.is_empty() {
             reserve(&mut turns, count)?;
@@ -417,7 +417,7 @@ impl<Q> TreeBatch<'_, Q> {
             && self.passes_all
             && last_world == world
         {
-            // As many boxes as are asked for are no farther than those of the last query and the way from it.
+            // As many boxes as are requested are no farther than those of the last query and the way from it.
             let way: f64 = (0..3).map(|k| (f64::from(point[k]) - f64::from(last[k])).powi(2)).sum();
             let reach = square.sqrt() + way.sqrt();
             limit = limit.min(reach * reach * (1.0 + 1e-12));

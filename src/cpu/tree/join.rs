@@ -138,7 +138,7 @@ struct QueryGroup {
     ids: [u32; WIDTH],
     /// A bit for each box that is valid.
     valid: u8,
-    /// Whether one is all of space, which touches even the bounds of nothing.
+    /// True if one is all of space, which touches even the bounds of nothing.
     has_whole: bool,
 }
 
@@ -230,7 +230,7 @@ impl Known for Nothing {
     const FIRST: Self = Self;
 }
 
-/// What boxes can touch, exactly: what touches a box touches every box around it.
+/// Shapes that boxes can touch, exactly: what touches a box touches every box around it.
 pub trait Touch {
     /// Returns a bit for each child of a node that is touched; for one that is not there it may be set.
     fn touching(&self, node: &Node) -> u32;

@@ -27,13 +27,13 @@ pub struct Levels {
     gather: Gather,
     /// Half the surface of all nodes, added up, and how many boxes are vast.
     pub surface: Surface,
-    /// Whether all finite bounds are at most [`ORDINARY`].
+    /// True if all finite bounds are at most [`ORDINARY`].
     pub is_ordinary: bool,
-    /// Whether a box is invalid.
+    /// True if a box is invalid.
     pub has_invalid: bool,
 }
 
-/// What some leaves say of their boxes.
+/// A summary of the boxes of some leaves.
 #[derive(Clone, Copy)]
 struct LeafSummary {
     is_ordinary: bool,
@@ -54,7 +54,7 @@ impl LeafSummary {
 }
 
 impl Levels {
-    /// Makes all nodes, of boxes in the order of `ids`.
+    /// Creates all nodes, of boxes in the order of `ids`.
     pub fn fill(&mut self, boxes: &[Aabb], ids: &[u32]) {
         self.gather.forget();
         if rayon::current_num_threads() <= PLANNERS {
@@ -63,7 +63,7 @@ impl Levels {
         self.make(boxes, ids);
     }
 
-    /// Makes all nodes anew, of boxes in the order of the last [`fill`](Self::fill), which was that of `ids`.
+    /// Creates all nodes anew, of boxes in the order of the last [`fill`](Self::fill), which was that of `ids`.
     pub fn refill(&mut self, boxes: &[Aabb], ids: &[u32]) {
         self.gather.plan(ids);
         self.make(boxes, ids);
@@ -141,7 +141,7 @@ pub fn level_count(box_count: usize) -> usize {
     levels
 }
 
-/// Puts boxes into leaves, from where `sources` says that they are.
+/// Puts boxes into leaves, from their places in `sources`.
 fn fill_leaves(leaves: &mut [Node], sources: &[u32], boxes: &[Aabb]) -> LeafSummary {
     let mut summary = LeafSummary::USUAL;
     for (leaf, sources) in leaves.iter_mut().zip(sources.chunks(WIDTH)) {
@@ -169,7 +169,7 @@ fn vast_count(leaf: &Node) -> u32 {
             *largest = largest.max(x.abs());
         }
     }
-    // What is invalid, or not there, has bounds of no points.
+    // Invalid and absent boxes have bounds of no points.
     let is_vast = |child: usize| (largest[child] > ORDINARY) & (leaf.faces[0][child] <= leaf.faces[3][child]);
     (0..WIDTH).fold(0, |count, child| count + u32::from(is_vast(child)))
 }

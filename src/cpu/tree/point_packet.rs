@@ -1,7 +1,7 @@
 //! The boxes nearest to several points that lie near each other: those around all of them are gathered at once, in any order, and
 //! each point ranks what was gathered.
 //!
-//! How far to gather is a guess, by how far the points before had to look. A point that finds as many boxes as it asks for no
+//! How far to gather is a guess, by how far the points before had to look. A point that finds as many boxes as it requests no
 //! farther than that has found the nearest, whatever the guess was; another one goes through the tree by itself. Answers are
 //! those of each point alone.
 
@@ -21,10 +21,10 @@ pub const POINTS: usize = 4;
 const FARTHER: f64 = 1.5;
 /// How far apart the points of a packet may lie, along each axis, in multiples of how far is looked.
 const WIDE: f64 = 8.0;
-/// Boxes that are gathered at most: this many, and [`MOST_EACH`] times as many as each point asks for.
+/// Boxes that are gathered at most: this many, and [`MOST_EACH`] times as many as each point requests.
 const MOST: usize = 64;
 const MOST_EACH: usize = 24;
-/// Boxes that are gathered at most, however many are asked for: they take 85 bytes each.
+/// Boxes that are gathered at most, however many are requested: they take 85 bytes each.
 const MOST_OF_ALL: usize = 1 << 16;
 /// Points of a packet that may go through the tree by themselves before to gather costs more than it saves.
 const MISSING: usize = 1;
@@ -72,13 +72,13 @@ impl Around {
         has_all
     }
 
-    /// Ranks the nearest of the gathered boxes, as many as are asked for. Returns whether they are the nearest of all; where there
+    /// Ranks the nearest of the gathered boxes, as many as are requested. Returns whether they are the nearest of all; where there
     /// may be others, the last one bounds them, if there are so many.
     pub fn rank(&mut self, query: &NearestQuery, ranking: &mut Ranking<Distance>) -> bool {
         let (point, most, radius_square) = (&query.point, ranking.most(), query.radius_square());
         self.list_near(point, f32::limit(self.reach.min(radius_square)));
         if self.keys.len() > most {
-            // Each of as many boxes as are asked for may be somewhat farther than it seems, and another one nearer.
+            // Each of as many boxes as are requested may be somewhat farther than it seems, and another one nearer.
             let farthest = square_of(*self.keys.select_nth_unstable(most - 1).1);
             let limit = f32::limit(f64::from(f32::limit(f64::from(farthest))));
             self.keys.retain(|&key| square_of(key) <= limit);
@@ -123,7 +123,7 @@ impl Around {
     }
 }
 
-/// Returns the squared distance that a key is made of.
+/// Returns the squared distance in a key.
 fn square_of(key: u64) -> f32 {
     f32::from_bits((key >> 32) as u32)
 }

@@ -1,4 +1,4 @@
-//! What each kind of query does on its way through the tree.
+//! The visitors of the tree, one for each kind of query.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use crate::base::exact::RELATIVE_ERROR;
 use crate::queries::{Entry, Path, Region, reserve};
 use crate::{Aabb, Error};
 
-/// The most answers that are kept in order. More are put in order at the end, and now and then the later half is dropped.
+/// The most answers that stay in order. More are put in order at the end, and now and then the later half is dropped.
 const FEW: usize = 64;
 
 /// The first answers of a query: by what is compared, then by index.
@@ -16,7 +16,7 @@ const FEW: usize = 64;
 pub struct Ranking<K> {
     /// The answers so far; in order, and not more than `most`, once it is [finished](Self::finish).
     pub first: Vec<(K, u32)>,
-    /// What they are compared by, rounded, in the same order.
+    /// The keys that they are compared by, rounded, in the same order.
     approximate: Vec<f64>,
     most: usize,
     /// The rounded key of the answer number `most`, once there are so many.
@@ -24,7 +24,7 @@ pub struct Ranking<K> {
 }
 
 impl<K> Ranking<K> {
-    /// Makes room for this many answers.
+    /// Reserves capacity for this many answers.
     pub fn new(most: usize) -> Self {
         Self { first: Vec::new(), approximate: Vec::new(), most, last: None }
     }
@@ -36,17 +36,17 @@ impl<K> Ranking<K> {
         self.last = None;
     }
 
-    /// Returns how many answers are asked for.
+    /// Returns how many answers are requested.
     pub fn most(&self) -> usize {
         self.most
     }
 
-    /// Returns whether no answer is asked for.
+    /// Returns whether no answer is requested.
     pub fn wants_none(&self) -> bool {
         self.most == 0
     }
 
-    /// Returns the rounded key of the last answer that is asked for, once there are so many.
+    /// Returns the rounded key of the last answer that is requested, once there are so many.
     pub fn last(&self) -> Option<f64> {
         self.last
     }
@@ -87,7 +87,7 @@ impl<K> Ranking<K> {
         let order = then_index(compare);
         self.first.select_nth_unstable_by(self.most, &order);
         self.first.truncate(self.most);
-        // They are in no order: what is kept is at most the largest of all that were kept.
+        // They are in no order: the limit is at most the largest of all that were retained.
         self.approximate.select_nth_unstable_by(self.most - 1, f64::total_cmp);
         self.approximate.truncate(self.most);
         self.last = self.approximate.last().copied();
@@ -99,7 +99,7 @@ impl<K> Ranking<K> {
         self.first.push((key, id));
     }
 
-    /// Puts the answers in order that were [pushed](Self::push), and drops those beyond the ones asked for.
+    /// Puts the answers in order that were [pushed](Self::push), and drops those beyond the ones requested.
     pub fn order(&mut self, compare: impl Fn(&K, &K) -> Ordering, approximate: impl Fn(&K) -> f64) {
         let order = then_index(compare);
         if self.first.len() / 2 >= self.most {

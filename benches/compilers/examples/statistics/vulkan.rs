@@ -26,7 +26,7 @@ fn message(error: vk::Result) -> String {
 }
 
 impl Device {
-    /// Makes the first device that the loader finds.
+    /// Creates the first device that the loader finds.
     pub fn first() -> Result<Self, String> {
         // SAFETY: The loader is the system's, as it is for every program that uses Vulkan.
         let entry = unsafe { ash::Entry::load() }.map_err(|error| error.to_string())?;
@@ -76,7 +76,7 @@ impl Device {
         statistics
     }
 
-    /// Makes a pipeline that can be asked for its statistics.
+    /// Creates a pipeline that can be requested its statistics.
     ///
     /// # Safety
     /// The words are valid SPIR-V with this entry point, whose variables are these bindings.
@@ -158,7 +158,7 @@ fn name(instance: &ash::Instance, physical: vk::PhysicalDevice) -> String {
     names.map(|name| name.unwrap_or_default().to_string_lossy()).join(", ")
 }
 
-/// Makes a device that keeps accesses within buffers, zeroes workgroup memory and tells statistics.
+/// Creates a device that keeps accesses within buffers, zeroes workgroup memory and tells statistics.
 fn create(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Result<ash::Device, String> {
     // SAFETY: `physical` is of this instance.
     let known = unsafe { instance.enumerate_device_extension_properties(physical) }.map_err(message)?;

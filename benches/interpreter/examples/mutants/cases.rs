@@ -21,7 +21,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// Makes its device.
+    /// Creates its device.
     pub fn device(&self) -> (Interpreter, Gpu) {
         device(self.subgroup, Some(self.case.variant))
     }
@@ -158,7 +158,7 @@ impl Searches {
         add("many tests", 8, IN_SWEEP_ORDER, Portable, Kind::Identical.generate(1150, 2), rare(1150));
     }
 
-    /// Adds trees that are asked with numbers of every kind: with boxes that share them, filters, and worlds without boxes; and
+    /// Adds trees that answer queries with numbers of every kind: with boxes that share them, filters, and worlds without boxes; and
     /// trees that have hardly any box.
     fn of_trees(&mut self) {
         const NAMES: [&str; 5] = [
@@ -219,7 +219,7 @@ impl Searches {
     }
 }
 
-/// Returns options with the smallest budget with which the search is the one that the options ask for.
+/// Returns options with the smallest budget with which the search is the one that the options request.
 fn short(options: Options, n: usize, filters: &Filters) -> Options {
     let (_, gpu) = device(8, None);
     let plan = |budget| {

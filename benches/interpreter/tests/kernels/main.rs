@@ -29,7 +29,7 @@ use laboratory::scenes::Kind;
 
 use searches::*;
 
-/// Tells whether tests take what time they need, by BROADSWEEP_LONG=1. Without it those that take longest leave out what
+/// Returns whether tests take what time they need, by BROADSWEEP_LONG=1. Without it those that take longest leave out what
 /// shows the same again.
 fn is_long() -> bool {
     std::env::var("BROADSWEEP_LONG").is_ok_and(|value| value == "1")

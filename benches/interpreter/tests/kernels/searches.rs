@@ -83,7 +83,7 @@ fn as_pairs(answers: &[u64]) -> Vec<Pair> {
     answers.iter().map(|&answer| Pair { a: (answer >> 32) as u32, b: answer as u32 }).collect()
 }
 
-/// Makes a device, which sorts in this variant, or in the one that it would choose itself.
+/// Creates a device, which sorts in this variant, or in the one that it would choose itself.
 pub fn device(subgroup: usize, variant: Option<SortVariant>) -> (Interpreter, Gpu) {
     let interpreter = Interpreter::new(subgroup, wgpu::DeviceType::DiscreteGpu);
     for source in kernels::sources() {
@@ -118,7 +118,7 @@ pub fn filters(n: usize) -> Filters {
         .with_owner(Some(Aabb::new([f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY], [0.9, f32::INFINITY, f32::INFINITY])))
 }
 
-/// Makes boxes of which some are in many more cells than most.
+/// Creates boxes of which some are in many more cells than most.
 pub fn boxes_in_many_cells(n: usize) -> Vec<Aabb> {
     let mut boxes = Kind::Uniform.generate(n, 1);
     for aabb in boxes.iter_mut().step_by(97) {
@@ -128,7 +128,7 @@ pub fn boxes_in_many_cells(n: usize) -> Vec<Aabb> {
     boxes
 }
 
-/// Makes boxes among rods without an end.
+/// Creates boxes among rods without an end.
 pub fn boxes_among_rods(n: usize) -> Vec<Aabb> {
     let mut boxes = Kind::Uniform.generate(n, 1);
     for aabb in boxes.iter_mut().step_by(23) {

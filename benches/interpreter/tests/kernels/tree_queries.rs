@@ -11,7 +11,7 @@ use bytemuck::Pod;
 use crate::numbers::{Like, Numbers};
 use crate::searches;
 
-/// Makes boxes on a grid, where many queries are in doubt, with some that are invalid, enormous or unbounded.
+/// Creates boxes on a grid, where many queries are undecided, with some that are invalid, enormous or unbounded.
 pub fn boxes(n: usize) -> Vec<Aabb> {
     let mut boxes: Vec<Aabb> = (0..n)
         .map(|i| {
@@ -30,7 +30,7 @@ pub fn boxes(n: usize) -> Vec<Aabb> {
     boxes
 }
 
-/// Makes filters that trees know.
+/// Creates filters that trees know.
 pub fn filters(n: usize) -> Filters {
     searches::filters(n).with_include(Vec::new()).with_exclude(Vec::new()).with_owner(None)
 }
@@ -532,7 +532,7 @@ pub enum QueriedFrom {
 }
 
 impl QueriedFrom {
-    /// Makes a tree, and returns what it answers.
+    /// Creates a tree, and returns what it answers.
     ///
     /// # Errors
     /// Those of the tree.

@@ -298,7 +298,7 @@ impl AabbTree {
         &self.leaves[node.children[1] as usize]
     }
 
-    /// Makes a leaf that is in no node yet.
+    /// Creates a leaf that is in no node yet.
     fn new_leaf(&mut self, exact: Aabb, data: u32) -> Option<LeafId> {
         if !exact.is_valid() || self.len >= MOST_BOXES {
             return None;
@@ -378,7 +378,7 @@ impl AabbTree {
         self.refit(above);
     }
 
-    /// Makes `new` what `old` is to its parent; without a parent, the root.
+    /// Creates `new` what `old` is to its parent; without a parent, the root.
     fn replace_child(&mut self, parent: u32, old: u32, new: u32) {
         if parent == NONE {
             self.root = new;

@@ -10,7 +10,7 @@ use broadsweep::{Filters, Ray};
 
 const INVALID: Aabb = Aabb::new([f32::NAN; 3], [f32::NAN; 3]);
 
-/// Makes integers so small that boxes touch, coincide and have no extent all the time.
+/// Creates integers so small that boxes touch, coincide and have no extent all the time.
 fn whole() -> impl Strategy<Value = f32> {
     (-4i8..=4).prop_map(f32::from)
 }
@@ -32,7 +32,7 @@ fn whole_sphere() -> impl Strategy<Value = Sphere> {
     (prop::array::uniform3(whole()), radius).prop_map(|(center, radius)| Sphere { center, radius })
 }
 
-/// Makes a tree of these boxes: some are inserted and some built, then each box of `moves` goes where it is to go, or
+/// Creates a tree of these boxes: some are inserted and some built, then each box of `moves` goes where it is to go, or
 /// goes away. Returns the tree and the boxes as they then are, those that are gone as invalid ones.
 fn followed(mut boxes: Vec<Aabb>, built: usize, moves: &[(usize, Option<Aabb>)]) -> (AabbTree, Vec<Aabb>) {
     let built = built.min(boxes.len());

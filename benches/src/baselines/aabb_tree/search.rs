@@ -156,7 +156,7 @@ impl AabbTree {
         }
     }
 
-    /// Makes a stack that has room for all nodes that wait on the way of one query.
+    /// Creates a stack that has room for all nodes that wait on the way of one query.
     fn open_stack<T>(&self) -> Vec<T> {
         Vec::with_capacity(self.height() as usize + 1)
     }
