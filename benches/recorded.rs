@@ -9,9 +9,10 @@
 //!   --only A,B     rows whose name contains one of these
 //! ```
 //!
-//! The device's time is that of a submission with all the calls of a run, less that of one with nothing, by the number of calls.
-//! The host's time is that of recording a call, or of a call of the CPU engine. Medians, with the quartiles of the device's. A batch of which not all queries were
-//! answered is an error, not a row. Without a scene there are 1,000 to a million uniform boxes.
+//! The device's time is that of a submission with all the calls of a run, less that of one with nothing, by the number
+//! of calls. The host's time is that of recording a call, or of a call of the CPU engine. Medians, with the quartiles
+//! of the device's. A batch of which not all queries were answered is an error, not a row. Without a scene there are
+//! 1,000 to a million uniform boxes.
 
 use std::time::{Duration, Instant};
 

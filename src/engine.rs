@@ -213,10 +213,10 @@ by_methods! {
 }
 
 by_methods! {
-    /// A tree that answers queries: [`Tree`](crate::Tree) on a GPU, where a thread may block, or [`cpu::Tree`]. Both take the same
-    /// filters and queries and answer the same, bit for bit; each of them documents the cost and the errors of a call. The trait is not for `dyn`: [`AnyTree`]
-    /// chooses at run time. It is sealed: other crates
-    /// cannot implement it.
+    /// A tree that answers queries: [`Tree`](crate::Tree) on a GPU, where a thread may block, or [`cpu::Tree`]. Both
+    /// take the same filters and queries and answer the same, bit for bit; each of them documents the cost and the
+    /// errors of a call. The trait is not for `dyn`: [`AnyTree`] chooses at run time. It is sealed: other crates cannot
+    /// implement it.
     ///
     /// ```
     /// use broadsweep::{Aabb, Error, QueryEngine, Ray, cpu};

@@ -29,9 +29,10 @@
 //!
 //! # Two engines
 //! [`BroadPhase`] is the engine on a GPU, [`cpu::BroadPhase`] the same method on all cores of the CPU, for machines
-//! without a GPU. A [`Recorder`] takes boxes from a GPU buffer and leaves the pairs in one, in the caller's command encoder. [`Engine`] is what both engines have in common: the same options, filters and pairs. The GPU engine is behind
-//! the feature `gpu`, which is on by default; a program that wants the CPU engine alone, and not to compile wgpu, turns
-//! it off.
+//! without a GPU. A [`Recorder`] takes boxes from a GPU buffer and leaves the pairs in one, in the caller's command
+//! encoder. [`Engine`] is what both engines have in common: the same options, filters and pairs. The GPU engine is
+//! behind the feature `gpu`, which is on by default; a program that wants the CPU engine alone, and not to compile
+//! wgpu, turns it off.
 //!
 //! ARCHITECTURE.md, docs/exactness.md and docs/decisions.md of the repository explain how the crate works, why nothing is
 //! lost, and what was measured.

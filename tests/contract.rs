@@ -311,9 +311,9 @@ fn pairs_have_the_layout_of_two_numbers_and_boxes_of_six() {
 
 // ---- mirrors ----
 
-/// Kernels without a mirror: the pairs that they write are those of `mirror::sweep::test`, in its order, or those that the
-/// filters include; or the count of excluded pairs; or in which order queries are answered, and where their lists begin; or how long lists of events are,
-/// and keep them.
+/// Kernels without a mirror: the pairs that they write are those of `mirror::sweep::test`, in its order, or those that
+/// the filters include; or the count of excluded pairs; or in which order queries are answered, and where their lists
+/// begin; or how long lists of events are, and keep them.
 const PLACES_WHAT_ANOTHER_FOUND: [&str; 14] = [
     "emit_sweep",
     "emit_again",

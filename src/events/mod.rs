@@ -51,8 +51,9 @@ use crate::{Pair, Report};
 pub struct Events {
     /// All pairs of this step.
     pub pairs: Vec<Pair>,
-    /// `[pair_count]` the place of each of `pairs` in `pairs` of the last step that was not refused, or [`CREATED`](Self::CREATED). [`carry`](Self::carry)
-    /// takes values of a solver over. Empty if the step requests [changes alone](Step::changes_only); the next step has the places in its `pairs`.
+    /// `[pair_count]` the place of each of `pairs` in `pairs` of the last step that was not refused, or
+    /// [`CREATED`](Self::CREATED). [`carry`](Self::carry) takes values of a solver over. Empty if the step requests
+    /// [changes alone](Step::changes_only); the next step has the places in its `pairs`.
     pub before: Vec<u64>,
     /// The pairs of this step that are not in the last one.
     pub created: Vec<Pair>,

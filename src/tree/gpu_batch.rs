@@ -216,9 +216,9 @@ pub struct GpuLists {
     /// `[query_count + 1]` where the list of each query begins among all answers, and where the last one ends: 64 bits each,
     /// little-endian; in WGSL `array<vec2<u32>>`, the lower half first.
     pub offsets: wgpu::Buffer,
-    /// `[capacity]` answers, at most `capacity` of them can be copied, of which the first [`QueryHeader::written`](crate::QueryHeader::written) are there:
-    /// [`Hit`](crate::Hit)s if paths were queried, and else [`Pair`](crate::Pair)s of query and box. Ascending by query, then by
-    /// box.
+    /// `[capacity]` answers, at most `capacity` of them can be copied, of which the first
+    /// [`QueryHeader::written`](crate::QueryHeader::written) are there: [`Hit`](crate::Hit)s if paths were queried, and
+    /// else [`Pair`](crate::Pair)s of query and box. Ascending by query, then by box.
     pub answers: wgpu::Buffer,
     /// As [`GpuAnswers::status`].
     pub status: wgpu::Buffer,

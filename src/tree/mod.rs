@@ -224,9 +224,11 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`Error::FilterLength`] if the lists do not fit the boxes. [`Error::BadFilter`] for an owner region, for worlds that only the device knows, for
-    /// any list that only another device knows, and beside half-spaces for any such list except margins. [`Error::TooManyBoxes`]; with a memory budget
-    /// the errors of [`BroadPhase::reserve`](crate::BroadPhase::reserve); [`Error::OutOfMemory`], [`Error::DeviceLost`]. The old filters then stay.
+    /// [`Error::FilterLength`] if the lists do not fit the boxes. [`Error::BadFilter`] for an owner region, for worlds
+    /// that only the device knows, for any list that only another device knows, and beside half-spaces for any such
+    /// list except margins. [`Error::TooManyBoxes`]; with a memory budget the errors of
+    /// [`BroadPhase::reserve`](crate::BroadPhase::reserve); [`Error::OutOfMemory`], [`Error::DeviceLost`]. The old
+    /// filters then stay.
     pub fn share_filters<'a>(&mut self, owner: impl Into<FilterOwner<'a>>, box_count: usize) -> Result<(), Error> {
         let set = owner.into().share(&self.gpu, box_count)?;
         self.use_filters(set)

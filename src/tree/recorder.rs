@@ -117,9 +117,10 @@ impl TreeRecorder {
     /// Records the first box that each path hits: by `t`, then by index. `answers` has a [`Hit`](crate::Hit) for each query.
     ///
     /// # Errors
-    /// [`Error::BadBuffer`] if a slice is too short for the queries, starts at an offset that is not a multiple of the device's
-    /// `min_storage_buffer_offset_alignment`, or cannot be bound as storage; [`Error::TooManyQueries`]; [`Error::BadOption`] for
-    /// 0 or too many rounds; [`Error::BadFilter`] for half-spaces; [`Error::NotBuilt`], [`Error::FiltersChanged`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    /// [`Error::BadBuffer`] if a slice is too short for the queries, starts at an offset that is not a multiple of the
+    /// device's `min_storage_buffer_offset_alignment`, or cannot be bound as storage; [`Error::TooManyQueries`];
+    /// [`Error::BadOption`] for 0 or too many rounds; [`Error::BadFilter`] for half-spaces; [`Error::NotBuilt`],
+    /// [`Error::FiltersChanged`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn record_nearest_hits<C: Cast + GpuQuery>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,

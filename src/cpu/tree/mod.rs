@@ -101,8 +101,9 @@ impl Tree {
     /// half-spaces holds from the next [`build`](Self::build) on.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for a value that has no meaning, and for an owner region, which queries do not know; [`Error::FilterLength`] where a tree stays whose boxes they do not fit; [`Error::OutOfMemory`]. The old filters then
-    /// stay.
+    /// [`Error::BadFilter`] for a value that has no meaning, and for an owner region, which queries do not know;
+    /// [`Error::FilterLength`] where a tree stays whose boxes they do not fit; [`Error::OutOfMemory`]. The old filters
+    /// then stay.
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         filters.check_for_queries()?;
         let mut checked = CheckedFilters::new(filters)?;
