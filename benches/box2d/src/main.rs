@@ -6,8 +6,8 @@
 //!
 //! Box2D's broad phase itself is private to its world (`src/broad_phase.h`), which cannot be stepped without bodies and
 //! contacts. Its tree is public. Here it is used much as the broad phase uses it: boxes are padded by a twentieth of an edge;
-//! those that left their padded box get another one, the parts of the tree that this enlarged are rebuilt, and they ask it (Box2D
-//! asks before it rebuilds, which takes seconds where boxes jump); pairs of padded boxes are kept, here in a list for each box
+//! those that left their padded box get another one, the parts of the tree that this enlarged are rebuilt, and they query it (Box2D
+//! queries before it rebuilds, which takes seconds where boxes jump); pairs of padded boxes are cached, here in a list for each box
 //! (Box2D has a hash set too), and tested tightly where one of the two moved. Both are told what moved, and queried for what
 //! began and ended alone; ours lists all pairs too. Box2D has two dimensions: boxes reach from 0 to 0 along z.
 

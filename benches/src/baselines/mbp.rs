@@ -64,7 +64,7 @@ impl Mbp {
             Plan::Narrow(part) => return self.search(first, part, depth + 1, pairs),
             Plan::Cut(cuts) => {
                 let own = first..self.members.len();
-                // Before any part is searched: its pairs ask.
+                // Before any part is searched: its pairs query it.
                 for (aabb, i) in &self.members[own.clone()] {
                     self.is_in_several[*i as usize] |= cuts.reached_by(aabb) > 1;
                 }

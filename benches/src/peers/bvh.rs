@@ -1,4 +1,4 @@
-//! bvh's tree: built by surface area in buckets, then asked which boxes overlap each box.
+//! bvh's tree: built by surface area in buckets, then queried for the boxes that overlap each box.
 //!
 //! Its test is ours: closed, on the input numbers, so its pairs are ours too. It has no join of a tree with itself;
 //! every box is a query, and finds each of its pairs, and itself. Half of that is dropped, as any user has to.

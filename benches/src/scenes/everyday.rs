@@ -27,7 +27,7 @@ pub fn uniform(n: usize, seed: u64, edge: Option<f32>) -> Vec<Aabb> {
 /// Creates cubes of very different size in the unit cube: edges log-uniform from 1 to 100 of a unit that gives about as
 /// many pairs as [`uniform`].
 pub fn spread(n: usize, seed: u64) -> Vec<Aabb> {
-    // The mean volume of a box grown by another, E[(a + b)³], is 284,789 units for these edges, where that of
+    // The mean volume of a box enlarged by another, E[(a + b)³], is 284,789 units for these edges, where that of
     // equal cubes is 8 edges cubed.
     let unit = usual_edge(n) / cube_root(284_789.0 / 8.0);
     let mut random = Random::new(seed, "spread");

@@ -44,7 +44,7 @@ impl SceneName {
         match self {
             Self::Kind { kind, n } => {
                 let n = *n as usize;
-                // The generators abort where there is no memory; this asks first.
+                // The generators abort where there is no memory; this checks first.
                 Vec::<Aabb>::new().try_reserve_exact(n).map_err(|_| SceneNameError::OutOfMemory { count: n })?;
                 Ok(kind.generate(n, seed))
             }

@@ -1,4 +1,4 @@
-//! Queries to ask of a scene: rays, shapes and points, the same on every platform.
+//! Queries of a scene: rays, shapes and points, the same on every platform.
 
 use std::fmt;
 use std::str::FromStr;

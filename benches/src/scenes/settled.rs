@@ -7,7 +7,7 @@ use broadsweep::Aabb;
 /// the bricks below, at the lowest of a few places around where it came down. No brick goes into another, the heap is
 /// highest in the middle, and bricks fill about 0.7 of its volume.
 ///
-/// Bricks are 1 to 3 units wide and 1 or 2 high, and stand on a lattice of one unit. Each box is then grown on
+/// Bricks are 1 to 3 units wide and 1 or 2 high, and stand on a lattice of one unit. Each box is then padded on
 /// every side by 0.01 to 0.03 units, as physics engines grow theirs to find contacts before they are overlaps.
 ///
 /// Source: random deposition on a field of heights with relaxation to the lowest place nearby, after Family 1986,

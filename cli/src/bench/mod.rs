@@ -215,7 +215,7 @@ fn measure(args: &Args, old: Option<&Results>) -> Result<Option<Outcome>> {
     Ok(Some(Outcome { results, confirmed, failure }))
 }
 
-/// Returns what was asked for, and for the rest what the older results have.
+/// Returns the requested values, and for the rest those of the older results.
 fn plan(args: &Args, settings: Option<&Settings>) -> Result<Plan> {
     let plan = Plan {
         scenes: scenes(args, settings)?,
@@ -242,7 +242,7 @@ fn plan(args: &Args, settings: Option<&Settings>) -> Result<Plan> {
     Ok(plan)
 }
 
-/// Returns the plan as it is kept with the results. Engines that only an older program has stay asked for.
+/// Returns the plan as it is stored with the results. Engines that only an older program has stay requested.
 fn settings(args: &Args, plan: &Plan, old: Option<&Results>) -> Settings {
     Settings {
         scenes: plan.scenes.iter().map(Scene::name).collect(),

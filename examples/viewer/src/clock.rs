@@ -132,7 +132,7 @@ impl Clock {
         }
     }
 
-    /// Returns the mean milliseconds of each part in the frames that have arrived since this was asked; `None` where none has.
+    /// Returns the mean milliseconds of each part in the frames read back since the last call; `None` if there are none.
     pub fn means(&mut self) -> Option<[f64; PARTS.len()]> {
         self.take_in();
         let (sums, frames) = (take(&mut self.sums), take(&mut self.frames));

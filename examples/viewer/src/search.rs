@@ -1,4 +1,4 @@
-//! The broad phase of each frame: what is asked of the library, and what it tells without being waited for.
+//! The broad phase of each frame: the calls of the library, and the values that it reads back without a stall.
 
 use broadsweep::device::{Compilation, CompilationProgress, KernelTime};
 use broadsweep::record::{GpuEvents, GpuIdentity, GpuPairs, PairHeader};
@@ -11,7 +11,7 @@ use crate::settings::Settings;
 pub struct Found {
     /// All pairs.
     pub pairs: GpuPairs,
-    /// What began and ended, where that was asked.
+    /// Created and lost pairs, if requested.
     pub events: Option<GpuEvents>,
 }
 

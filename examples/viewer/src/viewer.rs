@@ -157,7 +157,7 @@ impl Viewer {
         &self.gpu
     }
 
-    /// Returns the mean milliseconds of each of the [parts](crate::clock::PARTS) of the frames that are known of since this was asked.
+    /// Returns the mean milliseconds of each of the [parts](crate::clock::PARTS) of the frames that were read back since the last call.
     pub fn parts(&mut self) -> Option<[f64; crate::clock::PARTS.len()]> {
         self.clock.as_mut().and_then(Clock::means)
     }
@@ -185,7 +185,7 @@ impl Viewer {
         self.is_picking = at.is_some();
     }
 
-    /// Goes back to the last settings that were good, where what was asked is too much for the device.
+    /// Goes back to the last settings that were good, if the request is too much for the device.
     ///
     /// # Errors
     /// The same error, where the settings are not the reason.

@@ -243,7 +243,7 @@ impl Open {
             Current::Success(frame) | Current::Suboptimal(frame) => frame,
             Current::Timeout | Current::Occluded => return Ok(None),
             Current::Outdated | Current::Lost | Current::Validation => {
-                // The reason may be the device: it says so when it is asked.
+                // The reason may be the device: it reports this when it is polled.
                 let _ = self.gpu().device().poll(wgpu::PollType::Poll);
                 if !self.is_lost.load(Ordering::Relaxed) {
                     self.surface.configure(self.viewer.gpu().device(), &self.configuration);
@@ -421,7 +421,7 @@ impl App {
         window.request_redraw();
     }
 
-    /// Goes on as before, where what was asked is too much for the device.
+    /// Goes on as before, if the request is too much for the device.
     fn refuse(&mut self, events: &ActiveEventLoop, error: Error) {
         let Some(open) = &mut self.open else { return };
         if let Err(error) = open.viewer.refuse(error) {

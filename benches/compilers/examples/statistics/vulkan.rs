@@ -69,7 +69,7 @@ impl Device {
         let entry = CString::new(entry).map_err(|error| error.to_string())?;
         // SAFETY: naga wrote the words for this entry point and these bindings, and `spirv-val` passes them.
         let pipeline = unsafe { self.compile(&entry, &words, &bindings) }.map_err(message)?;
-        // SAFETY: The pipeline is of this device, was made to be asked, and has just the one stage.
+        // SAFETY: The pipeline is of this device, was created with statistics, and has just the one stage.
         let statistics = unsafe { self.pipeline_statistics(pipeline) }.map_err(message);
         // SAFETY: Nothing has the pipeline any more.
         unsafe { self.device.destroy_pipeline(pipeline, None) };

@@ -47,7 +47,7 @@ pub fn searches() -> Vec<Search> {
         "steps whose filters come from the device",
         "steps whose half-spaces come from the device",
         "levels of a tree",
-        "a tree, asked on its device",
+        "a tree, queried on its device",
         "in pieces",
         "a tree of two workgroups",
         "a tree",
@@ -148,8 +148,8 @@ impl Searches {
         add("worlds of many cells", 8, tiny, Portable, boxes, none().with_world(world));
         add("few invalid", 8, FEW, Portable, Kind::Invalid.generate(600, 2), none());
         add("smallest numbers", 8, SWEEP, Portable, smallest_numbers(400), none());
-        let (boxes, grown) = margins(300);
-        add("margins", 8, FEW, Portable, boxes, grown);
+        let (boxes, margins) = margins(300);
+        add("margins", 8, FEW, Portable, boxes, margins);
         let boxes = smallest_numbers(400);
         let owner = Some(Aabb::new(boxes[7].min, [f32::INFINITY, boxes[9].min[1], f32::INFINITY]));
         add("an owner region", 8, SWEEP, Portable, boxes, none().with_owner(owner));

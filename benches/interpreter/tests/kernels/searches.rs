@@ -15,7 +15,7 @@ pub const SWEEP: Options = Options::new().with_all_pairs_up_to(Some(0)).with_ord
 /// Turns of loops that a query takes in one dispatch: so few that some are left to the next, in more than one workgroup.
 const TURNS: u32 = 60;
 
-/// A search in which kernels run, or a tree that is asked, or steps, or levels of a tree.
+/// A search in which kernels run, or a tree that is queried, or steps, or levels of a tree.
 pub struct Case {
     pub options: Options,
     pub boxes: Vec<Aabb>,
@@ -29,7 +29,7 @@ pub struct Case {
 pub enum What {
     /// Their pairs are found.
     Search,
-    /// A tree of them is asked.
+    /// A tree of them is queried.
     Queries(tree_queries::QueriedFrom),
     /// They move, and events are recorded.
     Steps(steps::Kind),

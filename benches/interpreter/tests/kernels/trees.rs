@@ -18,7 +18,7 @@ fn trees_answer_as_on_the_cpu_and_are_clean() {
         for from in [QueriedFrom::Host, QueriedFrom::Device] {
             let found = from.answer(&mut Tree::new(&gpu).unwrap(), boxes, &filters).unwrap();
             let expected = from.answer(&mut cpu::Tree::new(), boxes, &filters).unwrap();
-            assert!(found == expected, "{context}, asked from its {from:?}");
+            assert!(found == expected, "{context}, queried from its {from:?}");
         }
         assert_clean(&interpreter.report(), &context);
     }

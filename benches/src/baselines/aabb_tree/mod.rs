@@ -254,7 +254,7 @@ impl AabbTree {
     }
 
     /// Puts the leaves that wait into the tree, and returns how many leaves were put into it: one by one, or, where
-    /// many were put into it since it was built, all of its leaves anew. Nothing may be asked of the tree before this
+    /// many were put into it since it was built, all of its leaves anew. The tree may not be queried before this
     /// call.
     fn settle(&mut self) -> u64 {
         let mut waiting = std::mem::take(&mut self.waiting);

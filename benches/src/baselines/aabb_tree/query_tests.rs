@@ -71,7 +71,7 @@ proptest! {
         moves in prop::collection::vec((any::<usize>(), prop::option::weighted(0.7, whole_box())), 0..40),
         rays in prop::collection::vec(whole_ray(), 4),
         spheres in prop::collection::vec(whole_sphere(), 4),
-        asked in prop::collection::vec(prop_oneof![9 => whole_box(), 1 => Just(INVALID)], 4),
+        queried in prop::collection::vec(prop_oneof![9 => whole_box(), 1 => Just(INVALID)], 4),
         planes in prop::collection::vec(prop::array::uniform4(whole()), 0..5),
     ) {
         let (tree, boxes) = followed(boxes, built, &moves);
@@ -84,8 +84,8 @@ proptest! {
         for sphere in &spheres {
             prop_assert_eq!(tree.overlaps(sphere), touching(&boxes, *sphere), "{:?}", sphere);
         }
-        for asked in &asked {
-            prop_assert_eq!(tree.overlaps(asked), touching(&boxes, *asked));
+        for queried in &queried {
+            prop_assert_eq!(tree.overlaps(queried), touching(&boxes, *queried));
         }
         // A normal of zeros has no meaning, and the shape then touches nothing.
         let convex = Convex { half_spaces: &planes };

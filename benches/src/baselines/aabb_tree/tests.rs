@@ -121,7 +121,7 @@ proptest! {
     #[test]
     fn after_any_operation_the_tree_is_well_formed_and_finds_what_brute_force_finds(
         steps in prop::collection::vec(any_step(), 0..60),
-        asked in any_box(),
+        queried in any_box(),
         ray in (prop::array::uniform3(coordinate()), prop::array::uniform3(coordinate())),
     ) {
         let mut tree = AabbTree::default();
@@ -174,10 +174,10 @@ proptest! {
         let boxes: Vec<Aabb> = boxes.into_iter().map(|aabb| aabb.unwrap_or(invalid)).collect();
         prop_assert_eq!(pairs_of(&tree), brute_force::find_pairs(&boxes));
         let mut found = Vec::new();
-        tree.query(&asked, |data| found.push(data));
+        tree.query(&queried, |data| found.push(data));
         found.sort_unstable();
         let expected: Vec<u32> =
-            (0..).zip(&boxes).filter(|(_, aabb)| aabb.overlaps(&asked)).map(|(data, _)| data).collect();
+            (0..).zip(&boxes).filter(|(_, aabb)| aabb.overlaps(&queried)).map(|(data, _)| data).collect();
         prop_assert_eq!(found, expected);
         for limit in [f32::INFINITY, 1.0, 0.0] {
             let ray = Ray::segment(ray.0, ray.1, limit);
