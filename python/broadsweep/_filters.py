@@ -62,7 +62,7 @@ def _margin(values: Any) -> NDArray[np.float32]:
 
 
 def _region(owner: Any) -> NDArray[np.float32]:
-    """Return a region as ``(1, 6)``. A number that single precision does not hold is refused: a rounded face would be another."""
+    """Return a region as ``(1, 6)``. Numbers beyond single precision are refused: a rounded face would be another."""
     numbers = (
         np.concatenate([_arrays.floats(part, "owner").reshape(-1) for part in owner]) if isinstance(owner, tuple) else owner
     )

@@ -45,7 +45,7 @@ def find_pairs(
         Lower and upper corners, float32 or float64. A tuple of two is always (lower, upper), and a list of two never is. Boxes
         in double precision are rounded outward to float32, so that none
         that touch are missed. In 2D: (n, 4), (n, 2, 2), or a tuple of two (n, 2). Boxes are closed: touching counts. A box
-        with a NaN, or with a lower bound above the upper, pairs with nothing; if all boxes are such, there is a warning. Tensors
+        with a NaN, or with a lower bound above the upper, pairs with nothing; if all boxes are such, it warns. Tensors
         on the CPU come through DLPack.
     filters : Filters, optional
         Which pairs are wanted.

@@ -162,7 +162,7 @@ class Tree:
     dimension are refused, as is a query of a tree that was not built.
 
     A single limit or radius that is negative or a NaN is an error. In an array, it makes its query invalid, as a NaN elsewhere
-    and an inverted box do. An invalid query has no answer; `query_report` counts it, and if all are invalid, there is a warning.
+    and an inverted box do. An invalid query has no answer; `query_report` counts it, and if all are invalid, it warns.
 
     Examples
     --------

@@ -130,8 +130,8 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
     but itself), their bodies are two, not both are fixed (or kinematic, if the pipeline requests it), and it is not in the
     model's filter pairs. Gaps and margins are in the boxes that Newton gives. Speculative contacts are supported.
 
-    The data of the rules are prepared once, and again when the model's arrays have changed since. The collision flags of shapes are
-    read when the pipeline is created, as Newton does.
+    The data of the rules are prepared once, and again when the model's arrays have changed since. The collision flags of
+    shapes are read when the pipeline is created, as Newton does.
 
     A box that is inside out pairs with nothing; Newton makes such boxes only for shapes that are empty.
 
