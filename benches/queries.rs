@@ -25,7 +25,7 @@ use anyhow::{Context, Result, bail};
 use broadsweep::{Aabb, Options, Ray, cpu};
 use laboratory::queries::each::{self, Spread};
 use laboratory::queries::race::{Call, Effort, Lane, in_turn, race};
-use laboratory::queries::{self, Asked, Found, GPU, Listing, Question};
+use laboratory::queries::{self, Answers, GPU, Listing, QueryBatch, QueryKind};
 use laboratory::scenes::{Kind, SceneName, npy};
 
 /// What is measured.
@@ -96,9 +96,9 @@ impl Plan {
         }
         for question in self.questions() {
             let count = question.as_many_as(self.count.unwrap_or(1_000_000));
-            let asked = question.ask(count, 1, &boxes);
-            self.write_rays(question, &asked, &mut lanes)?;
-            let laps = race(self.effort(), &mut lanes, &asked)?;
+            let batch = question.generate(count, 1, &boxes);
+            self.write_rays(question, &batch, &mut lanes)?;
+            let laps = race(self.effort(), &mut lanes, &batch)?;
             let fastest = laps.first().map_or(1.0, |lap| lap.time.median_ms);
             for lap in &laps {
                 row(&question.to_string(), lap.name, count, lap.time.median_ms, fastest);
@@ -116,21 +116,21 @@ impl Plan {
         self.only.is_empty() || self.only.iter().any(|part| name.contains(part))
     }
 
-    fn questions(&self) -> impl Iterator<Item = Question> {
-        Question::ALL.into_iter().filter(|question| self.is_wanted(&question.to_string()))
+    fn questions(&self) -> impl Iterator<Item = QueryKind> {
+        QueryKind::ALL.into_iter().filter(|question| self.is_wanted(&question.to_string()))
     }
 
-    /// Writes rays that are asked for their nearest hits, and the boxes that the first engine says they hit.
-    fn write_rays(&self, question: Question, asked: &Asked, lanes: &mut [Lane]) -> Result<()> {
-        let (Some(_), Question::Rays(kind, _), Asked::NearestHits(rays), [first, ..]) =
-            (&self.out, question, asked, lanes)
+    /// Writes the rays of nearest hits, and the boxes that they hit by the first engine.
+    fn write_rays(&self, question: QueryKind, batch: &QueryBatch, lanes: &mut [Lane]) -> Result<()> {
+        let (Some(_), QueryKind::Rays(kind, _), QueryBatch::NearestHits(rays), [first, ..]) =
+            (&self.out, question, batch, lanes)
         else {
             return Ok(());
         };
         let row = |ray: &Ray| [&ray.origin[..], &ray.direction, &[ray.limit]].concat();
         let numbers: Vec<f32> = rays.iter().flat_map(row).collect();
         self.write(kind.name(), |to| npy::write_array(to, &[rays.len() as u64, 7], &numbers))?;
-        let Some(Found::Hits(hits)) = first.answerer.ask(asked)? else { return Ok(()) };
+        let Some(Answers::Hits(hits)) = first.answerer.answer(batch)? else { return Ok(()) };
         let nearest: Vec<u32> = hits.iter().map(|hit| hit.index).collect();
         self.write(&format!("{kind}-nearest"), |to| npy::write_array(to, &[nearest.len() as u64], &nearest))
     }
@@ -176,9 +176,9 @@ impl Plan {
             }
             empty.build(&[])?;
             for question in self.questions() {
-                let asked = question.ask(self.count.unwrap_or(10_000), 1, boxes);
-                let Some(spread) = Spread::measure(effort, &mut *full, &asked)? else { continue };
-                let call_ns = Spread::measure(effort, &mut *empty, &asked)?.map_or(0.0, |call| call.median_ns);
+                let batch = question.generate(self.count.unwrap_or(10_000), 1, boxes);
+                let Some(spread) = Spread::measure(effort, &mut *full, &batch)? else { continue };
+                let call_ns = Spread::measure(effort, &mut *empty, &batch)?.map_or(0.0, |call| call.median_ns);
                 show_spread(&format!("{scene:<22} {:<10} {question:<27}", listing.name), &spread, call_ns);
             }
         }

@@ -9,9 +9,10 @@
 //!   --only A,B     rows whose name contains one of these
 //! ```
 //!
-//! The device's time is that of a submission with all the calls of a run, less that of one with nothing, by the number of calls.
-//! The host's time is that of recording a call, or of a call of the CPU engine. Medians, with the quartiles of the device's. A batch of which not all queries were
-//! answered is an error, not a row. Without a scene there are 1,000 to a million uniform boxes.
+//! The device's time is that of a submission with all the calls of a run, less that of one with nothing, by the number
+//! of calls. The host's time is that of recording a call, or of a call of the CPU engine. Medians, with the quartiles
+//! of the device's. A batch of which not all queries were answered is an error, not a row. Without a scene there are
+//! 1,000 to a million uniform boxes.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,7 @@ use broadsweep::record::{GpuBatch, GpuIdentity, QueryHeader};
 use broadsweep::wgpu::{self, util::DeviceExt};
 use broadsweep::{Aabb, BroadPhase, Gpu, Options, PairOrder, Ray, Recorder, TreeRecorder, cpu};
 use laboratory::measure::time::Time;
-use laboratory::queries::{Asked, Question};
+use laboratory::queries::{QueryBatch, QueryKind};
 use laboratory::scenes::SceneName;
 
 /// The header of a batch of queries.
@@ -120,14 +121,14 @@ impl Plan {
         self.row("build", |encoder| Ok(tree.record_build(encoder, given.slice(..), n).map(|()| None)?))?;
         self.row("refit", |encoder| Ok(tree.record_refit(encoder, given.slice(..), n).map(|()| None)?))?;
         tree.tree_mut().build(boxes)?;
-        for question in Question::ALL {
+        for question in QueryKind::ALL {
             let count = question.as_many_as(self.queries);
             let name = format!("{count} {question}");
             if !self.is_wanted(&name) {
                 continue;
             }
-            match question.ask(count, 1, boxes) {
-                Asked::NearestHits(rays) => {
+            match question.generate(count, 1, boxes) {
+                QueryBatch::NearestHits(rays) => {
                     let batch = self.upload(&rays);
                     self.row(&name, |encoder| {
                         Ok(tree.record_nearest_hits(encoder, of::<Ray>(&batch, count)).map(|left| Some(left.header))?)
@@ -139,13 +140,13 @@ impl Plan {
                             .map(|left| Some(left.header))?)
                     })?;
                 }
-                Asked::AnyHits(rays) => {
+                QueryBatch::AnyHits(rays) => {
                     let batch = self.upload(&rays);
                     self.row(&name, |encoder| {
                         Ok(tree.record_any_hits(encoder, of::<Ray>(&batch, count)).map(|left| Some(left.header))?)
                     })?;
                 }
-                Asked::AllHits(rays) => {
+                QueryBatch::AllHits(rays) => {
                     let batch = self.upload(&rays);
                     let most = tree.tree_mut().all_hits(&rays)?.answers.len() as u32;
                     self.row(&name, |encoder| {
@@ -154,16 +155,16 @@ impl Plan {
                             .map(|left| Some(left.header))?)
                     })?;
                 }
-                Asked::Overlaps(asked) => {
-                    let batch = self.upload(&asked);
-                    let most = tree.tree_mut().overlaps(&asked)?.answers.len() as u32;
+                QueryBatch::Overlaps(boxes) => {
+                    let batch = self.upload(&boxes);
+                    let most = tree.tree_mut().overlaps(&boxes)?.answers.len() as u32;
                     self.row(&name, |encoder| {
                         Ok(tree
                             .record_overlaps(encoder, of::<Aabb>(&batch, count), 0, most)
                             .map(|left| Some(left.header))?)
                     })?;
                 }
-                Asked::Nearest(points, k) => {
+                QueryBatch::Nearest(points, k) => {
                     let batch = self.upload(&points);
                     self.row(&name, |encoder| {
                         Ok(tree

@@ -33,7 +33,7 @@ fn robot(world: u32, step: u32) -> [Aabb; BOXES] {
     })
 }
 
-/// What is said of the boxes once: links that hang together never pair, worlds never meet, the terrain meets them all.
+/// The statement of the boxes once: links that hang together never pair, worlds never meet, the terrain meets them all.
 fn filters(ground: usize) -> Filters {
     let mut filters = Filters::default();
     for world in 0..WORLDS {

@@ -195,7 +195,7 @@ by_methods! {
 
     /// An engine that is chosen at run time. It has all calls of [`Engine`], also those that `dyn Engine` cannot have. `Gpu` exists with the
     /// feature `gpu`, outside of browsers. Only [`BroadPhase`](crate::BroadPhase) has calls that do not block.
-    /// `use broadsweep::Engine;` brings its calls into scope, and [`auto`](Self::auto) chooses for the machine.
+    /// `use broadsweep::Engine;` imports its calls, and [`auto`](Self::auto) chooses for the machine.
     ///
     /// ```no_run
     /// use broadsweep::{AnyEngine, BroadPhase, Engine, Error, Gpu, Options, cpu};
@@ -213,10 +213,10 @@ by_methods! {
 }
 
 by_methods! {
-    /// A tree that answers queries: [`Tree`](crate::Tree) on a GPU, where a thread may block, or [`cpu::Tree`]. Both take the same
-    /// filters and queries and answer the same, bit for bit; each of them says what a call costs and refuses. The trait is not for `dyn`: [`AnyTree`]
-    /// chooses at run time. It is sealed: other crates
-    /// cannot implement it.
+    /// A tree that answers queries: [`Tree`](crate::Tree) on a GPU, where a thread may block, or [`cpu::Tree`]. Both
+    /// take the same filters and queries and answer the same, bit for bit; each of them documents the cost and the
+    /// errors of a call. The trait is not for `dyn`: [`AnyTree`] chooses at run time. It is sealed: other crates cannot
+    /// implement it.
     ///
     /// ```
     /// use broadsweep::{Aabb, Error, QueryEngine, Ray, cpu};

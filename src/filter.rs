@@ -6,7 +6,8 @@
 //! not wanted is never written; `include` overrules all filters. [`FilterOwner`] shares the filters of an engine with a tree
 //! ([`Tree::share_filters`](crate::Tree::share_filters)).
 //!
-//! Where boxes come and go, [`Slots`](crate::step::Slots) keeps the lists as long as the boxes, with a [`BoxFilter`](crate::step::BoxFilter) for each.
+//! Where boxes come and go, [`Slots`](crate::step::Slots) keeps the lists as long as the boxes, with a
+//! [`BoxFilter`](crate::step::BoxFilter) for each.
 //!
 //! Errors: [`Error::FilterLength`](crate::Error::FilterLength) if a list has another length than the boxes,
 //! [`Error::BadFilter`](crate::Error::BadFilter) with list, index and value if a value has no meaning. Cost per box on the

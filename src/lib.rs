@@ -29,16 +29,17 @@
 //!
 //! # Two engines
 //! [`BroadPhase`] is the engine on a GPU, [`cpu::BroadPhase`] the same method on all cores of the CPU, for machines
-//! without a GPU. A [`Recorder`] takes boxes from a GPU buffer and leaves the pairs in one, in the caller's command encoder. [`Engine`] is what both engines have in common: the same options, filters and pairs. The GPU engine is behind
-//! the feature `gpu`, which is on by default; a program that wants the CPU engine alone, and not to compile wgpu, turns
-//! it off.
+//! without a GPU. A [`Recorder`] takes boxes from a GPU buffer and leaves the pairs in one, in the caller's command
+//! encoder. [`Engine`] is what both engines have in common: the same options, filters and pairs. The GPU engine is
+//! behind the feature `gpu`, which is on by default; a program that wants the CPU engine alone, and not to compile
+//! wgpu, turns it off.
 //!
-//! ARCHITECTURE.md, docs/exactness.md and docs/decisions.md of the repository tell how the crate works, why nothing is
+//! ARCHITECTURE.md, docs/exactness.md and docs/decisions.md of the repository explain how the crate works, why nothing is
 //! lost, and what was measured.
 //!
-//! # Which pairs are wanted
-//! [`Filters`] say which, by groups, bodies, worlds, and lists of pairs, and hold what boxes do not tell: margins and
-//! half-spaces. Filters are given once ([`BroadPhase::set_filters`], [`cpu::BroadPhase::set_filters`]) and applied
+//! # Filters
+//! [`Filters`] select pairs by groups, bodies, worlds, and lists of pairs, and add properties that boxes do not have: margins and
+//! half-spaces. Filters are set once ([`BroadPhase::set_filters`], [`cpu::BroadPhase::set_filters`]) and applied
 //! where pairs are found.
 //!
 //! # Features
@@ -50,10 +51,10 @@
 //! Fields that a stored option, filter or report lacks get their default. Unknown options and filters are an error. Reports and bounds may be
 //! infinite, which JSON cannot express: use a format that can, such as postcard or RON.
 //!
-//! # What any input gets
+//! # Any input
 //! A box with a NaN, or with `min > max`, pairs with nothing and is named in the [`Report`]. Infinite bounds are exact.
-//! −0 equals 0, denormals are told apart, boxes without volume are boxes. A call that does not fit is refused before
-//! any work with an [`Error`] that names what was asked and what there is.
+//! −0 equals 0, denormals are distinguished, boxes without volume are boxes. A call that does not fit is refused before
+//! any work with an [`Error`] that names the request and the limit.
 
 #![forbid(unsafe_code)]
 #![warn(missing_debug_implementations, missing_docs)]

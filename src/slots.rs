@@ -105,7 +105,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Makes this many slots, so that their number does not change before all are in use.
+    /// Creates this many slots, so that their number does not change before all are in use.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`] beyond 2²⁵.
@@ -228,8 +228,10 @@ impl Slots {
         &self.boxes
     }
 
-    /// Returns `[slot]` the generation of each slot: the numbers of [`Identity::Generations`](crate::step::Identity::Generations) and of
-    /// [`GpuIdentity::Generations`](crate::record::GpuIdentity::Generations). It is odd where the slot has a box, and grows by one where a box comes or goes.
+    /// Returns `[slot]` the generation of each slot: the numbers of
+    /// [`Identity::Generations`](crate::step::Identity::Generations) and of
+    /// [`GpuIdentity::Generations`](crate::record::GpuIdentity::Generations). It is odd where the slot has a box, and
+    /// grows by one where a box comes or goes.
     pub fn generations(&self) -> &[u32] {
         &self.generations
     }
@@ -250,9 +252,10 @@ impl Slots {
     /// excluded and included pairs, half-spaces, owner region) stays as it is set there; it names slots by index, and does not follow a box that is
     /// removed. Several engines and trees may have the same slots.
     ///
-    /// The cost is that of comparing the lists in use, and of a [`change_filters`](Engine::change_filters) for each run of slots that differ. Where
-    /// the number of slots has changed, or a list is used for the first time, all filters are set: an engine on the CPU then searches all boxes
-    /// once. A box in another world than the last one in its slot has the same effect there. After another world or margin a tree is to be built again.
+    /// The cost is that of comparing the lists in use, and of a [`change_filters`](Engine::change_filters) for each run
+    /// of slots that differ. Where the number of slots has changed, or a list is used for the first time, all filters
+    /// are set: an engine on the CPU then searches all boxes once. A box in another world than the last one in its slot
+    /// has the same effect there. After another world or margin a tree is to be built again.
     ///
     /// # Errors
     /// Those of `change_filters` and `set_filters` there. A part of the values may be changed then; call it again.

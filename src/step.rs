@@ -1,7 +1,7 @@
 //! Follow steps: the pairs that are created, lost and persist from one step to the next.
 //!
 //! `find_events` of an engine takes a [`Step`](crate::Step), the boxes of now, and returns [`Events`](crate::Events) since the step before. If
-//! boxes are inserted, removed or reordered between steps, [`Identity`] says which box was which. `stream_events` hands lists that do not fit
+//! boxes are inserted, removed or reordered between steps, [`Identity`] maps each box to its old index. `stream_events` hands lists that do not fit
 //! over in [pieces](EventPiece); [`Recorder::record_events`](crate::Recorder::record_events) leaves the lists on the device.
 //!
 //! [`Slots`] handles boxes that come and go: each box has a [`Handle`], [filter values](BoxFilter), and a slot whose index it keeps.

@@ -1,4 +1,4 @@
-//! What Rust and WGSL have to agree on, found by reading both: none of this needs a GPU.
+//! The agreement of Rust and WGSL, checked by reading both: none of this needs a GPU.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -113,7 +113,7 @@ fn without_parentheses(text: &str) -> Option<String> {
     None
 }
 
-/// Tells whether WGSL refuses these operators in one expression, of which the last operand has some.
+/// Returns whether WGSL refuses these operators in one expression, of which the last operand has some.
 fn is_refused(of_all: &[&str], of_operand: &[&str]) -> bool {
     let some = |of: &[&str], which: &[&str]| of.iter().filter(|one| which.contains(one)).count();
     let bitwise = of_all.iter().find(|one| ["&", "|", "^"].contains(one));
@@ -124,7 +124,7 @@ fn is_refused(of_all: &[&str], of_operand: &[&str]) -> bool {
 
 #[test]
 fn no_shader_leaves_out_parentheses_that_browsers_want() {
-    // What Tint refuses, and what it takes.
+    // Code that Tint refuses, and code that it accepts.
     let bad = [
         "if a || b && c {",
         "x = a & b | c;",
@@ -311,9 +311,9 @@ fn pairs_have_the_layout_of_two_numbers_and_boxes_of_six() {
 
 // ---- mirrors ----
 
-/// Kernels without a mirror: the pairs that they write are those of `mirror::sweep::test`, in its order, or those that the
-/// filters include; or they say how many pairs are excluded; or in which order queries are asked, and where their lists begin; or how long lists of events are,
-/// and keep them.
+/// Kernels without a mirror: the pairs that they write are those of `mirror::sweep::test`, in its order, or those that
+/// the filters include; or the count of excluded pairs; or in which order queries are answered, and where their lists
+/// begin; or how long lists of events are, and keep them.
 const PLACES_WHAT_ANOTHER_FOUND: [&str; 14] = [
     "emit_sweep",
     "emit_again",
@@ -365,7 +365,7 @@ fn every_kernel_stays_within_the_default_limits_of_webgpu() {
         let uniform = bindings.iter().filter(|binding| binding.kind == Uniform).count();
         assert!(storage <= limits.max_storage_buffers_per_shader_stage as usize, "{label}: {storage} storage buffers");
         assert!(uniform <= limits.max_uniform_buffers_per_shader_stage as usize, "{label}: {uniform} uniform buffers");
-        // What `Gpu::from_device` asks of a device that the caller brings.
+        // The requirements of `Gpu::from_device` on an external device.
         assert!(storage <= 8 && uniform <= 4, "{label}: {storage} + {uniform} buffers");
         // A limit of the numbers, not of how many there are.
         assert!(bindings.iter().all(|binding| binding.index < 12), "{label}: {bindings:?}");

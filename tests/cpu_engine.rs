@@ -94,7 +94,7 @@ fn every_option_gets_the_report_and_the_pairs_of_the_mirrors() {
     }
 }
 
-/// Makes boxes with many giants, and more invalid boxes than are listed, in every chunk that a thread takes at a time.
+/// Creates boxes with many giants, and more invalid boxes than are listed, in every chunk that a thread takes at a time.
 fn with_giants_and_invalid(n: usize) -> Vec<Aabb> {
     let mut boxes = Kind::Uniform.generate(n, 1);
     boxes.iter_mut().step_by(97).for_each(|aabb| aabb.max = [f32::INFINITY; 3]);

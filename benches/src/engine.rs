@@ -96,7 +96,7 @@ impl Engine {
         }
     }
 
-    /// Makes an algorithm of the literature or another library, which has seen no step yet; returns `None` for our
+    /// Creates an algorithm of the literature or another library, which has seen no step yet; returns `None` for our
     /// engines. `axis` is for algorithms that can choose one.
     pub fn baseline(self, axis: SweepAxis) -> Option<Box<dyn Baseline>> {
         match self {

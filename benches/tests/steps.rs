@@ -117,7 +117,7 @@ fn coordinate() -> impl Strategy<Value = f32> {
     ]
 }
 
-/// Makes boxes that are mostly valid, unless there is a NaN.
+/// Creates boxes that are mostly valid, unless there is a NaN.
 fn a_box() -> impl Strategy<Value = Aabb> {
     let corner = || [coordinate(), coordinate(), coordinate()];
     (corner(), corner(), prop::bool::weighted(0.9)).prop_map(|(a, b, is_sorted)| {

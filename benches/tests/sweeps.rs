@@ -30,7 +30,7 @@ const COORDINATES: [f32; 16] = [
     f32::NAN,
 ];
 
-/// Makes any box at all, one in ten with corners that are not put in order.
+/// Creates any box at all, one in ten with corners that are not put in order.
 fn any_box() -> impl Strategy<Value = Aabb> {
     let coordinate = prop_oneof![1 => -3.0f32..3.0, 4 => select(&COORDINATES[2..13]), 1 => select(&COORDINATES[..])];
     (prop::array::uniform6(coordinate), 0..10u32).prop_map(|(c, order)| {
@@ -39,7 +39,7 @@ fn any_box() -> impl Strategy<Value = Aabb> {
     })
 }
 
-/// Makes a few of [`any_box`], or many small boxes among those.
+/// Creates a few of [`any_box`], or many small boxes among those.
 fn any_boxes() -> impl Strategy<Value = Vec<Aabb>> {
     let small = (prop::array::uniform3(-3.0f32..3.0), prop::array::uniform3(0.0f32..0.3))
         .prop_map(|(min, edges)| Aabb::new(min, std::array::from_fn(|k| min[k] + edges[k])));

@@ -287,7 +287,7 @@ fn moving(text: &str) -> Result<Option<BoxesOf>> {
 
 /// Reads or makes the frames, and hands each over.
 fn each_frame(args: &Args, mut each: impl FnMut(&[Aabb]) -> Result<()>) -> Result<()> {
-    /// Steps of a scene, where none are asked for.
+    /// Steps of a scene, if none are requested.
     const COUNT: u32 = 100;
     let path = &args.frames;
     if let Some(text) = path.to_str().filter(|_| !path.exists() && !input::has_extension(path, "npy"))

@@ -34,7 +34,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_asked_of_it_it_names_the_build_that_has_it() {
+    fn any_arguments_name_the_build_that_has_the_benchmark() {
         for arguments in [&["bench"][..], &["bench", "usscd", "--quick"], &["bench", "--scenes", "uniform", "--n", "3"]]
         {
             let program = Program::try_parse_from(arguments).unwrap();

@@ -241,7 +241,7 @@ impl Outputs {
     }
 }
 
-/// Reads the scene, with the rule that was asked for.
+/// Reads the scene, with the requested rule.
 fn read_scene(args: &Args) -> Result<(Vec<Aabb>, Filters)> {
     let _progress = Progress::start(format!("reading {}", text::path(&args.scene)));
     let (boxes, mut filters) = input::read(&args.scene)?;
@@ -259,7 +259,7 @@ fn read_scene(args: &Args) -> Result<(Vec<Aabb>, Filters)> {
     Ok((boxes, filters))
 }
 
-/// Finds the pairs, compares them where that was asked for, and writes them.
+/// Finds the pairs, compares them if requested, and writes them.
 pub fn find_and_write(engine: &Ready, search: &Search<'_>, outputs: &Outputs) -> Result<(Answer, Option<Verified>)> {
     let is_held = search.verify || outputs.worlds.is_some();
     if !is_held && let Some(answer) = stream(engine, search, outputs.pairs.as_ref()) {

@@ -26,8 +26,8 @@ pub enum Ready {
 }
 
 impl Ready {
-    /// Chooses the engine asked for. Without one, it chooses the GPU where there is a real one that gives a device, and
-    /// otherwise the CPU engine, after a line on standard error that says why. Where an adapter is named, that adapter
+    /// Chooses the requested engine. Without one, it chooses the GPU where there is a real one that gives a device, and
+    /// otherwise the CPU engine, after a line on standard error with the reason. Where an adapter is named, that adapter
     /// is taken.
     pub fn choose(engine: Option<Engine>, adapter: Option<&str>) -> Result<Self> {
         let _progress = Progress::start("looking for a GPU".to_owned());

@@ -71,7 +71,7 @@ impl Run<'_> {
     /// Writes one object. A field that does not apply is `null`: the filters of a scene that has none, the report of
     /// brute force and of baselines, the work of engines that are no baselines, a comparison that was not made, the
     /// cell size where the grid was a single cell, and the axis too where every box was tested against every other or a
-    /// tree was asked.
+    /// tree was queried.
     pub fn json(&self) -> Value {
         let Self { answer, .. } = self;
         json!({

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_in_part_says_so() {
+    fn a_partial_comparison_is_reported() {
         let mut verified = Verified { against: Engine::Brute, boxes: 10, of: 20, seconds: 0.0 };
         assert!(verified.describe().starts_with("in part: the pairs among the first 10 boxes"));
         verified.of = 10;

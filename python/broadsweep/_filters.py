@@ -1,4 +1,4 @@
-"""Which pairs are wanted."""
+"""Filters: the pairs that are wanted."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _margin(values: Any) -> NDArray[np.float32]:
 
 
 def _region(owner: Any) -> NDArray[np.float32]:
-    """Return a region as ``(1, 6)``. What single precision does not hold is refused: a rounded face would be another."""
+    """Return a region as ``(1, 6)``. Numbers beyond single precision are refused: a rounded face would be another."""
     numbers = (
         np.concatenate([_arrays.floats(part, "owner").reshape(-1) for part in owner]) if isinstance(owner, tuple) else owner
     )
@@ -77,7 +77,7 @@ def _region(owner: Any) -> NDArray[np.float32]:
 
 
 class Filters:
-    """Say which of the pairs of boxes that overlap are wanted, and what boxes do not tell.
+    """Select the wanted pairs, and add properties that boxes do not have.
 
     All of it is optional, and what is not given costs nothing. A list by box has an element for each box of the call; a
     single value stands for all boxes. A pair is reported if every filter keeps it; `include` overrules them all.
@@ -101,7 +101,7 @@ class Filters:
     world : (n,) integers or one, optional
         The world of each box, or -1 for a box that meets the boxes of all worlds. Boxes of different worlds never pair.
     margin : (n,) floats or one, optional
-        The length by which each box is grown on every side, rounded outward, before anything else.
+        The length by which each box is padded on every side, rounded outward, before anything else.
     exclude, include : (m, 2) integers, optional
         Pairs that are never reported, and pairs that always are.
     half_space_box : (h,) integers, optional
@@ -116,7 +116,7 @@ class Filters:
     Raises
     ------
     TypeError, ValueError
-        For a list of another type or shape. What does not fit the boxes is said by the call that has boxes.
+        For a list of another type or shape. A list that does not fit the boxes is refused by the call that has boxes.
 
     Notes
     -----
@@ -241,7 +241,7 @@ class Applied:
         self._lists, self._count = lists, count
 
     def is_unfit(self, count: int) -> bool:
-        """Tell whether single values are repeated for another number of boxes."""
+        """Return whether single values are repeated for another number of boxes."""
         return count != self._count and any(map(_is_single, self._lists.values()))
 
     def fit(self, count: int) -> None:

@@ -45,7 +45,7 @@ def find_pairs(
         Lower and upper corners, float32 or float64. A tuple of two is always (lower, upper), and a list of two never is. Boxes
         in double precision are rounded outward to float32, so that none
         that touch are missed. In 2D: (n, 4), (n, 2, 2), or a tuple of two (n, 2). Boxes are closed: touching counts. A box
-        with a NaN, or with a lower bound above the upper, pairs with nothing; if all boxes are such, a warning says so. Tensors
+        with a NaN, or with a lower bound above the upper, pairs with nothing; if all boxes are such, it warns. Tensors
         on the CPU come through DLPack.
     filters : Filters, optional
         Which pairs are wanted.
@@ -56,7 +56,7 @@ def find_pairs(
         ``"canonical"``: ascending, the same bytes on every device. ``"sweep"``: as they are found, which takes less time.
     origin : None, "auto", or 2 or 3 numbers
         The point to subtract from boxes in double precision before they are rounded, for boxes far from the origin. ``"auto"`` is
-        the centre of their bounds. Without it, a warning says where rounding lengthens edges by more than a hundredth of the
+        the centre of their bounds. Without it, there is a warning if rounding lengthens edges by more than a hundredth of the
         mean edge.
 
     Returns
@@ -70,7 +70,7 @@ def find_pairs(
     TypeError, ValueError
         For boxes or filters of another type or shape.
     MemoryError
-        Where there is no room for so many boxes or pairs. Nothing is dropped instead.
+        If memory is not enough for so many boxes or pairs. Nothing is dropped instead.
     CandidateLimitError
         Where the boxes overlap too much to list their pairs.
     GpuError
@@ -78,7 +78,7 @@ def find_pairs(
 
     See Also
     --------
-    BroadPhase : the same, call after call, with memory that is kept.
+    BroadPhase : the same, call after call, with cached memory.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def id_pairs(pairs: ArrayLike, ids: ArrayLike) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Events:
-    """What began and what ended since the last step. It unpacks into `created` and `lost`.
+    """Created and lost pairs since the last step. It unpacks into `created` and `lost`.
 
     Attributes
     ----------
@@ -179,9 +179,9 @@ class Events:
         The pairs of this step that the last one did not have, and those of the last step that this one does not have, by the
         indices that they had there. Ascending.
     pairs : (m, 2) array of uint32, or None
-        All pairs of this step, ascending; None where only changes were asked for, as the next two.
+        All pairs of this step, ascending; None if only changes were requested, as the next two.
     before : (m,) array of int64, or None
-        The place that each of `pairs` had in `pairs` of the last step, or -1: where a solver finds what it kept.
+        The place that each of `pairs` had in `pairs` of the last step, or -1: where a solver finds its cached data.
     persisting : (m, 2) array of uint32, or None
         The pairs of both steps, without those of which neither box is awake.
     report : StepReport
@@ -251,13 +251,13 @@ class PairStream:
 
 
 class BroadPhase:
-    """An engine that finds pairs, call after call: its memory and, on a GPU, its compiled kernels are kept.
+    """An engine that finds pairs, call after call: its memory and, on a GPU, its compiled kernels are cached.
 
     Parameters
     ----------
     device : str
         ``"auto"`` is a GPU where there is a real one, else the CPU; ``"cpu"``; ``"gpu"``, which takes a driver in software
-        too; or part of the name of an adapter (see `adapters`). ``repr(engine)`` says what was taken, and why.
+        too; or part of the name of an adapter (see `adapters`). ``repr(engine)`` names the device, and the reason.
     filters : Filters, optional
         Which pairs are wanted.
     order : {"canonical", "sweep"}
@@ -274,7 +274,7 @@ class BroadPhase:
     candidate_limit : int, optional
         The most box pairs that one call may test; past that it is refused.
     threads : int, optional
-        Threads of the CPU engine, from 1 to 1,024; as many as ``RAYON_NUM_THREADS`` says or the machine has, if not given.
+        Threads of the CPU engine, from 1 to 1,024; by default the number in ``RAYON_NUM_THREADS``, or of the machine.
     origin : None, "auto", or 2 or 3 numbers
         The point to subtract from the boxes of all calls, in double precision before they are rounded to single precision.
         ``"auto"`` is the centre of the bounds of the first boxes that the engine gets. With one, filters with `half_space`
@@ -553,7 +553,7 @@ class BroadPhase:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of memory that are kept for the next call: on the GPU, or else by the CPU engine."""
+        """Bytes of memory that are cached for the next call: on the GPU, or else by the CPU engine."""
         return self._engine.memory_bytes()
 
     def compile(self, box_count: int, progress: Callable[[int, int], object] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What rays hit, what touches a shape, what is nearest."""
+"""Trees: the hits of rays, the boxes that touch a shape, the nearest boxes."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Lists:
 
 
 class Tree:
-    """A tree of boxes that is built once and asked many times, by the million.
+    """A tree of boxes that is built once and queried many times, by the million.
 
     Answers are those of a loop over all boxes: nothing is missed, ties go to the smaller index, touching counts. Both devices
     answer the same bits.
@@ -130,7 +130,7 @@ class Tree:
     device : str
         As for `BroadPhase`.
     filters : Filters, optional
-        What boxes say of themselves, to be compared with what queries say: groups, masks, bodies, worlds; and margins. What
+        The filters of boxes, to be compared with those of queries: groups, masks, bodies, worlds; and margins. What
         concerns two boxes (`fixed`, `sleeping`, `second`, `exclude`, `include`) is not looked at.
     threads : int, optional
         As for `BroadPhase`.
@@ -168,7 +168,7 @@ class Tree:
     dimension are refused, as is a query of a tree that was not built.
 
     A single limit or radius that is negative or a NaN is an error. In an array, it makes its query invalid, as a NaN elsewhere
-    and an inverted box do. An invalid query has no answer; `query_report` counts it, and if all are invalid, a warning says so.
+    and an inverted box do. An invalid query has no answer; `query_report` counts it, and if all are invalid, it warns.
 
     Examples
     --------
@@ -252,7 +252,7 @@ class Tree:
         return self._tree.refit(self._space.boxes(boxes))
 
     def set_filters(self, filters: Filters | None) -> None:
-        """Set what boxes say of themselves. After another `world` or `margin`, the tree has to be built again."""
+        """Set the filters of the boxes. After another `world` or `margin`, the tree has to be built again."""
         self._space.check_filters(lists_of(filters))
         count = len(self)
         self._filters.set(filters, count if self._is_built else None)
@@ -338,7 +338,7 @@ class Tree:
             The nearest hit of each ray (`Hits`); whether there is any ((q,) booleans); all of them, ascending by index
             (`Lists`); or the first so many, at least 1, by `t` (`Lists`).
         **query_filters
-            What queries say beside their shapes; see `Tree`.
+            The filters of the queries; see `Tree`.
 
         Returns
         -------
@@ -554,7 +554,7 @@ class Tree:
         boxes : array of boxes
             As for `find_pairs`.
         **query_filters
-            What queries say beside their shapes; see `Tree`.
+            The filters of the queries; see `Tree`.
 
         Returns
         -------
@@ -581,7 +581,7 @@ class Tree:
             The axes of each box as rows: the transposed rotation matrix. They must be of unit length, which is not checked.
             In 2D ``(q, 2, 2)``.
         **query_filters
-            What queries say beside their shapes; see `Tree`.
+            The filters of the queries; see `Tree`.
         """
         space = self._space
         centers, halves = space.points(centers, "centers"), space.vectors(halves, "halves")
@@ -600,7 +600,7 @@ class Tree:
             The half-spaces of each shape: normals that point outward, and offsets, for the points ``normal · x <= offset``.
             In 2D ``(h, 3)``.
         **query_filters
-            What queries say beside their shapes; see `Tree`.
+            The filters of the queries; see `Tree`.
         """
         self._check_built()
         if not isinstance(shapes, Iterable):
@@ -634,7 +634,7 @@ class Tree:
         radii : (q,) array or number
             How far a box may be, at least 0.
         **query_filters
-            What queries say beside their shapes; see `Tree`.
+            The filters of the queries; see `Tree`.
 
         Returns
         -------
@@ -648,7 +648,7 @@ class Tree:
             index = np.full((len(rows), k), -1, np.int32)
             squared = np.full((len(rows), k), np.inf, np.float32)
         except (MemoryError, ValueError) as error:
-            raise MemoryError(f"no room for {k} answers to each of {len(rows)} queries") from error
+            raise MemoryError(f"not enough memory for {k} answers to each of {len(rows)} queries") from error
         offsets, answers, report = self._tree.nearest(rows, k, lists)
         self._answered(report)
         counts = np.diff(offsets.view(np.int64))

@@ -33,13 +33,13 @@ __all__ = ["BroadPhase", "PairBufferError", "attach"]
 _KINEMATIC = int(newton.BodyFlags.KINEMATIC)
 _COLLIDES = int(newton.ShapeFlags.COLLIDE_SHAPES)
 _GROUP_BITS = 32
-# By how much boxes are grown, relative to their numbers, where pairs are then tested in single precision as Newton does: 16
+# By how much boxes are padded, relative to their numbers, where pairs are then tested in single precision as Newton does: 16
 # times the rounding of one operation. Less than the sum of that test's roundings would miss pairs; more only costs tests.
 _SLACK = 2.0**-20
 
 
 class PairBufferError(RuntimeError):
-    """Says that the pipeline's buffer of pairs is too small. Newton's own broad phases drop the rest instead.
+    """The error that the pipeline's buffer of pairs is too small. Newton's own broad phases drop the rest instead.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ def attach(pipeline: newton.CollisionPipeline, device: str = "cpu", *, check: bo
     Parameters
     ----------
     pipeline : newton.CollisionPipeline
-        Made with ``broad_phase="sap"`` or ``"nxn"``, of a model on the CPU.
+        Created with ``broad_phase="sap"`` or ``"nxn"``, of a model on the CPU.
     device, check, **options
         As for `BroadPhase`.
 
@@ -130,11 +130,11 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
     -----
     A pair is reported if the boxes touch, both shapes have ``COLLIDE_SHAPES``, their worlds are one or one is global (-1),
     their groups collide (0 with nothing, a positive one with itself and with all negative ones, a negative one with all
-    but itself), their bodies are two, not both are fixed (or kinematic, where the pipeline says so), and it is not in the
+    but itself), their bodies are two, not both are fixed (or kinematic, if the pipeline requests it), and it is not in the
     model's filter pairs. Gaps and margins are in the boxes that Newton gives. Speculative contacts are supported.
 
-    What the rules need is prepared once, and again when the model's arrays have changed since. Whether a shape collides is
-    read when the pipeline is made, as Newton does.
+    The data of the rules are prepared once, and again when the model's arrays have changed since. The collision flags of
+    shapes are read when the pipeline is created, as Newton does.
 
     A box that is inside out pairs with nothing; Newton makes such boxes only for shapes that are empty.
 
@@ -156,7 +156,7 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
         self._check = check
         flags: Any = model.shape_flags
         self._colliding = np.arange(model.shape_count) if flags is None else np.flatnonzero(flags.numpy() & _COLLIDES)
-        # What follows is prepared by `_read_rules`: what it read, and what came of it.
+        # Prepared by `_read_rules`: its input and its results.
         self._read: tuple[Any, ...] | None = None
         self._count = 0
         self._shapes: NDArray[Any] | None = None
@@ -388,7 +388,7 @@ def _of_groups(groups: NDArray[Any]) -> dict[str, NDArray[np.uint32]]:
 
 
 def _groups_collide(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool_]:
-    """Tell for pairs of groups whether they collide: Newton's `test_group_pair`."""
+    """Return whether pairs of groups collide: Newton's `test_group_pair`."""
     collide: NDArray[np.bool_] = (a != 0) & (b != 0) & np.where(a > 0, (a == b) | (b < 0), a != b)
     return collide
 
@@ -397,14 +397,14 @@ def _swept(lower: Any, upper: Any, gap: Any, displacement: Any) -> NDArray[np.fl
     """Return boxes that hold where shapes are on their way, with their gaps: of pairs that `_touch`, none is missed."""
     boxes = np.hstack([lower, upper]).astype(np.float64)
     invalid = ~(boxes[:, :3] <= boxes[:, 3:]).all(1)
-    grown = np.zeros((len(boxes), 1)) if gap is None else gap[:, None].astype(np.float64)
-    slack = np.abs(boxes) + (np.abs(grown).max(initial=0.0) if gap is not None else 0.0)
+    padding = np.zeros((len(boxes), 1)) if gap is None else gap[:, None].astype(np.float64)
+    slack = np.abs(boxes) + (np.abs(padding).max(initial=0.0) if gap is not None else 0.0)
     if displacement is not None:
         slack += np.abs(np.tile(displacement, 2))
         boxes[:, :3] += np.minimum(displacement, 0)
         boxes[:, 3:] += np.maximum(displacement, 0)
-    boxes[:, :3] -= grown
-    boxes[:, 3:] += grown
+    boxes[:, :3] -= padding
+    boxes[:, 3:] += padding
     boxes[:, :3] -= slack[:, :3] * _SLACK
     boxes[:, 3:] += slack[:, 3:] * _SLACK
     boxes[invalid] = np.nan
@@ -412,7 +412,7 @@ def _swept(lower: Any, upper: Any, gap: Any, displacement: Any) -> NDArray[np.fl
 
 
 def _touch(pairs: NDArray[np.int32], lower: Any, upper: Any, gap: Any, displacement: Any) -> NDArray[np.bool_]:
-    """Tell for each pair whether Newton's test finds that it touches, in single precision as there.
+    """Return for each pair whether Newton's test finds that it touches, in single precision as there.
 
     That is `check_aabb_overlap`, and `check_aabb_overlap_moving` for shapes that move.
     """

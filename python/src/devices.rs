@@ -12,13 +12,13 @@ use crate::errors::exception;
 
 /// Where an engine runs.
 pub enum Device {
-    /// On the CPU, and why, where nobody asked for that.
+    /// On the CPU, and why, if nobody requested that.
     Cpu(Option<String>),
     /// On a GPU.
     Gpu(Gpu),
 }
 
-/// A device that is open, the process that opened it, and the name that it was asked for by. A device keeps the kernels
+/// A device that is open, the process that opened it, and the name that it was requested by. A device keeps the kernels
 /// that were compiled for it, so that the next engine on it need not compile them again.
 type Open = (u32, Option<String>, Gpu);
 
@@ -29,7 +29,7 @@ fn open_devices() -> MutexGuard<'static, Vec<Open>> {
 }
 
 /// Turns an error of a call into its exception. Where a device was lost, all open ones are forgotten, so that the next engine
-/// asks for one anew.
+/// requests one anew.
 pub fn refusal(error: &Error) -> PyErr {
     if matches!(error, Error::DeviceLost { .. }) {
         forget();
@@ -88,7 +88,7 @@ impl Device {
 
 /// What Python is told of where an engine runs.
 pub struct Place {
-    /// Why it is the CPU, where nobody asked for that.
+    /// Why it is the CPU, if nobody requested that.
     pub reason: Option<String>,
     /// The name and the type of the adapter.
     pub adapter: Option<(String, &'static str)>,

@@ -65,7 +65,7 @@ report! {
         passes: u32,
         /// The number of boxes up to which every box is tested against every other.
         all_pairs_up_to: u32,
-        /// Whether a tree of one of two sets was asked.
+        /// Whether a tree of one of two sets was queried.
         tree_join: bool,
         /// Bytes of GPU memory held.
         gpu_bytes: u64,
@@ -94,7 +94,7 @@ report! {
         /// Boxes that were not where they were; 0 where all boxes were searched.
         moved_count: u32,
         /// Why all boxes were searched: `"always"` (on a GPU), `"few_boxes"`, `"first_step"`, `"box_count_changed"`, `"filters_changed"`,
-        /// `"too_fast"`, `"many_escaped"`, `"too_many_pairs"`; empty where they were not.
+        /// `"too_fast"`, `"many_left_padding"`, `"too_many_pairs"`; empty where they were not.
         reason: String,
     }
 }

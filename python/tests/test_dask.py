@@ -362,7 +362,7 @@ def test_boxes_at_one_place_that_do_not_fit_are_refused_with_numbers(find):
     assert not list(find.out.glob("tile=*/*")) and not (find.out / "_summary.json").exists()
 
 
-def test_without_dask_the_error_says_what_to_install():
+def test_without_dask_the_error_names_the_package_to_install():
     script = "import sys; sys.modules['distributed'] = None; import broadsweep.dask as d; d.find_pairs('a.npy', 'b')"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert "pip install broadsweep[dask]" in result.stderr
@@ -597,7 +597,7 @@ def test_a_tile_in_pieces_has_its_pairs_in_order(monkeypatch, most):
     assert len(found) == len(expected) and (found == expected).all()
 
 
-def test_a_join_has_no_more_pairs_than_there_is_room_for(monkeypatch):
+def test_a_join_has_no_more_pairs_than_its_capacity(monkeypatch):
     """Boxes at one place meet all others: a join of many of them must be refused before its pairs are listed."""
     boxes = scene(30_000, 2, 0.001)
     boxes[10_000:20_000] = [0, 0, 0, 1, 1, 1]
@@ -627,7 +627,7 @@ def test_a_join_has_no_more_pairs_than_there_is_room_for(monkeypatch):
 
 
 @pytest.mark.parametrize("names", [("group", "mask"), ("mask",), ("body",), ("body", "parent"), ("world",), ("fixed",), ("sleeping",)])
-def test_each_filter_keeps_the_pairs_of_one_call(client, tmp_path, names):
+def test_each_filter_passes_the_pairs_of_one_call(client, tmp_path, names):
     boxes, rng = scene(1500, 31, 0.1), np.random.default_rng(32)
     lists = {
         "group": rng.integers(0, 8, 1500, np.uint32),

@@ -179,7 +179,7 @@ def test_speculative_contacts_have_the_pairs_of_all_pairs():
     simulate(model, pipeline, 15, dt=1 / 30)
 
 
-def test_kinematic_bodies_are_filtered_where_the_pipeline_says_so():
+def test_kinematic_bodies_are_filtered_if_the_pipeline_requests_it():
     builder = newton.ModelBuilder()
     builder.add_ground_plane()
     for i in range(6):
@@ -265,7 +265,7 @@ def test_pairs_that_touch_at_a_corner_are_all_pairs_and_sap_loses_some(any_model
     assert len(launched(newton.geometry.BroadPhaseSAP(worlds, device="cpu"), lower, upper, groups, worlds)) < len(pairs)
 
 
-def test_only_the_first_shapes_are_taken_where_a_count_says_so(any_model):
+def test_only_the_first_shapes_are_used_if_there_is_a_count(any_model):
     lower, upper = some_boxes()
     groups, worlds = np.ones(400, np.int32), np.zeros(400, np.int32)
     whole = launched(broadsweep.newton.BroadPhase(any_model), lower, upper, groups, worlds)

@@ -156,7 +156,7 @@ def test_filters_that_do_not_fit_the_boxes_are_refused(device, lists, word):
         bs.find_pairs(np.zeros((3, 6)), filters=bs.Filters(**lists), device=device)
 
 
-def test_filters_are_those_of_the_time_when_they_were_made():
+def test_filters_are_those_of_the_time_of_their_creation():
     world = np.zeros(3, np.uint32)
     filters = bs.Filters(world=world)
     world[:] = [0, 1, 2]
@@ -322,7 +322,7 @@ def test_what_does_not_fit_is_refused_and_the_engine_goes_on(device):
             tight.find_pairs(same)
 
 
-def test_an_engine_says_where_it_runs(device):
+def test_an_engine_names_its_device(device):
     engine = bs.BroadPhase(device, threads=1)
     assert "device=" in repr(engine)
     if device == "cpu":
@@ -419,7 +419,7 @@ def busy_child(connection, engine):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning", "ignore:.*fork.*:RuntimeWarning")
-def test_an_engine_that_was_at_work_says_that_it_was_forked():
+def test_an_engine_that_was_at_work_reports_that_it_was_forked():
     engine = bs.BroadPhase("cpu", threads=1)
     boxes = np.repeat(np.arange(40_000, dtype=np.float32), 6).reshape(-1, 6)
     boxes[:12_000] = 0
@@ -441,7 +441,7 @@ def test_an_engine_that_was_at_work_says_that_it_was_forked():
 
 @pytest.mark.skipif(not hasattr(os, "fork") or not bs.adapters(), reason="no fork, or no GPU")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning", "ignore:.*fork.*:RuntimeWarning")
-def test_an_engine_on_a_gpu_says_that_it_was_forked():
+def test_an_engine_on_a_gpu_reports_that_it_was_forked():
     engine = bs.BroadPhase("gpu")
     ours, theirs = multiprocessing.get_context("fork").Pipe()
     process = multiprocessing.get_context("fork").Process(target=gpu_child, args=(theirs, engine))

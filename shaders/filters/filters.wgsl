@@ -6,12 +6,12 @@
 // Sources of the rules: MuJoCo's contype and conaffinity, and ODE's bits (RULE_ANY); Bullet's and rapier's groups
 // (RULE_BOTH); MuJoCo's bodies and parents.
 
-// Whether there is any list. Without filters, none of this code is compiled.
+// True if there is any list. Without filters, none of this code is compiled.
 override IS_FILTERED: bool = false;
 
 // Returns whether the pair of two boxes that overlap is reported. It has no short circuits, since they are divergent
 // branches.
-fn keeps(a: u32, b: u32) -> bool {
+fn passes(a: u32, b: u32) -> bool {
     var retained = true;
     if (filter_layout.group & filter_layout.mask) != ABSENT {
         let a_meets = (of_box(filter_layout.mask, a, 0xffffffffu) & of_box(filter_layout.group, b, 0xffffffffu)) != 0u;

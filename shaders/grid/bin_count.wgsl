@@ -6,7 +6,7 @@
 //         world_cells   [world_count] of bin_worlds
 // Writes  cells         [box_count] first and last cell, before any coarsening, and the start on the sweep axis
 //                       (packed_cells), for bin_scatter. Above the start, where a key has the cell, are the bits
-//                       that tell the world of the box apart
+//                       that distinguish the world of the box
 //         box_ends      [box_count] for rank_ends: the end on the sweep axis, and where in its first and last
 //                       cells the box begins and ends, as a footprint: bytes (first u, last u, first v, last v)
 //         block_counts  [ceil(box_count / BIN_BLOCK) * BIN_COUNTS] per block: entries at each level of

@@ -39,7 +39,7 @@ const IS_GIANT: u32 = 0x40000000u;
 const IS_INVALID: u32 = 0x80000000u;
 const_assert MAX_CELLS < IS_GIANT;
 
-// What `counted` returns for each box of the block; then the block's entries before it.
+// The result of `counted` for each box of the block; then the block's entries before it.
 var<workgroup> entry_offsets: array<u32, BIN_BLOCK>;
 var<workgroup> has_many: atomic<u32>;
 

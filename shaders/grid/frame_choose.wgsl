@@ -24,7 +24,7 @@
 @group(0) @binding(2) var<storage, read> bounds: array<BoundsPartial>;
 @group(0) @binding(3) var<storage, read_write> frame: Frame;
 
-// What is sampled: interval starts on the sweep axis, mean plane edges, centres along u and v.
+// The samples: interval starts on the sweep axis, mean plane edges, centres along u and v.
 const STARTS: u32 = 0u;
 const EDGES: u32 = 1u;
 const CENTRES_U: u32 = 2u;
@@ -305,7 +305,7 @@ struct CellIds {
     low: vec2<f32>,           // where the scene begins
     fits: vec2<u32>,          // bits that are enough for the whole scene
     bits: vec2<u32>,          // bits that cells of one world vary in
-    world: vec2<u32>,         // bits that only tell worlds apart
+    world: vec2<u32>,         // bits that only distinguish worlds
 }
 
 // Decides the key bits of the cells: enough for the range where most boxes are, as long as MIN_POSITION_BITS are

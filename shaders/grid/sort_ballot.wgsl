@@ -7,14 +7,14 @@
 // Writes  keys_out, values_out   [n]
 // A workgroup per section, which it sorts tile by tile; there may be more workgroups.
 // Each subgroup takes a run of consecutive keys of the tile, in rounds of as many keys as it has invocations. Nine
-// ballots a round tell each invocation which others have its digit (Ashkiani et al. 2016, "GPU multisplit"). Two
+// ballots a round show each invocation the others with its digit (Ashkiani et al. 2016, "GPU multisplit"). Two
 // digits share a word of counts, and the lowest of the invocations with either of them adds for all: so each word has
 // one writer a round, and a barrier between two rounds is all that orders them. The counts are scanned over the
 // subgroups and the digits, which gives each key its position in the sorted tile. Keys, then values, are laid out in
 // that order in workgroup memory and written from there, so that neighbours mostly write to neighbouring words.
 //
-// Keys are held in registers, four to a vector: an array with an index that varies would lie in memory. What is behind
-// the end counts as a key of ones, which sorts last, so that no step but the first and the last has to tell.
+// Keys are held in registers, four to a vector: an array with an index that varies would lie in memory. Places behind
+// the end count as keys of ones, which sort last, so that only the first and the last step have to test for the end.
 // For subgroups of 8 to 64 invocations, the workgroup cut evenly; with nine bits, of 16 to 64.
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
@@ -26,7 +26,7 @@
 @group(0) @binding(5) var<storage, read_write> keys_out: array<u32>;
 @group(0) @binding(6) var<storage, read_write> values_out: array<u32>;
 
-// Whether subgroups may have more than 32 invocations.
+// True if subgroups may have more than 32 invocations.
 override UP_TO_64: bool = false;
 
 // One after the other: the counts, [subgroup * words + word], of up to 32 subgroups; the tile's keys in order; for each

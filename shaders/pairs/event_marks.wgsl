@@ -1,5 +1,6 @@
 // A step and the last one: shared by the kernels of events, which bind `step_params`, and `header` if they read the step. `event_marks` has
-// - EVENT_TOTALS words: the numbers of pairs that are created, that persist and are not at rest, and that are lost; and the reason if the step is discarded;
+// - EVENT_TOTALS words: the numbers of pairs that are created, that persist and are not at rest, and that are lost; and
+//   the reason if the step is discarded;
 // - bits, a word per 32 pairs: of the last list, those that were found in this step; of this one those that are created; of this one those that
 //   persist and are not at rest;
 // - three counts for each tile of EVENT_TILE pairs: created, persisting and not at rest, found; and the sums of EVENT_GROUP tiles.

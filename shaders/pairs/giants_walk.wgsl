@@ -136,7 +136,7 @@ fn giants_met(item: Item, meeting: Meeting) -> u32 {
     }
     if IS_FILTERED {
         for (var rest = met; rest != 0u; rest &= rest - 1u) {
-            if !keeps(giant_at(meeting.first_giant + firstTrailingBit(rest)), item.index) {
+            if !passes(giant_at(meeting.first_giant + firstTrailingBit(rest)), item.index) {
                 met &= ~(rest & (0u - rest));
             }
         }

@@ -140,7 +140,7 @@ fn filtered(found: u32, row: u32, column: u32) -> u32 {
     if IS_FILTERED {
         for (var rest = found; rest != 0u; rest &= rest - 1u) {
             let bit = firstTrailingBit(rest);
-            if !keeps(row, column + bit) {
+            if !passes(row, column + bit) {
                 word &= ~(1u << bit);
             }
         }

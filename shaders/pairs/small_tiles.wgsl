@@ -4,9 +4,9 @@
 // by row. Word j of a row has 32 bits, one for each of the columns from 256 * (the row's block) + 32 * j on, and only
 // those beyond the row may be set. The 256 rows' words j are a line of `hit_words`, and a tile has SMALL_LINES of them.
 // A block's rows are SMALL_GROUPS groups of SMALL_ROWS, and `block_hits` has the pairs found: by block, in it by group,
-// in that by tile. What comes before a group of rows in the list therefore comes before that group in `block_hits`.
+// in that by tile. Everything before a group of rows in the list therefore comes before that group in `block_hits`.
 
-// Groups of a block's rows. small_test gives an invocation a row of each, and it has room for eight.
+// Groups of a block's rows. small_test gives an invocation a row of each, and it holds eight.
 const SMALL_GROUPS: u32 = 256u / SMALL_ROWS;
 
 fn small_blocks() -> u32 {

@@ -2,7 +2,7 @@
 //
 // Reads   boxes       [box_count * 3] bits of f32, two at a time
 //         counts, entries, stretches, footprints, path_bases: the path (see sweep_walk.wgsl)
-// Writes  runs        [tile_capacity * RUN_U32_COUNT * 256] what each run found, as far as there is room
+// Writes  runs        [tile_capacity * RUN_U32_COUNT * 256] the result of each run, up to the capacity
 //         block_hits  [HIT_SUMS] sums, added to zeros; then, behind those of giants, [sweep_blocks] the pairs of each block
 //                     (hit_count.wgsl)
 // A workgroup has a block of tiles, an invocation has one run per tile of the block, in a row. It compares RUN_QUADS quads at

@@ -256,7 +256,7 @@ fn filtered_hits(run: Run, hits: u32) -> u32 {
     for (var word = hits; word != 0u; word &= word - 1u) {
         let bit = firstTrailingBit(word);
         let ranks = ranks_of(run, bit);
-        if !keeps(entries[ranks.x] & ENTRY_BOX, entries[ranks.y] & ENTRY_BOX) {
+        if !passes(entries[ranks.x] & ENTRY_BOX, entries[ranks.y] & ENTRY_BOX) {
             filtered &= ~(1u << bit);
         }
     }

@@ -80,7 +80,7 @@ struct Frame {
     axis: u32,                // AXIS_*, never AXIS_AUTO
     cell_size: f32,           // edge of a cell; the host reports it in input units
     outside_count: u32,       // boxes without a place in the grid: unbounded, beyond limit, invalid
-    tile_bits: vec2<u32>,     // of cell_bits, the low ones that cells of one world vary in; the others tell worlds apart
+    tile_bits: vec2<u32>,     // of cell_bits, the low ones that cells of one world vary in; the others distinguish worlds
     // Knots of the position scale, two by two: where a segment starts, and quanta per unit length in it.
     knots: array<vec4<f32>, KNOT_COUNT / 2u>,
 }
@@ -182,7 +182,7 @@ struct Cube {
     scale: f32,
 }
 
-// What the host reads of a tree.
+// The values of a tree that the host reads.
 struct TreeSummary {
     invalid_count: u32,
     surface: f32,
@@ -191,11 +191,11 @@ struct TreeSummary {
     first_invalid: array<vec4<u32>, INVALID_LISTED>,   // in x
 }
 
-// What the host says of a batch of queries.
+// The parameters of a batch of queries.
 struct QueryParams {
     query_count: u32,
-    words: u32,               // of a query
-    most: u32,                // answers that are asked for
+    u32_count: u32,           // of a query
+    most: u32,                // answers that are requested
     parts: u32,               // where half-spaces begin among the words of all queries
     budget: u32,              // turns of loops that a query may take in one dispatch
     flags: u32,               // QUERY_*
@@ -203,21 +203,21 @@ struct QueryParams {
     round: u32,               // which dispatch of those that were recorded, one going on where the other ended
     round_count: u32,         // how many there are; of lists, as many count, and as many write
     part_count: u32,          // half-spaces
-    kept: u32,                // answers of each list that counting keeps: RETAINED_ANSWERS or 0
+    retained_count: u32,      // answers of each list that are retained while they are counted: RETAINED_ANSWERS or 0
     vertices_per_pair: u32,   // of the draw arguments of lists
 }
 
-// What a dispatch leaves to the next.
+// The state that a dispatch passes to the next.
 struct Round {
     size: vec3<u32>,          // of the dispatch that goes on
-    left: u32,                // queries that are left
+    pending: u32,             // pending queries
     invalid: u32,             // queries that have no meaning
     unused_a: u32,
     unused_b: u32,
     unused_c: u32,
 }
 
-// What accompanies answers that stay on the device.
+// The header of answers that stay on the device.
 struct QueryHeader {
     count: u32,               // answers, low
     count_high: u32,

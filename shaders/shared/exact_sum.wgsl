@@ -7,7 +7,7 @@
 // than 2^49 of these units. Any other sum is exact in 64 bits. Nothing is lost where terms cancel; where they do
 // not cancel, the lower bits are not needed.
 // Source: a long accumulator, Kulisch and Miranker 1981, Computer Arithmetic in Theory and Practice, of which only the
-// leading 64 bits are kept.
+// leading 64 bits are stored.
 
 // A term, or a sum of terms: 64 bits in two's complement, times 2^power.
 struct Term {

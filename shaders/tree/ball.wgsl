@@ -5,7 +5,7 @@ fn are_finite(bits: vec3<u32>) -> bool {
     return all((bits & vec3<u32>(~SIGN)) < vec3<u32>(INFINITY));
 }
 
-// Tells whether a number is at least zero, or may be infinite.
+// Returns whether a number is at least zero, or may be infinite.
 fn is_radius(bits: u32) -> bool {
     return bits <= INFINITY || bits == SIGN;
 }

@@ -1,4 +1,4 @@
-// What shapes that are cut out by half-spaces compute with: vectors of three numbers of 64 bits, in one array, and the half-spaces
+// The numbers of shapes that are cut out by half-spaces: vectors of three numbers of 64 bits, in one array, and the half-spaces
 // that they write. Shared, with double.wgsl, by query_turned and query_capsule, which have
 //
 //   VECTORS       how many vectors there are
@@ -17,10 +17,10 @@ fn half_to(power: u32) -> vec2<u32> {
 
 // Returns the product of two vectors, which begin at these numbers, or with `is_of_sizes` of their magnitudes.
 fn dot_of(a: u32, b: u32, is_of_sizes: bool) -> vec2<u32> {
-    let kept = vec2<u32>(0xffffffffu, select(0xffffffffu, ~SIGN, is_of_sizes));
+    let significant_bits = vec2<u32>(0xffffffffu, select(0xffffffffu, ~SIGN, is_of_sizes));
     var all = vec2<u32>(0u);
     for (var k = 0u; k < 3u; k += 1u) {
-        all = sum(all, product(numbers[a + k], numbers[b + k]) & kept);
+        all = sum(all, product(numbers[a + k], numbers[b + k]) & significant_bits);
     }
     return all;
 }
@@ -56,7 +56,7 @@ fn edge_of(direction: vec3<u32>, axis: u32) -> vec3<u32> {
     return edges[axis];
 }
 
-// Makes a normal the vector at NORMAL.
+// Stores a normal as the vector at NORMAL.
 fn set_normal(normal: vec3<u32>) {
     for (var k = 0u; k < 3u; k += 1u) {
         numbers[NORMAL + k] = widened(normal[k]);
@@ -64,12 +64,12 @@ fn set_normal(normal: vec3<u32>) {
 }
 
 // Writes the half-spaces of a query with a normal and the opposite one, of which `count` are there, and returns how many are. The
-// offsets are these, with room for rounding; one that is beyond all numbers leaves nothing out, and neither does one without a normal.
-fn add_parts(number: u32, count: u32, normal: vec3<u32>, offsets: array<vec2<u32>, 2>, room: vec2<u32>) -> u32 {
+// offsets are these, with slack for rounding; one that is beyond all numbers leaves nothing out, and neither does one without a normal.
+fn add_parts(number: u32, count: u32, normal: vec3<u32>, offsets: array<vec2<u32>, 2>, slack: vec2<u32>) -> u32 {
     var offset_of_side = offsets;
     var next = count;
     for (var side = 0u; side < 2u; side += 1u) {
-        let offset = narrowed_up(unpacked(sum(offset_of_side[side], room)));
+        let offset = narrowed_up(unpacked(sum(offset_of_side[side], slack)));
         if (offset & ~SIGN) < INFINITY && any((normal & vec3<u32>(~SIGN)) != vec3<u32>(0u)) {
             let to = query.parts + 4u * (number * MOST_PARTS_OF_ONE + next);
             let own = normal ^ vec3<u32>(select(0u, SIGN, side == 1u));
@@ -86,7 +86,7 @@ fn add_parts(number: u32, count: u32, normal: vec3<u32>, offsets: array<vec2<u32
 // Writes a region: bounds, and which half-spaces are its own.
 fn write_region(number: u32, bounds: array<u32, 6>, count: u32) {
     var bound = bounds;
-    let to = number * REGION_WORDS;
+    let to = number * REGION_U32_COUNT;
     for (var k = 0u; k < 6u; k += 1u) {
         queries[to + k] = bound[k];
     }

@@ -10,7 +10,7 @@
 const ROUNDING: f32 = 1.9073486e-6;
 // 2^-122.
 const FLUSHED: f32 = 1.8807910e-37;
-// What no square of usual numbers reaches.
+// No square of usual numbers reaches this.
 const NEVER: f32 = 3e38;
 const SIGN: u32 = 0x80000000u;
 // Turns of loops that a comparison takes, and some more.
@@ -23,7 +23,7 @@ fn decision_steps() -> u32 {
 var<private> point: vec3<u32>;
 var<private> radius: u32;
 var<private> sight_point: vec3<f32>;
-// How far a box may be, squared: as far as the radius, or as the last answer that is asked for.
+// How far a box may be, squared: as far as the radius, or as the last answer that is requested.
 var<private> sight_limit: f32;
 var<private> is_usual: bool;
 

@@ -1,4 +1,4 @@
-// What f32 says of which boxes are as near to a point as `sight_limit`, squared. Shared by the kernels that walk around a point,
+// The f32 test for boxes as near to a point as `sight_limit`, squared. Shared by the kernels that walk around a point,
 // together with distance.wgsl and walk.wgsl.
 
 // Adds how far four children are along an axis, squared, to the sum over other axes. Children begin `below` and so many steps
@@ -18,9 +18,9 @@ fn see(at: u32) -> Seen {
     let size = step_sizes(head);
     // Rounded down: errors are below the roundings of the largest terms.
     let from_origin = bitcast<vec3<f32>>(head.xyz) - sight_point;
-    let doubt = (abs(from_origin) + 255.0 * size) * ROUNDING;
-    let below = from_origin - doubt;
-    let above = -from_origin - doubt;
+    let error = (abs(from_origin) + 255.0 * size) * ROUNDING;
+    let below = from_origin - error;
+    let above = -from_origin - error;
     var a = vec4<f32>(0.0);
     var b = vec4<f32>(0.0);
     for (var k = 0u; k < 3u; k += 1u) {
@@ -36,7 +36,7 @@ fn see(at: u32) -> Seen {
     return Seen((bits_of(a <= limit) | (bits_of(b <= limit) << 4u)) & ~vast, vast, a, b);
 }
 
-// Says of a box whether it is as near as `sight_limit`. Near is 0 only where the point is surely within it.
+// Returns whether a box is as near as `sight_limit`. Near is 0 only where the point is surely within it.
 fn sight_of(own: BoxBits) -> Sight {
     if !is_usual || class_of(own.low, own.high) != 0u {
         return Sight(is_none(own), false, -1.0);
@@ -46,13 +46,13 @@ fn sight_of(own: BoxBits) -> Sight {
     let along = max(beyond, vec3<f32>(0.0));
     let sum = along.x * along.x + along.y * along.y + along.z * along.z;
     let square = select(max(sum, FLUSHED), 0.0, is_within);
-    let doubt = margin_of(max(square, sight_limit));
-    let is_missed = square - doubt > sight_limit;
-    let is_sure = (square + doubt < sight_limit) | is_within;
-    return Sight(is_missed, is_sure, square);
+    let error = margin_of(max(square, sight_limit));
+    let is_missed = square - error > sight_limit;
+    let is_proven = (square + error < sight_limit) | is_within;
+    return Sight(is_missed, is_proven, square);
 }
 
-// Tells whether a box is at most a radius away, and not infinitely far.
+// Returns whether a box is at most a radius away, and not infinitely far.
 fn decide(own: BoxBits) -> bool {
     if any(ordered(own.low) > ordered(own.high)) {
         return false;

@@ -15,7 +15,7 @@ const TO_ZERO: u32 = 1u;
 const FROM_ZERO: u32 = 2u;
 
 // A number: bits times 2^power, with a sign. The highest of 64 bits is set but in zero. Where bits were lost the lowest one is set:
-// it lies below the half of what is kept of a number.
+// it lies below the half of the stored part of a number.
 struct Wide {
     sign: u32,
     power: i32,
@@ -73,13 +73,13 @@ fn widened(bits: u32) -> vec2<u32> {
 // Returns the bits without the lowest `count`, rounded; `count` is not 0.
 fn rounded(bits: vec2<u32>, count: u32, way: u32) -> vec2<u32> {
     let with_half = shr64(bits, count - 1u);
-    let kept = shr64(with_half, 1u);
+    let halved = shr64(with_half, 1u);
     let is_half = (with_half.x & 1u) == 1u;
-    // What was shifted out by 64 or more comes back as nothing.
+    // A shift by 64 or more gives zero.
     let is_more = any(shl64(with_half, min(count - 1u, 63u)) != bits);
-    let is_nearer = is_half && (is_more || (kept.x & 1u) == 1u);
+    let is_nearer = is_half && (is_more || (halved.x & 1u) == 1u);
     let is_up = select(is_nearer, is_half || is_more, way == FROM_ZERO) && way != TO_ZERO;
-    return add64(kept, vec2<u32>(select(0u, 1u, is_up), 0u));
+    return add64(halved, vec2<u32>(select(0u, 1u, is_up), 0u));
 }
 
 fn packed(number: Wide) -> vec2<u32> {
@@ -88,13 +88,13 @@ fn packed(number: Wide) -> vec2<u32> {
         return sign;
     }
     // 53 bits, or fewer where the last one would be less than 2^-1074.
-    let kept = rounded(number.bits, u32(max(11, -1074 - number.power)), TO_NEAREST);
+    let mantissa = rounded(number.bits, u32(max(11, -1074 - number.power)), TO_NEAREST);
     // The leading bit adds one to the exponent, and so does a carry.
     let exponent = u32(max(number.power + 1085, 0));
     if exponent >= 2046u {
         return sign | vec2<u32>(0u, 0x7ff00000u);
     }
-    return sign | vec2<u32>(kept.x, kept.y + (exponent << 20u));
+    return sign | vec2<u32>(mantissa.x, mantissa.y + (exponent << 20u));
 }
 
 // Returns an f32, in bits.
@@ -102,12 +102,12 @@ fn narrowed(number: Wide, way: u32) -> u32 {
     if is_zero64(number.bits) {
         return number.sign;
     }
-    let kept = rounded(number.bits, u32(max(40, -149 - number.power)), way).x;
+    let mantissa = rounded(number.bits, u32(max(40, -149 - number.power)), way).x;
     let exponent = u32(max(number.power + 189, 0));
     if exponent >= 254u {
         return number.sign | select(INFINITY, INFINITY - 1u, way == TO_ZERO);
     }
-    return number.sign | (kept + (exponent << 23u));
+    return number.sign | (mantissa + (exponent << 23u));
 }
 
 // Returns the smallest f32 that is no less, in bits.
@@ -130,7 +130,7 @@ fn magnitude(number: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(number.x, number.y & ~SIGN);
 }
 
-// Tells which number is less; zeros are equal.
+// Returns which number is less; zeros are equal.
 fn is_less(a: vec2<u32>, b: vec2<u32>) -> bool {
     let sizes = vec4<u32>(magnitude(a), magnitude(b));
     if is_zero64(sizes.xy | sizes.zw) {
@@ -200,14 +200,14 @@ fn root(a: vec2<u32>) -> vec2<u32> {
     }
     // An even power.
     let is_odd = (x.power & 1) != 0;
-    var left = select(x.bits, shr64(x.bits, 1u), is_odd);
+    var remaining = select(x.bits, shr64(x.bits, 1u), is_odd);
     let power = x.power + select(0, 1, is_odd);
     var rest = vec2<u32>(0u);
     var bits = vec2<u32>(0u);
     for (var turn = 0u; turn < 56u; turn += 1u) {
         rest = shl64(rest, 2u);
-        rest.x |= left.y >> 30u;
-        left = shl64(left, 2u);
+        rest.x |= remaining.y >> 30u;
+        remaining = shl64(remaining, 2u);
         let next = shl64(bits, 2u) + vec2<u32>(1u, 0u);
         let fits = !less64(rest, next);
         bits = add64(bits, bits);

@@ -1,11 +1,11 @@
-// All answers of a query: counted, or written where the counts of all queries say. Shared by the kernels that list, together with walk.wgsl.
+// All answers of a query: counted, or written at places from the counts of all queries. Shared by the kernels that list, together with walk.wgsl.
 //
 // Reads   window
 // Changes offsets   [query_count + 1] counts of answers, as (low, high), and where QUERY_EMITS where the answers of each query
 //                   begin; and what a query leaves for the next dispatch: the place from which it is resumed, or
 //                   NOWHERE, and how many answers it found
-// Writes  pairs     where QUERY_EMITS: [capacity * 2] query and box from number `window.first` on, of lists that were not kept; else
-//                   [query_count * RETAINED_ANSWERS] the first boxes of each list, as many as `query.kept`, which is RETAINED_ANSWERS or 0
+// Writes  pairs     where QUERY_EMITS: [capacity * 2] query and box from number `window.first` on, of lists that were not retained; else
+//                   [query_count * RETAINED_ANSWERS] the first boxes of each list, as many as `query.retained_count`, which is RETAINED_ANSWERS or 0
 // An invocation for each query, or where QUERY_SHARED as many as SHARERS.
 
 // Where queries are shared, boxes are put into a list in any order, and the list is sorted like any other; but a list that a window
@@ -85,10 +85,10 @@ fn begin_list(number: u32) -> u32 {
         list_first = sub64(vec2<u32>(offsets[number].x, offsets[number].y), first);
         let end = sub64(vec2<u32>(offsets[number + 1u].x, offsets[number + 1u].y), first);
         list_length = sub64(end, list_first);
-        // Nor is there anything to write of a list that was kept, or of one without answers: it may be of a query that was not
+        // Nor is there anything to write of a list that was retained, or of one without answers: it may be of a query that was not
         // counted to its end.
-        let is_kept = list_length.y == 0u && list_length.x <= query.kept;
-        let is_before = end.y >= 0x80000000u || (end.x | end.y) == 0u || is_kept;
+        let is_retained = list_length.y == 0u && list_length.x <= query.retained_count;
+        let is_before = end.y >= 0x80000000u || (end.x | end.y) == 0u || is_retained;
         let is_behind = list_first.y < 0x80000000u && (list_first.y != 0u || list_first.x >= window.capacity);
         left_at = select(left_at, NOWHERE, is_before || is_behind);
         // Of a list that the window cuts, each box needs the same number in every walk: one invocation takes all.
@@ -115,13 +115,13 @@ fn take(place: u32, own: BoxBits, near: f32) {
     let at = next_number();
     if has_flag(QUERY_EMITS) {
         let number = add64(list_first, vec2<u32>(at, 0u));
-        // What was not counted to its end has no list.
+        // A query that was not counted to its end has no list.
         let is_own = at < list_length.x || list_length.y != 0u;
         if number.y == 0u && number.x < window.capacity && is_own {
             pairs[2u * number.x] = list_query;
             pairs[2u * number.x + 1u] = id_at(place);
         }
-    } else if at < query.kept {
+    } else if at < query.retained_count {
         pairs[list_query * RETAINED_ANSWERS + at] = id_at(place);
     }
 }

@@ -28,7 +28,7 @@ fn add_product(a_bits: u32, b_bits: u32, more: u32) {
         (product.y << shift) | ((product.x >> 1u) >> (31u - shift)),
         (product.y >> 1u) >> (31u - shift),
     );
-    // What is taken away from a number in two's complement is added to the one with all bits turned.
+    // A number that is subtracted from another in two's complement is added to the one with all bits turned.
     let turned = vec4<u32>(select(0u, 0xffffffffu, (a_bits ^ b_bits) >= 0x80000000u));
     var carry = 0u;
     let number = vec4<u32>(0u, 1u, 2u, 3u) - vec4<u32>(at / 32u);

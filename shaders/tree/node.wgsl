@@ -54,7 +54,7 @@ fn bounds_of(head: vec4<u32>, low: vec3<u32>, high: vec3<u32>) -> BoxBits {
     );
 }
 
-// Tells whether there is no box, or an invalid one.
+// Returns whether there is no box, or an invalid one.
 fn is_none(own: BoxBits) -> bool {
     return own.low.x == INFINITY && own.high.x == MINUS_INFINITY;
 }

@@ -1,5 +1,5 @@
 // A box that moves along a line, and when it first touches another: in f32 where that is enough, and else without rounding.
-// Shared by the kernels that cast rays and boxes; they have `queries` [query_count * words] in bits of f32: a ray is
+// Shared by the kernels that cast rays and boxes; they have `queries` [query_count * u32_count] in bits of f32: a ray is
 // origin, direction and limit, a box lower and upper corner, direction and limit.
 //
 // A moving box touches another as soon as it has reached it along each axis, and until it has left it along one. A time
@@ -10,9 +10,9 @@
 
 // 2^-19.
 const ROUNDING: f32 = 1.9073486e-6;
-// What is lost at most where the time of a step is flushed to zero, 255 times: 2^-117.
+// The most that is lost if the time of a step is flushed to zero, 255 times: 2^-117.
 const FLUSHED_STEPS: f32 = 6.0185310e-36;
-// What no time of usual numbers reaches.
+// No time of usual numbers reaches this.
 const NEVER: f32 = 3e37;
 const SIGN: u32 = 0x80000000u;
 
@@ -35,7 +35,7 @@ fn are_finite(bits: vec3<u32>) -> vec3<bool> {
     return (bits & vec3<u32>(~SIGN)) < vec3<u32>(INFINITY);
 }
 
-// Tells along which axes the path goes down.
+// Returns along which axes the path goes down.
 fn is_backward() -> vec3<bool> {
     return path_direction >= vec3<u32>(SIGN);
 }
@@ -47,11 +47,11 @@ fn margin_of(time: f32) -> f32 {
 
 // Reads the path of a query, and returns whether all its numbers have a meaning.
 fn begin_shape(number: u32) -> bool {
-    let at = number * query.words;
+    let at = number * query.u32_count;
     let low = vec3<u32>(queries[at], queries[at + 1u], queries[at + 2u]);
     var high = low;
     var next = at + 3u;
-    if query.words == 10u {
+    if query.u32_count == 10u {
         high = vec3<u32>(queries[at + 3u], queries[at + 4u], queries[at + 5u]);
         next = at + 6u;
     }
@@ -64,7 +64,7 @@ fn begin_shape(number: u32) -> bool {
     path_front = select(high, low, is_back);
     path_rear = select(low, high, is_back);
     let kind = kind_of(low, high);
-    let is_box = kind == KIND_FINITE || (kind == KIND_UNBOUNDED && query.words == 10u);
+    let is_box = kind == KIND_FINITE || (kind == KIND_UNBOUNDED && query.u32_count == 10u);
     let is_valid = is_box && all(are_finite(path_direction)) && path_limit <= INFINITY;
 
     let speed = path_direction & vec3<u32>(~SIGN);
@@ -110,12 +110,12 @@ fn crossing_along(k: u32, low: vec3<u32>, high: vec3<u32>, is_rear: bool) -> Cro
     return Crossing(plane ^ turned, origin ^ turned, path_direction[k] ^ turned);
 }
 
-// Tells whether there is a time when the moving box is there, by its numbers: it moves, and neither plane is infinite.
+// Returns whether there is a time when the moving box is there, by its numbers: it moves, and neither plane is infinite.
 fn is_crossing(what: Crossing) -> bool {
     return what.speed != 0u && max(what.plane & ~SIGN, what.origin & ~SIGN) < INFINITY;
 }
 
-// Tells whether a plane lies above another.
+// Returns whether a plane lies above another.
 fn is_above(plane: u32, other: u32) -> bool {
     let both = ordered(vec3<u32>(plane, other, 0u));
     return both.x > both.y;
@@ -134,7 +134,7 @@ fn latest(low: vec3<u32>, high: vec3<u32>) -> Crossing {
     return found;
 }
 
-// Tells whether the moving box touches another.
+// Returns whether the moving box touches another.
 fn enters(low: vec3<u32>, high: vec3<u32>) -> bool {
     if any(ordered(low) > ordered(high)) {
         return false;

@@ -1,4 +1,4 @@
-// What f32 says of which boxes a path touches by the time `sight_limit`. Shared by the kernels that walk along paths, together
+// The f32 test for boxes that a path touches by the time `sight_limit`. Shared by the kernels that walk along paths, together
 // with path.wgsl and walk.wgsl.
 
 // Turns of loops that a decision takes.
@@ -8,7 +8,7 @@ fn decision_steps() -> u32 {
     return DECISION;
 }
 
-// Tells along which axes the path goes nowhere.
+// Returns along which axes the path goes nowhere.
 fn is_still() -> vec3<bool> {
     return path_direction == vec3<u32>(0u);
 }
@@ -25,9 +25,9 @@ fn see(at: u32) -> Seen {
     let origin = bitcast<vec3<f32>>(head.xyz);
     let from_origin = (origin - bitcast<vec3<f32>>(path_front)) * sight_inverse;
     let to_origin = (origin - bitcast<vec3<f32>>(path_rear)) * sight_inverse;
-    let doubt = (max(abs(from_origin), abs(to_origin)) + 255.0 * abs(scale)) * ROUNDING + (flushed + FLUSHED_STEPS);
-    let reach = from_origin - doubt;
-    let leave = select(to_origin + doubt, vec3<f32>(NEVER), is_still());
+    let error = (max(abs(from_origin), abs(to_origin)) + 255.0 * abs(scale)) * ROUNDING + (flushed + FLUSHED_STEPS);
+    let reach = from_origin - error;
+    let leave = select(to_origin + error, vec3<f32>(NEVER), is_still());
     let backward = is_backward();
     var near_a = vec4<f32>(0.0);
     var near_b = near_a;
@@ -58,35 +58,35 @@ fn see(at: u32) -> Seen {
     return Seen(met & ~vast, vast, near_a, near_b);
 }
 
-// Tells which children the path touches along an axis along which it is still, a bit for each: whose first step is at most the
+// Returns which children the path touches along an axis along which it is still, a bit for each: whose first step is at most the
 // last that the path reaches, and the other way round. Steps of the path are rounded outward.
 fn touching_along(words: vec4<u32>, origin: f32, size: f32, k: u32) -> u32 {
     let per_size = bitcast<f32>((254u << 23u) - bitcast<u32>(size));
     let first = u32(ceil(clamp(bitcast<f32>(path_rear[k]) - origin, size, 255.0 * size) * per_size));
     let last = u32(floor(clamp(bitcast<f32>(path_front[k]) - origin, 0.0, 254.0 * size) * per_size));
-    // Two bytes at a time, with a bit of room above each.
+    // Two bytes at a time, with a guard bit above each.
     let even = vec4<u32>(0x00ff00ffu);
-    let room = vec2<u32>(0x01000100u);
+    let guard_bits = vec2<u32>(0x01000100u);
     let evens = words & even;
     let odds = (words >> vec4<u32>(8u)) & even;
     let first_steps = vec2<u32>(first * 0x00010001u);
-    let last_steps = vec2<u32>(last * 0x00010001u) | room;
-    let of_evens = (last_steps - evens.xy) & ((evens.zw | room) - first_steps) & room;
-    let of_odds = (last_steps - odds.xy) & ((odds.zw | room) - first_steps) & room;
+    let last_steps = vec2<u32>(last * 0x00010001u) | guard_bits;
+    let of_evens = (last_steps - evens.xy) & ((evens.zw | guard_bits) - first_steps) & guard_bits;
+    let of_odds = (last_steps - odds.xy) & ((odds.zw | guard_bits) - first_steps) & guard_bits;
     // Children 0 and 2 in bits 8 and 24, and so on.
     let four = ((of_evens >> vec2<u32>(8u)) & vec2<u32>(1u)) | ((of_evens >> vec2<u32>(22u)) & vec2<u32>(4u))
         | ((of_odds >> vec2<u32>(7u)) & vec2<u32>(2u)) | ((of_odds >> vec2<u32>(21u)) & vec2<u32>(8u));
     return four.x | (four.y << 4u);
 }
 
-// Tells whether the path touches a box in the beginning, without rounding.
+// Returns whether the path touches a box in the beginning, without rounding.
 fn touches_at_start(own: BoxBits) -> bool {
     let low = ordered(select(path_rear, path_front, is_backward()));
     let high = ordered(select(path_front, path_rear, is_backward()));
     return all((ordered(own.low) <= high) & (low <= ordered(own.high)));
 }
 
-// Says of a box whether the path touches it by the time `sight_limit`, and it is not left out. Near is 0 only where the path surely touches it
+// Returns whether the path touches a box by the time `sight_limit`, and the box is not left out. Near is 0 only where the path surely touches it
 // in the beginning.
 fn sight_of(own: BoxBits) -> Sight {
     if has_flag(QUERY_SKIPS_START) && touches_at_start(own) {
@@ -98,19 +98,19 @@ fn sight_of(own: BoxBits) -> Sight {
     let first = bitcast<vec3<f32>>(select(own.low, own.high, is_backward()));
     let last = bitcast<vec3<f32>>(select(own.high, own.low, is_backward()));
     let reached = select((first - bitcast<vec3<f32>>(path_front)) * sight_inverse, vec3<f32>(-NEVER), is_still());
-    let left = select((last - bitcast<vec3<f32>>(path_rear)) * sight_inverse, vec3<f32>(NEVER), is_still());
+    let exits = select((last - bitcast<vec3<f32>>(path_rear)) * sight_inverse, vec3<f32>(NEVER), is_still());
     let from_first = max(max(reached.x, reached.y), reached.z);
-    let far = min(min(left.x, left.y), left.z);
+    let far = min(min(exits.x, exits.y), exits.z);
     // Where it is still, the front is the upper plane.
     let overlaps = (ordered(own.low) <= ordered(path_front)) & (ordered(path_rear) <= ordered(own.high));
     let touches = all(overlaps | !is_still());
     let is_first = from_first < -flushed;
     let near = max(from_first, 0.0);
-    let doubt = margin_of(max(near, abs(min(far, sight_limit))));
-    let is_missed = (near - doubt > min(far, sight_limit)) | !touches;
-    let is_in_time = (near + doubt < sight_limit) | is_first;
-    let is_sure = (near + doubt < far) & is_in_time & touches;
-    return Sight(is_missed, is_sure, select(max(near, flushed), 0.0, is_first));
+    let error = margin_of(max(near, abs(min(far, sight_limit))));
+    let is_missed = (near - error > min(far, sight_limit)) | !touches;
+    let is_in_time = (near + error < sight_limit) | is_first;
+    let is_proven = (near + error < far) & is_in_time & touches;
+    return Sight(is_missed, is_proven, select(max(near, flushed), 0.0, is_first));
 }
 
 fn decide(own: BoxBits) -> bool {

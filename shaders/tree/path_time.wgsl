@@ -3,7 +3,7 @@
 
 alias Measure = Crossing;
 
-// Tells whether a number, not negative, is at most the time of a crossing.
+// Returns whether a number, not negative, is at most the time of a crossing.
 fn is_at_most(number: u32, what: Measure) -> bool {
     return compare_crossings(what, Crossing(number, 0u, ONE)) >= 0;
 }

@@ -1,17 +1,17 @@
 // query_capsule: capsules, as half-spaces that cut them out of their bounds.
 //
 // Reads   query
-//         given      [query_count * 7] bits of f32: both ends, the radius
+//         external_queries [query_count * 7] bits of f32: both ends, the radius
 // Writes  queries    [query_count * 8] regions: bounds, the number of the first half-space, how many there are; from word `parts` on,
 //                    eight half-spaces for each query: normal and offset
 // An invocation for each query. As `Capsule` in src/queries/shapes.rs, in the same numbers of 64 bits.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
-@group(0) @binding(1) var<storage, read> given: array<u32>;
+@group(0) @binding(1) var<storage, read> external_queries: array<u32>;
 @group(0) @binding(2) var<storage, read_write> queries: array<u32>;
 
 const MOST_PARTS_OF_ONE: u32 = CAPSULE_PARTS;
-const CAPSULE_WORDS: u32 = 7u;
+const CAPSULE_U32_COUNT: u32 = 7u;
 // The first numbers of vectors: the ends, how large numbers become on the way, and the normal.
 const FROM: u32 = 0u;
 const TO: u32 = 3u;
@@ -29,10 +29,10 @@ fn query_capsule(
     if number >= query.query_count {
         return;
     }
-    let at = number * CAPSULE_WORDS;
-    let one = vec3<u32>(given[at], given[at + 1u], given[at + 2u]);
-    let other = vec3<u32>(given[at + 3u], given[at + 4u], given[at + 5u]);
-    let radius = given[at + 6u];
+    let at = number * CAPSULE_U32_COUNT;
+    let one = vec3<u32>(external_queries[at], external_queries[at + 1u], external_queries[at + 2u]);
+    let other = vec3<u32>(external_queries[at + 3u], external_queries[at + 4u], external_queries[at + 5u]);
+    let radius = external_queries[at + 6u];
     if !(are_finite(one) && are_finite(other) && is_radius(radius) && radius != INFINITY) {
         write_none(number);
         return;
@@ -66,8 +66,8 @@ fn query_capsule(
             let is_up = is_less(along[0], along[1]);
             let most = sum(select(along[0], along[1], is_up), reach);
             let least = sum(negative(select(along[1], along[0], is_up)), reach);
-            let room = product(along[2], half_to(ROUNDING_BITS));
-            count = add_parts(number, count, normal, array<vec2<u32>, 2>(most, least), room);
+            let slack = product(along[2], half_to(ROUNDING_BITS));
+            count = add_parts(number, count, normal, array<vec2<u32>, 2>(most, least), slack);
         }
     }
     write_region(number, bounds_of_balls(one, other, radius), count);

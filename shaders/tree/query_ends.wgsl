@@ -37,9 +37,9 @@ fn query_ends(
 }
 
 fn describe() {
-    // What no round has left is zero: later ones had nothing to do.
+    // A round without pending queries leaves zero: later ones had nothing to do.
     let last = query.round_count - 1u;
-    header.unfinished = rounds[last].left;
+    header.unfinished = rounds[last].pending;
     header.invalid = rounds[0].invalid;
     header.unused = 0u;
     var count = vec2<u32>(query.query_count * query.most, 0u);
@@ -51,7 +51,7 @@ fn describe() {
         capacity = window.capacity;
         written = window_length(count, window);
         overflow = select(0u, OVERFLOW_PAIRS, count.y != 0u || count.x != written);
-        if rounds[query.round_count + last].left > 0u {
+        if rounds[query.round_count + last].pending > 0u {
             written = 0u;
             overflow = OVERFLOW_UNFINISHED;
         }

@@ -1,6 +1,6 @@
-// What a query says of which boxes it meets. Shared by the kernels that answer queries.
+// The filter of a query. Shared by the kernels that answer queries.
 //
-// Reads   filter_layout, filters    what the boxes say
+// Reads   filter_layout, filters    the filters of the boxes
 //         query_filters     [query_count * 5] group, mask, body, number of the world, box to ignore; only where QUERY_FILTERS
 //         ranges     [world_count + 2] of tree_ranges; only where there are worlds
 // The rule is the twin of `QueryFilter::meets` in src/queries/batch.rs.
@@ -15,7 +15,7 @@ const ANY: u32 = 0xffffffffu;
 // Group, mask, body and box to ignore.
 var<private> query_filter: vec4<u32>;
 
-// Reads what a query says, and returns the places of its world and of the global boxes: two ranges, each with its end.
+// Reads the filter of a query, and returns the places of its world and of the global boxes: two ranges, each with its end.
 fn begin_query(number: u32) -> vec4<u32> {
     query_filter = vec4<u32>(ANY);
     var world = ANY;
@@ -43,7 +43,7 @@ fn of_box(list: u32, i: u32, missing: u32) -> u32 {
     return filters[list + i];
 }
 
-// Tells whether the query meets a box, were they to touch. Worlds are no matter here.
+// Returns whether the query meets a box, were they to touch. Worlds are no matter here.
 fn meets(id: u32) -> bool {
     let query_meets = (query_filter.y & of_box(filter_layout.group, id, ANY)) != 0u;
     let box_meets = (of_box(filter_layout.mask, id, ANY) & query_filter.x) != 0u;

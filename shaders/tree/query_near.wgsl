@@ -1,11 +1,11 @@
 // query_near: the nearest boxes to each point.
 //
 // Reads   queries    point and radius (distance.wgsl)
-// An invocation for each query. Nodes are looked at from the nearest on. f32 ranks by itself, and notes what it leaves in doubt; where
+// An invocation for each query. Nodes are looked at from the nearest on. f32 ranks by itself, and marks undecided ranks; where
 // anything is, another dispatch decides (rows.wgsl). On an H100 the ten nearest boxes take 1.17 times as long where all is decided at once.
 
 override IS_EXACT: bool = false;
-// Whether one answer is asked for, where f32 ranks.
+// True if one answer is requested, and f32 ranks.
 override IS_SINGLE: bool = false;
 
 // That answer so far.
@@ -33,7 +33,7 @@ fn take(place: u32, own: BoxBits, near: f32) {
     }
 }
 
-// A row in doubt goes on, for its limit.
+// An undecided row goes on, for its limit.
 fn is_done() -> bool {
     return IS_SINGLE && is_undecided;
 }
@@ -49,7 +49,7 @@ fn complete_row() {
         }
     } else if resumed_at == NOWHERE {
         sort_row();
-        // Which of two answers comes first may be in doubt still.
+        // The order of two answers may still be undecided.
         if is_undecided {
             resumed_at = AGAIN;
         }
@@ -58,21 +58,21 @@ fn complete_row() {
 
 // Keeps a box if it is the first, in no memory. Ids are read only where they decide.
 fn take_single(place: u32, near: f32) {
-    let doubt = margin_of(max(near, single_near));
+    let error = margin_of(max(near, single_near));
     let are_equal = row_count == 1u && near == 0.0 && single_near == 0.0;
-    var is_nearer = near < single_near - doubt;
+    var is_nearer = near < single_near - error;
     if are_equal {
         is_nearer = id_at(place) < id_at(single_place);
     }
     let is_first = row_count == 0u || is_nearer;
-    is_undecided |= !is_first && !are_equal && near <= single_near + doubt;
+    is_undecided |= !is_first && !are_equal && near <= single_near + error;
     single_place = select(single_place, place, is_first);
     single_near = select(single_near, near, is_first);
     sight_limit = select(sight_limit, min(sight_limit, near), is_first);
     row_count = 1u;
 }
 
-// Compares two ranks that are known, and takes note where that is in doubt. Whether it is or not, ranks have one order, so that what
+// Compares two ranks that are known, and marks an undecided order. Decided or not, ranks have one order, so that what
 // comes last in it is as far as any other, as f32 computes it.
 fn ranks_before(own: u32, other: u32) -> bool {
     let order = comes_surely(own, other);
@@ -97,7 +97,7 @@ fn put_by_rank(place: u32, rank: u32) {
     make_heap(sinking, row_count);
 }
 
-// Makes the row a heap, in which the boxes from number `sinking` on have none under them that comes behind them.
+// Turns the row into a heap, in which the boxes from number `sinking` on have none under them that comes behind them.
 fn make_heap(sinking: u32, count: u32) {
     for (var at = sinking; at > 0u; at -= 1u) {
         sink(at - 1u, count);

@@ -3,7 +3,7 @@
 // Reads   query, window
 //         blocks         of query_place
 // Changes offsets        [query_count] (low, high) from the answers before within the block to all before; and all answers behind them
-// Writes  answer_counts  written, of those to be put in order: none where all lists were kept, and come in order
+// Writes  answer_counts  written, of those to be put in order: none where all lists were retained, and come in order
 // A workgroup per block of 256 queries, one at least.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;

@@ -2,10 +2,10 @@
 //
 // Reads   query
 //         cube       of tree_cube
-//         queries    [query_count * words] bits of f32, of any kind
+//         queries    [query_count * u32_count] bits of f32, of any kind
 // Writes  keys       [query_count] the place, of PLACE_BITS bits
 //         values     [query_count] the query
-// What it decides makes queries faster or slower, and no answer different: numbers without a meaning have any place.
+// Its choice makes queries faster or slower, and no answer different: numbers without a meaning have any place.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<uniform> cube: Cube;
@@ -23,15 +23,15 @@ fn query_order(
     if i >= query.query_count {
         return;
     }
-    let at = i * query.words;
+    let at = i * query.u32_count;
     // Three numbers, four, six, seven, eight or ten: a point, a sphere, a box, a ray, a region or a box that moves.
     var start = point_at(at) / 64.0;
-    if query.words % 2u == 0u && query.words > 4u {
+    if query.u32_count % 2u == 0u && query.u32_count > 4u {
         start = point_at(at) / 128.0 + point_at(at + 3u) / 128.0;
     }
-    if query.words == 7u {
+    if query.u32_count == 7u {
         start = entry(start, point_at(at + 3u));
-    } else if query.words == 10u {
+    } else if query.u32_count == 10u {
         start = entry(start, point_at(at + 6u));
     }
     keys[i] = place_of(start, cube);

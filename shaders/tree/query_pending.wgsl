@@ -14,7 +14,7 @@
 @group(0) @binding(3) var<storage, read_write> rounds: array<atomic<u32>>;
 
 // Words of a Round, and where what it counts lies among them.
-const ROUND_WORDS: u32 = 8u;
+const ROUND_U32_COUNT: u32 = 8u;
 const ROUND_PENDING: u32 = 3u;
 const ROUND_INVALID: u32 = 4u;
 
@@ -31,7 +31,7 @@ fn query_pending(
     if local == 0u {
         pending_before = 1u;
         if query.round % query.round_count > 0u {
-            pending_before = atomicLoad(&rounds[(query.round - 1u) * ROUND_WORDS + ROUND_PENDING]);
+            pending_before = atomicLoad(&rounds[(query.round - 1u) * ROUND_U32_COUNT + ROUND_PENDING]);
         }
         atomicStore(&pending_of_group, 0u);
         atomicStore(&invalid_of_group, 0u);
@@ -59,15 +59,15 @@ fn query_pending(
     }
     workgroupBarrier();
     if local == 0u {
-        let own = query.round * ROUND_WORDS;
-        let left = atomicLoad(&pending_of_group);
-        if left > 0u {
+        let own = query.round * ROUND_U32_COUNT;
+        let pending = atomicLoad(&pending_of_group);
+        if pending > 0u {
             let is_shared = (query.flags & QUERY_SHARED) != 0u;
             let size = dispatch_size(div_ceil(query.query_count, select(WALKERS, WALKERS / SHARERS, is_shared)));
             for (var k = 0u; k < 3u; k += 1u) {
                 atomicMax(&rounds[own + k], size[k]);
             }
-            atomicAdd(&rounds[own + ROUND_PENDING], left);
+            atomicAdd(&rounds[own + ROUND_PENDING], pending);
         }
         let invalid = atomicLoad(&invalid_of_group);
         if invalid > 0u {

@@ -1,5 +1,5 @@
 // query_place: where the list of each query begins within its block of 256 queries, how long those of the block are, and how many
-// are too long to have been kept.
+// are too long to be retained.
 //
 // Reads   query
 // Changes offsets   [query_count] (low, high) from counts to the answers before within the block
@@ -22,7 +22,7 @@ fn query_place(
     var own = vec2<u32>(0u);
     if i < query.query_count {
         own = offsets[i].xy;
-        own.y = select(0u, LONG_LIST, own.x > query.kept);
+        own.y = select(0u, LONG_LIST, own.x > query.retained_count);
     }
     let scan = scan_workgroup64(local, own);
     if i < query.query_count {

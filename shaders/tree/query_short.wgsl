@@ -1,15 +1,15 @@
-// query_short: the lists that were kept, in order, in their places.
+// query_short: the retained lists, in order, in their places.
 //
 // Reads   query, window
 //         offsets   [query_count + 1] (low, high) where the list of each query begins
-//         kept      [query_count * RETAINED_ANSWERS] the boxes of each list that is no longer than RETAINED_ANSWERS (lists.wgsl)
+//         retained_answers [query_count * RETAINED_ANSWERS] the boxes of each list that is no longer than RETAINED_ANSWERS (lists.wgsl)
 // Writes  pairs     [capacity] (query, box), ascending by box within a list, from number `window.first` on
 // SORTERS invocations for each list: each takes every so many answers, and counts the smaller ones.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<uniform> window: Window;
 @group(0) @binding(2) var<storage, read> offsets: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read> kept: array<u32>;
+@group(0) @binding(3) var<storage, read> retained_answers: array<u32>;
 @group(0) @binding(4) var<storage, read_write> pairs: array<vec2<u32>>;
 
 @compute @workgroup_size(256)
@@ -25,7 +25,7 @@ fn query_short(
     }
     let first = offsets[number].xy;
     let length = sub64(offsets[number + 1u].xy, first);
-    if length.y != 0u || length.x > query.kept {
+    if length.y != 0u || length.x > query.retained_count {
         return;
     }
     let place = sub64(first, vec2<u32>(window.first_low, window.first_high));
@@ -43,5 +43,5 @@ fn query_short(
 }
 
 fn retained_answer(number: u32, own: u32) -> u32 {
-    return kept[number * RETAINED_ANSWERS + own];
+    return retained_answers[number * RETAINED_ANSWERS + own];
 }

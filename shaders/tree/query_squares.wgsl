@@ -9,7 +9,7 @@ fn query_squares(
     write_answer(group_index(group, groups) * 256u + local);
 }
 
-// What is rounded down: the square of the distance to an end.
+// The number to round down: the square of the distance to an end.
 struct Measure {
     ends: vec3<u32>,
 }
@@ -43,7 +43,7 @@ fn number_of(own: BoxBits) -> u32 {
 // By how many bits a number may be smaller than another of which it is taken without a loss.
 const SPARE_BITS: u32 = 7u;
 
-// Returns the square of the distance to an end, rounded down, in bits, as far as 64 bits tell: of a number that is no larger, or
+// Returns the square of the distance to an end, rounded down, in bits, as far as 64 bits go: of a number that is no larger, or
 // with `is_most` of one that is no smaller. 0 where it is no normal number.
 fn square_in_words(ends: vec3<u32>, is_most: bool) -> u32 {
     let a = ends & vec3<u32>(~SIGN);

@@ -4,7 +4,7 @@
 //         offsets   [query_count] behind the lists, how many answers there are
 //         nodes     of tree_bottom
 //         places    [box_count] the place of each box among the leaves
-//         queries   [query_count * words] bits of f32: rays or boxes that move (path.wgsl)
+//         queries   [query_count * u32_count] bits of f32: rays or boxes that move (path.wgsl)
 // Changes pairs     [written] from (query, box) to (box, time), the time rounded down
 // An invocation for each answer.
 

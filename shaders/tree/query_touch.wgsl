@@ -3,7 +3,7 @@
 // Reads   queries    points, boxes, or regions: bounds, and which half-spaces are cut out of them; from word `parts` on, the half-spaces
 // All boxes are decided in integers, exactly; nodes in steps that are rounded outward.
 
-// Nothing is in doubt but half-spaces: set where there are some.
+// Only half-spaces can be undecided: set if there are some.
 override IS_EXACT: bool = false;
 
 @compute @workgroup_size(64)
@@ -21,17 +21,17 @@ var<private> part_end: u32;
 
 // Reads a query, and returns whether all its numbers have a meaning.
 fn begin_shape(number: u32) -> bool {
-    let at = number * query.words;
+    let at = number * query.u32_count;
     let low = vec3<u32>(queries[at], queries[at + 1u], queries[at + 2u]);
     var high = low;
-    if query.words > 3u {
+    if query.u32_count > 3u {
         high = vec3<u32>(queries[at + 3u], queries[at + 4u], queries[at + 5u]);
     }
     part_first = 0u;
     part_end = 0u;
     region = OrderedBox(ordered(low), ordered(high));
     var is_valid = kind_of(low, high) != KIND_INVALID;
-    if query.words == REGION_WORDS {
+    if query.u32_count == REGION_U32_COUNT {
         part_first = queries[at + 6u];
         let count = queries[at + 7u];
         is_valid &= count == 0u || (part_first <= query.part_count && count <= min(query.part_count - part_first, MOST_PARTS));
@@ -55,7 +55,7 @@ fn offset_of(part: u32) -> u32 {
     return queries[query.parts + 4u * part + 3u];
 }
 
-// Tells which of four children have bounds between two steps.
+// Returns which of four children have bounds between two steps.
 fn reaching(low: u32, high: u32, first: u32, last: u32) -> u32 {
     return bits_of((bytes_of(low) <= vec4<u32>(last)) & (vec4<u32>(first) <= bytes_of(high)));
 }

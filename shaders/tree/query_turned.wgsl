@@ -1,17 +1,17 @@
 // query_turned: boxes that are turned, as half-spaces that cut them out of their bounds.
 //
 // Reads   query
-//         given      [query_count * 15] bits of f32: the centre, half of the edges, three axes
+//         external_queries [query_count * 15] bits of f32: the centre, half of the edges, three axes
 // Writes  queries    [query_count * 8] regions: bounds, the number of the first half-space, how many there are; from word `parts` on,
 //                    24 half-spaces for each query: normal and offset
 // An invocation for each query. As `OrientedBox` in src/queries/shapes.rs, in the same numbers of 64 bits.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
-@group(0) @binding(1) var<storage, read> given: array<u32>;
+@group(0) @binding(1) var<storage, read> external_queries: array<u32>;
 @group(0) @binding(2) var<storage, read_write> queries: array<u32>;
 
 const MOST_PARTS_OF_ONE: u32 = TURNED_PARTS;
-const TURNED_WORDS: u32 = 15u;
+const TURNED_U32_COUNT: u32 = 15u;
 // The first numbers of vectors: the axes; the centre, three arms, and how far they reach; the normal.
 const AXES: u32 = 0u;
 const CENTER: u32 = 9u;
@@ -32,17 +32,17 @@ fn query_turned(
     if number >= query.query_count {
         return;
     }
-    let at = number * TURNED_WORDS;
+    let at = number * TURNED_U32_COUNT;
     if !has_meaning(at) {
         write_none(number);
         return;
     }
     for (var k = 0u; k < 3u; k += 1u) {
-        numbers[CENTER + k] = widened(given[at + k]);
-        half_edges[k] = magnitude(widened(given[at + 3u + k]));
+        numbers[CENTER + k] = widened(external_queries[at + k]);
+        half_edges[k] = magnitude(widened(external_queries[at + 3u + k]));
     }
     for (var k = 0u; k < 9u; k += 1u) {
-        numbers[AXES + k] = widened(given[at + 6u + k]);
+        numbers[AXES + k] = widened(external_queries[at + 6u + k]);
     }
     let is_solid = find_arms();
     let least = finite_bound(MINUS_INFINITY);
@@ -56,8 +56,8 @@ fn query_turned(
             let mirrored = select(0u, SIGN, k < 3u);
             let center = numbers[CENTER + k % 3u] ^ vec2<u32>(0u, mirrored);
             let reach = numbers[REACH + k % 3u];
-            let room = product(sum(magnitude(center), reach), half_to(SOLID_ROUNDING_BITS));
-            bounds[k] = finite_bound(narrowed_up(unpacked(sum(sum(center, reach), room)))) ^ mirrored;
+            let slack = product(sum(magnitude(center), reach), half_to(SOLID_ROUNDING_BITS));
+            bounds[k] = finite_bound(narrowed_up(unpacked(sum(sum(center, reach), slack)))) ^ mirrored;
         }
     }
     var count = 0u;
@@ -66,7 +66,7 @@ fn query_turned(
         var normal = vec3<u32>(0u);
         if k < 3u {
             let first = at + 6u + 3u * k;
-            normal = vec3<u32>(given[first], given[first + 1u], given[first + 2u]);
+            normal = vec3<u32>(external_queries[first], external_queries[first + 1u], external_queries[first + 2u]);
         } else {
             if k % 3u == 0u {
                 direction = direction_of(ARMS + k - 3u);
@@ -83,7 +83,7 @@ fn has_meaning(at: u32) -> bool {
     var is_valid = true;
     for (var k = 0u; k < 5u; k += 1u) {
         let first = at + 3u * k;
-        let bits = vec3<u32>(given[first], given[first + 1u], given[first + 2u]);
+        let bits = vec3<u32>(external_queries[first], external_queries[first + 1u], external_queries[first + 2u]);
         let sizes = bits & vec3<u32>(~SIGN);
         is_valid &= all(sizes < vec3<u32>(INFINITY));
         // Half of an edge is not negative, and an axis not zero.
@@ -151,7 +151,7 @@ fn add_sides(number: u32, count: u32, normal: vec3<u32>, k: u32) -> u32 {
         }
     }
     let bits = select(SOLID_ROUNDING_BITS, ROUNDING_BITS, is_face);
-    let room = product(sum(along[1], along[5]), half_to(bits));
+    let slack = product(sum(along[1], along[5]), half_to(bits));
     let offsets = array<vec2<u32>, 2>(sum(across, along[0]), sum(across, negative(along[0])));
-    return add_parts(number, count, normal, offsets, room);
+    return add_parts(number, count, normal, offsets, slack);
 }

@@ -1,20 +1,20 @@
-// query_worlds: what queries in a buffer of the caller's say beside their shapes, with the number of each world in place of its id.
+// query_worlds: the filters of queries in an external buffer, with the number of each world in place of its id.
 //
 // Reads   tree, query
-//         given      [query_count * 5] group, mask, body, world, box to ignore
+//         external_filters [query_count * 5] group, mask, body, world, box to ignore
 //         worlds     [world_count] (id, number), ascending by id
 // Writes  query_filters     [query_count * 5] the same, with the number of the world: one beyond all where no box is in it
 // An invocation for each query.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> query: QueryParams;
-@group(0) @binding(2) var<storage, read> given: array<u32>;
+@group(0) @binding(2) var<storage, read> external_filters: array<u32>;
 @group(0) @binding(3) var<storage, read> worlds: array<vec2<u32>>;
 @group(0) @binding(4) var<storage, read_write> query_filters: array<u32>;
 
-const ASKER_WORDS: u32 = 5u;
-// Which of them is the world.
-const ASKER_WORLD: u32 = 3u;
+const QUERY_FILTER_U32_COUNT: u32 = 5u;
+// The index of the world among them.
+const QUERY_FILTER_WORLD: u32 = 3u;
 // Stands for all worlds.
 const GLOBAL: u32 = 0xffffffffu;
 
@@ -28,12 +28,12 @@ fn query_worlds(
     if i >= query.query_count {
         return;
     }
-    for (var k = 0u; k < ASKER_WORDS; k += 1u) {
-        var word = given[i * ASKER_WORDS + k];
-        if k == ASKER_WORLD {
+    for (var k = 0u; k < QUERY_FILTER_U32_COUNT; k += 1u) {
+        var word = external_filters[i * QUERY_FILTER_U32_COUNT + k];
+        if k == QUERY_FILTER_WORLD {
             word = number_of(word);
         }
-        query_filters[i * ASKER_WORDS + k] = word;
+        query_filters[i * QUERY_FILTER_U32_COUNT + k] = word;
     }
 }
 

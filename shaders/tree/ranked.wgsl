@@ -5,8 +5,8 @@
 //
 // Reads   tree, query
 //         nodes     of tree_bottom
-//         queries   [query_count * words] bits of f32
-//         order     [query_count] the queries that are asked now
+//         queries   [query_count * u32_count] bits of f32
+//         order     [query_count] the queries that are answered now
 //         rows, states    (rows.wgsl)
 // Writes  answers   [query_count * most] box and number, rounded down; behind the last, and where the query is not done, no box and infinity
 // An invocation for each answer.

@@ -1,5 +1,5 @@
 // The largest f32 that is at most some number, which is not negative. Shared by the kernels that answer with a number; they
-// have `is_at_most`, which tells exactly.
+// have `is_at_most`, which decides exactly.
 
 // Searches from a guess on: steps of doubling length, then of halves. Bits ascend with numbers that are not negative. One loop
 // for all of it, with one question, since compilers write out each call.

@@ -5,15 +5,15 @@
 //   margin_of(near)               by how much f32 may be wrong about two that are about as near as this
 //   complete_row()               puts a row in order whose walk has ended
 //
-// A rank says how near a box is: in bits of f32; where that is surely zero, which box it is, with RANK_ZERO; or UNRANKED. So where two are
-// at distance zero, ranks alone say which of them is first; and as signed numbers ranks are in the order of what f32 says.
+// A rank is the distance of a box, in bits of f32; if that is proven zero, the number of the box, with RANK_ZERO; or UNRANKED. So where two are
+// at distance zero, ranks alone decide the first; and as signed numbers ranks are in the order of f32.
 // A row stays where it is while boxes are put into it: in variables of an invocation it would take more registers than a GPU has.
 // A dispatch that goes on with a row, or begins one behind another, decides (IS_EXACT).
 //
 // Changes rows     [query_count * most] the places of the answers, and their ranks
 //         states   [query_count] what a query leaves for the next dispatch: the length of its row; the place of the last
 //                  answer of the row before, or NOWHERE; the place from which it is resumed, or NOWHERE; and the limit of what
-//                  matters, in bits of f32. Where more answers are asked for than rows have, one row comes after the other.
+//                  matters, in bits of f32. Where more answers are requested than rows have, one row comes after the other.
 
 const RANK_ZERO: u32 = 0x80000000u;
 const UNRANKED: u32 = 0xffffffffu;
@@ -23,7 +23,7 @@ const UNRANKED: u32 = 0xffffffffu;
 
 const IS_RANKED: bool = true;
 
-// Which of two boxes comes first. Neither where that is in doubt.
+// The order of two boxes. Neither is set if it is undecided.
 struct Order {
     is_before: bool,
     is_behind: bool,
@@ -70,7 +70,7 @@ fn begin_row(number: u32) -> u32 {
         left_at = state.z;
         row_count = select(state.x, 0u, left_at == AGAIN);
         row_after = state.y;
-        // As many boxes as are asked for are no farther, whether their order was in doubt or not; if so many were found.
+        // As many boxes as are requested are no farther, whether their order was undecided or not; if so many were found.
         sight_limit = min(sight_limit, bitcast<f32>(state.w));
     } else if has_flag(QUERY_NEXT_ROW) {
         row_after = rows[row_first + query.most - 1u].x;
@@ -83,7 +83,7 @@ fn begin_row(number: u32) -> u32 {
 
 // Leaves the row as it is for the next dispatch.
 fn end_row(number: u32) {
-    // What was ranked in another order would come twice. With a limit that is much less, the nearest come first once more.
+    // An answer ranked in another order would come twice. With a limit that is much less, the nearest come first once more.
     let begins_again = is_ordered && resumed_at == 0u;
     if begins_again && sight_limit < 0.9 * limit_before {
         resumed_at = AGAIN;
@@ -108,13 +108,13 @@ fn comes_surely(own: u32, other: u32) -> Order {
     let other_near = near_of(other);
     let are_zero = near == 0.0 && other_near == 0.0;
     let are_known = near >= 0.0 && other_near >= 0.0;
-    let doubt = margin_of(max(near, other_near));
-    let is_before = select(near < other_near - doubt, own < other, are_zero);
-    let is_behind = select(near > other_near + doubt, own >= other, are_zero);
+    let error = margin_of(max(near, other_near));
+    let is_before = select(near < other_near - error, own < other, are_zero);
+    let is_behind = select(near > other_near + error, own >= other, are_zero);
     return Order(is_before && are_known, is_behind && are_known);
 }
 
-// Tells whether a box comes before the box at a place, of this rank: by what is compared, then by index.
+// Returns whether a box comes before the box at a place, of this rank: by what is compared, then by index.
 fn comes_before(own: BoxBits, id: u32, rank: u32, other: u32, other_rank: u32) -> bool {
     let order = comes_surely(rank, other_rank);
     if order.is_before || order.is_behind {
@@ -151,10 +151,10 @@ fn limit_by(last: u32) {
     }
 }
 
-// Puts a box in its place in the row, without a doubt.
+// Puts a box in its place in the row, exactly.
 fn put_in_order(place: u32, id: u32, own: BoxBits, rank: u32) {
     // First whether it comes behind the row before, then the first of this row that it comes before; in few comparisons, since they are
-    // dear where they are exact. Both ask in one place, since compilers write out what is called in each.
+    // dear where they are exact. Both compare in one place, since compilers write out what is called in each.
     var first = 0u;
     var end = row_count;
     var is_behind = row_after == NOWHERE;

@@ -25,11 +25,11 @@
 // Leaves of a workgroup: those under one node of the highest of these levels.
 const LEAVES: u32 = BOTTOM_BOXES / 8u;
 // Words of the boxes of a leaf, and one that keeps the leaves in banks of their own.
-const LEAF_WORDS: u32 = 49u;
+const LEAF_U32_COUNT: u32 = 49u;
 
-var<workgroup> box_words: array<u32, LEAVES * LEAF_WORDS>;
+var<workgroup> box_words: array<u32, LEAVES * LEAF_U32_COUNT>;
 // The nodes of the last level.
-var<workgroup> made: array<Child, LEAVES>;
+var<workgroup> built: array<Child, LEAVES>;
 
 @compute @workgroup_size(256)
 fn tree_bottom(
@@ -54,7 +54,7 @@ fn tree_bottom(
         }
         workgroupBarrier();
         if is_there {
-            made[local] = found;
+            built[local] = found;
         }
         workgroupBarrier();
         if is_there && level + 1u == min(BOTTOM_LEVELS, tree.level_count) {
@@ -113,7 +113,7 @@ fn store_boxes(own: u32, local: u32) {
     for (var k = local; k < 12u * LEAVES; k += 256u) {
         let at = own * 12u * LEAVES + k;
         if at < end {
-            let begin = LEAF_WORDS * (k / 12u) + 4u * (k % 12u);
+            let begin = LEAF_U32_COUNT * (k / 12u) + 4u * (k % 12u);
             nodes[tree.first_box + at] =
                 vec4<u32>(box_words[begin], box_words[begin + 1u], box_words[begin + 2u], box_words[begin + 3u]);
         }
@@ -122,7 +122,7 @@ fn store_boxes(own: u32, local: u32) {
 
 // Returns where the words of a box of the workgroup begin.
 fn word_of(at: u32) -> u32 {
-    return LEAF_WORDS * (at / 8u) + 6u * (at % 8u);
+    return LEAF_U32_COUNT * (at / 8u) + 6u * (at % 8u);
 }
 
 fn loaded_box(at: u32) -> BoxBits {
@@ -143,5 +143,5 @@ fn child_at(level: u32, child: u32) -> Child {
     if child >= node_count(level - 1u) {
         return no_child();
     }
-    return made[child % (LEAVES >> (3u * (level - 1u)))];
+    return built[child % (LEAVES >> (3u * (level - 1u)))];
 }

@@ -4,9 +4,9 @@
 //         boxes   [box_count * 3] bits of f32, two at a time
 // Writes  cube    lower corner, and places of the curve per unit length; in units of 2^6, in which no difference
 //                 overflows. Where most boxes lie in a point, the scale is 0.
-// One workgroup. Centroids of a sample, but for its outermost parts, say where most boxes are, so that a few that are far
+// One workgroup. Centroids of a sample, except its outermost parts, show where most boxes are, so that a few that are far
 // away do not put all others into one place. Enormous boxes count where they are most.
-// What it decides makes queries faster or slower, and no answer different.
+// Its choice makes queries faster or slower, and no answer different.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
@@ -53,7 +53,7 @@ fn tree_cube(@builtin(local_invocation_index) local: u32) {
     let finite = atomicLoad(&finite_count);
     let last_class = select(1.0, 0.0, 2u * ordinary >= finite);
     let count = select(finite, ordinary, last_class == 0.0);
-    // Which of the sample this one is along each axis.
+    // The rank of this one in the sample along each axis.
     var rank = vec3<u32>(0u);
     for (var k = 0u; k < 256u; k += 1u) {
         let other = centers[k];
@@ -101,9 +101,9 @@ fn cube_of(count: u32) -> Cube {
             low[k] = first;
         }
     }
-    // With some room around the sample.
-    let room = extent / 64.0;
+    // With a border around the sample.
+    let border = extent / 64.0;
     // The inverse of a smaller number overflows.
-    let scale = select(0.0, f32(CURVE_SIDE) / (extent + 2.0 * room), extent > 1e-34);
-    return Cube(low - vec3<f32>(room), scale);
+    let scale = select(0.0, f32(CURVE_SIDE) / (extent + 2.0 * border), extent > 1e-34);
+    return Cube(low - vec3<f32>(border), scale);
 }

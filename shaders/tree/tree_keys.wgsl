@@ -23,7 +23,7 @@
 
 // Bits of the place of a box that is not of usual size.
 const OTHER_BITS: u32 = 13u;
-// The first key of such a box. Places of boxes of usual size are squeezed to make room for them: of so many in a row, 2^SQUEEZE, two
+// The first key of such a box. Places of boxes of usual size are squeezed to free keys for them: of so many in a row, 2^SQUEEZE, two
 // have one key, everywhere along the curve.
 const FIRST_OTHER: u32 = (1u << PLACE_BITS) - (3u << OTHER_BITS);
 const SQUEEZE: u32 = 12u;

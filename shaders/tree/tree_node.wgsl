@@ -5,7 +5,7 @@
 //
 // Bounds are compared as integers; -0 counts as 0.
 
-// 2^120 in bits. What is larger counts as infinite, so that no step overflows.
+// 2^120 in bits. Larger numbers count as infinite, so that no step overflows.
 const LARGEST: u32 = (127u + 120u) << 23u;
 // 2^-126, the least that is not flushed to zero.
 const LEAST_BITS: u32 = 1u << 23u;
@@ -16,7 +16,7 @@ const MOST_STEP_BITS: i32 = 22;
 
 const SIGN_BIT: u32 = 0x80000000u;
 
-// What is known of a child: its bounds, about the surface of it and of all nodes under it, and how many boxes under it are unbounded or
+// The facts about a child: its bounds, about the surface of it and of all nodes under it, and how many boxes under it are unbounded or
 // beyond what is usual.
 struct Child {
     own: BoxBits,
@@ -38,7 +38,7 @@ fn nothing() -> BoxBits {
     return BoxBits(vec3<u32>(INFINITY), vec3<u32>(MINUS_INFINITY));
 }
 
-// What is known of children together: what bounds them, about the surface of them and all under them, how many boxes are vast, and the
+// The facts about children together: their bounds, about the surface of them and all under them, how many boxes are vast, and the
 // first and last of those bounds that are not infinite.
 struct Together {
     own: BoxBits,
@@ -57,7 +57,7 @@ struct Steps {
     per_size: vec3<f32>,
 }
 
-// The words of a node that say where its children are along each axis, and which are vast.
+// The words of a node with the bounds of its children along each axis, and a bit for each vast one.
 struct Packed {
     x: vec4<u32>,
     y: vec4<u32>,
@@ -193,7 +193,7 @@ fn exponents(numbers: vec3<f32>, factor: f32) -> vec3<i32> {
     return vec3<i32>(bitcast<vec3<u32>>(numbers * factor) >> vec3<u32>(23u));
 }
 
-// Returns the last step, counted from zero, that is not above. What is flushed to zero may be below it.
+// Returns the last step, counted from zero, that is not above. A number flushed to zero may be below it.
 fn steps_down(x: vec3<f32>, size: vec3<f32>, per_size: vec3<f32>) -> vec3<f32> {
     let steps = floor(x * per_size);
     return select(steps, steps - 1.0, steps * size > x);

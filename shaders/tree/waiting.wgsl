@@ -1,7 +1,7 @@
 // The children of a node that wait, where the nearest come first. Shared by the kernels that rank, together with walk.wgsl; they have
 // `margin_of(near)`, and `sight_limit`: how near a child is that matters.
 
-// How near each child is, in the upper half of its bits but for the sign: of the first four in the lower halves. What does not
+// How near each child is, in the upper half of its bits but for the sign: of the first four in the lower halves. Whatever does not
 // wait has 0xffff.
 alias Waiting = vec4<u32>;
 
@@ -39,7 +39,7 @@ fn do_wait(waiting: Waiting) -> bool {
 }
 
 fn is_beyond(next: u32) -> bool {
-    // Rounded down, and so are the distances that it was made of.
+    // Rounded down, and so are the distances that it is computed from.
     let near = bitcast<f32>((next & 0xffff0000u) >> 1u);
     return next >= 0xffff0000u || near > sight_limit + margin_of(sight_limit);
 }

@@ -3,15 +3,15 @@
 //
 // Reads   tree, query
 //         nodes      of tree_bottom and tree_top
-//         queries    [query_count * words] bits of f32
-//         order      [query_count] the queries in the order in which they are asked
+//         queries    [query_count * u32_count] bits of f32
+//         order      [query_count] the queries in the order in which they are answered
 //         ranges, query_filters, filters    (query_filter.wgsl)
 //
 // The kernels have
 //
 //   begin_shape(number)      reads a query, and returns whether all its numbers have a meaning
 //   IS_RANKED                whether the nearest children come first, as long as the query is not resumed
-//   IS_EXACT                 whether what f32 leaves in doubt is decided; where not, the query begins again in another dispatch, which decides:
+//   IS_EXACT                 whether what f32 leaves undecided is decided; where not, the query begins again in another dispatch, which decides:
 //                            so most need not take the code along that does
 //   is_shared()              whether SHARERS invocations share a query: all go through the same nodes, and each looks at boxes of its
 //                            own of every leaf
@@ -23,15 +23,15 @@
 //   without(waiting, next)   the others than this one
 //   do_wait(waiting)         whether there are any
 //   is_beyond(next)          whether it is surely so far, or none, that neither it nor any other that waits there matters
-//   see(at)                  what f32 says of the eight children of a node, which begins at `at` among the vectors
-//   sight_of(box)            what f32 says of a box
+//   see(at)                  the f32 result for the eight children of a node, which begins at `at` among the vectors
+//   sight_of(box)            the f32 result for a box
 //   decide(box)              whether the query meets a box, where f32 leaves that in doubt
 //   decision_steps()         turns of loops that this takes at most
 //   take(place, box, near)   takes a box that the query meets, at a place among the leaves
 //   is_done()                whether the query is answered, or there is no use in going on
 //
 // A query may take no more steps in one dispatch than `query.budget`: drivers end a dispatch that takes long, and some end
-// a loop after 65,535 turns of all loops together, without a word. What is left is resumed by another dispatch, from a
+// a loop after 65,535 turns of all loops together, without an error. Pending queries are resumed by another dispatch, from a
 // place among the leaves on; then the nodes come in the order of their places. Or it begins again from the nearest on (rows.wgsl).
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
@@ -40,19 +40,19 @@
 @group(0) @binding(3) var<storage, read> queries: array<u32>;
 @group(0) @binding(4) var<storage, read> order: array<u32>;
 
-// What f32 says of children: a bit for each. Children that the query misses have none.
+// The f32 result for children: a bit for each. Children that the query misses have none.
 struct Seen {
-    met: u32,                 // met, as far as f32 can tell
-    vast: u32,                // beyond what f32 can tell
+    met: u32,                 // met, as far as f32 can decide
+    vast: u32,                // beyond the range of f32
     near_a: vec4<f32>,        // how near the first four are; of vast ones it has no meaning
     near_b: vec4<f32>,        // and the others
 }
 
-// What f32 says of a box.
+// The f32 result for a box.
 struct Sight {
     is_missed: bool,
-    is_sure: bool,
-    near: f32,                // how near it is; -1 where f32 cannot tell
+    is_proven: bool,
+    near: f32,                // how near it is; -1 where f32 cannot decide
 }
 
 // The children that wait on each level from 1 to WAITING_LEVELS, of which the last is in place 0. A root may lie one level higher, and
@@ -63,7 +63,7 @@ const_assert WAITING_LEVELS == 8u;
 // About how many turns of loops the query took.
 var<private> spent: u32;
 var<private> is_ordered: bool;
-// Whether f32 left a doubt that matters: then the query begins again.
+// True if something that matters is undecided: then the query begins again.
 var<private> is_undecided: bool;
 // Where a walk that takes too long is resumed; NOWHERE as long as it does not.
 var<private> resumed_at: u32;
@@ -115,14 +115,14 @@ fn walk(start: u32, end: u32) {
     var waiting = NONE_WAIT;
     // On which levels above children wait, a bit for each.
     var levels = 0u;
-    // Whether the first root, and the second, is still to be looked at.
+    // True if the first root, and the second, has not been visited.
     var roots = select(1u, 3u, last >> (3u * top) > root);
     // To the next leaf with boxes that may be met, and then to its boxes: two loops, in order that a group of invocations that
     // goes through everything together has many that are at boxes at once.
     loop {
         var bits = 0u;
         while bits == 0u {
-            // What comes next: here, or on the lowest level above on which a child matters.
+            // The next child: here, or on the lowest level above on which a child matters.
             var first = next_of(waiting);
             var is_here = !is_beyond(first);
             while !is_here && levels != 0u {
@@ -245,7 +245,7 @@ fn look_at_boxes(first: u32, candidates: u32) {
         let own = box_at(place);
         let sight = sight_of(own);
         var is_met = !sight.is_missed;
-        if is_met && !sight.is_sure {
+        if is_met && !sight.is_proven {
             if IS_EXACT {
                 spent += decision_steps();
                 is_met = decide(own);

@@ -1,4 +1,4 @@
-//! What goes in and what comes out: [`Aabb`] and [`Pair`].
+//! The input and the output: [`Aabb`] and [`Pair`].
 
 use bytemuck::{Pod, Zeroable};
 
@@ -20,12 +20,12 @@ pub struct Aabb {
 }
 
 impl Aabb {
-    /// Makes a box of its lower and upper corner, taken as they are.
+    /// Creates a box of its lower and upper corner, taken as they are.
     pub const fn new(min: [f32; 3], max: [f32; 3]) -> Self {
         Self { min, max }
     }
 
-    /// Makes the smallest single-precision box that holds a double-precision one: each bound is rounded outward.
+    /// Creates the smallest single-precision box that holds a double-precision one: each bound is rounded outward.
     ///
     /// Boxes that overlap in double precision therefore still overlap. A bound beyond the range of `f32`
     /// becomes infinite on the outer side and the largest finite number on the inner side; NaN stays NaN.
@@ -33,7 +33,7 @@ impl Aabb {
         Self { min: min.into().map(round_down), max: max.into().map(round_up) }
     }
 
-    /// Makes the smallest box that holds all points. The box is invalid where there are no points, or where a point has
+    /// Creates the smallest box that holds all points. The box is invalid where there are no points, or where a point has
     /// a NaN.
     pub fn from_points<P: Into<[f32; 3]>>(points: impl IntoIterator<Item = P>) -> Self {
         let empty = Self { min: [f32::INFINITY; 3], max: [f32::NEG_INFINITY; 3] };
@@ -48,7 +48,7 @@ impl Aabb {
         })
     }
 
-    /// Makes the smallest box that holds all points at most `half` away from `center` along each axis: bounds are the
+    /// Creates the smallest box that holds all points at most `half` away from `center` along each axis: bounds are the
     /// exact sums, rounded outward. A negative `half` makes an invalid box.
     pub fn from_center_half(center: impl Into<[f32; 3]>, half: impl Into<[f32; 3]>) -> Self {
         let (center, half) = (center.into(), half.into());
@@ -58,7 +58,7 @@ impl Aabb {
         }
     }
 
-    /// Makes the smallest box that holds a sphere, rounded outward. A negative radius makes an invalid box.
+    /// Creates the smallest box that holds a sphere, rounded outward. A negative radius gives an invalid box.
     pub fn from_sphere(center: impl Into<[f32; 3]>, radius: f32) -> Self {
         Self::from_center_half(center, [radius; 3])
     }
@@ -102,7 +102,7 @@ pub(crate) fn sum_rounded_up(bound: f32, margin: f32) -> f32 {
     }
     let (a, b) = (f64::from(bound), f64::from(margin));
     let sum = a + b;
-    // What rounding to f64 lost, exactly (Knuth's two-sum).
+    // The rounding error of f64, exactly (Knuth's two-sum).
     let b_in_sum = sum - a;
     let lost = (a - (sum - b_in_sum)) + (b - b_in_sum);
     let nearest = sum as f32;
@@ -125,7 +125,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Makes the pair of two different indices, in either order.
+    /// Creates the pair of two different indices, in either order.
     pub const fn new(i: u32, j: u32) -> Self {
         if i < j { Self { a: i, b: j } } else { Self { a: j, b: i } }
     }

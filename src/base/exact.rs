@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 /// Bounds the relative error of a comparison of two positive numbers that were rounded to `f64` some five times each: 18
 /// times 2⁻⁵³.
-pub const DOUBT: f64 = 2e-15;
+pub const RELATIVE_ERROR: f64 = 2e-15;
 
 /// Compares the exact sum of finite numbers with zero. The running sum is an expansion of numbers that do not overlap, of
 /// ascending magnitude: the last one that is not zero has the sign of the whole (Shewchuk 1997).
@@ -20,7 +20,7 @@ pub fn sign_of_sum<const N: usize>(terms: [f64; N]) -> Ordering {
 /// Returns the sum of finite numbers, but for a relative error below 2⁻⁵¹; 0 only where it is 0.
 #[inline]
 pub fn sum_of<const N: usize>(terms: [f64; N]) -> f64 {
-    // What does not overlap is added from the smallest part on.
+    // Parts that do not overlap are added from the smallest on.
     expansion_of(terms).into_iter().sum()
 }
 
@@ -66,11 +66,11 @@ pub fn round_up(value: f64) -> f32 {
     -round_down(-value)
 }
 
-/// Rounds a number down to `f32` that is known but for a relative error below [`DOUBT`]. `is_at_most` tells exactly whether
-/// an `f32` is at most the number; it is asked only where the error matters.
+/// Rounds a number down to `f32` that is known but for a relative error below [`RELATIVE_ERROR`]. `is_at_most` is the exact test whether
+/// an `f32` is at most the number; it is called only if the error matters.
 #[inline]
 pub fn round_down_with(approximate: f64, is_at_most: impl FnOnce(f32) -> bool) -> f32 {
-    let error = approximate.abs() * DOUBT;
+    let error = approximate.abs() * RELATIVE_ERROR;
     let (low, high) = (round_down(approximate - error), round_down(approximate + error));
     if low == high || is_at_most(high) { high } else { low }
 }

@@ -23,7 +23,7 @@ pub struct IdPair {
 }
 
 impl IdPair {
-    /// Makes the pair of two ids, in either order.
+    /// Creates the pair of two ids, in either order.
     pub const fn new(i: u64, j: u64) -> Self {
         if i < j { Self { a: i, b: j } } else { Self { a: j, b: i } }
     }

@@ -273,7 +273,7 @@ twins! {
     #[allow(missing_docs)]
     pub struct QueryParams {
         pub query_count: u32,
-        pub words: u32,
+        pub u32_count: u32,
         pub most: u32,
         pub parts: u32,
         pub budget: u32,
@@ -282,7 +282,7 @@ twins! {
         pub round: u32,
         pub round_count: u32,
         pub part_count: u32,
-        pub kept: u32,
+        pub retained_count: u32,
         pub vertices_per_pair: u32,
     }
 
@@ -290,7 +290,7 @@ twins! {
     #[allow(missing_docs)]
     pub struct Round {
         pub size: [u32; 3],
-        pub left: u32,
+        pub pending: u32,
         pub invalid: u32,
         pub unused_a: u32,
         pub unused_b: u32,

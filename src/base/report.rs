@@ -25,8 +25,8 @@ pub struct Overlaps {
 /// engine, are the same but for rounding and `gpu_bytes`: the last bits of
 /// `direction`, `across`, `corner` and `cell_size` may differ, and where the axis is oblique, so that projections are rounded, some
 /// thousandths of the entries, candidates and giants; more only where a number that decides the grid lies within
-/// rounding of its limit, or where cells are hardly larger than rounding. Where one engine [asked a
-/// tree](Self::tree_join) and the other swept, numbers of boxes and pairs are the same, and no others. The pairs are always
+/// rounding of its limit, or where cells are hardly larger than rounding. If one engine [queried a
+/// tree](Self::tree_join) and the other swept, only the counts of boxes and pairs are the same. The pairs are always
 /// the same.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
@@ -72,7 +72,7 @@ pub struct Report {
     /// The box count up to which every box is tested against every other, in this call
     /// ([`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to)).
     pub all_pairs_up_to: u32,
-    /// Whether the boxes of one of two sets queried a tree of the other. The CPU engine does so for most joins
+    /// True if the boxes of one of two sets queried a tree of the other. The CPU engine does so for most joins
     /// ([`cpu::BroadPhase::find_pairs_between`](crate::cpu::BroadPhase::find_pairs_between)). There is neither axis nor
     /// grid then.
     pub tree_join: bool,

@@ -75,8 +75,8 @@ impl Core {
         let Some(awaited) = self.flight.awaited() else {
             return Poll::Ready(Err(Error::NothingSubmitted));
         };
-        let arrived = awaited.readback.poll(context);
-        match &arrived {
+        let read_back = awaited.readback.poll(context);
+        match &read_back {
             Poll::Pending if self.gpu.is_lost() => {
                 self.flight.clear();
                 return Poll::Ready(Err(self.gpu.lost("")));
@@ -90,7 +90,7 @@ impl Core {
             }
             _ => {}
         }
-        arrived
+        read_back
     }
 
     /// Reads the counts of the front submission, and prepares the readback of the pairs that were not

@@ -8,7 +8,7 @@ use crate::filters::CheckedFilters;
 use crate::filters::device::FilterSet;
 use crate::gpu::Gpu;
 use crate::gpu::readback::Readback;
-use crate::memory::{BoxSlot, Call, Lease, Staging};
+use crate::memory::{Call, Lease, Staging, SubmissionBoxes};
 use crate::{Error, Report};
 
 /// Most pairs that the first submission copies, before their number is known: 8 MiB.
@@ -38,7 +38,7 @@ pub(super) struct Flight {
 pub(super) struct Submission {
     pub number: u64,
     pub call: Call,
-    pub boxes: Lease<BoxSlot>,
+    pub boxes: Lease<SubmissionBoxes>,
     pub summary: Mapping,
     /// The filters at the time of submission.
     pub filters: Arc<CheckedFilters>,
@@ -51,7 +51,7 @@ pub(super) struct Submission {
 pub(super) struct Collection {
     pub number: u64,
     pub call: Call,
-    pub boxes: Lease<BoxSlot>,
+    pub boxes: Lease<SubmissionBoxes>,
     /// The filters of the submission; and with their own buffers, if they have changed since and the search runs again.
     pub filters: Arc<CheckedFilters>,
     pub own: Option<Box<FilterSet>>,

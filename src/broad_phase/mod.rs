@@ -53,7 +53,7 @@ use crate::{Attribute, Error, Filters, Options, Overlaps};
 /// [`set_filters`](Self::set_filters) specifies the reported pairs, for all of them. A call whose boxes do not fit the
 /// filters is refused with [`Error::FilterLength`] or [`Error::BadFilter`] before any work.
 ///
-/// More than half a megabyte of boxes or pairs in host memory is copied by the threads of the `rayon` pool that a call is made
+/// More than half a megabyte of boxes or pairs in host memory is copied by the threads of the `rayon` pool that a call comes
 /// from, as [`Tree`](crate::Tree) does with queries and answers: do not hold a lock that other tasks of that pool wait for.
 ///
 /// Memory and work grow with boxes, entries and candidates; [`MemoryPlan`] predicts the memory. The two ways that block
@@ -190,7 +190,7 @@ impl BroadPhase {
     #[doc(hidden)]
     pub fn buffers(&self) -> Vec<(&'static str, u64)> {
         let mut rows = self.core.workspace.allocated_rows();
-        rows.extend(self.filters.made());
+        rows.extend(self.filters.allocated());
         rows
     }
 

@@ -18,10 +18,11 @@ impl BroadPhase {
     /// persist, then the last one, for what is lost. If nothing changed, the last one is omitted. So a step needs up to two streams;
     /// [`find_events`](Self::find_events) is faster if its lists fit, and returns the place of each pair in the last list.
     ///
-    /// `each` is called at least once. In the report that it sees, boxes are those of the whole step from the first piece on. So is
-    /// [`pair_count`](StepReport::pair_count), unless the boxes take several passes; then it counts the pairs so far. Events are counted so
-    /// far. If the step [counts them first](Step::counts_first), which needs a third stream, all counts are complete. The returned report has all counts. An error that `each` returns ends
-    /// the call and is returned.
+    /// `each` is called at least once. In the report that it sees, boxes are those of the whole step from the first
+    /// piece on. So is [`pair_count`](StepReport::pair_count), unless the boxes take several passes; then it counts the
+    /// pairs so far. Events are counted so far. If the step [counts them first](Step::counts_first), which needs a
+    /// third stream, all counts are complete. The returned report has all counts. An error that `each` returns ends the
+    /// call and is returned.
     ///
     /// Streamed steps and found steps are two independent sequences. If filters other than
     /// [`sleeping`](crate::Filters::sleeping) have changed since the last step, the old ones are uploaded for its search, and then the new ones

@@ -14,7 +14,7 @@ use crate::{Aabb, Error, Events, Overlaps, Step};
 ///
 /// The second submission uses boxes and a staging buffer of its own (24 bytes per box and 8 per pair of the list), allocated the first time,
 /// beside the [`MemoryPlan`](crate::MemoryPlan) but within the budget. A submission with many more pairs than the one before is searched twice
-/// if another was made after it, or was refused for lack of memory; the result is the same.
+/// if another was submitted after it, or was refused for lack of memory; the result is the same.
 ///
 /// ```no_run
 /// # fn frame(broad_phase: &mut broadsweep::BroadPhase, boxes: &[broadsweep::Aabb]) -> Result<(), broadsweep::Error> {

@@ -67,7 +67,7 @@ pub fn try_find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Result<Vec<
             let own = |i: u32| if half_spaces[i as usize].is_some() { &WHOLE_SPACE } else { &boxes[i as usize] };
             let is_owned = filters.owner.is_none_or(|region| region.owns(own(a), own(b)));
             let pair = Pair { a, b };
-            if include.contains(&pair) || meet && is_owned && filters.keeps(a, b) && !exclude.contains(&pair) {
+            if include.contains(&pair) || meet && is_owned && filters.passes(a, b) && !exclude.contains(&pair) {
                 push(&mut pairs, pair)?;
             }
         }

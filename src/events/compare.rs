@@ -14,7 +14,7 @@ const BLOCK: usize = 16;
 
 /// Ranges of this step's pairs and of the last step's pairs between the same bounds.
 #[derive(Clone, Copy, Debug, Default)]
-struct Part {
+struct RangePair {
     now: [usize; 2],
     then: [usize; 2],
     created: usize,
@@ -26,7 +26,7 @@ struct Part {
 /// Compares lists, in reused memory.
 #[derive(Debug, Default)]
 pub struct Comparison {
-    parts: Vec<Part>,
+    parts: Vec<RangePair>,
     /// `[now]` the place of each pair in the last list, or [`Events::CREATED`].
     pub before: Vec<u64>,
 }
@@ -54,10 +54,10 @@ impl Comparison {
                 Some(pair) => next + then[next..].partition_point(|other| other < pair),
                 None => then.len(),
             };
-            self.parts.push(Part { now: [first, end], then: [next, then_end], ..Part::default() });
+            self.parts.push(RangePair { now: [first, end], then: [next, then_end], ..RangePair::default() });
             next = then_end;
         }
-        let count = |(part, before): (&mut Part, &mut [u64])| part.find(now, then, before);
+        let count = |(part, before): (&mut RangePair, &mut [u64])| part.find(now, then, before);
         match &mut self.parts[..] {
             // A single part wakes no other thread.
             [part] => count((part, &mut self.before)),
@@ -80,7 +80,7 @@ impl Comparison {
     ) -> Result<(), Error> {
         let Self { parts, before } = self;
         if let Some(persists) = &persists {
-            let count = |part: &mut Part| {
+            let count = |part: &mut RangePair| {
                 let [first, end] = part.now;
                 let both = now[first..end].iter().zip(&before[first..end]);
                 let listed = both.filter(|&(&pair, &place)| place != Events::CREATED && persists(pair));
@@ -88,7 +88,7 @@ impl Comparison {
             };
             each(parts, count);
         }
-        let sum = |of: fn(&Part) -> usize| parts.iter().map(of).sum::<usize>();
+        let sum = |of: fn(&RangePair) -> usize| parts.iter().map(of).sum::<usize>();
         let none = Pair { a: 0, b: 0 };
         resize(&mut events.created, sum(|part| part.created), none)?;
         resize(&mut events.lost, sum(|part| part.lost), none)?;
@@ -101,12 +101,12 @@ impl Comparison {
 
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
-        self.parts.capacity() * size_of::<Part>() + self.before.capacity() * size_of::<u64>()
+        self.parts.capacity() * size_of::<RangePair>() + self.before.capacity() * size_of::<u64>()
     }
 }
 
 /// Runs a closure for each part, on all threads if there are several.
-fn each(parts: &mut [Part], run: impl Fn(&mut Part) + Sync + Send) {
+fn each(parts: &mut [RangePair], run: impl Fn(&mut RangePair) + Sync + Send) {
     match parts {
         [part] => run(part),
         parts => parts.par_iter_mut().for_each(run),
@@ -114,12 +114,12 @@ fn each(parts: &mut [Part], run: impl Fn(&mut Part) + Sync + Send) {
 }
 
 /// Splits the parts and all lists into halves, recursively, and writes them in parallel.
-fn halves(parts: &[Part], lists: Lists<'_>, write: &(impl Fn(&Part, Lists<'_>) + Sync)) {
+fn halves(parts: &[RangePair], lists: Lists<'_>, write: &(impl Fn(&RangePair, Lists<'_>) + Sync)) {
     if let [part] = parts {
         return write(part, lists);
     }
     let (left, right) = parts.split_at(parts.len() / 2);
-    let sum = |of: fn(&Part) -> usize| left.iter().map(of).sum::<usize>();
+    let sum = |of: fn(&RangePair) -> usize| left.iter().map(of).sum::<usize>();
     let created = lists.created.split_at_mut(sum(|part| part.created));
     let lost = lists.lost.split_at_mut(sum(|part| part.lost));
     let persisting = lists.persisting.split_at_mut(sum(|part| part.persisting));
@@ -190,7 +190,7 @@ impl<'a> Merge<'a> {
     }
 }
 
-impl Part {
+impl RangePair {
     /// Finds the place of each of `now` in `then`, and counts the events.
     fn find(&mut self, now: &[Pair], then: &[Pair], before: &mut [u64]) {
         let (now, then) = (&now[self.now[0]..self.now[1]], &then[self.then[0]..self.then[1]]);

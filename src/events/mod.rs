@@ -51,8 +51,9 @@ use crate::{Pair, Report};
 pub struct Events {
     /// All pairs of this step.
     pub pairs: Vec<Pair>,
-    /// `[pair_count]` the place of each of `pairs` in `pairs` of the last step that was not refused, or [`CREATED`](Self::CREATED). [`carry`](Self::carry)
-    /// takes values of a solver over. Empty if the step requests [changes alone](Step::changes_only); the next step has the places in its `pairs`.
+    /// `[pair_count]` the place of each of `pairs` in `pairs` of the last step that was not refused, or
+    /// [`CREATED`](Self::CREATED). [`carry`](Self::carry) takes values of a solver over. Empty if the step requests
+    /// [changes alone](Step::changes_only); the next step has the places in its `pairs`.
     pub before: Vec<u64>,
     /// The pairs of this step that are not in the last one.
     pub created: Vec<Pair>,
@@ -93,12 +94,12 @@ pub struct StepReport {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct StepWork {
-    /// Whether all boxes were searched.
+    /// True if all boxes were searched.
     pub searched: bool,
     /// Why all boxes were searched; `None` where they were not. Where an epoch [began](Self::began_epoch), why there was none to go on
     /// with; otherwise why none began, so that the next step is searched too.
     pub reason: Option<SearchReason>,
-    /// Whether an epoch began: padded boxes were searched, and their pairs are cached for later steps.
+    /// True if an epoch began: padded boxes were searched, and their pairs are cached for later steps.
     pub began_epoch: bool,
     /// Boxes that moved since the last step. 0 if all boxes were searched: movement is not counted then.
     pub moved_count: u32,
@@ -108,7 +109,7 @@ pub struct StepWork {
     pub left_padding_in_epoch: u32,
     /// Cached pairs of padded boxes.
     pub cached_pair_count: u64,
-    /// Whether only the cached pairs of moved boxes were tested, and the list of the last step was changed in place. This happens if few
+    /// True if only the cached pairs of moved boxes were tested, and the list of the last step was changed in place. This happens if few
     /// boxes moved.
     pub edited: bool,
 }
@@ -131,9 +132,9 @@ pub enum SearchReason {
     /// More than a sixteenth of the boxes moved by more than a 32nd of the usual edge in this step. Where they stay within a distance for several
     /// steps, set [`Options::step_margin`](crate::Options::step_margin) to it.
     TooFast,
-    /// More than an eighth of the boxes left their grown boxes. After an epoch of less than four steps, the engine waits for some steps, at most 64.
-    ManyEscaped,
-    /// Grown boxes have too many pairs to keep, as small boxes between large ones. The engine waits for some steps, at most 64.
+    /// More than an eighth of the boxes left their padded boxes. After an epoch of less than four steps, the engine waits for some steps, at most 64.
+    ManyLeftPadding,
+    /// Padded boxes have too many pairs to cache, as small boxes between large ones. The engine waits for some steps, at most 64.
     TooManyPairs,
 }
 
@@ -147,7 +148,7 @@ impl SearchReason {
             Self::BoxCountChanged => "box_count_changed",
             Self::FiltersChanged => "filters_changed",
             Self::TooFast => "too_fast",
-            Self::ManyEscaped => "many_escaped",
+            Self::ManyLeftPadding => "many_left_padding",
             Self::TooManyPairs => "too_many_pairs",
         }
     }

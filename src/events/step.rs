@@ -10,11 +10,11 @@ pub struct Step<'a> {
     pub boxes: &'a [Aabb],
     /// The box of the last step that each box is.
     pub identity: Identity<'a>,
-    /// Whether [`before`](crate::Events::before) and [`persisting`](crate::Events::persisting) are filled.
+    /// True if [`before`](crate::Events::before) and [`persisting`](crate::Events::persisting) are filled.
     pub lists_persisting: bool,
     /// All boxes that moved, if the caller knows them; a hint for the CPU engine: [`Step::moved`].
     pub moved: Option<&'a [u32]>,
-    /// Whether a stream counts all events before it hands over the first piece: [`Step::counts_first`].
+    /// True if a stream counts all events before it hands over the first piece: [`Step::counts_first`].
     pub counts_first: bool,
 }
 

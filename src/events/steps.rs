@@ -23,7 +23,7 @@ pub struct Steps {
     /// Scratch memory.
     is_named: Vec<bool>,
     edit: Edit,
-    /// Whether every pair of the last step persists from the step before at the same place, and `before` and `persisting` are filled
+    /// True if every pair of the last step persists from the step before at the same place, and `before` and `persisting` are filled
     /// so.
     is_settled: bool,
 }

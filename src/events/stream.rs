@@ -114,7 +114,7 @@ impl Shown {
         let boxes = if self.prepared.is_empty() { &self.boxes[..] } else { &self.prepared };
         let overlap = || boxes[pair.a as usize].overlaps(&boxes[pair.b as usize]);
         let is_included = || self.filters.include().binary_search(&pair).is_ok();
-        overlap() && self.filters.keeps(boxes.into(), pair.a, pair.b) || is_included()
+        overlap() && self.filters.passes(boxes.into(), pair.a, pair.b) || is_included()
     }
 
     fn bytes(&self) -> usize {
@@ -129,7 +129,7 @@ pub struct Streamed {
     now: Shown,
     /// The generations of the last step that had some.
     generations: Vec<u32>,
-    /// Whether the filters have not changed since the last step.
+    /// True if the filters have not changed since the last step.
     has_same_filters: bool,
     /// Pairs of the last step.
     last_count: u64,
@@ -139,7 +139,7 @@ pub struct Streamed {
     is: Vec<u32>,
     /// `[box_count]` whether a box sleeps or is fixed; empty if none does.
     rests: Vec<bool>,
-    /// Whether each pair of a piece is also in the other step.
+    /// True if each pair of a piece is also in the other step.
     is_in_other: Vec<bool>,
     lists: [Vec<Pair>; 2],
 }

@@ -27,7 +27,7 @@ pub struct CheckedFilters {
     half_spaces: Vec<HalfSpace>,
     /// A bit per box, up to the last of `half_spaces`: set if the box stands for a half-space.
     half_space_bits: Vec<u32>,
-    /// Whether `listed` and `half_space_bits` are filled.
+    /// True if `listed` and `half_space_bits` are filled.
     is_laid_out: bool,
     /// The least box count that is larger than every index of the lists.
     least_boxes: u64,
@@ -88,7 +88,7 @@ impl CheckedFilters {
     }
 
     /// Returns whether a search reports every two prepared boxes that overlap.
-    pub fn keeps_all(&self) -> bool {
+    pub fn passes_all(&self) -> bool {
         let no_list = self.filters.tested().iter().all(|tested| tested.values.is_empty());
         no_list && self.decides_by_lists()
     }

@@ -31,7 +31,7 @@ pub struct FilterSet {
     pub(super) excluding: Option<ExcludeBuffers>,
     /// The lists with values that exist only on the device.
     pub(super) on_device: Vec<&'static str>,
-    /// Whether worlds are numbered on the device.
+    /// True if worlds are numbered on the device.
     pub(super) numbers_worlds: bool,
     /// `[world_count]` the id and the number of each world, ascending by id, if worlds are numbered on the device.
     pub(super) world_ids: Option<Buffer<[u32; 2]>>,
@@ -262,7 +262,7 @@ impl FilterSet {
     }
 
     /// Lists the allocated buffers, with their bytes.
-    pub fn made(&self) -> Vec<Row> {
+    pub fn allocated(&self) -> Vec<Row> {
         if self.uploaded.is_none() {
             return Vec::new();
         }

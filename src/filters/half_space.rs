@@ -1,7 +1,7 @@
 //! Half-spaces, tested exactly.
 
 use crate::Aabb;
-use crate::base::exact::{DOUBT, product, sign_of_sum};
+use crate::base::exact::{RELATIVE_ERROR, product, sign_of_sum};
 
 /// The box that is searched in place of one that stands for a half-space.
 pub(crate) const WHOLE_SPACE: Aabb = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
@@ -62,7 +62,7 @@ pub(crate) fn reaches_into(normal: &[f32; 3], offset: f32, aabb: &Aabb) -> bool 
     let terms = [products[0], products[1], products[2], -f64::from(offset)];
     let (sum, magnitude) = terms.iter().fold((0.0, 0.0), |(sum, all), term| (sum + term, all + term.abs()));
     // Three sums round by 2^-53 of the magnitude each: beyond that the sign is right.
-    if f64::abs(sum) > DOUBT * magnitude { sum < 0.0 } else { sign_of_sum(terms).is_le() }
+    if f64::abs(sum) > RELATIVE_ERROR * magnitude { sum < 0.0 } else { sign_of_sum(terms).is_le() }
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ impl FilteredKernel {
     }
 }
 
-/// Creates the [`Source`] of a kernel that calls `keeps` or `world_of`: `source!` with
+/// Creates the [`Source`] of a kernel that calls `passes` or `world_of`: `source!` with
 /// `filters.wgsl`, the functions that it calls, and the WGSL of the table of filters. A kernel that reads one list by box needs
 /// `by_box.wgsl` alone.
 macro_rules! filtered {
@@ -70,7 +70,7 @@ pub struct FilterLists {
     pub layout: Buffer<FilterLayout>,
     /// All lists, one after the other.
     pub words: Buffer<u32>,
-    /// Whether kernels read any.
+    /// True if kernels read any.
     pub are_tested: bool,
     places: FilterLayout,
 }

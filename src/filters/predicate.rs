@@ -1,4 +1,4 @@
-//! The filters as a predicate of two boxes that overlap: the twin of `keeps` in `shaders/filters/filters.wgsl`.
+//! The filters as a predicate of two boxes that overlap: the twin of `passes` in `shaders/filters/filters.wgsl`.
 
 use super::{CheckedFilters, Filters, GroupRule};
 use crate::{Aabb, Pair};
@@ -9,7 +9,7 @@ impl Filters {
     ///
     /// # Panics
     /// If a list is not empty and has no such index.
-    pub fn keeps(&self, a: u32, b: u32) -> bool {
+    pub fn passes(&self, a: u32, b: u32) -> bool {
         let (i, j) = (a as usize, b as usize);
         let group = |i: usize| if self.group.is_empty() { u32::MAX } else { self.group[i] };
         let mask = |i: usize| if self.mask.is_empty() { u32::MAX } else { self.mask[i] };
@@ -88,10 +88,10 @@ impl<'a> From<&'a [Aabb]> for SearchedBoxes<'a> {
 
 impl CheckedFilters {
     /// Returns whether a search reports the pair of two prepared boxes that overlap.
-    pub fn keeps(&self, boxes: SearchedBoxes<'_>, a: u32, b: u32) -> bool {
+    pub fn passes(&self, boxes: SearchedBoxes<'_>, a: u32, b: u32) -> bool {
         let is_owned = || self.filters().owner.is_none_or(|region| region.owns(boxes.of(a), boxes.of(b)));
         let is_listed = || self.listed().contains(Pair::new(a, b));
-        self.filters().keeps(a, b) && is_owned() && !is_listed() && self.half_spaces_meet(boxes, a, b)
+        self.filters().passes(a, b) && is_owned() && !is_listed() && self.half_spaces_meet(boxes, a, b)
     }
 
     /// Returns whether two boxes meet if one of them stands for a half-space; true if neither does.

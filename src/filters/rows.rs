@@ -1,4 +1,4 @@
-//! The filters by box, a row each. **To add one, add a row here**, and write its rule in both languages: `keeps` in
+//! The filters by box, a row each. **To add one, add a row here**, and write its rule in both languages: `passes` in
 //! `src/filters/predicate.rs` and in `shaders/filters/filters.wgsl`. Macros generate the rest from the row. Only
 //! `second` is also tested earlier, as a bit of footprints.
 //!
@@ -7,7 +7,7 @@
 //!   the list begins at `filter_layout.name`, which is `ABSENT` where the list is empty.
 //! - `type` decides the layout there: `u32` and `f32` take 4 bytes per box (read by `of_box`), `bool` a bit
 //!   (read by `bit_of`).
-//! - `default` is the value of a box in [`BoxFilter`] for which nothing is said.
+//! - `default` is the value of a box in [`BoxFilter`] without a value.
 //! - `Variant` is the variant of [`Attribute`] that changes the list.
 //! - `with_name` is the setter of the field.
 //!
@@ -46,11 +46,11 @@ filter_table! {
             /// The parent of each box's body, or [`NO_PARENT`](Self::NO_PARENT). A box never pairs
             /// with boxes of its body's parent. The list is by box: boxes of one body may have different parents.
             parent: u32 = Filters::NO_PARENT, Parent, with_parent;
-            /// Whether each box is fixed in place. Two fixed boxes never pair.
+            /// True if each box is fixed in place. Two fixed boxes never pair.
             fixed: bool = false, Fixed, with_fixed;
-            /// Whether each box sleeps. Two sleeping boxes never pair.
+            /// True if each box sleeps. Two sleeping boxes never pair.
             sleeping: bool = false, Sleeping, with_sleeping;
-            /// Whether each box is in the second of two sets. Boxes of one set never pair: the result is the join of
+            /// True if each box is in the second of two sets. Boxes of one set never pair: the result is the join of
             /// the two. A sweep compares the sets by a bit of the footprints, before it reads the boxes. Queries ignore
             /// this list.
             second: bool = false, Second, with_second;

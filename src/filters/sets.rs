@@ -13,7 +13,7 @@ const CHUNK: usize = 1 << 14;
 pub struct TwoSets {
     /// The boxes of the first set, then those of the second.
     pub boxes: Vec<Aabb>,
-    /// Whether each box is in the second set.
+    /// True if each box is in the second set.
     pub second: Vec<bool>,
 }
 

@@ -22,11 +22,11 @@ pub struct BindGroups {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bound {
     layout: wgpu::BindGroupLayout,
-    parts: Vec<Part>,
+    parts: Vec<Binding>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Part {
+struct Binding {
     binding: u32,
     buffer: wgpu::Buffer,
     offset: u64,
@@ -49,7 +49,7 @@ impl Bound {
     /// Adds a buffer, or a part of one; kernels here bind nothing else.
     pub fn push(&mut self, binding: u32, resource: &wgpu::BindingResource) {
         if let wgpu::BindingResource::Buffer(part) = resource {
-            self.parts.push(Part { binding, buffer: part.buffer.clone(), offset: part.offset, size: part.size });
+            self.parts.push(Binding { binding, buffer: part.buffer.clone(), offset: part.offset, size: part.size });
         }
     }
 
@@ -58,7 +58,7 @@ impl Bound {
     }
 
     fn create(&self, device: &wgpu::Device, label: &str) -> wgpu::BindGroup {
-        let entries: Vec<_> = self.parts.iter().map(Part::entry).collect();
+        let entries: Vec<_> = self.parts.iter().map(Binding::entry).collect();
         device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some(label),
             layout: &self.layout,
@@ -67,7 +67,7 @@ impl Bound {
     }
 }
 
-impl Part {
+impl Binding {
     fn entry(&self) -> wgpu::BindGroupEntry<'_> {
         let Self { binding, ref buffer, offset, size } = *self;
         let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size });

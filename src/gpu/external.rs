@@ -36,7 +36,7 @@ pub fn check(
     } else if has < required {
         format!("holds {has} bytes, and {} take {required}", content())
     } else if !slice.buffer().usage().contains(wgpu::BufferUsages::STORAGE) {
-        "was made without BufferUsages::STORAGE".to_owned()
+        "was created without BufferUsages::STORAGE".to_owned()
     } else if !slice.offset().is_multiple_of(alignment) {
         let offset = slice.offset();
         format!("is used from byte {offset} on, and the device binds storage at multiples of {alignment}")

@@ -54,7 +54,7 @@ pub struct Gpu {
     best_sort: Arc<Mutex<Option<SortVariant>>>,
     /// The requested variant of the sort.
     requested_sort: Option<SortVariant>,
-    /// Whether the device is a software adapter.
+    /// True if the device is a software adapter.
     is_software: bool,
     /// Turns of loops that a query may take in one dispatch, if a test specifies them.
     turns: Option<u32>,
@@ -312,7 +312,7 @@ impl Gpu {
     }
 
     /// Returns the same device, whose compute passes have this label in every engine and tree that is created with it, in place of
-    /// `broadsweep`: captures of a program with several engines can then tell them apart. Within a pass, each kernel has
+    /// `broadsweep`: captures of a program with several engines can then distinguish them. Within a pass, each kernel has
     /// a debug group with its own label.
     #[must_use]
     pub fn with_label(self, label: &str) -> Self {

@@ -1,6 +1,6 @@
 //! A longer list of pairs in a workspace; all other buffers stay.
 
-use super::slots::{BoxSlot, Staging, box_bytes, staging_bytes};
+use super::submission_buffers::{Staging, SubmissionBoxes, box_bytes, staging_bytes};
 use super::{MemoryPlan, Workspace};
 use crate::filters::device::FilterSet;
 use crate::pairs::list::{ListCapacity, PairList};
@@ -19,7 +19,7 @@ impl Workspace {
             return Ok(false);
         }
         // Staging buffers that are not leased are replaced along with the list.
-        let boxes = self.boxes.bytes(box_bytes) - BoxSlot::bytes(&now.box_count.into());
+        let boxes = self.boxes.bytes(box_bytes) - SubmissionBoxes::bytes(&now.box_count.into());
         let others = boxes + self.stagings.leased_bytes(staging_bytes) + filters.coming_bytes(now.box_count as usize);
         let plan = now.with_longer_list(requested, others, options, &self.limits);
         if plan.pair_capacity == now.pair_capacity {

@@ -1,6 +1,6 @@
 //! The limits of a device, whatever the budget.
 
-use super::slots::SUMMARY_BYTES;
+use super::submission_buffers::SUMMARY_BYTES;
 use crate::base::constants::*;
 use crate::gpu::limits::{check_rows, largest_binding, limit_name};
 use crate::gpu::table::Row;
@@ -40,7 +40,7 @@ pub(super) fn check_filters(boxes: u64, limits: &wgpu::Limits, filters: &[Row]) 
         Some(("included", _)) => {
             // Fewer boxes would not help.
             let most = available / size_of::<Pair>() as u64;
-            let problem = format!("is one too many: {limit} of {available} has room for {most}");
+            let problem = format!("is one too many: {limit} of {available} has capacity for {most}");
             Err(Error::BadFilter { list: "include", index: most, problem })
         }
         _ => check_rows(boxes, limits, filters),

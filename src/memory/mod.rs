@@ -5,11 +5,11 @@ mod lengthen;
 mod limits;
 mod plan;
 mod pool;
-mod slots;
+mod submission_buffers;
 mod workspace;
 
 pub(crate) use call::Call;
 pub use plan::MemoryPlan;
 pub(crate) use pool::Lease;
-pub(crate) use slots::{BoxSlot, FRAME_OFFSET, SUMMARY_BYTES, Staging};
+pub(crate) use submission_buffers::{FRAME_OFFSET, SUMMARY_BYTES, Staging, SubmissionBoxes};
 pub(crate) use workspace::{MOST_IN_FLIGHT, PIECES_AT_ONCE, Results, Workspace};

@@ -1,7 +1,7 @@
 //! The GPU memory of a call: predicted before anything is allocated, refused if it does not fit.
 
 use super::limits::{check_boxes, check_filters, longest_list, most_entries};
-use super::slots::{BoxSlot, Staging};
+use super::submission_buffers::{Staging, SubmissionBoxes};
 use crate::base::constants::*;
 use crate::filters::device::sum;
 use crate::gpu::limits::largest_binding;
@@ -181,7 +181,7 @@ impl MemoryPlan {
 
     /// Sums the bytes of the buffers that all submissions share: all except boxes, staging and filters.
     pub(crate) fn shared_bytes(&self) -> u64 {
-        self.own_bytes() - BoxSlot::bytes(&self.box_count.into()) - Staging::bytes(self.pair_capacity)
+        self.own_bytes() - SubmissionBoxes::bytes(&self.box_count.into()) - Staging::bytes(self.pair_capacity)
     }
 
     /// Returns `true` if the buffers of this plan, the list aside, are large enough for `other`, a plan for the same
@@ -287,7 +287,7 @@ impl PlanCapacity {
 
     /// Lists all buffers, those of the filters aside.
     fn rows(&self, order: PairOrder) -> impl Iterator<Item = Row> + use<> {
-        let grid = BoxSlot::rows(&self.boxes).chain(Grid::rows(&self.of_grid()));
+        let grid = SubmissionBoxes::rows(&self.boxes).chain(Grid::rows(&self.of_grid()));
         grid.chain(PairBuffers::rows(&self.of_search())).chain(list_rows(self.of_list(), order))
     }
 

@@ -8,60 +8,60 @@ pub(crate) type Lease<T> = Arc<T>;
 /// Buffers of one size, each leased to one submission at a time.
 #[derive(Debug)]
 pub(crate) struct Pool<T> {
-    slots: Vec<Arc<T>>,
+    items: Vec<Arc<T>>,
     /// Buffers of an earlier size, while they are leased.
     old: Vec<Weak<T>>,
 }
 
 impl<T> Default for Pool<T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), old: Vec::new() }
+        Self { items: Vec::new(), old: Vec::new() }
     }
 }
 
 impl<T> Pool<T> {
     /// Leases a free buffer, if there is one.
     pub fn lease(&self) -> Option<Lease<T>> {
-        self.slots.iter().find(|slot| Arc::strong_count(slot) == 1).cloned()
+        self.items.iter().find(|item| Arc::strong_count(item) == 1).cloned()
     }
 
     /// Returns any buffer.
     pub fn any(&self) -> Option<&T> {
-        self.slots.first().map(|slot| &**slot)
+        self.items.first().map(|item| &**item)
     }
 
     /// Returns the number of buffers of this size.
     pub fn len(&self) -> usize {
-        self.slots.len()
+        self.items.len()
     }
 
     /// Adds a buffer.
     pub fn add(&mut self, item: T) {
-        self.slots.push(Arc::new(item));
+        self.items.push(Arc::new(item));
     }
 
     /// Releases all buffers; a leased buffer exists until its lease ends.
     pub fn clear(&mut self) {
         self.old.retain(|old| old.strong_count() > 0);
         self.old
-            .extend(self.slots.drain(..).filter(|slot| Arc::strong_count(slot) > 1).map(|slot| Arc::downgrade(&slot)));
+            .extend(self.items.drain(..).filter(|item| Arc::strong_count(item) > 1).map(|item| Arc::downgrade(&item)));
     }
 
     /// Calls `each` with every buffer of this size.
     pub fn each(&self, mut each: impl FnMut(&T)) {
-        self.slots.iter().for_each(|slot| each(slot));
+        self.items.iter().for_each(|item| each(item));
     }
 
     /// Sums `bytes` over all buffers, including those of an earlier size that are leased.
     pub fn bytes(&self, bytes: impl Fn(&T) -> u64) -> u64 {
         let old = self.old.iter().filter_map(Weak::upgrade);
-        self.slots.iter().cloned().chain(old).map(|item| bytes(&item)).sum()
+        self.items.iter().cloned().chain(old).map(|item| bytes(&item)).sum()
     }
 
     /// Sums `bytes` over the leased buffers.
     pub fn leased_bytes(&self, bytes: impl Fn(&T) -> u64) -> u64 {
         let old = self.old.iter().filter_map(Weak::upgrade);
-        let leased = self.slots.iter().filter(|slot| Arc::strong_count(slot) > 1).cloned();
+        let leased = self.items.iter().filter(|item| Arc::strong_count(item) > 1).cloned();
         leased.chain(old).map(|item| bytes(&item)).sum()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::plan::RequestedCapacity;
 use super::pool::{Lease, Pool};
-use super::slots::{BoxSlot, Staging, box_bytes, staging_bytes};
+use super::submission_buffers::{Staging, SubmissionBoxes, box_bytes, staging_bytes};
 use super::{Call, MemoryPlan};
 use crate::base::layout::{Counts, Params};
 use crate::filters::device::{FilterSet, sum};
@@ -20,7 +20,7 @@ pub(crate) struct Workspace {
     pub(super) gpu: Gpu,
     pub(super) limits: wgpu::Limits,
     pub(super) shared: Option<SharedBuffers>,
-    pub(super) boxes: Pool<BoxSlot>,
+    pub(super) boxes: Pool<SubmissionBoxes>,
     pub(super) stagings: Pool<Staging>,
     requested: RequestedCapacity,
 }
@@ -263,7 +263,7 @@ impl Workspace {
     fn create(&mut self, plan: MemoryPlan, options: &Options) -> Result<(), Error> {
         let grid = Grid::new(&self.gpu, &plan.grid_capacity())?;
         let pairs = PairBuffers::new(&self.gpu, &plan.search_capacity(), &plan.list_capacity(), options.order)?;
-        let boxes = BoxSlot::new(&self.gpu, &plan.box_count.into())?;
+        let boxes = SubmissionBoxes::new(&self.gpu, &plan.box_count.into())?;
         let staging = Staging::new(&self.gpu, plan.pair_capacity)?;
         self.boxes.add(boxes);
         self.stagings.add(staging);
@@ -313,7 +313,7 @@ impl Workspace {
     ///
     /// # Errors
     /// [`Error::NothingSubmitted`] if there is none.
-    pub fn any_boxes(&self) -> Result<&BoxSlot, Error> {
+    pub fn any_boxes(&self) -> Result<&SubmissionBoxes, Error> {
         self.boxes.any().ok_or(Error::NothingSubmitted)
     }
 
@@ -321,15 +321,19 @@ impl Workspace {
     ///
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::Gpu`].
-    pub fn lease_boxes(&mut self, options: &Options, filters: &FilterSet) -> Result<Option<Lease<BoxSlot>>, Error> {
+    pub fn lease_boxes(
+        &mut self,
+        options: &Options,
+        filters: &FilterSet,
+    ) -> Result<Option<Lease<SubmissionBoxes>>, Error> {
         let box_count = self.shared()?.plan.box_count.into();
-        let is_affordable = self.is_affordable_beside(BoxSlot::bytes(&box_count), options, filters);
+        let is_affordable = self.is_affordable_beside(SubmissionBoxes::bytes(&box_count), options, filters);
         if self.boxes.lease().is_none()
             && self.boxes.len() < MOST_IN_FLIGHT
             && is_affordable
-            && let Some(slot) = optional(BoxSlot::new(&self.gpu, &box_count))?
+            && let Some(boxes) = optional(SubmissionBoxes::new(&self.gpu, &box_count))?
         {
-            self.boxes.add(slot);
+            self.boxes.add(boxes);
         }
         Ok(self.boxes.lease())
     }
@@ -368,7 +372,7 @@ impl Workspace {
             rows.extend(shared.grid.allocated().chain(shared.pairs.allocated()));
             rows.extend(shared.neighbours.iter().flat_map(NeighbourBuffers::allocated));
         }
-        self.boxes.each(|slot| rows.extend(slot.allocated()));
+        self.boxes.each(|boxes| rows.extend(boxes.allocated()));
         self.stagings.each(|staging| rows.extend(staging.allocated()));
         rows
     }

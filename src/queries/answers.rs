@@ -1,4 +1,4 @@
-//! What a batch of queries answers.
+//! The answers of a batch of queries.
 
 use std::iter::FusedIterator;
 use std::ops::Index;
@@ -211,7 +211,7 @@ pub struct QueryReport {
 pub struct TreeReport {
     /// Boxes in the tree.
     pub box_count: u32,
-    /// Boxes with a NaN or with `min > max`, once they are grown by their margins; no query answers them.
+    /// Boxes with a NaN or with `min > max`, once they are padded by their margins; no query answers them.
     pub invalid_count: u32,
     /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`](crate::Report::INVALID_LISTED).
     pub first_invalid: Vec<u32>,
@@ -250,7 +250,7 @@ impl Surface {
 }
 
 impl QueryReport {
-    /// Makes the report on a batch of which the queries with these indices, ascending, have no meaning.
+    /// Creates the report on a batch of which the queries with these indices, ascending, have no meaning.
     pub(crate) fn new(query_count: usize, invalid: &[u64], answer_count: u64) -> Self {
         Self {
             query_count: query_count as u64,
@@ -272,11 +272,11 @@ pub(crate) fn check_k(k: usize) -> Result<(), Error> {
     }
 }
 
-/// Makes room for `more` answers.
+/// Reserves capacity for `more` answers.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
-pub(crate) fn make_room<T>(list: &mut Vec<T>, more: usize) -> Result<(), Error> {
+pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<(), Error> {
     let bytes = (list.len().saturating_add(more) as u64).saturating_mul(size_of::<T>() as u64);
     list.try_reserve(more).map_err(|_| Error::OutOfMemory { buffer: "answers".to_owned(), bytes })
 }

@@ -25,7 +25,7 @@ pub struct QueryFilters {
     pub world: Vec<u32>,
     /// Holds a box that each query does not meet, or [`NO_BOX`](Self::NO_BOX).
     pub ignore: Vec<u32>,
-    /// Whether casts leave out the boxes that they touch at the start, of all queries of the batch: those that the ray's origin, the moving
+    /// True if casts leave out the boxes that they touch at the start, of all queries of the batch: those that the ray's origin, the moving
     /// box or the bounding box of what is round and moves touches at `t = 0`, exactly and closed. So what stands on several boxes is cast
     /// away from all of them. A cast that goes nowhere then hits nothing. Other queries have no start and ignore it.
     pub skips_start: bool,
@@ -113,11 +113,11 @@ impl QueryFilters {
     /// Returns whether queries have filters of their own: whether any list is there.
     #[cfg(feature = "gpu")]
     pub(crate) fn has_lists(&self) -> bool {
-        !self.keeps_all() || !self.world.is_empty()
+        !self.passes_all() || !self.world.is_empty()
     }
 
-    /// Returns whether no query says anything of which box it meets, the world and the start aside.
-    pub(crate) fn keeps_all(&self) -> bool {
+    /// Returns whether every query accepts every box, apart from the world and the start.
+    pub(crate) fn passes_all(&self) -> bool {
         self.group.is_empty() && self.mask.is_empty() && self.body.is_empty() && self.ignore.is_empty()
     }
 }

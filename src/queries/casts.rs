@@ -1,4 +1,4 @@
-//! What moves: rays, boxes, spheres and capsules.
+//! Moving shapes: rays, boxes, spheres and capsules.
 
 #[cfg(feature = "gpu")]
 use std::borrow::Cow;
@@ -28,12 +28,12 @@ pub struct Ray {
 }
 
 impl Ray {
-    /// Makes a ray without an end.
+    /// Creates a ray without an end.
     pub fn new(origin: impl Into<[f32; 3]>, direction: impl Into<[f32; 3]>) -> Self {
         Self { origin: origin.into(), direction: direction.into(), limit: f32::INFINITY }
     }
 
-    /// Makes a segment: `t` is at most `limit`.
+    /// Creates a segment: `t` is at most `limit`.
     pub fn segment(origin: impl Into<[f32; 3]>, direction: impl Into<[f32; 3]>, limit: f32) -> Self {
         Self { limit, ..Self::new(origin, direction) }
     }
@@ -57,7 +57,7 @@ pub struct BoxCast {
 
 /// A sphere that moves: all points at most `radius` from `center + t direction`, with `0 <= t <= limit`. 32 bytes.
 ///
-/// What is cast is the box that bounds the sphere, rounded outward, and no farther than `f32::MAX`: as a [`Sphere`](crate::Sphere), it touches
+/// The cast shape is the box that bounds the sphere, rounded outward, and no farther than `f32::MAX`: as a [`Sphere`](crate::Sphere), it touches
 /// no box that is at infinity, whatever its radius. Among all hits, no box that the sphere touches is missed,
 /// and the `t` of a hit is never after the sphere touches. The nearest hit and the first k are those of the bounding box: a
 /// box that is too many takes a place. A box that is reported is, at that time, at most `√3 radius` from the center, but for
@@ -79,7 +79,7 @@ pub struct SphereCast {
 /// A capsule that moves: all points at most `radius` from a segment, which moves by `t direction`, with `0 <= t <= limit`.
 /// 44 bytes.
 ///
-/// What is cast is the box that bounds the capsule, rounded outward, with the same consequences as for a [`SphereCast`]. A
+/// The cast shape is the box that bounds the capsule, rounded outward, with the same consequences as for a [`SphereCast`]. A
 /// box that is reported is, at that time, at most `√3 radius` and half of the length of the segment from the segment, but for
 /// rounding; at most `√3 radius` where the segment is along an axis, as of an upright character.
 #[repr(C)]
@@ -140,7 +140,7 @@ pub(crate) mod sealed {
     pub trait SealedCast {
         /// How many numbers a path has.
         #[cfg(feature = "gpu")]
-        const WORDS: usize;
+        const U32_COUNT: usize;
         /// Returns the path; none where a number has no meaning.
         fn path(&self) -> Option<Path>;
         /// Returns all numbers of some paths in a row, in bits.
@@ -153,7 +153,7 @@ pub(crate) mod sealed {
 
 impl sealed::SealedCast for Ray {
     #[cfg(feature = "gpu")]
-    const WORDS: usize = size_of::<Self>() / size_of::<u32>();
+    const U32_COUNT: usize = size_of::<Self>() / size_of::<u32>();
 
     #[inline]
     fn path(&self) -> Option<Path> {
@@ -170,7 +170,7 @@ impl sealed::SealedCast for Ray {
 
 impl sealed::SealedCast for BoxCast {
     #[cfg(feature = "gpu")]
-    const WORDS: usize = size_of::<Self>() / size_of::<u32>();
+    const U32_COUNT: usize = size_of::<Self>() / size_of::<u32>();
 
     #[inline]
     fn path(&self) -> Option<Path> {
@@ -190,7 +190,7 @@ macro_rules! by_bounds {
     ($cast:ty) => {
         impl sealed::SealedCast for $cast {
             #[cfg(feature = "gpu")]
-            const WORDS: usize = BoxCast::WORDS;
+            const U32_COUNT: usize = BoxCast::U32_COUNT;
 
             #[inline]
             fn path(&self) -> Option<Path> {
@@ -201,7 +201,7 @@ macro_rules! by_bounds {
             fn words(casts: &[Self]) -> Cow<'_, [u32]> {
                 let words = casts.par_iter().with_min_len(1 << 10);
                 Cow::Owned(
-                    words.flat_map_iter(|cast| bytemuck::cast::<_, [u32; BoxCast::WORDS]>(cast.bounds())).collect(),
+                    words.flat_map_iter(|cast| bytemuck::cast::<_, [u32; BoxCast::U32_COUNT]>(cast.bounds())).collect(),
                 )
             }
         }

@@ -9,7 +9,7 @@ use crate::base::exact::{product, round_down_with, sign_of_sum};
 /// The square of the distance from a point to a box. The point is the same in all that is compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Distance {
-    /// The square, but for a relative error below half of [`DOUBT`](crate::base::exact::DOUBT); 0 only where it is 0.
+    /// The square, but for a relative error below half of [`RELATIVE_ERROR`](crate::base::exact::RELATIVE_ERROR); 0 only where it is 0.
     pub approximate: f64,
     aabb: Aabb,
 }

@@ -7,8 +7,8 @@ use std::cmp::Ordering;
 use rayon::prelude::*;
 
 use super::path::sure_order;
-use super::{Path, make_room};
-use crate::base::exact::{DOUBT, product, round_down_with, sign_of_sum, sum_of, two_product};
+use super::{Path, reserve};
+use crate::base::exact::{RELATIVE_ERROR, product, round_down_with, sign_of_sum, sum_of, two_product};
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Answers, Batch, Cast, Error, HalfSpace, Hit, Lists, Near, NearestQuery, Shape};
 
@@ -32,11 +32,11 @@ impl HalfSpace {
         }
         let above = self.above(point);
         let (sum, magnitude) = above.iter().fold((0.0, 0.0), |(sum, all), term| (sum + term, all + term.abs()));
-        let (doubt, reach) = (DOUBT * magnitude, f64::from(radius) * self.square_of_normal().sqrt());
-        if sum + doubt < reach * (1.0 - DOUBT) {
+        let (doubt, reach) = (RELATIVE_ERROR * magnitude, f64::from(radius) * self.square_of_normal().sqrt());
+        if sum + doubt < reach * (1.0 - RELATIVE_ERROR) {
             return true;
         }
-        if sum - doubt > reach * (1.0 + DOUBT) {
+        if sum - doubt > reach * (1.0 + RELATIVE_ERROR) {
             return false;
         }
         // In doubt: the squares decide, of what is above the plane.
@@ -248,7 +248,7 @@ impl HalfSpaces<'_> {
                 find(i, &batch.queries[i], &mut found);
                 found.sort_unstable_by(&order);
                 let first = answers.len();
-                make_room(&mut answers, lists[i].len() + found.len())?;
+                reserve(&mut answers, lists[i].len() + found.len())?;
                 append_merged(&mut answers, &lists[i], &found, &order);
                 answers.truncate(first.saturating_add(most));
                 ends.push(answers.len() as u64);
@@ -261,7 +261,7 @@ impl HalfSpaces<'_> {
         lists.offsets.truncate(1);
         for (answers, ends) in parts {
             let base = lists.answers.len() as u64;
-            make_room(&mut lists.answers, answers.len())?;
+            reserve(&mut lists.answers, answers.len())?;
             lists.answers.extend_from_slice(&answers);
             lists.offsets.extend(ends.iter().map(|end| base + end));
         }

@@ -1,4 +1,4 @@
-//! What a tree of boxes is asked, and what it answers: [`Ray`], [`BoxCast`], [`Sphere`], [`Batch`] and their answers.
+//! The queries of a tree of boxes, and its answers: [`Ray`], [`BoxCast`], [`Sphere`], [`Batch`] and their answers.
 //!
 //! | file | has |
 //! |---|---|
@@ -6,9 +6,9 @@
 //! | `casts` | what moves: rays, boxes, spheres and capsules |
 //! | `distance` | how far a point is from a box, exactly |
 //! | `half_spaces` | the half-spaces that queries meet, exactly, merged into the answers of a tree |
-//! | `start`, `starts` | where a query comes to the scene: in which order queries are asked |
+//! | `start`, `starts` | where a query comes to the scene: in which order queries are answered |
 //! | `shapes` | what touches or not: points, boxes, spheres, oriented boxes, capsules, convex shapes |
-//! | `batch` | many queries of one kind, and what each of them says beside its shape |
+//! | `batch` | many queries of one kind, and their filters |
 //! | `answers` | hits, lists and the report that comes with them |
 
 mod answers;
@@ -22,7 +22,7 @@ mod start;
 mod starts;
 
 pub use answers::{Answers, Hit, Lists, Near, QueryReport, TreeReport};
-pub(crate) use answers::{Surface, check_k, make_room};
+pub(crate) use answers::{Surface, check_k, reserve};
 pub use batch::{Batch, QueryFilter, QueryFilters};
 pub use casts::{BoxCast, CapsuleCast, Cast, Ray, SphereCast};
 pub(crate) use distance::Distance;

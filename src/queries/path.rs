@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::is_finite;
 use crate::Aabb;
-use crate::base::exact::{DOUBT, product, round_down_with, sign_of_sum};
+use crate::base::exact::{RELATIVE_ERROR, product, round_down_with, sign_of_sum};
 
 /// A box that moves: the points `x + t direction`, with `low <= x <= high` and `0 <= t <= limit`. A point that moves is a
 /// ray. The direction is finite, and the limit at least zero.
@@ -14,22 +14,22 @@ pub struct Path {
     pub low: [f32; 3],
     /// Upper corner at `t = 0`.
     pub high: [f32; 3],
-    /// What is moved by for each unit of `t`.
+    /// The displacement for each unit of `t`.
     pub direction: [f32; 3],
     /// The largest `t`, which may be infinite.
     pub limit: f32,
     /// Inverse of the size of each direction, rounded.
     inverse: [f64; 3],
-    /// Whether all corners are finite.
+    /// True if all corners are finite.
     is_finite: bool,
-    /// Whether boxes that are touched at `t = 0` are left out.
+    /// True if boxes that are touched at `t = 0` are left out.
     skips_start: bool,
 }
 
 /// The first time at which a moving box touches another.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// The time, but for a relative error below half of [`DOUBT`]; 0 only where it is 0.
+    /// The time, but for a relative error below half of [`RELATIVE_ERROR`]; 0 only where it is 0.
     pub approximate: f64,
     /// The box that is touched.
     aabb: Aabb,
@@ -43,7 +43,7 @@ struct Crossing {
     axis: usize,
 }
 
-/// What a moving box has to reach, and what it must not have left, along one axis: a plane each and what it is compared
+/// The face that a moving box has to reach, and the face that it must not have left, along one axis: a plane each and what it is compared
 /// with. Mirrored where the box moves down.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
@@ -63,7 +63,7 @@ impl Path {
         skips_start: false,
     };
 
-    /// Makes a path of the box from `low` to `high`.
+    /// Creates a path of the box from `low` to `high`.
     #[inline]
     pub fn new(low: [f32; 3], high: [f32; 3], direction: [f32; 3], limit: f32) -> Self {
         let [x, y, z] = direction;
@@ -122,9 +122,9 @@ impl Path {
             soonest = soonest.min(time(leave));
         }
         // Signs are right: a time of 0 is one.
-        if latest == 0.0 || latest < soonest * (1.0 - DOUBT) {
+        if latest == 0.0 || latest < soonest * (1.0 - RELATIVE_ERROR) {
             Some(Entry { approximate: latest, aabb: *aabb })
-        } else if soonest < latest * (1.0 - DOUBT) {
+        } else if soonest < latest * (1.0 - RELATIVE_ERROR) {
             None
         } else {
             self.enter_exactly(aabb)
@@ -221,16 +221,16 @@ impl Gate {
     }
 }
 
-/// Compares two numbers that are known but for relative errors of half of [`DOUBT`], where that is enough. A number that is
+/// Compares two numbers that are known but for relative errors of half of [`RELATIVE_ERROR`], where that is enough. A number that is
 /// known to be 0 is 0.
 #[inline]
 pub fn sure_order(a: f64, b: f64) -> Option<Ordering> {
-    let doubt = DOUBT * a.max(b);
-    if a < b - doubt {
+    let error = RELATIVE_ERROR * a.max(b);
+    if a < b - error {
         Some(Ordering::Less)
-    } else if a > b + doubt {
+    } else if a > b + error {
         Some(Ordering::Greater)
-    } else if doubt == 0.0 {
+    } else if error == 0.0 {
         Some(Ordering::Equal)
     } else {
         None

@@ -1,4 +1,4 @@
-//! What touches a box or not: points, boxes, spheres, oriented boxes, capsules and other convex shapes.
+//! Shapes that touch boxes: points, boxes, spheres, oriented boxes, capsules and other convex shapes.
 //!
 //! All but the first three are cut out of space by half-spaces: a box touches such a shape where it touches each of them and
 //! the shape's bounds. That never misses a box, since a point that both have is in all of them. It may be too many: a box
@@ -25,7 +25,7 @@ pub struct Sphere {
     pub radius: f32,
 }
 
-/// A point whose nearest boxes are asked for. 16 bytes.
+/// A point whose nearest boxes are requested. 16 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -37,7 +37,7 @@ pub struct NearestQuery {
 }
 
 impl NearestQuery {
-    /// Asks for the nearest boxes, however far they are.
+    /// Requests the nearest boxes, however far they are.
     pub fn new(point: impl Into<[f32; 3]>) -> Self {
         Self { point: point.into(), radius: f32::INFINITY }
     }
@@ -86,7 +86,7 @@ pub struct Capsule {
     pub radius: f32,
 }
 
-/// What several half-spaces have in common, such as what a camera sees: rows of a normal `n` and an offset `d`, for the
+/// The intersection of several half-spaces, such as the view of a camera: rows of a normal `n` and an offset `d`, for the
 /// points `x` with `n · x <= d`. Without half-spaces it is all of space.
 ///
 /// No box that shares a point with it is missed. A box is reported that touches each half-space, without rounding, and may be
@@ -101,7 +101,7 @@ pub struct Convex<'a> {
 }
 
 impl Convex<'_> {
-    /// The most half-spaces of one shape that a tree on the GPU is asked with: a query has to get on within what drivers let
+    /// The most half-spaces of one shape that queries a tree on the GPU: a query has to get on within the work that drivers let
     /// one dispatch do. [`cpu::Tree`](crate::cpu::Tree) takes any number.
     pub const MOST_ON_GPU: usize = crate::base::constants::MOST_PARTS as usize;
 }
@@ -124,7 +124,7 @@ pub(crate) mod sealed {
 
     /// A shape, with what many tests share computed once.
     pub trait Region {
-        /// Says whether inner nodes are tested too: a box that touches is in a node that touches.
+        /// Returns whether inner nodes are tested too: a box that touches is in a node that touches.
         const PRUNES: bool = false;
         /// Returns a box that holds the shape: boxes that do not touch it are not touched by the shape.
         fn bounds(&self) -> Aabb;
@@ -254,10 +254,10 @@ impl Cut {
         Self { bounds, half_spaces: [([0.0; 3], 0.0); MOST], count: 0 }
     }
 
-    /// Adds the half-spaces of a normal and of the opposite one, with these offsets, which are known but for `room`.
-    fn add(&mut self, normal: [f32; 3], offsets: [f64; 2], room: f64) {
+    /// Adds the half-spaces of a normal and of the opposite one, with these offsets, which are known but for `slack`.
+    fn add(&mut self, normal: [f32; 3], offsets: [f64; 2], slack: f64) {
         for (normal, offset) in [normal, normal.map(|x| -x)].into_iter().zip(offsets) {
-            let offset = round_up(offset + room);
+            let offset = round_up(offset + slack);
             // One that is beyond all numbers leaves nothing out, and neither does one without a normal.
             if offset.is_finite() && normal.iter().any(|&n| n != 0.0) {
                 self.half_spaces[self.count] = (normal, offset);
@@ -350,9 +350,9 @@ impl sealed::SealedShape for OrientedBox {
         let mut bounds = WHOLE_SPACE;
         if is_solid {
             for (k, center) in center.into_iter().enumerate() {
-                let room = (center.abs() + reaches[k]) * SOLID_ROUNDING;
-                bounds.min[k] = round_down(center - reaches[k] - room);
-                bounds.max[k] = round_up(center + reaches[k] + room);
+                let slack = (center.abs() + reaches[k]) * SOLID_ROUNDING;
+                bounds.min[k] = round_down(center - reaches[k] - slack);
+                bounds.max[k] = round_up(center + reaches[k] + slack);
             }
         }
         let (mut cut, sizes) = (Cut::new(within_numbers(bounds)), center.map(f64::abs));
@@ -431,8 +431,8 @@ impl sealed::SealedShape for Capsule {
         for normal in [along, x, y, z] {
             let wide = normal.map(f64::from);
             let (one, other, reach) = (dot(wide, a), dot(wide, b), thick * dot(wide, wide).sqrt());
-            let room = dot(wide.map(f64::abs), sizes) * ROUNDING;
-            cut.add(normal, [one.max(other) + reach, reach - one.min(other)], room);
+            let slack = dot(wide.map(f64::abs), sizes) * ROUNDING;
+            cut.add(normal, [one.max(other) + reach, reach - one.min(other)], slack);
         }
         Some(cut)
     }

@@ -8,7 +8,7 @@ pub trait Start {
     fn start(&self, scene: &Aabb) -> [f64; 3];
 }
 
-/// Tells whether most queries start near the one before, as those of a camera do.
+/// Returns whether most queries start near the one before, as those of a camera do.
 pub fn is_in_order<Q: Start>(queries: &[Q], scene: &Aabb) -> bool {
     const SAMPLE: usize = 256;
     const NEAR: f64 = 1.0 / 64.0;

@@ -147,7 +147,7 @@ impl Recorder {
     #[doc(hidden)]
     pub fn buffers(&self) -> Vec<(&'static str, u64)> {
         let mut rows = self.core.workspace.allocated_rows();
-        rows.extend(self.filters.made());
+        rows.extend(self.filters.allocated());
         rows.extend(self.steps.allocated());
         rows
     }

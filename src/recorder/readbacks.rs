@@ -399,7 +399,8 @@ impl Recorder {
     }
 }
 
-/// Results of the latest recordings that reached the host, returned by [`Recorder::statistics`]. Each part is `None` before the first of its kind has run.
+/// Results of the latest recordings that reached the host, returned by [`Recorder::statistics`]. Each part is `None`
+/// before the first of its kind has run.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RecordingStatistics {

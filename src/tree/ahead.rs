@@ -12,8 +12,8 @@ use crate::grid::sort_variant;
 
 impl Tree {
     /// Starts to compile the kernels that build and refit a tree and answer these questions, on other threads (in a browser, by the
-    /// browser), and returns at once: a program that shows something meanwhile does not stand still at its first query. What is
-    /// compiled already, by any tree of the device, is not compiled again. The filters are those of now.
+    /// browser), and returns at once: a program that shows something meanwhile does not stand still at its first query. Kernels
+    /// that any tree of the device has compiled are not compiled again. The filters are those of now.
     ///
     /// Kernels that few calls need are compiled by the first one that does: where a tree has worlds, and those that only
     /// [recorded](crate::TreeRecorder) queries have.

@@ -53,7 +53,7 @@ pub(super) fn budget(gpu: &Gpu) -> (u32, u32) {
 pub(super) enum Wanted {
     /// The first answers of each query, up to this many.
     Rows(Ranked, u32),
-    /// Whether each path hits a box.
+    /// True if each path hits a box.
     Any,
     /// All answers.
     Lists(Listed),
@@ -90,13 +90,13 @@ pub(super) struct BatchPlan {
     /// Where half-spaces begin behind the queries, as a u32 count.
     pub half_space_first: u32,
     pub half_space_count: u32,
-    /// Whether queries have filters.
+    /// True if queries have filters.
     pub has_filters: bool,
-    /// Whether these have groups, masks, bodies or boxes to ignore.
+    /// True if these have groups, masks, bodies or boxes to ignore.
     pub has_groups: bool,
-    /// Whether boxes that a path touches at its start are no hits.
+    /// True if boxes that a path touches at its start are no hits.
     pub skips_start: bool,
-    /// Whether most queries start near the one before.
+    /// True if most queries start near the one before.
     pub is_in_order: bool,
     /// Rounds of a phase that are recorded one after the other; 0 where the host reads back after each.
     pub round_count: u32,
@@ -192,8 +192,8 @@ impl<'a> DeviceBatch<'a> {
     }
 
     /// Returns how many answers of each list are retained while they are counted.
-    pub fn retained(&self) -> u32 {
-        self.params.kept
+    pub fn retained_count(&self) -> u32 {
+        self.params.retained_count
     }
 
     /// Returns whether queries are sorted before they run.
@@ -295,14 +295,14 @@ impl Tree {
         let plan = BatchPlan { has_groups: plan.has_groups || self.filters.filters().has_groups(), ..plan };
         let params = QueryParams {
             query_count: plan.query_count,
-            words: plan.stride,
+            u32_count: plan.stride,
             most: plan.wanted.most(),
             parts: plan.half_space_first,
             part_count: plan.half_space_count,
             budget: budget(&self.gpu).0,
             rule: self.filters.filters().rule.code(),
             flags: plan.flags(),
-            kept: capacity.retained(),
+            retained_count: capacity.retained_count(),
             round_count: plan.round_count,
             vertices_per_pair: plan.vertices_per_pair,
             ..QueryParams::zeroed()
@@ -315,7 +315,7 @@ impl Tree {
 
     /// Returns the tree that is queried: without boxes, one of a box that nothing meets.
     fn queried(&mut self) -> Result<QueriedTree, Error> {
-        if let (Some(built), Some((_, buffers))) = (&self.built, &self.made) {
+        if let (Some(built), Some((_, buffers))) = (&self.built, &self.allocated) {
             return Ok(QueriedTree { capacity: built.capacity, buffers: buffers.clone(), shape: built.shape.clone() });
         }
         let capacity = TreeCapacity { boxes: 1, worlds: 0 };

@@ -38,7 +38,7 @@ pub const KERNELS: [Source; 7] = [CUBE, KEYS, WORLDS, RANGES, PLACES, BOTTOM, TO
 /// Children of a node, and boxes of a leaf.
 const WIDTH: u64 = 8;
 /// u32 count of the bounds of a node of the third level, which has up to 512 boxes.
-const BOUNDS_WORDS: u64 = 8;
+const BOUNDS_U32_COUNT: u64 = 8;
 /// Vectors of a node.
 const NODE_VECTORS: u64 = 4;
 /// Vectors of the boxes of a leaf, and of their ids.
@@ -115,12 +115,12 @@ buffer_table! {
         cube: [Cube; 1], CONSTANT;
         /// `[box_count / 256 + 1]` invalid boxes of each 256, and whether there are any.
         invalid as "tree_invalid": [u32; capacity.boxes.div_ceil(256) + 1], STORAGE;
-        /// What the host reads.
+        /// The values that the host reads.
         summary as "tree_summary": [TreeSummary; 1], STORAGE;
-        /// What the sort is told.
+        /// The parameters of the sort.
         counts as "tree_counts": [Counts; 1], CONSTANT;
         /// `[box_count]` places along the curve, or worlds; then the bounds of the nodes of a level.
-        keys as "tree_keys": [u32; capacity.boxes.max(BOUNDS_WORDS)], STORAGE;
+        keys as "tree_keys": [u32; capacity.boxes.max(BOUNDS_U32_COUNT)], STORAGE;
         /// `[box_count]` boxes in the order of the keys.
         values as "tree_values": [u32; capacity.boxes], STORAGE;
         /// Scratch.
@@ -145,7 +145,7 @@ impl TreeBuffers {
         encoder.clear_buffer(self.invalid.raw(), 0, None);
     }
 
-    /// Records the writing of what the sort is told, and the clearing of what it adds to.
+    /// Records the parameters of the sort, and the clearing of its sums.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -155,7 +155,7 @@ impl TreeBuffers {
     }
 }
 
-/// Returns what [`Sort::record_pairs`] is told in order to sort this many elements.
+/// Returns the parameters of [`Sort::record_pairs`] for this many elements.
 pub fn sort_counts(n: u32) -> Counts {
     Counts { written: n, ..Counts::zeroed() }
 }
@@ -235,7 +235,7 @@ mod tests {
     use crate::gpu::limits::MOST_BINDING;
 
     #[test]
-    fn no_tree_that_fits_a_binding_has_more_levels_than_walks_keep() {
+    fn no_tree_that_fits_a_binding_has_more_levels_than_a_walk_stores() {
         let fits = |boxes: u64| TreeCapacity { boxes, worlds: 0 }.vectors() * 16 <= MOST_BINDING;
         let (mut boxes, mut step) = (0, 1 << 32);
         while step > 0 {

@@ -12,7 +12,7 @@ use super::pack::{self, Packed};
 use super::query::{Listed, Ranked};
 use crate::base::constants::{NO_BOX, ROW};
 use crate::gpu::host_copy::extend;
-use crate::queries::{HalfSpaces, Start, check_k, is_in_order, make_room};
+use crate::queries::{HalfSpaces, Start, check_k, is_in_order, reserve};
 use crate::{Answers, Batch, Cast, Convex, Error, Hit, Lists, Near, NearestQuery, Pair, QueryReport, Shape};
 
 /// The calls **block** until the answers are there.
@@ -55,7 +55,7 @@ impl Tree {
         pollster::block_on(self.blocking().all_hits(casts))
     }
 
-    /// Finds all boxes that each shape touches, ascending by index. The documentation of a shape says which boxes may be too many.
+    /// Finds all boxes that each shape touches, ascending by index. The documentation of a shape lists the boxes that may be too many.
     ///
     /// # Errors
     /// As [`nearest_hits`](Self::nearest_hits); [`Error::TooManyHalfSpaces`] for shapes of more than
@@ -128,7 +128,7 @@ impl AsyncTree<'_> {
         let batch = casts.into();
         let (count, mut answers) = (batch.queries.len(), self.begin_answers(&batch)?);
         let is_in_order = is_in_order(batch.queries, &self.tree.scene());
-        let most = self.tree.most_queries(C::WORDS, 1);
+        let most = self.tree.most_queries(C::U32_COUNT, 1);
         let queried = if self.has_boxes() { count } else { 0 };
         for first in (0..queried).step_by(most) {
             let queries = &batch.queries[first..count.min(first + most)];
@@ -150,7 +150,7 @@ impl AsyncTree<'_> {
     /// # Errors
     /// As there.
     pub async fn all_hits<'a, C: Cast + 'a>(&mut self, casts: impl Into<Batch<'a, C>>) -> Result<Lists<Hit>, Error> {
-        let most = self.tree.most_lists(C::WORDS);
+        let most = self.tree.most_lists(C::U32_COUNT);
         let packed = |queries: &'a [C]| {
             let queries = &queries[..queries.len().min(most)];
             (Packed::of_words(C::words(queries), queries.len()), Listed::Cross)
@@ -177,8 +177,8 @@ impl AsyncTree<'_> {
             let count = half_space_count(&batch.queries[index]) as u64;
             return Err(Error::TooManyHalfSpaces { index: index as u64, count, most: Convex::MOST_ON_GPU as u64 });
         }
-        let (words, most) = (self.tree.most_words(), self.tree.most_lists(5));
-        let packed = |queries: &'a [S]| pack::shapes(&queries[..queries.len().min(most)], words);
+        let (most_u32s, most) = (self.tree.most_u32_count(), self.tree.most_lists(5));
+        let packed = |queries: &'a [S]| pack::shapes(&queries[..queries.len().min(most)], most_u32s);
         let is_valid = |shape: &S| shape.region().is_some();
         let mut lists = self.list(batch, packed, is_valid, |pair| pair.b, |&index| index).await?;
         self.half_spaces().overlaps(batch, &mut lists)?;
@@ -246,7 +246,7 @@ impl AsyncTree<'_> {
                 self.rank(&ranking, |rows| append_rows(&mut lists, rows, width, &index)).await?;
             } else {
                 self.rank_long(&ranking, &index, |list| {
-                    make_room(&mut lists.answers, list.len())?;
+                    reserve(&mut lists.answers, list.len())?;
                     lists.answers.extend_from_slice(list);
                     lists.offsets.push(lists.answers.len() as u64);
                     Ok(())
@@ -290,7 +290,7 @@ impl AsyncTree<'_> {
                     lists.iter_mut().zip(rows.chunks(width)).try_for_each(|(list, row)| {
                         let row = &row[..row.partition_point(|a| index(a) != NO_BOX).min(ranking.k - done)];
                         found |= !row.is_empty();
-                        make_room(list, row.len())?;
+                        reserve(list, row.len())?;
                         list.extend_from_slice(row);
                         Ok(())
                     })
@@ -328,7 +328,7 @@ impl AsyncTree<'_> {
         self.tree.check_built()?;
         batch.filters.check(batch.queries.len())?;
         let mut answers = Vec::new();
-        make_room(&mut answers, batch.queries.len())?;
+        reserve(&mut answers, batch.queries.len())?;
         Ok(answers)
     }
 
@@ -338,7 +338,7 @@ impl AsyncTree<'_> {
         self.tree.check_built()?;
         batch.filters.check(batch.queries.len())?;
         let mut lists = Lists { offsets: Vec::new(), answers: Vec::new(), report: QueryReport::default() };
-        make_room(&mut lists.offsets, batch.queries.len() + 1)?;
+        reserve(&mut lists.offsets, batch.queries.len() + 1)?;
         lists.offsets.push(0);
         Ok(lists)
     }
@@ -414,14 +414,14 @@ fn append_rows<T: Pod + Send + Sync>(
     let Lists { offsets, answers, .. } = lists;
     let of_row = |row: &[T]| row.partition_point(|answer| index(answer) != NO_BOX);
     let mut lengths = Vec::new();
-    make_room(&mut lengths, rows.len() / width)?;
+    reserve(&mut lengths, rows.len() / width)?;
     lengths.par_extend(rows.par_chunks(width).with_min_len(AT_ONCE).map(of_row));
     let mut end = answers.len() as u64;
     offsets.extend(lengths.iter().map(|&length| {
         end += length as u64;
         end
     }));
-    make_room(answers, end as usize - answers.len())?;
+    reserve(answers, end as usize - answers.len())?;
     if end as usize == answers.len() + rows.len() {
         extend(answers, rows, |answer| *answer);
     } else {

@@ -215,7 +215,7 @@ impl Tree {
         boxes: TreeBoxes<'_>,
     ) -> Result<(), Error> {
         let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
-        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
+        let Some((_, tree)) = &self.allocated else { return Err(Error::NothingSubmitted) };
         tree.record_counts(&self.gpu, encoder, capacity.boxes as u32)?;
         tree.record_no_invalid(encoder);
         let mut pass = Pass::begin(&self.gpu, encoder);
@@ -246,7 +246,7 @@ impl Tree {
         built: &Built,
         boxes: TreeBoxes<'_>,
     ) -> Result<(), Error> {
-        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
+        let Some((_, tree)) = &self.allocated else { return Err(Error::NothingSubmitted) };
         tree.record_no_invalid(encoder);
         let mut pass = Pass::begin(&self.gpu, encoder);
         let searched = self.record_prepared(&mut pass, boxes)?;
@@ -258,22 +258,24 @@ impl Tree {
 
     /// Allocates the buffers of a tree, unless they are large enough.
     fn ensure_capacity(&mut self, capacity: TreeCapacity) -> Result<(), Error> {
-        let covers = |made: &TreeCapacity| {
-            made.boxes >= capacity.boxes && made.worlds >= capacity.worlds && made.boxes / 4 <= capacity.boxes
+        let covers = |allocated: &TreeCapacity| {
+            allocated.boxes >= capacity.boxes
+                && allocated.worlds >= capacity.worlds
+                && allocated.boxes / 4 <= capacity.boxes
         };
-        if self.made.as_ref().is_some_and(|(made, _)| covers(made)) {
+        if self.allocated.as_ref().is_some_and(|(allocated, _)| covers(allocated)) {
             return Ok(());
         }
         // The old buffers go first: old and new at once might not fit.
-        self.made = None;
+        self.allocated = None;
         self.boxes = None;
-        self.made = Some((capacity, TreeBuffers::new(&self.gpu, &capacity)?));
+        self.allocated = Some((capacity, TreeBuffers::new(&self.gpu, &capacity)?));
         Ok(())
     }
 
     /// Allocates the buffer for boxes of the host, as long as those of the tree, unless it exists.
     fn ensure_boxes(&mut self, boxes: TreeBoxes<'_>) -> Result<(), Error> {
-        if let (TreeBoxes::Host(_), None, Some((capacity, _))) = (boxes, &self.boxes, &self.made) {
+        if let (TreeBoxes::Host(_), None, Some((capacity, _))) = (boxes, &self.boxes, &self.allocated) {
             self.boxes = Some(Buffer::new(&self.gpu, "boxes", capacity.boxes, STORAGE)?);
         }
         Ok(())
@@ -316,7 +318,7 @@ impl Tree {
     ) -> Result<Readback, Error> {
         let mut recording = Recording::begin(&self.gpu);
         record(self, &mut recording.encoder)?;
-        let Some((_, tree)) = &self.made else { return Err(Error::NothingSubmitted) };
+        let Some((_, tree)) = &self.allocated else { return Err(Error::NothingSubmitted) };
         let (of_summary, of_cube) = (size_of::<TreeSummary>() as u64, size_of::<Cube>() as u64);
         let staging = self.memory.staging(&self.gpu, of_summary + of_cube)?;
         recording.encoder.copy_buffer_to_buffer(tree.summary.raw(), 0, &staging, 0, of_summary);

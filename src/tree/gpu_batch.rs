@@ -9,8 +9,8 @@ use crate::gpu::external::bytes;
 use crate::{Aabb, BoxCast, Capsule, CapsuleCast, Cast, GpuPairs, NearestQuery, OrientedBox, Ray, Sphere, SphereCast};
 
 /// A query that lies in a buffer of the device as it does in host memory: [`Ray`], [`BoxCast`], [`SphereCast`], [`CapsuleCast`],
-/// `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] and [`NearestQuery`]; and [`GpuConvex`]. What is round and
-/// moves takes 40 bytes of scratch memory, for the box that bounds it.
+/// `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] and [`NearestQuery`]; and [`GpuConvex`]. A round shape that
+/// moves takes 40 bytes of scratch memory, for its bounding box.
 ///
 /// The trait is sealed: other crates cannot implement it.
 pub trait GpuQuery: Pod + sealed::SealedGpuQuery {}
@@ -34,16 +34,16 @@ mod sealed {
     }
 
     pub trait SealedGpuShape {
-        /// What finds the boxes that such shapes touch.
+        /// The queries that find the boxes that such shapes touch.
         const LISTED: Listed = Listed::Touch;
     }
 }
 
-/// What bounds and some half-spaces have in common, in a buffer of the device: a convex shape such as what a camera sees. 32 bytes.
+/// The intersection of bounds and some half-spaces, in a buffer of the device: a convex shape such as the view of a camera. 32 bytes.
 /// The half-spaces of all shapes lie behind the last of them ([`GpuBatch::with_half_spaces`]).
 ///
 /// No box that shares a point with it is missed. A box is reported that touches the bounds and each half-space, without rounding, as
-/// [`Convex`](crate::Convex) says. A shape with more than [`Convex::MOST_ON_GPU`](crate::Convex::MOST_ON_GPU) half-spaces, with some
+/// for a [`Convex`](crate::Convex). A shape with more than [`Convex::MOST_ON_GPU`](crate::Convex::MOST_ON_GPU) half-spaces, with some
 /// that are not there, or with one whose numbers are not finite or whose normal is zero, is invalid.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
@@ -145,7 +145,7 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
     /// A round takes a query up to 2¹⁸ steps further on a GPU, and some thousand in software, where drivers end longer loops.
     /// Queries that `f32` leaves undecided need one beside the first, except paths. A round that is not needed takes two dispatches
     /// that do next to nothing; lists take each round twice. A query that is not done in all of them has no answers, is marked,
-    /// and is counted ([`QueryHeader::unfinished`](crate::QueryHeader::unfinished)): record it again with more rounds, or ask it
+    /// and is counted ([`QueryHeader::unfinished`](crate::QueryHeader::unfinished)): record it again with more rounds, or query it
     /// from host memory.
     #[must_use]
     pub fn with_rounds(self, rounds: u32) -> Self {
@@ -216,9 +216,9 @@ pub struct GpuLists {
     /// `[query_count + 1]` where the list of each query begins among all answers, and where the last one ends: 64 bits each,
     /// little-endian; in WGSL `array<vec2<u32>>`, the lower half first.
     pub offsets: wgpu::Buffer,
-    /// `[capacity]` answers, at most `capacity` of them can be copied, of which the first [`QueryHeader::written`](crate::QueryHeader::written) are there:
-    /// [`Hit`](crate::Hit)s if paths were queried, and else [`Pair`](crate::Pair)s of query and box. Ascending by query, then by
-    /// box.
+    /// `[capacity]` answers, at most `capacity` of them can be copied, of which the first
+    /// [`QueryHeader::written`](crate::QueryHeader::written) are there: [`Hit`](crate::Hit)s if paths were queried, and
+    /// else [`Pair`](crate::Pair)s of query and box. Ascending by query, then by box.
     pub answers: wgpu::Buffer,
     /// As [`GpuAnswers::status`].
     pub status: wgpu::Buffer,

@@ -18,7 +18,7 @@ use crate::gpu::host_copy::extend;
 use crate::gpu::kernel::Pass;
 use crate::gpu::limits::largest_binding;
 use crate::gpu::readback::Readback;
-use crate::queries::make_room;
+use crate::queries::reserve;
 use crate::{Aabb, Error, Pair, QueryFilters};
 
 /// The most queries of one submission.
@@ -43,21 +43,25 @@ impl Tree {
     }
 
     /// Returns the largest u32 count of one buffer of queries.
-    pub(super) fn most_words(&self) -> usize {
+    pub(super) fn most_u32_count(&self) -> usize {
         (largest_binding(&self.gpu.device().limits()) / 4).min(1 << 30) as usize
     }
 
     /// Returns of how many lists the first answers can be retained.
     pub(super) fn most_retained(&self) -> usize {
-        MOST_RETAINED.min(self.most_words() / RETAINED_ANSWERS as usize)
+        MOST_RETAINED.min(self.most_u32_count() / RETAINED_ANSWERS as usize)
     }
 
     /// Returns how many queries of this u32 count, and of this many answers in a row, one submission takes.
     pub(super) fn most_queries(&self, stride: usize, answers: usize) -> usize {
-        let words = self.most_words();
+        let most_u32s = self.most_u32_count();
         let of_rows = MOST_ANSWERS as usize / answers.max(1);
-        // The filters of a query take up to five words.
-        MOST_QUERIES.min(words / stride.max(5)).min(of_rows.max(1)).min(words / answers.max(1).saturating_mul(2)).max(1)
+        // The filters of a query take up to five `u32`s.
+        MOST_QUERIES
+            .min(most_u32s / stride.max(5))
+            .min(of_rows.max(1))
+            .min(most_u32s / answers.max(1).saturating_mul(2))
+            .max(1)
     }
 
     /// Returns how many queries of this u32 count, whose answers are listed, one submission takes.
@@ -67,7 +71,7 @@ impl Tree {
 
     /// Returns the capacity of a window for this many answers.
     pub(super) fn most_answers(&self, answers: u64) -> u64 {
-        answers.clamp(LEAST_ANSWERS, MOST_ANSWERS.min(self.most_words() as u64 / 2))
+        answers.clamp(LEAST_ANSWERS, MOST_ANSWERS.min(self.most_u32_count() as u64 / 2))
     }
 
     /// Uploads a part of a batch, from query `first` on, and submits its start.
@@ -90,15 +94,18 @@ impl Tree {
             half_space_first: packed.parts,
             half_space_count: (packed.words.len() as u32 - packed.parts) / 4,
             has_filters,
-            has_groups: !filters.keeps_all(),
+            has_groups: !filters.passes_all(),
             skips_start: filters.skips_start,
             is_in_order,
             round_count: 0,
             vertices_per_pair: 0,
         };
         let query_filters = if has_filters { packed.count as u64 } else { 0 };
-        let needed =
-            QueryCapacity { words: packed.words.len() as u64, query_filters, ..wanted.capacity(packed.count as u64) };
+        let needed = QueryCapacity {
+            u32_count: packed.words.len() as u64,
+            query_filters,
+            ..wanted.capacity(packed.count as u64)
+        };
         let (capacity, buffers) = self.memory.ensure_capacity(&self.gpu, needed)?;
         let mut batch = self.begin_batch(plan, capacity, buffers, External::default())?;
         let scopes = self.gpu.open_scopes();
@@ -258,7 +265,7 @@ impl AsyncTree<'_> {
         key: impl Fn(&T) -> u32,
     ) -> Result<(), Error> {
         let (base, total) = (out.len(), offsets.last().copied().unwrap_or(0));
-        make_room(out, usize::try_from(total).unwrap_or(usize::MAX))?;
+        reserve(out, usize::try_from(total).unwrap_or(usize::MAX))?;
         let capacity = self.tree.most_answers(total);
         self.tree.memory.ensure_answers(&self.tree.gpu, &mut batch.buffers, capacity)?;
         let mut first = 0;
@@ -292,7 +299,7 @@ impl AsyncTree<'_> {
         batch.buffers.answer_counts.write(&gpu, &[build::sort_counts(length as u32)]);
         scopes.close("queries")?;
         let is_here = |list: &[u64]| list[0] < first + length && list[1] > first;
-        let retained = u64::from(batch.retained());
+        let retained = u64::from(batch.retained_count());
         let is_long = |list: &[u64]| list[1] - list[0] > retained;
         let has_long = offsets.par_windows(2).with_min_len(AT_ONCE).any(|list| is_here(list) && is_long(list));
         if has_long {
@@ -311,7 +318,7 @@ impl AsyncTree<'_> {
 /// Returns the 64-bit counts, or offsets, in the states of lists.
 fn counts_of(states: &[[u32; 4]]) -> Result<Vec<u64>, Error> {
     let mut counts = Vec::new();
-    make_room(&mut counts, states.len())?;
+    reserve(&mut counts, states.len())?;
     extend(&mut counts, states, |words| u64::from(words[1]) << 32 | u64::from(words[0]));
     Ok(counts)
 }

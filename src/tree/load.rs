@@ -1,7 +1,7 @@
 //! The memory that a batch of queries takes on the device, before it runs.
 
 use super::batch::Wanted;
-use super::query::{Listed, QueryBuffers, QueryCapacity, Ranked, words_of};
+use super::query::{Listed, QueryBuffers, QueryCapacity, Ranked, u32_count_of};
 use super::query_memory::staging_bytes;
 use super::{Question, Tree};
 use crate::base::constants::ROW;
@@ -21,7 +21,7 @@ use crate::{BoxCast, Pair, Ray};
 pub struct QueryLoad {
     question: Question,
     query_count: usize,
-    words: usize,
+    u32_count: usize,
     answers: u64,
     has_filters: bool,
 }
@@ -30,29 +30,29 @@ impl QueryLoad {
     /// Describes a batch of `query_count` rays, boxes, spheres or points, as the question has them, without filters. First hits and nearest boxes
     /// are expected to have one answer each.
     pub fn new(question: Question, query_count: usize) -> Self {
-        let words = match question {
+        let u32_count = match question {
             Question::NearestHits | Question::FirstHits | Question::AnyHits | Question::AllHits => {
-                words_of::<Ray>() as usize
+                u32_count_of::<Ray>() as usize
             }
             Question::Overlaps => 6,
             Question::SphereOverlaps | Question::Nearest => 4,
         };
         let answers = u64::from(matches!(question, Question::FirstHits | Question::Nearest));
-        Self { question, query_count, words, answers, has_filters: false }
+        Self { question, query_count, u32_count, answers, has_filters: false }
     }
 
     /// Sets the u32 count of a query. A ray has 7, a box, sphere or capsule that moves 10; of shapes, a point has 3, a sphere 4, a
     /// box 6, and any other 8 with 4 more for each half-space that cuts it out: an oriented box up to 104, a capsule up to 40. A point whose
-    /// nearest boxes are asked for has 4.
+    /// nearest boxes are requested has 4.
     #[must_use]
-    pub fn with_words(self, words: usize) -> Self {
-        Self { words: words.max(1), ..self }
+    pub fn with_u32_count(self, u32_count: usize) -> Self {
+        Self { u32_count: u32_count.max(1), ..self }
     }
 
     /// Sets the paths to boxes, spheres or capsules that move, in place of rays.
     #[must_use]
     pub fn of_moving(self) -> Self {
-        self.with_words(words_of::<BoxCast>() as usize)
+        self.with_u32_count(u32_count_of::<BoxCast>() as usize)
     }
 
     /// Sets the number of answers: for first hits and nearest boxes those of each query, for lists about those of all queries
@@ -85,7 +85,7 @@ impl Tree {
 
     /// Returns the capacity of a part of this batch, and how many bytes of it are read back at a time.
     fn capacity_for(&self, load: &QueryLoad) -> (QueryCapacity, u64) {
-        let QueryLoad { question, query_count, words, answers, has_filters } = *load;
+        let QueryLoad { question, query_count, u32_count, answers, has_filters } = *load;
         let k = usize::try_from(if question == Question::NearestHits { 1 } else { answers }).unwrap_or(usize::MAX);
         // No query has more answers than there are boxes.
         let k = self.built.as_ref().map_or(k, |built| k.min(built.capacity.boxes as usize));
@@ -99,14 +99,15 @@ impl Tree {
         };
         let most = match wanted {
             Wanted::Rows(..) if k == 0 => 0,
-            Wanted::Rows(..) => self.most_queries(words, k),
-            Wanted::Any => self.most_queries(words, 1),
-            Wanted::Lists(Listed::Cross) => self.most_lists(words),
-            Wanted::Lists(_) => self.most_lists(5).min((self.most_words() / words).max(1)),
+            Wanted::Rows(..) => self.most_queries(u32_count, k),
+            Wanted::Any => self.most_queries(u32_count, 1),
+            Wanted::Lists(Listed::Cross) => self.most_lists(u32_count),
+            Wanted::Lists(_) => self.most_lists(5).min((self.most_u32_count() / u32_count).max(1)),
         };
         let queries = query_count.min(most) as u64;
         let query_filters = if has_filters { queries } else { 0 };
-        let capacity = QueryCapacity { words: queries * words as u64, query_filters, ..wanted.capacity(queries) };
+        let capacity =
+            QueryCapacity { u32_count: queries * u32_count as u64, query_filters, ..wanted.capacity(queries) };
         match wanted {
             Wanted::Rows(..) => (capacity, queries * 16 + capacity.rows * 8),
             Wanted::Any => (capacity, queries * 16),

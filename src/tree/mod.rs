@@ -93,11 +93,11 @@ pub struct Tree {
     params: Constants<QueryParams>,
     windows: Constants<Window>,
     /// The buffers, and their capacity.
-    made: Option<(TreeCapacity, TreeBuffers)>,
+    allocated: Option<(TreeCapacity, TreeBuffers)>,
     /// The boxes of the host.
     boxes: Option<Buffer<Aabb>>,
     built: Option<Built>,
-    /// Whether it is built of no boxes, so that `built` is `None`.
+    /// True if it is built of no boxes, so that `built` is `None`.
     is_built_of_none: bool,
     /// The memory of queries from the host.
     memory: QueryMemory,
@@ -152,7 +152,7 @@ impl Tree {
             shapes: Constants::new("tree"),
             params: Constants::new("query"),
             windows: Constants::new("window"),
-            made: None,
+            allocated: None,
             boxes: None,
             built: None,
             is_built_of_none: false,
@@ -180,7 +180,7 @@ impl Tree {
 
     // ---- filters ----
 
-    /// Sets what boxes say beside their bounds; as [`cpu::Tree::set_filters`](crate::cpu::Tree::set_filters), but that no pairs
+    /// Sets the filters of the boxes; as [`cpu::Tree::set_filters`](crate::cpu::Tree::set_filters), but that no pairs
     /// are expected ([`Filters::exclude_at_most`] becomes 0).
     ///
     /// # Errors
@@ -224,9 +224,11 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`Error::FilterLength`] if the lists do not fit the boxes. [`Error::BadFilter`] for an owner region, for worlds that only the device knows, for
-    /// any list that only another device knows, and beside half-spaces for any such list except margins. [`Error::TooManyBoxes`]; with a memory budget
-    /// the errors of [`BroadPhase::reserve`](crate::BroadPhase::reserve); [`Error::OutOfMemory`], [`Error::DeviceLost`]. The old filters then stay.
+    /// [`Error::FilterLength`] if the lists do not fit the boxes. [`Error::BadFilter`] for an owner region, for worlds
+    /// that only the device knows, for any list that only another device knows, and beside half-spaces for any such
+    /// list except margins. [`Error::TooManyBoxes`]; with a memory budget the errors of
+    /// [`BroadPhase::reserve`](crate::BroadPhase::reserve); [`Error::OutOfMemory`], [`Error::DeviceLost`]. The old
+    /// filters then stay.
     pub fn share_filters<'a>(&mut self, owner: impl Into<FilterOwner<'a>>, box_count: usize) -> Result<(), Error> {
         let set = owner.into().share(&self.gpu, box_count)?;
         self.use_filters(set)
@@ -299,9 +301,9 @@ impl Tree {
 
     /// Counts the bytes of GPU memory that are held.
     pub fn memory_bytes(&self) -> u64 {
-        let tree = self.made.as_ref().map_or(0, |(_, buffers)| buffers.allocated().map(|(_, bytes)| bytes).sum());
+        let tree = self.allocated.as_ref().map_or(0, |(_, buffers)| buffers.allocated().map(|(_, bytes)| bytes).sum());
         let boxes = self.boxes.as_ref().map_or(0, |boxes| boxes.raw().size());
-        let filters: u64 = self.filters.made().iter().map(|(_, bytes)| bytes).sum();
+        let filters: u64 = self.filters.allocated().iter().map(|(_, bytes)| bytes).sum();
         let of_none: u64 = self.empty.iter().flat_map(TreeBuffers::allocated).map(|(_, bytes)| bytes).sum();
         let worlds = self.world_ids.as_ref().map_or(0, |ids| ids.raw().size());
         tree + boxes + filters + of_none + worlds + self.memory.bytes()

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use super::query::Listed;
-use crate::base::constants::REGION_WORDS;
+use crate::base::constants::REGION_U32_COUNT;
 use crate::queries::{QueryFilter, QueryFilters, Region};
 use crate::{Filters, Shape};
 
@@ -33,7 +33,7 @@ impl<'a> Packed<'a> {
 }
 
 /// Words of a region.
-const REGION: usize = REGION_WORDS as usize;
+const REGION: usize = REGION_U32_COUNT as usize;
 
 /// Takes as many of these shapes as have no more than `most` words together, but at least one.
 pub fn shapes<S: Shape>(shapes: &[S], most: usize) -> (Packed<'_>, Listed) {
@@ -66,10 +66,10 @@ pub fn shapes<S: Shape>(shapes: &[S], most: usize) -> (Packed<'_>, Listed) {
     let count = bounds.len() / REGION;
     let first = bounds.len() as u32;
     bounds.append(&mut parts);
-    (Packed { words: Cow::Owned(bounds), stride: REGION_WORDS, parts: first, count }, Listed::Touch)
+    (Packed { words: Cow::Owned(bounds), stride: REGION_U32_COUNT, parts: first, count }, Listed::Touch)
 }
 
-/// Says of queries from number `first` on what kernels read: group, mask, body, the number of the world, and the box to
+/// Packs the filters of queries from number `first` on: group, mask, body, the number of the world, and the box to
 /// ignore. A world without boxes has a number beyond all.
 pub fn query_filters(filters: &QueryFilters, first: usize, count: usize, worlds: &HashMap<u32, u32>) -> Vec<u32> {
     let none = worlds.len() as u32 + 1;

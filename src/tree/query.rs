@@ -179,16 +179,17 @@ impl Query {
         }
     }
 
-    /// Records the queries that a kernel derives from others. The parameters have the u32 count of a query in `given`.
+    /// Records the queries that a kernel derives from others. The parameters have the u32 count of a query in `external_queries`.
     pub fn record_derived(
         &self,
         pass: &mut Pass,
         derived: Derived,
         params: &RoundParams,
-        given: wgpu::BindingResource,
+        external: wgpu::BindingResource,
         buffers: &QueryBuffers,
     ) {
-        let bound = [("query", params.device.all()), ("given", given), ("queries", buffers.queries.all())];
+        let bound =
+            [("query", params.device.all()), ("external_queries", external), ("queries", buffers.queries.all())];
         self.kernel(derived.source()).dispatch(pass, params.host.query_count.div_ceil(WALKERS), &bound);
     }
 
@@ -212,10 +213,10 @@ impl Query {
         &self,
         pass: &mut Pass,
         worlds: &Buffer<[u32; 2]>,
-        given: wgpu::BindingResource,
+        external: wgpu::BindingResource,
         input: &QueryInput,
     ) {
-        let bound = [vec![("given", given), ("worlds", worlds.all())], input.bound()].concat();
+        let bound = [vec![("external_filters", external), ("worlds", worlds.all())], input.bound()].concat();
         self.kernel(&WORLD_IDS).dispatch(pass, input.query_count().div_ceil(256), &bound);
     }
 
@@ -232,10 +233,10 @@ impl Query {
     }
 
     /// Records the count of all boxes that queries meet, or with `QUERY_EMITS` the writing of those in the window whose short lists were
-    /// not retained; of pending queries, where the parameters say so.
+    /// not retained; of pending queries, if the parameters select it.
     pub fn record_walk(&self, pass: &mut Pass, listed: Listed, input: &QueryInput) {
-        let QueryBuffers { pairs, kept, .. } = input.buffers;
-        let pairs = if input.params.has(QUERY_EMITS) { pairs.all() } else { kept.all() };
+        let QueryBuffers { pairs, retained_answers, .. } = input.buffers;
+        let pairs = if input.params.has(QUERY_EMITS) { pairs.all() } else { retained_answers.all() };
         let bound = [vec![("pairs", pairs)], input.bound()].concat();
         input.walk(pass, &self.lister(listed, input.params.decides()), &bound);
     }

@@ -15,7 +15,7 @@ pub struct QueryCapacity {
     /// Queries.
     pub queries: u64,
     /// The u32 count of all queries and their half-spaces.
-    pub words: u64,
+    pub u32_count: u64,
     /// Queries with filters.
     pub query_filters: u64,
     /// Queries whose answers are ranked.
@@ -40,7 +40,7 @@ impl QueryCapacity {
     pub fn max(&self, other: &Self) -> Self {
         Self {
             queries: self.queries.max(other.queries),
-            words: self.words.max(other.words),
+            u32_count: self.u32_count.max(other.u32_count),
             query_filters: self.query_filters.max(other.query_filters),
             ranked: self.ranked.max(other.ranked),
             rows: self.rows.max(other.rows),
@@ -58,7 +58,7 @@ impl QueryCapacity {
     }
 
     /// Returns how many answers of each list are retained while they are counted.
-    pub fn retained(&self) -> u32 {
+    pub fn retained_count(&self) -> u32 {
         if self.short > 0 { RETAINED_ANSWERS } else { 0 }
     }
 }
@@ -66,9 +66,9 @@ impl QueryCapacity {
 buffer_table! {
     /// The buffers of a batch of queries.
     pub struct QueryBuffers(capacity: QueryCapacity) {
-        /// `[query_count * words]` the queries, and the half-spaces behind them.
-        queries as "asked_queries": [u32; capacity.words], STORAGE;
-        /// `[query_count * 5]` what queries say beside their shapes.
+        /// `[query_count * u32_count]` the queries, and the half-spaces behind them.
+        queries: [u32; capacity.u32_count], STORAGE;
+        /// `[query_count * 5]` the filters of queries.
         query_filters: [u32; 5 * capacity.query_filters], STORAGE;
         /// `[query_count * most]` the places of the first answers of each query.
         rows as "answer_rows": [[u32; 2]; capacity.rows], STORAGE;
@@ -81,7 +81,7 @@ buffer_table! {
         /// Answers of each group of blocks of queries, and of each block: see `query_place.wgsl`.
         blocks as "answer_blocks": [[u32; 3]; capacity.blocks() + capacity.blocks().div_ceil(QUERY_GROUP.into())], STORAGE;
         /// `[query_count * RETAINED_ANSWERS / 2]` the first answers of each list.
-        kept as "retained_answers": [[u32; 2]; capacity.short * u64::from(RETAINED_ANSWERS / 2)], STORAGE;
+        retained_answers: [[u32; 2]; capacity.short * u64::from(RETAINED_ANSWERS / 2)], STORAGE;
         /// `[capacity]` the answers in the window.
         pairs as "answers": [Pair; capacity.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
         /// The pending queries of each round.
@@ -100,7 +100,7 @@ buffer_table! {
         answer_counts: [Counts; 1], CONSTANT;
         /// Scratch of the sort of queries: places along the curve.
         keys as "query_keys": [u32; capacity.queries], STORAGE;
-        /// `[query_count]` the order in which queries are asked.
+        /// `[query_count]` the order in which queries are answered.
         values as "query_values": [u32; capacity.queries], STORAGE;
         /// Scratch.
         other_keys as "query_other_keys": [u32; capacity.queries], STORAGE;

@@ -1,7 +1,7 @@
 //! The kernels of the stage `query`.
 
 use crate::BoxCast;
-use crate::base::constants::{CAPSULE_PARTS, REGION_WORDS, TURNED_PARTS};
+use crate::base::constants::{CAPSULE_PARTS, REGION_U32_COUNT, TURNED_PARTS};
 use crate::filters::rows;
 use crate::gpu::kernel::{Source, source};
 
@@ -98,7 +98,7 @@ pub const KERNELS: &[Source] = &[
     OFFSET, SHORT, TIMES, ENDS,
 ];
 /// Returns the u32 count of a query.
-pub fn words_of<Q>() -> u32 {
+pub fn u32_count_of<Q>() -> u32 {
     (size_of::<Q>() / size_of::<u32>()) as u32
 }
 
@@ -115,8 +115,8 @@ pub enum Derived {
 
 impl Derived {
     /// Returns the u32 count of a derived query.
-    pub fn words(self) -> u32 {
-        if self == Self::Moving { words_of::<BoxCast>() } else { REGION_WORDS }
+    pub fn u32_count(self) -> u32 {
+        if self == Self::Moving { u32_count_of::<BoxCast>() } else { REGION_U32_COUNT }
     }
 
     /// Returns how many half-spaces a derived query has.

@@ -5,7 +5,7 @@
 
 use super::batch::{BatchPlan, DeviceBatch, External, Phase, Wanted, budget};
 use super::build::sort_counts;
-use super::query::{Derived, Listed, QueryBuffers, QueryCapacity, Ranked, RoundParams, words_of};
+use super::query::{Derived, Listed, QueryBuffers, QueryCapacity, Ranked, RoundParams, u32_count_of};
 use super::query_memory::QueryMemory;
 use super::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, GpuShape, Tree};
 use crate::base::constants::ROW;
@@ -117,9 +117,10 @@ impl TreeRecorder {
     /// Records the first box that each path hits: by `t`, then by index. `answers` has a [`Hit`](crate::Hit) for each query.
     ///
     /// # Errors
-    /// [`Error::BadBuffer`] if a slice is too short for the queries, starts at an offset that is not a multiple of the device's
-    /// `min_storage_buffer_offset_alignment`, or cannot be bound as storage; [`Error::TooManyQueries`]; [`Error::BadOption`] for
-    /// 0 or too many rounds; [`Error::BadFilter`] for half-spaces; [`Error::NotBuilt`], [`Error::FiltersChanged`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    /// [`Error::BadBuffer`] if a slice is too short for the queries, starts at an offset that is not a multiple of the
+    /// device's `min_storage_buffer_offset_alignment`, or cannot be bound as storage; [`Error::TooManyQueries`];
+    /// [`Error::BadOption`] for 0 or too many rounds; [`Error::BadFilter`] for half-spaces; [`Error::NotBuilt`],
+    /// [`Error::FiltersChanged`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn record_nearest_hits<C: Cast + GpuQuery>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -169,7 +170,7 @@ impl TreeRecorder {
     }
 
     /// Records all boxes that each path hits, ascending by index: of the list of all answers, those from index `first` on, up to
-    /// `capacity`. If these are not all, the header says so, with the exact count.
+    /// `capacity`. If these are not all, the header has the exact count.
     ///
     /// # Errors
     /// As [`record_nearest_hits`](Self::record_nearest_hits).
@@ -285,7 +286,7 @@ impl TreeRecorder {
         };
         let mut prepared = tree.begin_batch(plan, capacity, buffers, external)?;
         if let Some(derived) = Q::DERIVED {
-            let host = QueryParams { words: words_of::<Q>(), ..prepared.params };
+            let host = QueryParams { u32_count: u32_count_of::<Q>(), ..prepared.params };
             let device = self.round_params.get(&tree.gpu, host)?;
             prepared.external.derived = Some((derived, RoundParams { host, device }));
         }
@@ -319,7 +320,7 @@ impl TreeRecorder {
         let phases = if matches!(plan.wanted, Wanted::Lists(_)) { 2 } else { 1 };
         let needed = plan.wanted.capacity(queries);
         let needed = QueryCapacity {
-            words: Q::DERIVED.map_or(0, |derived| queries * u64::from(derived.words() + 4 * derived.parts())),
+            u32_count: Q::DERIVED.map_or(0, |derived| queries * u64::from(derived.u32_count() + 4 * derived.parts())),
             query_filters: if has_worlds { queries } else { 0 },
             // Of more lists none are retained: they are found twice.
             short: if queries <= self.tree.most_retained() as u64 { needed.short } else { 0 },
@@ -345,8 +346,8 @@ fn plan_of<Q: GpuQuery>(tree: &Tree, batch: &GpuBatch<'_, Q>, wanted: Wanted) ->
     let query_count = batch.query_count;
     check(&tree.gpu, batch.queries, batch.bytes(), "query", || batch.content())?;
     if let Some(query_filters) = batch.query_filters {
-        check(&tree.gpu, query_filters, bytes::<QueryFilter>(query_count), "query_filter", || {
-            format!("{query_count} query_filters")
+        check(&tree.gpu, query_filters, bytes::<QueryFilter>(query_count), "query filter", || {
+            format!("{query_count} query filters")
         })?;
     }
     let rounds = batch.rounds.unwrap_or(budget(&tree.gpu).1);
@@ -354,7 +355,7 @@ fn plan_of<Q: GpuQuery>(tree: &Tree, batch: &GpuBatch<'_, Q>, wanted: Wanted) ->
         let expected = "between 1 and 4096";
         return Err(Error::BadOption { option: "rounds", value: rounds.to_string(), expected });
     }
-    let stride = Q::DERIVED.map_or(words_of::<Q>(), Derived::words);
+    let stride = Q::DERIVED.map_or(u32_count_of::<Q>(), Derived::u32_count);
     Ok(BatchPlan {
         wanted,
         query_count,

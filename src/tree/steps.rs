@@ -13,7 +13,7 @@ use crate::{Error, GpuEvents, GpuIdentity};
 impl TreeRecorder {
     /// Records what [`record_overlaps`](Self::record_overlaps) records, and the comparison of its pairs with those of the last
     /// step. A pair is a shape of the batch and a box of the tree, which is the same box from step to step: this is for boxes that
-    /// stay, and shapes that move among them. `identity` says which shape of the last step each shape is.
+    /// stay, and shapes that move among them. `identity` maps each shape to its index in the last step.
     ///
     /// `capacity` is the most pairs of the step. The last step is the last one that was submitted and counted. A step with more pairs
     /// than `capacity`, or with an [unfinished](crate::QueryHeader::unfinished) query, does not count: its events are empty, their

@@ -1,4 +1,4 @@
-//! What the arithmetic of `double.wgsl` is tried with: a kernel, and operands that are hard.
+//! Inputs of the arithmetic of `double.wgsl`: a kernel, and hard operands.
 
 use broadsweep::internals::gpu::kernel::Source;
 
@@ -39,7 +39,7 @@ fn double_arithmetic(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     shared: &[include_str!("../../shaders/tree/double.wgsl"), include_str!("../../shaders/shared/common.wgsl")],
 };
 
-/// Makes so many pairs of finite numbers; a multiple of 64.
+/// Creates so many pairs of finite numbers; a multiple of 64.
 pub fn operands(count: usize) -> Vec<[f64; 2]> {
     assert!(count.is_multiple_of(64));
     let mut state = 1u64;

@@ -10,7 +10,7 @@ fn below(bits: Bits, count: u64) -> u64 {
     bits() % count
 }
 
-/// Makes any finite number, each exponent as often as another.
+/// Creates any finite number, each exponent as often as another.
 fn any_finite(bits: Bits) -> f32 {
     loop {
         let value = f32::from_bits(bits() as u32);
@@ -20,14 +20,14 @@ fn any_finite(bits: Bits) -> f32 {
     }
 }
 
-/// Makes a number of few bits, so that sums and products are often exact; sometimes zero, of either sign.
+/// Creates a number of few bits, so that sums and products are often exact; sometimes zero, of either sign.
 fn few_bits(bits: Bits) -> f32 {
     let whole = (bits() % 33) as f32 - 16.0;
     let sign = if below(bits, 2) == 0 { -1.0 } else { 1.0 };
     sign * whole * 2f32.powi(below(bits, 5) as i32 - 2)
 }
 
-/// Makes a number of about the size of one.
+/// Creates a number of about the size of one.
 fn moderate(bits: Bits) -> f32 {
     f32::from_bits(bits() as u32 & 0x81ff_ffff | 0x3f00_0000)
 }
@@ -47,7 +47,7 @@ fn finite(value: f32) -> f32 {
     value.clamp(f32::MIN, f32::MAX)
 }
 
-/// Makes a bound and a margin.
+/// Creates a bound and a margin.
 pub fn bound_and_margin(bits: Bits) -> (f32, f32) {
     let (bound, margin) = match below(bits, 8) {
         // Infinite bounds and NaNs too.
@@ -82,7 +82,7 @@ pub fn bound_and_margin(bits: Bits) -> (f32, f32) {
     (bound, finite(margin.abs()))
 }
 
-/// Makes a half-space, mostly valid, and a box that is valid, whose deepest corner is often next to the plane.
+/// Creates a half-space, mostly valid, and a box that is valid, whose deepest corner is often next to the plane.
 pub fn half_space_and_box(bits: Bits) -> (HalfSpace, Aabb) {
     let number = [any_finite, few_bits, moderate, denormal][below(bits, 4) as usize];
     let mut normal = [0; 3].map(|_| number(bits));

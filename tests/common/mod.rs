@@ -1,4 +1,4 @@
-//! What the tests of the whole flow share: one device and one `BroadPhase`, and the comparison with brute force.
+//! Shared by the tests of the whole flow: one device and one `BroadPhase`, and the comparison with brute force.
 #![allow(dead_code)] // each test binary uses a part of it
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError, mpsc};
@@ -94,7 +94,7 @@ pub fn assert_finds(boxes: &[Aabb], expected: &[Pair], options: Options) {
     }
 }
 
-/// Returns what the report says of the search, whatever memory the engine has.
+/// Returns the report of the search without the memory of the engine.
 pub fn without_memory(report: &Report) -> Report {
     let mut report = report.clone();
     report.gpu_bytes = 0;
@@ -115,7 +115,7 @@ pub fn assert_pairs(found: &[Pair], expected: &[Pair], what: &str) {
     }
 }
 
-/// Makes a device of the caller's own with exactly these limits.
+/// Creates a device of the caller's own with exactly these limits.
 pub fn device_with(limits: wgpu::Limits) -> Gpu {
     let (device, queue) = raw_device(limits);
     Gpu::from_device(device, queue).expect("the limits suffice")
@@ -129,7 +129,7 @@ pub fn raw_device_with(limits: wgpu::Limits, features: wgpu::Features) -> (wgpu:
     device_of(&adapter(), limits, features)
 }
 
-/// Makes two devices of one adapter.
+/// Creates two devices of one adapter.
 pub fn two_devices(limits: wgpu::Limits) -> [(wgpu::Device, wgpu::Queue); 2] {
     let adapter = adapter();
     [(); 2].map(|()| device_of(&adapter, limits.clone(), wgpu::Features::empty()))

@@ -10,7 +10,7 @@ const USUAL: f32 = f32::from_bits(USUAL_BITS);
 /// Numbers without an order.
 pub struct Numbers(u64);
 
-/// What the numbers of a case are like.
+/// The kind of numbers of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Like {
     /// Small whole numbers: everything touches.
@@ -163,7 +163,7 @@ impl Numbers {
         NearestQuery { point: self.origin(boxes, like), radius: self.limit(like) }
     }
 
-    /// Returns a box to ask with, which often has the bounds of others.
+    /// Returns a box to query with, which often has the bounds of others.
     pub fn region(&mut self, boxes: &[Aabb], like: Like) -> Aabb {
         let own = self.aabb(like);
         let mut region = Aabb::from_points([self.origin(boxes, like), self.origin(boxes, like)]);

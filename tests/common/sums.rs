@@ -1,4 +1,4 @@
-//! What the sums of products of `exact_sum.wgsl` and `long_sum.wgsl` are tried with: a kernel, and operands that are hard.
+//! Inputs of the sums of products of `exact_sum.wgsl` and `long_sum.wgsl`: a kernel, and hard operands.
 
 use broadsweep::internals::gpu::kernel::Source;
 
@@ -42,10 +42,10 @@ fn sums_of_products(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invo
     ],
 };
 
-/// A sum that is left as the 32nd power of two above a product which it nearly cancels: only its lowest bits tell the sign.
+/// A sum that is left as the 32nd power of two above a product which it nearly cancels: only its lowest bits decide the sign.
 const NARROW: [[u32; 4]; 2] = [[0x6400_0001, 0xe400_0000, 0xad00_0001, 0], [0x4001, 0x4001, 0x2780_01ff, 0]];
 
-/// Makes so many sums, each of two vectors of finite f32 in bits; a multiple of 32.
+/// Creates so many sums, each of two vectors of finite f32 in bits; a multiple of 32.
 pub fn operands(count: usize) -> Vec<[[u32; 4]; 2]> {
     assert!(count.is_multiple_of(32));
     let mut state = 1u64;

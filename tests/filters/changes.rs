@@ -11,7 +11,7 @@ use crate::engines::{Engine, assert_finds, on_both};
 use crate::inputs::{ALONE, BY_BOX, ByBox, all};
 use crate::rule;
 
-/// Calls of an engine, each after one change, which `same` is made to have too.
+/// Calls of an engine, each after one change, which `same` gets too.
 struct Calls<'a> {
     engine: &'a mut dyn Engine,
     boxes: Vec<Aabb>,

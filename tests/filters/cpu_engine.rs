@@ -79,7 +79,7 @@ fn every_filter_alone_and_all_together_are_exact_in_every_scene() {
     assert_eq!(matters.len(), ALONE.len() + 1 - 2, "{matters:?} change the answer");
 }
 
-/// Makes more boxes than a thread takes at a time, with bad boxes among them.
+/// Creates more boxes than a thread takes at a time, with bad boxes among them.
 fn several_chunks() -> Vec<Aabb> {
     let mut boxes = Kind::Uniform.generate(2 * CHUNK + 1, 1);
     boxes.iter_mut().step_by(997).for_each(|aabb| aabb.max = [f32::INFINITY; 3]);
@@ -291,7 +291,7 @@ fn worlds_of_another_number_of_boxes_split_nothing() {
         let error = Error::FilterLength { list: "world", length: length as u64, box_count: 4 };
         assert_eq!(overlaps.by_world(&filters), Err(error));
     }
-    // A list that says more than its report.
+    // A list that has more than its report.
     let mut report = overlaps.report;
     report.box_count = 2;
     let filters = Filters::default().with_world(vec![0; 2]);

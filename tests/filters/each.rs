@@ -65,7 +65,7 @@ fn no_box_one_box_and_two_boxes_work() {
             assert_filtered(boxes, &all(&mut Random(seed), boxes), &WAYS, &format!("all: {boxes:?}"));
         }
     }
-    // Nothing but half-spaces, and pairs of them that are asked for.
+    // Nothing but half-spaces, and pairs of them that are requested.
     let half_space = |index| HalfSpace { index, normal: [0.0, 1.0, 0.0], offset: 0.0 };
     let half_spaces = vec![half_space(1), half_space(0)];
     let filters = Filters::default().with_half_spaces(half_spaces);
@@ -102,7 +102,7 @@ const BOUNDS: [f32; 15] = [
 ];
 
 prop_compose! {
-    /// Makes mostly a box, now and then none.
+    /// Creates mostly a box, now and then none.
     fn adversarial_box()(
         corners in prop::array::uniform3((select(&BOUNDS[..]), select(&BOUNDS[..]))),
         as_it_is in prop::bool::weighted(0.1),

@@ -101,7 +101,7 @@ pub fn assert_finds(
     assert_overlaps(found, boxes, filters, order, expected, &what);
 }
 
-/// Checks pairs and what the report says of them and of the boxes.
+/// Checks pairs, and the report about them and the boxes.
 pub fn assert_overlaps(
     found: Overlaps,
     boxes: &[Aabb],

@@ -138,7 +138,7 @@ fn changes_beyond_a_list_are_refused_and_change_nothing() {
             for ByBox { list, change, .. } in BY_BOX {
                 assert_eq!(refused(change(&filters, 0..2)), (*list, first as u64));
             }
-            // Wrong in two ways: one of them is told.
+            // Wrong in two ways: one of them is reported.
             assert_eq!(refused(Attribute::Margin(&[1.0, -1.0])).0, "margin");
         }
         for bad in [-1.0, f32::NAN, f32::INFINITY] {

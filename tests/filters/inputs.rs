@@ -1,4 +1,4 @@
-//! Filters to try, made for the boxes that they are of.
+//! Filters to try, generated for their boxes.
 
 use std::ops::Range;
 
@@ -85,7 +85,7 @@ pub const ALONE: &[(&str, Make)] = &[
     }),
 ];
 
-/// Makes all filters at once, each so that many pairs are left.
+/// Creates all filters at once, each so that many pairs are left.
 pub fn all(random: &mut Random, boxes: &[Aabb]) -> Filters {
     let mostly = |random: &mut Random, other: &[u32], most: u32| {
         let one = |random: &mut Random| if random.below(4) == 0 { pick(random, other) } else { most };
@@ -139,7 +139,7 @@ fn parents(random: &mut Random, boxes: &[Aabb]) -> Vec<u32> {
     (0..boxes.len()).map(parent).collect()
 }
 
-/// Makes a few worlds or many, by their ids or in a row, now and then a global box.
+/// Creates a few worlds or many, by their ids or in a row, now and then a global box.
 pub fn worlds(random: &mut Random, boxes: &[Aabb], with_global: bool) -> Vec<u32> {
     let spread = [1, 0x9e37_79b9][random.below(2)];
     let count = [2, 5, boxes.len() / 20 + 1][random.below(3)];
@@ -157,7 +157,7 @@ pub fn worlds(random: &mut Random, boxes: &[Aabb], with_global: bool) -> Vec<u32
     worlds
 }
 
-/// Makes margins: none, hardly any, as much as an edge, and now and then enough to reach everything.
+/// Creates margins: none, hardly any, as much as an edge, and now and then enough to reach everything.
 pub fn margins(random: &mut Random, boxes: &[Aabb]) -> Vec<f32> {
     let edge = |aabb: &Aabb| (0..3).map(|k| aabb.max[k] - aabb.min[k]).find(|edge| edge.is_finite()).unwrap_or(1.0);
     let margin = |aabb: &Aabb| match random.below(64) {
@@ -206,7 +206,7 @@ pub fn some_pairs(random: &mut Random, n: usize, count: usize) -> Vec<Pair> {
     pairs
 }
 
-/// Makes a region that is cut along an axis or two where boxes begin or end; now and then one that is flat.
+/// Creates a region that is cut along an axis or two where boxes begin or end; now and then one that is flat.
 pub fn owner(random: &mut Random, boxes: &[Aabb]) -> Aabb {
     let mut region = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
     let bound = |random: &mut Random, k: usize| {
@@ -231,7 +231,7 @@ pub fn owner(random: &mut Random, boxes: &[Aabb]) -> Aabb {
     region
 }
 
-/// Makes some boxes half-spaces whose faces go through corners of others, straight and oblique.
+/// Turns some boxes into half-spaces whose faces go through corners of others, straight and oblique.
 pub fn half_spaces(random: &mut Random, boxes: &[Aabb]) -> Vec<HalfSpace> {
     let mut half_spaces: Vec<HalfSpace> = Vec::new();
     if boxes.is_empty() {

@@ -12,7 +12,7 @@ use crate::common::{CANONICAL, Random, SWEEP};
 const WAYS: [Way; 3] = [Way::AsOneInput, Way::TreeOfFirst, Way::TreeOfSecond];
 const TREES: [Way; 2] = [Way::TreeOfFirst, Way::TreeOfSecond];
 
-/// Makes boxes of a kind, some of which touch all others or none.
+/// Creates boxes of a kind, some of which touch all others or none.
 fn boxes(random: &mut Random, kind: Kind, n: usize) -> Vec<Aabb> {
     let (nan, inf) = (f32::NAN, f32::INFINITY);
     let mut boxes = kind.generate(n, 1);
@@ -178,16 +178,16 @@ fn a_tree_join_is_chosen_unless_something_prevents_it() {
     assert!(chosen == *join::by(&mut engine, Way::TreeOfSecond, first, second).unwrap());
     engine.set_filters(Filters::default()).unwrap();
     let (first, second) = boxes.split_at(1_000);
-    let mut asks = |options: Options, first: &[Aabb], second: &[Aabb]| {
+    let mut queried = |options: Options, first: &[Aabb], second: &[Aabb]| {
         engine.set_options(options).unwrap();
         let report = engine.find_pairs_between(first, second).unwrap().report.clone();
         (report.tree_join, report.tested_all_pairs())
     };
     let default = Options::default();
-    assert_eq!(asks(default, first, &second[..24]), (false, true));
-    assert_eq!(asks(default, first, &second[..25]), (true, false));
-    assert_eq!(asks(default.with_axis(SweepAxis::X), first, second), (false, false));
-    assert_eq!(asks(default.with_cell_size(CellSize::Fixed(0.1)), first, second), (false, false));
+    assert_eq!(queried(default, first, &second[..24]), (false, true));
+    assert_eq!(queried(default, first, &second[..25]), (true, false));
+    assert_eq!(queried(default.with_axis(SweepAxis::X), first, second), (false, false));
+    assert_eq!(queried(default.with_cell_size(CellSize::Fixed(0.1)), first, second), (false, false));
     let half_space = HalfSpace { index: 2_000, normal: [0.0, 0.0, 1.0], offset: 0.2 };
     let filters = Filters::default().with_half_spaces(vec![half_space]);
     engine.set_filters(filters.clone()).unwrap();
@@ -212,7 +212,7 @@ fn tests_are_counted_box_by_box() {
     }
     boxes[7].min[0] = f32::NAN;
     let (first, second) = boxes.split_at(301);
-    // It asks nothing; in a leaf it is tested as all others.
+    // It queries nothing; in a leaf it is tested as all others.
     for (way, count) in [(Way::TreeOfFirst, 301 * 699), (Way::TreeOfSecond, 300 * 699)] {
         let report = &join::by(&mut engine, way, first, second).unwrap().report;
         assert_eq!(

@@ -21,18 +21,18 @@ fn least_budget(broad_phase: &mut BroadPhase, n: usize, order: PairOrder) -> u64
 /// Collects all pieces, and checks that none is empty unless there are no pairs, and that each comes with the report of
 /// the whole, or of the pairs so far.
 fn streamed(broad_phase: &mut BroadPhase, boxes: &[Aabb]) -> (Overlaps, usize) {
-    let (mut pairs, mut told) = (Vec::new(), Vec::new());
+    let (mut pairs, mut reports) = (Vec::new(), Vec::new());
     let each = |report: &Report, piece: &[Pair]| -> Result<(), Error> {
         assert_eq!(piece.is_empty(), report.pair_count == 0);
         pairs.extend_from_slice(piece);
         assert!(report.passes == 1 || report.pair_count == pairs.len() as u64, "{report:?}");
-        told.push(report.clone());
+        reports.push(report.clone());
         Ok(())
     };
     let report = broad_phase.stream_pairs(boxes, each).unwrap();
-    assert_eq!(told.last(), Some(&report));
-    assert!(report.passes > 1 || told.iter().all(|told| *told == report));
-    (Overlaps::new(pairs, report), told.len())
+    assert_eq!(reports.last(), Some(&report));
+    assert!(report.passes > 1 || reports.iter().all(|one| *one == report));
+    (Overlaps::new(pairs, report), reports.len())
 }
 
 /// Checks both calls that block, with a budget for `most` boxes, and gives their passes and the streamed pieces.
@@ -157,7 +157,7 @@ fn more_included_pairs_than_a_binding_holds_are_refused_for_what_they_are() {
     broad_phase.set_filters(Filters::default().with_include(include)).unwrap();
     let error = broad_phase.find_pairs(&boxes).unwrap_err();
     assert!(matches!(error, Error::BadFilter { list: "include", index: 524_288, .. }), "{error}");
-    assert!(error.to_string().contains("room for 524288") && error.to_string().contains("4194304"), "{error}");
+    assert!(error.to_string().contains("capacity for 524288") && error.to_string().contains("4194304"), "{error}");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn a_callback_that_panics_in_a_slab_leaves_the_filters_and_what_they_take() {
     broad_phase.set_filters(filters.clone()).unwrap();
     let budget = least_budget(&mut broad_phase, 3000, PairOrder::Sweep);
     broad_phase.set_options(CANONICAL.with_memory_budget(Some(budget))).unwrap();
-    // The rest of a plan has room for what earlier calls needed.
+    // The rest of a plan has the capacity that earlier calls needed.
     let of_filters = |broad_phase: &BroadPhase| {
         let rows = broad_phase.memory_plan(1000).unwrap().buffers();
         let of_filters = rows.into_iter().skip_while(|(name, _)| *name != "filters").collect::<Vec<_>>();
@@ -211,7 +211,7 @@ fn filters_that_take_more_with_more_boxes_keep_to_the_budget() {
     let floor = HalfSpace { index: 0, normal: [0.0, 1.0, 0.1], offset: -1.0 };
     let filters = Filters::default().with_half_spaces(vec![floor]);
     let large = Kind::Uniform.generate(50_000, 1);
-    // A list that takes all the room there is.
+    // A list that takes all the memory there is.
     let small = vec![Aabb::new([0.0, 5.0, 0.0], [1.0, 6.0, 1.0]); 2500];
     let mut broad_phase = gpu(CANONICAL);
     broad_phase.set_filters(filters).unwrap();
@@ -223,7 +223,7 @@ fn filters_that_take_more_with_more_boxes_keep_to_the_budget() {
         let bytes = broad_phase.find_pairs(boxes).unwrap().report.gpu_bytes;
         assert!(bytes <= budget, "{what}: {bytes} bytes, and the budget is {budget}");
     }
-    // Those for many boxes do not stay where there is no room for them.
+    // Those for many boxes do not stay if there is no memory for them.
     let budget = budget / 8;
     broad_phase.set_options(options.with_memory_budget(Some(budget))).unwrap();
     let bytes = broad_phase.find_pairs(&small[..300]).unwrap().report.gpu_bytes;

@@ -13,7 +13,7 @@ use crate::inputs::{BY_BOX, all, some_pairs};
 use crate::rule;
 use crate::submissions::{encoder, run, upload};
 
-/// Makes a buffer of values, of which it begins with some that nobody looks at.
+/// Creates a buffer of values, of which it begins with some that nobody looks at.
 fn given(values: &[u32]) -> wgpu::Buffer {
     let size = 256 + 4 * values.len() as u64;
     let usage = U::STORAGE | U::COPY_DST;
@@ -235,7 +235,7 @@ fn new_worlds_of_the_host_leave_what_the_device_has() {
     let mut recorded = encoder();
     recorder.record_filters(&mut recorded, 50..150, GpuAttribute::Fixed(values.slice(256..))).unwrap();
     same.fixed[50..150].fill(true);
-    // More than there is room for.
+    // More than the capacity.
     same.world = (0..300).map(|i| i % 70).collect();
     recorder.change_filters(0, Attribute::World(&same.world)).unwrap();
     let left = recorder.record(&mut recorded, buffer.slice(..), 300).unwrap();
@@ -349,7 +349,7 @@ fn any_worlds_may_come_from_the_device() {
     }
     let buffer = upload(&boxes);
     let mut random = Random(3);
-    // What the host has: all global; few worlds; many, with ids below their number and far beyond it.
+    // Worlds of the host: all global; few worlds; many, with ids below their number and far beyond it.
     let ids = [0, 1, 2, 3, 5, 8, 100, 101, 4_000_000_000, u32::MAX - 1];
     let global = vec![Filters::GLOBAL; n];
     let few: Vec<u32> = (0..n).map(|i| [7, 9, Filters::GLOBAL][i % 3]).collect();
@@ -428,7 +428,7 @@ fn half_spaces_of_the_device_are_those_that_are_searched_next() {
                 let left = recorder.record(&mut encoder, buffer.slice(..), n as u32).unwrap();
                 let mut pairs = run(encoder, left).1;
                 pairs.sort_unstable();
-                // What meets nothing stands for a box that pairs with nothing.
+                // A half-space that meets nothing stands for a box that pairs with nothing.
                 let shown = sorted.iter().zip(&is_there).filter(|(_, is_there)| **is_there);
                 let shown: Vec<HalfSpace> = shown.map(|(half_space, _)| *half_space).collect();
                 let mut left_out = boxes.clone();
@@ -561,7 +561,7 @@ fn excluded_pairs_beyond_the_capacity_are_reported_and_nothing_is_wrong() {
             let expected = if is_beyond { Vec::new() } else { rule::find_pairs(&boxes[..800], &Filters::default()) };
             assert_eq!((header.overflow, header.count), (if is_beyond { 6 } else { 0 }, expected.len() as u32));
             assert_pairs(&sorted(found), &expected, "of a number in a buffer");
-            // A list whose length is known has room.
+            // A list of known length fits.
             let mut commands = encoder();
             recorder.record_exclude(&mut commands, n as u32, pairs.slice(256..), 7).unwrap();
             let left = recorder.record(&mut commands, buffer.slice(..), n as u32).unwrap();
@@ -587,21 +587,21 @@ fn pairs_to_exclude_that_cannot_come_are_refused() {
         result
     };
     let own = || pairs.slice(256..);
-    let room = Filters::default().with_exclude_at_most(10);
+    let ten_pairs = Filters::default().with_exclude_at_most(10);
     assert_eq!(refused(exclude(&Filters::default(), own(), 1.into())), "exclude");
     assert_eq!(refused(exclude(&Filters::default(), own(), 0.into())), "exclude");
-    assert_eq!(refused(exclude(&room, own(), 11.into())), "exclude");
-    assert_eq!(refused(exclude(&room, pairs.slice(344..), 10.into())), "exclude");
-    assert_eq!(refused(exclude(&room, pairs.slice(4..), 10.into())), "exclude");
-    assert_eq!(refused(exclude(&room, constant.slice(..), 10.into())), "exclude");
+    assert_eq!(refused(exclude(&ten_pairs, own(), 11.into())), "exclude");
+    assert_eq!(refused(exclude(&ten_pairs, pairs.slice(344..), 10.into())), "exclude");
+    assert_eq!(refused(exclude(&ten_pairs, pairs.slice(4..), 10.into())), "exclude");
+    assert_eq!(refused(exclude(&ten_pairs, constant.slice(..), 10.into())), "exclude");
     let no_number = GpuCount::Stored { count: constant.slice(..), at_most: 5 };
-    assert_eq!(refused(exclude(&room, own(), no_number)), "exclude count");
-    let fixed = room.clone().with_fixed(vec![true; 299]);
+    assert_eq!(refused(exclude(&ten_pairs, own(), no_number)), "exclude count");
+    let fixed = ten_pairs.clone().with_fixed(vec![true; 299]);
     let length = exclude(&fixed, own(), 10.into());
     assert!(matches!(length, Err(Error::FilterLength { list: "fixed", length: 299, box_count: 300 })), "{length:?}");
     // Nothing is excluded, by nothing.
-    assert_eq!(exclude(&room, pairs.slice(4..4), 0.into()), Ok(()));
-    assert_eq!(exclude(&room, own(), 10.into()), Ok(()));
+    assert_eq!(exclude(&ten_pairs, pairs.slice(4..4), 0.into()), Ok(()));
+    assert_eq!(exclude(&ten_pairs, own(), 10.into()), Ok(()));
     // As many as there may be, and more.
     let most = Filters::default().with_exclude_at_most(1 << 24);
     assert_eq!(exclude(&most, own(), 10.into()), Ok(()));

@@ -142,7 +142,7 @@ fn assert_tiled(engine: &mut impl Engine, scene: (&[Aabb], &Filters), tiles: &[A
     engine.set_filters(Filters::default()).unwrap();
 }
 
-/// Makes filters that depend on where boxes are, or reach over tiles.
+/// Creates filters that depend on where boxes are, or reach over tiles.
 fn filters(random: &mut Random, boxes: &[Aabb]) -> Filters {
     let n = boxes.len();
     let mut filters = Filters::default();
@@ -346,7 +346,7 @@ fn a_recorded_list_of_a_region_comes_in_windows() {
             for first in (0..expected.len() as u64).step_by(700) {
                 let mut again = encoder();
                 let left = engine.record_window(&mut again, buffer.slice(..), 1500, first, 700).unwrap();
-                // There may be room for more than was asked for.
+                // The capacity may exceed the requested one.
                 found.extend(run(again, left).1.into_iter().take(700));
             }
             found.sort_unstable();

@@ -1,5 +1,5 @@
-//! What filters mean, in a plain double loop that shares no code with the library: each rule is written down again
-//! from its documentation, and sums are made of whole numbers, without any rounding.
+//! The meaning of filters, in a plain double loop that shares no code with the library: each rule is written down again
+//! from its documentation, and sums are of whole numbers, without any rounding.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -135,7 +135,7 @@ fn is_touched(HalfSpace { normal, offset, .. }: &HalfSpace, aabb: &Aabb) -> bool
 /// Compares the sum of products of finite numbers with zero: in whole numbers of 2⁻²⁹⁸, which every such product is a
 /// multiple of.
 fn sign_of_sum(products: &[[f32; 2]]) -> Ordering {
-    // Limbs of 32 bits, the lowest first, with room for carries.
+    // Limbs of 32 bits, the lowest first, with space for carries.
     let mut limbs = [0i64; 20];
     for factors in products {
         let [(x, at_x), (y, at_y)] = factors.map(whole);

@@ -53,7 +53,7 @@ fn filters_may_change_while_submissions_are_in_flight() {
             }
             in_flight.push_back((boxes, filters.clone()));
             if !filters.group.is_empty() {
-                // What comes after it does not matter to it.
+                // Later changes do not affect it.
                 let values: Vec<u32> = (0..boxes.len() as u32 / 2).map(|i| i % 2).collect();
                 filters.group[5..5 + values.len()].copy_from_slice(&values);
                 broad_phase.change_filters(5, Attribute::Group(&values)).unwrap();
@@ -78,7 +78,7 @@ fn take(broad_phase: &mut BroadPhase, in_flight: &mut VecDeque<(&Vec<Aabb>, Filt
 
 #[test]
 #[ignore = "long"]
-fn filters_may_change_while_a_list_arrives_in_pieces() {
+fn filters_may_change_while_a_list_is_read_back_in_pieces() {
     let limits = wgpu::Limits { max_storage_buffer_binding_size: 4 << 20, ..Gpu::required_limits() };
     let boxes = Kind::Identical.generate(2600, 1);
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
@@ -92,7 +92,7 @@ fn filters_may_change_while_a_list_arrives_in_pieces() {
             if let Some(found) = broad_phase.submissions().try_take().unwrap() {
                 break found.clone();
             }
-            // Another one each time that something may have arrived.
+            // Another one each time that something may have been read back.
             if polls % 512 == 0 {
                 filters.world.rotate_left(7);
                 broad_phase.change_filters(0, Attribute::World(&filters.world)).unwrap();
@@ -248,7 +248,7 @@ pub fn run(encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, Vec<Pa
 fn a_submission_that_is_refused_leaves_the_one_before_exact() {
     // List and runs are too short, so that boxes are tested again after the refusal; and boxes with half-spaces are
     // prepared in a buffer that the refused submission, of more boxes, wants longer. Two stacks, which only the exact test
-    // tells apart.
+    // distinguishes.
     let at = |x: f32, y: f32| Aabb::new([x, y, 0.0], [x + 1.0, y + 1.0, 1.0]);
     let boxes: Vec<Aabb> = (0..900).map(|i| at(0.0, if i % 2 == 0 { 0.0 } else { 5.0 })).collect();
     let half_space = HalfSpace { index: 0, normal: [0.0, 0.0, 1.0], offset: -1.0 };

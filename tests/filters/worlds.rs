@@ -9,7 +9,7 @@ use crate::common::{ALL_PAIRS, AXES, CANONICAL, GPU, Random, SWEEP, assert_pairs
 use crate::engines::{WAYS, assert_filtered, on_both};
 use broadsweep::{BroadPhase, CellSize};
 
-/// Makes `worlds` scenes of `n` boxes in one place, all with other boxes, each box of one world beside those of the
+/// Creates `worlds` scenes of `n` boxes in one place, all with other boxes, each box of one world beside those of the
 /// others.
 fn in_one_place(kind: Kind, worlds: usize, n: usize) -> (Vec<Aabb>, Vec<u32>) {
     let scenes: Vec<Vec<Aabb>> = (0..worlds).map(|world| kind.generate(n, world as u64)).collect();
@@ -55,7 +55,7 @@ fn worlds_in_one_place_are_as_if_each_were_alone() {
     }
 }
 
-/// Makes boxes of worlds on ground that they have in common: as many pieces, in rows or in any order, of which some are vast, and one
+/// Creates boxes of worlds on ground that they have in common: as many pieces, in rows or in any order, of which some are vast, and one
 /// stands for a half-space.
 fn on_common_ground(pieces: usize, is_in_rows: bool) -> (Vec<Aabb>, Filters) {
     let (mut boxes, mut world) = in_one_place(Kind::Uniform, 40, 60);
@@ -107,7 +107,7 @@ fn ground_that_worlds_have_in_common_is_exact_in_any_number_of_pieces() {
     }
 }
 
-/// Makes boxes among giants without an end: rods, plates, corners, all of space, and half-spaces in any direction, of which some touch
+/// Creates boxes among giants without an end: rods, plates, corners, all of space, and half-spaces in any direction, of which some touch
 /// nothing.
 fn among_endless(endless: usize, half_spaces: usize, is_filtered: bool) -> (Vec<Aabb>, Filters) {
     let mut boxes = Kind::Uniform.generate(1200, 5);
@@ -198,7 +198,7 @@ fn giants_without_an_end_give_the_same_list_in_any_number_of_threads() {
 }
 
 #[test]
-fn common_ground_gives_the_same_list_in_any_number_of_threads_and_little_room_for_what_nobody_wants() {
+fn common_ground_gives_the_same_list_in_any_number_of_threads_and_takes_little_memory_for_unwanted_pairs() {
     let (boxes, filters) = on_common_ground(400, false);
     let found = |threads: usize, boxes: &[Aabb], filters: &Filters| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

@@ -300,7 +300,7 @@ fn sweep_order_has_the_same_pairs_as_canonical_order() {
     }
 }
 
-/// What both engines promise of the last answer, in the words of the trait that both have.
+/// The promises of both engines about the last answer, in the words of their trait.
 fn check_answers(engine: &mut impl Engine) {
     let boxes = Kind::Pile.generate(300, 1);
     let expected = brute_force::find_pairs(&boxes);
@@ -334,7 +334,7 @@ fn check_answers(engine: &mut impl Engine) {
 fn both_engines_keep_the_last_answer_until_the_next_call() {
     check_answers(&mut BroadPhase::new(&GPU, CANONICAL).unwrap());
     check_answers(&mut cpu::BroadPhase::new(CANONICAL).unwrap());
-    // What is taken later leaves it too, and looking for a result that nobody asked for does not take it away.
+    // A later `take` leaves it too, and polling for a result that nobody requested does not remove it.
     let mut broad_phase = BroadPhase::new(&GPU, CANONICAL).unwrap();
     let found = broad_phase.find_pairs(&Kind::Pile.generate(300, 1)).unwrap().clone();
     assert_eq!(broad_phase.submissions().try_take().unwrap_err(), Error::NothingSubmitted);

@@ -42,21 +42,21 @@ fn the_buffers_that_exist_are_those_of_the_plan() {
         for filters in [Filters::default(), many.clone()] {
             let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
             broad_phase.set_filters(filters).unwrap();
-            // Room for what there is at most, so that nothing grows in the call.
+            // The largest capacity, so that nothing grows in the call.
             broad_phase.reserve(3000, 40_000).unwrap();
             let report = broad_phase.find_pairs(&boxes).unwrap().report.clone();
             let plan = broad_phase.memory_plan(3000).unwrap();
-            let (mut planned, mut made) = (plan.buffers(), broad_phase.buffers());
+            let (mut planned, mut allocated) = (plan.buffers(), broad_phase.buffers());
             planned.sort_unstable();
-            made.sort_unstable();
-            assert_eq!(made, planned, "{options:?}");
+            allocated.sort_unstable();
+            assert_eq!(allocated, planned, "{options:?}");
             assert_eq!(plan.total(), planned.iter().map(|(_, bytes)| bytes).sum::<u64>());
             assert_eq!(report.gpu_bytes, plan.total());
         }
     }
 }
 
-/// Returns what the device says that it allocated, where it says so.
+/// Returns the allocated bytes of the device, if it reports them.
 #[test]
 fn the_device_counts_what_the_plan_predicts() {
     let gpu = device_with(Gpu::required_limits());
@@ -68,9 +68,9 @@ fn the_device_counts_what_the_plan_predicts() {
     let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
     broad_phase.reserve(30_000, 200_000).unwrap();
     let plan = broad_phase.memory_plan(30_000).unwrap().total();
-    let grown = reported().unwrap().total_allocated_bytes - before;
+    let growth = reported().unwrap().total_allocated_bytes - before;
     // Beside the plan there are a few constants; and an allocator rounds up.
-    assert!((plan..plan + plan / 8 + (1 << 16)).contains(&grown), "{grown} bytes, and the plan has {plan}");
+    assert!((plan..plan + plan / 8 + (1 << 16)).contains(&growth), "{growth} bytes, and the plan has {plan}");
 }
 
 #[test]
@@ -123,15 +123,15 @@ fn a_budget_that_is_too_small_is_refused_before_any_work() {
 }
 
 #[test]
-fn results_that_have_no_room_are_found_again() {
-    // A cell as large as the scene: every two boxes are a candidate, far more than there is room for.
+fn results_beyond_the_capacity_are_found_again() {
+    // A cell as large as the scene: every two boxes are a candidate, far more than the capacity.
     let boxes = Kind::Uniform.generate(6000, 6);
     let expected = brute_force::find_pairs(&boxes);
     let budget = least_budget(&boxes, PairOrder::Canonical);
     let options = CANONICAL.with_cell_size(CellSize::Fixed(100.0)).with_memory_budget(Some(budget));
     let overlaps = on_gpu(&boxes, options);
-    let kept = broad_phase(options).memory_plan(6000).unwrap().tile_capacity;
-    assert!(overlaps.report.candidate_count > 4 * 8192 * u64::from(kept), "{:?}", overlaps.report);
+    let retained = broad_phase(options).memory_plan(6000).unwrap().tile_capacity;
+    assert!(overlaps.report.candidate_count > 4 * 8192 * u64::from(retained), "{:?}", overlaps.report);
     assert_pairs(&overlaps.pairs, &expected, "found again");
 }
 

@@ -93,7 +93,7 @@ fn a_number_that_is_too_large_is_refused_on_the_device_and_a_buffer_that_cannot_
             assert_eq!((arguments.dispatch[0], arguments.draw[1]), (0, 0));
         }
         for (stored, words) in [
-            (upload(&[7u32; 2], U::COPY_SRC), "was made without BufferUsages::STORAGE"),
+            (upload(&[7u32; 2], U::COPY_SRC), "was created without BufferUsages::STORAGE"),
             (upload(&[7u32; 200], U::STORAGE), "is used from byte 4 on"),
         ] {
             let first = if words.starts_with("is") { 4 } else { 0 };

@@ -61,9 +61,9 @@ fn canonical_order_does_not_depend_on_the_length_of_the_pieces() {
     assert_pairs(&pieces.pairs, &whole.pairs, "in pieces");
 }
 
-/// The first call has no room for what its tests find, and finds it again for the list; the second call has room.
+/// The first call has no capacity for the hits of its tests, and finds them again for the list; the second call has it.
 #[test]
-fn pairs_that_are_found_again_are_the_same_bytes_as_those_that_were_kept() {
+fn pairs_found_again_are_the_same_bytes_as_retained_pairs() {
     let boxes = Kind::Uniform.generate(6000, 6);
     // A cell as large as the scene: far more candidates than there are for most scenes of this many boxes.
     let options = Options::default().with_cell_size(CellSize::Fixed(100.0));
@@ -72,9 +72,9 @@ fn pairs_that_are_found_again_are_the_same_bytes_as_those_that_were_kept() {
     let found_again = broad_phase.find_pairs(&boxes).unwrap().clone();
     let ample = broad_phase.memory_plan(boxes.len()).unwrap().tile_capacity;
     assert!(ample > 2 * little, "{ample} tiles instead of {little}");
-    let kept = broad_phase.find_pairs(&boxes).unwrap().clone();
-    assert_pairs(&kept.pairs, &found_again.pairs, "kept");
-    assert!(kept.report.gpu_bytes > found_again.report.gpu_bytes);
+    let second = broad_phase.find_pairs(&boxes).unwrap().clone();
+    assert_pairs(&second.pairs, &found_again.pairs, "retained");
+    assert!(second.report.gpu_bytes > found_again.report.gpu_bytes);
 }
 
 /// Enough giants that the capacity for entries decides how far cells are merged: it must be that of this scene, not

@@ -1,4 +1,4 @@
-//! Headers and times of recordings, which arrive by themselves.
+//! Headers and times of recordings, which are read back by themselves.
 
 use crate::common::*;
 use crate::submissions::{encoder, run, upload};
@@ -14,7 +14,7 @@ fn count(header: Option<PairHeader>) -> Option<(u32, u32)> {
 }
 
 #[test]
-fn the_header_of_the_latest_recording_arrives_by_itself() {
+fn the_header_of_the_latest_recording_is_read_back_by_itself() {
     let mut recorder = Recorder::new(&GPU, CANONICAL).unwrap();
     let scenes: Vec<(wgpu::Buffer, u32)> = (0..7)
         .map(|seed| {
@@ -23,7 +23,7 @@ fn the_header_of_the_latest_recording_arrives_by_itself() {
         })
         .collect();
     assert_eq!(recorder.statistics().header, None);
-    // One that is never submitted is never told of, however many there are.
+    // A recording that is never submitted is never reported, however many there are.
     for _ in 0..20 {
         recorder.record(&mut encoder(), scenes[6].0.slice(..), 500).unwrap();
     }
@@ -35,7 +35,7 @@ fn the_header_of_the_latest_recording_arrives_by_itself() {
         assert_eq!(count(recorder.statistics().header), Some((*pair_count, 0)));
         assert_eq!(count(recorder.statistics().header), Some((*pair_count, 0)));
     }
-    // Many, not looked at in between: each takes in what has arrived.
+    // Many, not looked at in between: each takes in what was read back.
     for (buffer, _) in &scenes {
         let mut recorded = encoder();
         recorder.record(&mut recorded, buffer.slice(..), 500).unwrap();
@@ -56,7 +56,7 @@ fn the_report_of_the_latest_recording_is_that_of_a_call() {
     let options = CANONICAL.with_all_pairs_up_to(Some(100));
     let mut recorder = Recorder::new(&GPU, options).unwrap();
     assert_eq!(recorder.statistics().report, None);
-    // Never submitted, never told of.
+    // Never submitted, never reported.
     let boxes = upload(&Kind::Uniform.generate(500, 1), U::STORAGE);
     recorder.record(&mut encoder(), boxes.slice(..), 500).unwrap();
     assert_eq!(recorder.statistics().report, None);
@@ -64,9 +64,9 @@ fn the_report_of_the_latest_recording_is_that_of_a_call() {
         let mut boxes = kind.generate(n, 3);
         boxes[7].min[1] = f32::NAN;
         let expected = BroadPhase::new(&GPU, options).unwrap().find_pairs(&boxes).unwrap().report.clone();
-        // A number of boxes in a buffer, and room for more.
-        let room = [boxes.as_slice(), &[Aabb::new([0.0; 3], [1.0; 3]); 50]].concat();
-        let (boxes, number) = (upload(&room, U::STORAGE), upload(&[n as u32], U::STORAGE));
+        // A count of boxes in a buffer, and capacity for more.
+        let longer = [boxes.as_slice(), &[Aabb::new([0.0; 3], [1.0; 3]); 50]].concat();
+        let (boxes, number) = (upload(&longer, U::STORAGE), upload(&[n as u32], U::STORAGE));
         let stored = GpuCount::Stored { count: number.slice(..), at_most: n as u32 };
         for count in [GpuCount::Known(n as u32), stored] {
             let mut recorded = encoder();
@@ -76,15 +76,15 @@ fn the_report_of_the_latest_recording_is_that_of_a_call() {
             assert_eq!(without_memory(&report), without_memory(&expected), "{kind:?}, {count:?}");
             assert!(report.gpu_bytes > 0 && recorder.statistics().memory_bytes >= report.gpu_bytes);
         }
-        let room = GpuCount::Stored { count: number.slice(..), at_most: n as u32 + 50 };
+        let stored = GpuCount::Stored { count: number.slice(..), at_most: n as u32 + 50 };
         let mut recorded = encoder();
-        recorder.record(&mut recorded, boxes.slice(..), room).unwrap();
+        recorder.record(&mut recorded, boxes.slice(..), stored).unwrap();
         wait_for(&GPU, recorded);
         let report = recorder.statistics().report.unwrap();
         assert_eq!((report.box_count, report.pair_count), (n as u32, expected.pair_count), "{kind:?}");
         // A step is a search too.
         let mut recorded = encoder();
-        recorder.record_events(&mut recorded, boxes.slice(..), room, GpuIdentity::Index).unwrap();
+        recorder.record_events(&mut recorded, boxes.slice(..), stored, GpuIdentity::Index).unwrap();
         wait_for(&GPU, recorded);
         assert_eq!(without_memory(&recorder.statistics().report.unwrap()), without_memory(&report), "{kind:?}");
     }
@@ -102,7 +102,7 @@ fn directions_and_corner_of_a_report_say_where_the_cells_are() {
         {
             assert!((dot(a, b) - expected).abs() < 1e-5, "{axis:?}: {report:?}");
         }
-        // As many incidences as there are boxes in these cells: counted here, from what the report says.
+        // As many incidences as there are boxes in these cells: counted here, from the report.
         let cell = |point: [f32; 3], k: usize| {
             ((dot(point, report.across[k]) - report.corner[k]) / report.cell_size).floor() as i64
         };
@@ -178,7 +178,7 @@ fn a_scene_whose_pairs_grow_slowly_gets_few_longer_lists() {
     let mut recorder = recorder(CANONICAL);
     let (mut capacities, mut short) = (Vec::new(), 0);
     for step in 0..24 {
-        // From 19,900 to 44,850 pairs, where a list has room for four pairs of each box.
+        // From 19,900 to 44,850 pairs, where a list has capacity for four pairs of each box.
         let n = 200 + 4 * step;
         let buffer = upload(&vec![Aabb::new([0.0; 3], [1.0; 3]); n], U::STORAGE);
         let mut recorded = encoder();
@@ -234,7 +234,7 @@ fn commands_that_are_refused_are_not_told_of() {
 }
 
 #[test]
-fn a_lost_device_is_asked_for_headers_without_harm() {
+fn headers_of_a_lost_device_are_polled_without_harm() {
     let gpu = device_with(broadsweep::Gpu::required_limits());
     let (recorder, _boxes, recorded) = recorded_on(&gpu);
     gpu.queue().submit([recorded.finish()]);
@@ -246,7 +246,7 @@ fn a_lost_device_is_asked_for_headers_without_harm() {
 }
 
 #[test]
-fn the_times_of_a_recording_arrive_where_they_are_wanted() {
+fn the_times_of_a_recording_are_read_back_on_request() {
     let boxes = Kind::Uniform.generate(3000, 1);
     let buffer = upload(&boxes, U::STORAGE);
     let mut recorder = Recorder::new(&GPU, CANONICAL).unwrap();
@@ -271,7 +271,7 @@ fn the_times_of_a_recording_arrive_where_they_are_wanted() {
         );
         assert!(of("sweep_test").time.as_nanos() > 0 && !times.iter().any(|row| row.kernel == "start"), "{times:?}");
     }
-    // What follows a search has times of its own.
+    // Stages behind a search have times of their own.
     assert_eq!((recorder.statistics().window_times, recorder.statistics().neighbour_times), (None, None));
     for _ in 0..6 {
         let mut recorded = encoder();

@@ -79,7 +79,7 @@ fn neighbours_of_a_list_that_is_too_short_are_none_and_those_of_a_longer_one_all
 }
 
 #[test]
-fn neighbours_are_refused_without_a_list_and_without_room() {
+fn neighbours_are_refused_without_a_list_and_without_capacity() {
     let boxes = Kind::Uniform.generate(3000, 7);
     let buffer = upload(&boxes, U::STORAGE);
     let mut recorder = Recorder::new(&GPU, CANONICAL).unwrap();
@@ -88,7 +88,7 @@ fn neighbours_are_refused_without_a_list_and_without_room() {
     recorder.record(&mut encoder(), buffer.slice(..), 3000).unwrap();
     let error = recorder.record_neighbours(&mut encoder()).unwrap_err();
     assert!(matches!(error, Error::OverBudget { required, .. } if required > budget), "{error}");
-    // With as much as it says and more; and a longer list, which takes their room, is no longer the one that was recorded.
+    // With the reported length and more; and a longer list, which takes their memory, is no longer the one that was recorded.
     let Error::OverBudget { required, .. } = error else { unreachable!() };
     let budget = required + (2 << 20);
     recorder.set_options(CANONICAL.with_memory_budget(Some(budget))).unwrap();

@@ -1,4 +1,4 @@
-//! What once went wrong, as small as it can be shown.
+//! Former errors, in the smallest cases that show them.
 
 use crate::common::*;
 use broadsweep::cpu;

@@ -6,18 +6,18 @@ use broadsweep::internals::brute_force;
 use broadsweep::{Aabb, BroadPhase, Error, Gpu, Options, Overlaps, Pair, PairOrder, Report, SweepAxis, wgpu};
 use laboratory::scenes::Kind;
 
-/// Returns options whose budget has room for this many boxes and no more.
-fn room_for(n: usize, order: PairOrder) -> Options {
+/// Returns options whose budget fits this many boxes and no more.
+fn options_for(n: usize, order: PairOrder) -> Options {
     CANONICAL.with_order(order).with_memory_budget(Some(least_budget(&vec![Aabb::new([0.0; 3], [1.0; 3]); n], order)))
 }
 
-/// Checks both calls that block, in both orders, against brute force, with room for `most` boxes.
+/// Checks both calls that block, in both orders, against brute force, with capacity for `most` boxes.
 fn assert_exact_in_slabs(boxes: &[Aabb], most: usize, what: &str) -> Report {
     let expected = brute_force::find_pairs(boxes);
-    let sweep = on_gpu(boxes, room_for(most, PairOrder::Sweep));
-    let canonical = on_gpu(boxes, room_for(most, PairOrder::Canonical));
+    let sweep = on_gpu(boxes, options_for(most, PairOrder::Sweep));
+    let canonical = on_gpu(boxes, options_for(most, PairOrder::Canonical));
     assert_pairs(&canonical.pairs, &expected, what);
-    let (streamed, report) = streamed(boxes, room_for(most, PairOrder::Sweep));
+    let (streamed, report) = streamed(boxes, options_for(most, PairOrder::Sweep));
     assert_pairs(&streamed, &sweep.pairs, what);
     assert_eq!(report, sweep.report);
     let mut sorted = sweep.pairs;
@@ -29,26 +29,26 @@ fn assert_exact_in_slabs(boxes: &[Aabb], most: usize, what: &str) -> Report {
         assert_eq!(report.invalid_count as usize, invalid.len(), "{what}");
         assert_eq!(report.first_invalid, invalid[..invalid.len().min(Report::INVALID_LISTED)], "{what}");
     }
-    assert!(report.gpu_bytes <= room_for(most, PairOrder::Sweep).memory_budget.unwrap());
+    assert!(report.gpu_bytes <= options_for(most, PairOrder::Sweep).memory_budget.unwrap());
     report
 }
 
 /// Collects all pieces, and checks that none is empty unless there are no pairs, and that each comes with the report of the whole, or of
 /// what was handed over so far.
 fn streamed(boxes: &[Aabb], options: Options) -> (Vec<Pair>, Report) {
-    let (mut pairs, mut told) = (Vec::new(), Vec::new());
+    let (mut pairs, mut reports) = (Vec::new(), Vec::new());
     let each = |report: &Report, piece: &[Pair]| -> Result<(), Error> {
         assert_eq!(piece.is_empty(), report.pair_count == 0);
         pairs.extend_from_slice(piece);
         assert!(report.passes == 1 || report.pair_count == pairs.len() as u64, "{report:?}");
-        told.push(report.clone());
+        reports.push(report.clone());
         Ok(())
     };
     let report = broad_phase(options).stream_pairs(boxes, each).unwrap();
-    assert!(told.iter().all(|told| (told.passes, told.box_count) == (report.passes, report.box_count)));
-    assert!(report.passes > 1 || told.iter().all(|told| *told == report));
-    assert!(told.is_sorted_by_key(|told| (told.pair_count, told.candidate_count)));
-    assert_eq!(told.last().unwrap().pair_count, report.pair_count);
+    assert!(reports.iter().all(|one| (one.passes, one.box_count) == (report.passes, report.box_count)));
+    assert!(report.passes > 1 || reports.iter().all(|one| *one == report));
+    assert!(reports.is_sorted_by_key(|one| (one.pair_count, one.candidate_count)));
+    assert_eq!(reports.last().unwrap().pair_count, report.pair_count);
     (pairs, report)
 }
 
@@ -64,7 +64,7 @@ fn scenes_of_every_kind_are_exact_in_several_passes() {
         let most = boxes.len() * 2 / 5;
         let valid = boxes.iter().filter(|aabb| aabb.is_valid()).count();
         if kind == Kind::Identical {
-            let result = broad_phase(room_for(most, PairOrder::Sweep)).find_pairs(&boxes).cloned();
+            let result = broad_phase(options_for(most, PairOrder::Sweep)).find_pairs(&boxes).cloned();
             assert!(matches!(result, Err(Error::OverBudget { .. })), "{result:?}");
             continue;
         }
@@ -115,7 +115,7 @@ fn boxes_without_pairs_or_without_meaning_take_one_empty_piece() {
 fn a_few_valid_boxes_among_many_are_not_reported_as_every_box_against_every_other() {
     let mut boxes = vec![Aabb::new([f32::NAN; 3], [1.0; 3]); 3000];
     boxes.splice(1000..1100, Kind::Pile.generate(100, 1));
-    let options = room_for(1000, PairOrder::Canonical).with_all_pairs_up_to(Some(u32::MAX));
+    let options = options_for(1000, PairOrder::Canonical).with_all_pairs_up_to(Some(u32::MAX));
     let found = on_gpu(&boxes, options);
     assert_pairs(&found.pairs, &brute_force::find_pairs(&boxes), "few");
     let report = found.report;
@@ -126,12 +126,12 @@ fn a_few_valid_boxes_among_many_are_not_reported_as_every_box_against_every_othe
 #[test]
 fn what_cannot_be_cut_is_refused_before_any_work() {
     let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 3000];
-    let options = room_for(1000, PairOrder::Sweep);
+    let options = options_for(1000, PairOrder::Sweep);
     let refused = broad_phase(options).memory_plan(3000).unwrap_err();
     assert_eq!(broad_phase(options).find_pairs(&boxes).unwrap_err(), refused);
     let streamed = broad_phase(options).stream_pairs(&boxes, |_, _| -> Result<(), Error> { panic!("a piece came") });
     assert_eq!(streamed.unwrap_err(), refused);
-    // What can be is refused by the calls that do not block.
+    // The calls that do not block refuse it.
     let boxes = Kind::Uniform.generate(3000, 1);
     assert_eq!(broad_phase(options).submissions().submit(&boxes).unwrap_err(), refused);
     // The limit on candidates holds for each pass.
@@ -145,7 +145,7 @@ fn what_cannot_be_cut_is_refused_before_any_work() {
 #[test]
 fn a_callback_may_stop_in_any_pass_and_the_next_call_is_exact() {
     let boxes = Kind::Uniform.generate(3000, 1);
-    let options = room_for(1000, PairOrder::Canonical);
+    let options = options_for(1000, PairOrder::Canonical);
     let expected = brute_force::find_pairs(&boxes);
     for stop in 1..4 {
         let mut calls = 0;

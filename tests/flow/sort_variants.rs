@@ -38,7 +38,7 @@ fn every_variant_gives_the_same_bytes() {
     }
 }
 
-/// Makes a device without features.
+/// Creates a device without features.
 fn bare() -> Gpu {
     device_with(Gpu::required_limits())
 }
@@ -62,11 +62,11 @@ fn a_device_without_the_features_sorts_without_subgroups_and_gives_the_same_pair
 }
 
 #[test]
-fn what_is_asked_for_holds_for_one_clone_and_what_is_best_for_all() {
+fn a_requested_sort_holds_for_one_clone_and_the_best_one_for_all() {
     let best = sort_variant(&GPU).unwrap();
     assert_eq!(best, grid::choose(&GPU, &sort::BALLOT).unwrap());
-    let asked = GPU.clone().with_sort(Some(SortVariant::Portable)).unwrap();
-    assert_eq!(sort_variant(&asked).unwrap(), SortVariant::Portable);
-    assert_eq!(sort_variant(&asked.with_sort(None).unwrap()).unwrap(), best);
+    let requested = GPU.clone().with_sort(Some(SortVariant::Portable)).unwrap();
+    assert_eq!(sort_variant(&requested).unwrap(), SortVariant::Portable);
+    assert_eq!(sort_variant(&requested.with_sort(None).unwrap()).unwrap(), best);
     assert_eq!(sort_variant(&GPU).unwrap(), best);
 }

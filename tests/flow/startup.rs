@@ -1,4 +1,4 @@
-//! What a call costs beside its work: kernels are compiled when they are needed, and bound once.
+//! The cost of a call beside its work: kernels are compiled when they are needed, and bound once.
 
 use crate::common::*;
 use broadsweep::device::{CompilationProgress, SortVariant};
@@ -16,7 +16,7 @@ fn device() -> Gpu {
     device_with(Gpu::required_limits())
 }
 
-/// What a call costs on a GPU where boxes are few: each dispatch waits for the one before.
+/// The cost of a call on a GPU if boxes are few: each dispatch waits for the one before.
 #[test]
 fn a_hundred_boxes_take_at_most_three_dispatches_and_two_kernels() {
     let gpu = device();
@@ -55,11 +55,11 @@ fn a_call_dispatches_as_often_as_the_documents_say() {
     let by_subgroups = with_digits(BALLOT_BITS);
     let (few, portable, indirect) = (few.total(), swept.total(), swept.indirect);
     let document = include_str!("../../docs/decisions.md").split_whitespace().collect::<Vec<_>>().join(" ");
-    for said in [
+    for text in [
         format!("{few} dispatches instead of {by_subgroups} ({portable} with the portable sort)"),
         format!("A search has {} direct and {indirect} indirect ones", by_subgroups - indirect),
     ] {
-        assert!(document.contains(&said), "docs/decisions.md does not say: {said}");
+        assert!(document.contains(&text), "docs/decisions.md does not contain: {text}");
     }
 }
 
@@ -117,8 +117,8 @@ fn what_is_compiled_ahead_is_what_the_call_needs() {
     assert!(found[0].len() > 1 && found[0] == found[1]);
 }
 
-/// Asks a question of boxes that lie far out, so that `f32` leaves much in doubt, and of a list or a row that is long.
-fn ask(tree: &mut Tree, question: Question, boxes: &[Aabb]) -> usize {
+/// Queries boxes that lie far out, so that `f32` leaves much undecided, and of a list or a row that is long.
+fn answer_count(tree: &mut Tree, question: Question, boxes: &[Aabb]) -> usize {
     let rays: Vec<Ray> = boxes.iter().map(|aabb| Ray::new(aabb.min, [1.0, 0.5, 0.25])).collect();
     let spheres: Vec<Sphere> = boxes.iter().map(|aabb| Sphere { center: aabb.max, radius: 0.5 }).collect();
     let points: Vec<NearestQuery> = boxes.iter().map(|aabb| NearestQuery::new(aabb.min)).collect();
@@ -134,7 +134,7 @@ fn ask(tree: &mut Tree, question: Question, boxes: &[Aabb]) -> usize {
         Question::Nearest => {
             tree.nearest(&points, 1).unwrap().answers.len() + tree.nearest(&points, 70).unwrap().answers.len()
         }
-        other => panic!("{other:?} is not asked here"),
+        other => panic!("{other:?} is not queried here"),
     }
 }
 
@@ -158,7 +158,7 @@ fn what_is_compiled_ahead_for_a_tree_is_what_builds_and_questions_need() {
         let compiled = gpu.compiled_kernels();
         tree.build(&boxes).unwrap();
         tree.refit(&boxes).unwrap();
-        assert!(ask(&mut tree, question, &boxes) > 0, "{question:?}");
+        assert!(answer_count(&mut tree, question, &boxes) > 0, "{question:?}");
         assert_eq!(gpu.compiled_kernels(), compiled, "{question:?} needed other kernels");
     }
 }
@@ -268,7 +268,7 @@ fn a_kernel_that_is_rejected_names_itself_and_the_line() {
 }
 
 #[test]
-fn what_was_bound_is_kept_for_the_same_buffers_and_goes_with_any_of_them() {
+fn bind_groups_are_cached_for_the_same_buffers_and_dropped_with_any_of_them() {
     let gpu = device();
     let kernel = Kernel::new(&gpu, &source("add", ADD));
     let allocated = || gpu.device().generate_allocator_report().map(|report| report.total_allocated_bytes);
@@ -312,10 +312,10 @@ fn a_broad_phase_that_goes_leaves_nothing_bound() {
     let boxes = Kind::Uniform.generate(100, 1);
     let mut broad_phase = BroadPhase::new(&gpu, Options::default()).unwrap();
     broad_phase.find_pairs(&boxes).unwrap();
-    let kept = gpu.cached_bind_groups();
-    assert!(kept > 0);
+    let cached = gpu.cached_bind_groups();
+    assert!(cached > 0);
     broad_phase.find_pairs(&boxes).unwrap();
-    assert_eq!(gpu.cached_bind_groups(), kept, "the same buffers are bound again");
+    assert_eq!(gpu.cached_bind_groups(), cached, "the same buffers are bound again");
     // Other constants, a longer list, other filters.
     broad_phase.find_pairs(&boxes[..50]).unwrap();
     assert!(broad_phase.reserve(200, 5000).is_ok());

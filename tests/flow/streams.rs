@@ -90,7 +90,7 @@ fn twelve_million_pairs_pass_through_two_staging_buffers_each_once() {
 }
 
 #[test]
-fn a_list_that_an_earlier_call_made_longer_serves_the_next() {
+fn a_list_that_an_earlier_call_lengthened_serves_the_next() {
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
         let options = CANONICAL.with_order(order).with_memory_budget(Some(3 << 20));
         let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
@@ -150,7 +150,7 @@ fn in_canonical_order_the_pieces_are_ascending_runs() {
             let pieces = streamed(&mut broad_phase, &boxes);
             assert!(pieces.iter().all(|piece| piece.is_sorted()));
             let mut all = pieces.concat();
-            assert_eq!(all.is_sorted(), budget.is_none(), "where the list has room for all of them");
+            assert_eq!(all.is_sorted(), budget.is_none(), "if the list holds all of them");
             all.sort_unstable();
             assert_pairs(&all, &expected, "runs");
             assert_pairs(&broad_phase.find_pairs(&boxes).unwrap().pairs, &expected, "merged");
@@ -273,7 +273,7 @@ fn comes_at_once(gpu: &Gpu, broad_phase: &mut BroadPhase, boxes: &[Aabb]) -> boo
 
 #[test]
 fn a_submission_like_the_last_comes_in_one_round_trip() {
-    // A device of its own: on a shared one another thread may be about to say that a buffer is mapped.
+    // A device of its own: on a shared one another thread may be about to report a mapped buffer.
     let gpu = Gpu::headless().unwrap();
     let mut broad_phase = BroadPhase::new(&gpu, CANONICAL).unwrap();
     // A first one too, where it has no more than four pairs a box.
@@ -302,10 +302,10 @@ fn no_scene_depends_on_the_one_before() {
     ];
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
         let options = CANONICAL.with_order(order);
-        let mut kept = BroadPhase::new(&GPU, options).unwrap();
+        let mut reused = BroadPhase::new(&GPU, options).unwrap();
         for boxes in scenes.iter().chain(scenes.iter().rev()) {
             let fresh = BroadPhase::new(&GPU, options).unwrap().find_pairs(boxes).unwrap().clone();
-            let found = kept.find_pairs(boxes).unwrap().clone();
+            let found = reused.find_pairs(boxes).unwrap().clone();
             assert_pairs(&found.pairs, &fresh.pairs, "after others");
             assert_eq!(found.report.pair_count, fresh.pairs.len() as u64);
             let mut sorted = found.pairs;

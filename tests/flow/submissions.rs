@@ -110,7 +110,7 @@ fn run_through(broad_phase: &mut BroadPhase, scenes: &[Vec<Aabb>], eager: impl F
     results
 }
 
-/// Makes scenes, many of which have far more pairs, or boxes, than the one before.
+/// Creates scenes, many of which have far more pairs, or boxes, than the one before.
 fn leaps() -> Vec<Vec<Aabb>> {
     let identical = |n| vec![Aabb::new([0.0; 3], [1.0; 3]); n];
     vec![
@@ -171,7 +171,7 @@ fn submissions_in_flight_keep_to_the_budget() {
 }
 
 #[test]
-fn a_budget_without_room_for_a_second_submission_says_busy() {
+fn a_budget_too_small_for_a_second_submission_returns_busy() {
     let boxes = Kind::Uniform.generate(3000, 1);
     let options = CANONICAL.with_memory_budget(Some(least_budget(&boxes, PairOrder::Canonical)));
     let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
@@ -184,7 +184,7 @@ fn a_budget_without_room_for_a_second_submission_says_busy() {
 }
 
 #[test]
-fn nothing_is_taken_of_a_list_that_still_arrives() {
+fn nothing_is_consumed_of_a_list_that_is_still_read_back() {
     let boxes = Kind::Identical.generate(600, 1);
     let expected = brute_force::find_pairs(&boxes);
     for order in [PairOrder::Sweep, PairOrder::Canonical] {
@@ -192,7 +192,7 @@ fn nothing_is_taken_of_a_list_that_still_arrives() {
         let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
         let before = broad_phase.find_pairs(&boxes[..100]).unwrap().clone();
         broad_phase.submissions().submit(&boxes).unwrap();
-        assert_eq!(*broad_phase.overlaps(), before, "the last answer stays until the next begins to arrive");
+        assert_eq!(*broad_phase.overlaps(), before, "the last answer stays until the next is read back");
         let (mut looks, mut found) = (0, None);
         while found.is_none() {
             found = broad_phase.submissions().try_take().unwrap().cloned();
@@ -202,7 +202,7 @@ fn nothing_is_taken_of_a_list_that_still_arrives() {
                 assert_eq!(broad_phase.take_overlaps(), Overlaps::default());
             }
         }
-        assert!(looks > 0, "the test needs to look while a list arrives");
+        assert!(looks > 0, "the test needs to look while a list is read back");
         let mut found = found.unwrap();
         assert_eq!(found.report.pair_count, expected.len() as u64);
         if order == PairOrder::Sweep {
@@ -320,7 +320,7 @@ fn pairs_stay_on_the_gpu_with_their_header() {
 }
 
 #[test]
-fn a_list_that_is_too_short_says_so_and_can_be_emitted_again() {
+fn a_list_that_is_too_short_reports_it_and_can_be_emitted_again() {
     let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
     let expected = brute_force::find_pairs(&boxes);
     let count = expected.len() as u32;
@@ -549,7 +549,7 @@ fn nothing_is_emitted_again_from_buffers_that_hold_something_else() {
     record(&mut recorder);
     assert_eq!(again(&mut recorder, 300), None);
     assert_eq!(again(&mut recorder, 299), Some(Error::NothingRecorded));
-    // A longer list leaves what was found; room for more boxes, or other filters, do not.
+    // A longer list leaves the pairs valid; capacity for more boxes, or other filters, do not.
     recorder.reserve(300, 100_000).unwrap();
     assert_eq!(again(&mut recorder, 300), None);
     recorder.reserve(5000, 0).unwrap();

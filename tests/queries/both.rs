@@ -20,7 +20,7 @@ pub struct Both {
     pub gpu: std::cell::RefCell<Tree>,
 }
 
-/// What can be compared bit for bit.
+/// Answers that can be compared bit for bit.
 trait Bits: Copy {
     fn bits(self) -> [u32; 2];
 }

@@ -19,13 +19,13 @@ pub fn each(scenes: u64, mut check: impl FnMut(&str, Like, &[Aabb], &mut Numbers
     }
 }
 
-/// Makes boxes in the cube from −4 to 4.
+/// Creates boxes in the cube from −4 to 4.
 pub fn wide_boxes(n: usize) -> Vec<Aabb> {
     let widened = |corner: [f32; 3]| corner.map(|x| x * 8.0 - 4.0);
     Kind::Uniform.generate(n, 5).iter().map(|aabb| Aabb::new(widened(aabb.min), widened(aabb.max))).collect()
 }
 
-/// Makes [wide boxes](wide_boxes), some of them long, one without an end and one invalid.
+/// Creates [wide boxes](wide_boxes), some of them long, one without an end and one invalid.
 pub fn long_boxes(n: usize) -> Vec<Aabb> {
     let mut boxes = wide_boxes(n);
     for (i, aabb) in boxes.iter_mut().enumerate() {

@@ -18,7 +18,7 @@ fn tree(boxes: &[Aabb]) -> Both {
     tree
 }
 
-/// Hits in a form that tells −0 from 0.
+/// Hits in a form that distinguishes −0 from 0.
 fn bits(hits: &[Hit]) -> Vec<(u32, u32)> {
     hits.iter().map(|hit| (hit.index, hit.t.to_bits())).collect()
 }
@@ -28,7 +28,7 @@ fn near_bits(near: &[Near]) -> Vec<(u32, u32)> {
 }
 
 fn check_casts<C: Cast + Moving + std::fmt::Debug>(make: impl Fn(&mut Numbers, &[Aabb], Like) -> C) {
-    let (mut asked, mut answered) = (0, 0);
+    let (mut queried, mut answered) = (0, 0);
     cases::each(SCENES, |what, like, boxes, numbers| {
         let casts: Vec<C> = (0..QUERIES).map(|_| make(numbers, boxes, like)).collect();
         let tree = tree(boxes);
@@ -51,27 +51,27 @@ fn check_casts<C: Cast + Moving + std::fmt::Debug>(make: impl Fn(&mut Numbers, &
         assert_eq!(nearest.report.invalid_count, 0);
         assert_eq!(nearest.report.answer_count, any.answers.iter().filter(|&&hit| hit).count() as u64);
         assert_eq!(all.report.answer_count, all.answers.len() as u64);
-        asked += QUERIES;
+        queried += QUERIES;
     });
-    assert!(asked > 5_000 && answered > asked / 2, "{asked} queries, {answered} answers");
+    assert!(queried > 5_000 && answered > queried / 2, "{queried} queries, {answered} answers");
 }
 
 #[test]
 #[ignore = "long"]
-fn rays_hit_what_exact_arithmetic_says_and_when() {
+fn rays_hit_at_the_times_of_exact_arithmetic() {
     check_casts(|numbers, boxes, like| numbers.ray(boxes, like));
 }
 
 #[test]
 #[ignore = "long"]
-fn boxes_that_move_hit_what_exact_arithmetic_says_and_when() {
+fn moving_boxes_hit_at_the_times_of_exact_arithmetic() {
     check_casts(|numbers, boxes, like| numbers.cast(boxes, like));
 }
 
 #[test]
 #[ignore = "long"]
 fn points_and_boxes_touch_what_pairs_would() {
-    let mut asked = 0;
+    let mut queried = 0;
     cases::each(SCENES, |what, like, boxes, numbers| {
         let tree = tree(boxes);
         let points: Vec<[f32; 3]> = (0..QUERIES).map(|_| numbers.origin(boxes, like)).collect();
@@ -85,9 +85,9 @@ fn points_and_boxes_touch_what_pairs_would() {
             assert_eq!(&of_points[i], touching(&point), "{what}, {point:?}");
             assert_eq!(&of_regions[i], touching(&regions[i]), "{what}, {:?}", regions[i]);
         }
-        asked += QUERIES;
+        queried += QUERIES;
     });
-    assert!(asked > 5_000, "{asked} queries");
+    assert!(queried > 5_000, "{queried} queries");
 }
 
 #[test]
@@ -96,9 +96,9 @@ fn infinite_points_and_boxes_touch_what_pairs_would() {
     let (inf, all) = (f32::INFINITY, Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]));
     let boxes = [all, Aabb::new([inf; 3], [inf; 3]), Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([0.0; 3], [inf; 3])];
     let tree = tree(&boxes);
-    let asked = [all, Aabb::new([inf; 3], [inf; 3]), Aabb::new([f32::MAX; 3], [inf; 3])];
-    let lists = tree.overlaps(&asked).unwrap();
-    for (i, region) in asked.iter().enumerate() {
+    let queried = [all, Aabb::new([inf; 3], [inf; 3]), Aabb::new([f32::MAX; 3], [inf; 3])];
+    let lists = tree.overlaps(&queried).unwrap();
+    for (i, region) in queried.iter().enumerate() {
         let expected: Vec<u32> = (0..4).filter(|&j| region.overlaps(&boxes[j as usize])).collect();
         assert_eq!(&lists[i], expected, "{region:?}");
     }
@@ -107,8 +107,8 @@ fn infinite_points_and_boxes_touch_what_pairs_would() {
 
 #[test]
 #[ignore = "long"]
-fn spheres_touch_what_exact_arithmetic_says() {
-    let (mut asked, mut answered) = (0, 0);
+fn spheres_touch_the_boxes_of_exact_arithmetic() {
+    let (mut queried, mut answered) = (0, 0);
     cases::each(SCENES, |what, like, boxes, numbers| {
         let tree = tree(boxes);
         let spheres: Vec<_> = (0..QUERIES).map(|_| numbers.sphere(boxes, like)).collect();
@@ -119,19 +119,19 @@ fn spheres_touch_what_exact_arithmetic_says() {
             assert_eq!(&lists[i], expected, "{what}, {sphere:?}");
             answered += expected.len();
         }
-        asked += QUERIES;
+        queried += QUERIES;
     });
-    assert!(asked > 5_000 && answered > asked / 2, "{asked} queries, {answered} answers");
+    assert!(queried > 5_000 && answered > queried / 2, "{queried} queries, {answered} answers");
 }
 
 #[test]
 #[ignore = "long"]
-fn the_nearest_boxes_are_those_that_exact_arithmetic_says() {
-    let (mut asked, mut answered) = (0, 0);
+fn the_nearest_boxes_are_those_of_exact_arithmetic() {
+    let (mut queried, mut answered) = (0, 0);
     cases::each(SCENES, |what, like, boxes, numbers| {
         let tree = tree(boxes);
         let queries: Vec<_> = (0..QUERIES).map(|_| numbers.nearest(boxes, like)).collect();
-        for k in if asked % (4 * QUERIES) == 0 { [1, 5, 1000] } else { [1, 5, 12] } {
+        for k in if queried % (4 * QUERIES) == 0 { [1, 5, 1000] } else { [1, 5, 12] } {
             let lists = tree.nearest(&queries, k).unwrap();
             for (i, query) in queries.iter().enumerate() {
                 let expected = oracle::near(query, boxes, |_| true);
@@ -140,9 +140,9 @@ fn the_nearest_boxes_are_those_that_exact_arithmetic_says() {
                 answered += first.len();
             }
         }
-        asked += QUERIES;
+        queried += QUERIES;
     });
-    assert!(asked > 5_000 && answered > asked / 2, "{asked} queries, {answered} answers");
+    assert!(queried > 5_000 && answered > queried / 2, "{queried} queries, {answered} answers");
 }
 
 #[test]

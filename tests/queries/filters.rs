@@ -1,4 +1,4 @@
-//! What queries and boxes say beside their shapes decides which of them meet.
+//! The filters of queries and of boxes.
 
 use broadsweep::filter::{Attribute, GroupRule};
 use broadsweep::query::{
@@ -28,7 +28,7 @@ fn list(numbers: &mut Numbers, n: usize, values: u64) -> Vec<u32> {
     (0..n).map(|_| numbers.below(values) as u32).collect()
 }
 
-/// Makes some of the lists of `n` boxes and `m` queries.
+/// Creates some of the lists of `n` boxes and `m` queries.
 pub fn some_filters(numbers: &mut Numbers, n: usize, m: usize) -> (Filters, QueryFilters) {
     let mut filters = Filters::default();
     let mut of_queries = QueryFilters::default();
@@ -92,28 +92,28 @@ fn every_filter_decides_as_it_is_written_down() {
         if seed % 4 > 0 {
             continue;
         }
-        let kept = |i: usize, index: u32| meets(&filters, &of_queries, i, index as usize);
+        let passes = |i: usize, index: u32| meets(&filters, &of_queries, i, index as usize);
         let casts: Vec<BoxCast> = (0..m).map(|_| numbers.cast(&boxes, Like::Whole)).collect();
         let spheres: Vec<Sphere> = (0..m).map(|_| numbers.sphere(&boxes, Like::Whole)).collect();
-        assert_kept_by_cast(&tree, &rays, &of_queries, kept);
-        assert_kept_by_cast(&tree, &casts, &of_queries, kept);
-        assert_kept_of_round_casts(&tree, &casts, &spheres, &of_queries, kept);
-        assert_kept_of_shapes(&tree, &spheres, &of_queries, kept);
+        assert_filtered_by_cast(&tree, &rays, &of_queries, passes);
+        assert_filtered_by_cast(&tree, &casts, &of_queries, passes);
+        assert_filtered_of_round_casts(&tree, &casts, &spheres, &of_queries, passes);
+        assert_filtered_of_shapes(&tree, &spheres, &of_queries, passes);
         let all = tree.cpu.all_hits(&casts).unwrap();
-        let hits = all.iter().enumerate().flat_map(|(i, row)| row.iter().map(move |hit| kept(i, hit.index)));
+        let hits = all.iter().enumerate().flat_map(|(i, row)| row.iter().map(move |hit| passes(i, hit.index)));
         hits.for_each(|is_kept| counts[usize::from(is_kept)] += 1);
     }
-    // Some answers are left out, and some kept.
+    // Some answers are left out, and some pass.
     assert!(counts.iter().all(|&count| count > 100), "{counts:?}");
 }
 
 /// Checks spheres and capsules that move as these boxes do.
-fn assert_kept_of_round_casts(
+fn assert_filtered_of_round_casts(
     tree: &Both,
     casts: &[BoxCast],
     spheres: &[Sphere],
     filters: &QueryFilters,
-    kept: impl Fn(usize, u32) -> bool + Copy,
+    passes: impl Fn(usize, u32) -> bool + Copy,
 ) {
     let each = || casts.iter().zip(spheres);
     let capsules: Vec<CapsuleCast> = each()
@@ -133,16 +133,16 @@ fn assert_kept_of_round_casts(
             limit,
         })
         .collect();
-    assert_kept_by_cast(tree, &spheres, filters, kept);
-    assert_kept_by_cast(tree, &capsules, filters, kept);
+    assert_filtered_by_cast(tree, &spheres, filters, passes);
+    assert_filtered_by_cast(tree, &capsules, filters, passes);
 }
 
 /// Checks shapes of every kind that lie where these spheres do.
-fn assert_kept_of_shapes(
+fn assert_filtered_of_shapes(
     tree: &Both,
     spheres: &[Sphere],
     filters: &QueryFilters,
-    kept: impl Fn(usize, u32) -> bool + Copy,
+    passes: impl Fn(usize, u32) -> bool + Copy,
 ) {
     let points: Vec<[f32; 3]> = spheres.iter().map(|sphere| sphere.center).collect();
     let capsule = |&Sphere { center, radius }: &Sphere| Capsule { from: center, to: [0.0; 3], radius };
@@ -152,15 +152,20 @@ fn assert_kept_of_shapes(
     let turned: Vec<OrientedBox> = spheres.iter().map(turned).collect();
     let half_spaces = [[1.0, 1.0, 0.0, 6.0], [-1.0, 0.0, 0.5, 2.0]];
     let convex = vec![Convex { half_spaces: &half_spaces }; spheres.len()];
-    assert_kept_by_shape(tree, &points, filters, kept);
-    assert_kept_by_shape(tree, spheres, filters, kept);
-    assert_kept_by_shape(tree, &capsules, filters, kept);
-    assert_kept_by_shape(tree, &turned, filters, kept);
-    assert_kept_by_shape(tree, &convex, filters, kept);
+    assert_filtered_by_shape(tree, &points, filters, passes);
+    assert_filtered_by_shape(tree, spheres, filters, passes);
+    assert_filtered_by_shape(tree, &capsules, filters, passes);
+    assert_filtered_by_shape(tree, &turned, filters, passes);
+    assert_filtered_by_shape(tree, &convex, filters, passes);
 }
 
-/// Checks that queries with filters have those of the answers without that are kept.
-fn assert_kept_by_cast<C: Cast>(tree: &Both, casts: &[C], filters: &QueryFilters, kept: impl Fn(usize, u32) -> bool) {
+/// Checks that queries with filters have the answers without filters that pass.
+fn assert_filtered_by_cast<C: Cast>(
+    tree: &Both,
+    casts: &[C],
+    filters: &QueryFilters,
+    passes: impl Fn(usize, u32) -> bool,
+) {
     let batch = Batch::new(casts).with_filters(filters);
     // In the order of times before they are rounded.
     let in_order = tree.cpu.first_hits(casts, usize::MAX).unwrap();
@@ -169,7 +174,7 @@ fn assert_kept_by_cast<C: Cast>(tree: &Both, casts: &[C], filters: &QueryFilters
         (tree.nearest_hits(batch).unwrap(), tree.any_hits(batch).unwrap(), tree.all_hits(batch).unwrap());
     for i in 0..casts.len() {
         let mut expected = in_order[i].to_vec();
-        expected.retain(|hit| kept(i, hit.index));
+        expected.retain(|hit| passes(i, hit.index));
         assert_eq!(&first[i], &expected[..expected.len().min(3)]);
         assert_eq!(nearest.answers[i], expected.first().copied().unwrap_or(Hit::MISS));
         assert_eq!(any.answers[i], !expected.is_empty());
@@ -178,24 +183,24 @@ fn assert_kept_by_cast<C: Cast>(tree: &Both, casts: &[C], filters: &QueryFilters
     }
 }
 
-/// Checks that queries with filters have those of the answers without that are kept.
-fn assert_kept_by_shape<S: Shape>(
+/// Checks that queries with filters have the answers without filters that pass.
+fn assert_filtered_by_shape<S: Shape>(
     tree: &Both,
     shapes: &[S],
     filters: &QueryFilters,
-    kept: impl Fn(usize, u32) -> bool,
+    passes: impl Fn(usize, u32) -> bool,
 ) {
     let (without, with) =
         (tree.cpu.overlaps(shapes).unwrap(), tree.overlaps(Batch::new(shapes).with_filters(filters)).unwrap());
     for i in 0..shapes.len() {
         let mut expected = without[i].to_vec();
-        expected.retain(|&index| kept(i, index));
+        expected.retain(|&index| passes(i, index));
         assert_eq!(&with[i], expected);
     }
 }
 
 #[test]
-fn margins_grow_what_is_asked() {
+fn margins_pad_queried_boxes() {
     let boxes = [Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([5.0; 3], [6.0; 3])];
     let mut tree = Both::new();
     tree.set_filters(Filters::default().with_margin(vec![0.5, 0.0])).unwrap();
@@ -219,10 +224,10 @@ fn groups_that_change_hold_at_once() {
     tree.set_filters(Filters::default().with_group(vec![1, 2]).with_mask(vec![0, 0])).unwrap();
     tree.build(&boxes).unwrap();
     let filters = QueryFilters::default().with_mask(vec![2]);
-    let asked = Batch::new(&[[0.5; 3]][..]).with_filters(&filters);
-    assert_eq!(&tree.overlaps(asked).unwrap()[0], [1]);
+    let batch = Batch::new(&[[0.5; 3]][..]).with_filters(&filters);
+    assert_eq!(&tree.overlaps(batch).unwrap()[0], [1]);
     tree.change_filters(0, Attribute::Group(&[2])).unwrap();
-    assert_eq!(&tree.overlaps(asked).unwrap()[0], [0, 1]);
+    assert_eq!(&tree.overlaps(batch).unwrap()[0], [0, 1]);
 }
 
 #[test]

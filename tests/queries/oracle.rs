@@ -71,7 +71,7 @@ fn enter(low: [f32; 3], high: [f32; 3], direction: [f32; 3], limit: f32, aabb: &
     most.iter().all(|last| first.compare(last).is_le()).then_some(first)
 }
 
-/// What moves, as the oracle takes it.
+/// A moving shape, as the oracle takes it.
 pub trait Moving {
     /// Lower and upper corner, direction and limit.
     fn parts(&self) -> ([f32; 3], [f32; 3], [f32; 3], f32);
@@ -89,7 +89,7 @@ impl Moving for BoxCast {
     }
 }
 
-/// Tells whether what moves touches a box before it moves.
+/// Returns whether what moves touches a box before it moves.
 pub fn touches_at_start(cast: &impl Moving, aabb: &Aabb) -> bool {
     let (low, high, _, _) = cast.parts();
     aabb.is_valid() && (0..3).all(|k| aabb.min[k] <= high[k] && low[k] <= aabb.max[k])
@@ -131,12 +131,12 @@ fn is_within(square: &BigInt, radius: f32) -> bool {
     radius.is_infinite() || *square <= whole(radius) * whole(radius)
 }
 
-/// Tells whether a sphere touches a box.
+/// Returns whether a sphere touches a box.
 pub fn touches(sphere: &Sphere, aabb: &Aabb) -> bool {
     square(sphere.center, aabb).is_some_and(|square| is_within(&square, sphere.radius))
 }
 
-/// Tells whether a box has a point with `normal · point <= offset`, of `[normal, offset]`: its deepest corner. A box without an end along an
+/// Returns whether a box has a point with `normal · point <= offset`, of `[normal, offset]`: its deepest corner. A box without an end along an
 /// axis along which the normal leads somewhere has points as deep as any.
 pub fn reaches_into(&[x, y, z, offset]: &[f32; 4], aabb: &Aabb) -> bool {
     let normal = [x, y, z];
@@ -200,7 +200,7 @@ fn cross(a: &[BigInt; 3], b: &[BigInt; 3]) -> [BigInt; 3] {
     [(1, 2), (2, 0), (0, 1)].map(|(j, k)| &a[j] * &b[k] - &a[k] * &b[j])
 }
 
-/// Tells whether half-spaces and a finite box have a point in common: then some three of their planes meet in one.
+/// Returns whether half-spaces and a finite box have a point in common: then some three of their planes meet in one.
 pub fn share_a_point(half_spaces: Vec<HalfSpace>, aabb: &Aabb) -> bool {
     let all: Vec<_> = half_spaces.into_iter().chain(rows_of(aabb).iter().map(HalfSpace::of_row)).collect();
     let n = all.len();

@@ -59,7 +59,7 @@ impl Copied {
     }
 }
 
-/// What rows of answers leave on the device.
+/// The output of rows of answers on the device.
 struct Rows {
     answers: Copied,
     status: Copied,
@@ -80,7 +80,7 @@ impl Rows {
     }
 }
 
-/// What lists of answers leave on the device.
+/// The output of lists of answers on the device.
 struct Listed {
     offsets: Copied,
     answers: Copied,
@@ -156,8 +156,8 @@ fn touch_words(query: usize, index: &u32) -> [u32; 2] {
 
 const MISS: [u32; 2] = [u32::MAX, 0x7f80_0000];
 
-/// What queries say, as lists and as the device reads it.
-fn said(filters: &QueryFilters, count: usize) -> Option<wgpu::Buffer> {
+/// The filters of queries, as lists and as the device reads them.
+fn upload_filters(filters: &QueryFilters, count: usize) -> Option<wgpu::Buffer> {
     let of = |list: &[u32], i: usize| list.get(i).copied().unwrap_or(u32::MAX);
     let QueryFilters { group, mask, body, world, ignore, .. } = filters;
     let query_filters: Vec<QueryFilter> = (0..count)
@@ -172,11 +172,11 @@ fn said(filters: &QueryFilters, count: usize) -> Option<wgpu::Buffer> {
     (filters != QueryFilters::NONE).then(|| upload(&query_filters))
 }
 
-/// Asks paths on the host, then all they can be asked in one encoder, and compares.
+/// Answers paths on the host, then with every kind of query in one encoder, and compares.
 fn compare_casts<C: Cast + GpuQuery>(tree: &mut TreeRecorder, casts: &[C], filters: &QueryFilters) {
     let batch = broadsweep::query::Batch::new(casts).with_filters(filters);
     let n = casts.len();
-    let (queries, query_filters) = (upload(casts), said(filters, n));
+    let (queries, query_filters) = (upload(casts), upload_filters(filters, n));
     let first = tree.tree_mut().first_hits(batch, 5).unwrap();
     let nearest = tree.tree_mut().first_hits(batch, 1).unwrap();
     let all = tree.tree_mut().all_hits(batch).unwrap();
@@ -205,7 +205,7 @@ fn compare_casts<C: Cast + GpuQuery>(tree: &mut TreeRecorder, casts: &[C], filte
 
 fn compare_shapes<S: Shape + GpuShape>(tree: &mut TreeRecorder, shapes: &[S], filters: &QueryFilters) {
     let expected = tree.tree_mut().overlaps(broadsweep::query::Batch::new(shapes).with_filters(filters)).unwrap();
-    let (queries, query_filters) = (upload(shapes), said(filters, shapes.len()));
+    let (queries, query_filters) = (upload(shapes), upload_filters(filters, shapes.len()));
     let on_device = GpuBatch::<S>::new(queries.slice(..), shapes.len() as u32);
     let on_device =
         query_filters.as_ref().map_or(on_device, |query_filters| on_device.with_filters(query_filters.slice(..)));
@@ -218,8 +218,8 @@ fn compare_shapes<S: Shape + GpuShape>(tree: &mut TreeRecorder, shapes: &[S], fi
 
 fn compare_points(tree: &mut TreeRecorder, points: &[NearestQuery], filters: &QueryFilters, k: usize) {
     let expected = tree.tree_mut().nearest(broadsweep::query::Batch::new(points).with_filters(filters), k).unwrap();
-    let (queries, query_filters) = (upload(points), said(filters, points.len()));
-    // What is as far as it can be is compared without rounding, with each answer of the row.
+    let (queries, query_filters) = (upload(points), upload_filters(filters, points.len()));
+    // The farthest boxes are compared without rounding, with each answer of the row.
     let on_device = GpuBatch::new(queries.slice(..), points.len() as u32).with_rounds(100);
     let on_device =
         query_filters.as_ref().map_or(on_device, |query_filters| on_device.with_filters(query_filters.slice(..)));
@@ -337,7 +337,7 @@ fn half_spaces(numbers: &mut Numbers, like: Like, shapes: usize) -> (Vec<[f32; 4
     (parts, ranges)
 }
 
-/// Makes shapes that have these half-spaces, some within bounds; numbers 8 to 15 have no meaning.
+/// Creates shapes that have these half-spaces, some within bounds; numbers 8 to 15 have no meaning.
 fn convex_shapes(bounds: &[Aabb], parts: &mut Vec<[f32; 4]>, ranges: &[std::ops::Range<usize>]) -> Vec<GpuConvex> {
     let all = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
     let mut shapes: Vec<GpuConvex> = ranges
@@ -350,7 +350,7 @@ fn convex_shapes(bounds: &[Aabb], parts: &mut Vec<[f32; 4]>, ranges: &[std::ops:
             count: range.len() as u32,
         })
         .collect();
-    // What has no meaning: bounds, too many, some that are not there, and two half-spaces.
+    // Shapes without a meaning: bounds, too many, some that are not there, and two half-spaces.
     let (count, end) = (parts.len() as u32 + 2, u32::MAX);
     for (shape, first, own) in [(8, 0, 65), (9, count, 1), (10, count - 1, 2), (11, end, 2), (12, end, end)] {
         (shapes[shape].first, shapes[shape].count) = (first, own);
@@ -402,7 +402,7 @@ fn convex_shapes_in_buffers_touch_what_those_of_the_host_touch() {
 
             let mut words: Vec<[f32; 4]> = bytemuck::cast_slice(&shapes).to_vec();
             words.extend(&parts);
-            let (queries, query_filters) = (upload(&words), said(&of_queries, n));
+            let (queries, query_filters) = (upload(&words), upload_filters(&of_queries, n));
             let batch = GpuBatch::<GpuConvex>::new(queries.slice(..), n as u32).with_half_spaces(parts.len() as u32);
             let batch = query_filters
                 .as_ref()
@@ -422,7 +422,7 @@ fn convex_shapes_in_buffers_touch_what_those_of_the_host_touch() {
         }
     }
     assert!(touching > 10_000 && invalid > 100, "{touching} {invalid}");
-    // Behind the shapes there have to be as many half-spaces as are said to be there.
+    // Behind the shapes there have to be as many half-spaces as the counts declare.
     let short = upload(&[[0.0f32; 4]; 5]);
     let batch = GpuBatch::<GpuConvex>::new(short.slice(..), 2).with_half_spaces(2);
     let refused = tree.record_overlaps(&mut encoder(), batch, 0, 9).unwrap_err();
@@ -453,14 +453,14 @@ fn recorded_queries_of_large_scenes_are_sorted_and_answer_the_same() {
 
 #[test]
 #[ignore = "long"]
-fn queries_that_are_made_of_others_share_their_memory_within_an_encoder() {
+fn derived_queries_share_their_memory_within_an_encoder() {
     let boxes = Kind::Uniform.generate(500, 3);
     let mut tree = TreeRecorder::new(&GPU).unwrap();
     tree.tree_mut().build(&boxes).unwrap();
     let (capsules, turned, ..) = round_shapes(&mut Numbers::new(5), &boxes, Like::Usual, 300);
     let (of_capsules, of_turned) = (upload(&capsules), upload(&turned));
     let mut encoder = encoder();
-    // None, few, and more than there was room for.
+    // None, few, and more than the capacity.
     let batch = GpuBatch::<OrientedBox>::new(of_turned.slice(..), 0);
     let none = tree.record_overlaps(&mut encoder, batch, 0, 99).unwrap();
     let none = Listed::of(&mut encoder, &none, 0);
@@ -483,13 +483,13 @@ fn in_one_list<T>(lists: &Lists<T>, index: impl Fn(&T) -> u32) -> Vec<[u32; 2]> 
 }
 
 #[test]
-fn a_list_that_is_too_short_says_how_long_all_are_and_comes_in_windows() {
+fn a_list_that_is_too_short_reports_all_lengths_and_comes_in_windows() {
     assert_windows_of(GPU.clone(), 16, 300);
     // Of queries that many dispatches go on with.
     assert_windows_of(GPU.clone().with_turns(150), 60, 300);
 }
 
-/// More queries than share invocations. Some lists are longer than those that are kept while they are counted.
+/// More queries than share invocations. Some lists are longer than those that are retained while they are counted.
 const ALONE: usize = 17_000;
 
 #[test]
@@ -550,7 +550,7 @@ fn assert_windows_of(gpu: Gpu, rounds: u32, count: usize) {
     found.sort_unstable();
     pairs.sort_unstable();
     assert_eq!(found, pairs);
-    // Enough room, and a window far behind the end.
+    // Enough capacity, and a window far behind the end.
     for (first, written) in [(0, total), (1 << 40, 0)] {
         let mut encoder = encoder();
         let left = tree.record_overlaps(&mut encoder, batch, first, 1 << 20).unwrap();
@@ -561,7 +561,7 @@ fn assert_windows_of(gpu: Gpu, rounds: u32, count: usize) {
     }
 }
 
-/// Asks for lists of a recording by windows of this many answers, and returns each window.
+/// Records lists by windows of this many answers, and returns each window.
 fn windows(
     total: usize,
     capacity: usize,
@@ -592,7 +592,7 @@ fn assert_windows(windows: &[Vec<[u32; 2]>], expected: &[[u32; 2]], capacity: us
 
 #[test]
 #[ignore = "long"]
-fn lists_of_any_length_come_in_order_whether_their_answers_were_kept_or_looked_for_again() {
+fn lists_of_any_length_come_in_order_with_retained_answers_and_with_answers_found_again() {
     // Box `i` begins at `i`: what is at `j` and a half is in `j + 1` of them, whose numbers are mixed.
     let n = 70;
     let number = |i: usize| i * 37 % n;
@@ -600,9 +600,9 @@ fn lists_of_any_length_come_in_order_whether_their_answers_were_kept_or_looked_f
     (0..n).for_each(|i| boxes[number(i)] = Aabb::new([i as f32, 0.0, 0.0], [99.0, 1.0, 1.0]));
     let mut tree = TreeRecorder::new(&GPU).unwrap();
     tree.tree_mut().build(&boxes).unwrap();
-    // Lists of no answers to 32, which are kept; of 31 to 34; of all lengths, the long ones first.
-    let asked: [Vec<usize>; 3] = [(0..=32).collect(), (31..=34).collect(), (0..=n).rev().collect()];
-    for (lengths, has_long) in asked.iter().zip([false, true, true]) {
+    // Lists of no answers to 32, which are retained; of 31 to 34; of all lengths, the long ones first.
+    let queried: [Vec<usize>; 3] = [(0..=32).collect(), (31..=34).collect(), (0..=n).rev().collect()];
+    for (lengths, has_long) in queried.iter().zip([false, true, true]) {
         let at = |&length: &usize| [length as f32 - 0.5, 0.5, 0.5];
         let points: Vec<[f32; 3]> = lengths.iter().map(at).collect();
         let spheres: Vec<Sphere> = lengths.iter().map(|length| Sphere { center: at(length), radius: 0.1 }).collect();
@@ -639,7 +639,7 @@ fn lists_of_any_length_come_in_order_whether_their_answers_were_kept_or_looked_f
             };
             // Of boxes and times.
             let by_rays: Vec<Vec<[u32; 2]>> = windows(expected.len(), capacity, by_rays, queries);
-            // What is kept lies where it does in the list of all, whatever the windows; so does all in one window.
+            // Retained answers lie where they do in the list of all, whatever the windows; so does all in one window.
             let is_exact = !has_long || expected.len() < capacity;
             assert_windows(&by_points, &expected, capacity, is_exact);
             assert_windows(&by_spheres, &expected, capacity, is_exact);
@@ -657,8 +657,8 @@ fn lists_of_any_length_come_in_order_whether_their_answers_were_kept_or_looked_f
 
 #[test]
 #[ignore = "long"]
-fn more_lists_than_are_kept_answer_the_same() {
-    // Every third point is in a box. The host asks in two parts, and a recording looks for each list twice.
+fn more_lists_than_are_retained_answer_the_same() {
+    // Every third point is in a box. The host queries in two parts, and a recording looks for each list twice.
     let boxes: Vec<Aabb> = (0..100).map(|i| 3.0 * i as f32).map(|x| Aabb::new([x, 0.0, 0.0], [x + 1.0; 3])).collect();
     let count = (1 << 20) + 5u32;
     let points: Vec<[f32; 3]> = (0..count).map(|i| [(i % 300) as f32 + 0.5, 0.5, 0.5]).collect();
@@ -687,9 +687,9 @@ fn a_query_that_takes_more_rounds_is_marked_and_answers_nothing() {
     boxes[0] = Aabb::new([-9.0; 3], [-8.0; 3]);
     let mut tree = TreeRecorder::new(&GPU).unwrap();
     tree.tree_mut().build(&boxes).unwrap();
-    let asked = [NearestQuery::new([0.0, 0.1, 0.2]), NearestQuery::new([-8.5; 3]), NearestQuery::new([f32::NAN; 3])];
+    let queried = [NearestQuery::new([0.0, 0.1, 0.2]), NearestQuery::new([-8.5; 3]), NearestQuery::new([f32::NAN; 3])];
     let rays = [Ray::new([0.0, 1.5, 1.5], [1.0, 0.0, 0.0]), Ray::new([-8.5; 3], [0.0, 0.0, -1.0])];
-    let (points, paths) = (upload(&asked), upload(&rays));
+    let (points, paths) = (upload(&queried), upload(&rays));
     let (answered, invalid, unfinished) = (GpuAnswers::ANSWERED, GpuAnswers::INVALID, GpuAnswers::UNFINISHED);
     // A round has few steps in software, and many on a GPU: enough for a list there, and too few for as many distances.
     let few = GPU.adapter_info().device_type == wgpu::DeviceType::Cpu;
@@ -712,7 +712,7 @@ fn a_query_that_takes_more_rounds_is_marked_and_answers_nothing() {
         assert_eq!(all.status.read::<u32>(), [first(is_enough_for_lists), answered], "{rounds} rounds");
         assert_eq!([all.header().unfinished, all.header().overflow], [u32::from(!is_enough_for_lists), 0]);
         if is_enough {
-            let expected = tree.tree_mut().nearest(&asked[..1], 1).unwrap();
+            let expected = tree.tree_mut().nearest(&queried[..1], 1).unwrap();
             assert_eq!(answers[..1], *bytemuck::cast_slice::<Near, [u32; 2]>(&expected.answers));
         } else {
             assert_eq!(answers[0], MISS);
@@ -727,7 +727,7 @@ fn a_query_that_takes_more_rounds_is_marked_and_answers_nothing() {
             assert_eq!(offsets, [0, 0, 1]);
             assert_eq!(listed[0], [0, 0]);
         }
-        // The first hit ends a query that asks for any.
+        // The first hit ends a query that requests any.
         assert_eq!((any.answers.read::<u32>(), any.header().unfinished), (vec![1, 1], 0));
     }
 }
@@ -777,7 +777,7 @@ fn filters_that_are_set_between_recordings_hold_for_those_behind() {
     for (of_tree, of_queries) in filters(boxes.len(), rays.len()) {
         tree.tree_mut().set_filters(of_tree.clone()).unwrap();
         tree.record_build(&mut encoder, on_device.slice(..), 3_000).unwrap();
-        let query_filters = said(&of_queries, rays.len());
+        let query_filters = upload_filters(&of_queries, rays.len());
         let batch = GpuBatch::<Ray>::new(paths.slice(..), 300);
         let batch = query_filters.as_ref().map_or(batch, |query_filters| batch.with_filters(query_filters.slice(..)));
         let batch = if of_queries.skips_start { batch.skipping_start() } else { batch };
@@ -843,7 +843,7 @@ fn a_tree_of_no_boxes_and_a_batch_of_no_queries_answer_nothing() {
 }
 
 #[test]
-fn a_tree_is_built_refitted_and_asked_in_one_encoder() {
+fn a_tree_is_built_refitted_and_queried_in_one_encoder() {
     let n = 3_000;
     let start = Kind::Uniform.generate(n, 3);
     let moved = |by: f32| -> Vec<Aabb> {
@@ -883,7 +883,7 @@ fn a_tree_is_built_refitted_and_asked_in_one_encoder() {
         }
         assert_eq!(tree.tree().report().box_count as usize, n);
         assert!(tree.tree().report().growth.is_nan());
-        // The host asks the same tree.
+        // The host queries the same tree.
         assert_eq!(tree.tree_mut().nearest_hits(&rays).unwrap(), from_host.tree_mut().nearest_hits(&rays).unwrap());
         assert!(tree.tree_mut().refit(&places[1]).unwrap().growth.is_nan());
         let growth = tree.tree_mut().build(&places[1]).unwrap().growth;
@@ -909,7 +909,7 @@ fn what_cannot_be_recorded_is_refused() {
     assert_eq!(error.to_string(), "the query buffer holds 560 bytes, and 21 queries take 588");
     let batch = GpuBatch::<Ray>::new(rays.slice(..), 20);
     let error = tree.record_any_hits(&mut encoder, batch.with_filters(points.slice(..256))).unwrap_err();
-    assert_eq!(error.to_string(), "the query_filter buffer holds 256 bytes, and 20 query_filters take 400");
+    assert_eq!(error.to_string(), "the query filter buffer holds 256 bytes, and 20 query filters take 400");
     for k in [0, 65] {
         let error = tree.record_first_hits(&mut encoder, batch, k).unwrap_err();
         assert_eq!(error.to_string(), format!("k is {k}; it must be between 1 and 64"));
@@ -935,14 +935,14 @@ fn what_cannot_be_recorded_is_refused() {
         assert!(matches!(refused, Err(Error::TooManyQueries { buffer: "queries", .. })), "{refused:?}");
         let turned = GpuBatch::<OrientedBox>::new(many.slice(..), 400_000);
         let refused = tree.record_overlaps(&mut encoder, turned, 0, 9);
-        assert!(matches!(refused, Err(Error::TooManyQueries { buffer: "asked_queries", .. })), "{refused:?}");
+        assert!(matches!(refused, Err(Error::TooManyQueries { buffer: "queries", .. })), "{refused:?}");
         let points = GpuBatch::<[f32; 3]>::new(many.slice(..), 7_000_000).with_filters(many.slice(..));
         let refused = tree.record_overlaps(&mut encoder, points, 0, 9);
         assert!(matches!(refused, Err(Error::TooManyQueries { buffer: "query_filters", .. })), "{refused:?}");
         let refused = tree.record_all_hits(&mut encoder, batch, 0, 1 << 25);
         assert!(matches!(refused, Err(Error::TooManyQueries { buffer: "answers", .. })), "{refused:?}");
     }
-    // What was refused leaves the tree as it was.
+    // A refused recording leaves the tree as it was.
     let left = tree.record_nearest_hits(&mut encoder, batch).unwrap();
     let rows = Rows::of::<Hit>(&mut encoder, &left, 20, 1);
     GPU.queue().submit([encoder.finish()]);

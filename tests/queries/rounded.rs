@@ -71,7 +71,7 @@ fn check_capsule(cast: &CapsuleCast, boxes: &[Aabb], found: &[(u32, f32)], slack
     counts
 }
 
-/// Tells whether a capsule is farther than its radius from a box along one axis, wherever it is on its way. That takes less time to find out.
+/// Returns whether a capsule is farther than its radius from a box along one axis, wherever it is on its way. That takes less time to find out.
 fn is_far_along_an_axis(cast: &CapsuleCast, limit: f64, aabb: &Aabb) -> bool {
     (0..3).any(|k| {
         let moved = limit * f64::from(cast.direction[k]);
@@ -145,7 +145,7 @@ fn check_bounds<C: Cast + std::fmt::Debug>(
     make: impl Fn(&mut Numbers, &[Aabb], Like) -> C,
     bounds: impl Fn(&C) -> BoxCast,
 ) {
-    let (mut asked, mut answered) = (0, 0);
+    let (mut queried, mut answered) = (0, 0);
     cases::each(SCENES, |what, like, boxes, numbers| {
         let casts: Vec<C> = (0..QUERIES).map(|_| make(numbers, boxes, like)).collect();
         let boxed: Vec<BoxCast> = casts.iter().map(&bounds).collect();
@@ -155,9 +155,9 @@ fn check_bounds<C: Cast + std::fmt::Debug>(
         let all = tree.all_hits(&casts).unwrap();
         answered += all.answers.len();
         assert_eq!(all, tree.cpu.all_hits(&boxed).unwrap(), "{what}");
-        asked += QUERIES;
+        queried += QUERIES;
     });
-    assert!(asked > 5_000 && answered > asked / 2, "{asked} queries, {answered} answers");
+    assert!(queried > 5_000 && answered > queried / 2, "{queried} queries, {answered} answers");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::cases;
 use super::numbers::{Like, Numbers};
 use super::oracle::{self, HalfSpace};
 
-/// How many boxes are asked how many queries: a tree of three levels, and many queries of few boxes, since all are compared with all.
+/// Counts of boxes and of queries: a tree of three levels, and many queries of few boxes, since all are compared with all.
 const SCENES: [(usize, usize); 2] = [(400, 200), (60, 9_880)];
 
 type Vector = [f64; 3];
@@ -176,7 +176,7 @@ fn check_capsules((box_count, query_count): (usize, usize)) {
     assert!(touching > 1000 && too_many * 20 < touching, "{too_many} of {touching}");
 }
 
-/// Tells whether a capsule touches a box, both of small whole numbers; and whether it only just does.
+/// Returns whether a capsule touches a box, both of small whole numbers; and whether it only just does.
 fn touches_whole(capsule: &Capsule, aabb: &Aabb) -> (bool, bool) {
     let whole = |x: [f32; 3]| x.map(|x| x as i64);
     let (from, min, max) = (whole(capsule.from), whole(aabb.min), whole(aabb.max));

@@ -1,4 +1,4 @@
-//! A tree that takes the filters of a broad phase asks with the same lists on the device, and never with old ones.
+//! A tree that shares the filters of a broad phase reads the same lists on the device, and never with old ones.
 
 use broadsweep::filter::Attribute;
 use broadsweep::query::{Batch, QueryFilters};
@@ -27,21 +27,21 @@ fn filters(numbers: &mut Numbers) -> Filters {
         .with_exclude(vec![Pair::new(0, 1)])
 }
 
-/// What is asked, and what queries say.
-struct Asked {
+/// Regions and their query filters.
+struct Regions {
     shapes: Vec<Aabb>,
     filters: QueryFilters,
 }
 
-fn asked(numbers: &mut Numbers, boxes: &[Aabb]) -> Asked {
+fn regions(numbers: &mut Numbers, boxes: &[Aabb]) -> Regions {
     let shapes: Vec<Aabb> = (0..200).map(|_| numbers.region(boxes, Like::Whole)).collect();
     let mut list = |values: u64| -> Vec<u32> { (0..shapes.len()).map(|_| numbers.below(values) as u32).collect() };
     let filters =
         QueryFilters::default().with_group(list(4)).with_mask(list(4)).with_body(list(40)).with_world(list(3));
-    Asked { shapes, filters }
+    Regions { shapes, filters }
 }
 
-impl Asked {
+impl Regions {
     fn of(&self, tree: &mut Tree) -> Result<Lists<u32>, Error> {
         tree.overlaps(Batch::new(&self.shapes[..]).with_filters(&self.filters))
     }
@@ -59,7 +59,7 @@ impl Asked {
 struct Scene {
     boxes: Vec<Aabb>,
     filters: Filters,
-    asked: Asked,
+    regions: Regions,
     broad_phase: BroadPhase,
     tree: Tree,
 }
@@ -69,13 +69,13 @@ impl Scene {
         let numbers = &mut Numbers::new(seed);
         let boxes = numbers.boxes(BOXES, Like::Whole);
         let filters = filters(numbers);
-        let asked = asked(numbers, &boxes);
+        let regions = regions(numbers, &boxes);
         let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
         broad_phase.set_filters(filters.clone()).unwrap();
         let mut tree = Tree::new(&GPU).unwrap();
         tree.share_filters(&mut broad_phase, BOXES).unwrap();
         tree.build(&boxes).unwrap();
-        Self { boxes, filters, asked, broad_phase, tree }
+        Self { boxes, filters, regions, broad_phase, tree }
     }
 }
 
@@ -84,10 +84,10 @@ fn the_lists_of_a_broad_phase_serve_its_tree() {
     let numbers = &mut Numbers::new(1);
     let boxes = numbers.boxes(BOXES, Like::Whole);
     let filters = filters(numbers);
-    let asked = asked(numbers, &boxes);
-    let expected = asked.expected(&boxes, &filters);
+    let regions = regions(numbers, &boxes);
+    let expected = regions.expected(&boxes, &filters);
     assert!(expected.answers.len() > 50, "{} answers", expected.answers.len());
-    // Whether the broad phase has uploaded them before or not.
+    // True if the broad phase has uploaded them before or not.
     for is_searched in [false, true] {
         let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
         broad_phase.set_filters(filters.clone()).unwrap();
@@ -98,7 +98,7 @@ fn the_lists_of_a_broad_phase_serve_its_tree() {
         tree.share_filters(&mut broad_phase, BOXES).unwrap();
         assert_eq!(tree.filters().group, filters.group);
         tree.build(&boxes).unwrap();
-        assert_eq!(asked.of(&mut tree).unwrap(), expected);
+        assert_eq!(regions.of(&mut tree).unwrap(), expected);
 
         // It holds no lists of its own: boxes as they are searched are all that filters take.
         let mut other = Tree::new(&GPU).unwrap();
@@ -114,21 +114,21 @@ fn the_lists_of_a_broad_phase_serve_its_tree() {
 
         // Nor does either of them get into the other's way.
         let pairs = broad_phase.find_pairs(&boxes).unwrap().pairs.to_vec();
-        assert_eq!(asked.of(&mut tree).unwrap(), expected);
+        assert_eq!(regions.of(&mut tree).unwrap(), expected);
         tree.refit(&boxes).unwrap();
         assert_eq!(broad_phase.find_pairs(&boxes).unwrap().pairs, pairs);
-        // What lies on the device stays as long as one of them needs it, which has it in its account then.
+        // Lists on the device stay as long as one of them needs them, and then count for that one.
         drop(broad_phase);
         let with_lists = tree.memory_bytes();
         assert!(with_lists > before + 8 * BOXES as u64, "{before} and {with_lists}");
         tree.refit(&boxes).unwrap();
-        assert_eq!(asked.of(&mut tree).unwrap(), expected);
+        assert_eq!(regions.of(&mut tree).unwrap(), expected);
     }
 }
 
 #[test]
 fn filters_that_were_changed_are_taken_again() {
-    let Scene { boxes, mut filters, asked, mut broad_phase, mut tree } = Scene::new(2);
+    let Scene { boxes, mut filters, regions, mut broad_phase, mut tree } = Scene::new(2);
 
     // A list that has to do with the nodes, and ones that have not.
     for list in ["group", "world", "mask", "margin"] {
@@ -147,45 +147,45 @@ fn filters_that_were_changed_are_taken_again() {
             "world" => filters.world[30..50].copy_from_slice(&few),
             _ => filters.margin[30..50].copy_from_slice(&margins),
         }
-        assert_eq!(asked.of(&mut tree).unwrap_err(), Error::FiltersChanged, "{list}");
+        assert_eq!(regions.of(&mut tree).unwrap_err(), Error::FiltersChanged, "{list}");
         assert_eq!(tree.refit(&boxes).unwrap_err(), Error::FiltersChanged, "{list}");
         tree.share_filters(&mut broad_phase, BOXES).unwrap();
         if ["world", "margin"].contains(&list) {
             assert!(matches!(tree.refit(&boxes), Err(Error::OtherTree { built: 0, .. })), "{list}");
             tree.build(&boxes).unwrap();
         }
-        assert_eq!(asked.of(&mut tree).unwrap(), asked.expected(&boxes, &filters), "{list}");
+        assert_eq!(regions.of(&mut tree).unwrap(), regions.expected(&boxes, &filters), "{list}");
     }
-    // What is refused changes nothing, nor does what queries do not read.
-    let now = asked.of(&mut tree).unwrap();
+    // A refused change changes nothing, nor does a list that queries do not read.
+    let now = regions.of(&mut tree).unwrap();
     assert!(broad_phase.change_filters(0, Attribute::Parent(&[0])).is_err());
     broad_phase.change_filters(0, Attribute::Fixed(&[true; 9])).unwrap();
     broad_phase.change_filters(0, Attribute::Group(&[])).unwrap();
-    assert_eq!(asked.of(&mut tree).unwrap(), now);
+    assert_eq!(regions.of(&mut tree).unwrap(), now);
     // A change of the tree's own that is refused leaves the lists shared.
     assert!(matches!(tree.change_filters(0, Attribute::Parent(&[0])), Err(Error::BadFilter { .. })));
     broad_phase.change_filters(0, Attribute::Group(&[0; 200])).unwrap();
     assert_eq!(tree.change_filters(0, Attribute::World(&[0])).unwrap_err(), Error::FiltersChanged);
     tree.share_filters(&mut broad_phase, BOXES).unwrap();
     filters.group[..200].fill(0);
-    let expected = asked.expected(&boxes, &filters);
+    let expected = regions.expected(&boxes, &filters);
     assert_ne!(expected, now);
-    assert_eq!(asked.of(&mut tree).unwrap(), expected);
-    // Nor do other filters pass unnoticed, and a tree that is empty says it too.
+    assert_eq!(regions.of(&mut tree).unwrap(), expected);
+    // Nor do other filters pass unnoticed, and an empty tree reports it too.
     broad_phase.set_filters(Filters::default().with_group(vec![1; BOXES])).unwrap();
-    assert_eq!(asked.of(&mut tree).unwrap_err(), Error::FiltersChanged);
+    assert_eq!(regions.of(&mut tree).unwrap_err(), Error::FiltersChanged);
     assert_eq!(tree.build(&boxes).unwrap_err(), Error::FiltersChanged);
-    assert_eq!(asked.of(&mut tree).unwrap_err(), Error::FiltersChanged);
+    assert_eq!(regions.of(&mut tree).unwrap_err(), Error::FiltersChanged);
     assert_eq!(tree.nearest(&[], 0).unwrap_err(), Error::FiltersChanged);
 }
 
 #[test]
 #[ignore = "long"]
 fn filters_that_change_during_a_call_give_no_answers() {
-    let Scene { asked, mut broad_phase, mut tree, .. } = Scene::new(6);
-    asked.of(&mut tree).unwrap();
+    let Scene { regions, mut broad_phase, mut tree, .. } = Scene::new(6);
+    regions.of(&mut tree).unwrap();
     // So many that the device is not done at once.
-    let shapes = asked.shapes.repeat(200);
+    let shapes = regions.shapes.repeat(200);
     let all = QueryFilters::default().with_mask(vec![3; shapes.len()]);
     let batch = Batch::new(&shapes[..]).with_filters(&all);
     let mut calls = tree.asynchronous();
@@ -197,7 +197,7 @@ fn filters_that_change_during_a_call_give_no_answers() {
 }
 
 #[test]
-fn pairs_that_a_broad_phase_leaves_out_take_no_room_in_a_tree() {
+fn pairs_that_a_broad_phase_leaves_out_take_no_memory_in_a_tree() {
     let numbers = &mut Numbers::new(7);
     let boxes = numbers.boxes(BOXES, Like::Whole);
     let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
@@ -225,7 +225,7 @@ fn lists_that_are_shared_within_a_budget_take_their_part_of_it() {
     let numbers = &mut Numbers::new(8);
     let boxes = numbers.boxes(BOXES, Like::Whole);
     let filters = filters(numbers);
-    let asked = asked(numbers, &boxes);
+    let regions = regions(numbers, &boxes);
     let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
     broad_phase.set_filters(filters.clone()).unwrap();
     let pairs = broad_phase.find_pairs(&boxes).unwrap().pairs.to_vec();
@@ -240,7 +240,7 @@ fn lists_that_are_shared_within_a_budget_take_their_part_of_it() {
     assert!((needs / 2..=2 * needs).contains(&held), "{held} of {needs}");
     tree.build(&boxes).unwrap();
     assert_eq!(broad_phase.find_pairs(&boxes).unwrap().pairs, pairs);
-    assert_eq!(asked.of(&mut tree).unwrap(), asked.expected(&boxes, &filters));
+    assert_eq!(regions.of(&mut tree).unwrap(), regions.expected(&boxes, &filters));
     assert!(broad_phase.memory_bytes() <= 2 * needs);
     // Too little for all boxes at once.
     broad_phase.set_options(Options::default().with_memory_budget(Some(needs / 8))).unwrap();
@@ -261,7 +261,7 @@ fn margins_that_were_others_meanwhile_are_those_of_another_tree() {
     tree.build(&boxes).unwrap();
     tree.share_filters(&mut broad_phase, BOXES).unwrap();
     tree.refit(&boxes).unwrap();
-    // What was recorded may have run with the margins between.
+    // The recording may have run with the margins between.
     broad_phase.change_filters(0, Attribute::Margin(&[5.0; BOXES])).unwrap();
     broad_phase.change_filters(0, Attribute::Margin(&margin)).unwrap();
     tree.share_filters(&mut broad_phase, BOXES).unwrap();
@@ -294,20 +294,20 @@ fn lists_that_nobody_else_counts_count_to_the_trees() {
 
 #[test]
 fn filters_of_its_own_leave_the_broad_phase_as_it_is() {
-    let Scene { boxes, mut filters, asked, mut broad_phase, mut tree } = Scene::new(3);
+    let Scene { boxes, mut filters, regions, mut broad_phase, mut tree } = Scene::new(3);
     let pairs = broad_phase.find_pairs(&boxes).unwrap().pairs.to_vec();
     tree.change_filters(0, Attribute::Group(&[0; 100])).unwrap();
     assert_eq!(broad_phase.find_pairs(&boxes).unwrap().pairs, pairs);
     filters.group[..100].fill(0);
-    let expected = asked.expected(&boxes, &filters);
-    assert_eq!(asked.of(&mut tree).unwrap(), expected);
+    let expected = regions.expected(&boxes, &filters);
+    assert_eq!(regions.of(&mut tree).unwrap(), expected);
     broad_phase.change_filters(0, Attribute::Mask(&[0; 100])).unwrap();
-    assert_eq!(asked.of(&mut tree).unwrap(), expected);
+    assert_eq!(regions.of(&mut tree).unwrap(), expected);
 }
 
 #[test]
 fn values_of_the_device_are_shared_too() {
-    let Scene { boxes, mut filters, asked, mut tree, .. } = Scene::new(4);
+    let Scene { boxes, mut filters, regions, mut tree, .. } = Scene::new(4);
     let mut recorder = Recorder::new(&GPU, Options::default()).unwrap();
     recorder.set_filters(filters.clone()).unwrap();
     tree.share_filters(&mut recorder, BOXES).unwrap();
@@ -328,10 +328,10 @@ fn values_of_the_device_are_shared_too() {
     let mut encoder = GPU.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     recorder.record_filters(&mut encoder, 50..150, GpuAttribute::Group(given.slice(..))).unwrap();
     GPU.queue().submit([encoder.finish()]);
-    assert_eq!(asked.of(&mut tree).unwrap_err(), Error::FiltersChanged);
+    assert_eq!(regions.of(&mut tree).unwrap_err(), Error::FiltersChanged);
     tree.share_filters(&mut recorder, BOXES).unwrap();
     filters.group[50..150].copy_from_slice(&groups);
-    assert_eq!(asked.of(&mut tree).unwrap(), asked.expected(&boxes, &filters));
+    assert_eq!(regions.of(&mut tree).unwrap(), regions.expected(&boxes, &filters));
 
     // Margins are those of another tree.
     let mut encoder = GPU.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
@@ -341,7 +341,7 @@ fn values_of_the_device_are_shared_too() {
     assert!(matches!(tree.refit(&boxes), Err(Error::OtherTree { built: 0, .. })));
     tree.build(&boxes).unwrap();
     filters.margin[..100].copy_from_slice(&margins);
-    assert_eq!(asked.of(&mut tree).unwrap(), asked.expected(&boxes, &filters));
+    assert_eq!(regions.of(&mut tree).unwrap(), regions.expected(&boxes, &filters));
 
     // The host does not know them: the tree cannot have them for itself, nor another device.
     assert!(matches!(tree.change_filters(0, Attribute::Mask(&[0])), Err(Error::BadFilter { list: "group", .. })));
@@ -361,7 +361,7 @@ fn filters_that_do_not_fit_are_refused_and_those_of_another_device_are_uploaded(
     let numbers = &mut Numbers::new(5);
     let boxes = numbers.boxes(BOXES, Like::Whole);
     let filters = filters(numbers);
-    let asked = asked(numbers, &boxes);
+    let regions = regions(numbers, &boxes);
     let mut broad_phase = BroadPhase::new(&GPU, Options::default()).unwrap();
     broad_phase.set_filters(filters.clone()).unwrap();
     let mut tree = Tree::new(&GPU).unwrap();
@@ -384,7 +384,7 @@ fn filters_that_do_not_fit_are_refused_and_those_of_another_device_are_uploaded(
     let mut elsewhere = Tree::new(&Gpu::headless().unwrap()).unwrap();
     elsewhere.share_filters(&mut broad_phase, BOXES).unwrap();
     elsewhere.build(&boxes).unwrap();
-    assert_eq!(asked.of(&mut elsewhere).unwrap(), asked.expected(&boxes, &filters));
+    assert_eq!(regions.of(&mut elsewhere).unwrap(), regions.expected(&boxes, &filters));
     broad_phase.change_filters(0, Attribute::Group(&[1])).unwrap();
-    assert_eq!(asked.of(&mut elsewhere).unwrap_err(), Error::FiltersChanged);
+    assert_eq!(regions.of(&mut elsewhere).unwrap_err(), Error::FiltersChanged);
 }

@@ -79,7 +79,7 @@ fn what_stands_on_several_tiles_can_leave_all_of_them() {
     let filters = skipping();
     let hits = tree.nearest_hits(Batch::new(&casts).with_filters(&filters)).unwrap();
     assert_eq!(bits(&hits.answers[..1]), [(5, 1.5f32.to_bits())]);
-    // The hair is less than any time that is answered would tell, and it is a hit.
+    // The hair is less than any answered time can show, and it is a hit.
     assert_eq!(hits.answers[1].index, 6);
     assert!(hits.answers[1].t > 0.0 && hits.answers[1].t < 1e-6);
     assert_eq!(bits(&hits.answers[2..]), bits(&[Hit::MISS; 2]));

@@ -51,29 +51,34 @@ impl List {
 }
 
 /// Pairs, their places in the last list, and events of a step.
-struct Found {
+struct StepBuffers {
     lists: [List; 4],
     before: Copied,
 }
 
-impl Found {
+impl StepBuffers {
     fn of(encoder: &mut wgpu::CommandEncoder, left: &GpuEvents) -> Self {
         let lists = [&left.pairs, &left.created, &left.lost, &left.persisting].map(|list| List::of(encoder, list));
         Self { lists, before: Copied::of::<u32>(encoder, &left.before, left.pairs.capacity as usize) }
     }
 }
 
-fn record(tree: &mut TreeRecorder, movers: &[Aabb], capacity: u32, identity: GpuIdentity<'_>) -> Result<Found, Error> {
+fn record(
+    tree: &mut TreeRecorder,
+    movers: &[Aabb],
+    capacity: u32,
+    identity: GpuIdentity<'_>,
+) -> Result<StepBuffers, Error> {
     let (mut encoder, buffer) = (encoder(), upload(movers));
     let batch = GpuBatch::<Aabb>::new(buffer.slice(..), movers.len() as u32);
     let left = tree.record_overlap_events(&mut encoder, batch, capacity, identity)?;
-    let found = Found::of(&mut encoder, &left);
+    let found = StepBuffers::of(&mut encoder, &left);
     GPU.queue().submit([encoder.finish()]);
     Ok(found)
 }
 
 /// Checks a step against brute force: `name` returns the index of a mover in the last step.
-fn check(found: &Found, pairs: &[Pair], last: &[Pair], name: impl Fn(u32) -> Option<u32>) {
+fn check(found: &StepBuffers, pairs: &[Pair], last: &[Pair], name: impl Fn(u32) -> Option<u32>) {
     let [all, created, lost, persisting] = [0, 1, 2, 3].map(|k| found.lists[k].read());
     assert!(all == pairs);
     let place = |pair: &Pair| {
@@ -84,13 +89,13 @@ fn check(found: &Found, pairs: &[Pair], last: &[Pair], name: impl Fn(u32) -> Opt
     let before: Vec<u32> = found.before.read::<u32>()[..pairs.len()].to_vec();
     let expected = places.iter().map(|place| place.map_or(GpuEvents::CREATED, |place| place as u32));
     assert!(before.iter().copied().eq(expected));
-    let kept: Vec<Pair> =
+    let retained: Vec<Pair> =
         pairs.iter().zip(&places).filter(|(_, place)| place.is_some()).map(|(pair, _)| *pair).collect();
     let new: Vec<Pair> =
         pairs.iter().zip(&places).filter(|(_, place)| place.is_none()).map(|(pair, _)| *pair).collect();
     let gone: Vec<Pair> =
         last.iter().enumerate().filter(|(k, _)| !places.contains(&Some(*k))).map(|(_, pair)| *pair).collect();
-    assert!(created == new && persisting == kept && lost == gone);
+    assert!(created == new && persisting == retained && lost == gone);
 }
 
 #[test]
@@ -168,7 +173,7 @@ fn a_step_with_an_unfinished_query_does_not_count() {
     let (mut encoder, buffer) = (encoder(), upload(&many));
     let batch = GpuBatch::<Aabb>::new(buffer.slice(..), 1).with_rounds(1);
     let left = tree.record_overlap_events(&mut encoder, batch, CAPACITY, GpuIdentity::Index).unwrap();
-    let found = Found::of(&mut encoder, &left);
+    let found = StepBuffers::of(&mut encoder, &left);
     GPU.queue().submit([encoder.finish()]);
     let [created, lost, persisting] = [1, 2, 3].map(|k| found.lists[k].header());
     for events in [created, lost, persisting] {

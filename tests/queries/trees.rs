@@ -1,4 +1,4 @@
-//! Trees of every shape of scene: built, refitted, and asked in bulk on any number of threads.
+//! Trees of every shape of scene: built, refitted, and queried in bulk on any number of threads.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use laboratory::scenes::queries::{RayKind, beams, cubes, points};
 use super::both::{Both, GPU, bytes_of};
 use super::oracle;
 
-/// A tree's answers to queries that are made for a scene.
+/// A tree's answers to queries that are generated for a scene.
 #[derive(Debug, PartialEq)]
 struct All {
     nearest: Answers<Hit>,
@@ -25,7 +25,7 @@ struct All {
     near: Lists<broadsweep::query::Near>,
 }
 
-fn ask(tree: &Both, boxes: &[Aabb], count: usize) -> All {
+fn answers_of(tree: &Both, boxes: &[Aabb], count: usize) -> All {
     let rays: Vec<_> = RayKind::ALL.iter().flat_map(|kind| kind.generate(count, 7, boxes)).collect();
     All {
         nearest: tree.nearest_hits(&rays).unwrap(),
@@ -118,7 +118,7 @@ fn assert_same_as_on_the_cpu(gpu: &Gpu, kinds: &[Kind]) {
     for kind in kinds {
         let boxes = kind.generate(300, 3);
         let mut rays: Vec<Ray> = RayKind::ALL.iter().flat_map(|kind| kind.generate(20, 7, &boxes)).collect();
-        // Those that touch corners and faces are in doubt.
+        // Those that touch corners and faces are undecided.
         rays.extend(boxes.iter().take(20).map(|aabb| Ray::new(aabb.min, aabb.max)));
         let some = || boxes.iter().take(20);
         let balls: Vec<Sphere> = some().map(|aabb| Sphere { center: aabb.min, radius: 1.5 }).collect();
@@ -150,7 +150,7 @@ fn every_kind_of_scene_answers_exactly() {
         let invalid: Vec<u32> = (0..).zip(&boxes).filter(|(_, aabb)| !aabb.is_valid()).map(|(i, _)| i).collect();
         assert_eq!(report.invalid_count as usize, invalid.len());
         assert_eq!(report.first_invalid, invalid[..invalid.len().min(broadsweep::Report::INVALID_LISTED)]);
-        assert_exact(&ask(&tree, &boxes, 6), &boxes, 6, kind.name());
+        assert_exact(&answers_of(&tree, &boxes, 6), &boxes, 6, kind.name());
     }
 }
 
@@ -163,7 +163,7 @@ fn any_number_of_threads_and_any_order_of_queries_answer_the_same() {
         pool.install(|| {
             let mut tree = Both::new();
             tree.build(&boxes).unwrap();
-            ask(&tree, &boxes, 1_500)
+            answers_of(&tree, &boxes, 1_500)
         })
     };
     let one = with(1);
@@ -237,12 +237,12 @@ fn points_that_go_through_the_tree_together_find_what_each_finds_alone() {
             tree.build(&boxes).unwrap();
             for k in [1, 4, 10, 65, 300, n as usize + 1] {
                 let points = if k > 100 { &points[..1_500] } else { &points };
-                let says = QueryFilters::default().with_world(of_points.world[..points.len()].to_vec());
-                let together = tree.nearest(Batch::new(points).with_filters(&says), k).unwrap();
+                let of_queries = QueryFilters::default().with_world(of_points.world[..points.len()].to_vec());
+                let together = tree.nearest(Batch::new(points).with_filters(&of_queries), k).unwrap();
                 assert_eq!(together.report.invalid_count, 2);
                 for (i, query) in points.iter().enumerate() {
-                    let says = QueryFilters::default().with_world(vec![says.world[i]]);
-                    let alone = tree.nearest(Batch::new(&[*query][..]).with_filters(&says), k).unwrap();
+                    let of_queries = QueryFilters::default().with_world(vec![of_queries.world[i]]);
+                    let alone = tree.nearest(Batch::new(&[*query][..]).with_filters(&of_queries), k).unwrap();
                     assert_eq!(&together[i], alone.answers, "{k}: {query:?}");
                 }
             }
@@ -250,7 +250,7 @@ fn points_that_go_through_the_tree_together_find_what_each_finds_alone() {
     }
 }
 
-/// Boxes of which `f32` cannot tell which is nearer, and boxes that all have the points within: nothing but exact comparisons and indices
+/// Boxes of which `f32` cannot decide the nearer one, and boxes that all have the points within: nothing but exact comparisons and indices
 /// puts them in order.
 #[test]
 fn points_that_go_together_find_the_nearest_of_boxes_that_seem_equally_near() {
@@ -272,7 +272,7 @@ fn points_that_go_together_find_the_nearest_of_boxes_that_seem_equally_near() {
 }
 
 #[test]
-fn as_many_answers_may_be_asked_for_as_there_are_numbers() {
+fn any_number_of_answers_may_be_requested() {
     let boxes = Kind::Uniform.generate(300, 2);
     let points: Vec<_> = (0..20).map(|i| NearestQuery::new([0.1 * i as f32; 3])).collect();
     let rays = RayKind::Incoherent.generate(20, 7, &boxes);
@@ -308,11 +308,11 @@ fn rays_that_go_through_the_tree_together_hit_what_each_hits_alone() {
             ray.direction = ray.direction.map(|d| d * 0.1);
         }
         let world: Vec<u32> = (0..90_000).map(|i| i / 500 % 7).collect();
-        let says = QueryFilters::default().with_world(world);
-        let together = tree.nearest_hits(Batch::new(&rays[..]).with_filters(&says)).unwrap();
+        let of_queries = QueryFilters::default().with_world(world);
+        let together = tree.nearest_hits(Batch::new(&rays[..]).with_filters(&of_queries)).unwrap();
         for (i, ray) in rays.iter().enumerate() {
-            let says = QueryFilters::default().with_world(vec![says.world[i]]);
-            let alone = tree.cpu.nearest_hits(Batch::new(&[*ray][..]).with_filters(&says)).unwrap();
+            let of_queries = QueryFilters::default().with_world(vec![of_queries.world[i]]);
+            let alone = tree.cpu.nearest_hits(Batch::new(&[*ray][..]).with_filters(&of_queries)).unwrap();
             assert_eq!(together.answers[i], alone.answers[0], "{ray:?}");
         }
         assert!((9_000..81_000).contains(&together.report.answer_count), "{:?}", together.report);
@@ -354,14 +354,14 @@ fn a_tree_that_is_refitted_a_hundred_times_answers_exactly() {
         assert_eq!(report.box_count as usize, n);
         growth = report.growth;
         if step % 10 == 0 {
-            assert_exact(&ask(&tree, &boxes, 4), &boxes, 4, &format!("step {step}"));
+            assert_exact(&answers_of(&tree, &boxes, 4), &boxes, 4, &format!("step {step}"));
         }
     }
     assert!(growth > 1.0, "boxes that moved apart need larger nodes: {growth}");
     let last = Kind::Brownian.generate_step(n, 1, 100);
-    let refitted = ask(&tree, &last, 50);
+    let refitted = answers_of(&tree, &last, 50);
     assert_eq!(tree.build(&last).unwrap().growth, 1.0);
-    assert_eq!(refitted, ask(&tree, &last, 50));
+    assert_eq!(refitted, answers_of(&tree, &last, 50));
 }
 
 #[test]
@@ -374,10 +374,10 @@ fn boxes_may_become_invalid_and_valid_and_unbounded_between_refits() {
     boxes[71] = Aabb::new([1e38; 3], [3e38; 3]);
     let report = tree.refit(&boxes).unwrap();
     assert_eq!((report.invalid_count, &report.first_invalid[..]), (1, &[3][..]));
-    assert_exact(&ask(&tree, &boxes, 5), &boxes, 5, "changed");
+    assert_exact(&answers_of(&tree, &boxes, 5), &boxes, 5, "changed");
     let boxes = Kind::Uniform.generate(200, 1);
     assert_eq!(tree.refit(&boxes).unwrap().invalid_count, 0);
-    assert_exact(&ask(&tree, &boxes, 5), &boxes, 5, "changed back");
+    assert_exact(&answers_of(&tree, &boxes, 5), &boxes, 5, "changed back");
     assert_eq!(tree.refit(&boxes[1..]).unwrap_err(), Error::OtherTree { built: 200, box_count: 199 });
 }
 
@@ -385,7 +385,7 @@ fn boxes_may_become_invalid_and_valid_and_unbounded_between_refits() {
 fn a_tree_of_nothing_answers_nothing() {
     let mut tree = Both::new();
     tree.build(&[]).unwrap();
-    let found = ask(&tree, &[], 4);
+    let found = answers_of(&tree, &[], 4);
     assert_eq!(found.all.offsets, [0; 13]);
     assert!(found.nearest.answers.iter().all(|hit| *hit == Hit::MISS));
     assert!(tree.nearest(&[NearestQuery::new([0.0; 3])], 2).unwrap().answers.is_empty());
@@ -468,7 +468,7 @@ fn real_scenes_answer_exactly() {
         let Ok(boxes) = laboratory::scenes::npy::read_boxes(std::path::Path::new(&path)) else { continue };
         let mut tree = Both::new();
         tree.build(&boxes).unwrap();
-        assert_exact(&ask(&tree, &boxes, 5), &boxes, 5, name);
+        assert_exact(&answers_of(&tree, &boxes, 5), &boxes, 5, name);
         let cubes = cubes(5, 7, &boxes, 40.0);
         let ball = |cube: &Aabb| Sphere { center: cube.min, radius: cube.max[0] - cube.min[0] };
         let balls: Vec<Sphere> = cubes.iter().map(ball).collect();
@@ -497,13 +497,13 @@ fn the_memory_of_a_tree_is_what_was_planned() {
         }
         let planned: u64 = tree.gpu.borrow().memory_plan(n).unwrap().iter().map(|(_, bytes)| bytes).sum();
         tree.build(&boxes).unwrap();
-        // A staging buffer of 64 KiB brings the report.
+        // A staging buffer of 64 KiB holds the report.
         let held = if n == 0 { 0 } else { planned + (1 << 16) };
         assert_eq!(tree.gpu.borrow().memory_bytes(), held, "{n} boxes");
     }
 }
 
-/// Builds a tree, asks it, and checks that it holds what was planned for the queries that [`QueryLoad`] describes.
+/// Builds a tree, queries it, and checks that it holds the memory planned for the queries that [`QueryLoad`] describes.
 fn assert_planned(gpu: &Gpu, boxes: &[Aabb], load: impl FnOnce(&mut Tree) -> QueryLoad) {
     let mut tree = Tree::new(gpu).unwrap();
     tree.build(boxes).unwrap();
@@ -561,7 +561,7 @@ fn the_memory_of_ranked_queries_is_what_was_planned() {
     let tree = Tree::new(&GPU).unwrap();
     for question in Question::ALL {
         // Sizes that nobody has.
-        let load = all(question, usize::MAX).with_words(usize::MAX).with_answers(u64::MAX).with_filters();
+        let load = all(question, usize::MAX).with_u32_count(usize::MAX).with_answers(u64::MAX).with_filters();
         assert!(!tree.query_memory_plan(&load).is_empty());
         assert!(tree.query_memory_plan(&all(question, 0)).is_empty(), "{question:?}");
     }
@@ -589,7 +589,7 @@ fn the_memory_of_lists_is_what_was_planned() {
     });
     check(&|tree| {
         let answers = tree.overlaps(&[points[0].point; 3]).unwrap().answers.len() as u64;
-        all(Question::Overlaps, 3).with_words(3).with_answers(answers)
+        all(Question::Overlaps, 3).with_u32_count(3).with_answers(answers)
     });
     check(&|tree| {
         let answers = tree.overlaps(&spheres).unwrap().answers.len() as u64;
@@ -597,7 +597,7 @@ fn the_memory_of_lists_is_what_was_planned() {
     });
     check(&|tree| {
         let answers = tree.overlaps(&convex).unwrap().answers.len() as u64;
-        all(Question::Overlaps, 7).with_words(8 + 4 * 2).with_answers(answers)
+        all(Question::Overlaps, 7).with_u32_count(8 + 4 * 2).with_answers(answers)
     });
 }
 
@@ -606,7 +606,7 @@ fn the_memory_of_lists_is_what_was_planned() {
 fn the_memory_of_queries_in_parts_is_what_was_planned() {
     let boxes = Kind::Uniform.generate(2_000, 1);
     let rays = RayKind::Incoherent.generate(40_000, 7, &boxes);
-    // A binding holds a fifth of the rows, and most of the lists that are kept.
+    // A binding holds a fifth of the rows, and most of the lists that are retained.
     let limits = wgpu::Limits { max_storage_buffer_binding_size: 1 << 22, ..Gpu::required_limits() };
     let adapter =
         pollster::block_on(wgpu::Instance::default().request_adapter(&wgpu::RequestAdapterOptions::default()));
@@ -765,14 +765,14 @@ fn first_answers_of_any_number_come_in_order() {
     for (number, boxes) in scenes.iter().enumerate() {
         let mut tree = Both::new();
         tree.build(boxes).unwrap();
-        let mut asked = points(30, 7, boxes);
-        asked.extend((0..24).map(|i| NearestQuery::new([(i % 16) as f32 + 0.25, 7.5, (i / 2) as f32])));
+        let mut queried = points(30, 7, boxes);
+        queried.extend((0..24).map(|i| NearestQuery::new([(i % 16) as f32 + 0.25, 7.5, (i / 2) as f32])));
         let mut rays = RayKind::Incoherent.generate(30, 7, boxes);
         rays.extend((0..24).map(|i| Ray::new([-20.0, (i % 16) as f32 + 0.5, 7.25], [1.0, 0.0, (i / 16) as f32])));
         for k in [2, 63, 64, 150] {
-            let near = tree.nearest(&asked, k).unwrap();
+            let near = tree.nearest(&queried, k).unwrap();
             let first = tree.first_hits(&rays, k).unwrap();
-            assert!(near.answers.len() == asked.len() * k.min(boxes.len()), "scene {number}: {k}");
+            assert!(near.answers.len() == queried.len() * k.min(boxes.len()), "scene {number}: {k}");
             assert!(
                 near.iter().all(|row| row.windows(2).all(|pair| pair[0].squared_distance <= pair[1].squared_distance))
             );
@@ -781,11 +781,11 @@ fn first_answers_of_any_number_come_in_order() {
     }
 }
 
-/// Boxes that come in an order that is a heap as far as `f32` is sure, each farther than the one above it by a doubt and more: the last of
+/// Boxes that come in an order that is a heap as far as `f32` is sure, each farther than the one above it by an error bound and more: the last of
 /// them is the farther from the first the deeper the heap is.
 #[test]
 #[ignore = "long"]
-fn no_answer_is_lost_where_each_comparison_is_in_doubt() {
+fn no_answer_is_lost_where_each_comparison_is_undecided() {
     let farther = |i: usize| [1, 2, 5, 6, 13, 14, 29, 30, 61, 62].iter().position(|&at| at == i).map_or(0, |s| s + 1);
     for step in 1..40 {
         let ulp = |i: usize, of: f32| (step * farther(i)) as f32 * of;
@@ -892,8 +892,8 @@ fn a_tree_of_boxes_on_the_device_is_that_of_the_same_boxes_on_the_host() {
                     (box_count, invalid_count, first_invalid, growth)
                 });
                 assert_eq!(without_bytes[0], without_bytes[1]);
-                let asked = cubes(200, 1, &boxes, 5.0);
-                assert_eq!(from_host.overlaps(&asked[..]).unwrap(), from_device.overlaps(&asked[..]).unwrap());
+                let queried = cubes(200, 1, &boxes, 5.0);
+                assert_eq!(from_host.overlaps(&queried[..]).unwrap(), from_device.overlaps(&queried[..]).unwrap());
                 let points = points(200, 2, &boxes);
                 assert_eq!(from_host.nearest(&points, 3).unwrap(), from_device.nearest(&points, 3).unwrap());
                 for aabb in &mut moved {
@@ -902,7 +902,7 @@ fn a_tree_of_boxes_on_the_device_is_that_of_the_same_boxes_on_the_host() {
             }
         }
     }
-    // What was built of one may be refitted to the other, and the buffer may be one that pairs are found in.
+    // A tree built of one may be refitted to the other, and the buffer may be one that pairs are found in.
     let boxes = Kind::Uniform.generate(3000, 5);
     let on_device = buffer_of(&gpu, &boxes, usage);
     for tree in [&mut from_host, &mut from_device] {
@@ -912,8 +912,8 @@ fn a_tree_of_boxes_on_the_device_is_that_of_the_same_boxes_on_the_host() {
     from_host.refit((on_device.slice(256..), 3000)).unwrap();
     from_device.build((on_device.slice(256..), 3000)).unwrap();
     from_device.refit(&boxes).unwrap();
-    let asked = cubes(200, 1, &boxes, 5.0);
-    assert_eq!(from_host.overlaps(&asked[..]).unwrap(), from_device.overlaps(&asked[..]).unwrap());
+    let queried = cubes(200, 1, &boxes, 5.0);
+    assert_eq!(from_host.overlaps(&queried[..]).unwrap(), from_device.overlaps(&queried[..]).unwrap());
 }
 
 #[test]
@@ -926,7 +926,7 @@ fn a_buffer_that_cannot_be_a_tree_is_refused() {
     for (slice, problem) in [
         (good.slice(256..), "holds 480 bytes, and 21 boxes take 504"),
         (good.slice(4..), "is used from byte 4 on"),
-        (no_storage.slice(..), "was made without BufferUsages::STORAGE"),
+        (no_storage.slice(..), "was created without BufferUsages::STORAGE"),
     ] {
         let count = if problem.starts_with("holds") { 21 } else { 20 };
         tree.build(&boxes).unwrap();
@@ -952,7 +952,7 @@ fn a_buffer_that_cannot_be_a_tree_is_refused() {
 
 #[test]
 fn boxes_that_are_all_equally_near_come_by_index() {
-    // All points of whole numbers on a sphere: no two are as near by the same numbers, and only exact sums say that they are.
+    // All points of whole numbers on a sphere: no two are as near by the same numbers, and only exact sums show that they are.
     let square = 60_014;
     let points = (-244..=244).rev().flat_map(|x| (-244..=244).rev().map(move |y| (x, y)));
     let boxes: Vec<Aabb> = points

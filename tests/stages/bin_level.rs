@@ -26,14 +26,14 @@ pub fn bin_words(blocks: &[Block]) -> Vec<u32> {
     [grouped(blocks).as_flattened(), blocks.as_flattened()].concat()
 }
 
-/// Makes the counts of so many blocks as they are before they are counted.
+/// Creates the counts of so many blocks as they are before they are counted.
 pub fn uncounted_bins(blocks: usize) -> Buffer<u32> {
     let mut words = vec![0; blocks.div_ceil(BIN_GROUP as usize) * BIN_COUNTS as usize];
     words.resize(words.len() + blocks * BIN_COUNTS as usize, poison());
     guarded(&words)
 }
 
-/// Says how many tiles giants have, how many of those a block has, and how many blocks there are.
+/// Returns how many tiles giants have, how many of those a block has, and how many blocks there are.
 pub fn giant_division(entry_count: u32, giant_count: u32) -> [u32; 3] {
     let rows = u64::from(entry_count.div_ceil(GIANT_ROW) + giant_count.div_ceil(GIANT_ROW));
     let tiles = u64::from(giant_count.div_ceil(GIANT_GROUP)) * rows.div_ceil(256);
@@ -42,7 +42,7 @@ pub fn giant_division(entry_count: u32, giant_count: u32) -> [u32; 3] {
     [tiles, each, tiles.div_ceil(each)]
 }
 
-/// Checks the choice of a level and what is counted at it; returns the level. The boxes are invalid, whatever the counts say, so
+/// Checks the choice of a level and what is counted at it; returns the level. The boxes are invalid, whatever the counts are, so
 /// that no entry is written.
 fn check(box_count: u32, blocks: &[Block], entry_capacity: u32) -> u32 {
     assert_eq!(blocks.len(), box_count.div_ceil(BIN_BLOCK) as usize);

@@ -35,7 +35,7 @@ pub fn random_cells(n: u32, widest: u32, rarity: u32, seed: u64) -> Vec<[i32; 4]
         .collect()
 }
 
-/// Makes any footprint of a box.
+/// Creates any footprint of a box.
 fn any_footprint(random: &mut Random) -> u32 {
     random.next() as u32 & (0x7f7f_7f7f | FOOTPRINT_OF_BOX)
 }
@@ -83,7 +83,7 @@ fn at_level(box_count: u32, level: u32) -> Buffer<Params> {
     uniform(Params { box_count, entry_capacity: if level < LEVELS - 1 { MAX_ENTRIES } else { 0 }, ..at_any_limit() })
 }
 
-/// Makes what `bin_count` writes of these cells, but for the counts of other levels: those have more entries than fit.
+/// Creates what `bin_count` writes of these cells, but for the counts of other levels: those have more entries than fit.
 fn bins(cells: &[[i32; 4]], positions: &[[u32; 4]], level: u32, frame: &Frame) -> Bins {
     let mut blocks = vec![[0; BIN_COUNTS as usize]; cells.len().div_ceil(BIN_BLOCK as usize)];
     for (block, cells) in blocks.iter_mut().zip(cells.chunks(BIN_BLOCK as usize)) {
@@ -129,7 +129,7 @@ fn entries_of_more_blocks_than_a_group_follow_each_other() {
 }
 
 #[test]
-fn key_widths_that_differ_between_u_and_v_are_kept_apart() {
+fn key_widths_that_differ_between_u_and_v_are_distinguished() {
     let cells = random_cells(1234, 6, 20, 5);
     for (bits, position_bits) in [([1, 1], 6), ([1, 10], 21), ([10, 1], 13), ([3, 8], 5), ([10, 10], 12)] {
         check(&cells, &frame(bits, position_bits, 64), 0);

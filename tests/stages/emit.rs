@@ -27,7 +27,7 @@ pub fn window(first: u64, capacity: u32) -> Window {
     Window { first_low, first_high, capacity, unused: 0 }
 }
 
-/// Makes a list that nobody has written.
+/// Creates a list that nobody has written.
 pub fn poisoned_list(capacity: u32) -> List {
     List { pairs: poisoned(capacity as usize), header: poisoned(1), arguments: poisoned(1) }
 }
@@ -41,7 +41,7 @@ pub fn pair_buffers(path: Path, hits: Hits, list: &List) -> PairBuffers {
 
 // ---- how many pairs there are ----
 
-/// Checks what the first workgroup of `emit_sweep` writes, where no tile was kept.
+/// Checks what the first workgroup of `emit_sweep` writes, where no tile was retained.
 fn check_counts(block_hits: &[u32], sweep_blocks: u32, first: u64, capacity: u32, refused: u32) {
     let giant_blocks = block_hits.len() as u32 - sweep_blocks;
     let given = Counts { sweep_blocks, giant_blocks, refused, ..Counts::zeroed() };
@@ -120,7 +120,7 @@ fn refused_candidates_are_flagged_in_the_header() {
 
 // ---- emit_range ----
 
-/// Checks the blocks of a window, where all tiles were kept or none was.
+/// Checks the blocks of a window, if all tiles were retained or none.
 fn check_range(block_hits: &[u32], sweep_blocks: u32, first: u64, capacity: u32) {
     let blocks = block_hits.len() as u32;
     let giant_blocks = blocks - sweep_blocks;
@@ -163,8 +163,8 @@ fn blocks_of_a_window_are_those_of_the_mirror() {
 
 // ---- emit_sweep and emit_again ----
 
-/// What the earlier stages leave, and the list that follows from it.
-struct Found {
+/// The output of the earlier stages, and the list that follows from it.
+struct Expected {
     sweep: crate::sweep::Scene,
     giants: crate::giants::Scene,
     tiles_per_block: u32,
@@ -173,8 +173,8 @@ struct Found {
     pairs: Vec<Pair>,
 }
 
-impl Found {
-    /// Makes `n` entries of the sweep, and giants among `n` boxes.
+impl Expected {
+    /// Creates `n` entries of the sweep, and giants among `n` boxes.
     fn random(n: u32, reach: u32, rarity: u32, tiles_per_block: u32, seed: u64) -> Self {
         let mut sweep = crate::sweep::Scene::random(n, reach, seed);
         let giants = crate::giants::Scene::random(n, rarity, 0, seed);
@@ -192,7 +192,7 @@ impl Found {
         Self::new(sweep, giants, tiles_per_block)
     }
 
-    /// Makes entries of boxes that are those of the giants too.
+    /// Creates entries of boxes that are those of the giants too.
     fn new(sweep: crate::sweep::Scene, mut giants: crate::giants::Scene, tiles_per_block: u32) -> Self {
         let (swept, runs) = (sweep.pairs(), sweep.runs());
         assert_eq!(runs.iter().map(|run| run.hits.count_ones() as usize).sum::<usize>(), swept.len());
@@ -202,7 +202,7 @@ impl Found {
         Self { sweep, giants, tiles_per_block, runs, joined, pairs }
     }
 
-    /// Returns the pairs of each window, whose capacities repeat, with room for the hits of some tiles only. Where workgroups are in
+    /// Returns the pairs of each window, whose capacities repeat, with capacity for the hits of some tiles only. Where workgroups are in
     /// `columns`, all blocks are dispatched for each window, and some more; otherwise those that `emit_range` finds.
     fn check(&self, capacities: &[u32], tile_capacity: u32, columns: bool) {
         let n = self.giants.boxes.len() as u32;
@@ -273,7 +273,7 @@ impl Found {
 fn the_list_is_that_of_the_mirror() {
     for n in SIZES {
         for tiles_per_block in [1, 3] {
-            let found = Found::random(n, 70, n / 10 + 1, tiles_per_block, u64::from(n) + 5);
+            let found = Expected::random(n, 70, n / 10 + 1, tiles_per_block, u64::from(n) + 5);
             for columns in [false, true] {
                 found.check(&[found.pairs.len() as u32 + 10], found.sweep.tiles(), columns);
             }
@@ -284,7 +284,7 @@ fn the_list_is_that_of_the_mirror() {
 #[test]
 #[ignore = "long"]
 fn windows_of_any_size_together_are_the_list() {
-    let found = Found::random(1234, 400, 100, 1, 3);
+    let found = Expected::random(1234, 400, 100, 1, 3);
     assert!(found.sweep.tiles() > 16 && found.giants.giants.len() > 3 && found.pairs.len() > 2000);
     for capacities in [&[1000][..], &[1, 500], &[333, 7, 2000], &[found.pairs.len() as u32]] {
         found.check(capacities, found.sweep.tiles(), false);
@@ -300,39 +300,39 @@ fn a_window_is_cut_at_every_pair_of_a_run() {
     let sweep = crate::sweep::Scene::new(boxes.clone(), (0..n).collect(), footprints, vec![n; n as usize]);
     let cells = vec![[0; 4]; n as usize];
     let giants = crate::giants::Scene::new(boxes, cells, 0);
-    let found = Found::new(sweep, giants, 1);
+    let found = Expected::new(sweep, giants, 1);
     assert_eq!(found.pairs.len(), 41 * 40 / 2);
-    for room in [0, 1] {
+    for tile_capacity in [0, 1] {
         for capacity in (1..40).step_by(3) {
-            found.check(&[capacity, 29, 1, 500], room, false);
+            found.check(&[capacity, 29, 1, 500], tile_capacity, false);
         }
     }
 }
 
 #[test]
 #[ignore = "long"]
-fn hits_that_had_no_room_are_found_again() {
+fn hits_beyond_the_capacity_are_found_again() {
     for tiles_per_block in [1, 2] {
-        let found = Found::random(1234, 400, 100, tiles_per_block, 4);
+        let found = Expected::random(1234, 400, 100, tiles_per_block, 4);
         let tiles = found.sweep.tiles();
         assert!(tiles > 16 && found.giants.giants.len() > 3);
         let all = found.pairs.len() as u32 + 1;
         let of_giants = mirror::emit::joined(&found.joined).len() as u32;
         for capacity in [0, 1, 7, 8, 9, tiles - 1, tiles, tiles + 1] {
             found.check(&[all], capacity, false);
-            // Cut inside what was kept, at its end, and inside what was not.
-            let kept = &found.runs[..tiles.min(capacity) as usize * TILE_WORDS];
-            let kept_pairs = of_giants + kept.iter().map(|run| run.hits.count_ones()).sum::<u32>();
-            found.check(&[(kept_pairs / 2).max(1), all], capacity, true);
-            found.check(&[kept_pairs.max(1), 3, all], capacity, false);
-            found.check(&[kept_pairs + 100, all], capacity, true);
+            // Cut inside the retained runs, at their end, and inside the others.
+            let retained = &found.runs[..tiles.min(capacity) as usize * TILE_WORDS];
+            let retained_pairs = of_giants + retained.iter().map(|run| run.hits.count_ones()).sum::<u32>();
+            found.check(&[(retained_pairs / 2).max(1), all], capacity, true);
+            found.check(&[retained_pairs.max(1), 3, all], capacity, false);
+            found.check(&[retained_pairs + 100, all], capacity, true);
         }
     }
 }
 
 #[test]
 fn giants_that_look_at_several_tiles_of_boxes_list_them_all() {
-    let found = Found::random(20_000, 3, 2000, 2, 5);
+    let found = Expected::random(20_000, 3, 2000, 2, 5);
     assert!(found.giants.giants.len() > 3);
     found.check(&[found.pairs.len() as u32], found.sweep.tiles(), false);
     found.check(&[found.pairs.len() as u32 / 3 + 1], 0, false);
@@ -360,12 +360,12 @@ proptest! {
         reach in 0..160u32,
         tiles_per_block in 1..4u32,
         parts in prop::collection::vec(0.05..1.0f64, 1..4),
-        room in 0.0..=1.1f64,
+        tile_capacity in 0.0..=1.1f64,
         seed: u64,
     ) {
-        let found = Found::random(n, reach, n / 20 + 1, tiles_per_block, seed);
-        let room = (f64::from(found.sweep.tiles()) * room) as u32;
+        let found = Expected::random(n, reach, n / 20 + 1, tiles_per_block, seed);
+        let tile_capacity = (f64::from(found.sweep.tiles()) * tile_capacity) as u32;
         let capacities: Vec<_> = parts.iter().map(|part| (found.pairs.len() as f64 * part) as u32 + 1).collect();
-        found.check(&capacities, room, false);
+        found.check(&capacities, tile_capacity, false);
     }
 }

@@ -58,7 +58,7 @@ fn lists() -> Vec<Lists> {
     all
 }
 
-/// What boxes were called, in each way of saying so.
+/// The old names of boxes, in each form.
 fn names() -> [(u32, Vec<u32>, Vec<u32>); 3] {
     let mut random = Random::new(3);
     let own: Vec<u32> = (0..BOXES).map(|i| i % 5).collect();
@@ -217,7 +217,7 @@ fn check_find(is_join: bool, lists: &[Lists]) {
 
 #[test]
 fn two_boxes_that_were_one_find_one_place_that_is_counted_once() {
-    // Boxes 0 and 1 are said to have been box 0.
+    // Boxes 0 and 1 are both declared to have been box 0.
     let (pairs, last) = ([Pair { a: 0, b: 2 }, Pair { a: 1, b: 2 }], [Pair { a: 0, b: 2 }]);
     let kernel = Kernel::new(gpu(), &events::FIND);
     let params = uniform(StepParams { naming: NAMING_WAS, capacity: 2, ..StepParams::zeroed() });
@@ -242,7 +242,7 @@ fn two_boxes_that_were_one_find_one_place_that_is_counted_once() {
     assert_eq!(written(&marks), marks_of(2, [0; 4], &[1], &[vec![0], vec![3]], &[[0, 2, 1]]));
 }
 
-/// What `events_list` reads, and what it leaves: totals, and the three lists.
+/// The input of `events_list`, and its output: totals, and the three lists.
 struct Listed {
     totals: [u32; 4],
     lists: [Vec<Pair>; 3],
@@ -386,7 +386,7 @@ fn headers_tell_how_long_each_list_is() {
 }
 
 #[test]
-fn what_the_next_step_needs_is_kept() {
+fn data_of_the_next_step_is_retained() {
     let kernel = Kernel::new(gpu(), &events::STORE);
     let mut random = Random::new(5);
     // As events created, persisting and lost, and why the step does not count.
@@ -428,8 +428,8 @@ fn what_the_next_step_needs_is_kept() {
             expected[EVENT_GENERATIONS as usize..].copy_from_slice(&names);
         }
         assert_eq!(written(&step), expected);
-        let is_kept = totals != refused && (totals != same || naming == NAMING_WAS);
-        let kept = written(&last);
-        assert!(if is_kept { kept == pairs } else { kept.iter().all(is_poison) });
+        let is_retained = totals != refused && (totals != same || naming == NAMING_WAS);
+        let stored = written(&last);
+        assert!(if is_retained { stored == pairs } else { stored.iter().all(is_poison) });
     }
 }

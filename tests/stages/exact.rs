@@ -1,4 +1,4 @@
-//! The exact test, the arithmetic of 64 bits and of the path of `common.wgsl`, in kernels made for the purpose.
+//! The exact test, the arithmetic of 64 bits and of the path of `common.wgsl`, in kernels written for the purpose.
 
 use std::sync::LazyLock;
 
@@ -180,7 +180,7 @@ static PATHS: LazyLock<Kernel> = LazyLock::new(|| {
                 for (var bit = 0u; bit < 32u; bit += 1u) {
                     ranks[i * 32u + bit] = ranks_of(run, bit);
                 }
-                // An entry of this rank with as many candidates as the low bits of `turns` say.
+                // An entry of this rank with the low bits of `turns` as count of candidates.
                 let end = runs[i].first_rank + 1u + (runs[i].turns & 0xfffu);
                 // Each of four in a row, by turns, among others that end anywhere.
                 let nth = i % 4u;

@@ -13,7 +13,7 @@ use crate::*;
 
 static EXCLUDE: LazyLock<Exclude> = LazyLock::new(|| Exclude::new(gpu()));
 
-/// Makes pairs of boxes, and what is none.
+/// Creates pairs of boxes, and what is none.
 fn pairs(count: u32, box_count: u32, random: &mut Random) -> Vec<Pair> {
     let mut any = |i: u32| match i % 7 {
         0 => box_count / 2,
@@ -26,27 +26,27 @@ fn pairs(count: u32, box_count: u32, random: &mut Random) -> Vec<Pair> {
 
 /// Lists pairs by box out of a buffer that holds more, and checks them against the mirror.
 fn check(given: &[Pair], more: u32, include: Vec<Pair>, box_count: u32, stored: Option<u32>) {
-    let room = given.len() as u32 + more;
-    let filters = Filters::default().with_exclude_at_most(room + 9).with_include(include);
+    let capacity = given.len() as u32 + more;
+    let filters = Filters::default().with_exclude_at_most(capacity + 9).with_include(include);
     for sort in SORTS.iter() {
         let mut filters = FilterSet::new(gpu(), filters.clone()).unwrap();
         filters.fit(box_count as usize).unwrap();
-        let change = filters.begin_exclude(gpu(), box_count, room, stored.is_some()).unwrap();
+        let change = filters.begin_exclude(gpu(), box_count, capacity, stored.is_some()).unwrap();
         let words = filters.lists.words.len() as usize;
         filters.lists.words.write(gpu(), &vec![POISON; words]);
         let mut all = given.to_vec();
-        // What lies behind the number is not read.
-        all.resize(room as usize + 3, Pair { a: 0, b: 1 });
+        // Pairs behind the count are not read.
+        all.resize(capacity as usize + 3, Pair { a: 0, b: 1 });
         let (buffer, count) = (upload(&all), upload(&[stored.unwrap_or(9), 5]));
         run(|pass| {
             let count = stored.is_some().then(|| count.all());
             EXCLUDE.record(pass, sort, &filters, change, Some(buffer.all()), count).unwrap();
         });
-        let is_beyond = stored.is_some_and(|stored| stored > room);
+        let is_beyond = stored.is_some_and(|stored| stored > capacity);
         let taken = match stored {
             _ if is_beyond => 0,
             Some(stored) => stored as usize,
-            None => room as usize,
+            None => capacity as usize,
         };
         let included = filters.checked().include();
         let (b, a) = mirror::exclude::split(&all[..taken], included, box_count);
@@ -84,7 +84,7 @@ fn pairs_by_box_are_those_of_the_mirror() {
 }
 
 #[test]
-fn of_more_pairs_than_there_is_room_for_none_is_taken() {
+fn of_more_pairs_than_the_capacity_none_is_consumed() {
     let given = pairs(300, 100, &mut Random::new(3));
     for (more, stored) in [(0, 300), (0, 301), (5, 306), (5, u32::MAX), (5, 0)] {
         check(&given, more, vec![Pair { a: 3, b: 9 }], 100, Some(stored));

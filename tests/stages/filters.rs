@@ -1,4 +1,4 @@
-//! What stages do with filters: worlds in `bin_worlds` and `bin_count`, included pairs in `small_include` and
+//! Filters in the stages: worlds in `bin_worlds` and `bin_count`, included pairs in `small_include` and
 //! `emit_include`. That every kernel keeps the right pairs is shown by whole calls (`tests/filters`).
 
 use broadsweep::internals::constants::*;
@@ -32,7 +32,7 @@ fn numbered(world_count: u32, n: usize, seed: u64) -> Vec<u32> {
     (0..n).map(&mut any).collect()
 }
 
-/// Makes the lists of these worlds, with these numbers in place of those that the engine would give.
+/// Creates the lists of these worlds, with these numbers in place of those that the engine would give.
 fn lists(worlds: &[u32]) -> FilterLists {
     let lists = FilterLists::of(gpu(), &Filters::default().with_world(worlds.to_vec()), worlds.len()).unwrap();
     lists.words.write(gpu(), worlds);
@@ -81,7 +81,7 @@ fn check_worlds(boxes: &[Aabb], world_count: u32, cell: f32) {
         let is_inside = mirror::pca::counts_within(&boxes[i], host_frame.limit);
         if is_inside && worlds[i] != WORLD_GLOBAL {
             assert_eq!(positions[i][0] & !start_bits, own_positions[i][0] & !start_bits, "tile of {what}");
-            // What the world has contains what its boxes have, also after another rounding.
+            // The range of the world contains the ranges of its boxes, also after another rounding.
             for &other in worlds
                 .iter()
                 .zip(0..)
@@ -128,7 +128,7 @@ fn ranges_of_cells_far_out_allow_for_the_rounding_there() {
 
 // ---- included pairs ----
 
-/// Makes ascending pairs of this many boxes, each once.
+/// Creates ascending pairs of this many boxes, each once.
 fn some_pairs(n: u32, wanted: u32) -> Vec<Pair> {
     let mut random = Random::new(u64::from(n));
     let mut pairs: Vec<Pair> = (0..wanted)
@@ -159,7 +159,7 @@ fn included_pairs_are_bits_among_those_of_all_tests() {
         let hits = Hits { hit_words: words, block_hits, ..no_hits() };
         run(|pass| small.record_include(pass, &params, &upload(&included), &hits));
 
-        // What is written from the bits is the list, in its order.
+        // The pairs written from the bits are the list, in its order.
         let boxes = upload(&vec![Aabb::new([0.0; 3], [0.0; 3]); n as usize]);
         let window = uniform(Window { first_low: 0, first_high: 0, capacity: 1000, unused: 0 });
         let (list, counts) = (poisoned_list(included.len() as u32), poisoned(1));

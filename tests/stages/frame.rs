@@ -128,7 +128,7 @@ fn check_alike(frame: &Frame, mirror: &Frame) {
     assert_eq!((frame.cell_min, frame.cell_max), (mirror.cell_min, mirror.cell_max));
 }
 
-/// Makes a rod along `direction`, with the boxes in no order, and three different widths: all axes are clear.
+/// Creates a rod along `direction`, with the boxes in no order, and three different widths: all axes are clear.
 fn rod(direction: [f32; 3], n: u32) -> Vec<Aabb> {
     let mut random = Random::new(7);
     (0..n)
@@ -203,7 +203,7 @@ fn auto_takes_the_longest_extent_and_a_principal_axis_that_is_straight_becomes_e
 }
 
 #[test]
-fn cells_are_as_large_as_the_mirror_says() {
+fn cells_have_the_size_of_the_mirror() {
     for cell in [AUTO, USSCD, fixed(0.7), fixed(50.0)] {
         for n in [1, 255, 256, 257, 512, 513, 1234, 20_000] {
             let (frame, mirror) = frames(&ordinary(n, 3), AXIS_Y, cell);

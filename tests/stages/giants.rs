@@ -55,14 +55,14 @@ impl Scene {
         Self::new(boxes, cells, level)
     }
 
-    /// Makes the entries and the giants of boxes with cells.
+    /// Creates the entries and the giants of boxes with cells.
     pub fn new(boxes: Vec<Aabb>, cells: Vec<[i32; 4]>, level: u32) -> Self {
         let mirror::bin::Entries { giants, entries, .. } =
             mirror::bin::scatter(&cells, &mut vec![[0; 4]; boxes.len()], &frame(), level);
         Self { boxes, cells, level, giants, entries, half_spaces: Vec::new(), worlds: Vec::new() }
     }
 
-    /// Makes the entries and the giants as inputs.
+    /// Creates the entries and the giants as inputs.
     pub fn sorted(&self) -> Entries {
         // Nobody reads what lies between the two.
         let mut lists = self.entries.clone();

@@ -16,7 +16,7 @@ pub fn searched<'a>(params: &'a Buffer<Params>, boxes: &'a Buffer<Aabb>, filters
     BoxBuffers { box_count: boxes.len() as u32, block_sizes: None, params, boxes: boxes.all(), filters }
 }
 
-/// Makes a summary with these counts, and nothing else that anyone has written.
+/// Creates a summary with these counts, and nothing else that anyone has written.
 pub fn summary(counts: &Buffer<Counts>) -> GridSummary {
     GridSummary {
         bounds: poisoned(0),
@@ -27,7 +27,7 @@ pub fn summary(counts: &Buffer<Counts>) -> GridSummary {
     }
 }
 
-/// Makes sorted entries with these keys. Giants may be among the entries.
+/// Creates sorted entries with these keys. Giants may be among the entries.
 pub fn sorted(keys: &[u32], entries: &[u32]) -> Entries {
     Entries {
         keys: upload(keys),
@@ -96,16 +96,16 @@ fn a_grid_can_be_built_and_read_without_pairs() {
 #[test]
 fn a_grid_holds_its_last_build_only() {
     let kernels = GridKernels::new(gpu());
-    let room = GridCapacity { boxes: 1000, entries: 5000 };
+    let capacity = GridCapacity { boxes: 1000, entries: 5000 };
     let boxes = Kind::Uniform.generate(1000, 1);
-    let mut grid = Grid::new(gpu(), &room).unwrap();
+    let mut grid = Grid::new(gpu(), &capacity).unwrap();
     let first = build(&mut grid, &kernels, &boxes);
     assert!(grid.holds(first));
     let second = build(&mut grid, &kernels, &boxes[..500]);
     assert!(!grid.holds(first) && grid.holds(second));
     assert_holds(&grid, &boxes[..500]);
     // In other buffers, builds have other numbers.
-    let mut other = Grid::new(gpu(), &room).unwrap();
+    let mut other = Grid::new(gpu(), &capacity).unwrap();
     assert!(!other.holds(second));
     let third = build(&mut other, &kernels, &boxes);
     assert!(other.holds(third) && !grid.holds(third) && ![first, second].contains(&third));

@@ -1,4 +1,4 @@
-//! The exact test of half-spaces of `half_space.wgsl`, in a kernel made for the purpose.
+//! The exact test of half-spaces of `half_space.wgsl`, in a kernel written for the purpose.
 
 use std::sync::LazyLock;
 

@@ -54,7 +54,7 @@ pub const SPECIAL: [f32; 16] = [
 /// In the middle of the denormals.
 const DENORMAL: f32 = f32::from_bits(0x0040_0000);
 
-/// Makes ordinary boxes in a cube of edge 20 around (3, 0, -7).
+/// Creates ordinary boxes in a cube of edge 20 around (3, 0, -7).
 pub fn ordinary(n: u32, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed);
     (0..n)
@@ -65,7 +65,7 @@ pub fn ordinary(n: u32, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// Makes the same boxes with every seventh one invalid, unbounded, or far out.
+/// Creates the same boxes with every seventh one invalid, unbounded, or far out.
 pub fn mixed(n: u32, seed: u64) -> Vec<Aabb> {
     let mut boxes = ordinary(n, seed);
     let mut random = Random::new(seed ^ 1);
@@ -97,7 +97,7 @@ pub fn lattice(n: u32, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// Makes any box at all, most of them ordinary, none with bounds that are denormal or become so when they are scaled: a
+/// Creates any box at all, most of them ordinary, none with bounds that are denormal or become so when they are scaled: a
 /// driver may take those for zero.
 pub fn any_box() -> impl Strategy<Value = Aabb> {
     let special = SPECIAL.iter().copied().filter(|x| *x == 0.0 || x.abs() > 1.0 || x.is_nan()).collect::<Vec<_>>();

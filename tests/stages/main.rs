@@ -1,12 +1,13 @@
 //! Every stage's kernels on the GPU against their mirrors on the CPU, on the same inputs.
 //!
-//! What a kernel writes is poisoned first: every byte is 0xff, so "wrote 0" differs from "wrote nothing", and
+//! The output of a kernel is poisoned first: every byte is 0xff, so "wrote 0" differs from "wrote nothing", and
 //! behind the end lie [`GUARD`] elements that have to stay so. Integers compare exactly, floats with the
 //! tolerance that each test states. Without an adapter the tests fail.
 
 mod bin_count;
 mod bin_level;
 mod bin_scatter;
+mod derived;
 #[path = "../common/doubles.rs"]
 mod doubles;
 mod emit;
@@ -22,7 +23,6 @@ mod grid;
 mod half_space;
 mod inputs;
 mod joined;
-mod made;
 mod neighbours;
 mod order;
 mod owner;
@@ -96,14 +96,14 @@ fn run(record: impl FnOnce(&mut Pass)) {
     gpu().queue().submit([encoder.finish()]);
 }
 
-/// Makes an input.
+/// Creates an input.
 fn upload<T: Pod>(values: &[T]) -> Buffer<T> {
     let buffer = Buffer::storage(gpu(), "input", values.len() as u64).unwrap();
     buffer.write(gpu(), values);
     buffer
 }
 
-/// Makes an input that is a constant.
+/// Creates an input that is a constant.
 fn uniform<T: Pod>(value: T) -> Buffer<T> {
     Buffer::uniform(gpu(), "uniform", &[value]).unwrap()
 }
@@ -116,7 +116,7 @@ fn counted(counts: Counts) -> Buffer<Counts> {
     buffer
 }
 
-/// Makes an output of `len` elements, poisoned, with a guard behind it.
+/// Creates an output of `len` elements, poisoned, with a guard behind it.
 fn poisoned<T: Pod>(len: usize) -> Buffer<T> {
     let len = len as u64 + GUARD;
     let usage = BufferUsages::STORAGE | BufferUsages::INDIRECT | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
@@ -126,7 +126,7 @@ fn poisoned<T: Pod>(len: usize) -> Buffer<T> {
     buffer
 }
 
-/// Makes an output that is an input too, with a guard behind it.
+/// Creates an output that is an input too, with a guard behind it.
 fn guarded<T: Pod>(values: &[T]) -> Buffer<T> {
     let buffer = poisoned(values.len());
     buffer.write(gpu(), values);

@@ -14,7 +14,7 @@ use crate::*;
 
 static NEIGHBOURS: LazyLock<Neighbours> = LazyLock::new(|| Neighbours::new(gpu()));
 
-/// Makes pairs in canonical order, some boxes of which have many and most have none.
+/// Creates pairs in canonical order, some boxes of which have many and most have none.
 fn pairs(count: u32, box_count: u32, random: &mut Random) -> Vec<Pair> {
     let mut pairs: Vec<Pair> = (0..count)
         .map(|i| {
@@ -31,13 +31,13 @@ fn pairs(count: u32, box_count: u32, random: &mut Random) -> Vec<Pair> {
 /// Lists neighbours, and returns offsets, neighbours and header.
 fn listed(pairs: &[Pair], box_count: u32, header: PairHeader) -> (Vec<u32>, Vec<u32>, PairHeader) {
     let capacity = pairs.len() as u32 + 5;
-    let room = ListCapacity { boxes: box_count.into(), pairs: capacity.into() };
-    let list = PairList::new(gpu(), &room, PairOrder::Canonical).unwrap();
+    let sizes = ListCapacity { boxes: box_count.into(), pairs: capacity.into() };
+    let list = PairList::new(gpu(), &sizes, PairOrder::Canonical).unwrap();
     list.list.pairs.write(gpu(), pairs);
     list.list.header.write(gpu(), &[PairHeader { capacity, ..header }]);
-    let room = NeighbourCapacity { boxes: box_count.into(), pairs: capacity.into() };
+    let sizes = NeighbourCapacity { boxes: box_count.into(), pairs: capacity.into() };
     let buffers = NeighbourBuffers {
-        lists: NeighbourLists { neighbours: poisoned(2 * pairs.len()), ..NeighbourLists::new(gpu(), &room).unwrap() },
+        lists: NeighbourLists { neighbours: poisoned(2 * pairs.len()), ..NeighbourLists::new(gpu(), &sizes).unwrap() },
         rows: rows_of(box_count, 2 * pairs.len()),
     };
     run(|pass| NEIGHBOURS.record(pass, box_count, &list, &ORDER, &buffers).unwrap());

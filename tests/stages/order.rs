@@ -17,7 +17,7 @@ use crate::*;
 
 pub static ORDER: LazyLock<OrderStage> = LazyLock::new(|| OrderStage::new(gpu()));
 
-/// Makes distinct pairs in any order.
+/// Creates distinct pairs in any order.
 fn random_pairs(n: u32, box_count: u32, seed: u64) -> Vec<Pair> {
     let mut random = Random::new(seed);
     let pairs: BTreeSet<Pair> = (0..n)
@@ -37,7 +37,7 @@ fn shuffled(pairs: impl IntoIterator<Item = Pair>, random: &mut Random) -> Vec<P
     pairs
 }
 
-/// Makes buffers for rows, with guards, where nothing was counted yet.
+/// Creates buffers for rows, with guards, where nothing was counted yet.
 pub fn rows_of(rows: u32, elements: usize) -> OrderBuffers {
     OrderBuffers {
         offsets: guarded(&vec![0; rows as usize + 1]),

@@ -1,4 +1,4 @@
-//! The test of owner regions of `filters.wgsl`, in a kernel made for the purpose.
+//! The test of owner regions of `filters.wgsl`, in a kernel written for the purpose.
 
 use std::sync::LazyLock;
 
@@ -23,7 +23,7 @@ static OWNS: LazyLock<Kernel> = LazyLock::new(|| {
         ) {
             let i = group_index(group, groups) * 64u + local;
             if i < arrayLength(&boxes) / 6u {
-                verdicts[i] = select(0u, 1u, keeps(2u * i, 2u * i + 1u));
+                verdicts[i] = select(0u, 1u, passes(2u * i, 2u * i + 1u));
             }
         }";
     let shared = &[

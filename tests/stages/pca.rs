@@ -80,7 +80,7 @@ fn a_far_box_in_the_share_of_any_workgroup_counts() {
 
 #[test]
 fn bounds_of_every_scene_are_those_of_the_mirror() {
-    // A driver may take a denormal for zero, so the scene that is made of them has other bounds.
+    // A driver may take a denormal for zero, so a scene of them has other bounds.
     for kind in Kind::ALL.into_iter().filter(|&kind| kind != Kind::Denormal) {
         check(&kind.generate(1234, 5));
     }

@@ -1,4 +1,4 @@
-//! `prepare`: grown boxes, rounded outward, and half-spaces as the whole space.
+//! `prepare`: padded boxes, rounded outward, and half-spaces as the whole space.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -33,7 +33,7 @@ fn check(boxes: &[Aabb], margins: &[f32], half_space_bits: &[u32]) {
     let expected = mirror::prepare::boxes(boxes, margins, half_space_bits);
     for (i, (found, expected)) in written(&filters.prepared_boxes).iter().zip(&expected).enumerate() {
         let bounds = |aabb: &Aabb| [aabb.min, aabb.max].concat();
-        // Zeros are equal whatever their signs, and NaNs whatever else they say.
+        // Zeros are equal whatever their signs, and NaNs whatever their other bits.
         let is_same = |(a, b): (f32, f32)| a == b || a.is_nan() && b.is_nan();
         let are_same = bounds(found).into_iter().zip(bounds(expected)).all(is_same);
         assert!(are_same, "{found:?} instead of {expected:?} of {:?} by {:?}", boxes[i], margins.get(i));
@@ -80,15 +80,15 @@ fn every_special_bound_grows_by_every_special_margin_as_on_the_host() {
     };
     let margins: Vec<f32> = numbers().filter(|x| *x >= 0.0 && x.is_finite()).collect();
     let bounds: Vec<f32> = numbers().chain(numbers().map(|x| -x)).collect();
-    let mut grown = (Vec::new(), Vec::new());
+    let mut padded = (Vec::new(), Vec::new());
     for triple in bounds.chunks(3) {
         let bounds: [f32; 3] = std::array::from_fn(|k| triple.get(k).copied().unwrap_or(1.0));
         for &margin in &margins {
-            grown.0.push(Aabb::new(bounds, bounds));
-            grown.1.push(margin);
+            padded.0.push(Aabb::new(bounds, bounds));
+            padded.1.push(margin);
         }
     }
-    check(&grown.0, &grown.1, &[]);
+    check(&padded.0, &padded.1, &[]);
 }
 
 #[test]

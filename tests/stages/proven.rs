@@ -21,7 +21,7 @@ fn nudged(x: f32, by: i32) -> f32 {
     f32::from_bits(if moved < 0 { i32::MIN.wrapping_sub(moved) as u32 } else { moved as u32 })
 }
 
-/// Makes boxes with corners on a lattice, nudged so that neighbours touch, overlap or miss each other by a hair.
+/// Creates boxes with corners on a lattice, nudged so that neighbours touch, overlap or miss each other by a hair.
 fn near_misses(n: u32, step: f32, offset: f32, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed);
     let side = (f64::from(n).cbrt() * 1.3) as u32 + 1;
@@ -37,7 +37,7 @@ fn near_misses(n: u32, step: f32, offset: f32, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// Makes small boxes that come again at distances of powers of two, which have the same ids where ids repeat; one box is
+/// Creates small boxes that come again at distances of powers of two, which have the same ids where ids repeat; one box is
 /// far away.
 fn repeated(n: u32, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed);

@@ -19,7 +19,7 @@ use crate::*;
 
 static RANK: LazyLock<Rank> = LazyLock::new(|| Rank::new(gpu()));
 
-/// Makes a frame with this many bits of position.
+/// Creates a frame with this many bits of position.
 fn frame(position_bits: u32) -> Frame {
     Frame { position_bits, key_bits: 32, ..Frame::zeroed() }
 }
@@ -47,7 +47,7 @@ fn path_of(ends: &[u32]) -> Scene {
     Scene::new(vec![], vec![0; ends.len()], vec![0; ends.len()], ends.to_vec())
 }
 
-/// Makes the path of so many entries as it is before it is counted.
+/// Creates the path of so many entries as it is before it is counted.
 fn uncounted_path(n: u32, len: usize) -> Buffer<[u32; 2]> {
     let mut words = vec![poison(); len];
     words[..2 * n.div_ceil(PATH_SECTION).div_ceil(PATH_GROUP) as usize].fill([0; 2]);
@@ -85,7 +85,7 @@ fn check(keys: &[u32], entries: &[u32], positions: &[[u32; 4]], position_bits: u
     ends
 }
 
-/// Makes sorted keys in about `cells` cells, and boxes whose intervals are up to `longest` quanta long.
+/// Creates sorted keys in about `cells` cells, and boxes whose intervals are up to `longest` quanta long.
 fn check_random(n: u32, cells: u32, longest: u32, position_bits: u32, seed: u64) {
     let mut random = Random::new(seed);
     let last = u32::MAX >> (32 - position_bits);

@@ -19,8 +19,8 @@ use crate::*;
 
 static SMALL: LazyLock<Small> = LazyLock::new(|| Small::new(gpu()));
 
-/// What the mirror finds, as the kernels lay it out.
-struct Found<'a> {
+/// The results of the mirror, in the layout of the kernels.
+struct Expected<'a> {
     boxes: &'a [Aabb],
     words: Vec<u32>,
     block_hits: Vec<u32>,
@@ -28,7 +28,7 @@ struct Found<'a> {
     counts: Counts,
 }
 
-impl<'a> Found<'a> {
+impl<'a> Expected<'a> {
     fn new(boxes: &'a [Aabb]) -> Self {
         let n = boxes.len();
         let blocks = n.div_ceil(256);
@@ -83,7 +83,7 @@ impl<'a> Found<'a> {
         assert!(written(&hits.hit_words) == self.words, "hit bits of {} boxes differ", self.boxes.len());
     }
 
-    /// Returns one window of the list: its pairs, and what is said about them.
+    /// Returns one window of the list: its pairs, and their header.
     fn check_window(&self, first: u64, capacity: u32) {
         let (params, boxes) = (self.params(), upload(self.boxes));
         let hits =
@@ -122,7 +122,7 @@ impl<'a> Found<'a> {
 }
 
 fn check(boxes: &[Aabb]) {
-    let found = Found::new(boxes);
+    let found = Expected::new(boxes);
     found.check_test();
     found.check_window(0, found.pairs.len() as u32 + 10);
 }
@@ -162,7 +162,7 @@ fn boxes_of_every_special_number_are_told_apart() {
 fn boxes_that_all_overlap_are_all_pairs() {
     for n in [1, 2, 255, 256, 257, 800] {
         let boxes = vec![Aabb::new([-0.0; 3], [0.0; 3]); n];
-        assert_eq!(Found::new(&boxes).pairs.len(), n * (n - 1) / 2);
+        assert_eq!(Expected::new(&boxes).pairs.len(), n * (n - 1) / 2);
         check(&boxes);
     }
 }
@@ -194,7 +194,7 @@ fn invalid_boxes_are_counted_and_the_first_are_listed() {
 #[test]
 fn a_window_cut_anywhere_has_its_pairs_and_the_exact_counts() {
     let boxes = lattice(700, 3);
-    let found = Found::new(&boxes);
+    let found = Expected::new(&boxes);
     let total = found.pairs.len() as u64;
     assert!(total > 5000);
     for first in [0, 1, 255, 256, 257, total / 2, total - 1, total, total + 1, u64::from(u32::MAX), 1 << 32, 1 << 40] {
@@ -209,7 +209,7 @@ fn a_window_cut_anywhere_has_its_pairs_and_the_exact_counts() {
 #[test]
 fn windows_of_one_length_together_are_the_list() {
     let boxes = mixed(1300, 4);
-    let found = Found::new(&boxes);
+    let found = Expected::new(&boxes);
     for capacity in [997, 4096] {
         for first in (0..found.pairs.len() as u64 + u64::from(capacity)).step_by(capacity as usize) {
             found.check_window(first, capacity);
@@ -218,7 +218,7 @@ fn windows_of_one_length_together_are_the_list() {
 }
 
 #[test]
-fn as_many_boxes_as_are_ever_tested_like_this_have_room() {
+fn the_most_boxes_that_are_ever_tested_like_this_fit() {
     // Far apart but for neighbours: the mirror of the words would be 64 MiB, the pairs are known.
     let n = SMALL_MOST;
     let boxes: Vec<_> = (0..n).map(|i| Aabb::new([i as f32, 0.0, 0.0], [i as f32 + 1.0, 1.0, 1.0])).collect();
@@ -251,7 +251,7 @@ proptest! {
     #[test]
     fn any_window_has_its_pairs(n in 0..900u32, from in 0.0..1.1f64, part in 0.0..1.1f64, seed: u64) {
         let boxes = lattice(n, Random::new(seed).next());
-        let found = Found::new(&boxes);
+        let found = Expected::new(&boxes);
         let total = found.pairs.len() as f64;
         found.check_window((total * from) as u64, (total * part) as u32);
     }

@@ -68,7 +68,7 @@ fn sorted_by(keys: &[u32], values: &[u32], bits: u32) -> (Vec<u32>, Vec<u32>) {
 /// Sorts as entries and as pairs, in every variant.
 fn check(keys: &[u32], key_bits: u32) {
     let n = keys.len() as u32;
-    // Values that say where each key was: an unstable sort cannot hide.
+    // Values with the old place of each key: an unstable sort cannot hide.
     let values: Vec<u32> = (0..n).collect();
 
     for sort in &*SORTS {
@@ -172,7 +172,7 @@ fn two_digits_in_turn_and_keys_of_high_bits_only_are_sorted() {
 }
 
 #[test]
-fn pairs_are_sorted_by_no_more_bits_than_are_asked_for() {
+fn pairs_are_sorted_by_no_more_bits_than_are_requested() {
     let (keys, values) = (random_keys(5000, u32::MAX, 7), (0..5000).collect::<Vec<_>>());
     let counts = upload(&[Counts { written: 5000, ..Counts::zeroed() }]);
     for sort in &*SORTS {
@@ -243,7 +243,7 @@ fn digits_are_counted_section_by_section_and_group_by_group() {
     }
 }
 
-/// Makes `sort_ballot` with `from` replaced by `to`, under a name of its own: kernels are kept by name.
+/// Creates `sort_ballot` with `from` replaced by `to`, under a name of its own: kernels are cached by name.
 fn mutant(label: &'static str, from: &str, to: &str) -> Source {
     let own = sort::BALLOT.own.replace("fn sort_ballot(", &format!("fn {label}("));
     assert!(own.contains(from));

@@ -34,7 +34,7 @@ pub struct Scene {
     pub offsets: Vec<u64>,
 }
 
-/// Makes any footprint.
+/// Creates any footprint.
 fn random_footprint(random: &mut Random) -> u32 {
     random.next() as u32 & (0x7f7f_7f7f | FOOTPRINT_FIRST | FOOTPRINT_OF_BOX)
 }
@@ -52,7 +52,7 @@ fn path_groups(entry_count: u32) -> u32 {
 }
 
 impl Scene {
-    /// Makes `n` entries of random boxes with random footprints, and up to `reach` candidates each.
+    /// Creates `n` entries of random boxes with random footprints, and up to `reach` candidates each.
     pub fn random(n: u32, reach: u32, seed: u64) -> Self {
         let mut random = Random::new(seed);
         let boxes = lattice(n / 2 + 2, seed);
@@ -80,7 +80,7 @@ impl Scene {
         Self { boxes, entries, footprints, ends, unproven, offsets }
     }
 
-    /// Makes the same scene with the candidates up to other ends.
+    /// Creates the same scene with the candidates up to other ends.
     pub fn with_ends(self, ends: Vec<u32>) -> Self {
         Self::new(self.boxes, self.entries, self.footprints, ends)
     }
@@ -137,7 +137,7 @@ impl Scene {
         bases
     }
 
-    /// Makes the path as an input. Behind the last footprint, in the quad that is loaded nevertheless, there is
+    /// Creates the path as an input. Behind the last footprint, in the quad that is loaded nevertheless, there is
     /// anything.
     pub fn path(&self) -> Path {
         let mut footprints = self.footprints.clone();
@@ -176,7 +176,7 @@ impl Scene {
         runs
     }
 
-    /// Tells whether a candidate is a hit: a proven one is not looked up, so that here, where boxes and footprints
+    /// Returns whether a candidate is a hit: a proven one is not looked up, so that here, where boxes and footprints
     /// have nothing to do with each other, the boxes of a hit need not overlap.
     fn is_pair(&self, rank: usize, other: usize) -> bool {
         let box_of = |rank: usize| &self.boxes[(self.entries[rank] & ENTRY_BOX) as usize];
@@ -227,7 +227,7 @@ pub fn block_words(block_hits: &[u32]) -> Vec<u32> {
     words
 }
 
-/// Makes the pairs of so many blocks as they are before they are counted.
+/// Creates the pairs of so many blocks as they are before they are counted.
 pub fn uncounted(blocks: u32) -> Buffer<u32> {
     let mut words = block_words(&[]);
     words.resize(words.len() + blocks as usize, poison());
@@ -241,7 +241,7 @@ fn counted_behind(others: u32, block_hits: &[u32]) -> Vec<u32> {
     words
 }
 
-/// Makes hits for kernels that read and write none of them.
+/// Creates hits for kernels that read and write none of them.
 pub fn no_hits() -> Hits {
     Hits { runs: poisoned(0), hit_words: poisoned(0), block_hits: poisoned(0) }
 }
@@ -444,7 +444,7 @@ fn check_division(division: &Division, sums: &[Sums]) -> Counts {
     expected
 }
 
-/// Makes sums of groups of sections: at least a quad for each of `entry_count` entries, and up to four candidates for each quad.
+/// Creates sums of groups of sections: at least a quad for each of `entry_count` entries, and up to four candidates for each quad.
 fn random_sums(entry_count: u32, most: u64, seed: u64) -> Vec<Sums> {
     let mut random = Random::new(seed);
     let length = PATH_SECTION * PATH_GROUP;
@@ -560,15 +560,15 @@ fn check_filtered_test(filters: &FilterLists, scene: &Scene, runs: &[Run], tiles
     };
     let counts = counted(counts);
     let (boxes, sorted, path) = (upload(&scene.boxes), sorted(&[], &scene.entries), scene.path());
-    let kept = &runs[..runs.len().min(tile_capacity as usize * TILE_WORDS)];
+    let retained = &runs[..runs.len().min(tile_capacity as usize * TILE_WORDS)];
     for size in [dispatch_size(blocks), in_columns(blocks)] {
         let sizes = dispatches(|sizes| sizes.sweep_test = size);
-        let runs_out = poisoned(kept.len() * RUN_U32_COUNT as usize);
+        let runs_out = poisoned(retained.len() * RUN_U32_COUNT as usize);
         let hits = Hits { runs: runs_out, block_hits: uncounted(3 + blocks), ..no_hits() };
         let summary = GridSummary { dispatches: sizes, ..summary(&counts) };
         run(|pass| SWEEP.record_test(pass, &searched(&params, &boxes, filters), &summary, &sorted, &path, &hits));
         assert_eq!(written(&hits.block_hits), counted_behind(3, &hits_of_runs(runs, tiles_per_block)));
-        for (i, (found, expected)) in written(&hits.runs).iter().zip(words_of(kept)).enumerate() {
+        for (i, (found, expected)) in written(&hits.runs).iter().zip(words_of(retained)).enumerate() {
             assert!(*found == expected, "word {i} of {n} entries: {found:x} instead of {expected:x}");
         }
     }
@@ -588,7 +588,7 @@ fn hits_are_those_of_the_mirror() {
     }
 }
 
-/// Lists of boxes say other sets than footprints, so that each is seen to be looked at.
+/// Lists of boxes have other sets than footprints, so that the test shows which of them is read.
 #[test]
 fn entries_of_one_set_are_no_hits() {
     let mut random = Random::new(77);
@@ -654,7 +654,7 @@ fn sums_of_pairs_go_on_beyond_32_bits() {
 }
 
 #[test]
-fn hits_of_tiles_without_room_are_counted_all_the_same() {
+fn hits_of_tiles_beyond_the_capacity_are_counted() {
     let scene = Scene::random(6000, 60, 8);
     assert!(scene.tiles() > 20);
     for tiles_per_block in [1, 2] {

@@ -37,7 +37,7 @@ fn boxes(n: u32, seed: u64) -> Vec<Aabb> {
     boxes
 }
 
-/// Checks that what nodes say of their children bounds all boxes below.
+/// Checks that the bounds of children in nodes contain all boxes below.
 fn assert_bounds(levels: &[Vec<mirror::tree::Node>], leaves: &[Aabb]) {
     for (level, nodes) in (0..).zip(levels) {
         let below = 8usize.pow(level);

@@ -124,7 +124,7 @@ fn lists_that_are_changed_in_place_are_those_of_searches() {
     assert!(edited > 1000 && left_padding > 1000 && listed > 300 && changed > 10_000 && rested > 50 && stayed > 50);
 }
 
-/// What an edit does not know: who owns a pair, and included pairs.
+/// Facts that an edit does not know: who owns a pair, and included pairs.
 #[test]
 fn with_a_region_or_included_pairs_all_is_listed() {
     let boxes = scene(400, 1);

@@ -11,7 +11,7 @@ use crate::recorded::{Left, Uploaded, canonical, encoder, run, upload};
 
 const N: usize = 3000;
 
-/// Makes an engine of its own with these filters, and room for the pairs of all steps.
+/// Creates an engine of its own with these filters, and capacity for the pairs of all steps.
 fn engine(filters: &Filters) -> Recorder {
     let mut engine = recorder(CANONICAL);
     engine.set_filters(filters.clone()).unwrap();

@@ -70,10 +70,10 @@ fn falling_asleep_and_waking_create_and_lose_nothing_and_rest_is_not_listed() {
     assert!(list([false; 3], [false; 3]).is_empty());
     assert_eq!(list([true, false, true], [false; 3]), [all[0], all[2]]);
     assert!(list([true; 3], [false; 3]).is_empty());
-    // What sleeps on the fixed ground rests.
+    // Boxes that sleep on the fixed ground rest.
     assert_eq!(list([true, false, false], [false, true, false]), [all[1], all[2]]);
     assert_eq!(list([false; 3], [false; 3]), all);
-    // The filters are as they were said.
+    // The filters are as they were set.
     assert_eq!(engine.filters().sleeping, [false; 3]);
 }
 

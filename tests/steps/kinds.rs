@@ -9,7 +9,7 @@ use crate::oracle::{Frame, Oracle};
 
 const MOVING: [Kind; 4] = [Kind::Sediment, Kind::Brownian, Kind::FreeFall, Kind::Gravity];
 
-/// Makes a step of a scene.
+/// Creates a step of a scene.
 type Make = Box<dyn Fn(u32) -> Vec<Aabb>>;
 
 /// The kinds of scenes that move, and the motions.
@@ -137,7 +137,7 @@ fn long_lists_are_right_in_any_number_of_threads() {
 }
 
 /// Large boxes that lie apart, and small ones in a lattice whose gaps are as wide as they: none overlap, but all would once they
-/// are grown by a part of a large edge.
+/// are padded by a part of a large edge.
 fn mixed(n: usize, step: u32) -> Vec<Aabb> {
     let jitter = 1e-5 * (step % 3) as f32;
     (0..n)
@@ -150,7 +150,7 @@ fn mixed(n: usize, step: u32) -> Vec<Aabb> {
 }
 
 #[test]
-fn small_boxes_beside_large_ones_do_not_make_an_epoch_keep_the_square_of_them() {
+fn small_boxes_beside_large_ones_do_not_let_an_epoch_cache_the_square_of_them() {
     let mut engine = cpu::BroadPhase::new(Options::default()).unwrap();
     let mut oracle = Oracle::default();
     let n = 20_000;

@@ -1,4 +1,4 @@
-//! Steps of which the caller says what moved.
+//! Steps with a list of moved boxes from the caller.
 
 use broadsweep::filter::Attribute;
 use broadsweep::internals::steps::begin_epochs_from;
@@ -12,7 +12,7 @@ use crate::submitted::wait;
 
 const N: usize = 3000;
 
-/// Makes both engines, the one on the CPU with epochs of any number of boxes.
+/// Creates both engines, the one on the CPU with epochs of any number of boxes.
 fn engines(filters: &Filters) -> (cpu::BroadPhase, BroadPhase) {
     let mut on_cpu = cpu::BroadPhase::new(CANONICAL).unwrap();
     begin_epochs_from(&mut on_cpu, 1);
@@ -72,9 +72,9 @@ fn check_what_follows_an_unknown_step(engine: &mut impl Engine, what: &str) {
     let words = format!("has {N}, and there are {N} boxes");
     assert!(matches!(&refused, Error::BadStep { list: "moved", problem } if *problem == words), "{refused}");
     assert_eq!(engine.find_events(Step::new(&boxes).moved(&[])).unwrap().pairs, canonical(&boxes), "{what}: refused");
-    // A step that says nothing is the last one too.
+    // A step without a list is the last one too.
     let boxes = away(&still, &[50]);
-    assert_eq!(engine.find_events(Step::new(&boxes)).unwrap().pairs, canonical(&boxes), "{what}: says nothing");
+    assert_eq!(engine.find_events(Step::new(&boxes)).unwrap().pairs, canonical(&boxes), "{what}: no list");
     let boxes = away(&still, &[50, 60]);
     assert_eq!(
         engine.find_events(Step::new(&boxes).moved(&[60])).unwrap().pairs,
@@ -110,7 +110,7 @@ fn a_list_of_moved_boxes_changes_nothing_on_a_gpu() {
         let mut boxes = away(&still, elsewhere);
         boxes[80].min[1] = if number == 4 { f32::NAN } else { boxes[80].min[1] };
         let expected = canonical(&boxes);
-        // Right, wrong, and said in another way.
+        // Right, wrong, and in another form.
         for moved in [elsewhere, &[], &[3, 3]] {
             let step = Step::new(&boxes).moved(moved);
             let found = engine.find_events(step).unwrap().clone();
@@ -148,7 +148,7 @@ fn steps_with_another_number_of_boxes_are_looked_at_as_a_whole() {
     let mut boxes = Vec::new();
     for (number, n) in [N, N, N, N - 20, N - 20, N - 5, N, N, 0, N, N].into_iter().enumerate() {
         if n != boxes.len() {
-            // With every other number some are elsewhere, of which nothing is said.
+            // With every other number some are elsewhere, which are not listed.
             let elsewhere: Vec<u32> = (0..n as u32).filter(|i| *i as usize % 97 == number).collect();
             boxes = away(&still[..n], &elsewhere);
         }

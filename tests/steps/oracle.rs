@@ -6,7 +6,7 @@ use broadsweep::internals::brute_force;
 use broadsweep::step::Identity;
 use broadsweep::{Aabb, Events, Filters, Pair, Step};
 
-/// What the next step is compared with.
+/// The step that the next one is compared with.
 #[derive(Default)]
 pub struct Oracle {
     pairs: Vec<Pair>,
@@ -24,7 +24,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Makes a step of boxes alone.
+    /// Creates a step of boxes alone.
     pub fn of(boxes: Vec<Aabb>) -> Self {
         Self { boxes, ..Self::default() }
     }

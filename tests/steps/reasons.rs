@@ -23,14 +23,14 @@ fn engine(options: Options) -> cpu::BroadPhase {
     cpu::BroadPhase::new(options).unwrap()
 }
 
-/// Returns why all boxes of a step were searched, and whether pairs are kept from it.
+/// Returns why all boxes of a step were searched, and whether its pairs are cached.
 fn step(engine: &mut impl Engine, boxes: &[Aabb]) -> (Option<Reason>, bool) {
     let work = engine.find_events(boxes).unwrap().report.work;
     assert_eq!(work.searched, work.reason.is_some());
     (work.reason, work.began_epoch || !work.searched)
 }
 
-const KEPT: (Option<Reason>, bool) = (None, true);
+const CACHED: (Option<Reason>, bool) = (None, true);
 
 fn searched(reason: Reason) -> (Option<Reason>, bool) {
     (Some(reason), false)
@@ -45,7 +45,7 @@ fn the_first_step_and_those_of_other_or_few_boxes_say_that_they_are_that() {
     let mut engine = engine(Options::default());
     assert_eq!(step(&mut engine, &row(2000)), searched(Reason::FirstStep));
     assert_eq!(step(&mut engine, &row(2000)), began(Reason::FirstStep));
-    assert_eq!(step(&mut engine, &row(2000)), KEPT);
+    assert_eq!(step(&mut engine, &row(2000)), CACHED);
     assert_eq!(step(&mut engine, &row(1000)), searched(Reason::FewBoxes));
     for count in [2000, 2001] {
         assert_eq!(step(&mut engine, &row(count)), searched(Reason::BoxCountChanged));
@@ -73,7 +73,7 @@ fn where_a_tenth_of_the_boxes_falls_freely_they_are_too_fast_unless_a_margin_is_
     assert_eq!(step(&mut engine, &boxes), began(Reason::TooFast));
     for _ in 0..3 {
         shift(&mut boxes, 10, -0.05);
-        assert_eq!(step(&mut engine, &boxes), KEPT);
+        assert_eq!(step(&mut engine, &boxes), CACHED);
     }
 }
 
@@ -83,24 +83,24 @@ fn filters_that_are_set_end_an_epoch_and_those_that_are_changed_do_not() {
     let mut engine = engine(Options::default());
     let filters = Filters::default().with_group(vec![1; 2000]).with_world(vec![0; 2000]);
     engine.set_filters(filters.clone()).unwrap();
-    assert_eq!([0; 3].map(|_| step(&mut engine, &boxes))[2], KEPT);
+    assert_eq!([0; 3].map(|_| step(&mut engine, &boxes))[2], CACHED);
     engine.change_filters(7, Attribute::Group(&[2])).unwrap();
-    assert_eq!(step(&mut engine, &boxes), KEPT);
+    assert_eq!(step(&mut engine, &boxes), CACHED);
     engine.change_filters(7, Attribute::World(&[2])).unwrap();
     assert_eq!(step(&mut engine, &boxes), began(Reason::FiltersChanged));
-    assert_eq!(step(&mut engine, &boxes), KEPT);
+    assert_eq!(step(&mut engine, &boxes), CACHED);
     engine.set_filters(filters).unwrap();
     assert_eq!(step(&mut engine, &boxes), began(Reason::FiltersChanged));
 }
 
 #[test]
-fn an_epoch_ends_where_many_boxes_leave_or_grown_boxes_have_too_many_pairs() {
+fn an_epoch_ends_where_many_boxes_leave_or_padded_boxes_have_too_many_pairs() {
     let mut boxes = row(2000);
     let mut slow = engine(Options::default().with_step_margin(Some(0.25)));
     assert_eq!(step(&mut slow, &boxes), began(Reason::FirstStep));
     shift(&mut boxes, 4, 3.0);
-    assert_eq!(step(&mut slow, &boxes), searched(Reason::ManyEscaped));
-    assert_eq!(step(&mut slow, &boxes), began(Reason::ManyEscaped));
+    assert_eq!(step(&mut slow, &boxes), searched(Reason::ManyLeftPadding));
+    assert_eq!(step(&mut slow, &boxes), began(Reason::ManyLeftPadding));
     let mut wide = engine(Options::default().with_step_margin(Some(500.0)));
     for _ in 0..3 {
         assert_eq!(step(&mut wide, &boxes), searched(Reason::TooManyPairs));

@@ -10,7 +10,7 @@ use laboratory::scenes::{Kind, Motion};
 use crate::common::{ALL_PAIRS, CANONICAL, least_budget, recorder, wait_for};
 use crate::oracle::{Frame, Oracle, invalid};
 
-/// Makes a buffer of what a step says.
+/// Creates a buffer for the arguments of a step.
 pub fn upload<T: Pod>(recorder: &Recorder, values: &[T]) -> wgpu::Buffer {
     let gpu = recorder.gpu();
     let size = (std::mem::size_of_val(values) as u64).max(32);
@@ -21,7 +21,7 @@ pub fn upload<T: Pod>(recorder: &Recorder, values: &[T]) -> wgpu::Buffer {
     buffer
 }
 
-/// The buffers of a step, and what the engine is told of who is who.
+/// The buffers of a step, and the identity of its boxes.
 pub struct Uploaded {
     boxes: wgpu::Buffer,
     box_count: u32,
@@ -97,7 +97,7 @@ impl CopiedList {
     }
 }
 
-/// What lies on the GPU after a step.
+/// The buffers on the GPU after a step.
 pub struct Left {
     pub events: Events,
     /// Of all pairs, of those that are created, lost, and persist.
@@ -249,7 +249,7 @@ fn a_step_whose_pairs_do_not_fit_is_reported_and_does_not_count() {
         }
         let same = leave(&mut engine, &Frame::of(apart.clone())).unwrap().events;
         assert!(same.created.is_empty() && same.lost.is_empty() && same.persisting == first.pairs);
-        // With room for all pairs. What the last step was is not forgotten on the way.
+        // With capacity for all pairs. The last step is remembered on the way.
         engine.reserve(300, pairs.count).unwrap();
         let fits = leave(&mut engine, &Frame::of(together.clone())).unwrap().events;
         assert_eq!((fits.pairs.len() as u32, fits.persisting), (pairs.count, first.pairs.clone()));
@@ -366,7 +366,7 @@ fn a_list_that_was_too_short_does_not_refuse_a_step_beside_one_that_was_not_subm
     assert!(longer.pairs.capacity >= 44_850 * 3 / 2 && longer.pairs.capacity > left.pairs.capacity);
     let events = run(&engine, second, &longer).events;
     assert_eq!((events.created, events.lost.len()), (vec![Pair::new(199, 200)], 0));
-    // Once all are submitted, events have room for as many pairs as the list.
+    // Once all are submitted, events have the capacity of the list.
     let events = leave(&mut engine, &together).unwrap();
     assert_eq!(events.headers.map(|header| header.overflow), [0; 4]);
     assert_eq!((events.events.pairs.len(), events.events.persisting.len()), (44_850, 200));
@@ -408,7 +408,7 @@ fn a_scene_that_grows_within_a_budget_has_capacity_for_its_events() {
     let options = CANONICAL.with_memory_budget(Some(64 << 20));
     let mut engine = recorder(options);
     let mut oracle = Oracle::default();
-    // What was reserved before the first step is not forgotten.
+    // Memory reserved before the first step stays.
     engine.reserve(300, 50_000).unwrap();
     let together = Frame::of(vec![Aabb::new([0.0; 3], [1.0; 3]); 300]);
     for frame in [together, Frame::of(row(10)), Frame::of(row(10_000)), Frame::of(row(20_000))] {
@@ -418,7 +418,7 @@ fn a_scene_that_grows_within_a_budget_has_capacity_for_its_events() {
         events.report.box_count = frame.boxes.len() as u32;
         oracle.check_pairs(&frame, canonical(&frame.boxes), &events, "within a budget");
     }
-    // A smaller budget has no room for what is known of the last step.
+    // A smaller budget has no memory for the last step.
     let held = |engine: &Recorder| engine.buffers().iter().map(|(_, bytes)| bytes).sum::<u64>();
     engine.set_options(CANONICAL.with_memory_budget(Some(4 << 20))).unwrap();
     assert!(held(&engine) <= 4 << 20, "{:?}", engine.buffers());

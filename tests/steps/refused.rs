@@ -71,7 +71,7 @@ fn a_step_that_is_refused_in_an_epoch_does_not_count_and_one_that_takes_too_many
         check(&mut engine, make(step), "before");
     }
     assert!(!engine.events().report.work.searched);
-    // What is kept is tested too.
+    // Cached pairs are tested too.
     engine.set_options(CANONICAL.with_candidate_limit(100)).unwrap();
     assert!(matches!(engine.find_events(&make(4)), Err(Error::TooManyCandidates { .. })));
     assert!(engine.events().created.is_empty() && !engine.events().pairs.is_empty());

@@ -23,7 +23,7 @@ const ALL: [usize; KINDS] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
 /// A few combinations, in which all kinds are. Included pairs and an owner region, with which no list is changed in place, keep to themselves.
 const FEW: [&[usize]; 6] = [&[], &[0, 1, 4, 5, 7], &[2, 6, 12], &[3, 8, 10], &[9, 11], &ALL];
 
-/// What filters a sequence has, drawn anew whenever it has others.
+/// The filters of a sequence, drawn anew for each change.
 #[derive(Clone, Copy, Debug)]
 pub enum Drawn {
     /// So many, of any kinds.
@@ -59,7 +59,7 @@ impl Drawn {
     }
 }
 
-/// A sequence of steps that is being made.
+/// A sequence of steps that is being sequence.
 struct Sequence {
     random: Random,
     frame: Frame,
@@ -68,11 +68,11 @@ struct Sequence {
     /// One in so many boxes moves.
     rarity: usize,
     has_generations: bool,
-    /// What filters there are.
+    /// The present filters.
     drawn: Drawn,
     /// Boxes that were taken away from the end, the last one first, and come back where they were.
     gone: Vec<Aabb>,
-    /// The last change of one list of the filters, which an engine can be told alone.
+    /// The last change of one list of the filters, which can be set in an engine alone.
     changed: Option<(&'static str, usize, usize)>,
     /// One step in so many has other options; none if zero.
     options_every: usize,
@@ -95,7 +95,7 @@ fn some_box(random: &mut Random) -> Aabb {
 }
 
 impl Sequence {
-    /// Makes a sequence of at least so many boxes.
+    /// Creates a sequence of at least so many boxes.
     fn new(seed: u64, least: usize, draw: Draw) -> Self {
         let mut random = Random(seed);
         let n = [0, 1, 2, 17, 40, 70, 100][random.below(7)].max(least);
@@ -105,7 +105,7 @@ impl Sequence {
         let has_generations = random.below(4) == 0;
         let drawn = draw(&mut random);
         let options_every = [0, 0, 2, 6][random.below(4)];
-        let mut made = Self {
+        let mut sequence = Self {
             random,
             frame: Frame::of(boxes),
             speed,
@@ -116,8 +116,8 @@ impl Sequence {
             changed: None,
             options_every,
         };
-        made.refilter();
-        made
+        sequence.refilter();
+        sequence
     }
 
     /// Puts new filters in place of all.
@@ -168,7 +168,7 @@ impl Sequence {
         self.frame.filters = filters;
     }
 
-    /// Makes the next step. Returns whether the filters are others.
+    /// Creates the next step. Returns whether the filters are others.
     fn advance(&mut self) -> bool {
         let mut is_refiltered = false;
         (self.frame.was, self.changed) = (None, None);
@@ -188,7 +188,7 @@ impl Sequence {
         }
         if self.random.below(6) == 0 {
             self.resize();
-            // Filters by box would not fit; without any, an engine is not told.
+            // Filters by box would not fit; without any, an engine is not updated.
             is_refiltered = !self.drawn.is_none();
         } else if self.random.below(8) == 0 {
             self.rename();
@@ -317,8 +317,8 @@ impl Sequence {
         true
     }
 
-    /// Tells an engine of the filters.
-    fn tell(&self, engine: &mut impl Stepped, is_refiltered: bool) {
+    /// Sets the filters in an engine.
+    fn apply_filters(&self, engine: &mut impl Stepped, is_refiltered: bool) {
         let filters = &self.frame.filters;
         if is_refiltered {
             engine.set_filters(filters.clone()).unwrap();
@@ -340,7 +340,7 @@ impl Sequence {
     }
 }
 
-/// Counts of what the steps of sequences did, in order that a test tells that it tested something.
+/// Counts of what the steps of sequences did, so that a test can show that it tested something.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub created: u64,
@@ -422,7 +422,7 @@ pub fn run_with<E: Stepped>(
         let (mut last, mut random) = (Vec::new(), Random(seed));
         for number in 0..STEPS {
             let is_refiltered = number == 0 || sequence.advance();
-            sequence.tell(engine, is_refiltered);
+            sequence.apply_filters(engine, is_refiltered);
             seen.other_options += u64::from(sequence.change_options(engine, &base));
             let step = sequence.frame.step();
             let changes_only = seed % 5 == 4 || seed % 5 == 3 && random.below(4) > 0;

@@ -13,7 +13,7 @@ use crate::common::{ALL_PAIRS, CANONICAL, GPU, Random, broad_phase, recorder};
 use crate::oracle::Frame;
 use crate::recorded::record;
 
-/// What a test knows of bodies, without slots.
+/// The bodies of a test, without slots.
 type Bodies = BTreeMap<Handle, (Aabb, BoxFilter)>;
 type HandlePairs = BTreeSet<[Handle; 2]>;
 
@@ -74,7 +74,7 @@ impl World {
         assert!(self.bodies.insert(handle, (aabb, filter)).is_none() && !self.gone.contains(&handle));
     }
 
-    /// Makes the next step: bodies come, go, move and change.
+    /// Creates the next step: bodies come, go, move and change.
     fn advance(&mut self) {
         for handle in self.bodies.keys().copied().collect::<Vec<_>>() {
             match self.random.below(40) {
@@ -109,7 +109,7 @@ impl World {
         }
     }
 
-    /// Checks what slots tell of bodies.
+    /// Checks slots against bodies.
     fn check_slots(&mut self) {
         let Self { slots, bodies, gone, .. } = self;
         assert_eq!((slots.len(), slots.is_empty()), (bodies.len(), bodies.is_empty()));
@@ -202,7 +202,7 @@ fn run(engine: &mut impl Engine, seeds: std::ops::Range<u64>, steps: usize) {
     let mut seen = [0; 2];
     for seed in seeds {
         engine.forget_steps();
-        // What is not by box stays.
+        // Filters that are not by box stay.
         engine.set_filters(Filters::default().with_rule(GroupRule::Both)).unwrap();
         let mut world = World::new(seed, 20 + 60 * (seed as usize % 4), seed % 3 > 0);
         for number in 0..steps {
@@ -400,7 +400,7 @@ fn other_lists_by_box_are_replaced_and_lists_by_pair_stay() {
     let events = slots.find_events(&mut engine).unwrap();
     assert_eq!(events.pairs, [Pair::new(0, 2), Pair::new(1, 2)]);
     assert_eq!(*engine.filters(), Filters::default().with_exclude(exclude));
-    // What is changed behind the slots' back comes back.
+    // Changes behind the slots' back are reverted.
     let handle = slots.handle_of(2).unwrap();
     slots.set_filter(handle, BoxFilter::default().with_sleeping(true)).unwrap();
     slots.update_filters(&mut engine).unwrap();

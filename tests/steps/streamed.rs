@@ -1,4 +1,4 @@
-//! Events in pieces, by both engines: what lists of any length are made of.
+//! Events in pieces, by both engines: the parts of lists of any length.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,15 +12,15 @@ use crate::common::{CANONICAL, GPU, Random, broad_phase, least_budget};
 use crate::oracle::{Frame, Oracle};
 use crate::sequences::{Draw, Drawn, Stepped, run_with};
 
-/// What the pieces of a step have together, sorted, and how many pieces there were.
+/// The pieces of a step together, sorted, and the count of pieces.
 fn streamed<'a>(engine: &mut impl Engine, step: impl Into<Step<'a>>) -> Result<(Events, usize), Error> {
     let mut events = Events::default();
-    let (mut calls, mut told, mut counted, mut pair_count) = (0, None, None, None);
+    let (mut calls, mut first, mut counted, mut pair_count) = (0, None, None, None);
     let step = step.into();
     let report = engine.stream_events(step, |report, piece| {
         calls += 1;
         let whole = (report.box_count, report.first_invalid.clone());
-        assert_eq!(*told.get_or_insert(whole.clone()), whole, "known from the first piece on");
+        assert_eq!(*first.get_or_insert(whole.clone()), whole, "known from the first piece on");
         events.pairs.extend_from_slice(piece.pairs);
         let so_far = events.pairs.len() as u64;
         assert!(report.pair_count >= so_far);
@@ -50,7 +50,7 @@ fn streamed<'a>(engine: &mut impl Engine, step: impl Into<Step<'a>>) -> Result<(
     Ok((events, calls))
 }
 
-/// Compares streams with searches from nothing, and what they say of persisting pairs with what the CPU engine finds.
+/// Compares streams with searches from nothing, and their persisting pairs with those of the CPU engine.
 fn check(engine: &mut (impl Engine + Stepped), seeds: std::ops::Range<u64>, draw: Draw) {
     let mut number = 0;
     let base = *engine.options();
@@ -89,7 +89,7 @@ fn sequences_that_are_streamed_have_the_right_events_on_the_gpu() {
     check(&mut *broad_phase(CANONICAL.with_all_pairs_up_to(Some(0))), 5616..5620, Drawn::few);
 }
 
-/// Boxes that all overlap, but for those that are elsewhere: more pairs than the budget has room for.
+/// Boxes that all overlap, but for those that are elsewhere: more pairs than the budget allows.
 fn crowd(n: usize, random: &mut Random) -> Vec<Aabb> {
     let place = |_| {
         let x = if random.below(10) == 0 { 5.0 } else { 0.0 };
@@ -143,7 +143,7 @@ fn events_of_more_boxes_than_fit_come_slab_by_slab() {
     }
 }
 
-/// What no longer fits the options is not asked of the step that it was not.
+/// A step that no longer fits the options does not affect the step before.
 fn tightens(engine: &mut impl Engine) {
     let together = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
     let few = CANONICAL.with_candidate_limit(10);
@@ -233,7 +233,7 @@ fn stops(engine: &mut impl Engine) {
         is_stopped += usize::from(stopped == Err(Error::Busy));
         assert_eq!(engine.filters().half_spaces, [floor]);
         engine.set_filters(Filters::default()).unwrap();
-        // What was stopped does not count, nor what was refused.
+        // A stopped or refused step does not count.
         for refused in [
             engine.stream_events(Step::new(&steps[1]).moved(&[7]), |_, _| Ok(())),
             engine.stream_events(Step::new(&steps[1]).rebased(&[0, 0, 1]), |_, _| Ok(())),
@@ -242,7 +242,7 @@ fn stops(engine: &mut impl Engine) {
         }
     }
     assert_eq!(is_stopped, 2);
-    // What is found knows nothing of what is streamed.
+    // Found events are independent of streamed ones.
     assert_eq!(engine.find_events(&steps[1]).unwrap().created.len(), 1);
     let (events, calls) = streamed(engine, Step::new(&steps[1]).counts_first()).unwrap();
     assert_eq!((events.created.len(), events.lost.len(), calls), (1, 1, 2));

@@ -5,10 +5,10 @@
 //! Without these flags Box2D checks its assertions, and takes longer.
 //!
 //! Box2D's broad phase itself is private to its world (`src/broad_phase.h`), which cannot be stepped without bodies and
-//! contacts. Its tree is public. Here it is used much as the broad phase uses it: boxes are grown by a twentieth of an edge;
-//! those that left their grown box get another one, the parts of the tree that this enlarged are rebuilt, and they ask it (Box2D
-//! asks before it rebuilds, which takes seconds where boxes jump); pairs of grown boxes are kept, here in a list for each box
-//! (Box2D has a hash set too), and tested tightly where one of the two moved. Both are told what moved, and asked for what
+//! contacts. Its tree is public. Here it is used much as the broad phase uses it: boxes are padded by a twentieth of an edge;
+//! those that left their padded box get another one, the parts of the tree that this enlarged are rebuilt, and they query it (Box2D
+//! queries before it rebuilds, which takes seconds where boxes jump); pairs of padded boxes are cached, here in a list for each box
+//! (Box2D has a hash set too), and tested tightly where one of the two moved. Both are told what moved, and queried for what
 //! began and ended alone; ours lists all pairs too. Box2D has two dimensions: boxes reach from 0 to 0 along z.
 
 use std::ffi::c_void;
@@ -96,7 +96,7 @@ fn flat(center: [f32; 2], half: [f32; 2]) -> Aabb {
     Aabb::new([center[0] - half[0], center[1] - half[1], 0.0], [center[0] + half[0], center[1] + half[1], 0.0])
 }
 
-/// A pair of grown boxes, in the list of one of them.
+/// A pair of padded boxes, in the list of one of them.
 struct Contact {
     other: u32,
     touches: bool,
@@ -106,8 +106,8 @@ struct Contact {
 struct Box2d {
     tree: b2DynamicTree,
     proxies: Vec<i32>,
-    grown: Vec<b2AABB>,
-    /// Of each box the others whose grown boxes meet its own. Each pair is in both lists.
+    padded: Vec<b2AABB>,
+    /// Of each box the others whose padded boxes meet its own. Each pair is in both lists.
     contacts: Vec<Vec<Contact>>,
     created: Vec<Pair>,
     lost: Vec<Pair>,
@@ -146,26 +146,26 @@ impl Box2d {
     fn new(boxes: &[Aabb]) -> Self {
         // Safety: a tree that is only used by this value.
         let mut tree = unsafe { b2DynamicTree_Create(boxes.len() as i32) };
-        let grown: Vec<b2AABB> = boxes.iter().map(|aabb| bounds(aabb, MARGIN)).collect();
+        let padded: Vec<b2AABB> = boxes.iter().map(|aabb| bounds(aabb, MARGIN)).collect();
         // Safety: as above.
-        let proxies = (0..).zip(&grown).map(|(i, grown)| unsafe { b2DynamicTree_CreateProxy(&mut tree, *grown, 1, i) });
+        let proxies = (0..).zip(&padded).map(|(i, padded)| unsafe { b2DynamicTree_CreateProxy(&mut tree, *padded, 1, i) });
         let proxies = proxies.collect();
         let contacts = boxes.iter().map(|_| Vec::new()).collect();
-        let mut engine = Self { tree, proxies, grown, contacts, created: Vec::new(), lost: Vec::new() };
+        let mut engine = Self { tree, proxies, padded, contacts, created: Vec::new(), lost: Vec::new() };
         let all: Vec<u32> = (0..boxes.len() as u32).collect();
         engine.find(&all);
         engine.test(boxes, &all);
         engine
     }
 
-    /// Adds the pairs of these grown boxes that are not known.
+    /// Adds the pairs of these padded boxes that are not known.
     fn find(&mut self, left: &[u32]) {
         let mut found: Vec<u32> = Vec::new();
         for &i in left {
             found.clear();
             let list: *mut Vec<u32> = &mut found;
             // Safety: the callback is given the list that it takes it for.
-            unsafe { b2DynamicTree_QueryAll(&self.tree, self.grown[i as usize], Some(push), list.cast()) };
+            unsafe { b2DynamicTree_QueryAll(&self.tree, self.padded[i as usize], Some(push), list.cast()) };
             for &other in found.iter().filter(|&&other| other != i) {
                 if !self.contacts[i as usize].iter().any(|contact| contact.other == other) {
                     self.contacts[i as usize].push(Contact { other, touches: false });
@@ -175,31 +175,31 @@ impl Box2d {
         }
     }
 
-    /// Tests the contacts of boxes that moved, and drops those whose grown boxes do not meet.
+    /// Tests the contacts of boxes that moved, and drops those whose padded boxes do not meet.
     fn test(&mut self, boxes: &[Aabb], moved: &[u32]) {
         for &i in moved {
             let mut own = std::mem::take(&mut self.contacts[i as usize]);
             own.retain_mut(|contact| {
                 let other = contact.other;
                 let touches = boxes[i as usize].overlaps(&boxes[other as usize]);
-                let is_kept = meet(&self.grown[i as usize], &self.grown[other as usize]);
+                let is_retained = meet(&self.padded[i as usize], &self.padded[other as usize]);
                 let is_changed = contact.touches != touches;
                 if is_changed {
                     let list = if touches { &mut self.created } else { &mut self.lost };
                     list.push(Pair::new(i, other));
                     contact.touches = touches;
                 }
-                if is_changed || !is_kept {
+                if is_changed || !is_retained {
                     let mirrored = &mut self.contacts[other as usize];
                     let at =
                         mirrored.iter().position(|contact| contact.other == i).expect("each pair is in both lists");
-                    if is_kept {
+                    if is_retained {
                         mirrored[at].touches = touches;
                     } else {
                         mirrored.swap_remove(at);
                     }
                 }
-                is_kept
+                is_retained
             });
             self.contacts[i as usize] = own;
         }
@@ -212,10 +212,10 @@ impl Box2d {
         let mut left = Vec::new();
         for &i in moved {
             let aabb = &boxes[i as usize];
-            if !contains(&self.grown[i as usize], &bounds(aabb, 0.0)) {
-                self.grown[i as usize] = bounds(aabb, MARGIN);
+            if !contains(&self.padded[i as usize], &bounds(aabb, 0.0)) {
+                self.padded[i as usize] = bounds(aabb, MARGIN);
                 // Safety: the tree has this proxy.
-                unsafe { b2DynamicTree_EnlargeProxy(&mut self.tree, self.proxies[i as usize], self.grown[i as usize]) };
+                unsafe { b2DynamicTree_EnlargeProxy(&mut self.tree, self.proxies[i as usize], self.padded[i as usize]) };
                 left.push(i);
             }
         }

@@ -1,4 +1,4 @@
-//! Every kernel in the languages of all back ends of `wgpu`, for every set of switches that the library can ask for.
+//! Every kernel in the languages of all back ends of `wgpu`, for every set of switches that the library can request.
 //!
 //! A machine has one back end and runs a few sets. A kernel that another back end's writer or compiler rejects would show
 //! on a user's machine first. [`Kernel::all`] lists the kernels, [`Kernel::sets`] the sets of each,
@@ -34,7 +34,7 @@ pub struct Kernel {
 pub struct Set {
     /// The names of the overrides.
     pub switches: Vec<String>,
-    /// Whether these are all that the kernel has.
+    /// True if these are all that the kernel has.
     pub is_all: bool,
 }
 
@@ -65,7 +65,7 @@ impl Kernel {
         Ok(Self { label: source.label, text: source.text(), module, info, switches })
     }
 
-    /// Lists the sets of switches that the library can ask for: all subsets of the switches that are read where the
+    /// Lists the sets of switches that the library can request: all subsets of the switches that are read where the
     /// entry point leads to. First the empty set, last all switches.
     pub fn sets(&self) -> Vec<Set> {
         let subsets = 0..1_usize << self.switches.len();
@@ -78,7 +78,7 @@ impl Kernel {
         subsets.map(set).collect()
     }
 
-    /// Makes of the kernel what `wgpu` makes of it for a pipeline with these switches on.
+    /// Creates of the kernel what `wgpu` makes of it for a pipeline with these switches on.
     ///
     /// # Errors
     /// naga's message.
@@ -166,7 +166,7 @@ impl Specialised<'_> {
     }
 }
 
-/// Makes something of every kernel for every set that is wanted, on all cores, and returns it in the order of the flow.
+/// Creates something of every kernel for every set that is wanted, on all cores, and returns it in the order of the flow.
 ///
 /// # Errors
 /// The messages of all that were rejected, a line each.

@@ -4,7 +4,7 @@
 //!     cargo run --release -p broadsweep-interpreter --example costs -- table > benches/src/model/costs.csv
 //!
 //! A kind of scene, a number of boxes and a size of subgroups; with `sites`, also each load and store; with `portable` the
-//! sort that needs no subgroups, and with `queries` the kernels of a tree and what it is asked. With names of filters (groups, bodies, fixed,
+//! sort that needs no subgroups, and with `queries` the kernels of a tree and its queries. With names of filters (groups, bodies, fixed,
 //! sleeping, sets, worlds, lists, half-spaces, owner) the boxes have these. Or the table that predictions are
 //! made from, in two and a half minutes. The first call is not counted: it makes room for what the second needs.
 

@@ -11,8 +11,6 @@
 
 #[path = "mutants/alone.rs"]
 mod alone;
-#[path = "../tests/kernels/asks.rs"]
-mod asks;
 #[path = "mutants/cases.rs"]
 mod cases;
 #[path = "mutants/equal.rs"]
@@ -31,6 +29,8 @@ mod numbers;
 mod searches;
 #[path = "../tests/kernels/steps.rs"]
 mod steps;
+#[path = "../tests/kernels/tree_queries.rs"]
+mod tree_queries;
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ use interpreter::Mutation;
 use equal::Reason;
 use judge::{Mutant, Verdict};
 
-/// What is asked for.
+/// What is arguments for.
 struct Arguments {
     seed: u64,
     count: usize,
@@ -48,24 +48,24 @@ struct Arguments {
 }
 
 fn arguments() -> Result<Arguments, String> {
-    let mut asked = Arguments { seed: 1, count: 100, kernel: None };
+    let mut arguments = Arguments { seed: 1, count: 100, kernel: None };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or(format!("{word} takes a value"));
         match word.as_str() {
-            "--seed" => asked.seed = value()?.parse().map_err(|_| "a seed is a number")?,
-            "--count" => asked.count = value()?.parse().map_err(|_| "a count is a number")?,
-            "--kernel" => asked.kernel = Some(value()?),
-            "--all" => asked.count = usize::MAX,
+            "--seed" => arguments.seed = value()?.parse().map_err(|_| "a seed is a number")?,
+            "--count" => arguments.count = value()?.parse().map_err(|_| "a count is a number")?,
+            "--kernel" => arguments.kernel = Some(value()?),
+            "--all" => arguments.count = usize::MAX,
             _ => return Err(format!("{word} is none of --seed, --count, --kernel and --all")),
         }
     }
-    Ok(asked)
+    Ok(arguments)
 }
 
 /// Draws mutants: of each kernel in turn one that was not drawn yet and that is a valid kernel.
-fn draw(asked: &Arguments) -> Vec<Mutant> {
-    let mut random = asked.seed;
+fn draw(arguments: &Arguments) -> Vec<Mutant> {
+    let mut random = arguments.seed;
     // The generator of Steele, Lea and Flood 2014.
     let mut below = |n: usize| {
         random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -75,7 +75,7 @@ fn draw(asked: &Arguments) -> Vec<Mutant> {
         ((z ^ z >> 31) % n as u64) as usize
     };
     let sources =
-        kernels::sources().filter(|source| asked.kernel.as_deref().is_none_or(|kernel| kernel == source.label));
+        kernels::sources().filter(|source| arguments.kernel.as_deref().is_none_or(|kernel| kernel == source.label));
     let mut open: Vec<_> = sources
         .map(|source| {
             let module = source.module().expect("a valid kernel");
@@ -88,7 +88,7 @@ fn draw(asked: &Arguments) -> Vec<Mutant> {
         open.swap(k, below(k + 1));
     }
     let (mut drawn, mut next) = (Vec::new(), 0);
-    while drawn.len() < asked.count && open.iter().any(|(.., mutations)| !mutations.is_empty()) {
+    while drawn.len() < arguments.count && open.iter().any(|(.., mutations)| !mutations.is_empty()) {
         let turn = next % open.len();
         let (source, module, mutations) = &mut open[turn];
         next += 1;
@@ -105,16 +105,16 @@ fn draw(asked: &Arguments) -> Vec<Mutant> {
 }
 
 fn main() -> Result<(), String> {
-    let asked = arguments()?;
+    let arguments = arguments()?;
     let kernels: Vec<_> = kernels::sources().map(|source| (source.label, source.text())).collect();
     if let Some(stale) = equal::stale(&kernels) {
         return Err(stale);
     }
-    let mut mutants = draw(&asked);
+    let mut mutants = draw(&arguments);
     if mutants.is_empty() {
         return Err("there is no such kernel".to_owned());
     }
-    println!("{} mutants, seed {}", mutants.len(), asked.seed);
+    println!("{} mutants, seed {}", mutants.len(), arguments.seed);
     judge::judge(&mut mutants);
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut kinds: BTreeMap<(&str, &str), usize> = BTreeMap::new();

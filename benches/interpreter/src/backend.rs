@@ -28,7 +28,7 @@ struct Pipeline(Arc<Kernel>);
 struct Buffer {
     data: Arc<BufferData>,
     interpreter: Interpreter,
-    /// Whether it is mapped to be filled, from its creation on.
+    /// True if it is mapped to be filled, from its creation on.
     is_new: AtomicBool,
 }
 /// What will be written to a buffer.

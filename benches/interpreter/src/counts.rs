@@ -23,7 +23,7 @@ pub struct Cost {
     pub instructions: u64,
     /// Invocations that took part, in all.
     pub lanes: u64,
-    /// Bytes that they asked for.
+    /// Bytes that they requested.
     pub bytes: u64,
     /// Sectors that were touched, counted for each instruction; none in workgroup memory.
     pub sectors: u64,
@@ -154,7 +154,7 @@ impl Counts {
     }
 
     /// A value was computed, so that there is nothing to wait for.
-    pub(crate) fn made(&mut self, to: Register) {
+    pub(crate) fn assigned(&mut self, to: Register) {
         if self.is_on {
             let subgroups = self.rounds.len();
             self.loaded[to as usize * subgroups..][..subgroups].fill(0);
@@ -178,7 +178,7 @@ impl Counts {
         let is_far = matches!(access.place, Place::Buffer { .. }) && !access.is_uniform;
         let subgroups = self.rounds.len();
         for &to in to {
-            self.made(to);
+            self.assigned(to);
             for (lane, _) in access.addresses.iter().filter(|_| is_far) {
                 let subgroup = lane / self.width;
                 self.loaded[to as usize * subgroups + subgroup] = self.rounds[subgroup];

@@ -51,7 +51,7 @@ pub struct BufferData {
 pub struct Compared {
     /// Dispatches that were compared.
     pub dispatches: u64,
-    /// Whether any word came out otherwise, or whether it was written.
+    /// True if any word came out otherwise, or whether it was written.
     pub differs: bool,
     /// What is wrong with the mutant, and not with the kernel.
     pub findings: BTreeSet<Finding>,
@@ -90,7 +90,7 @@ impl Drop for BufferData {
 }
 
 impl Interpreter {
-    /// Makes a device whose subgroups have this many invocations, and which says that it is of this kind.
+    /// Creates a device whose subgroups have this many invocations, and which says that it is of this kind.
     pub fn new(subgroup: usize, kind: wgpu::DeviceType) -> Self {
         let schedule = Schedule { subgroup, order: Order::Forward, counts: false, most_rounds: u64::MAX };
         let state = State {
@@ -270,7 +270,7 @@ impl State {
         let schedule = self.schedule;
         self.schedule = Schedule { most_rounds: 1000 + 20 * rounds, counts: false, ..schedule };
         let mut turns = vec![(groups, after.clone(), self.findings(program, &faults))];
-        // A kernel that asks for the number of workgroups is one for more than a dispatch has columns.
+        // A kernel that requests the number of workgroups is one for more than a dispatch has columns.
         let is_for_many = program.builtins.iter().any(|(_, builtin, _)| *builtin == naga::BuiltIn::NumWorkGroups);
         if is_for_many && groups[0] > 1 && groups[1..] == [1, 1] {
             let columns = [groups[0].div_ceil(2), 2, 1];

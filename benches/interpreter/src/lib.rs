@@ -5,7 +5,7 @@
 //! submissions and indirect dispatches. Afterwards [`Interpreter::report`] tells what was wrong in any kernel (data races,
 //! reads of memory that nobody wrote, accesses out of bounds, barriers that not all invocations reach) and what each cost.
 //!
-//! - Subgroups have the size that is asked for. Invocations of a workgroup run in lockstep, workgroups one after the
+//! - Subgroups have the size that is requested. Invocations of a workgroup run in lockstep, workgroups one after the
 //!   other in an order that can be chosen.
 //! - A **race** is two accesses of different invocations to one word, at least one of them writing, without a barrier that
 //!   orders them: `workgroupBarrier` orders workgroup memory, `storageBarrier` storage, and both only within a workgroup.

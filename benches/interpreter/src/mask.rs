@@ -8,13 +8,13 @@ impl Mask {
     /// No invocation.
     pub const NONE: Self = Self([0; 4]);
 
-    /// Makes the mask of the first invocations.
+    /// Creates the mask of the first invocations.
     pub fn first(lanes: usize) -> Self {
         assert!(lanes <= 256, "a workgroup of {lanes} invocations");
         Self::of(lanes, |_| true)
     }
 
-    /// Makes the mask of the invocations of which this is true.
+    /// Creates the mask of the invocations of which this is true.
     pub fn of(lanes: usize, is: impl Fn(usize) -> bool) -> Self {
         let mut mask = Self::NONE;
         for lane in 0..lanes {

@@ -9,7 +9,7 @@ const UNWRITTEN: u32 = 0xdead_beef;
 #[derive(Debug, Default)]
 pub struct Memory {
     pub words: Vec<u32>,
-    /// Whether anybody has written the word.
+    /// True if anybody has written the word.
     written: Vec<bool>,
     /// Made when a kernel first touches the memory.
     shadows: Vec<Shadow>,
@@ -22,9 +22,9 @@ struct Shadow {
     reader: Toucher,
     /// What kind of write it was.
     wrote: Wrote,
-    /// Whether other invocations of the reader's workgroup have read since the last barrier.
+    /// True if other invocations of the reader's workgroup have read since the last barrier.
     others_read: bool,
-    /// Whether other workgroups have read.
+    /// True if other workgroups have read.
     other_groups_read: bool,
 }
 
@@ -106,12 +106,12 @@ impl Toucher {
 }
 
 impl Memory {
-    /// Makes memory of this many words, which nobody has written; they hold a pattern that no kernel expects.
+    /// Creates memory of this many words, which nobody has written; they hold a pattern that no kernel expects.
     pub fn new(words: usize) -> Self {
         Self { words: vec![UNWRITTEN; words], written: vec![false; words], shadows: Vec::new() }
     }
 
-    /// Makes all of it anew, as nobody has written it, for the next workgroup.
+    /// Creates all of it anew, as nobody has written it, for the next workgroup.
     pub fn renew(&mut self) {
         self.words.fill(UNWRITTEN);
         self.written.fill(false);

@@ -32,7 +32,7 @@ pub struct Global {
     /// Bytes; of a runtime-sized array, those of one element.
     pub bytes: u32,
     pub is_uniform: bool,
-    /// Whether the kernel may write to it, in a buffer.
+    /// True if the kernel may write to it, in a buffer.
     pub is_changed: bool,
 }
 

@@ -43,7 +43,7 @@ pub struct KernelCost {
     pub total: Cost,
 }
 
-/// What the interpreter saw since it was asked last.
+/// The findings of the interpreter since the last report.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// What is wrong, and how often.

@@ -312,7 +312,7 @@ impl<'a> Machine<'a> {
         function: impl FnOnce(&mut [u32], &[Vec<u32>]),
     ) {
         self.counts.used(from, active);
-        self.counts.made(to);
+        self.counts.assigned(to);
         let mut words = std::mem::take(&mut self.registers[to as usize]);
         function(&mut words, &self.registers);
         self.registers[to as usize] = words;
@@ -362,7 +362,7 @@ impl<'a> Machine<'a> {
                     return;
                 }
                 for (&to, &offset) in to.iter().zip(offsets) {
-                    self.counts.made(to);
+                    self.counts.assigned(to);
                     for lane in active.lanes() {
                         let at = self.offset(from, lane) + u64::from(offset);
                         let is_inside = at < u64::from(count);
@@ -524,14 +524,14 @@ impl<'a> Machine<'a> {
                         .for_each(|lane| bits[(lane - first) / 32] |= 1 << ((lane - first) % 32));
                     self.counts.used(predicate.as_slice(), own);
                     for (&to, bits) in to.iter().zip(bits) {
-                        self.counts.made(to);
+                        self.counts.assigned(to);
                         own.lanes().for_each(|lane| self.registers[to as usize][lane] = bits);
                     }
                 }
                 Operation::Gather { ref to, ref from, mode, site } => self.gather(to, from, mode, site, own, first),
                 Operation::Combine { to, from, two, identity, scan } => {
                     self.counts.used(&[from], own);
-                    self.counts.made(to);
+                    self.counts.assigned(to);
                     let mut running = identity;
                     for lane in own.lanes() {
                         let before = running;
@@ -566,7 +566,7 @@ impl<'a> Machine<'a> {
             self.fault(site, Fault::Inactive);
         }
         for (&to, &from) in to.iter().zip(from) {
-            self.counts.made(to);
+            self.counts.assigned(to);
             let words: Vec<_> = sources
                 .iter()
                 .map(|(_, source)| source.map_or(0, |source| self.registers[from as usize][source]))

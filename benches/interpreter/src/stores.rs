@@ -6,7 +6,7 @@ use naga::{Block, Expression, Function, Handle, Span, Statement};
 pub struct Swap {
     /// The place of the first.
     pub span: Span,
-    /// Whether they write to different places, and nothing between them reads the first.
+    /// True if they write to different places, and nothing between them reads the first.
     pub is_apart: bool,
 }
 

@@ -21,7 +21,7 @@ impl<'a> PairList<'a> {
     /// Appends a pair; takes no longer than a `Vec` does.
     #[inline]
     pub fn push(&mut self, pair: Pair) {
-        if self.pairs.len() < self.pairs.capacity() || self.has_grown() {
+        if self.pairs.len() < self.pairs.capacity() || self.grows() {
             self.pairs.push(pair);
         }
     }
@@ -32,7 +32,7 @@ impl<'a> PairList<'a> {
     }
 
     #[cold]
-    fn has_grown(&mut self) -> bool {
+    fn grows(&mut self) -> bool {
         if self.lost == 0 && self.pairs.try_reserve(1).is_ok() {
             return true;
         }
@@ -66,11 +66,11 @@ impl PairSet {
     /// Inserts a pair; returns whether it is new.
     #[inline]
     pub fn insert(&mut self, pair: Pair) -> bool {
-        (self.pairs.len() < self.pairs.capacity() || self.has_grown()) && self.pairs.insert(pair)
+        (self.pairs.len() < self.pairs.capacity() || self.grows()) && self.pairs.insert(pair)
     }
 
     #[cold]
-    fn has_grown(&mut self) -> bool {
+    fn grows(&mut self) -> bool {
         if self.lost == 0 && self.pairs.try_reserve(1).is_ok() {
             return true;
         }

@@ -29,7 +29,7 @@ pub struct Mbp {
     max_depth: u32,
     /// Boxes of the region that is looked at, after those of the regions that it is a part of.
     members: Vec<Member>,
-    /// Whether each box has been put into several regions.
+    /// True if each box has been put into several regions.
     is_in_several: Vec<bool>,
     /// Pairs of two such boxes.
     seen: PairSet,
@@ -44,7 +44,7 @@ impl Mbp {
     /// for clusters, for boxes around all others, and for outliers of which each is far beyond the one before.
     pub const MAX_DEPTH: u32 = 64;
 
-    /// Makes multi-box pruning that cuts regions of more than `region_boxes` boxes, at most `max_depth` times.
+    /// Creates multi-box pruning that cuts regions of more than `region_boxes` boxes, at most `max_depth` times.
     pub fn new(region_boxes: usize, max_depth: u32) -> Self {
         let (members, is_in_several, seen) = Default::default();
         Self { region_boxes, max_depth, members, is_in_several, seen, regions: 0 }
@@ -64,7 +64,7 @@ impl Mbp {
             Plan::Narrow(part) => return self.search(first, part, depth + 1, pairs),
             Plan::Cut(cuts) => {
                 let own = first..self.members.len();
-                // Before any part is searched: its pairs ask.
+                // Before any part is searched: its pairs query it.
                 for (aabb, i) in &self.members[own.clone()] {
                     self.is_in_several[*i as usize] |= cuts.reached_by(aabb) > 1;
                 }

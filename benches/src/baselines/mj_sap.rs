@@ -54,7 +54,7 @@ impl MjSap {
     /// boxes that it takes.
     pub const MAX_PAIRS: usize = 1 << 28;
 
-    /// Makes a sweep along `axis` that finds at most `max_pairs` pairs. Memory for pairs is taken as they are found.
+    /// Creates a sweep along `axis` that finds at most `max_pairs` pairs. Memory for pairs is taken as they are found.
     pub fn new(axis: Axis, max_pairs: usize) -> Self {
         Self { axis, sweep: Sweep::default(), found: PairBuffer::new(NAME, max_pairs) }
     }
@@ -219,7 +219,7 @@ mod tests {
         Ok(pairs)
     }
 
-    /// Makes boxes from intervals on x, alike on y and z.
+    /// Creates boxes from intervals on x, alike on y and z.
     fn in_a_row(intervals: impl IntoIterator<Item = (f32, f32)>) -> Vec<Aabb> {
         intervals.into_iter().map(|(from, to)| Aabb::new([from, 0.0, 0.0], [to, 1.0, 1.0])).collect()
     }

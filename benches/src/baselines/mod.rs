@@ -61,7 +61,7 @@ pub struct Changes<'a> {
 /// The work that one step took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Pairs of boxes that were tested for overlap, or told apart on the axes that the algorithm had not sorted; of a
+    /// Pairs of boxes that were tested for overlap, or distinguished on the axes that the algorithm had not sorted; of a
     /// tree, also those of which one or both are nodes.
     pub candidates: u64,
     /// Operations that keep a structure up to date: swaps of neighbours, boxes that entered or left a cell, nodes
@@ -80,7 +80,7 @@ pub enum BaselineError {
     TooManyBoxes {
         /// The name of the algorithm.
         algorithm: &'static str,
-        /// Boxes asked for.
+        /// Boxes requested.
         box_count: u64,
         /// The most it takes.
         most: u64,
@@ -138,7 +138,7 @@ impl Listing {
         Self { most_boxes: Some(boxes), ..self }
     }
 
-    /// Makes the algorithm, which has seen no step yet.
+    /// Creates the algorithm, which has seen no step yet.
     pub fn make(&self) -> Box<dyn Baseline> {
         (self.make)()
     }

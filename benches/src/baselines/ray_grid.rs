@@ -402,7 +402,7 @@ mod tests {
         }
     }
 
-    /// Makes integers so small that boxes touch, coincide and have no extent all the time.
+    /// Creates integers so small that boxes touch, coincide and have no extent all the time.
     fn whole() -> impl Strategy<Value = f32> {
         (-4i8..=4).prop_map(f32::from)
     }

@@ -23,7 +23,7 @@
 //! bounded. The grid is kept as long as it fits the boxes, roughly: until the best cell is half as large again or the
 //! like, or the boxes have left its bounds by a tenth. Whatever lies outside is in the outermost cells. Boxes without
 //! bounds are in many cells: there are only so many cells that in a new grid all such boxes together are in no more
-//! than `8 n + 4096`. There are at most 2²⁴ cells, and 8 bytes for each; where the formula asks for more, cells are
+//! than `8 n + 4096`. There are at most 2²⁴ cells, and 8 bytes for each; where the formula requests more, cells are
 //! larger.
 //!
 //! Source: Li, Lu and He 2003, "USSCD: A Fast Collision Detection Algorithm Based on Uniform Spatial Subdivision".

@@ -24,7 +24,7 @@ enum Drawing {
 }
 
 impl Figure {
-    /// Makes a figure of one chart, apart from any scene.
+    /// Creates a figure of one chart, apart from any scene.
     pub fn of_chart(name: &str, chart: Chart) -> Self {
         Self { name: name.to_owned(), scene: None, drawing: Drawing::Chart(chart) }
     }
@@ -52,7 +52,7 @@ impl Figure {
     }
 }
 
-/// Makes the charts that have something to show.
+/// Creates the charts that have something to show.
 pub fn figures(results: &Results) -> Vec<Figure> {
     let mut figures = Vec::new();
     let mut names: Vec<String> = Vec::new();
@@ -92,7 +92,7 @@ pub fn figures(results: &Results) -> Vec<Figure> {
     figures
 }
 
-/// Makes a line for each engine, in the order of the results, so that each engine has its colour in every chart.
+/// Creates a line for each engine, in the order of the results, so that each engine has its colour in every chart.
 fn lines(results: &Results, scene: &str, value: &dyn Fn(&Row) -> Option<f64>) -> Vec<Series> {
     let line = |engine: &str| {
         let points = results.sizes(scene).into_iter().filter_map(|boxes| {

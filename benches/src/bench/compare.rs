@@ -48,7 +48,7 @@ enum Verdict {
     Lost(Outcome),
     /// The engine found other pairs for the same boxes.
     OtherAnswer,
-    /// The row was asked for, and is not there.
+    /// The row was requested, and is not there.
     Missing,
     /// There is nothing that could be compared, and this is why.
     NotCompared(&'static str),

@@ -18,7 +18,7 @@ use crate::{model, text};
 use broadsweep::internals::gpu::timing::KernelTime;
 
 /// A list of more pairs is given back after each call, so that those of all engines do not fill the memory.
-pub const KEPT_PAIRS: usize = 1 << 24;
+pub const CACHED_PAIRS: usize = 1 << 24;
 /// A row goes on until its calls have taken this many milliseconds altogether, or are [`MOST_CALLS`]: a few short calls
 /// are noise.
 const LEAST_MS: f64 = 50.0;
@@ -54,7 +54,7 @@ pub struct Lane {
     pub hash: Option<u64>,
     /// The hash of the last answer that is in the row's hash, and the hash of all answers that are.
     folded: Option<(u64, u64)>,
-    /// The pairs, in a buffer of the lane's own: otherwise some engines would find room where others have to ask for
+    /// The pairs, in a buffer of the lane's own: otherwise some engines would find room where others have to request
     /// it.
     pairs: Vec<Pair>,
     times: Vec<f64>,
@@ -163,7 +163,7 @@ impl Lane {
                 all.repeated += found.repeated;
             }
         }
-        if self.pairs.len() > KEPT_PAIRS {
+        if self.pairs.len() > CACHED_PAIRS {
             self.pairs = Vec::new();
         }
     }

@@ -4,7 +4,7 @@ use anyhow::{Error, Result, ensure};
 use broadsweep::{Aabb, Gpu, Options};
 
 use super::compare::compare;
-use super::lane::{Enough, Expected, KEPT_PAIRS, Lane, MOST_CALLS};
+use super::lane::{CACHED_PAIRS, Enough, Expected, Lane, MOST_CALLS};
 use super::predict::{Known, SLACK, calibrate};
 use super::results::{Outcome, Results, Row, unique};
 use super::scene::Scene;
@@ -186,7 +186,7 @@ impl Plan {
         Ok(rows)
     }
 
-    /// Makes the lane of an engine, which does not take part where the engine is seen to take too long.
+    /// Creates the lane of an engine, which does not take part where the engine is seen to take too long.
     fn lane(&self, cell: &Cell, boxes: &[Aabb], engine: Engine, gpu: Option<&Gpu>, known: &Known) -> Lane {
         let enough = Enough { calls: cell.turns, limit_ms: self.limit * 1e3 };
         let mut lane = Lane::new(cell.scene, boxes.len(), engine, enough);
@@ -221,7 +221,7 @@ fn step_of(turn: u32, last: u32) -> u32 {
     if round.is_multiple_of(2) { at } else { last - at }
 }
 
-/// Makes one call of each engine that goes on, and compares their pairs; `expected` is an earlier answer for these
+/// Creates one call of each engine that goes on, and compares their pairs; `expected` is an earlier answer for these
 /// boxes, if there is one.
 fn take_turn(
     cell: &Cell,
@@ -241,7 +241,7 @@ fn take_turn(
     }
     // Another one begins each time, so that none always has the caches as another left them. Long lists are
     // compared and given back at once, which needs the reference first.
-    let are_long = lanes.iter().any(|lane| lane.row.pairs > Some(KEPT_PAIRS as u64));
+    let are_long = lanes.iter().any(|lane| lane.row.pairs > Some(CACHED_PAIRS as u64));
     let first = reference.unwrap_or(0) + if are_long { 0 } else { turn as usize };
     let count = lanes.len();
     for i in (0..count).map(|i| (first + i) % count) {
@@ -276,7 +276,7 @@ fn take_turn(
 pub struct Measured {
     /// The rows, in the order of scenes, sizes and engines.
     pub rows: Vec<Row>,
-    /// Whether Ctrl-C stopped the measurement.
+    /// True if Ctrl-C stopped the measurement.
     pub interrupted: bool,
     /// The error of the first scene that could not be measured.
     pub failure: Option<Error>,

@@ -308,7 +308,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// Makes an axis that shows all of `values`; zero too, unless it is logarithmic.
+    /// Creates an axis that shows all of `values`; zero too, unless it is logarithmic.
     fn around(values: impl Iterator<Item = f64>, log: bool) -> Self {
         let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
         if least > most {
@@ -327,7 +327,7 @@ impl Scale {
         Self { marks: linear_marks(&range), range, log, names: Vec::new() }
     }
 
-    /// Makes an axis of names, the first on top.
+    /// Creates an axis of names, the first on top.
     fn names(names: &[String]) -> Self {
         Self {
             range: -0.6..names.len() as f64 - 0.4,

@@ -1,4 +1,4 @@
-//! `broadsweep bench queries`: rays, boxes and points asked of our trees, algorithms of the literature and other libraries.
+//! `broadsweep bench queries`: rays, boxes and points as queries of our trees, algorithms of the literature and other libraries.
 
 use anyhow::Result;
 use broadsweep::{Aabb, Gpu};
@@ -11,7 +11,7 @@ use super::stop::is_stopped;
 use crate::measure::csv::{self, or_empty};
 use crate::measure::time::Time;
 use crate::queries::race::{Call, Effort, Lane, in_turn, race};
-use crate::queries::{Asked, GPU, Listing, Question, RayQuestion};
+use crate::queries::{GPU, Listing, QueryBatch, QueryKind, RayQueryKind};
 use crate::scenes::queries::RayKind;
 
 /// The first line of `queries.csv`. A row is an engine that answers a batch, or is built: the question is then `build`, and
@@ -23,15 +23,15 @@ pub const COLUMNS: &str =
 const BUILD: &str = "build";
 
 /// The questions that have a figure.
-const DRAWN: [Question; 5] = [
-    Question::Rays(RayKind::Camera, RayQuestion::Nearest),
-    Question::Rays(RayKind::Incoherent, RayQuestion::Nearest),
-    Question::Rays(RayKind::Short, RayQuestion::Nearest),
-    Question::Overlaps(100),
-    Question::Nearest(10),
+const DRAWN: [QueryKind; 5] = [
+    QueryKind::Rays(RayKind::Camera, RayQueryKind::Nearest),
+    QueryKind::Rays(RayKind::Incoherent, RayQueryKind::Nearest),
+    QueryKind::Rays(RayKind::Short, RayQueryKind::Nearest),
+    QueryKind::Overlaps(100),
+    QueryKind::Nearest(10),
 ];
 
-/// Makes the threads of a plan.
+/// Creates the threads of a plan.
 ///
 /// # Errors
 /// If the system gives none.
@@ -45,7 +45,7 @@ pub struct Row {
     pub scene: String,
     /// The boxes of the scene.
     pub boxes: usize,
-    /// What is asked, or `build`.
+    /// The kind of query, or `build`.
     pub question: String,
     /// Queries of the batch; boxes of a build.
     pub queries: usize,
@@ -83,12 +83,12 @@ impl Plan<'_> {
         self.pool.install(|| {
             let mut lanes = self.lanes(boxes, |message| left_out(&format!("left out of {scene}: {message}")))?;
             let mut rows = self.builds(scene, boxes, &mut lanes)?;
-            for question in Question::ALL {
+            for question in QueryKind::ALL {
                 if is_stopped() {
                     break;
                 }
-                let asked = question.ask(question.as_many_as(self.rays), self.seed, boxes);
-                rows.extend(self.answers(scene, boxes, &question.to_string(), &asked, &mut lanes)?);
+                let batch = question.generate(question.as_many_as(self.rays), self.seed, boxes);
+                rows.extend(self.answers(scene, boxes, &question.to_string(), &batch, &mut lanes)?);
             }
             Ok(rows)
         })
@@ -128,11 +128,11 @@ impl Plan<'_> {
         scene: &str,
         boxes: &[Aabb],
         question: &str,
-        asked: &Asked,
+        batch: &QueryBatch,
         lanes: &mut [Lane],
     ) -> Result<impl Iterator<Item = Row>> {
-        let (scene, boxes, question, queries) = (scene.to_owned(), boxes.len(), question.to_owned(), asked.len());
-        let laps = race(self.effort, lanes, asked)?;
+        let (scene, boxes, question, queries) = (scene.to_owned(), boxes.len(), question.to_owned(), batch.len());
+        let laps = race(self.effort, lanes, batch)?;
         Ok(laps.into_iter().map(move |lap| Row {
             scene: scene.clone(),
             boxes,

@@ -18,7 +18,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Makes an engine that records searches, or events.
+    /// Creates an engine that records searches, or events.
     pub fn new(gpu: &Gpu, options: Options, has_events: bool) -> Result<Self> {
         let engine = Recorder::new(gpu, options).map_err(Refusal)?;
         Ok(Self { engine, gpu: gpu.clone(), boxes: None, has_events })

@@ -29,9 +29,9 @@ pub struct Results {
     pub versions: BTreeMap<String, String>,
     /// The time when the benchmark ended, in seconds since 1970.
     pub unix_time: u64,
-    /// What was asked for.
+    /// The request.
     pub settings: Settings,
-    /// Whether the benchmark was stopped before the last row.
+    /// True if the benchmark was stopped before the last row.
     pub interrupted: bool,
     /// The rows, in the order of scenes, sizes and engines.
     pub rows: Vec<Row>,
@@ -52,7 +52,7 @@ pub struct Machine {
     pub driver: Option<String>,
 }
 
-/// What was asked for.
+/// The request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Settings {
     /// The scenes, as they are typed.
@@ -82,9 +82,9 @@ pub struct Row {
     pub boxes: u64,
     /// The name of the engine.
     pub engine: String,
-    /// Whether each time is that of another step of an animation.
+    /// True if each time is that of another step of an animation.
     pub moving: bool,
-    /// Whether the row was measured.
+    /// True if the row was measured.
     pub outcome: Outcome,
     /// The reason why the row, or a part of it, is not measured; empty where all is.
     pub note: String,
@@ -137,7 +137,7 @@ pub struct KernelRow {
     pub predicted_ms: Option<[f64; 2]>,
 }
 
-/// Says whether a row was measured.
+/// Returns whether a row was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -267,7 +267,7 @@ impl Results {
 }
 
 impl Settings {
-    /// Returns whether such a row was asked for.
+    /// Returns whether such a row was requested.
     pub fn ask_for(&self, row: &Row) -> bool {
         let mut scenes = self.scenes.iter().flat_map(|name| Scene::parse(name));
         self.engines.contains(&row.engine) && scenes.any(|scene| scene.is(&row.scene, row.boxes, &self.n))
@@ -275,7 +275,7 @@ impl Settings {
 }
 
 impl Row {
-    /// Makes the row of an engine that nothing was measured of yet.
+    /// Creates the row of an engine that nothing was measured of yet.
     pub fn new(scene: &Scene, boxes: usize, engine: Engine) -> Self {
         Self {
             scene: scene.title(),

@@ -61,10 +61,10 @@ impl Scene {
         self.kind().map_or_else(|| self.name(), |kind| kind.to_string())
     }
 
-    /// Makes the boxes that come `step` steps after the usual ones.
+    /// Creates the boxes that come `step` steps after the usual ones.
     pub fn boxes(&self, n: u32, seed: u64, step: u32) -> Result<Vec<Aabb>> {
         match self {
-            // Whether there is the memory was found out with the usual boxes.
+            // True if there is the memory was found out with the usual boxes.
             Self::Kind(kind) | Self::Named(SceneName::Kind { kind, .. }) if step > 0 => {
                 Ok(kind.generate_step(n as usize, seed, kind.usual_step() + step))
             }

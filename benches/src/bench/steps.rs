@@ -109,14 +109,14 @@ impl Lane {
     }
 
     /// Shows the next step, and returns the milliseconds that it took. `found` becomes what was found.
-    fn show(&mut self, boxes: &[Aabb], found: &mut Found) -> Result<f64> {
-        let list = |(events, seconds): (Result<&Events, broadsweep::Error>, f64), found: &mut Found| {
+    fn show(&mut self, boxes: &[Aabb], found: &mut StepLists) -> Result<f64> {
+        let list = |(events, seconds): (Result<&Events, broadsweep::Error>, f64), found: &mut StepLists| {
             let Events { pairs, created, lost, .. } = events.map_err(Refusal)?;
             found.pairs.clone_from(pairs);
-            found.tell(created, lost);
+            found.add_events(created, lost);
             Ok(1e3 * seconds)
         };
-        found.tells = false;
+        found.has_events = false;
         match self {
             Self::CpuEvents(engine) => list(timed(|| engine.find_events(Step::new(boxes))), found),
             Self::GpuEvents(engine) => list(timed(|| engine.find_events(Step::new(boxes))), found),
@@ -125,7 +125,7 @@ impl Lane {
                 let call = contestant.find_pairs(boxes, &mut found.pairs)?;
                 found.pairs.sort_unstable();
                 if let Some(changes) = contestant.events() {
-                    found.tell(changes.created, changes.lost);
+                    found.add_events(changes.created, changes.lost);
                 }
                 Ok(call.ms)
             }
@@ -135,27 +135,27 @@ impl Lane {
 
 /// What an engine found in a step. All lists are ascending.
 #[derive(Default)]
-struct Found {
+struct StepLists {
     pairs: Vec<Pair>,
     created: Vec<Pair>,
     lost: Vec<Pair>,
-    /// Whether the engine told of events.
-    tells: bool,
+    /// True if the engine told of events.
+    has_events: bool,
 }
 
-impl Found {
-    fn tell(&mut self, created: &[Pair], lost: &[Pair]) {
+impl StepLists {
+    fn add_events(&mut self, created: &[Pair], lost: &[Pair]) {
         for (own, told) in [(&mut self.created, created), (&mut self.lost, lost)] {
             own.clear();
             own.extend_from_slice(told);
             own.sort_unstable();
         }
-        self.tells = true;
+        self.has_events = true;
     }
 
     /// Puts what differs from the last step in place of events. Returns how many were told of that are not these, or the other way round.
     fn compare_with(&mut self, last: &[Pair]) -> usize {
-        let told = self.tells.then(|| [take(&mut self.created), take(&mut self.lost)]);
+        let told = self.has_events.then(|| [take(&mut self.created), take(&mut self.lost)]);
         self.created = difference(&self.pairs, last);
         self.lost = difference(last, &self.pairs);
         told.map_or(0, |[created, lost]| differing(&created, &self.created) + differing(&lost, &self.lost))
@@ -163,8 +163,11 @@ impl Found {
 
     /// Counts what is not the same.
     fn differs_from(&self, other: &Self) -> usize {
-        let events =
-            if self.tells { differing(&self.created, &other.created) + differing(&self.lost, &other.lost) } else { 0 };
+        let events = if self.has_events {
+            differing(&self.created, &other.created) + differing(&self.lost, &other.lost)
+        } else {
+            0
+        };
         differing(&self.pairs, &other.pairs) + events
     }
 }
@@ -234,7 +237,7 @@ impl Plan<'_> {
             Ok(Racer { stepper, lane, times: Vec::new(), spent: 0.0, wrong: 0, is_out: false })
         };
         let mut racers = self.steppers.iter().map(racer).collect::<Result<Vec<_>>>()?;
-        let (mut last, mut first, mut own) = (Vec::new(), Found::default(), Found::default());
+        let (mut last, mut first, mut own) = (Vec::new(), StepLists::default(), StepLists::default());
         let mut counts = [0; 3];
         for step in 0..self.steps + FIRST_STEPS {
             if is_stopped() {
@@ -374,12 +377,12 @@ mod tests {
     #[test]
     fn events_that_are_not_those_of_the_lists_are_counted() {
         let last = list(&[1, 2, 3]);
-        let mut found = Found { pairs: list(&[2, 3, 4, 5]), ..Found::default() };
-        found.tell(&list(&[5, 4]), &list(&[1]));
+        let mut found = StepLists { pairs: list(&[2, 3, 4, 5]), ..StepLists::default() };
+        found.add_events(&list(&[5, 4]), &list(&[1]));
         assert_eq!(found.compare_with(&last), 0);
-        let mut other = Found { pairs: found.pairs.clone(), ..Found::default() };
+        let mut other = StepLists { pairs: found.pairs.clone(), ..StepLists::default() };
         assert_eq!(other.differs_from(&found), 0, "it tells of none");
-        other.tell(&list(&[4]), &list(&[1, 2]));
+        other.add_events(&list(&[4]), &list(&[1, 2]));
         assert_eq!((other.differs_from(&found), other.compare_with(&last)), (2, 2));
         assert_eq!((other.created, other.lost), (found.created, found.lost));
     }

@@ -2,15 +2,15 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the call that is running is the last.
+/// True if the call that is running is the last.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Stops every measurement after the call that it is in; returns whether that was asked for before.
+/// Stops every measurement after the call that it is in; returns whether that was requested before.
 pub fn stop() -> bool {
     STOP.swap(true, Ordering::SeqCst)
 }
 
-/// Tells whether [`stop`] was called.
+/// Returns whether [`stop`] was called.
 pub fn is_stopped() -> bool {
     STOP.load(Ordering::SeqCst)
 }

@@ -44,7 +44,7 @@ impl Setting {
 pub struct Experiment {
     /// What varies, in a word.
     pub name: &'static str,
-    /// What does not vary.
+    /// Whatever does not vary.
     pub title: String,
     /// The label of the axis, with the unit.
     label: &'static str,

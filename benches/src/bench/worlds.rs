@@ -48,7 +48,7 @@ impl Variant {
         }
     }
 
-    /// Makes boxes and filters. The side of a world's region shrinks with the cube root of its boxes.
+    /// Creates boxes and filters. The side of a world's region shrinks with the cube root of its boxes.
     fn scene(self, boxes: u32, worlds: u32, seed: u64) -> (Vec<Aabb>, Filters) {
         let worlds = if self == Self::One { 1 } else { worlds };
         let side = (1.0 / f64::from(worlds)).cbrt() as f32;
@@ -73,7 +73,7 @@ impl Variant {
     }
 }
 
-/// Makes a floor up to a quarter of the spacing of boxes, so that some boxes of each world touch it.
+/// Creates a floor up to a quarter of the spacing of boxes, so that some boxes of each world touch it.
 fn floor(boxes: u32) -> Aabb {
     let inf = f32::INFINITY;
     Aabb::new([-inf; 3], [inf, inf, 0.25 * (1.0 / f64::from(boxes)).cbrt() as f32])
@@ -181,7 +181,7 @@ impl Plan<'_> {
     }
 }
 
-/// Makes the rows, with each median beside that of one world.
+/// Creates the rows, with each median beside that of one world.
 fn rows(fields: Vec<Field>, worlds: u32) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for Field { variant, lanes, .. } in fields {

@@ -81,7 +81,7 @@ pub struct Call {
 }
 
 impl Contestant {
-    /// Makes an engine with buffers of its own, so that its memory is not what larger scenes needed. Of the options,
+    /// Creates an engine with buffers of its own, so that its memory is not what larger scenes needed. Of the options,
     /// baselines use the axis, where they can choose one, and brute force uses nothing.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl Contestant {
         Ok(())
     }
 
-    /// Makes the engine forget what it keeps of steps that it has seen; its memory stays.
+    /// Clears the data of earlier steps; the memory stays allocated.
     pub fn forget(&mut self) {
         if let Self::Other(baseline) = self {
             // Another number of boxes starts anew, and none cannot fail.
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_engine_refuses_is_said_without_names_of_the_library() {
+    fn refusals_of_an_engine_contain_no_names_of_the_library() {
         let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 200];
         let options = Options::default().with_candidate_limit(5);
         let mut contestant = Contestant::new(Engine::Cpu, None, options).unwrap();

@@ -118,7 +118,7 @@ impl Sort {
 /// What decides which kernels a call dispatches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Whether every box is tested against every other.
+    /// True if every box is tested against every other.
     pub tests_all_pairs: bool,
     /// The sort of entries.
     pub sort: Sort,

@@ -1,7 +1,7 @@
-//! bvh's tree: built by surface area in buckets, then asked which boxes overlap each box.
+//! bvh's tree: built by surface area in buckets, then queried for the boxes that overlap each box.
 //!
 //! Its test is ours: closed, on the input numbers, so its pairs are ours too. It has no join of a tree with itself;
-//! every box is asked for, and finds each of its pairs, and itself. Half of that is dropped, as any user has to.
+//! every box is a query, and finds each of its pairs, and itself. Half of that is dropped, as any user has to.
 //!
 //! Coordinates beyond [`MOST`] are refused. It squares edges and multiplies by the number of boxes in single
 //! precision. Where that overflows, its nodes stay empty and pairs are lost without a word: of 5,000 cubes in a world
@@ -47,7 +47,7 @@ impl BHShape<f32, 3> for Shape {
     }
 }
 
-/// Makes shapes of all valid boxes.
+/// Creates shapes of all valid boxes.
 pub(crate) fn shapes(boxes: &[Aabb]) -> Vec<Shape> {
     let shape =
         |(id, aabb): (u32, &Aabb)| Shape { bounds: Bounds::with_bounds(aabb.min.into(), aabb.max.into()), id, node: 0 };

@@ -74,7 +74,7 @@ pub const ALL: &[Peer] = &[
         version: "0.13.0",
         listing: Listing::new(
             "bvh",
-            "a binary tree built by surface area in buckets, asked for every box, each step",
+            "a binary tree built by surface area in buckets, queried for every box, each step",
             || Box::new(bvh::Bvh),
         ),
     },

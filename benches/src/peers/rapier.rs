@@ -50,7 +50,7 @@ pub struct Rapier {
 }
 
 impl Rapier {
-    /// Makes a collider for each of these boxes, of which nothing is known yet.
+    /// Creates a collider for each of these boxes, of which nothing is known yet.
     fn start(&mut self, boxes: &[Aabb]) {
         self.broad_phase = BroadPhaseBvh::default();
         self.pairs.clear();

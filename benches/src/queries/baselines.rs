@@ -3,7 +3,7 @@
 use anyhow::Result;
 use broadsweep::{Aabb, Hit};
 
-use super::{Answerer, Asked, Found};
+use super::{Answerer, Answers, QueryBatch};
 use crate::baselines::aabb_tree::AabbTree;
 use crate::baselines::ray_grid::RayGrid;
 use crate::baselines::slabs;
@@ -27,16 +27,18 @@ impl Answerer for DynamicTree {
         Ok(())
     }
 
-    fn ask(&mut self, asked: &Asked) -> Result<Option<Found>> {
+    fn answer(&mut self, batch: &QueryBatch) -> Result<Option<Answers>> {
         let tree = &self.0;
-        Ok(Some(match asked {
-            Asked::NearestHits(rays) => Found::hits(rays, |ray| tree.nearest_hit(ray).map(rounded)),
-            Asked::AnyHits(rays) => Found::any(rays, |ray| tree.any_hit(ray)),
-            Asked::AllHits(rays) => {
-                Found::all_hits(rays, |ray, hits| hits.extend(tree.all_hits(ray).into_iter().map(rounded)))
+        Ok(Some(match batch {
+            QueryBatch::NearestHits(rays) => Answers::hits(rays, |ray| tree.nearest_hit(ray).map(rounded)),
+            QueryBatch::AnyHits(rays) => Answers::any(rays, |ray| tree.any_hit(ray)),
+            QueryBatch::AllHits(rays) => {
+                Answers::all_hits(rays, |ray, hits| hits.extend(tree.all_hits(ray).into_iter().map(rounded)))
             }
-            Asked::Overlaps(boxes) => Found::overlaps(boxes, |aabb, found| found.append(&mut tree.overlaps(aabb))),
-            Asked::Nearest(..) => return Ok(None),
+            QueryBatch::Overlaps(boxes) => {
+                Answers::overlaps(boxes, |aabb, found| found.append(&mut tree.overlaps(aabb)))
+            }
+            QueryBatch::Nearest(..) => return Ok(None),
         }))
     }
 }
@@ -47,15 +49,15 @@ impl Answerer for Grid {
         Ok(())
     }
 
-    fn ask(&mut self, asked: &Asked) -> Result<Option<Found>> {
+    fn answer(&mut self, batch: &QueryBatch) -> Result<Option<Answers>> {
         let grid = &self.0;
-        Ok(Some(match asked {
-            Asked::NearestHits(rays) => Found::hits(rays, |ray| grid.nearest_hit(ray).map(rounded)),
-            Asked::AnyHits(rays) => Found::any(rays, |ray| grid.any_hit(ray)),
-            Asked::AllHits(rays) => {
-                Found::all_hits(rays, |ray, hits| hits.extend(grid.all_hits(ray).into_iter().map(rounded)))
+        Ok(Some(match batch {
+            QueryBatch::NearestHits(rays) => Answers::hits(rays, |ray| grid.nearest_hit(ray).map(rounded)),
+            QueryBatch::AnyHits(rays) => Answers::any(rays, |ray| grid.any_hit(ray)),
+            QueryBatch::AllHits(rays) => {
+                Answers::all_hits(rays, |ray, hits| hits.extend(grid.all_hits(ray).into_iter().map(rounded)))
             }
-            Asked::Overlaps(_) | Asked::Nearest(..) => return Ok(None),
+            QueryBatch::Overlaps(_) | QueryBatch::Nearest(..) => return Ok(None),
         }))
     }
 }

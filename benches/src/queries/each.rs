@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::{Answerer, Asked};
+use super::{Answerer, QueryBatch};
 
-/// Times that the slowest queries are asked again, so that what is left is theirs and not the machine's.
+/// Repetitions of the slowest queries, which separate their own time from noise of the machine.
 const AGAIN: usize = 20;
-/// Slowest queries that are asked again at most.
+/// The most slow queries that are repeated.
 const MOST_AGAIN: usize = 200;
 
 /// How much is measured.
@@ -21,10 +21,10 @@ pub struct Effort {
     pub enough: Duration,
 }
 
-/// The times of the queries of a batch, each asked alone.
+/// The times of the queries of a batch, each answered alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Spread {
-    /// Queries that were asked.
+    /// Queries that were answered.
     pub query_count: usize,
     /// Nanoseconds of the median query.
     pub median_ns: f64,
@@ -42,10 +42,10 @@ impl Spread {
     ///
     /// # Errors
     /// If the answerer fails.
-    pub fn measure(effort: Effort, answerer: &mut dyn Answerer, asked: &Asked) -> Result<Option<Self>> {
-        let mut queries = asked.one_by_one();
+    pub fn measure(effort: Effort, answerer: &mut dyn Answerer, batch: &QueryBatch) -> Result<Option<Self>> {
+        let mut queries = batch.one_by_one();
         let Some(first) = queries.first() else { return Ok(None) };
-        if answerer.ask(first)?.is_none() {
+        if answerer.answer(first)?.is_none() {
             return Ok(None);
         }
         let start = Instant::now();
@@ -63,16 +63,16 @@ impl Spread {
             }
         }
         let worst = confirmed_worst(answerer, &queries, &mut best)?;
-        let answer_count = answerer.ask(&queries[worst])?.map_or(0, |found| found.answer_count());
+        let answer_count = answerer.answer(&queries[worst])?.map_or(0, |found| found.answer_count());
         let (query_count, worst_ns) = (best.len(), best[worst]);
         best.sort_unstable_by(f64::total_cmp);
         Ok(Some(Self { query_count, median_ns: best[query_count / 2], worst_ns, worst, answer_count }))
     }
 }
 
-/// Returns the slowest query, which has been asked often enough to be it. Queries that only seemed slow get their better
+/// Returns the slowest query, which was repeated often enough to be sure. Queries that only seemed slow get their better
 /// times.
-fn confirmed_worst(answerer: &mut dyn Answerer, queries: &[Asked], best: &mut [f64]) -> Result<usize> {
+fn confirmed_worst(answerer: &mut dyn Answerer, queries: &[QueryBatch], best: &mut [f64]) -> Result<usize> {
     let mut is_confirmed = vec![false; queries.len()];
     let slowest = |best: &[f64]| (0..best.len()).fold(0, |worst, i| if best[i] > best[worst] { i } else { worst });
     for _ in 0..MOST_AGAIN {
@@ -89,8 +89,8 @@ fn confirmed_worst(answerer: &mut dyn Answerer, queries: &[Asked], best: &mut [f
 }
 
 /// Returns the nanoseconds of a call.
-fn time(answerer: &mut dyn Answerer, query: &Asked) -> Result<f64> {
+fn time(answerer: &mut dyn Answerer, query: &QueryBatch) -> Result<f64> {
     let start = Instant::now();
-    black_box(answerer.ask(black_box(query))?);
+    black_box(answerer.answer(black_box(query))?);
     Ok(start.elapsed().as_secs_f64() * 1e9)
 }

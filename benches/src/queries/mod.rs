@@ -1,20 +1,20 @@
-//! Queries side by side: what is asked, who answers, and how long it takes.
+//! Queries side by side: the queries, the structures that answer them, and the times.
 //!
-//! A [`Question`] is a kind of queries, and asks them of a scene; [`Asked`] is a batch of them, and [`Found`] its answers. An
+//! A [`QueryKind`] generates queries of a scene; [`QueryBatch`] is a batch of them, and [`Answers`] its answers. An
 //! [`Answerer`] is what answers: our trees, the structures of the literature, and `peers`, other libraries behind the
 //! feature of that name. [`race`] times all of them in turn, and [`each`] every query by itself.
 
-mod asked;
+mod answers;
 mod baselines;
 pub mod each;
-mod found;
+mod kind;
 mod ours;
 #[cfg(feature = "peers")]
 mod peers;
 pub mod race;
 
-pub use asked::{Asked, Question, RayQuestion};
-pub use found::Found;
+pub use answers::Answers;
+pub use kind::{QueryBatch, QueryKind, RayQueryKind};
 
 use anyhow::Result;
 use broadsweep::{Aabb, Gpu, Tree, cpu};
@@ -31,7 +31,7 @@ pub trait Answerer {
     ///
     /// # Errors
     /// If the structure fails.
-    fn ask(&mut self, asked: &Asked) -> Result<Option<Found>>;
+    fn answer(&mut self, batch: &QueryBatch) -> Result<Option<Answers>>;
 }
 
 /// The listing of an answerer.
@@ -82,7 +82,7 @@ impl Listing {
         Self { name, description, make: Make::OnCpu(make) }
     }
 
-    /// Makes the answerer, which has no boxes yet; returns `None` for the GPU where there is none.
+    /// Creates the answerer, which has no boxes yet; returns `None` for the GPU where there is none.
     ///
     /// # Errors
     /// If the GPU cannot be used.

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use broadsweep::{Aabb, QueryEngine};
 
-use super::{Answerer, Asked, Found};
+use super::{Answerer, Answers, QueryBatch};
 
 /// A tree on either engine.
 pub struct Ours<E>(pub E);
@@ -14,13 +14,13 @@ impl<E: QueryEngine> Answerer for Ours<E> {
         Ok(())
     }
 
-    fn ask(&mut self, asked: &Asked) -> Result<Option<Found>> {
-        Ok(Some(match asked {
-            Asked::NearestHits(rays) => Found::Hits(self.0.nearest_hits(rays)?.answers),
-            Asked::AnyHits(rays) => Found::Any(self.0.any_hits(rays)?.answers),
-            Asked::AllHits(rays) => Found::AllHits(self.0.all_hits(rays)?),
-            Asked::Overlaps(boxes) => Found::Overlaps(self.0.overlaps(boxes)?),
-            Asked::Nearest(points, k) => Found::Near(self.0.nearest(points, *k)?),
+    fn answer(&mut self, batch: &QueryBatch) -> Result<Option<Answers>> {
+        Ok(Some(match batch {
+            QueryBatch::NearestHits(rays) => Answers::Hits(self.0.nearest_hits(rays)?.answers),
+            QueryBatch::AnyHits(rays) => Answers::Any(self.0.any_hits(rays)?.answers),
+            QueryBatch::AllHits(rays) => Answers::AllHits(self.0.all_hits(rays)?),
+            QueryBatch::Overlaps(boxes) => Answers::Overlaps(self.0.overlaps(boxes)?),
+            QueryBatch::Nearest(points, k) => Answers::Near(self.0.nearest(points, *k)?),
         }))
     }
 }

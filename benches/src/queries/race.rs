@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 
-use super::{Answerer, Asked, Found};
+use super::{Answerer, Answers, QueryBatch};
 use crate::measure::time::Time;
 
 /// How much is measured.
@@ -71,19 +71,19 @@ pub struct Lap {
 ///
 /// # Errors
 /// If an answerer fails.
-pub fn race(effort: Effort, lanes: &mut [Lane], asked: &Asked) -> Result<Vec<Lap>> {
+pub fn race(effort: Effort, lanes: &mut [Lane], batch: &QueryBatch) -> Result<Vec<Lap>> {
     let mut known = Vec::new();
-    let mut first: Option<Found> = None;
-    // A box that is asked of for the first time may have work to do, so this is another call that does not count.
+    let mut first: Option<Answers> = None;
+    // The first queries of a structure may include one-time work, so this is another call that does not count.
     for lane in lanes.iter_mut() {
-        if let Some(found) = lane.answerer.ask(asked)? {
+        if let Some(found) = lane.answerer.answer(batch)? {
             let counts = (found.answer_count(), found.equal_count(first.as_ref().unwrap_or(&found)));
             first.get_or_insert(found);
             known.push((lane, counts));
         }
     }
     let call = |(lane, _): &'_ mut (&'_ mut Lane, _)| -> Result<()> {
-        black_box(lane.answerer.ask(asked)?);
+        black_box(lane.answerer.answer(batch)?);
         Ok(())
     };
     let mut calls: Vec<Call> = known.iter_mut().map(|known| Box::new(move || call(known)) as Call).collect();

@@ -22,9 +22,9 @@ fn every_answerer_finds_what_our_tree_finds_and_peers_round() {
         let boxes = kind.generate(500, 1);
         let mut lanes = lanes(&boxes);
         let mut known = vec![0; lanes.len()];
-        for question in Question::ALL {
-            let asked = question.ask(100, 1, &boxes);
-            let laps = race(effort, &mut lanes, &asked).unwrap();
+        for question in QueryKind::ALL {
+            let batch = question.generate(100, 1, &boxes);
+            let laps = race(effort, &mut lanes, &batch).unwrap();
             for lap in &laps {
                 let is_ours = ["cpu", "aabb_tree", "ray_grid"].contains(&lap.name);
                 let least = if is_ours { 100 } else { 95 };
@@ -49,7 +49,7 @@ fn every_answerer_finds_what_our_tree_finds_and_peers_round() {
 fn answers_are_compared_by_query_whatever_their_order() {
     let lists = |rows: [&[u32]; 2]| {
         let mut rows = rows.into_iter();
-        Found::overlaps(&[Aabb::new([0.0; 3], [1.0; 3]); 2], |_, found| found.extend(rows.next().unwrap()))
+        Answers::overlaps(&[Aabb::new([0.0; 3], [1.0; 3]); 2], |_, found| found.extend(rows.next().unwrap()))
     };
     let found = lists([&[1, 2, 3], &[4]]);
     assert_eq!(found.answer_count(), 4);
@@ -60,11 +60,11 @@ fn answers_are_compared_by_query_whatever_their_order() {
 
 #[test]
 fn of_boxes_at_one_distance_any_is_right() {
-    let hits = |index, t| Found::Hits(vec![broadsweep::Hit { index, t }]);
+    let hits = |index, t| Answers::Hits(vec![broadsweep::Hit { index, t }]);
     assert_eq!(hits(1, 0.0).equal_count(&hits(2, 0.0)), 1);
     assert_eq!(hits(1, 2.0).equal_count(&hits(1, 2.0f32.next_up())), 1);
     assert_eq!(hits(1, 0.0).equal_count(&hits(2, 1.0)), 0);
-    assert_eq!(Found::Any(vec![true, false]).equal_count(&Found::Any(vec![true, true])), 1);
+    assert_eq!(Answers::Any(vec![true, false]).equal_count(&Answers::Any(vec![true, true])), 1);
 }
 
 /// Answers slowly where a ray starts at one.
@@ -75,12 +75,12 @@ impl Answerer for Slow {
         Ok(())
     }
 
-    fn ask(&mut self, asked: &Asked) -> Result<Option<Found>> {
-        let Asked::AnyHits(rays) = asked else { return Ok(None) };
+    fn answer(&mut self, batch: &QueryBatch) -> Result<Option<Answers>> {
+        let QueryBatch::AnyHits(rays) = batch else { return Ok(None) };
         if rays.iter().any(|ray| ray.origin[0] == 1.0) {
             std::thread::sleep(Duration::from_millis(3));
         }
-        Ok(Some(Found::any(rays, |_| true)))
+        Ok(Some(Answers::any(rays, |_| true)))
     }
 }
 
@@ -89,12 +89,12 @@ fn the_slowest_query_is_found_with_its_answers() {
     let effort = each::Effort { passes: 2, enough: Duration::from_secs(60) };
     let ray = |i: u8| broadsweep::Ray::new([if i == 33 { 1.0 } else { 0.0 }; 3], [1.0; 3]);
     let rays: Vec<_> = (0..100).map(ray).collect();
-    let spread = Spread::measure(effort, &mut Slow, &Asked::AnyHits(rays.clone())).unwrap().unwrap();
+    let spread = Spread::measure(effort, &mut Slow, &QueryBatch::AnyHits(rays.clone())).unwrap().unwrap();
     assert_eq!((spread.query_count, spread.worst, spread.answer_count), (100, 33, 1));
     assert!(spread.worst_ns >= 3e6 && spread.median_ns < 1e6, "{spread:?}");
-    assert!(Spread::measure(effort, &mut Slow, &Asked::AllHits(rays.clone())).unwrap().is_none());
-    // Where there is no time, what was asked until then counts.
+    assert!(Spread::measure(effort, &mut Slow, &QueryBatch::AllHits(rays.clone())).unwrap().is_none());
+    // If there is no time left, the queries answered so far count.
     let effort = each::Effort { enough: Duration::ZERO, ..effort };
-    let spread = Spread::measure(effort, &mut Slow, &Asked::AnyHits(rays)).unwrap().unwrap();
+    let spread = Spread::measure(effort, &mut Slow, &QueryBatch::AnyHits(rays)).unwrap().unwrap();
     assert_eq!(spread.query_count, 1);
 }

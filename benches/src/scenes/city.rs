@@ -10,7 +10,7 @@ const BLOCK: usize = 64;
 /// From the middle of one street to that of the next, in metres.
 const PITCH: f64 = 100.0;
 
-/// Makes a city in metres, z upward: the ground is one plate with its top at 0 and the first box; then follow the
+/// Creates a city in metres, z upward: the ground is one plate with its top at 0 and the first box; then follow the
 /// blocks, 64 boxes each, on a square grid around the origin. A block has a pavement of 84 m by 84 m, eight buildings
 /// of 8 to 160 m with a machine room on each roof, sixteen lamp posts, bolts of one centimetre at the feet of seven of
 /// them, and 24 cars in two of its streets.
@@ -44,7 +44,7 @@ pub fn city(n: usize, seed: u64) -> Vec<Aabb> {
     boxes
 }
 
-/// Makes a building on one of the nine lots of a block, all but the middle one: mostly low, some high.
+/// Creates a building on one of the nine lots of a block, all but the middle one: mostly low, some high.
 fn building([x, y]: [f64; 2], number: usize, random: &mut Random) -> Aabb {
     let lot = if number < 4 { number } else { number + 1 };
     let [width, depth] = [0; 2].map(|_| random.between(12.0, 26.0));
@@ -55,13 +55,13 @@ fn building([x, y]: [f64; 2], number: usize, random: &mut Random) -> Aabb {
     from_corner([x, y, 0.0], [width, depth, height])
 }
 
-/// Makes a machine room on the roof of `building`, away from its edges.
+/// Creates a machine room on the roof of `building`, away from its edges.
 fn machine_room(building: &Aabb, random: &mut Random) -> Aabb {
     let [x, y] = [0, 1].map(|k| f64::from(building.min[k]) + random.between(2.0, 6.0));
     from_corner([x, y, f64::from(building.max[2])], [random.between(2.0, 5.0), random.between(2.0, 5.0), 3.0])
 }
 
-/// Makes a lamp post: there are four on each side of the pavement, half a metre from its edge.
+/// Creates a lamp post: there are four on each side of the pavement, half a metre from its edge.
 fn lamp_post([x, y]: [f64; 2], number: usize, random: &mut Random) -> Aabb {
     let along = 18.0 + 21.0 * (number % 4) as f64;
     let across = if number % 8 < 4 { 8.5 } else { PITCH - 8.5 };
@@ -69,12 +69,12 @@ fn lamp_post([x, y]: [f64; 2], number: usize, random: &mut Random) -> Aabb {
     from_corner([x, y, 0.0], [0.12, 0.12, random.between(6.0, 9.0)])
 }
 
-/// Makes a bolt, half in the side of `post`, at its foot.
+/// Creates a bolt, half in the side of `post`, at its foot.
 fn bolt(post: &Aabb) -> Aabb {
     from_corner([f64::from(post.max[0]) - 0.005, f64::from(post.min[1]) + 0.055, 0.145], [0.01; 3])
 }
 
-/// Makes a car in the street along x or in the street along y, one every 8 m in one of four lanes.
+/// Creates a car in the street along x or in the street along y, one every 8 m in one of four lanes.
 fn car([x, y]: [f64; 2], number: usize, random: &mut Random) -> Aabb {
     let along = PITCH / 12.0 * ((number % 12) as f64 + 0.3 * random.unit());
     let lane = -6.0 + 3.0 * f64::from(random.below(4)) + random.between(0.2, 1.0);

@@ -9,13 +9,13 @@ pub(super) fn usual_edge(n: usize) -> f64 {
     0.01 * cube_root(1e6 / n.max(1) as f64)
 }
 
-/// Makes a box from its lower corner and its edges, each bound rounded to the nearest `f32`.
+/// Creates a box from its lower corner and its edges, each bound rounded to the nearest `f32`.
 pub(super) fn from_corner(min: [f64; 3], edges: [f64; 3]) -> Aabb {
     let max = [0, 1, 2].map(|k| (min[k] + edges[k]) as f32);
     Aabb::new(min.map(|x| x as f32), max)
 }
 
-/// Makes cubes whose minimum corners are uniform in the unit cube.
+/// Creates cubes whose minimum corners are uniform in the unit cube.
 ///
 /// Without an `edge`, it is 0.01 · (10⁶ / n)^(1/3), which gives about four pairs per box for every `n`.
 pub fn uniform(n: usize, seed: u64, edge: Option<f32>) -> Vec<Aabb> {
@@ -24,10 +24,10 @@ pub fn uniform(n: usize, seed: u64, edge: Option<f32>) -> Vec<Aabb> {
     (0..n).map(|_| from_corner(random.unit3(), [edge; 3])).collect()
 }
 
-/// Makes cubes of very different size in the unit cube: edges log-uniform from 1 to 100 of a unit that gives about as
+/// Creates cubes of very different size in the unit cube: edges log-uniform from 1 to 100 of a unit that gives about as
 /// many pairs as [`uniform`].
 pub fn spread(n: usize, seed: u64) -> Vec<Aabb> {
-    // The mean volume of a box grown by another, E[(a + b)³], is 284,789 units for these edges, where that of
+    // The mean volume of a box enlarged by another, E[(a + b)³], is 284,789 units for these edges, where that of
     // equal cubes is 8 edges cubed.
     let unit = usual_edge(n) / cube_root(284_789.0 / 8.0);
     let mut random = Random::new(seed, "spread");
@@ -39,7 +39,7 @@ pub fn spread(n: usize, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// Makes boxes in 64 Gaussian clusters in the unit cube. Some hold many times as many boxes as others, and their widths
+/// Creates boxes in 64 Gaussian clusters in the unit cube. Some hold many times as many boxes as others, and their widths
 /// differ fivefold, so one cell size cannot suit them all.
 pub fn clusters(n: usize, seed: u64) -> Vec<Aabb> {
     const COUNT: usize = 64;
@@ -57,7 +57,7 @@ pub fn clusters(n: usize, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// Makes boxes in 1,000 Gaussian clusters with centres uniform in the unit cube. Widths and populations differ up to
+/// Creates boxes in 1,000 Gaussian clusters with centres uniform in the unit cube. Widths and populations differ up to
 /// tenfold each, independently, so that the densest cluster is thousands of times as dense as the sparsest, and
 /// clusters lie within one another.
 ///
@@ -113,7 +113,7 @@ pub fn many_clusters(n: usize, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// Makes two equal clusters a million apart along x, each a hundred wide. A grid over the whole world that is fine
+/// Creates two equal clusters a million apart along x, each a hundred wide. A grid over the whole world that is fine
 /// enough for either has 10¹² cells and more.
 pub fn two_clusters(n: usize, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed, "two-clusters");
@@ -128,7 +128,7 @@ pub fn two_clusters(n: usize, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// Makes a thin rod from the origin to (1, 0.75, 0.5), oblique to all three axes: a sweep along any coordinate axis
+/// Creates a thin rod from the origin to (1, 0.75, 0.5), oblique to all three axes: a sweep along any coordinate axis
 /// meets boxes that a sweep along the rod keeps apart.
 pub fn diagonal(n: usize, seed: u64) -> Vec<Aabb> {
     const THICKNESS: f64 = 0.05;
@@ -154,7 +154,7 @@ fn oblique([a, b, c]: [f64; 3]) -> [f64; 3] {
     [0, 1, 2].map(|k| a * OBLIQUE[0][k] + b * OBLIQUE[1][k] + c * OBLIQUE[2][k])
 }
 
-/// Makes a plate of 1 by 1 by 0.1 with the normal (1, 2, 2) / 3, oblique to all three axes, filled with equal cubes:
+/// Creates a plate of 1 by 1 by 0.1 with the normal (1, 2, 2) / 3, oblique to all three axes, filled with equal cubes:
 /// its box is mostly empty, and its principal axes are none of the coordinate axes.
 pub fn slab(n: usize, seed: u64) -> Vec<Aabb> {
     const THICKNESS: f64 = 0.1;
@@ -168,7 +168,7 @@ pub fn slab(n: usize, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// Makes equal cubes whose minimum corners lie in a square of edge 1 with the normal (1, 2, 2) / 3, oblique to all
+/// Creates equal cubes whose minimum corners lie in a square of edge 1 with the normal (1, 2, 2) / 3, oblique to all
 /// three axes: cells in space are empty but for one layer, and every axis-aligned projection is full.
 pub fn plane(n: usize, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed, "plane");
@@ -183,7 +183,7 @@ pub fn plane(n: usize, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// Makes a heap of bricks as gravity would leave it, z upward from 0: wide and dense at the floor, narrow and sparse on
+/// Creates a heap of bricks as gravity would leave it, z upward from 0: wide and dense at the floor, narrow and sparse on
 /// top, the bricks flatter than wide. It is drawn, not simulated, and bricks go through each other; those of
 /// [`settled`](super::settled()) do not.
 pub fn pile(n: usize, seed: u64) -> Vec<Aabb> {

@@ -4,19 +4,19 @@ use super::everyday::{from_corner, uniform, usual_edge};
 use super::random::{Random, cube_root};
 use broadsweep::Aabb;
 
-/// Makes the unit cube `n` times. Every two boxes are a pair, so a list has n(n − 1)/2.
+/// Creates the unit cube `n` times. Every two boxes are a pair, so a list has n(n − 1)/2.
 pub fn identical(n: usize) -> Vec<Aabb> {
     vec![Aabb::new([0.0; 3], [1.0; 3]); n]
 }
 
-/// Makes cubes along the x axis, from 0 to 1: two of the three directions tell nothing apart. About four pairs per box.
+/// Creates cubes along the x axis, from 0 to 1: two of the three directions distinguish nothing. About four pairs per box.
 pub fn line(n: usize, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed, "line");
     let edge = 4.0 / n.max(1) as f64;
     (0..n).map(|_| from_corner([random.unit(), 0.0, 0.0], [edge; 3])).collect()
 }
 
-/// Makes a lattice of unit cubes at integer corners: each touches its 26 neighbours at a face, an edge or a corner, and
+/// Creates a lattice of unit cubes at integer corners: each touches its 26 neighbours at a face, an edge or a corner, and
 /// no two boxes have a volume in common. The last layer may be incomplete.
 pub fn touching(n: usize) -> Vec<Aabb> {
     let side = lattice_side(n);
@@ -37,7 +37,7 @@ fn lattice_side(n: usize) -> usize {
     side
 }
 
-/// Makes boxes without volume at the places of an integer lattice, eight per place on average, so that every two at one
+/// Creates boxes without volume at the places of an integer lattice, eight per place on average, so that every two at one
 /// place are a pair: about four per box.
 pub fn points(n: usize, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed, "points");
@@ -50,7 +50,7 @@ pub fn points(n: usize, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// Makes [`uniform`] and, in the middle of the list, one box around all others.
+/// Creates [`uniform`] and, in the middle of the list, one box around all others.
 pub fn giant(n: usize, seed: u64) -> Vec<Aabb> {
     let mut boxes = uniform(n, seed, None);
     if n > 0 {
@@ -59,7 +59,7 @@ pub fn giant(n: usize, seed: u64) -> Vec<Aabb> {
     boxes
 }
 
-/// Makes [`uniform`] and, among it, a thousand large cubes (of fewer than 8,000 boxes, every eighth one): one around
+/// Creates [`uniform`] and, among it, a thousand large cubes (of fewer than 8,000 boxes, every eighth one): one around
 /// all others, and the rest anywhere within the unit cube, with edges of 0.1 to 1.
 ///
 /// The number of cubes larger than a given edge falls with the cube of that edge, so that the large cubes of each
@@ -79,7 +79,7 @@ pub fn thousand_giants(n: usize, seed: u64) -> Vec<Aabb> {
     boxes
 }
 
-/// Makes [`uniform`] and, among it, the whole world, the half-space below z = 0.5 and an endless column (of fewer than
+/// Creates [`uniform`] and, among it, the whole world, the half-space below z = 0.5 and an endless column (of fewer than
 /// three boxes, only the first of these).
 pub fn infinite(n: usize, seed: u64) -> Vec<Aabb> {
     const INF: f32 = f32::INFINITY;
@@ -95,7 +95,7 @@ pub fn infinite(n: usize, seed: u64) -> Vec<Aabb> {
     boxes
 }
 
-/// Makes [`uniform`], with every sixteenth box invalid in one of six ways: a NaN in the lower corner, the upper one or
+/// Creates [`uniform`], with every sixteenth box invalid in one of six ways: a NaN in the lower corner, the upper one or
 /// everywhere, inverted on one axis, on all, or at infinity.
 pub fn invalid(n: usize, seed: u64) -> Vec<Aabb> {
     let mut boxes = uniform(n, seed, None);
@@ -113,7 +113,7 @@ pub fn invalid(n: usize, seed: u64) -> Vec<Aabb> {
     boxes
 }
 
-/// Makes two scenes in one. Even boxes lie in a cube of edge 10³⁰ at (10³⁰, 10³⁰, 10³⁰); odd ones fill the whole range
+/// Creates two scenes in one. Even boxes lie in a cube of edge 10³⁰ at (10³⁰, 10³⁰, 10³⁰); odd ones fill the whole range
 /// of `f32`, from its lowest to its largest number, so that a sum or an edge of such a box overflows.
 pub fn huge(n: usize, seed: u64) -> Vec<Aabb> {
     const MAX: f64 = f32::MAX as f64;
@@ -132,7 +132,7 @@ pub fn huge(n: usize, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// Makes cubes of edge 0.001 whose coordinates begin at ten million, where neighbouring `f32` are 1 apart: each is
+/// Creates cubes of edge 0.001 whose coordinates begin at ten million, where neighbouring `f32` are 1 apart: each is
 /// rounded outward as [`Aabb::from_f64`] does, so that most become unit cubes. About as many pairs as lattice cubes of
 /// that density have.
 pub fn offset(n: usize, seed: u64) -> Vec<Aabb> {
@@ -147,7 +147,7 @@ pub fn offset(n: usize, seed: u64) -> Vec<Aabb> {
         .collect()
 }
 
-/// Makes [`uniform`] around the origin, shrunk until every coordinate is denormal or a zero of either sign: hardware
+/// Creates [`uniform`] around the origin, shrunk until every coordinate is denormal or a zero of either sign: hardware
 /// that flushes denormals to zero sees one point, and everything a pair.
 pub fn denormal(n: usize, seed: u64) -> Vec<Aabb> {
     // The unit cube, in steps of the smallest positive float: with a box's edge it stays below 2²³ of them,
@@ -170,7 +170,7 @@ fn step(count: i32, random: &mut Random) -> f32 {
     if negative { -size } else { size }
 }
 
-/// Makes boxes that meet where x and y are zero, and nowhere else: on those axes they go from −1 to 0, from 0 to 1 or
+/// Creates boxes that meet where x and y are zero, and nowhere else: on those axes they go from −1 to 0, from 0 to 1 or
 /// from 0 to 0, each zero of either sign. Along z they lie as in [`line`](line()), about four pairs per box.
 pub fn signed_zero(n: usize, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed, "signed-zero");

@@ -45,7 +45,7 @@ pub use settled::settled;
 
 use broadsweep::Aabb;
 
-/// Makes [`Kind`] from one row for each kind: its variant, its name, the step that shows best what it is like if it
+/// Creates [`Kind`] from one row for each kind: its variant, its name, the step that shows best what it is like if it
 /// moves, and 0 otherwise, how `n` boxes of a step are made from a seed, and what they are like in one line.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident($name:literal, $step:literal, $make:expr): $description:literal,)*) => {
@@ -177,7 +177,7 @@ kinds! {
 }
 
 impl Kind {
-    /// Makes exactly `n` boxes, the same ones for the same `seed` on every platform.
+    /// Creates exactly `n` boxes, the same ones for the same `seed` on every platform.
     ///
     /// This is O(n). `identical` and `touching` are the same for every seed. A kind that moves is made at step
     /// [`Kind::usual_step`].
@@ -190,7 +190,7 @@ impl Kind {
         self.usual_step() > 0
     }
 
-    /// Makes exactly `n` boxes as they are in this step: the same boxes in the same order as in every other step.
+    /// Creates exactly `n` boxes as they are in this step: the same boxes in the same order as in every other step.
     ///
     /// Any step costs what any other does, O(n), and needs no step before it; `brownian` and `gravity` take a little
     /// longer for late steps. Kinds that do not [move](Kind::moves) are alike in every step.
@@ -224,7 +224,7 @@ impl FromStr for Kind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no scene called {name:?}; there are {}", Kind::ALL.map(Kind::name).join(", "))]
 pub struct UnknownKind {
-    /// What was asked for.
+    /// The request.
     pub name: String,
 }
 
@@ -232,7 +232,7 @@ pub struct UnknownKind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no motion called {name:?}; there are {}", Motion::ALL.map(Motion::name).join(", "))]
 pub struct UnknownMotion {
-    /// What was asked for.
+    /// The request.
     pub name: String,
 }
 
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_gives_exactly_as_many_boxes_as_asked_for() {
+    fn every_kind_gives_exactly_the_requested_number_of_boxes() {
         for kind in Kind::ALL {
             for n in [0, 1, 2, 3, 4, 100] {
                 assert_eq!(kind.generate(n, 1).len(), n, "{kind}");

@@ -103,7 +103,7 @@ impl Motion {
         }
     }
 
-    /// Makes exactly `n` boxes as they are in this step, so many to a cube of the largest diameter: the same boxes in the same order
+    /// Creates exactly `n` boxes as they are in this step, so many to a cube of the largest diameter: the same boxes in the same order
     /// as in every other step. O(n).
     pub fn boxes(self, n: usize, density: f64, seed: u64, step: u32) -> Vec<Aabb> {
         let side = cube_root(n.max(1) as f64 / density);
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_boxes_move_as_the_motion_says_and_as_far() {
+    fn boxes_move_in_the_number_and_distance_of_the_motion() {
         let n = 5000;
         let parts = [0.0, 0.01, 0.1, 1.0, 1.0, 1.0, 0.02, 1.0, 0.001, 1.0];
         for (motion, part) in Motion::ALL.into_iter().zip(parts) {

@@ -36,7 +36,7 @@ impl World {
         Self { side, reach: 0.5 * (side - EDGE) }
     }
 
-    /// Makes an object anywhere in a ball of 0.9 of the world, at any speed up to 0.75 of the world per second.
+    /// Creates an object anywhere in a ball of 0.9 of the world, at any speed up to 0.75 of the world per second.
     fn object(&self, random: &mut Random) -> Object {
         let center = random.in_ball().map(|x| 0.45 * self.side * x);
         Object { center, velocity: self.velocity(random), half: tumbled(random) }
@@ -78,7 +78,7 @@ fn around(center: [f64; 3], half: [f64; 3]) -> Aabb {
     from_corner([0, 1, 2].map(|k| center[k] - half[k]), half.map(|x| 2.0 * x))
 }
 
-/// Makes step `step` of a gas: cubes without gravity that start in a ball, and of which every one gets a new random
+/// Creates step `step` of a gas: cubes without gravity that start in a ball, and of which every one gets a new random
 /// velocity once in 100 steps, in the order of the list. From about step 60 on they fill the world evenly.
 ///
 /// After the scene of that name of Broadmark, with its numbers: cubes of edge 1 that fill a tenth of a cubic world, 30
@@ -113,7 +113,7 @@ pub fn brownian(n: usize, seed: u64, step: u32) -> Vec<Aabb> {
         .collect()
 }
 
-/// Makes step `step` of cubes that fly apart from a ball, fall along −y and come to rest on one another: at first all
+/// Creates step `step` of cubes that fly apart from a ball, fall along −y and come to rest on one another: at first all
 /// move, after about 200 steps nearly none does.
 ///
 /// After the scene of that name of Broadmark, with its numbers: those of [`brownian`], and a gravity of 0.0981 of
@@ -198,7 +198,7 @@ impl Fall {
     }
 }
 
-/// Makes step `step` of a swarm of cubes under a strong gravity that turns once in 6.2 seconds about an axis that turns
+/// Creates step `step` of a swarm of cubes under a strong gravity that turns once in 6.2 seconds about an axis that turns
 /// as fast: the swarm is pressed against the walls, edges and corners of the world one after another, so every box
 /// moves through most of the world, and where the swarm is densest moves too.
 ///
@@ -255,7 +255,7 @@ fn turned(vector: [f64; 3], axis: [f64; 3], [cos, sin]: [f64; 2]) -> [f64; 3] {
     })
 }
 
-/// Makes step `step` of equal particles that sink along −z and come to rest: clear above, as dense as at first in the
+/// Creates step `step` of equal particles that sink along −z and come to rest: clear above, as dense as at first in the
 /// middle, and eight times as dense at the bottom. After 350 steps all rest.
 ///
 /// The scene that USSCD's experiments had in mind: equal spheres, so that their boxes are cubes (of edge 1 here),
@@ -304,7 +304,7 @@ pub struct Particles {
     pub speed: f64,
 }
 
-/// Makes step `step` of spheres of nearly equal size, the smallest a tenth smaller than the largest, that are uniform
+/// Creates step `step` of spheres of nearly equal size, the smallest a tenth smaller than the largest, that are uniform
 /// in a cube at all times: each flies in a random direction, all at one speed, and is thrown back by walls only.
 ///
 /// This is the scene of USSCD's experiments, with everything that the experiments vary as a parameter. `side` is to be
@@ -325,7 +325,7 @@ pub fn particles(n: usize, seed: u64, step: u32, space: Particles) -> Vec<Aabb> 
     (0..n).map(|i| particle_after(way, random.of(i), space)).collect()
 }
 
-/// Makes the box of a particle after this way. All else is drawn.
+/// Creates the box of a particle after this way. All else is drawn.
 pub(super) fn particle_after(way: f64, mut random: Random, space: Particles) -> Aabb {
     let edge = space.diameter * random.between(0.9, 1.0);
     // Minimum corners go from 0 to this, and back.

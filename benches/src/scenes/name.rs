@@ -36,7 +36,7 @@ pub enum SceneName {
 }
 
 impl SceneName {
-    /// Makes the boxes of [`Kind::generate`] with this seed, or reads those of the file.
+    /// Creates the boxes of [`Kind::generate`] with this seed, or reads those of the file.
     ///
     /// # Errors
     /// If the file cannot be read, or there is no memory for the boxes.
@@ -44,7 +44,7 @@ impl SceneName {
         match self {
             Self::Kind { kind, n } => {
                 let n = *n as usize;
-                // The generators abort where there is no memory; this asks first.
+                // The generators abort where there is no memory; this checks first.
                 Vec::<Aabb>::new().try_reserve_exact(n).map_err(|_| SceneNameError::OutOfMemory { count: n })?;
                 Ok(kind.generate(n, seed))
             }
@@ -116,7 +116,7 @@ pub enum SceneNameError {
     /// The system has no memory for this many boxes.
     #[error("{count} boxes need {} bytes of memory, which the system does not have", *count as u64 * 24)]
     OutOfMemory {
-        /// Boxes asked for.
+        /// Boxes requested.
         count: usize,
     },
 }

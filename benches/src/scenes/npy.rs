@@ -42,13 +42,13 @@ pub const MOST_BOXES: u64 = MAX_ENTRIES as u64;
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {}: {error}", path.display())]
 pub struct FileError {
-    /// The file, as it was asked for.
+    /// The file, as it was requested.
     pub path: PathBuf,
     /// The error in the file. The message contains it already, so it is no `source`.
     pub error: Error,
 }
 
-/// The reason why bytes are not the array that was asked for. Each message speaks of the file as "it".
+/// The reason why bytes are not the array that was requested. Each message speaks of the file as "it".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -78,7 +78,7 @@ pub enum Error {
     /// The file ends within the header.
     #[error("it ends within its .npy header")]
     ShortHeader,
-    /// The header is not the literal that the format asks for: where, and what was expected.
+    /// The header is not the literal that the format requests: where, and what was expected.
     #[error("its .npy header {0}")]
     Header(String),
     /// Pickled Python objects run code where they are read, and are refused.
@@ -145,13 +145,13 @@ pub enum Error {
     /// The system has no memory for this many boxes.
     #[error("{count} boxes need {} bytes of memory, which the system does not have", *count as u64 * 24)]
     OutOfMemory {
-        /// Boxes asked for.
+        /// Boxes requested.
         count: usize,
     },
     /// The system has no memory for this many numbers.
     #[error("the system does not have {bytes} bytes of memory")]
     NoMemory {
-        /// Bytes asked for.
+        /// Bytes requested.
         bytes: u64,
     },
 }

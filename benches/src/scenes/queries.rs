@@ -1,4 +1,4 @@
-//! Queries to ask of a scene: rays, shapes and points, the same on every platform.
+//! Queries of a scene: rays, shapes and points, the same on every platform.
 
 use std::fmt;
 use std::str::FromStr;
@@ -32,7 +32,7 @@ impl RayKind {
         }
     }
 
-    /// Makes this many rays for a scene.
+    /// Creates this many rays for a scene.
     pub fn generate(self, count: usize, seed: u64, boxes: &[Aabb]) -> Vec<Ray> {
         let (low, high) = extent(boxes);
         let random = Random::new(seed, "rays");
@@ -68,14 +68,14 @@ impl FromStr for RayKind {
     }
 }
 
-/// Makes points anywhere in the scene.
+/// Creates points anywhere in the scene.
 pub fn points(count: usize, seed: u64, boxes: &[Aabb]) -> Vec<NearestQuery> {
     let (low, high) = extent(boxes);
     let random = Random::new(seed, "points");
     (0..count).map(|i| NearestQuery::new(within(low, high, random.of(i).unit3()))).collect()
 }
 
-/// Makes cubes anywhere in the scene, of which each would touch about this many boxes, were they spread evenly.
+/// Creates cubes anywhere in the scene, of which each would touch about this many boxes, were they spread evenly.
 pub fn cubes(count: usize, seed: u64, boxes: &[Aabb], answers: f64) -> Vec<Aabb> {
     let (low, high) = extent(boxes);
     let volume: f64 = (0..3).map(|k| (high[k] - low[k]).max(1e-30)).product();
@@ -87,7 +87,7 @@ pub fn cubes(count: usize, seed: u64, boxes: &[Aabb], answers: f64) -> Vec<Aabb>
     (0..count).map(|i| Aabb::from_center_half(within(low, high, random.of(i).unit3()), [half; 3])).collect()
 }
 
-/// Makes rays that go together, of cameras that look at corners of boxes, 144 in a square for each: from far away, or from another
+/// Creates rays that go together, of cameras that look at corners of boxes, 144 in a square for each: from far away, or from another
 /// corner. They go into every octant. Some have a limit; with `has_odd` some have no meaning, and some go along a plane of two axes.
 pub fn beams(cameras: usize, boxes: &[Aabb], has_odd: bool) -> Vec<Ray> {
     let (low, high) = extent(boxes);
@@ -140,7 +140,7 @@ fn length([x, y, z]: [f64; 3]) -> f64 {
     (x * x + y * y + z * z).sqrt()
 }
 
-/// Makes the rays of a camera that stands obliquely above the scene.
+/// Creates the rays of a camera that stands obliquely above the scene.
 fn camera(count: usize, low: [f64; 3], high: [f64; 3]) -> Vec<Ray> {
     let side = (count as f64).sqrt().ceil().max(1.0) as usize;
     let middle: [f64; 3] = std::array::from_fn(|k| 0.5 * (low[k] + high[k]));

@@ -9,7 +9,7 @@ pub(super) struct Random {
 }
 
 impl Random {
-    /// Makes a generator of its own for each pair of a seed and a `stream`, which tells the scenes apart.
+    /// Creates a generator of its own for each pair of a seed and a `stream`, which distinguishes the scenes.
     pub fn new(seed: u64, stream: &str) -> Self {
         let mut random = Self { state: seed };
         for byte in stream.bytes() {
@@ -18,7 +18,7 @@ impl Random {
         random
     }
 
-    /// Makes a generator of its own for each `index`, such as the index of a box. It does not use up [`Random::next`]
+    /// Creates a generator of its own for each `index`, such as the index of a box. It does not use up [`Random::next`]
     /// of the parent, so what one box draws does not change what the next box gets.
     pub fn of(&self, index: usize) -> Self {
         let mut random = Self { state: self.state ^ (index as u64).wrapping_mul(0xd1b5_4a32_d192_ed03) };

@@ -3,11 +3,11 @@
 use super::random::{Random, cube_root};
 use broadsweep::Aabb;
 
-/// Makes bricks poured into a box with a square floor, z upward from 0: each falls until it rests on the floor or on
+/// Creates bricks poured into a box with a square floor, z upward from 0: each falls until it rests on the floor or on
 /// the bricks below, at the lowest of a few places around where it came down. No brick goes into another, the heap is
 /// highest in the middle, and bricks fill about 0.7 of its volume.
 ///
-/// Bricks are 1 to 3 units wide and 1 or 2 high, and stand on a lattice of one unit. Each box is then grown on
+/// Bricks are 1 to 3 units wide and 1 or 2 high, and stand on a lattice of one unit. Each box is then padded on
 /// every side by 0.01 to 0.03 units, as physics engines grow theirs to find contacts before they are overlaps.
 ///
 /// Source: random deposition on a field of heights with relaxation to the lowest place nearby, after Family 1986,
@@ -66,7 +66,7 @@ mod tests {
     use broadsweep::internals::brute_force;
     use broadsweep::{Options, Pair};
 
-    /// Makes the bricks without the skin.
+    /// Creates the bricks without the skin.
     fn bricks(n: usize) -> Vec<Aabb> {
         let round = |bounds: [f32; 3]| bounds.map(f32::round);
         settled(n, 1).iter().map(|b| Aabb::new(round(b.min), round(b.max))).collect()

@@ -125,8 +125,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     ensure!(args.threshold >= 1.0, "--threshold is {}; it must be at least 1", args.threshold);
     let old = args.compare.as_deref().map(Results::read).transpose()?;
-    let found = match &args.against {
-        Some(path) => Found { results: Results::read(path)?, confirmed: None, failure: None },
+    let outcome = match &args.against {
+        Some(path) => Outcome { results: Results::read(path)?, confirmed: None, failure: None },
         None => match measure(args, old.as_ref())? {
             Some(found) => found,
             None => {
@@ -135,7 +135,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             }
         },
     };
-    let Found { results, confirmed, failure } = found;
+    let Outcome { results, confirmed, failure } = outcome;
     let comparison = old.as_ref().map(|old| compare(old, confirmed.as_ref().unwrap_or(&results), args.threshold));
     if let Some(comparison) = &comparison {
         print(&comparison.lines())?;
@@ -154,7 +154,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 }
 
 /// The outcome of a benchmark.
-struct Found {
+struct Outcome {
     results: Results,
     /// The same results with the times of what was measured again, to be compared.
     confirmed: Option<Results>,
@@ -164,7 +164,7 @@ struct Found {
 
 /// Measures, writes the files and shows the table; returns `None` where the measurement was stopped before there was a
 /// row.
-fn measure(args: &Args, old: Option<&Results>) -> Result<Option<Found>> {
+fn measure(args: &Args, old: Option<&Results>) -> Result<Option<Outcome>> {
     let mut plan = plan(args, old.map(|old| &old.settings))?;
     let out = match (&args.out, old) {
         (Some(out), _) => Some(out.clone()),
@@ -212,10 +212,10 @@ fn measure(args: &Args, old: Option<&Results>) -> Result<Option<Found>> {
     if let Some(out) = &out {
         print(&format!("\nwritten: {}\n", out.join("report.html").display()))?;
     }
-    Ok(Some(Found { results, confirmed, failure }))
+    Ok(Some(Outcome { results, confirmed, failure }))
 }
 
-/// Returns what was asked for, and for the rest what the older results have.
+/// Returns the requested values, and for the rest those of the older results.
 fn plan(args: &Args, settings: Option<&Settings>) -> Result<Plan> {
     let plan = Plan {
         scenes: scenes(args, settings)?,
@@ -242,7 +242,7 @@ fn plan(args: &Args, settings: Option<&Settings>) -> Result<Plan> {
     Ok(plan)
 }
 
-/// Returns the plan as it is kept with the results. Engines that only an older program has stay asked for.
+/// Returns the plan as it is stored with the results. Engines that only an older program has stay requested.
 fn settings(args: &Args, plan: &Plan, old: Option<&Results>) -> Settings {
     Settings {
         scenes: plan.scenes.iter().map(Scene::name).collect(),

@@ -112,7 +112,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(if is_stopped() { ExitCode::from(STOPPED) } else { ExitCode::SUCCESS })
 }
 
-/// Makes the race of the engines asked for; where none is named, of those of the paper and ours, without the GPU where
+/// Creates the race of the requested engines; where none is named, of those of the paper and ours, without the GPU where
 /// there is none.
 fn race(args: &Args) -> Result<Race> {
     ensure!(args.seconds >= 0.0, "--seconds is {}; it must not be negative", args.seconds);

@@ -211,7 +211,7 @@ fn press_ctrl_c(child: &Child) {
     assert!(killed.success());
 }
 
-/// Makes a scene that is waited for until somebody writes it.
+/// Creates a scene that is waited for until somebody writes it.
 #[cfg(target_os = "linux")]
 fn make_pipe(place: &Place, name: &str) {
     assert!(Command::new("mkfifo").arg(place.path(name)).status().unwrap().success());
@@ -256,7 +256,7 @@ fn a_second_ctrl_c_keeps_the_scenes_that_are_done() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn ctrl_c_ends_it_and_keeps_what_was_measured() {
+fn ctrl_c_ends_it_and_writes_the_measurements() {
     let place = Place::new();
     let arguments = "bench --scenes uniform,city --n 300 --engines cpu --runs 4000000000 --limit 1e6 --out out";
     let mut child = place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -333,7 +333,7 @@ fn a_comparison_fails_for_what_became_slower_or_wrong_and_for_nothing_else() {
     place.write("new.json", differing.to_string().as_bytes());
     assert!(place.fail_late(compare).contains("the pairs of brute and cpu differ"));
 
-    // Rows that were asked for and are not there, and rows that were not asked for.
+    // Rows that were requested and are not there, and rows that were not requested.
     let mut fewer = old.clone();
     fewer["rows"].as_array_mut().unwrap().truncate(4);
     place.write("new.json", fewer.to_string().as_bytes());

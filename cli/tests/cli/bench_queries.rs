@@ -43,7 +43,7 @@ fn an_engine_that_does_not_answer_queries_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_keeps_what_was_measured_and_tells_where() {
+fn ctrl_c_writes_the_measurements_and_names_the_file() {
     let place = Place::new();
     let arguments = "bench queries --scenes uniform --n 300 --queries 50 --runs 20000 --engines cpu,ray_grid --out out";
     let said = place.interrupt(place.command(arguments));

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::place::{Place, one_line};
 
-/// Makes a `.npy` file with this version and header, padded as NumPy pads it.
+/// Creates a `.npy` file with this version and header, padded as NumPy pads it.
 fn npy_with(version: u8, header: &str, data: &[u8]) -> Vec<u8> {
     let prefix = if version == 1 { 10 } else { 12 };
     let mut header = header.to_owned();
@@ -633,7 +633,7 @@ fn a_machine_without_a_gpu_is_told_what_to_install_and_nothing_of_the_library() 
 }
 
 #[test]
-fn without_an_engine_a_real_gpu_is_taken_or_else_the_cpu_engine_and_it_says_why() {
+fn without_an_engine_a_real_gpu_is_chosen_or_else_the_cpu_engine_with_the_reason() {
     let place = Place::new();
     let adapters: Value = serde_json::from_slice(&place.command("adapters --json").output().unwrap().stdout).unwrap();
     let adapters = adapters.as_array().unwrap();
@@ -700,7 +700,7 @@ fn adapters_are_listed_and_none_is_a_failure() {
 }
 
 #[test]
-fn without_a_command_a_sample_is_made_and_verified() {
+fn without_a_command_a_sample_is_generated_and_verified() {
     let output = Place::new().command("").output().unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -20,7 +20,7 @@ fn run_within(place: &Place, kib: u32, arguments: &str) -> Output {
 
 #[test]
 #[ignore = "long"]
-fn a_list_without_room_is_an_error_of_every_engine_and_of_the_comparison() {
+fn a_list_beyond_memory_is_an_error_of_every_engine_and_of_the_comparison() {
     let place = Place::new();
     // 32 million pairs, 256 MB.
     for (kib, arguments, what) in [

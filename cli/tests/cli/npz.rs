@@ -435,7 +435,7 @@ fn data() -> Option<PathBuf> {
     folder.join("expected.json").exists().then_some(folder)
 }
 
-/// Makes one array of an .npz.
+/// Creates one array of an .npz.
 fn extract(file: &[u8], name: &str) -> Vec<u8> {
     let archive = ZipArchive::from_slice(file).unwrap();
     let mut entries = archive.entries();
@@ -461,7 +461,7 @@ fn simulated(data: &Path) -> Vec<(String, Value, Vec<u8>)> {
 /// Boxes with groups, masks and bodies, some of them without an end.
 #[test]
 #[ignore = "long"]
-fn simulated_scenes_are_asked_as_brute_force_asks_them() {
+fn queries_of_simulated_scenes_answer_as_brute_force_does() {
     let Some(data) = data() else {
         return;
     };

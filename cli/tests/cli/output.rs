@@ -42,7 +42,7 @@ fn wait_for_writing(place: &Place, process: u32) -> bool {
     }
 }
 
-/// Tells whether the tests were started to ignore a signal, as `nohup` does, and what they start with them.
+/// Returns whether the tests were started to ignore a signal, as `nohup` does, and what they start with them.
 #[cfg(target_os = "linux")]
 fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap();

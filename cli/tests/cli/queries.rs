@@ -267,7 +267,7 @@ fn queries_and_boxes_without_meaning_are_named() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_refused_in_a_line() {
+fn invalid_queries_are_refused_in_a_line() {
     let place = Place::new();
     place.write("rows.npy", &array(&[2, 3], &[0.0f32; 6]));
     place.write("truths.npy", &array(&[2, 6], &[true; 12]));

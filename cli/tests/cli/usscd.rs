@@ -31,7 +31,7 @@ fn every_experiment_leaves_its_rows_and_figures() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_keeps_what_was_measured_and_tells_where() {
+fn ctrl_c_writes_the_measurements_and_names_the_file() {
     let place = Place::new();
     let arguments = "bench usscd --quick --steps 4000000000 --seconds 1e9 --engines scd,cpu --out out";
     // Some calls of the first setting.

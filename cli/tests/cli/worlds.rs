@@ -41,7 +41,7 @@ fn worlds_without_boxes_are_refused() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn ctrl_c_keeps_what_was_measured_and_tells_where() {
+fn ctrl_c_writes_the_measurements_and_names_the_file() {
     let place = Place::new();
     let arguments = "bench worlds --boxes 300 --worlds 4 --runs 4000000000 --out out";
     // Without a GPU, no kernels have to be compiled before the first call.

@@ -39,12 +39,12 @@ struct Globals {
     kick: f32,
     // Opacity of the lines of pairs.
     opacity: f32,
-    // Whether it is known when pairs began.
+    // True if it is known when pairs began.
     has_ages: u32,
-    // Whether pairs are drawn that did not just begin.
+    // True if pairs are drawn that did not just begin.
     draws_old: u32,
     world_count: u32,
-    // Whether there was no frame to compare this one with.
+    // True if there was no frame to compare this one with.
     is_first: u32,
 }
 

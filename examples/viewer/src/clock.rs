@@ -52,7 +52,7 @@ pub struct Clock {
 impl Clock {
     const BYTES: u64 = 8 * STAMPS as u64;
 
-    /// Makes a clock; `None` where the device has no timestamps in encoders.
+    /// Creates a clock; `None` where the device has no timestamps in encoders.
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<Self> {
         let needed = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS;
         if !device.features().contains(needed) {
@@ -132,7 +132,7 @@ impl Clock {
         }
     }
 
-    /// Returns the mean milliseconds of each part in the frames that have arrived since this was asked; `None` where none has.
+    /// Returns the mean milliseconds of each part in the frames read back since the last call; `None` if there are none.
     pub fn means(&mut self) -> Option<[f64; PARTS.len()]> {
         self.take_in();
         let (sums, frames) = (take(&mut self.sums), take(&mut self.frames));

@@ -41,7 +41,7 @@ impl Error {
         if u64::from(box_count) > most { Err(Self::TooManyBoxes { box_count, most }) } else { Ok(()) }
     }
 
-    /// Makes what a scene of this many boxes has on the device.
+    /// Creates what a scene of this many boxes has on the device.
     ///
     /// # Errors
     /// Those of `make`, and [`Error::NoMemory`]; in a browser, which tells of that later, the device's handler of errors is told.

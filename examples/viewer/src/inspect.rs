@@ -25,7 +25,7 @@ pub fn read<T: bytemuck::Pod>(gpu: &Gpu, buffer: &wgpu::Buffer) -> Vec<T> {
     bytemuck::pod_collect_to_vec(&view)
 }
 
-/// Makes a texture to draw to.
+/// Creates a texture to draw to.
 pub fn texture(device: &wgpu::Device, [width, height]: [u32; 2]) -> wgpu::Texture {
     device.create_texture(&wgpu::TextureDescriptor {
         label: Some("texture"),

@@ -5,7 +5,7 @@ use wgpu::util::DeviceExt;
 
 use crate::globals;
 
-/// Makes a buffer that shaders read and write.
+/// Creates a buffer that shaders read and write.
 pub fn storage(device: &wgpu::Device, label: &str, bytes: u64, more: wgpu::BufferUsages) -> wgpu::Buffer {
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC | more;
     // A binding cannot be empty.
@@ -13,13 +13,13 @@ pub fn storage(device: &wgpu::Device, label: &str, bytes: u64, more: wgpu::Buffe
     device.create_buffer(&wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false })
 }
 
-/// Makes a buffer with this content.
+/// Creates a buffer with this content.
 pub fn filled(device: &wgpu::Device, label: &str, contents: &[u8]) -> wgpu::Buffer {
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
     device.create_buffer_init(&wgpu::util::BufferInitDescriptor { label: Some(label), contents, usage })
 }
 
-/// Makes a module of a source and what all shaders know.
+/// Creates a module of a source and what all shaders know.
 pub fn module(device: &wgpu::Device, label: &str, source: &str) -> wgpu::ShaderModule {
     let source = wgpu::ShaderSource::Wgsl(format!("{}\n{source}", globals::SOURCE).into());
     device.create_shader_module(wgpu::ShaderModuleDescriptor { label: Some(label), source })

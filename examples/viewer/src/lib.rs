@@ -1,7 +1,7 @@
 //! Boxes that move, and which of them touch: a program that lives on broadsweep, to look at.
 //!
 //! A frame goes through these files, and [`viewer`] says in which order: [`simulation`] moves the bodies of a [`scene`] in a
-//! compute shader, [`search`] has the library find the pairs of their boxes, [`touch`] is what pairs do, [`mod@pointer`] asks a
+//! compute shader, [`search`] has the library find the pairs of their boxes, [`touch`] is what pairs do, [`mod@pointer`] queries a
 //! tree what is pointed at, and [`picture`] draws boxes and pairs from the buffers where they lie. Nothing of that comes to
 //! the host but counts and times, some frames late.
 //!

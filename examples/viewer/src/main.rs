@@ -72,7 +72,7 @@ struct Arguments {
     json: bool,
 }
 
-/// Reads how many boxes are asked for.
+/// Reads how many boxes are requested.
 fn boxes() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(i64::from(*BOXES.start())..=i64::from(*BOXES.end()))
 }

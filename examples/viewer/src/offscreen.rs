@@ -33,7 +33,7 @@ pub struct Shot {
     pub every: Option<u32>,
     /// By how much one goes around the scene in each frame, in radians.
     pub turn: f32,
-    /// Whether the panel is painted too.
+    /// True if the panel is painted too.
     pub has_panel: bool,
 }
 
@@ -263,13 +263,13 @@ pub fn run(viewer: &mut Viewer, shot: &Shot, trace: &Trace) -> Result<Measured> 
     }
     film.writer.finish()?;
     let (recording, submitting) = (frames.mean(frames.recording), frames.mean(frames.submitting));
-    let pair_count = viewer.ask().pair_count().unwrap_or(0);
+    let pair_count = viewer.poll().pair_count().unwrap_or(0);
     let parts = viewer.parts().unwrap_or_default();
     let (box_count, bytes) = (viewer.box_count(), viewer.bytes());
     Ok(Measured { box_count, pair_count, frame, recording, submitting, parts, bytes, resident })
 }
 
-/// Returns how pixels are stored, with as many samples as this device gives in time; or as many as were asked for.
+/// Returns how pixels are stored, with as many samples as this device gives in time; or as many as were requested.
 pub fn format(gpu: &Gpu, samples: Option<u32>) -> Format {
     Format { color: COLOR, samples: samples.unwrap_or_else(|| crate::device::samples(gpu)) }
 }

@@ -127,18 +127,18 @@ fn row(ui: &mut egui::Ui, name: &str, value: String) {
 }
 
 fn counts(ui: &mut egui::Ui, viewer: &Viewer, pace: Pace) {
-    let told = viewer.told();
+    let read_back = viewer.read_back();
     row(ui, "boxes", grouped(viewer.box_count().into()));
-    match told.compilation {
+    match read_back.compilation {
         Some(CompilationProgress { compiled, kernels, .. }) => {
             row(ui, "compiling", format!("{compiled} of {kernels} kernels"))
         }
-        None => row(ui, "pairs", told.pair_count().map_or_else(|| "…".to_owned(), grouped)),
+        None => row(ui, "pairs", read_back.pair_count().map_or_else(|| "…".to_owned(), grouped)),
     }
     if let Some(error) = viewer.refused() {
         ui.colored_label(egui::Color32::LIGHT_RED, format!("refused: {error}"));
     }
-    if let Some(report) = &told.report {
+    if let Some(report) = &read_back.report {
         row(ui, "candidates", grouped(report.candidate_count));
         row(ui, "entries in cells", grouped(report.entry_count.into()));
         row(ui, "giants", grouped(report.giant_count.into()));
@@ -148,12 +148,12 @@ fn counts(ui: &mut egui::Ui, viewer: &Viewer, pace: Pace) {
     row(ui, "frame", format!("{:.1} ms", 1e3 * pace.frame));
     row(ui, "of it recording", format!("{:.2} ms", 1e3 * pace.recording));
     row(ui, "device memory", format!("{:.1} MB", viewer.bytes() as f64 / 1e6));
-    if !told.times.is_empty() {
-        let total: f64 = told.times.iter().map(|kernel| kernel.time.as_secs_f64()).sum();
+    if !read_back.times.is_empty() {
+        let total: f64 = read_back.times.iter().map(|kernel| kernel.time.as_secs_f64()).sum();
         row(ui, "broad phase", format!("{:.2} ms", 1e3 * total));
         for (stage, kernels) in STAGES {
             let is_of = |name: &str| kernels.iter().any(|prefix| name.starts_with(prefix));
-            let of_stage = told.times.iter().filter(|kernel| is_of(kernel.kernel));
+            let of_stage = read_back.times.iter().filter(|kernel| is_of(kernel.kernel));
             let time: f64 = of_stage.map(|kernel| kernel.time.as_secs_f64()).sum();
             if time > 0.0 {
                 row(ui, stage, format!("{:.2} ms", 1e3 * time));
@@ -163,7 +163,7 @@ fn counts(ui: &mut egui::Ui, viewer: &Viewer, pace: Pace) {
 }
 
 fn search(ui: &mut egui::Ui, viewer: &mut Viewer) {
-    let edge = viewer.told().report.as_ref().map_or(1.0, |report| report.cell_size);
+    let edge = viewer.read_back().report.as_ref().map_or(1.0, |report| report.cell_size);
     let Settings { has_events, axis, cell_size, is_timed, .. } = &mut viewer.settings;
     ui.checkbox(has_events, "events");
     ui.checkbox(is_timed, "time each kernel");

@@ -184,7 +184,7 @@ impl Picture {
         pass.draw(0..POINTED_VERTICES, 0..1);
     }
 
-    /// Makes textures of this size where there are others.
+    /// Creates textures of this size where there are others.
     fn fit(&mut self, size: [u32; 2]) {
         if self.textures.as_ref().is_some_and(|textures| textures.size == size) {
             return;

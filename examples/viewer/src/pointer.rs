@@ -33,7 +33,7 @@ pub struct Pointer {
 }
 
 impl Pointer {
-    /// Makes a tree for a scene. Nothing is pointed at.
+    /// Creates a tree for a scene. Nothing is pointed at.
     ///
     /// # Errors
     /// Those of the library.

@@ -136,7 +136,7 @@ const PARENTS: [Option<u32>; PARTS as usize] = [
 ];
 
 impl Scene {
-    /// Makes a scene of about `box_count` boxes. `mesh` has those of [`Kind::Mesh`], which are as many as they are.
+    /// Creates a scene of about `box_count` boxes. `mesh` has those of [`Kind::Mesh`], which are as many as they are.
     pub fn new(kind: Kind, box_count: u32, mesh: &[Aabb]) -> Self {
         let count = box_count.max(2);
         match kind {

@@ -1,4 +1,4 @@
-//! The broad phase of each frame: what is asked of the library, and what it tells without being waited for.
+//! The broad phase of each frame: the calls of the library, and the values that it reads back without a stall.
 
 use broadsweep::device::{Compilation, CompilationProgress, KernelTime};
 use broadsweep::record::{GpuEvents, GpuIdentity, GpuPairs, PairHeader};
@@ -11,13 +11,13 @@ use crate::settings::Settings;
 pub struct Found {
     /// All pairs.
     pub pairs: GpuPairs,
-    /// What began and ended, where that was asked.
+    /// Created and lost pairs, if requested.
     pub events: Option<GpuEvents>,
 }
 
 /// What is known on the host of a frame some frames ago.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct ReadBack {
     /// How many pairs there were.
     pub header: Option<PairHeader>,
     /// How they were found; of searches without events.
@@ -28,7 +28,7 @@ pub struct Told {
     pub compilation: Option<CompilationProgress>,
 }
 
-impl Told {
+impl ReadBack {
     /// Returns how many pairs there were.
     pub fn pair_count(&self) -> Option<u64> {
         self.header.map(|header| (u64::from(header.count_high) << 32) + u64::from(header.count))
@@ -139,9 +139,9 @@ impl Search {
     }
 
     /// Returns what is known of a frame some frames ago. Does not wait.
-    pub fn told(&self) -> Told {
+    pub fn read_back(&self) -> ReadBack {
         let statistics = self.recorder.statistics();
-        Told {
+        ReadBack {
             header: statistics.header,
             report: statistics.report,
             times: statistics.times.unwrap_or_default(),

@@ -4,7 +4,7 @@ use broadsweep::{CellSize, Options, PairOrder, SweepAxis};
 
 use crate::scene::Kind;
 
-/// The fewest and the most boxes that one can ask for.
+/// The fewest and the most boxes that one can request.
 pub const BOXES: std::ops::RangeInclusive<u32> = 2..=4_000_000;
 
 /// Which pairs are drawn as lines.
@@ -25,7 +25,7 @@ pub struct Settings {
     pub kind: Kind,
     /// About how many boxes.
     pub box_count: u32,
-    /// Whether what begins and ends since the last frame is found too.
+    /// True if what begins and ends since the last frame is found too.
     pub has_events: bool,
     /// The axis of the sweep.
     pub axis: SweepAxis,
@@ -33,13 +33,13 @@ pub struct Settings {
     pub cell_size: CellSize,
     /// Which pairs are drawn.
     pub lines: Lines,
-    /// Whether the grid of the search is drawn.
+    /// True if the grid of the search is drawn.
     pub has_grid: bool,
     /// The radius of the sphere around what is pointed at; `None` for no sphere.
     pub sphere: Option<f32>,
-    /// Whether each kernel is timed.
+    /// True if each kernel is timed.
     pub is_timed: bool,
-    /// Whether nothing moves.
+    /// True if nothing moves.
     pub is_paused: bool,
     /// Seconds of the scene for each second.
     pub speed: f32,

@@ -27,7 +27,7 @@ pub struct Touch {
 }
 
 impl Touch {
-    /// Makes what a scene of so many boxes needs.
+    /// Creates what a scene of so many boxes needs.
     pub fn new(device: &wgpu::Device, box_count: u32) -> Self {
         let module = module(device, "touch", include_str!("../shaders/touch.wgsl"));
         let kernel = |name| Kernel::new(device, &module, name, 256);

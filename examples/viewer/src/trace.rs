@@ -39,7 +39,7 @@ impl Default for Trace {
 }
 
 impl Trace {
-    /// Makes a trace that keeps nothing.
+    /// Creates a trace that keeps nothing.
     pub fn off() -> Self {
         Self { is_off: true, ..Self::default() }
     }

@@ -11,7 +11,7 @@ use crate::grid;
 use crate::picture::{Drawn, Format, Picture, Target};
 use crate::pointer::Pointer;
 use crate::scene::Scene;
-use crate::search::{Found, Search, Told};
+use crate::search::{Found, ReadBack, Search};
 use crate::settings::{Lines, Settings};
 use crate::simulation::Simulation;
 use crate::touch::Touch;
@@ -34,7 +34,7 @@ struct Stage {
     /// The scene's frames and seconds.
     frame: u32,
     time: f32,
-    /// Whether there is a frame with which the next one is compared.
+    /// True if there is a frame with which the next one is compared.
     has_last: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct Viewer {
     pub camera: Camera,
     /// Where the pointer is in the picture, from -1 to 1 to the right and upward.
     pointer_at: Option<Vec2>,
-    /// Whether the box there is to be found out, once.
+    /// True if the box there is to be found out, once.
     is_picking: bool,
     /// The boxes of [`Kind::Mesh`](crate::scene::Kind::Mesh).
     mesh: Vec<Aabb>,
@@ -63,7 +63,7 @@ pub struct Viewer {
     /// What is to happen in the next frame.
     is_kicked: bool,
     is_stepped: bool,
-    told: Told,
+    read_back: ReadBack,
     /// Where the device has timestamps.
     clock: Option<Clock>,
     /// What one needs to pick, once what frames need is there.
@@ -100,7 +100,7 @@ impl Viewer {
         });
         let search = Search::new(gpu, &stage.scene, &settings)?;
         Ok(Self {
-            told: search.told(),
+            read_back: search.read_back(),
             search,
             camera: stage.scene.look.into(),
             picture: Picture::new(gpu.device(), format),
@@ -138,8 +138,8 @@ impl Viewer {
     }
 
     /// Returns what is known on the host of a frame some frames ago.
-    pub fn told(&self) -> &Told {
-        &self.told
+    pub fn read_back(&self) -> &ReadBack {
+        &self.read_back
     }
 
     /// Returns the frames of the scene so far, and its seconds.
@@ -157,7 +157,7 @@ impl Viewer {
         &self.gpu
     }
 
-    /// Returns the mean milliseconds of each of the [parts](crate::clock::PARTS) of the frames that are known of since this was asked.
+    /// Returns the mean milliseconds of each of the [parts](crate::clock::PARTS) of the frames that were read back since the last call.
     pub fn parts(&mut self) -> Option<[f64; crate::clock::PARTS.len()]> {
         self.clock.as_mut().and_then(Clock::means)
     }
@@ -173,9 +173,9 @@ impl Viewer {
     }
 
     /// Looks for what has arrived on the host since the last frame, and returns it.
-    pub fn ask(&mut self) -> &Told {
-        self.told = self.search.told();
-        &self.told
+    pub fn poll(&mut self) -> &ReadBack {
+        self.read_back = self.search.read_back();
+        &self.read_back
     }
 
     /// Points at a place of the picture, from -1 to 1 to the right and upward: the first box there is picked, and the sphere
@@ -185,7 +185,7 @@ impl Viewer {
         self.is_picking = at.is_some();
     }
 
-    /// Goes back to the last settings that were good, where what was asked is too much for the device.
+    /// Goes back to the last settings that were good, if the request is too much for the device.
     ///
     /// # Errors
     /// The same error, where the settings are not the reason.
@@ -274,7 +274,7 @@ impl Viewer {
     pub fn is_ready(&mut self) -> Result<bool, Error> {
         self.apply()?;
         let is_ready = self.search.is_ready(self.stage.scene.pairs_per_box)?;
-        self.told = self.search.told();
+        self.read_back = self.search.read_back();
         Ok(is_ready)
     }
 
@@ -325,8 +325,8 @@ impl Viewer {
 
     /// Records the drawing of what was found.
     fn draw(&mut self, encoder: &mut wgpu::CommandEncoder, target: &Target<'_>, found: Option<&Found>) {
-        let Self { settings, stage, picture, told, .. } = self;
-        let ends = match &told.report {
+        let Self { settings, stage, picture, read_back, .. } = self;
+        let ends = match &read_back.report {
             Some(report) if settings.has_grid => grid::lines(report, self.camera.target, 2.0 * stage.scene.extent),
             _ => Vec::new(),
         };
@@ -350,7 +350,7 @@ impl Viewer {
         let aspect = target.size[0] as f32 / target.size[1] as f32;
         let kick = if moves && std::mem::take(&mut self.is_kicked) { KICK } else { 0.0 };
         self.is_stepped &= !moves;
-        let pair_count = self.told.header.map_or(0, |header| header.count);
+        let pair_count = self.read_back.header.map_or(0, |header| header.count);
         let globals = Globals {
             clip_from_world: camera.clip_from_world(aspect).to_cols_array(),
             eye: camera.eye().to_array(),

@@ -15,7 +15,7 @@ use crate::simulation::Simulation;
 /// Kernels that are being compiled on another thread.
 pub struct Warm {
     thread: Option<JoinHandle<()>>,
-    /// Whether those are there for scenes without worlds, and with.
+    /// True if those are there for scenes without worlds, and with.
     are_there: Arc<[AtomicBool; 2]>,
 }
 
@@ -23,12 +23,12 @@ impl Warm {
     /// Starts to compile.
     pub fn start(gpu: &Gpu) -> Self {
         let are_there = Arc::<[AtomicBool; 2]>::default();
-        let (gpu, told) = (gpu.clone(), Arc::clone(&are_there));
+        let (gpu, is_reported) = (gpu.clone(), Arc::clone(&are_there));
         let compile = move || {
-            for (kind, told) in [Kind::Clusters, Kind::Robots].into_iter().zip(&*told) {
+            for (kind, is_reported) in [Kind::Clusters, Kind::Robots].into_iter().zip(&*is_reported) {
                 // What goes wrong goes wrong once more where one picks, and is told there.
                 _ = pick(&gpu, kind);
-                told.store(true, Ordering::Release);
+                is_reported.store(true, Ordering::Release);
             }
         };
         let thread = Builder::new().name("kernels of picking".to_owned()).spawn(compile).ok();

@@ -115,7 +115,7 @@ struct App {
     canvas: web_sys::HtmlCanvasElement,
     window: Option<Arc<Window>>,
     open: Option<Open>,
-    /// What was asked for and has arrived.
+    /// Requested values that were read back.
     opened: Rc<RefCell<Option<Result<Open>>>>,
     tell: Tell,
     pointer: PhysicalPosition<f64>,
@@ -243,7 +243,7 @@ impl Open {
             Current::Success(frame) | Current::Suboptimal(frame) => frame,
             Current::Timeout | Current::Occluded => return Ok(None),
             Current::Outdated | Current::Lost | Current::Validation => {
-                // The reason may be the device: it says so when it is asked.
+                // The reason may be the device: it reports this when it is polled.
                 let _ = self.gpu().device().poll(wgpu::PollType::Poll);
                 if !self.is_lost.load(Ordering::Relaxed) {
                     self.surface.configure(self.viewer.gpu().device(), &self.configuration);
@@ -274,7 +274,7 @@ impl Open {
             self.gpu().queue().on_submitted_work_done(move || _ = on_their_way.fetch_sub(1, Ordering::Relaxed));
         }
         let rejected = self.rejected.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // Of a device that is lost all is rejected, and another one is asked for.
+        // Of a device that is lost all is rejected, and another one is requested.
         if let Some(error) = rejected.filter(|_| !self.is_lost.load(Ordering::Relaxed)) {
             return Err(Error::Device(error));
         }
@@ -421,7 +421,7 @@ impl App {
         window.request_redraw();
     }
 
-    /// Goes on as before, where what was asked is too much for the device.
+    /// Goes on as before, if the request is too much for the device.
     fn refuse(&mut self, events: &ActiveEventLoop, error: Error) {
         let Some(open) = &mut self.open else { return };
         if let Err(error) = open.viewer.refuse(error) {
@@ -458,12 +458,12 @@ impl App {
             return;
         }
         self.titled = Some(Instant::now());
-        let (viewer, told) = (&open.viewer, open.viewer.told());
-        let status = match told.compilation {
+        let (viewer, read_back) = (&open.viewer, open.viewer.read_back());
+        let status = match read_back.compilation {
             Some(progress) => Status::Compiling(progress),
             None => Status::Running {
                 box_count: viewer.box_count(),
-                pair_count: told.pair_count(),
+                pair_count: read_back.pair_count(),
                 frame: 1e3 * self.pace.frame,
             },
         };
@@ -565,11 +565,11 @@ impl App {
     }
 }
 
-/// Makes cells larger or smaller than they are.
+/// Scales the cells.
 fn scale_cells(viewer: &mut Viewer, factor: f32) {
     let now = match viewer.settings.cell_size {
         CellSize::Fixed(edge) => edge,
-        _ => viewer.told().report.as_ref().map_or(1.0, |report| report.cell_size),
+        _ => viewer.read_back().report.as_ref().map_or(1.0, |report| report.cell_size),
     };
     let edge = if now.is_finite() { now } else { 1.0 };
     viewer.settings.cell_size = CellSize::Fixed((factor * edge).clamp(1e-3, 1e4));

@@ -221,7 +221,7 @@ fn settings_change_while_it_runs() {
 fn the_grid_that_is_drawn_is_that_of_the_search() {
     let mut viewer = viewer(Settings { has_grid: true, cell_size: CellSize::Fixed(3.0), ..settings(Kind::Pile, 4000) });
     let plain = render(&mut viewer, 6, "grid");
-    let report = viewer.told().report.clone().unwrap();
+    let report = viewer.read_back().report.clone().unwrap();
     assert_eq!((report.cell_size, report.pair_count), (3.0, plain.0.pair_count));
     assert!(report.candidate_count >= report.pair_count);
     viewer.settings.is_paused = true;
@@ -314,7 +314,7 @@ fn a_device_that_is_lost_is_an_error_and_another_one_goes_on() {
 }
 
 #[test]
-fn an_animation_has_as_many_pictures_as_were_asked_for() {
+fn an_animation_has_the_requested_number_of_pictures() {
     let out = std::env::temp_dir().join(format!("broadsweep-viewer-{}-film.png", std::process::id()));
     let shot = Shot {
         out: out.clone(),

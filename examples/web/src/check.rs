@@ -9,7 +9,7 @@ use broadsweep_viewer::viewer::Viewer;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
-use crate::{now, told};
+use crate::{js_error, now};
 
 /// Pixels of the picture that nobody sees.
 const SIZE: [u32; 2] = [64, 40];
@@ -26,14 +26,15 @@ const STILL: u32 = 6;
 #[wasm_bindgen]
 pub async fn check(tell: js_sys::Function) -> Result<u32, JsValue> {
     let mut count = 0;
-    let mut say = |what: &str, engines: Result<Found, String>| {
-        let Found { number, of, milliseconds } = engines.map_err(|error| told(&format!("{what}: {error}")))?;
+    let mut say = |what: &str, engines: Result<EngineTimes, String>| {
+        let EngineTimes { number, of, milliseconds } =
+            engines.map_err(|error| js_error(&format!("{what}: {error}")))?;
         count += 1;
         let [gpu, cpu] = milliseconds.map(|ms| format!("{ms:.1} ms"));
         let line = format!("{what}: {number} {of}, GPU {gpu}, CPU {cpu}");
         tell.call1(&JsValue::NULL, &line.into()).map(|_| ())
     };
-    let gpu = device().await.map_err(|error| told(&error))?;
+    let gpu = device().await.map_err(|error| js_error(&error))?;
     let mut boxes = Vec::new();
     for (kind, box_count) in [(Kind::Pile, 3000), (Kind::Clusters, 20_000), (Kind::City, 3000), (Kind::Robots, 4000)] {
         let name = kind.name();
@@ -52,14 +53,14 @@ pub async fn check(tell: js_sys::Function) -> Result<u32, JsValue> {
 }
 
 /// What both engines found.
-struct Found {
+struct EngineTimes {
     number: u64,
     of: &'static str,
     /// Of the GPU engine, warm, and of the CPU engine.
     milliseconds: [f64; 2],
 }
 
-impl Found {
+impl EngineTimes {
     /// Compares what the engines found.
     fn same<T: PartialEq>(
         gpu: &T,
@@ -88,7 +89,7 @@ fn text(error: impl ToString) -> String {
 }
 
 /// Records frames as the viewer does, and compares the number of pairs that the last one is told to have. Leaves its boxes.
-async fn frames(gpu: &Gpu, settings: Settings, boxes: &mut Vec<Aabb>) -> Result<Found, String> {
+async fn frames(gpu: &Gpu, settings: Settings, boxes: &mut Vec<Aabb>) -> Result<EngineTimes, String> {
     let mut viewer = Viewer::new(gpu, FORMAT, settings, Vec::new()).map_err(text)?;
     viewer.ready().await.map_err(text)?;
     let texture = gpu.device().create_texture(&wgpu::TextureDescriptor {
@@ -113,10 +114,10 @@ async fn frames(gpu: &Gpu, settings: Settings, boxes: &mut Vec<Aabb>) -> Result<
         *boxes = read(gpu, viewer.boxes()).await?;
         taken = now() - start;
     }
-    let on_gpu = viewer.ask().pair_count().ok_or("no count has arrived")? as usize;
+    let on_gpu = viewer.poll().pair_count().ok_or("no count has arrived")? as usize;
     let scene = Scene::new(settings.kind, settings.box_count, &[]);
     let (on_cpu, ms) = on_cpu(&scene, boxes)?;
-    Found::same(&on_gpu, &on_cpu.len(), [on_gpu, on_cpu.len()], "pairs", [taken, ms])
+    EngineTimes::same(&on_gpu, &on_cpu.len(), [on_gpu, on_cpu.len()], "pairs", [taken, ms])
 }
 
 /// Finds the pairs on the CPU, and the milliseconds that takes when warm.
@@ -141,7 +142,7 @@ async fn engine(gpu: &Gpu, scene: &Scene) -> Result<BroadPhase, Error> {
 }
 
 /// Submits two searches and takes both.
-async fn submitted(gpu: &Gpu, scene: &Scene, boxes: &[Aabb]) -> Result<Found, String> {
+async fn submitted(gpu: &Gpu, scene: &Scene, boxes: &[Aabb]) -> Result<EngineTimes, String> {
     let mut engine = engine(gpu, scene).await.map_err(text)?;
     let mut taken = 0.0;
     for _ in 0..2 {
@@ -155,11 +156,11 @@ async fn submitted(gpu: &Gpu, scene: &Scene, boxes: &[Aabb]) -> Result<Found, St
     }
     let (on_cpu, ms) = on_cpu(scene, boxes)?;
     let on_gpu = &engine.overlaps().pairs;
-    Found::same(on_gpu, &on_cpu, [on_gpu.len(), on_cpu.len()], "pairs", [taken, ms])
+    EngineTimes::same(on_gpu, &on_cpu, [on_gpu.len(), on_cpu.len()], "pairs", [taken, ms])
 }
 
 /// Compares what began and ended when each tenth box is gone.
-async fn submitted_events(gpu: &Gpu, scene: &Scene, boxes: &[Aabb]) -> Result<Found, String> {
+async fn submitted_events(gpu: &Gpu, scene: &Scene, boxes: &[Aabb]) -> Result<EngineTimes, String> {
     let mut moved = boxes.to_vec();
     for aabb in moved.iter_mut().step_by(10) {
         (aabb.min[2], aabb.max[2]) = (aabb.min[2] + 1e4, aabb.max[2] + 1e4);
@@ -178,11 +179,11 @@ async fn submitted_events(gpu: &Gpu, scene: &Scene, boxes: &[Aabb]) -> Result<Fo
         ms = [between - start, now() - between];
     }
     let count = |lists: &[Vec<broadsweep::Pair>; 3]| lists[0].len() + lists[1].len();
-    Found::same(&found[0], &found[1], [count(&found[0]), count(&found[1])], "events", ms)
+    EngineTimes::same(&found[0], &found[1], [count(&found[0]), count(&found[1])], "events", ms)
 }
 
 /// Follows rays from the middle of each hundredth box to that of another.
-async fn rays(gpu: &Gpu, boxes: &[Aabb]) -> Result<Found, String> {
+async fn rays(gpu: &Gpu, boxes: &[Aabb]) -> Result<EngineTimes, String> {
     let middle = |aabb: &Aabb| [0, 1, 2].map(|k| 0.5 * (aabb.min[k] + aabb.max[k]));
     let ends = boxes.iter().zip(boxes.iter().rev()).step_by(100);
     // From above, so that none begins in a box.
@@ -208,11 +209,11 @@ async fn rays(gpu: &Gpu, boxes: &[Aabb]) -> Result<Found, String> {
     if numbers[0] == 0 {
         return Err("no ray hits anything".to_owned());
     }
-    Found::same(&from_gpu, &from_cpu, numbers, "hits", [between - start, now() - built])
+    EngineTimes::same(&from_gpu, &from_cpu, numbers, "hits", [between - start, now() - built])
 }
 
 /// Takes a device away while a search is on its way, and expects to be told.
-async fn lost(boxes: &[Aabb]) -> Result<Found, String> {
+async fn lost(boxes: &[Aabb]) -> Result<EngineTimes, String> {
     let gpu = device().await?;
     let mut engine = BroadPhase::new(&gpu, canonical()).map_err(text)?;
     engine.submissions().submit(boxes).map_err(text)?;
@@ -224,7 +225,9 @@ async fn lost(boxes: &[Aabb]) -> Result<Found, String> {
         Err(error) => Err(error),
     };
     match result {
-        Err(Error::DeviceLost { .. }) => Ok(Found { number: 1, of: "error that says so", milliseconds: [0.0; 2] }),
+        Err(Error::DeviceLost { .. }) => {
+            Ok(EngineTimes { number: 1, of: "error that says so", milliseconds: [0.0; 2] })
+        }
         Err(other) => Err(format!("another error: {other}")),
         Ok(()) => Err("nobody noticed".to_owned()),
     }

@@ -8,7 +8,7 @@ use glam::{Vec2, Vec3, Vec4};
 use wasm_bindgen::prelude::*;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
-use crate::{now, told};
+use crate::{js_error, now};
 
 /// Frames in which a box flashes after a pair of it began.
 const FLASH: u32 = 20;
@@ -40,10 +40,10 @@ impl CpuView {
     /// Why it cannot be drawn.
     #[wasm_bindgen(constructor)]
     pub fn new(canvas: HtmlCanvasElement, box_count: u32) -> Result<Self, JsValue> {
-        let context = canvas.get_context("2d")?.ok_or_else(|| told("the canvas is in use"))?.dyn_into()?;
+        let context = canvas.get_context("2d")?.ok_or_else(|| js_error("the canvas is in use"))?.dyn_into()?;
         let scene = Scene::new(Kind::Clusters, box_count, &[]);
         let options = Options::default().with_order(PairOrder::Canonical);
-        let engine = cpu::BroadPhase::new(options).map_err(|error| told(&error.to_string()))?;
+        let engine = cpu::BroadPhase::new(options).map_err(|error| js_error(&error.to_string()))?;
         let n = scene.bodies.len();
         Ok(Self {
             canvas,
@@ -70,7 +70,7 @@ impl CpuView {
         self.frame += 1;
         self.move_bodies();
         let start = now();
-        let events = self.engine.find_events(&self.boxes).map_err(|error| told(&error.to_string()))?;
+        let events = self.engine.find_events(&self.boxes).map_err(|error| js_error(&error.to_string()))?;
         let taken = now() - start;
         self.touched.fill(0);
         for pair in &events.pairs {

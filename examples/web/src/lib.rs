@@ -39,17 +39,17 @@ pub fn show(canvas: HtmlCanvasElement, scene: &str, box_count: u32, tell: js_sys
         // A page that throws is not ours to mend.
         _ = tell.call2(&JsValue::NULL, &status.to_string().into(), &part.into());
     };
-    window::spawn(canvas, start, tell).map_err(|error| told(&format!("{error:#}")))
+    window::spawn(canvas, start, tell).map_err(|error| js_error(&format!("{error:#}")))
 }
 
 /// Returns the scene of this name.
 fn kind(name: &str) -> Result<Kind, JsValue> {
     let named = Kind::NAMED.iter().find(|(other, kind)| *other == name && *kind != Kind::Mesh);
-    named.map(|(_, kind)| *kind).ok_or_else(|| told(&format!("there is no scene '{name}'")))
+    named.map(|(_, kind)| *kind).ok_or_else(|| js_error(&format!("there is no scene '{name}'")))
 }
 
-/// Makes an error for the page.
-fn told(message: &str) -> JsValue {
+/// Creates an error for the page.
+fn js_error(message: &str) -> JsValue {
     js_sys::Error::new(message).into()
 }
 

@@ -3,7 +3,7 @@
 Space is cut into tiles. Each box is sent to the tiles that it touches, and each tile is searched by itself: a pair belongs to
 the tile that has the lower corner of the intersection of its two boxes, so that none is lost and none comes twice, without a
 word between tiles. Boxes travel through files, not through the scheduler, so that a worker that dies costs its task and no
-more, and a call that is interrupted goes on where it was when it is made again.
+more, and a call that is interrupted goes on where it was when it is repeated.
 
 >>> import broadsweep.dask                                                       # doctest: +SKIP
 >>> broadsweep.dask.find_pairs("boxes.parquet", "pairs", client=client)          # doctest: +SKIP
@@ -44,7 +44,7 @@ _MOST_SAMPLES = 1 << 22  # 96 MiB in the process that calls
 
 @dataclass(frozen=True)
 class Summary:
-    """What a call of `find_pairs` did.
+    """The work of a call of `find_pairs`.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ def find_pairs(
         As for `broadsweep.BroadPhase`. ``"auto"`` and ``"gpu"`` want one task at a time on each GPU.
     origin : 2 or 3 numbers, optional
         The point to subtract from boxes in double precision before they are rounded, for boxes far from the origin: numbers near
-        them. A warning says where it is needed.
+        them. A warning appears where it is needed.
     overwrite : bool
         Whether to begin anew and to delete what an earlier call wrote to `out`.
     progress : bool
@@ -199,7 +199,7 @@ def find_pairs(
     distributed = _distributed()
     if isinstance(origin, str):
         raise ValueError(f"origin is {origin!r}; here it must be 2 or 3 numbers, as no task sees all boxes")
-    asked = Columns(_names(columns), ids, _filter_names(filters), Space(origin).origin)
+    requested = Columns(_names(columns), ids, _filter_names(filters), Space(origin).origin)
     if rule not in ("any", "both"):
         raise ValueError(f'rule is {rule!r}; it must be "any" or "both"')
     if giant_tiles < 8:
@@ -209,7 +209,7 @@ def find_pairs(
     folder = Path(os.path.abspath(os.fspath(out)))
     with _client(distributed, client) as client:
         return _Run(client, distributed, folder, progress).go(
-            source, asked, rule, memory_per_task, giant_tiles, device, overwrite
+            source, requested, rule, memory_per_task, giant_tiles, device, overwrite
         )
 
 
@@ -299,7 +299,7 @@ class _Run:
         if earlier is not None and None not in reports.values():
             done = tuple(report for report in reports.values() if report is not None)
             return replace(earlier, seconds=self.seconds, continued=len(done), per_tile=done)
-        # What is written now is whole only when all of it is.
+        # The output is whole only when all of it is written.
         (self.out / "_summary.json").unlink(missing_ok=True)
         shutil.rmtree(job.work("temporary"), ignore_errors=True)
 
@@ -310,10 +310,10 @@ class _Run:
             reports |= {
                 name: _tasks.report_of(job, name, times) for name in map(_tasks.giants_name, [None, *range(len(parts))])
             }
-            self._check_room(job, "the giants", total["giants"] + job.most_boxes)
+            self._check_capacity(job, "the giants", total["giants"] + job.most_boxes)
         todo = [tile for tile in range(tile_count) if reports[_tasks.tile_name(tile)] is None]
         for tile in todo:
-            self._check_room(job, f"tile {tile}", int(tile_boxes[tile]))
+            self._check_capacity(job, f"tile {tile}", int(tile_boxes[tile]))
         # The largest tiles first, so that none of them is left over at the end.
         todo.sort(key=lambda tile: -tile_boxes[tile])
         continued = sum(report is not None for report in reports.values())
@@ -342,7 +342,7 @@ class _Run:
         )
 
     def _do(self, stage: str, job: Job, calls: list[tuple[Any, Callable[..., Any], tuple[Any, ...]]]) -> list[Any]:
-        """Do the tasks of a stage, and return what they say in the order of the calls."""
+        """Do the tasks of a stage, and return their results in the order of the calls."""
         begin = time.perf_counter()
         # No name is used twice, as Dask would answer with what it knows of the first.
         run = os.urandom(4).hex()
@@ -373,11 +373,11 @@ class _Run:
             counts += np.diff(np.load(path), axis=1).sum(0)
         return counts
 
-    def _check_room(self, job: Job, what: str, boxes: int) -> None:
+    def _check_capacity(self, job: Job, what: str, boxes: int) -> None:
         if boxes > job.most_rows:
             needed = -(-boxes * job.memory // job.most_rows // _MIB)
             raise MemoryError(
-                f"{boxes:,} boxes of {what} lie where no cut parts them, and a task has room for {job.most_rows:,}: "
+                f"{boxes:,} boxes of {what} lie where no cut parts them, and a task has memory for {job.most_rows:,}: "
                 f"memory_per_task must be about {needed:,} MiB, and it is {job.memory // _MIB:,} MiB"
             )
 
@@ -463,7 +463,7 @@ def _distributed() -> Any:
 
 @contextmanager
 def _client(distributed: Any, client: Any) -> Iterator[Any]:
-    """Give the client that was asked for, or the current one, or one of a cluster that ends with the call."""
+    """Give the requested client, or the current one, or one of a cluster that ends with the call."""
     if client is None:
         try:
             client = distributed.default_client()
@@ -479,7 +479,7 @@ def _client(distributed: Any, client: Any) -> Iterator[Any]:
 
 
 def _memory_per_task(client: Any) -> int:
-    """Return half of the memory that a worker has for each of its threads; 1 GiB where nobody said how much it has."""
+    """Return half of the memory that a worker has for each of its threads; 1 GiB if that is unknown."""
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     limits = [worker["memory_limit"] / worker["nthreads"] / 2 for worker in workers if worker["memory_limit"]]
     return max(int(min(limits, default=1 << 30)) // _MIB * _MIB, _LEAST_MEMORY)

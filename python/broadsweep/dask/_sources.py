@@ -54,7 +54,7 @@ class Columns:
 
 
 class Batch(NamedTuple):
-    """Boxes of a part, as float32, with what their columns say."""
+    """Boxes of a part, as float32, with the values of their columns."""
 
     offset: int
     bounds: NDArray[np.float32]
@@ -62,7 +62,7 @@ class Batch(NamedTuple):
     filters: dict[str, NDArray[np.uint32]]
 
     def valid(self) -> NDArray[np.bool_]:
-        """Tell boxes from those with a NaN or with a lower bound above the upper, which pair with nothing."""
+        """Distinguish boxes from those with a NaN or with a lower bound above the upper, which pair with nothing."""
         return (self.bounds[:, :3] <= self.bounds[:, 3:]).all(1)
 
     def rows(self, which: NDArray[Any], row: np.dtype[Any]) -> NDArray[Any]:
@@ -184,7 +184,7 @@ def parts_of(source: Any, columns: Columns, most: int) -> tuple[list[Part], Colu
     ----------
     source : path or sequence of paths
     columns : Columns
-        What was asked for.
+        The request.
     most : int
         The most rows of a part, as far as row groups and chunks can be cut.
 
@@ -194,7 +194,7 @@ def parts_of(source: Any, columns: Columns, most: int) -> tuple[list[Part], Colu
     columns : Columns
         With the names of the columns of boxes.
     fingerprint : list of dict
-        What tells the source from another: path, size, time of change and rows of each file.
+        The identity of the source: path, size, time of change and rows of each file.
     """
     paths = [source] if isinstance(source, (str, os.PathLike)) else source
     if not isinstance(paths, (list, tuple)) or not all(isinstance(path, (str, os.PathLike)) for path in paths):
@@ -210,9 +210,9 @@ def parts_of(source: Any, columns: Columns, most: int) -> tuple[list[Part], Colu
         if kind == "parquet":
             more, columns = _parquet_parts(path, columns, most, first)
         else:
-            asked = [name for name in (columns.ids, *columns.filters) if name]
-            if asked:
-                raise ValueError(f"{path} has no column {asked[0]!r}: ids and filters are columns of Parquet")
+            named = [name for name in (columns.ids, *columns.filters) if name]
+            if named:
+                raise ValueError(f"{path} has no column {named[0]!r}: ids and filters are columns of Parquet")
             more = _array_parts(kind, path, most, first, space)
         parts += more
         fingerprint.append({"path": path, **_stamp(path), "rows": sum(part.count for part in more)})
@@ -231,7 +231,7 @@ def _files(path: str) -> list[tuple[str, str]]:
         if any(os.path.exists(os.path.join(path, name)) for name in ("zarr.json", ".zarray", ".zgroup")):
             return [("zarr", path)]
         inside = (file.relative_to(path) for file in Path(path).rglob("*.parquet"))
-        # What begins like this is not data, as all who read Parquet agree.
+        # A file that begins like this is not data, as all who read Parquet agree.
         data = sorted(str(file) for file in inside if not any(name.startswith(("_", ".")) for name in file.parts))
         if not data:
             raise ValueError(f"{path} is a directory without .parquet files, and no zarr array")
@@ -278,7 +278,7 @@ def _parquet_parts(path: str, columns: Columns, most: int, first: int) -> tuple[
         if not found:
             raise ValueError(
                 f"{path} has no columns {', '.join(IN_3D)} (in 2D {', '.join(IN_2D)}); it has {', '.join(schema.names)}: "
-                "say with columns= which hold the boxes"
+                "pass columns= to name the ones that hold the boxes"
             )
         columns = replace(columns, boxes=found[0])
     for name in [*columns.boxes, *columns.filters] + ([] if columns.ids is None else [columns.ids]):

@@ -1,4 +1,4 @@
-"""What workers do: sample, split, search. Each task reads files and writes files, so that it can be done again."""
+"""The tasks of workers: sample, split, search. Each task reads files and writes files, so that it can be done again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BYTES_PER_BOX = 256
 BYTES_PER_CANDIDATE = 8
 """A pair of the engine. Where all boxes that are tested overlap, there are as many pairs as candidates."""
 _BYTES_PER_ROW = 72
-"""What a box takes that is only held, for tiles that are searched block by block."""
+"""The memory of a box that is only held, for tiles that are searched block by block."""
 _ROW_GROUP = 1 << 20
 """Pairs of a row group of the output: 16 MiB of ids at once."""
 _ENTRIES_PER_BOX = 4
@@ -36,7 +36,7 @@ _ENTRIES_PER_BOX = 4
 
 @dataclass(frozen=True)
 class Job:
-    """What all tasks of a call know.
+    """The common data of all tasks of a call.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Job:
 
     def work(self, stage: str, name: Any = None, end: str = "") -> Path:
         """Return the place of a file that is deleted in the end."""
-        # What a task of an earlier plan still writes, which nobody could stop, is not found by this one.
+        # This plan does not find the files that a running task of an earlier plan still writes.
         folder = Path(self.out, "_work", f"{stage}-{self.plan[:16]}" if stage == "split" else stage)
         return folder if name is None else folder / f"{name:06}{end}"
 
@@ -92,7 +92,7 @@ class Job:
 
 
 class TileReport(NamedTuple):
-    """What a tile took.
+    """The cost of a tile.
 
     Attributes
     ----------
@@ -272,8 +272,8 @@ def _write_pairs(job: Job, name: str, pairs: Callable[[], Iterator[Any]]) -> Til
     begin = time.perf_counter()
     found = pairs()
     boxes, count = next(found), 0
-    said = {"broadsweep.boxes": str(boxes), "broadsweep.plan": job.plan}
-    schema = pa.schema([("a", pa.uint64()), ("b", pa.uint64())], said)
+    metadata = {"broadsweep.boxes": str(boxes), "broadsweep.plan": job.plan}
+    schema = pa.schema([("a", pa.uint64()), ("b", pa.uint64())], metadata)
     with whole(path, job.work("temporary"), lambda: _check_plan(job.out, job.plan)) as temporary:
         # Differences of ascending ids are small, and ids that differ are no dictionary.
         with pq.ParquetWriter(
@@ -321,12 +321,12 @@ def _rows_of(job: Job, tile: int) -> NDArray[Any]:
     for index, begin, end in pieces:
         with open(job.work("split", index, ".rows"), "rb", buffering=0) as file:
             file.seek(begin * row.itemsize)
-            room = memoryview(rows[at : at + end - begin].view(np.uint8))
-            while len(room):
-                got = file.readinto(room)
+            buffer = memoryview(rows[at : at + end - begin].view(np.uint8))
+            while len(buffer):
+                got = file.readinto(buffer)
                 if not got:
                     raise OSError(f"{file.name} ends too early")
-                room = room[got:]
+                buffer = buffer[got:]
         at += end - begin
     return rows
 
@@ -357,24 +357,24 @@ def _ascending(
     )
 
     def set_filters(*which: Any) -> None:
-        said = {name: np.concatenate([values[k] for k in which]) for name, values in lists.items()}
-        engine.set_filters(Filters(**said, rule=job.rule, owner=owner))
+        values_by_name = {name: np.concatenate([values[k] for k in which]) for name, values in lists.items()}
+        engine.set_filters(Filters(**values_by_name, rule=job.rule, owner=owner))
 
     def between(here: Any, there: slice) -> NDArray[np.uint32]:
         set_filters(here, there)
         return engine.find_pairs_between(boxes[here], boxes[there])
 
-    def check_room(first: int, end: int, there: slice) -> None:
+    def check_capacity(first: int, end: int, there: slice) -> None:
         """Refuse what has too many pairs before they are listed: a join looks at its limit only now and then.
 
-        Some boxes are asked first, by chance, then four times as many, as long as they say that there is room for all.
+        Some boxes are sampled first, by chance, then four times as many, as long as they predict that all fit.
         """
-        asked = first + np.random.default_rng(0).permutation(end - first)
+        sampled = first + np.random.default_rng(0).permutation(end - first)
         some = 16
-        while some < len(asked):
-            expected = len(between(np.sort(asked[:some]), there)) * (len(asked) / some)
+        while some < len(sampled):
+            expected = len(between(np.sort(sampled[:some]), there)) * (len(sampled) / some)
             if expected > job.most_candidates:
-                raise CandidateLimitError(f"about {expected:.0f} pairs, and there is room for {job.most_candidates}")
+                raise CandidateLimitError(f"about {expected:.0f} pairs, and a task has memory for {job.most_candidates}")
             some *= 4
 
     def found(first: int, end: int) -> tuple[NDArray[np.uint32], int]:
@@ -387,7 +387,7 @@ def _ascending(
             parts[0] += np.uint32(first)
         for begin in range(end if giants is None else giants, count, job.most_boxes):
             there = slice(begin, min(begin + job.most_boxes, count))
-            check_room(first, end, there)
+            check_capacity(first, end, there)
             pairs = between(here, there)
             pairs += np.array([first, begin], np.uint32)
             parts.append(pairs)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEAF = -1
-_ROOM = 0.8  # of a budget is planned for: a sample knows a tile of 1,000 samples to 3 %, and no more than that
+_FILL = 0.8  # of a budget is planned for: a sample knows a tile of 1,000 samples to 3 %, and no more than that
 _SMALLER, _COPIES = 0.8, 1.5  # a cut that leaves more on one side, or in all, is not worth its copies
 _CANDIDATES_PER_PAIR = 6  # what the sweep tests for each pair that it finds, where boxes are dense
 
@@ -22,7 +22,7 @@ class TooManyEntries(Exception):
 class Tiles:
     """Tiles: the leaves of a tree of cuts, numbered from the left.
 
-    Each node has an axis and a number. What is below that number on that axis is on its left, and the rest on its right, so
+    Each node has an axis and a number. Boxes below that number on that axis are on its left, and the rest on its right, so
     that a tile has its lower faces and not its upper ones, and the tiles partition space from -inf to inf, both included.
 
     Parameters
@@ -146,11 +146,11 @@ def _cut(sample: NDArray[np.float32], weight: float, most_boxes: int, most_candi
     todo = [(0, sample)]
     while todo:
         at, boxes = todo.pop()
-        fits = len(boxes) * weight <= _ROOM * most_boxes
+        fits = len(boxes) * weight <= _FILL * most_boxes
         if fits and weight > 1:
             # Pairs of a sample are as many as the square of its share.
             candidates = _CANDIDATES_PER_PAIR * _pair_count(boxes) * weight**2
-            fits = candidates <= _ROOM * most_candidates
+            fits = candidates <= _FILL * most_candidates
         cut = None if fits or len(boxes) < 2 else _best_cut(boxes)
         if cut is None:
             too_large |= not fits

@@ -46,7 +46,7 @@ shared_constants! {
     /// Most cells of a binned box, whatever the number of boxes.
     MAX_CELLS: u32 = 4096;
     /// Cells this far from the origin are merged into the outermost one. Exact in f32, and of 24 bits with its sign. So far out
-    /// every box is widened by four cells (`RELATIVE_SLOP`), and cells hardly tell boxes apart.
+    /// every box is widened by four cells (`RELATIVE_SLOP`), and cells hardly distinguish boxes.
     CELL_REACH: i32 = (1 << 23) - 1;
     /// A number above every cell, so that cells can be counted from it up and down without a sign.
     CELL_BASE: i32 = 1 << 30;

@@ -11,11 +11,11 @@ shared_constants! {
     /// Invocations that share a query for all answers, if there are few queries: one for each box of a leaf, so that a subgroup follows
     /// a fourth to an eighth of the queries, and loads a leaf at once.
     SHARERS: u32 = 8;
-    /// The most half-spaces that a shape is cut out by which a tree is asked with: a query has to get on within what drivers let one
+    /// The most half-spaces of a shape that queries a tree: a query has to get on within the work that drivers let one
     /// dispatch do.
     MOST_PARTS: u32 = 64;
     /// Words of a region: bounds, the number of its first half-space, and how many there are. No other shape has as many.
-    REGION_WORDS: u32 = 8;
+    REGION_U32_COUNT: u32 = 8;
     /// The most half-spaces that cut out a box that is turned: two along each of three normals and nine edges.
     TURNED_PARTS: u32 = 24;
     /// The most half-spaces that cut out a capsule: two along its direction, and across it and each axis.
@@ -39,8 +39,8 @@ shared_constants! {
     PLACE_BITS: u32 = 27;
     /// Places of the curve along each axis.
     CURVE_SIDE: u32 = 1 << (PLACE_BITS / 3);
-    /// The most answers in a row of the first answers of a query. Where all is decided it is kept sorted: each goes to its place past
-    /// those behind it. A query that asks for more gets one row after the other.
+    /// The most answers in a row of the first answers of a query. If all is decided it stays sorted: each goes to its place past
+    /// those behind it. A query that requests more gets one row after the other.
     ROW: u32 = 64;
     /// The answers of a list that the kernels which count keep, so that no list of so few is looked for twice; even. Each invocation
     /// that puts one of them in order compares it with the others.
@@ -59,19 +59,19 @@ shared_constants! {
     INVALID_QUERY: u32 = u32::MAX - 2;
     /// `QueryParams::flags`: queries go on from where the last dispatch left them.
     QUERY_RESUMED: u32 = 1;
-    /// The answers behind those of the last row are asked for.
+    /// The answers behind those of the last row are requested.
     QUERY_NEXT_ROW: u32 = 2;
-    /// All answers of each query are asked for.
+    /// All answers of each query are requested.
     QUERY_LISTS: u32 = 4;
-    /// It is asked whether each query has any answer.
+    /// The batch is whether each query has any answer.
     QUERY_ANY: u32 = 8;
-    /// Lists are written that were too long to be kept when they were counted.
+    /// Lists are written that were too long to be retained when they were counted.
     QUERY_EMITS: u32 = 16;
     /// `SHARERS` invocations share a query.
     QUERY_SHARED: u32 = 32;
     /// Queries have filters of their own.
     QUERY_FILTERS: u32 = 64;
-    /// Whether a query meets a box depends on groups, bodies or a box to ignore.
+    /// True if a query meets a box depends on groups, bodies or a box to ignore.
     QUERY_GROUPS: u32 = 128;
     /// Boxes that a path touches at its start are no hits.
     QUERY_SKIPS_START: u32 = 256;

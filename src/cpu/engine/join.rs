@@ -127,7 +127,7 @@ impl BroadPhase {
         let boxes = filters.filters().padded_boxes(first.boxes.len(), second, padded_second);
         let second = Set { boxes, worlds: worlds.1 };
         let mut tree_join = TreeJoin { join, way, first, second, options };
-        if filters.keeps_all() {
+        if filters.passes_all() {
             tree_join.run(search, All)?;
         } else {
             tree_join.run(search, Filtered::new(filters, SearchedBoxes::of_sets(first.boxes, second.boxes)))?;

@@ -58,7 +58,7 @@ pub struct Filtered<'a> {
     pub boxes: SearchedBoxes<'a>,
     /// The bit of the second set, which all pairs get if there are no sets; otherwise 0.
     one_set: u32,
-    /// Whether `second` is the only filter.
+    /// True if `second` is the only filter.
     has_only_sets: bool,
 }
 
@@ -76,7 +76,7 @@ impl PairFilter for Filtered<'_> {
         for at in from..to {
             let pair = pairs[at];
             pairs[end] = pair;
-            end += usize::from(self.filters.keeps(self.boxes, pair.a, pair.b));
+            end += usize::from(self.filters.passes(self.boxes, pair.a, pair.b));
         }
         end
     }

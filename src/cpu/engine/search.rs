@@ -73,7 +73,7 @@ impl Search {
         options: &Options,
         filters: &CheckedFilters,
     ) -> Result<(), Error> {
-        if filters.keeps_all() {
+        if filters.passes_all() {
             self.run_with(boxes, box_count, options, filters, All)
         } else {
             self.run_with(boxes, box_count, options, filters, Filtered::new(filters, boxes))

@@ -45,7 +45,7 @@ impl Totals {
     }
 }
 
-/// Tells whether a box is in any cell at all.
+/// Returns whether a box is in any cell at all.
 pub fn is_binned(cells: [i32; 4]) -> bool {
     cells[0] <= cells[2]
 }
@@ -64,7 +64,7 @@ pub fn cell_count(cells: [i32; 4], level: u32, frame: &Frame) -> u32 {
     if is_wide || spans[0] * spans[1] > frame.giant_cells { 0 } else { spans[0] * spans[1] }
 }
 
-/// Tells whether a box is tested against all others instead of being binned.
+/// Returns whether a box is tested against all others instead of being binned.
 pub fn is_giant(cells: [i32; 4], level: u32, frame: &Frame) -> bool {
     if is_binned(cells) { cell_count(cells, level, frame) == 0 } else { cells == CELLS_OF_UNBOUNDED }
 }
@@ -127,7 +127,7 @@ pub fn merged_footprint(own: [i32; 4], footprint: u32, level: u32) -> u32 {
     footprint_of(merged) | footprint & FOOTPRINT_OF_BOX
 }
 
-/// Tells whether a box is plain; see `bin_count.wgsl`. [`count`] does not tell, since the CPU engine tests every survivor.
+/// Returns whether a box is plain; see `bin_count.wgsl`. [`count`] omits this, since the CPU engine tests every survivor.
 pub fn is_plain(aabb: &Aabb, frame: &Frame, own: [i32; 4], position: [u32; 4]) -> bool {
     let is_denormal = |x: &f32| x.is_subnormal();
     let is_central = (0..4).all(|k| {
@@ -279,7 +279,7 @@ fn count_in<const WORLDS: bool>(
     totals
 }
 
-/// Marks the footprints of boxes of the second set. `second` says of each box whether it is one, or of none.
+/// Marks the footprints of boxes of the second set. `second` has a flag for each box, or is empty.
 pub fn mark_sets(second: &[bool], positions: &mut [[u32; 4]]) {
     for (position, &is_second) in positions.iter_mut().zip(second) {
         position[2] |= if is_second { FOOTPRINT_SECOND } else { 0 };

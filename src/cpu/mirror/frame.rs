@@ -118,7 +118,7 @@ impl Moments {
     }
 }
 
-/// Says how far centroids are spread, and how long edges are on average, in scaled units.
+/// Returns how far centroids are spread, and how long edges are on average, in scaled units.
 struct Spread {
     /// Variances along x, y, z.
     squares: Vec3,
@@ -380,7 +380,7 @@ struct CellIds {
     fits: [u32; 2],
     /// Bits that cells of one world vary in.
     bits: [u32; 2],
-    /// Bits that only tell worlds apart.
+    /// Bits that only distinguish worlds.
     world: [u32; 2],
 }
 

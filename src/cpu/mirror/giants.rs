@@ -24,7 +24,7 @@ pub fn test(boxes: &[Aabb], cells: &[[i32; 4]], frame: &Frame, level: u32, giant
 pub struct Row {
     /// The boxes.
     pub items: Vec<u32>,
-    /// Whether they are giants themselves.
+    /// True if they are giants themselves.
     pub are_giants: bool,
     /// Their bounds; `None` if there are no boxes.
     pub bounds: Option<Aabb>,

@@ -6,14 +6,14 @@ pub use crate::cpu::brute_queries::{nearest as near, nearest as squares};
 pub use crate::cpu::brute_queries::{overlaps as sphere, overlaps as touch};
 
 #[cfg(feature = "gpu")]
-pub use made::{CutOut, capsule, moving, turned};
+pub use derived::{CutOut, capsule, moving, turned};
 
 #[cfg(feature = "gpu")]
-mod made {
+mod derived {
     use crate::queries::Region;
     use crate::{Aabb, BoxCast, Capsule, CapsuleCast, OrientedBox, Shape};
 
-    /// What cuts out a shape: bounds, and normals and offsets of half-spaces.
+    /// The cut of a shape: bounds, and normals and offsets of half-spaces.
     pub type CutOut = (Aabb, Vec<[f32; 4]>);
 
     /// Returns the boxes that move in place of capsules.

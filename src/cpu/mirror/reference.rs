@@ -6,7 +6,7 @@ use crate::cpu::call::{checked_count, params, reserve};
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Filters, Options, Overlaps, Pair, PairOrder, Report};
 
-/// The number of candidates that are tested before room is made for as many pairs again.
+/// The number of candidates that are tested before the capacity for pairs is doubled.
 const BATCH: u64 = 1 << 20;
 
 /// Finds what [`cpu::find_pairs`](crate::cpu::find_pairs) finds: the same report and the same pairs, and with canonical
@@ -121,5 +121,5 @@ fn all_pairs(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Res
 
 /// Drops the pairs from `first` on that `filters` do not keep.
 fn retain(pairs: &mut Vec<Pair>, first: usize, filters: &CheckedFilters, boxes: &[Aabb]) {
-    pairs.extract_if(first.., |pair| !filters.keeps(boxes.into(), pair.a, pair.b)).for_each(drop);
+    pairs.extract_if(first.., |pair| !filters.passes(boxes.into(), pair.a, pair.b)).for_each(drop);
 }

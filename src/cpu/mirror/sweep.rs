@@ -33,7 +33,7 @@ pub fn survives(a: u32, b: u32) -> bool {
     begins_before & ends_after & (a | b) & FOOTPRINT_FIRST == FOOTPRINT_FIRST
 }
 
-/// Tells whether the boxes of two entries that survive provably overlap across the sweep axis, and the earlier one
+/// Returns whether the boxes of two entries that survive provably overlap across the sweep axis, and the earlier one
 /// begins before the other ends; see `sweep_walk.wgsl`.
 pub fn is_proven(a: u32, b: u32) -> bool {
     let [u0, u1, v0, v1] = a.to_le_bytes().map(|byte| u32::from(byte) & FRACTION_LAST);

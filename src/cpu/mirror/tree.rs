@@ -10,7 +10,7 @@ const SIDE: f32 = CURVE_SIDE as f32;
 const OTHER_BITS: u32 = 13;
 /// The first key of such a box.
 const FIRST_OTHER: u32 = (1 << PLACE_BITS) - (3 << OTHER_BITS);
-/// Of so many places in a row, 2 to the power of this, two have one key, to make room for other boxes.
+/// Of so many places in a row, 2 to the power of this, two have one key, to free keys for other boxes.
 const SQUEEZE: u32 = 12;
 /// How many times the extent of most boxes the curve goes through.
 const MARGIN: f32 = 8.0;
@@ -57,9 +57,9 @@ pub fn cube(boxes: &[Aabb]) -> Cube {
             *low = first;
         }
     }
-    let room = extent / 64.0;
-    let scale = if extent > 1e-34 { SIDE / (extent + 2.0 * room) } else { 0.0 };
-    Cube { low: low.map(|x| x - room), scale }
+    let border = extent / 64.0;
+    let scale = if extent > 1e-34 { SIDE / (extent + 2.0 * border) } else { 0.0 };
+    Cube { low: low.map(|x| x - border), scale }
 }
 
 /// Returns the class of each box and its place along the curve, as one number.
@@ -76,7 +76,7 @@ pub fn keys(boxes: &[Aabb], cube: &Cube) -> Vec<u32> {
     boxes.iter().map(key).collect()
 }
 
-/// Returns the class that a key says.
+/// Returns the class of a key.
 pub fn class_of_key(key: u32) -> u32 {
     key.checked_sub(FIRST_OTHER).map_or(0, |key| 1 + (key >> OTHER_BITS))
 }
@@ -134,7 +134,7 @@ pub fn leaves(boxes: &[Aabb], places: &[u32]) -> Vec<Aabb> {
 /// The words of a node: its origin, the exponents of its steps with a bit for each vast child, and twelve words of bytes.
 pub type Node = [u32; 16];
 
-/// What is larger counts as infinite where a node bounds it.
+/// Larger numbers count as infinite where a node bounds them.
 const LARGEST: f32 = f32::from_bits((127 + 120) << 23);
 /// How many steps the bounds of a node have between them, at most.
 const STEPS: f64 = 250.0;

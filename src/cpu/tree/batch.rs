@@ -1,6 +1,6 @@
 //! The queries of a batch, on all threads.
 //!
-//! Queries are asked in the order in which they come to the scene along the tree's curve, so that neighbours in time look at
+//! Queries are answered in the order in which they come to the scene along the tree's curve, so that neighbours in time look at
 //! the same nodes, which a cache then has. Answers are put back into the order of the queries.
 
 use std::ops::Range;
@@ -15,7 +15,7 @@ use super::scratch::{Scratch, Stacked};
 use super::visit::{self, AllHits, First, Met, Touching};
 use super::walk::{Stack, Visitor, walk};
 use crate::cpu::radix;
-use crate::queries::{Distance, Entry, Path, Region, Start, is_in_order, make_room};
+use crate::queries::{Distance, Entry, Path, Region, Start, is_in_order, reserve};
 use crate::{Aabb, Answers, Batch, Cast, Error, Hit, Lists, Near, NearestQuery, QueryReport};
 
 /// Queries that a thread takes at a time.
@@ -23,25 +23,25 @@ const CHUNK: usize = 1 << 8;
 /// The least number of queries, and of boxes, that are worth a sort of the queries.
 const SORTED: usize = 1 << 10;
 
-/// A batch that is asked of a tree.
-pub struct Asked<'a, Q> {
+/// A batch of queries and its tree.
+pub struct TreeBatch<'a, Q> {
     tree: &'a Tree,
     batch: Batch<'a, Q>,
-    /// The queries in the order in which they are asked, in the lower halves; none where that is their own order.
+    /// The queries in the order in which they are answered, in the lower halves; none where that is their own order.
     order: Vec<u64>,
-    /// Whether worlds are all that decides which boxes a query meets.
-    keeps_all: bool,
+    /// True if only worlds decide which boxes a query meets.
+    passes_all: bool,
 }
 
-/// The answers of some queries that were asked one after the other.
-struct Part<T> {
+/// The answers of some queries in a row.
+struct ChunkAnswers<T> {
     answers: Vec<T>,
     /// Where the answers of each query end.
     ends: Vec<usize>,
     invalid: Vec<u64>,
 }
 
-impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
+impl<'a, Q: Start + Copy + Sync> TreeBatch<'a, Q> {
     /// Takes a batch.
     ///
     /// # Errors
@@ -52,14 +52,14 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
         }
         batch.filters.check(batch.queries.len())?;
         let filters = tree.filters();
-        let keeps_all = batch.filters.keeps_all() && !filters.has_groups();
+        let passes_all = batch.filters.passes_all() && !filters.has_groups();
         let mut order = Vec::new();
         let scene = tree.levels.bounds();
-        let has_room = u32::try_from(batch.queries.len()).is_ok();
-        if has_room && batch.queries.len().min(tree.ids.len()) >= SORTED && !is_in_order(batch.queries, &scene) {
+        let fits_u32 = u32::try_from(batch.queries.len()).is_ok();
+        if fits_u32 && batch.queries.len().min(tree.ids.len()) >= SORTED && !is_in_order(batch.queries, &scene) {
             let mut other = Vec::new();
-            make_room(&mut order, batch.queries.len())?;
-            make_room(&mut other, batch.queries.len())?;
+            reserve(&mut order, batch.queries.len())?;
+            reserve(&mut other, batch.queries.len())?;
             order.resize(batch.queries.len(), 0);
             order.par_iter_mut().zip(batch.queries.par_iter()).enumerate().with_min_len(CHUNK).for_each(
                 |(i, (item, query))| {
@@ -68,11 +68,11 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
             );
             radix::sort(&mut order, &mut other, 32);
         }
-        Ok(Self { tree, batch, order, keeps_all })
+        Ok(Self { tree, batch, order, passes_all })
     }
 
-    /// Loads the queries that are asked at these turns, with their numbers. They lie anywhere in memory: all are loaded before
-    /// the first is asked.
+    /// Loads the queries that are answered at these turns, with their numbers. They lie anywhere in memory: all are loaded before
+    /// the first is answered.
     fn load(&self, turns: Range<usize>, queries: &mut Vec<(usize, Q)>) {
         queries.clear();
         if self.order.is_empty() {
@@ -109,7 +109,7 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
     ) -> Result<Answers<T>, Error> {
         let count = self.batch.queries.len();
         let mut answers = Vec::new();
-        make_room(&mut answers, count)?;
+        reserve(&mut answers, count)?;
         answers.resize(count, none);
         let invalid: Vec<Vec<u64>> = answers
             .par_chunks_mut(CHUNK)
@@ -129,7 +129,7 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
         let answer_count = answers.iter().filter(|&&answer| answer != none).count() as u64;
         if !self.order.is_empty() {
             let mut in_order = Vec::new();
-            make_room(&mut in_order, count)?;
+            reserve(&mut in_order, count)?;
             in_order.resize(count, none);
             for (&item, answer) in self.order.iter().zip(answers) {
                 in_order[item as u32 as usize] = answer;
@@ -163,17 +163,20 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
         &self,
         most: usize,
         some: usize,
-        answer: impl Fn(&mut Scratch<K>, &[(usize, Q)], &mut Part<T>) -> Result<(), Error> + Sync,
+        answer: impl Fn(&mut Scratch<K>, &[(usize, Q)], &mut ChunkAnswers<T>) -> Result<(), Error> + Sync,
     ) -> Result<Lists<T>, Error> {
         let count = self.batch.queries.len();
-        let parts: Vec<Part<T>> = (0..count.div_ceil(CHUNK))
+        let parts: Vec<ChunkAnswers<T>> = (0..count.div_ceil(CHUNK))
             .into_par_iter()
             .map_init(
                 || (Scratch::new(most), Vec::new()),
                 |(scratch, queries), chunk| {
                     let turns = chunk * CHUNK..count.min((chunk + 1) * CHUNK);
-                    let mut part =
-                        Part { answers: Vec::new(), ends: Vec::with_capacity(turns.len()), invalid: Vec::new() };
+                    let mut part = ChunkAnswers {
+                        answers: Vec::new(),
+                        ends: Vec::with_capacity(turns.len()),
+                        invalid: Vec::new(),
+                    };
                     self.load(turns, queries);
                     queries.chunks(some).try_for_each(|queries| answer(scratch, queries, &mut part))?;
                     Ok(part)
@@ -181,19 +184,19 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
             )
             .collect::<Result<_, Error>>()?;
         let mut lists = Lists { offsets: Vec::new(), answers: Vec::new(), report: QueryReport::default() };
-        make_room(&mut lists.offsets, count + 1)?;
-        make_room(&mut lists.answers, parts.iter().map(|part| part.answers.len()).sum())?;
+        reserve(&mut lists.offsets, count + 1)?;
+        reserve(&mut lists.answers, parts.iter().map(|part| part.answers.len()).sum())?;
         lists.offsets.push(0);
-        // When each query was asked.
+        // The turn of each query.
         let mut turns: Vec<u32> = Vec::new();
         if !self.order.is_empty() {
-            make_room(&mut turns, count)?;
+            reserve(&mut turns, count)?;
             turns.resize(count, 0);
             (0..).zip(&self.order).for_each(|(turn, &item)| turns[item as u32 as usize] = turn);
         }
         for i in 0..count {
             let turn = turns.get(i).map_or(i, |&turn| turn as usize);
-            let Part { answers, ends, .. } = &parts[turn / CHUNK];
+            let ChunkAnswers { answers, ends, .. } = &parts[turn / CHUNK];
             let within = turn % CHUNK;
             let first = if within == 0 { 0 } else { ends[within - 1] };
             lists.answers.extend_from_slice(&answers[first..ends[within]]);
@@ -210,7 +213,7 @@ impl<'a, Q: Start + Copy + Sync> Asked<'a, Q> {
     }
 }
 
-impl<Q: Cast> Asked<'_, Q> {
+impl<Q: Cast> TreeBatch<'_, Q> {
     /// Returns the path of a cast; none where a number has no meaning.
     #[inline]
     pub fn path(&self, cast: &Q) -> Option<Path> {
@@ -223,7 +226,7 @@ impl<Q: Cast> Asked<'_, Q> {
     /// [`Error::OutOfMemory`].
     pub fn nearest_hits(&self) -> Result<Answers<Hit>, Error> {
         self.answers_of_some(Hit::MISS, ray_packet::RAYS, |scratch, queries, out, invalid| {
-            if self.keeps_all && self.nearest_hits_of_packet(scratch, queries, out) {
+            if self.passes_all && self.nearest_hits_of_packet(scratch, queries, out) {
                 return;
             }
             for ((i, cast), out) in queries.iter().zip(out) {
@@ -272,7 +275,7 @@ impl<Q: Cast> Asked<'_, Q> {
     }
 }
 
-impl Asked<'_, NearestQuery> {
+impl TreeBatch<'_, NearestQuery> {
     /// Finds the `k` boxes that are nearest to each point.
     ///
     /// # Errors
@@ -309,7 +312,7 @@ impl Asked<'_, NearestQuery> {
         let fits =
             |(i, query): &(usize, NearestQuery)| query.is_valid() && self.batch.filters.query_filter(*i).world == world;
         let Scratch { ranking, around, looked, single, .. } = scratch;
-        if ranking.wants_none() || !self.keeps_all || !self.tree.levels.is_ordinary || !queries.iter().all(fits) {
+        if ranking.wants_none() || !self.passes_all || !self.tree.levels.is_ordinary || !queries.iter().all(fits) {
             return false;
         }
         let Tree { levels, ids, worlds, .. } = self.tree;
@@ -340,7 +343,7 @@ impl Asked<'_, NearestQuery> {
     }
 }
 
-impl<Q> Asked<'_, Q> {
+impl<Q> TreeBatch<'_, Q> {
     /// Ranks the boxes that the path of query `i` hits.
     pub fn first_hits(&self, i: usize, path: &Path, scratch: &mut Scratch<Entry>) {
         scratch.ranking.clear();
@@ -411,10 +414,10 @@ impl<Q> Asked<'_, Q> {
         let world = self.batch.filters.query_filter(i).world;
         let mut limit = query.radius_square();
         if let Some((last, last_world, square)) = scratch.last
-            && self.keeps_all
+            && self.passes_all
             && last_world == world
         {
-            // As many boxes as are asked for are no farther than those of the last query and the way from it.
+            // As many boxes as are requested are no farther than those of the last query and the way from it.
             let way: f64 = (0..3).map(|k| (f64::from(point[k]) - f64::from(last[k])).powi(2)).sum();
             let reach = square.sqrt() + way.sqrt();
             limit = limit.min(reach * reach * (1.0 + 1e-12));
@@ -444,7 +447,7 @@ impl<Q> Asked<'_, Q> {
     fn walk<V: Visitor>(&self, i: usize, stack: &mut Stack<V::Known>, visitor: &mut V) {
         let query_filter = self.batch.filters.query_filter(i);
         let (levels, ids, ranges) = (&self.tree.levels, &self.tree.ids, self.tree.worlds.of(query_filter.world));
-        if self.keeps_all {
+        if self.passes_all {
             walk(levels, ids, &ranges, stack, visitor);
         } else {
             let meets = |id| query_filter.meets(self.tree.filters(), id);

@@ -1,9 +1,9 @@
-//! The join of two sets: the boxes of one ask a tree of the other, eight boxes at a time.
+//! The join of two sets: the boxes of one query a tree of the other, eight boxes at a time.
 //!
-//! Boxes that ask together are neighbours along a curve, and mostly look at the same nodes. At each node those of them that
-//! still have to look at it are known, one bit each, and each of these is tested against its eight children at once: that makes
-//! as many tests as if each box asked alone, and an eighth of the steps between them, which a processor cannot foresee. Where
-//! the boxes lie far apart, they part at the top of the tree.
+//! Boxes that query together are neighbours along a curve, and mostly visit the same nodes. At each node, one bit per box marks the
+//! boxes that still have to visit it, and each of these is tested against the eight children at once. The count of tests is the same
+//! as if each box queried alone, with an eighth of the unpredictable branches between them. Boxes that lie far apart separate at
+//! the top of the tree.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use super::worlds::Worlds;
 use crate::cpu::call::reserve;
 use crate::{Aabb, Error, Filters, HalfSpace, Pair};
 
-/// The most boxes whose tree stays in a first-level cache, whatever the order in which it is asked.
+/// The most boxes whose tree stays in a first-level cache, whatever the order in which it is queried.
 pub const FEW: usize = 1 << 8;
 
 /// The boxes of one of the sets, valid or not.
@@ -27,7 +27,7 @@ pub struct Set<'a> {
     pub worlds: &'a [u32],
 }
 
-/// Counts what some boxes did that asked.
+/// Counts the work of a range of querying boxes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     /// The tests of one of them against a box of the tree.
@@ -36,7 +36,7 @@ pub struct Counts {
     pub invalid: u64,
 }
 
-/// Holds a tree of one set and the order in which the other asks, from one join to the next.
+/// Holds a tree of one set and the order in which the other queries it, from one join to the next.
 #[derive(Debug, Default)]
 pub struct Join {
     order: Order,
@@ -44,33 +44,33 @@ pub struct Join {
     ids: Vec<u32>,
     levels: Levels,
     worlds: Worlds,
-    /// The boxes that ask, in their order.
+    /// The boxes that query, in their order.
     queries: Vec<u32>,
 }
 
 impl Join {
-    /// Builds a tree of `asked`, and puts the boxes of `asking` in order.
-    pub fn build(&mut self, asked: Set<'_>, asking: Set<'_>) {
-        self.plant(asked);
-        self.line_up(asking);
+    /// Builds a tree of `target`, and puts the boxes of `source` in order.
+    pub fn build(&mut self, target: Set<'_>, source: Set<'_>) {
+        self.plant(target);
+        self.line_up(source);
     }
 
-    /// Builds a tree of boxes, which others can be [lined up](Self::line_up) to ask, again and again.
-    pub fn plant(&mut self, asked: Set<'_>) {
+    /// Builds a tree of boxes, which others can be [lined up](Self::line_up) to query again and again.
+    pub fn plant(&mut self, target: Set<'_>) {
         let Self { order, ids, levels, worlds, .. } = self;
-        order.sort(asked.boxes, asked.worlds, ids);
-        levels.fill(asked.boxes, ids);
-        worlds.find(ids, asked.worlds);
+        order.sort(target.boxes, target.worlds, ids);
+        levels.fill(target.boxes, ids);
+        worlds.find(ids, target.worlds);
     }
 
-    /// Puts boxes in the order in which they ask.
-    pub fn line_up(&mut self, asking: Set<'_>) {
+    /// Puts boxes in the order in which they query.
+    pub fn line_up(&mut self, source: Set<'_>) {
         let Self { order, ids, queries, .. } = self;
-        if ids.len() <= FEW && asking.worlds.is_empty() {
+        if ids.len() <= FEW && source.worlds.is_empty() {
             queries.clear();
-            queries.extend(0..asking.boxes.len() as u32);
+            queries.extend(0..source.boxes.len() as u32);
         } else {
-            order.sort(asking.boxes, asking.worlds, queries);
+            order.sort(source.boxes, source.worlds, queries);
         }
     }
 
@@ -79,23 +79,23 @@ impl Join {
         self.levels.has_invalid
     }
 
-    /// Appends the pairs of the boxes that ask in these turns, as `pair` makes them of a box that asks and one of the tree.
+    /// Appends the pairs of the boxes that query in these turns; `pair` creates each from a box that queries and a box of the tree.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
     pub fn list(
         &self,
-        asking: Set<'_>,
+        source: Set<'_>,
         turns: Range<usize>,
         pair: impl Fn(u32, u32) -> Pair,
         out: &mut Vec<Pair>,
     ) -> Result<Counts, Error> {
-        let world = |&id: &u32| asking.worlds.get(id as usize).copied().unwrap_or(Filters::GLOBAL);
+        let world = |&id: &u32| source.worlds.get(id as usize).copied().unwrap_or(Filters::GLOBAL);
         let (mut stack, mut counts) = (Stack::default(), Counts::default());
         for of_world in self.queries[turns].chunk_by(|a, b| world(a) == world(b)) {
             let ranges = self.worlds.of(world(&of_world[0]));
             for ids in of_world.chunks(WIDTH) {
-                let group = QueryGroup::new(ids, asking.boxes);
+                let group = QueryGroup::new(ids, source.boxes);
                 counts.invalid += ids.len() as u64 - u64::from(group.valid.count_ones());
                 let mut listing = Listing { group, pair: &pair, out, tests: 0, result: Ok(()) };
                 walk(&self.levels, &self.ids, &ranges, &mut stack, &mut listing);
@@ -138,7 +138,7 @@ struct QueryGroup {
     ids: [u32; WIDTH],
     /// A bit for each box that is valid.
     valid: u8,
-    /// Whether one is all of space, which touches even the bounds of nothing.
+    /// True if one is all of space, which touches even the bounds of nothing.
     has_whole: bool,
 }
 
@@ -181,10 +181,10 @@ impl<P: Fn(u32, u32) -> Pair> Visitor for Listing<'_, P> {
     #[inline(always)]
     fn look(&self, node: &Node, Wanted(wanted): Wanted) -> (u32, [Wanted; WIDTH]) {
         let (mut rows, mut any) = (0, 0);
-        let mut left = wanted & self.group.valid;
-        while left != 0 {
-            let at = left.trailing_zeros();
-            left &= left - 1;
+        let mut pending = wanted & self.group.valid;
+        while pending != 0 {
+            let at = pending.trailing_zeros();
+            pending &= pending - 1;
             let row = node.touching(&self.group.boxes[at as usize % WIDTH]);
             any |= row;
             rows |= u64::from(row) << (WIDTH as u32 * at);
@@ -222,7 +222,7 @@ impl<P: Fn(u32, u32) -> Pair> Visitor for Listing<'_, P> {
     }
 }
 
-/// Says nothing of a node.
+/// Records nothing of a node.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 struct Nothing;
 
@@ -230,7 +230,7 @@ impl Known for Nothing {
     const FIRST: Self = Self;
 }
 
-/// What boxes can touch, exactly: what touches a box touches every box around it.
+/// Shapes that boxes can touch, exactly: what touches a box touches every box around it.
 pub trait Touch {
     /// Returns a bit for each child of a node that is touched; for one that is not there it may be set.
     fn touching(&self, node: &Node) -> u32;

@@ -27,21 +27,21 @@ pub struct Levels {
     gather: Gather,
     /// Half the surface of all nodes, added up, and how many boxes are vast.
     pub surface: Surface,
-    /// Whether all finite bounds are at most [`ORDINARY`].
+    /// True if all finite bounds are at most [`ORDINARY`].
     pub is_ordinary: bool,
-    /// Whether a box is invalid.
+    /// True if a box is invalid.
     pub has_invalid: bool,
 }
 
-/// What some leaves say of their boxes.
+/// A summary of the boxes of some leaves.
 #[derive(Clone, Copy)]
-struct Found {
+struct LeafSummary {
     is_ordinary: bool,
     has_invalid: bool,
     vast_count: u32,
 }
 
-impl Found {
+impl LeafSummary {
     const USUAL: Self = Self { is_ordinary: true, has_invalid: false, vast_count: 0 };
 
     fn and(self, other: Self) -> Self {
@@ -54,7 +54,7 @@ impl Found {
 }
 
 impl Levels {
-    /// Makes all nodes, of boxes in the order of `ids`.
+    /// Creates all nodes, of boxes in the order of `ids`.
     pub fn fill(&mut self, boxes: &[Aabb], ids: &[u32]) {
         self.gather.forget();
         if rayon::current_num_threads() <= PLANNERS {
@@ -63,7 +63,7 @@ impl Levels {
         self.make(boxes, ids);
     }
 
-    /// Makes all nodes anew, of boxes in the order of the last [`fill`](Self::fill), which was that of `ids`.
+    /// Creates all nodes anew, of boxes in the order of the last [`fill`](Self::fill), which was that of `ids`.
     pub fn refill(&mut self, boxes: &[Aabb], ids: &[u32]) {
         self.gather.plan(ids);
         self.make(boxes, ids);
@@ -81,13 +81,13 @@ impl Levels {
         let Some((leaves, above)) = self.levels.split_first_mut() else { return };
         leaves.resize(ids.len().div_ceil(WIDTH), Node::EMPTY);
         let (boxes, sources) = self.gather.rows(boxes, ids);
-        let found = leaves
+        let summary = leaves
             .par_chunks_mut(CHUNK)
             .zip(sources.par_chunks(CHUNK * WIDTH))
             .map(|(leaves, sources)| fill_leaves(leaves, sources, boxes));
-        let found = found.reduce(|| Found::USUAL, Found::and);
-        (self.is_ordinary, self.has_invalid) = (found.is_ordinary, found.has_invalid);
-        self.surface.vast_count = found.vast_count;
+        let summary = summary.reduce(|| LeafSummary::USUAL, LeafSummary::and);
+        (self.is_ordinary, self.has_invalid) = (summary.is_ordinary, summary.has_invalid);
+        self.surface.vast_count = summary.vast_count;
         let mut below = &*leaves;
         for level in above {
             level.resize(below.len().div_ceil(WIDTH), Node::EMPTY);
@@ -141,9 +141,9 @@ pub fn level_count(box_count: usize) -> usize {
     levels
 }
 
-/// Puts boxes into leaves, from where `sources` says that they are.
-fn fill_leaves(leaves: &mut [Node], sources: &[u32], boxes: &[Aabb]) -> Found {
-    let mut found = Found::USUAL;
+/// Puts boxes into leaves, from their places in `sources`.
+fn fill_leaves(leaves: &mut [Node], sources: &[u32], boxes: &[Aabb]) -> LeafSummary {
+    let mut summary = LeafSummary::USUAL;
     for (leaf, sources) in leaves.iter_mut().zip(sources.chunks(WIDTH)) {
         // Boxes lie in several places: first only the loads, all of which are then under way at once.
         let mut own = [Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]); WIDTH];
@@ -153,12 +153,12 @@ fn fill_leaves(leaves: &mut [Node], sources: &[u32], boxes: &[Aabb]) -> Found {
         for (child, aabb) in own.iter().enumerate() {
             leaf.set(child, aabb);
         }
-        found.has_invalid |= own[..sources.len()].iter().fold(false, |any, aabb| any | !aabb.is_valid());
+        summary.has_invalid |= own[..sources.len()].iter().fold(false, |any, aabb| any | !aabb.is_valid());
         let numbers = leaf.faces.as_flattened().iter();
-        found.is_ordinary &= numbers.fold(true, |all, x| all & (x.abs() <= ORDINARY || x.is_infinite()));
-        found.vast_count += vast_count(leaf);
+        summary.is_ordinary &= numbers.fold(true, |all, x| all & (x.abs() <= ORDINARY || x.is_infinite()));
+        summary.vast_count += vast_count(leaf);
     }
-    found
+    summary
 }
 
 /// Counts the boxes of a leaf that are unbounded or have a coordinate beyond [`ORDINARY`].
@@ -169,7 +169,7 @@ fn vast_count(leaf: &Node) -> u32 {
             *largest = largest.max(x.abs());
         }
     }
-    // What is invalid, or not there, has bounds of no points.
+    // Invalid and absent boxes have bounds of no points.
     let is_vast = |child: usize| (largest[child] > ORDINARY) & (leaf.faces[0][child] <= leaf.faces[3][child]);
     (0..WIDTH).fold(0, |count, child| count + u32::from(is_vast(child)))
 }

@@ -3,7 +3,7 @@
 //! | file | does |
 //! |---|---|
 //! | `order` | sorts the boxes: by world, then along a Hilbert curve ([`hilbert`]) |
-//! | `gather` | brings the boxes into that order |
+//! | `gather` | sorts the boxes into that order |
 //! | `levels` | makes the bounds of the nodes, eight children each, without pointers |
 //! | `node` | tests eight children at once, with numbers that are never too strict |
 //! | `walk` | the way of one query, the nearest first where that matters |
@@ -12,7 +12,7 @@
 //! | `visit` | what each kind of query does on its way; the last test of a box is exact |
 //! | `worlds` | which leaves each world has |
 //! | `batch` | takes the queries of a batch on all threads |
-//! | `join` | the join of two sets: a tree of one, asked with the boxes of the other |
+//! | `join` | the join of two sets: a tree of one, queried with the boxes of the other |
 
 mod batch;
 mod gather;
@@ -29,7 +29,7 @@ mod visit;
 mod walk;
 mod worlds;
 
-use self::batch::Asked;
+use self::batch::TreeBatch;
 use self::levels::Levels;
 use self::order::Order;
 use self::worlds::Worlds;
@@ -41,15 +41,15 @@ use crate::{
     TreeReport,
 };
 
-/// A tree of boxes, which is built once and asked many times: what a ray hits, what touches a shape, what is nearest.
+/// A tree of boxes, which is built once and queried many times: the hits of rays, the boxes that touch a shape, the nearest boxes.
 ///
 /// Every answer is that of a loop over all boxes in real arithmetic on the `f32` that come in, bit for bit: nothing is
 /// missed, nothing is too many, and ties go to the smaller index. Shapes that turn, and round ones that move, miss nothing either, but
-/// may have too many; their own pages say which. The tree takes the threads of the `rayon` pool that it is called from, and answers
+/// may have too many; their own pages list them. The tree takes the threads of the `rayon` pool that it is called from, and answers
 /// the same with any number of them.
 ///
 /// The tree takes 32 bytes for each box and keeps 16 more for the next build, and where there are more than 131,072 boxes
-/// another 32 for the next refit; margins take 24. Queries take what they answer, and 16 bytes each while they are asked;
+/// another 32 for the next refit; margins take 24. Queries take what they answer, and 16 bytes each while they are answered;
 /// for `k` first answers each thread takes some 100 bytes times `k` besides, and for nearest boxes 2 KB times `k`, 6 MB at most.
 ///
 /// ```
@@ -84,25 +84,26 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Makes a tree that is not built, without filters.
+    /// Creates a tree that is not built, without filters.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets what boxes say beside their bounds. Groups, masks and bodies hold from the next query on; worlds and margins
+    /// Sets the filters of the boxes. Groups, masks and bodies hold from the next query on; worlds and margins
     /// from the next [`build`](Self::build) on, until which the tree is not built.
     ///
     /// Two boxes are never compared here: lists of pairs, and whether boxes are fixed or asleep, do not matter.
     ///
     /// Half-spaces are answered as boxes are, exactly: rays, moving boxes, points, boxes, spheres and capsules touch them where a point is in
-    /// both. What is round and moves does by its bounding box. A turned box may touch one too many, by rounding. A
-    /// [`Convex`](crate::Convex) touches all but those that face away from one of its own half-spaces. Which of a half-space and a box comes
-    /// first is decided by the answered number, then by index. Each query is compared with each half-space. Which boxes stand for
+    /// both. A round shape that moves touches by its bounding box. A turned box may touch one too many, by rounding. A
+    /// [`Convex`](crate::Convex) touches all but those that face away from one of its own half-spaces. The order of a half-space and a box
+    /// is by the answered number, then by index. Each query is compared with each half-space. A change of the boxes that stand for
     /// half-spaces holds from the next [`build`](Self::build) on.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for a value that has no meaning, and for an owner region, which queries do not know; [`Error::FilterLength`] where a tree stays whose boxes they do not fit; [`Error::OutOfMemory`]. The old filters then
-    /// stay.
+    /// [`Error::BadFilter`] for a value that has no meaning, and for an owner region, which queries do not know;
+    /// [`Error::FilterLength`] where a tree stays whose boxes they do not fit; [`Error::OutOfMemory`]. The old filters
+    /// then stay.
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         filters.check_for_queries()?;
         let mut checked = CheckedFilters::new(filters)?;
@@ -137,7 +138,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Empties the tree: no range of leaves is left to be asked. Its memory stays for the next build.
+    /// Empties the tree: no range of leaves is left to query. Its memory stays for the next build.
     fn clear(&mut self) {
         self.is_built = false;
         self.ids.clear();
@@ -171,7 +172,7 @@ impl Tree {
     }
 
     /// Fits the tree to boxes that have moved: the same number of them in the same order. That takes a fraction of a build.
-    /// The tree answers exactly, however they moved; where they moved far, [`growth`](TreeReport::growth) says that a build
+    /// The tree answers exactly, however they moved; where they moved far, [`growth`](TreeReport::growth) shows that a build
     /// would make it faster. A box may become invalid or valid.
     ///
     /// # Errors
@@ -215,7 +216,7 @@ impl Tree {
     /// [`Error::NotBuilt`], [`Error::QueryFilterLength`], [`Error::OutOfMemory`].
     pub fn nearest_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<Hit>, Error> {
         let batch = casts.into();
-        let mut answers = Asked::new(self, batch)?.nearest_hits()?;
+        let mut answers = TreeBatch::new(self, batch)?.nearest_hits()?;
         HalfSpaces(&self.filters).nearest_hits(batch, &mut answers);
         Ok(answers)
     }
@@ -226,11 +227,11 @@ impl Tree {
     /// As [`nearest_hits`](Self::nearest_hits); [`Error::BadOption`] where `k` is 0.
     pub fn first_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>, k: usize) -> Result<Lists<Hit>, Error> {
         let batch = casts.into();
-        let asked = Asked::new(self, batch)?;
+        let tree_batch = TreeBatch::new(self, batch)?;
         check_k(k)?;
-        let mut lists = asked.lists(k, |asked, scratch, i, cast, out| {
-            let Some(path) = asked.path(cast) else { return Ok(false) };
-            asked.first_hits(i, &path, scratch);
+        let mut lists = tree_batch.lists(k, |batch, scratch, i, cast, out| {
+            let Some(path) = batch.path(cast) else { return Ok(false) };
+            batch.first_hits(i, &path, scratch);
             let hit = |(entry, index): &(Entry, u32)| Hit { index: *index, t: path.time(entry) };
             visit::extend(out, scratch.ranking.first.iter().map(hit)).map(|()| true)
         })?;
@@ -244,9 +245,9 @@ impl Tree {
     /// As [`nearest_hits`](Self::nearest_hits).
     pub fn any_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<bool>, Error> {
         let batch = casts.into();
-        let mut answers = Asked::new(self, batch)?.answers(false, |asked, scratch, i, cast, out| {
-            let Some(path) = asked.path(cast) else { return false };
-            asked.each_hit(i, &path, scratch, |_, _| {
+        let mut answers = TreeBatch::new(self, batch)?.answers(false, |batch, scratch, i, cast, out| {
+            let Some(path) = batch.path(cast) else { return false };
+            batch.each_hit(i, &path, scratch, |_, _| {
                 *out = true;
                 false
             });
@@ -262,10 +263,10 @@ impl Tree {
     /// As [`nearest_hits`](Self::nearest_hits).
     pub fn all_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Lists<Hit>, Error> {
         let batch = casts.into();
-        let mut lists = Asked::new(self, batch)?.lists(0, |asked, scratch, i, cast, out| {
-            let Some(path) = asked.path(cast) else { return Ok(false) };
+        let mut lists = TreeBatch::new(self, batch)?.lists(0, |batch, scratch, i, cast, out| {
+            let Some(path) = batch.path(cast) else { return Ok(false) };
             let (first, mut result) = (out.len(), Ok(()));
-            asked.each_hit(i, &path, scratch, |entry, index| {
+            batch.each_hit(i, &path, scratch, |entry, index| {
                 result = visit::push(out, Hit { index, t: path.time(entry) });
                 result.is_ok()
             });
@@ -278,16 +279,16 @@ impl Tree {
     }
 
     /// Finds all boxes that touch each shape, ascending by index: exactly those of points, boxes and spheres; of other shapes
-    /// none is missed, and the shape's own page says which may be too many.
+    /// none is missed, and the shape's own page lists the boxes that may be too many.
     ///
     /// # Errors
     /// As [`nearest_hits`](Self::nearest_hits).
     pub fn overlaps<'a, S: Shape + 'a>(&self, shapes: impl Into<Batch<'a, S>>) -> Result<Lists<u32>, Error> {
         let batch = shapes.into();
-        let mut lists = Asked::new(self, batch)?.lists(0, |asked, scratch, i, shape, out| {
+        let mut lists = TreeBatch::new(self, batch)?.lists(0, |batch, scratch, i, shape, out| {
             let Some(region) = shape.region() else { return Ok(false) };
             let first = out.len();
-            asked.touching(i, region, scratch, out)?;
+            batch.touching(i, region, scratch, out)?;
             out[first..].sort_unstable();
             Ok(true)
         })?;
@@ -302,9 +303,9 @@ impl Tree {
     /// As [`first_hits`](Self::first_hits).
     pub fn nearest<'a>(&self, points: impl Into<Batch<'a, NearestQuery>>, k: usize) -> Result<Lists<Near>, Error> {
         let batch = points.into();
-        let asked = Asked::new(self, batch)?;
+        let tree_batch = TreeBatch::new(self, batch)?;
         check_k(k)?;
-        let mut lists = asked.nearest(k)?;
+        let mut lists = tree_batch.nearest(k)?;
         HalfSpaces(&self.filters).nearest(batch, k, &mut lists)?;
         Ok(lists)
     }

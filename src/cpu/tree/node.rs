@@ -67,9 +67,9 @@ impl Node {
     }
 }
 
-/// What is known of a node before it is looked at.
+/// The facts about a node before its visit.
 pub trait Known: Copy + PartialOrd {
-    /// What is known of the nodes that a walk begins with.
+    /// The facts about the nodes that a walk begins with.
     const FIRST: Self;
 }
 
@@ -81,7 +81,7 @@ impl Known for f64 {
     const FIRST: Self = 0.0;
 }
 
-/// The numbers that a query prunes with. What it prunes with is never exact, only never too small or too large.
+/// The numbers that a query prunes with. They are never exact, only never too small or too large.
 ///
 /// `f32` is enough where no number is beyond [`ORDINARY`]: nothing overflows then, and what underflows is less than
 /// [`TINY`](Self::TINY). `f64` is enough for all `f32`.
@@ -99,7 +99,7 @@ pub trait Real: Known + Send + Sync + std::fmt::Debug {
 
     /// Converts a number, to the nearest.
     fn nearest(number: f64) -> Self;
-    /// Converts a number upward, with room for the errors of what is compared with it.
+    /// Converts a number upward, with a margin for the errors of the numbers that it is compared with.
     fn limit(number: f64) -> Self;
     /// Loads four children.
     fn load(numbers: &[f32; WIDTH], half: usize) -> Self::Four;
@@ -115,7 +115,7 @@ pub trait Real: Known + Send + Sync + std::fmt::Debug {
     fn smaller(a: Self::Four, b: Self::Four) -> Self::Four;
     /// Returns `a + b * b`.
     fn plus_square(a: Self::Four, b: Self::Four) -> Self::Four;
-    /// Returns `a` with room for its errors upward.
+    /// Returns `a` with a margin for its errors upward.
     fn slackened(a: Self::Four) -> Self::Four;
     /// Returns a bit where `a <= b`.
     fn at_most(a: Self::Four, b: Self::Four) -> u32;

@@ -29,10 +29,10 @@ pub struct Cube {
 #[derive(Clone, Copy, Debug)]
 struct Cubes([Cube; 2]);
 
-/// Holds what the order is made of from one build to the next.
+/// Holds the memory of the sort from one build to the next.
 #[derive(Debug, Default)]
 pub struct Order {
-    /// What the curve of usual boxes went through in the last sort.
+    /// The cube of the curve of usual boxes in the last sort.
     pub cube: Cube,
     items: Vec<u64>,
     other: Vec<u64>,
@@ -114,10 +114,10 @@ impl Cube {
             *low = first;
             extent = extent.max(last - first);
         }
-        // With some room around the sample.
+        // With a border around the sample.
         let cells = f64::from(1u32 << hilbert::LEVELS);
-        let room = extent / 64.0;
-        Self { low: low.map(|x| x - room), scale: if extent > 0.0 { cells / (extent + 2.0 * room) } else { 0.0 } }
+        let border = extent / 64.0;
+        Self { low: low.map(|x| x - border), scale: if extent > 0.0 { cells / (extent + 2.0 * border) } else { 0.0 } }
     }
 
     #[inline]
@@ -162,8 +162,8 @@ fn center(aabb: &Aabb) -> [f32; 3] {
     std::array::from_fn(|k| 0.5 * aabb.min[k] + 0.5 * aabb.max[k])
 }
 
-/// Sorts boxes that share a first key by the rest of their places; those that nothing tells apart stay in the order of their
-/// indices. What is left in the upper halves of the items is of no use.
+/// Sorts boxes that share a first key by the rest of their places; equal ones stay in the order of their
+/// indices. The upper halves of the items are unused afterwards.
 fn refine(items: &mut [u64], boxes: &[Aabb], cubes: &Cubes) {
     let key = |item: &u64| item >> 32;
     if let Some(middle) = items.get(items.len() / 2).map(key).filter(|_| items.len() > CHUNK) {
@@ -193,7 +193,7 @@ fn sort_by(run: &mut [u64], boxes: &[Aabb], key: impl Fn([f64; 3]) -> u64 + Sync
 }
 
 /// Sorts boxes whose places have the same first bits by the rest. Boxes that share a place are sorted along a curve of their
-/// own, where that tells them apart: a scene may have a scene within it that is smaller than any place.
+/// own, where that distinguishes them: a scene may have a scene within it that is smaller than any place.
 fn sort_by_rest(run: &mut [u64], boxes: &[Aabb], cube: &Cube) {
     sort_by(run, boxes, |center| cube.place(center) & ((1 << FIRST_BITS) - 1));
     for own in run.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|own| own.len() > FEW) {

@@ -7,7 +7,7 @@ const LONGEST: u32 = 64;
 #[derive(Debug, Default)]
 pub struct Pauses {
     /// Turns that are left of this pause.
-    left: u32,
+    remaining: u32,
     /// How long the last pause was.
     last: u32,
 }
@@ -15,15 +15,15 @@ pub struct Pauses {
 impl Pauses {
     /// Returns whether this is the turn of a pause.
     pub fn is_pause(&mut self) -> bool {
-        let is_pause = self.left > 0;
-        self.left = self.left.saturating_sub(1);
+        let is_pause = self.remaining > 0;
+        self.remaining = self.remaining.saturating_sub(1);
         is_pause
     }
 
     /// Begins a pause, twice as long as the last one.
     pub fn begin(&mut self) {
         self.last = (2 * self.last).clamp(1, LONGEST);
-        self.left = self.last;
+        self.remaining = self.last;
     }
 
     /// Forgets the pauses before: it has paid.

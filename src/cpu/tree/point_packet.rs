@@ -1,7 +1,7 @@
 //! The boxes nearest to several points that lie near each other: those around all of them are gathered at once, in any order, and
 //! each point ranks what was gathered.
 //!
-//! How far to gather is a guess, by how far the points before had to look. A point that finds as many boxes as it asks for no
+//! How far to gather is a guess, by how far the points before had to look. A point that finds as many boxes as it requests no
 //! farther than that has found the nearest, whatever the guess was; another one goes through the tree by itself. Answers are
 //! those of each point alone.
 
@@ -11,7 +11,7 @@ use super::pauses::Pauses;
 use super::visit::Ranking;
 use super::walk::{Stack, Visitor, walk};
 use crate::Aabb;
-use crate::base::exact::DOUBT;
+use crate::base::exact::RELATIVE_ERROR;
 use crate::queries::{Distance, NearestQuery};
 
 /// Points of a packet.
@@ -21,10 +21,10 @@ pub const POINTS: usize = 4;
 const FARTHER: f64 = 1.5;
 /// How far apart the points of a packet may lie, along each axis, in multiples of how far is looked.
 const WIDE: f64 = 8.0;
-/// Boxes that are gathered at most: this many, and [`MOST_EACH`] times as many as each point asks for.
+/// Boxes that are gathered at most: this many, and [`MOST_EACH`] times as many as each point requests.
 const MOST: usize = 64;
 const MOST_EACH: usize = 24;
-/// Boxes that are gathered at most, however many are asked for: they take 85 bytes each.
+/// Boxes that are gathered at most, however many are requested: they take 85 bytes each.
 const MOST_OF_ALL: usize = 1 << 16;
 /// Points of a packet that may go through the tree by themselves before to gather costs more than it saves.
 const MISSING: usize = 1;
@@ -62,8 +62,8 @@ impl Around {
         let Some(center) = near_each_other(points, WIDE * self.reach.sqrt()) else { return false };
         self.nodes.clear();
         self.ids.clear();
-        let room = MOST_EACH.saturating_mul(most).saturating_add(MOST).min(MOST_OF_ALL);
-        let mut gathering = Gathering { center, limit: f32::limit(self.reach), room, around: self };
+        let capacity = MOST_EACH.saturating_mul(most).saturating_add(MOST).min(MOST_OF_ALL);
+        let mut gathering = Gathering { center, limit: f32::limit(self.reach), capacity, around: self };
         walk(levels, ids, ranges, stack, &mut gathering);
         let has_all = !gathering.is_done();
         if !has_all {
@@ -72,13 +72,13 @@ impl Around {
         has_all
     }
 
-    /// Ranks the nearest of the gathered boxes, as many as are asked for. Returns whether they are the nearest of all; where there
+    /// Ranks the nearest of the gathered boxes, as many as are requested. Returns whether they are the nearest of all; where there
     /// may be others, the last one bounds them, if there are so many.
     pub fn rank(&mut self, query: &NearestQuery, ranking: &mut Ranking<Distance>) -> bool {
         let (point, most, radius_square) = (&query.point, ranking.most(), query.radius_square());
         self.list_near(point, f32::limit(self.reach.min(radius_square)));
         if self.keys.len() > most {
-            // Each of as many boxes as are asked for may be somewhat farther than it seems, and another one nearer.
+            // Each of as many boxes as are requested may be somewhat farther than it seems, and another one nearer.
             let farthest = square_of(*self.keys.select_nth_unstable(most - 1).1);
             let limit = f32::limit(f64::from(f32::limit(f64::from(farthest))));
             self.keys.retain(|&key| square_of(key) <= limit);
@@ -95,7 +95,7 @@ impl Around {
             }
         }
         ranking.order(|a, b| a.compare(b, point), |distance| distance.approximate);
-        radius_square <= self.reach || ranking.last().is_some_and(|last| last * (1.0 + DOUBT) <= self.reach)
+        radius_square <= self.reach || ranking.last().is_some_and(|last| last * (1.0 + RELATIVE_ERROR) <= self.reach)
     }
 
     /// Lists the places of the boxes whose squared distance to a point may be at most `limit`, below about what it is.
@@ -123,7 +123,7 @@ impl Around {
     }
 }
 
-/// Returns the squared distance that a key is made of.
+/// Returns the squared distance in a key.
 fn square_of(key: u64) -> f32 {
     f32::from_bits((key >> 32) as u32)
 }
@@ -145,7 +145,7 @@ fn near_each_other(points: impl Iterator<Item = [f32; 3]>, wide: f64) -> Option<
 struct Gathering<'a> {
     center: Center<f32>,
     limit: f32,
-    room: usize,
+    capacity: usize,
     around: &'a mut Around,
 }
 
@@ -178,7 +178,7 @@ impl Visitor for Gathering<'_> {
     fn take(&mut self, _: u32, _: &Aabb) {}
 
     fn is_done(&self) -> bool {
-        self.around.ids.len() > self.room
+        self.around.ids.len() > self.capacity
     }
 }
 

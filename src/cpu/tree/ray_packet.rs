@@ -42,7 +42,7 @@ pub fn is_narrow(paths: &[Path; RAYS]) -> bool {
 /// Several rays, and the first box that each of them hits so far.
 pub struct Packet<'a> {
     paths: &'a [Path; RAYS],
-    /// Made when the first leaf is reached: many packets reach none.
+    /// Created when the first leaf is reached: many packets reach none.
     sights: &'a mut Vec<Sight<f32>>,
     limits: [f32; RAYS],
     axes: [BeamAxis; 3],
@@ -54,7 +54,7 @@ pub struct Packet<'a> {
     pub best: [Option<(Entry, u32)>; RAYS],
 }
 
-/// What all rays have along one axis: which face they have to reach, with the origin that reaches it first, which they
+/// The common values of all rays along one axis: which face they have to reach, with the origin that reaches it first, which they
 /// leave, with the origin that leaves it last, and the least and greatest inverse of a speed.
 struct BeamAxis {
     first: usize,
@@ -65,7 +65,7 @@ struct BeamAxis {
 }
 
 impl<'a> Packet<'a> {
-    /// Makes a packet of rays that are [narrow](is_narrow) and ordinary. `sights` is room for what leaves are looked at with.
+    /// Creates a packet of rays that are [narrow](is_narrow) and ordinary. `sights` is scratch memory for the tests of leaves.
     #[inline(always)]
     pub fn new(paths: &'a [Path; RAYS], sights: &'a mut Vec<Sight<f32>>) -> Self {
         sights.clear();

@@ -11,9 +11,9 @@ use super::walk::Stack;
 pub struct Scratch<K> {
     /// The first answers to the query.
     pub ranking: Ranking<K>,
-    /// Of the last query, its point and world, and the squared distance, rounded, of the last box that was asked for.
+    /// Of the last query, its point and world, and the squared distance, rounded, of the last box that was requested.
     pub last: Option<([f32; 3], u32, f64)>,
-    /// Of the last points, how far the one that had to look farthest looked, squared: to the last box that was asked for, or as
+    /// Of the last points, how far the one that had to look farthest looked, squared: to the last box that was requested, or as
     /// far as its radius.
     pub looked: f64,
     pub around: Around,

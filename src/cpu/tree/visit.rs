@@ -1,14 +1,14 @@
-//! What each kind of query does on its way through the tree.
+//! The visitors of the tree, one for each kind of query.
 
 use std::cmp::Ordering;
 
 use super::node::{Node, Real, Sight, WIDTH};
 use super::walk::Visitor;
-use crate::base::exact::DOUBT;
-use crate::queries::{Entry, Path, Region, make_room};
+use crate::base::exact::RELATIVE_ERROR;
+use crate::queries::{Entry, Path, Region, reserve};
 use crate::{Aabb, Error};
 
-/// The most answers that are kept in order. More are put in order at the end, and now and then the later half is dropped.
+/// The most answers that stay in order. More are put in order at the end, and now and then the later half is dropped.
 const FEW: usize = 64;
 
 /// The first answers of a query: by what is compared, then by index.
@@ -16,7 +16,7 @@ const FEW: usize = 64;
 pub struct Ranking<K> {
     /// The answers so far; in order, and not more than `most`, once it is [finished](Self::finish).
     pub first: Vec<(K, u32)>,
-    /// What they are compared by, rounded, in the same order.
+    /// The keys that they are compared by, rounded, in the same order.
     approximate: Vec<f64>,
     most: usize,
     /// The rounded key of the answer number `most`, once there are so many.
@@ -24,7 +24,7 @@ pub struct Ranking<K> {
 }
 
 impl<K> Ranking<K> {
-    /// Makes room for this many answers.
+    /// Reserves capacity for this many answers.
     pub fn new(most: usize) -> Self {
         Self { first: Vec::new(), approximate: Vec::new(), most, last: None }
     }
@@ -36,17 +36,17 @@ impl<K> Ranking<K> {
         self.last = None;
     }
 
-    /// Returns how many answers are asked for.
+    /// Returns how many answers are requested.
     pub fn most(&self) -> usize {
         self.most
     }
 
-    /// Returns whether no answer is asked for.
+    /// Returns whether no answer is requested.
     pub fn wants_none(&self) -> bool {
         self.most == 0
     }
 
-    /// Returns the rounded key of the last answer that is asked for, once there are so many.
+    /// Returns the rounded key of the last answer that is requested, once there are so many.
     pub fn last(&self) -> Option<f64> {
         self.last
     }
@@ -62,13 +62,13 @@ impl<K> Ranking<K> {
             }
             return self.last;
         }
-        let doubt = DOUBT * approximate;
-        let (mut before, mut in_doubt) = (0, 0);
+        let error = RELATIVE_ERROR * approximate;
+        let (mut before, mut undecided_count) = (0, 0);
         for &other in &self.approximate {
-            before += usize::from(other < approximate - doubt);
-            in_doubt += usize::from((other - approximate).abs() <= 2.0 * doubt);
+            before += usize::from(other < approximate - error);
+            undecided_count += usize::from((other - approximate).abs() <= 2.0 * error);
         }
-        if in_doubt > 0 {
+        if undecided_count > 0 {
             let is_before = |(other, index): &(K, u32)| compare(&key, other).then(id.cmp(index)).is_lt();
             before = self.first.iter().rposition(|other| !is_before(other)).map_or(0, |at| at + 1);
         }
@@ -87,7 +87,7 @@ impl<K> Ranking<K> {
         let order = then_index(compare);
         self.first.select_nth_unstable_by(self.most, &order);
         self.first.truncate(self.most);
-        // They are in no order: what is kept is at most the largest of all that were kept.
+        // They are in no order: the limit is at most the largest of all that were retained.
         self.approximate.select_nth_unstable_by(self.most - 1, f64::total_cmp);
         self.approximate.truncate(self.most);
         self.last = self.approximate.last().copied();
@@ -99,7 +99,7 @@ impl<K> Ranking<K> {
         self.first.push((key, id));
     }
 
-    /// Puts the answers in order that were [pushed](Self::push), and drops those beyond the ones asked for.
+    /// Puts the answers in order that were [pushed](Self::push), and drops those beyond the ones requested.
     pub fn order(&mut self, compare: impl Fn(&K, &K) -> Ordering, approximate: impl Fn(&K) -> f64) {
         let order = then_index(compare);
         if self.first.len() / 2 >= self.most {
@@ -220,8 +220,8 @@ impl<R: Region> Visitor for Touching<'_, R> {
         let mut bits = node.touching(&self.bounds);
         if R::PRUNES {
             for child in 0..WIDTH {
-                let is_asked = bits >> child & 1 == 1;
-                bits ^= u32::from(is_asked && !self.region.touches(&node.get(child))) << child;
+                let is_wanted = bits >> child & 1 == 1;
+                bits ^= u32::from(is_wanted && !self.region.touches(&node.get(child))) << child;
             }
         }
         (bits, [0.0; WIDTH])
@@ -280,7 +280,7 @@ impl<V: Visitor, M: Fn(u32) -> bool> Visitor for Met<'_, V, M> {
 #[inline]
 pub fn push<T>(list: &mut Vec<T>, value: T) -> Result<(), Error> {
     if list.len() == list.capacity() {
-        make_room(list, 1)?;
+        reserve(list, 1)?;
     }
     list.push(value);
     Ok(())
@@ -291,7 +291,7 @@ pub fn push<T>(list: &mut Vec<T>, value: T) -> Result<(), Error> {
 /// # Errors
 /// [`Error::OutOfMemory`].
 pub fn extend<T>(list: &mut Vec<T>, values: impl ExactSizeIterator<Item = T>) -> Result<(), Error> {
-    make_room(list, values.len())?;
+    reserve(list, values.len())?;
     list.extend(values);
     Ok(())
 }

@@ -8,11 +8,11 @@ use crate::Aabb;
 /// down. 2³² boxes have eleven levels.
 const MOST_WAITING: usize = 4 + (WIDTH - 1) * 11;
 
-/// What a query does on its way.
+/// The visitor of a query.
 pub trait Visitor {
     /// The type of what is known of a child before it is looked at: how near it is, or who wants to look at it.
     type Known: Known;
-    /// Says whether the nearest children are looked at first.
+    /// Returns whether the nearest children are looked at first.
     const IS_ORDERED: bool;
 
     /// Returns a bit for each child that the query has to look at, and what is known of each child. `known` is known of the

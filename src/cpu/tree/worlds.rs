@@ -1,4 +1,4 @@
-//! Which leaves each world has.
+//! The leaves of each world.
 
 use crate::Filters;
 

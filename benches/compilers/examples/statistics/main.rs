@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         }
         _ => |_| true,
     };
-    match ask(&labels, is_wanted) {
+    match measure(&labels, is_wanted) {
         Ok((device, rows)) => report(&device, &rows),
         Err(message) => {
             eprintln!("{message}");
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
 }
 
 /// Returns the name of the device, and what it told of these kernels, or of all where none is named.
-fn ask(labels: &[String], is_wanted: fn(&Set) -> bool) -> Result<(String, Vec<Row>), String> {
+fn measure(labels: &[String], is_wanted: fn(&Set) -> bool) -> Result<(String, Vec<Row>), String> {
     let device = Device::first()?;
     let mut kernels = Kernel::all()?;
     if let Some(label) = labels.iter().find(|label| kernels.iter().all(|kernel| kernel.label != label.as_str())) {

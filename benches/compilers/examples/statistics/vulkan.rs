@@ -26,7 +26,7 @@ fn message(error: vk::Result) -> String {
 }
 
 impl Device {
-    /// Makes the first device that the loader finds.
+    /// Creates the first device that the loader finds.
     pub fn first() -> Result<Self, String> {
         // SAFETY: The loader is the system's, as it is for every program that uses Vulkan.
         let entry = unsafe { ash::Entry::load() }.map_err(|error| error.to_string())?;
@@ -69,14 +69,14 @@ impl Device {
         let entry = CString::new(entry).map_err(|error| error.to_string())?;
         // SAFETY: naga wrote the words for this entry point and these bindings, and `spirv-val` passes them.
         let pipeline = unsafe { self.compile(&entry, &words, &bindings) }.map_err(message)?;
-        // SAFETY: The pipeline is of this device, was made to be asked, and has just the one stage.
-        let statistics = unsafe { self.ask(pipeline) }.map_err(message);
+        // SAFETY: The pipeline is of this device, was created with statistics, and has just the one stage.
+        let statistics = unsafe { self.pipeline_statistics(pipeline) }.map_err(message);
         // SAFETY: Nothing has the pipeline any more.
         unsafe { self.device.destroy_pipeline(pipeline, None) };
         statistics
     }
 
-    /// Makes a pipeline that can be asked for its statistics.
+    /// Creates a pipeline that can be requested its statistics.
     ///
     /// # Safety
     /// The words are valid SPIR-V with this entry point, whose variables are these bindings.
@@ -117,7 +117,7 @@ impl Device {
     ///
     /// # Safety
     /// The pipeline is of this device, is alive and was made with `CAPTURE_STATISTICS_KHR`.
-    unsafe fn ask(&self, pipeline: vk::Pipeline) -> Result<Statistics, vk::Result> {
+    unsafe fn pipeline_statistics(&self, pipeline: vk::Pipeline) -> Result<Statistics, vk::Result> {
         let pipeline_info = vk::PipelineInfoKHR::default().pipeline(pipeline);
         // SAFETY: As above. Executable 0 is there, since a compute pipeline has one.
         let (executables, statistics) = unsafe {
@@ -158,7 +158,7 @@ fn name(instance: &ash::Instance, physical: vk::PhysicalDevice) -> String {
     names.map(|name| name.unwrap_or_default().to_string_lossy()).join(", ")
 }
 
-/// Makes a device that keeps accesses within buffers, zeroes workgroup memory and tells statistics.
+/// Creates a device that keeps accesses within buffers, zeroes workgroup memory and tells statistics.
 fn create(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Result<ash::Device, String> {
     // SAFETY: `physical` is of this instance.
     let known = unsafe { instance.enumerate_device_extension_properties(physical) }.map_err(message)?;

@@ -51,14 +51,14 @@ struct Runs {
 }
 
 impl Runs {
-    /// Makes a buffer.
+    /// Creates a buffer.
     fn buffer<T: Pod>(&self, values: &[T]) -> Buffer<T> {
         let buffer = Buffer::storage(&self.gpu, "alone", values.len() as u64).expect("memory");
         buffer.write(&self.gpu, values);
         buffer
     }
 
-    /// Makes a buffer that nobody has written.
+    /// Creates a buffer that nobody has written.
     fn output<T: Pod>(&self, len: usize) -> Buffer<T> {
         Buffer::storage(&self.gpu, "alone", len as u64).expect("memory")
     }

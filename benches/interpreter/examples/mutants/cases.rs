@@ -6,10 +6,10 @@ use broadsweep::{Aabb, BroadPhase, CellSize, Error, Filters, Gpu, Options, Pair,
 use interpreter::Interpreter;
 use laboratory::scenes::Kind;
 
-use crate::asks::{self, AskedFrom};
 use crate::filter_cases::{bound_and_margin, half_space_and_box};
 use crate::numbers::{Like, Numbers};
 use crate::searches::{Case, SWEEP, What, cases, device, filters};
+use crate::tree_queries::{self, QueriedFrom};
 
 use SortVariant::{Portable, Subgroup};
 
@@ -21,7 +21,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// Makes its device.
+    /// Creates its device.
     pub fn device(&self) -> (Interpreter, Gpu) {
         device(self.subgroup, Some(self.case.variant))
     }
@@ -47,7 +47,7 @@ pub fn searches() -> Vec<Search> {
         "steps whose filters come from the device",
         "steps whose half-spaces come from the device",
         "levels of a tree",
-        "a tree, asked on its device",
+        "a tree, queried on its device",
         "in pieces",
         "a tree of two workgroups",
         "a tree",
@@ -148,8 +148,8 @@ impl Searches {
         add("worlds of many cells", 8, tiny, Portable, boxes, none().with_world(world));
         add("few invalid", 8, FEW, Portable, Kind::Invalid.generate(600, 2), none());
         add("smallest numbers", 8, SWEEP, Portable, smallest_numbers(400), none());
-        let (boxes, grown) = margins(300);
-        add("margins", 8, FEW, Portable, boxes, grown);
+        let (boxes, margins) = margins(300);
+        add("margins", 8, FEW, Portable, boxes, margins);
         let boxes = smallest_numbers(400);
         let owner = Some(Aabb::new(boxes[7].min, [f32::INFINITY, boxes[9].min[1], f32::INFINITY]));
         add("an owner region", 8, SWEEP, Portable, boxes, none().with_owner(owner));
@@ -158,7 +158,7 @@ impl Searches {
         add("many tests", 8, IN_SWEEP_ORDER, Portable, Kind::Identical.generate(1150, 2), rare(1150));
     }
 
-    /// Adds trees that are asked with numbers of every kind: with boxes that share them, filters, and worlds without boxes; and
+    /// Adds trees that answer queries with numbers of every kind: with boxes that share them, filters, and worlds without boxes; and
     /// trees that have hardly any box.
     fn of_trees(&mut self) {
         const NAMES: [&str; 5] = [
@@ -172,7 +172,7 @@ impl Searches {
             let mut boxes = Numbers::new(i as u64 + 1).boxes(90, like);
             boxes[0].min[i % 3] = f32::NAN;
             let world = (0..90).map(|i| [0, 3, 3, 7, Filters::GLOBAL][i % 5]).collect();
-            let filters = asks::filters(90).with_world(world);
+            let filters = tree_queries::filters(90).with_world(world);
             self.add_tree(name, boxes, filters, like);
         }
         self.add_tree("a tree of nothing", vec![Aabb::new([1.0; 3], [0.0; 3]); 70], Filters::default(), Like::Any);
@@ -181,7 +181,7 @@ impl Searches {
 
     fn add_tree(&mut self, name: &'static str, boxes: Vec<Aabb>, filters: Filters, like: Like) {
         let case =
-            Case { options: SWEEP, boxes, filters, variant: Portable, what: What::Ask(AskedFrom::Numbers(like)) };
+            Case { options: SWEEP, boxes, filters, variant: Portable, what: What::Queries(QueriedFrom::Numbers(like)) };
         self.0.push(Search { name, subgroup: 8, case });
     }
 
@@ -219,7 +219,7 @@ impl Searches {
     }
 }
 
-/// Returns options with the smallest budget with which the search is the one that the options ask for.
+/// Returns options with the smallest budget with which the search is the one that the options request.
 fn short(options: Options, n: usize, filters: &Filters) -> Options {
     let (_, gpu) = device(8, None);
     let plan = |budget| {

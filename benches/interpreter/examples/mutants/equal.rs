@@ -27,7 +27,7 @@ const COMPARED: [(&str, Reason); 4] = [
     (include_str!("../../../../shaders/shared/float_parts.wgsl"), SUMS),
 ];
 const DOUBLES: Reason = Stages(
-    "made::numbers_of_64_bits_are_rounded_as_cpus_round_them compares this function, and every change of it shows there",
+    "derived::numbers_of_64_bits_are_rounded_as_cpus_round_them compares this function, and every change of it shows there",
 );
 const SUMS: Reason = Stages(
     "sums_of_products::sums_of_products_are_those_of_integers_of_any_length compares it, and every change of it shows there",
@@ -38,13 +38,13 @@ const LOWER_HALF: Reason = Equal("the kernel takes the lower half of the differe
 const ANY_ONE: Reason = Equal("one invocation does it, whichever: all of them have the same values");
 const KEEPS_NOTHING: Reason = Equal("an invocation that keeps nothing adds up some more");
 const NO_WORLDS: Reason =
-    Equal("the number of a world where there are none, which this kernel asks for only where there are some");
+    Equal("the number of a world where there are none, which this kernel reads only if there are some");
 const LAST_COUNT: Reason =
     Equal("what is counted too much lies behind the last key, and places begin behind what others counted before");
 const FIRST_OF_FOUR: Reason = Equal("the loop goes on only where there is a first of four");
 const DEALS: Reason = Equal("the entries are the same, whichever invocation writes them");
 const KIND_OF_INVALID: Reason = Equal(
-    "the kernel asks only whether the box is invalid, or also whether its bounds are within a limit that is finite",
+    "the kernel tests only whether the box is invalid, or also whether its bounds are within a limit that is finite",
 );
 const UNUSED: Reason = Equal("nobody reads this member of the structure in this kernel");
 const FRACTIONS: Reason = Equal("the kernel takes the cells of the place, and this changes the fractions");
@@ -54,7 +54,7 @@ const MINUS_ZERO: Reason =
 /// Where a bisection begins, ends and cuts.
 const ANY_RANGE: Reason = Equal("the search finds the same place in any range that holds it, wherever it is cut");
 const GUESS: Reason = Equal("this kernel only guesses with it, and a number is rounded to the same from any guess");
-const UNREAD: Reason = Equal("this kernel asks all questions exactly, and reads nothing of what f32 says");
+const UNREAD: Reason = Equal("this kernel decides everything exactly, and reads no f32 result");
 
 /// The kernel (or any), what is changed, a part of the line, and why it is not caught.
 const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
@@ -133,7 +133,7 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
         "bin_scatter",
         "< becomes <=",
         "for (var level = 0u; level < LEVELS - 1u; level += 1u) {",
-        Equal("the last level is taken where no other one is, whether it was asked or not"),
+        Equal("the last level is taken where no other one is, whether it was tested or not"),
     ),
     ("pca_bounds", "< becomes <=", "if local < 128u {", Equal("a workgroup of this kernel has 128 invocations")),
     (

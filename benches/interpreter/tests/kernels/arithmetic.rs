@@ -1,4 +1,4 @@
-//! Whether the numbers that the tests of stages compare arithmetic with show every change of it: counts of 64 bits, doubles, sums of
+//! Checks that the numbers with which the tests of stages compare arithmetic show every change of it: counts of 64 bits, doubles, sums of
 //! products.
 
 use broadsweep::internals::gpu::buffers::Buffer;

@@ -9,7 +9,7 @@ use broadsweep::internals::mirror::tree::{cube, leaves, top};
 use broadsweep::internals::tree::build::{TOP, TreeCapacity};
 use broadsweep::{Aabb, Error, Gpu, Pair};
 
-use crate::asks::{encoder, read};
+use crate::tree_queries::{encoder, read};
 
 /// Words of a node.
 const NODE_WORDS: usize = 16;

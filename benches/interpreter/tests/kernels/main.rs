@@ -2,7 +2,6 @@
 //! taken out of a kernel on purpose is noticed.
 
 mod arithmetic;
-mod asks;
 mod costs;
 #[path = "../../../../tests/common/doubles.rs"]
 mod doubles;
@@ -18,6 +17,7 @@ mod searches;
 mod steps;
 #[path = "../../../../tests/common/sums.rs"]
 mod sums;
+mod tree_queries;
 mod trees;
 
 use broadsweep::device::SortVariant;
@@ -29,7 +29,7 @@ use laboratory::scenes::Kind;
 
 use searches::*;
 
-/// Tells whether tests take what time they need, by BROADSWEEP_LONG=1. Without it those that take longest leave out what
+/// Returns whether tests take what time they need, by BROADSWEEP_LONG=1. Without it those that take longest leave out what
 /// shows the same again.
 fn is_long() -> bool {
     std::env::var("BROADSWEEP_LONG").is_ok_and(|value| value == "1")

@@ -1,6 +1,6 @@
 //! Searches in which kernels run, for the tests and for the mutants.
 
-use crate::{asks, levels, steps};
+use crate::{levels, steps, tree_queries};
 use broadsweep::device::SortVariant;
 use broadsweep::filter::HalfSpace;
 use broadsweep::internals::constants::BOTTOM_BOXES;
@@ -15,7 +15,7 @@ pub const SWEEP: Options = Options::new().with_all_pairs_up_to(Some(0)).with_ord
 /// Turns of loops that a query takes in one dispatch: so few that some are left to the next, in more than one workgroup.
 const TURNS: u32 = 60;
 
-/// A search in which kernels run, or a tree that is asked, or steps, or levels of a tree.
+/// A search in which kernels run, or a tree that is queried, or steps, or levels of a tree.
 pub struct Case {
     pub options: Options,
     pub boxes: Vec<Aabb>,
@@ -29,8 +29,8 @@ pub struct Case {
 pub enum What {
     /// Their pairs are found.
     Search,
-    /// A tree of them is asked.
-    Ask(asks::AskedFrom),
+    /// A tree of them is queried.
+    Queries(tree_queries::QueriedFrom),
     /// They move, and events are recorded.
     Steps(steps::Kind),
     /// They bound the leaves of a tree, of which the levels above are made.
@@ -50,9 +50,9 @@ impl Case {
                 }
                 Ok(pairs)
             }
-            What::Ask(from) => {
+            What::Queries(from) => {
                 let gpu = gpu.clone().with_turns(TURNS);
-                Ok(as_pairs(&from.ask(&mut Tree::new(&gpu)?, &self.boxes, &self.filters)?))
+                Ok(as_pairs(&from.answer(&mut Tree::new(&gpu)?, &self.boxes, &self.filters)?))
             }
             What::Steps(kind) => steps::record(gpu, self.options, &self.boxes, &self.filters, kind),
             What::Levels => levels::make(gpu, &self.boxes),
@@ -69,7 +69,9 @@ impl Case {
                 expected.sort_unstable();
                 expected
             }
-            What::Ask(from) => as_pairs(&from.ask(&mut cpu::Tree::new(), &self.boxes, &self.filters).expect("answers")),
+            What::Queries(from) => {
+                as_pairs(&from.answer(&mut cpu::Tree::new(), &self.boxes, &self.filters).expect("answers"))
+            }
             What::Steps(kind) => steps::expected(&self.boxes, &self.filters, kind),
             What::Levels => levels::expected(&self.boxes),
         }
@@ -81,7 +83,7 @@ fn as_pairs(answers: &[u64]) -> Vec<Pair> {
     answers.iter().map(|&answer| Pair { a: (answer >> 32) as u32, b: answer as u32 }).collect()
 }
 
-/// Makes a device, which sorts in this variant, or in the one that it would choose itself.
+/// Creates a device, which sorts in this variant, or in the one that it would choose itself.
 pub fn device(subgroup: usize, variant: Option<SortVariant>) -> (Interpreter, Gpu) {
     let interpreter = Interpreter::new(subgroup, wgpu::DeviceType::DiscreteGpu);
     for source in kernels::sources() {
@@ -116,7 +118,7 @@ pub fn filters(n: usize) -> Filters {
         .with_owner(Some(Aabb::new([f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY], [0.9, f32::INFINITY, f32::INFINITY])))
 }
 
-/// Makes boxes of which some are in many more cells than most.
+/// Creates boxes of which some are in many more cells than most.
 pub fn boxes_in_many_cells(n: usize) -> Vec<Aabb> {
     let mut boxes = Kind::Uniform.generate(n, 1);
     for aabb in boxes.iter_mut().step_by(97) {
@@ -126,7 +128,7 @@ pub fn boxes_in_many_cells(n: usize) -> Vec<Aabb> {
     boxes
 }
 
-/// Makes boxes among rods without an end.
+/// Creates boxes among rods without an end.
 pub fn boxes_among_rods(n: usize) -> Vec<Aabb> {
     let mut boxes = Kind::Uniform.generate(n, 1);
     for aabb in boxes.iter_mut().step_by(23) {
@@ -152,8 +154,8 @@ pub fn cases() -> Vec<Case> {
         Case { options, boxes, filters, variant, what: What::Search }
     };
     let tree_of = |boxes: Vec<Aabb>, from, variant| {
-        let filters = asks::filters(boxes.len());
-        Case { options: SWEEP, boxes, filters, variant, what: What::Ask(from) }
+        let filters = tree_queries::filters(boxes.len());
+        Case { options: SWEEP, boxes, filters, variant, what: What::Queries(from) }
     };
     let tree = |boxes, from| tree_of(boxes, from, SortVariant::Portable);
     let steps = |options, boxes, is_filtered| Case {
@@ -185,11 +187,15 @@ pub fn cases() -> Vec<Case> {
         filtered(Kind::Uniform.generate(300, 1), filters(300)),
         filtered(cut, cut_filters),
         // Levels of 263, 33, 5 and 1 nodes: the first takes two rounds of its workgroup, and its last node has two children.
-        Case { what: What::Levels, ..case(SWEEP, asks::boxes(2098), false, SortVariant::Portable) },
-        tree(asks::boxes(150), asks::AskedFrom::Device),
+        Case { what: What::Levels, ..case(SWEEP, tree_queries::boxes(2098), false, SortVariant::Portable) },
+        tree(tree_queries::boxes(150), tree_queries::QueriedFrom::Device),
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Portable),
         // More boxes than one workgroup builds the lowest nodes of.
-        tree_of(asks::boxes(BOTTOM_BOXES as usize + 50), asks::AskedFrom::Host, SortVariant::Subgroup),
-        tree(asks::boxes(4 * BOTTOM_BOXES as usize + 50), asks::AskedFrom::Host),
+        tree_of(
+            tree_queries::boxes(BOTTOM_BOXES as usize + 50),
+            tree_queries::QueriedFrom::Host,
+            SortVariant::Subgroup,
+        ),
+        tree(tree_queries::boxes(4 * BOTTOM_BOXES as usize + 50), tree_queries::QueriedFrom::Host),
     ]
 }

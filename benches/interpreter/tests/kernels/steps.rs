@@ -6,7 +6,7 @@ use broadsweep::record::{GpuAttribute, GpuCount, GpuEvents, GpuIdentity, GpuNeig
 use broadsweep::{Aabb, Error, Events, Filters, Gpu, Options, Pair, Recorder, Step, cpu, wgpu};
 use bytemuck::Pod;
 
-use crate::asks::read;
+use crate::tree_queries::read;
 
 /// A step, and what is said of its boxes.
 struct Frame {
@@ -17,7 +17,7 @@ struct Frame {
     refused: u32,
 }
 
-/// Makes steps of these boxes: with generations, without, and with boxes that are elsewhere in the array.
+/// Creates steps of these boxes: with generations, without, and with boxes that are elsewhere in the array.
 fn frames(boxes: &[Aabb], owner: Option<&Aabb>) -> Vec<Frame> {
     let n = boxes.len() as u32;
     let moved = |part: usize| -> Vec<Aabb> {
@@ -47,7 +47,7 @@ fn frames(boxes: &[Aabb], owner: Option<&Aabb>) -> Vec<Frame> {
     ]
 }
 
-/// Makes steps of these boxes, of which few move. Only a number of boxes that lies in a buffer may change.
+/// Creates steps of these boxes, of which few move. Only a number of boxes that lies in a buffer may change.
 fn few_moving(boxes: &[Aabb], is_counted: bool) -> Vec<Frame> {
     let elsewhere = |parts: &[usize]| -> Vec<Aabb> {
         let place = |i: usize| if parts.contains(&(i % 50)) { (i + 10 * (i % 50)) % boxes.len() } else { i };
@@ -139,7 +139,7 @@ fn by_box(pairs: &[Pair], n: usize, overflow: u32) -> Vec<Pair> {
     offsets.chain(neighbours.into_iter().map(|a| Pair { a, b: 1 })).collect()
 }
 
-/// Makes of a part of a buffer what a list of the filters changes to.
+/// Creates of a part of a buffer what a list of the filters changes to.
 type Of = for<'a> fn(wgpu::BufferSlice<'a>) -> GpuAttribute<'a>;
 
 /// Uploads the values of some lists, and returns how many each has.

@@ -2,8 +2,8 @@
 
 use broadsweep::Tree;
 
-use super::asks::{AskedFrom, boxes, filters};
 use super::numbers::{Like, Numbers};
+use super::tree_queries::{QueriedFrom, boxes, filters};
 use super::{Filters, assert_clean, cpu, device, is_long};
 
 #[test]
@@ -15,10 +15,10 @@ fn trees_answer_as_on_the_cpu_and_are_clean() {
         let boxes = &boxes[..n.max(70)];
         let filters = if is_filtered { filters(boxes.len()) } else { Filters::default() };
         let context = format!("a tree of {} with subgroups of {subgroup}", boxes.len());
-        for from in [AskedFrom::Host, AskedFrom::Device] {
-            let found = from.ask(&mut Tree::new(&gpu).unwrap(), boxes, &filters).unwrap();
-            let expected = from.ask(&mut cpu::Tree::new(), boxes, &filters).unwrap();
-            assert!(found == expected, "{context}, asked from its {from:?}");
+        for from in [QueriedFrom::Host, QueriedFrom::Device] {
+            let found = from.answer(&mut Tree::new(&gpu).unwrap(), boxes, &filters).unwrap();
+            let expected = from.answer(&mut cpu::Tree::new(), boxes, &filters).unwrap();
+            assert!(found == expected, "{context}, queried from its {from:?}");
         }
         assert_clean(&interpreter.report(), &context);
     }
@@ -29,9 +29,9 @@ fn trees_of_any_numbers_answer_as_on_the_cpu_and_are_clean() {
     for like in if is_long() { &Like::ALL[..] } else { &[Like::Infinite] } {
         let (interpreter, gpu) = device(8, None);
         let boxes = Numbers::new(1).boxes(40, *like);
-        let from = AskedFrom::Numbers(*like);
-        let found = from.ask(&mut Tree::new(&gpu).unwrap(), &boxes, &filters(40)).unwrap();
-        let expected = from.ask(&mut cpu::Tree::new(), &boxes, &filters(40)).unwrap();
+        let from = QueriedFrom::Numbers(*like);
+        let found = from.answer(&mut Tree::new(&gpu).unwrap(), &boxes, &filters(40)).unwrap();
+        let expected = from.answer(&mut cpu::Tree::new(), &boxes, &filters(40)).unwrap();
         assert!(found == expected, "numbers that are {like:?}");
         assert_clean(&interpreter.report(), &format!("numbers that are {like:?}"));
     }

@@ -45,7 +45,7 @@ pub fn distance(a: &Aabb, b: &Aabb) -> f64 {
     (0..3).map(|k| (from[k] - to[k]).abs()).sum()
 }
 
-/// Returns the box grown by `margin` times its longest finite edge on all sides, and by `ahead` on the side that it
+/// Returns the box padded by `margin` times its longest finite edge on all sides, and by `ahead` on the side that it
 /// moves to, unless `ahead` is more than this edge: room for a box that flies by many times its size would hold
 /// everything that the box flies past, and would not last long. A number of `ahead` that is not finite does not count.
 pub fn fattened(a: &Aabb, margin: f32, ahead: [f32; 3]) -> Aabb {

@@ -200,7 +200,7 @@ impl AabbTree {
     /// Inserts a box that is expected to move by `motion` with each update, with bounds that make room for the motion.
     pub fn insert_moving(&mut self, aabb: Aabb, motion: [f32; 3], data: u32) -> Option<LeafId> {
         let leaf = self.new_leaf(aabb, data)?;
-        self.link(leaf, room_for(&aabb, motion));
+        self.link(leaf, padded(&aabb, motion));
         Some(leaf)
     }
 
@@ -242,7 +242,7 @@ impl AabbTree {
     /// Inserts a box as [`AabbTree::insert_moving`] does, but the leaf waits for [`AabbTree::settle`].
     fn insert_moving_later(&mut self, aabb: Aabb, motion: [f32; 3], data: u32) -> Option<LeafId> {
         let leaf = self.new_leaf(aabb, data)?;
-        self.waiting.push((leaf, room_for(&aabb, motion)));
+        self.waiting.push((leaf, padded(&aabb, motion)));
         Some(leaf)
     }
 
@@ -254,7 +254,7 @@ impl AabbTree {
     }
 
     /// Puts the leaves that wait into the tree, and returns how many leaves were put into it: one by one, or, where
-    /// many were put into it since it was built, all of its leaves anew. Nothing may be asked of the tree before this
+    /// many were put into it since it was built, all of its leaves anew. The tree may not be queried before this
     /// call.
     fn settle(&mut self) -> u64 {
         let mut waiting = std::mem::take(&mut self.waiting);
@@ -278,7 +278,7 @@ impl AabbTree {
     /// Moves the box of a leaf, and returns the bounds that the leaf should now have, if it needs other bounds.
     fn moved_bounds(&mut self, leaf: LeafId, aabb: Aabb, motion: [f32; 3]) -> Option<Aabb> {
         self.leaves[leaf.0 as usize].exact = aabb;
-        let bounds = room_for(&aabb, motion);
+        let bounds = padded(&aabb, motion);
         let is = &self.node(self.node_of(leaf)).bounds;
         let fits = contains(is, &aabb) && surface(is) <= SLACK * surface(&bounds);
         (!fits).then_some(bounds)
@@ -298,7 +298,7 @@ impl AabbTree {
         &self.leaves[node.children[1] as usize]
     }
 
-    /// Makes a leaf that is in no node yet.
+    /// Creates a leaf that is in no node yet.
     fn new_leaf(&mut self, exact: Aabb, data: u32) -> Option<LeafId> {
         if !exact.is_valid() || self.len >= MOST_BOXES {
             return None;
@@ -378,7 +378,7 @@ impl AabbTree {
         self.refit(above);
     }
 
-    /// Makes `new` what `old` is to its parent; without a parent, the root.
+    /// Creates `new` what `old` is to its parent; without a parent, the root.
     fn replace_child(&mut self, parent: u32, old: u32, new: u32) {
         if parent == NONE {
             self.root = new;
@@ -442,6 +442,6 @@ impl AabbTree {
 }
 
 /// Returns the bounds of a leaf whose box moves by `motion` in each update.
-fn room_for(aabb: &Aabb, motion: [f32; 3]) -> Aabb {
+fn padded(aabb: &Aabb, motion: [f32; 3]) -> Aabb {
     fattened(aabb, MARGIN, motion.map(|d| d * UPDATES_AHEAD))
 }

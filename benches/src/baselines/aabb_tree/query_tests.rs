@@ -10,7 +10,7 @@ use broadsweep::{Filters, Ray};
 
 const INVALID: Aabb = Aabb::new([f32::NAN; 3], [f32::NAN; 3]);
 
-/// Makes integers so small that boxes touch, coincide and have no extent all the time.
+/// Creates integers so small that boxes touch, coincide and have no extent all the time.
 fn whole() -> impl Strategy<Value = f32> {
     (-4i8..=4).prop_map(f32::from)
 }
@@ -32,7 +32,7 @@ fn whole_sphere() -> impl Strategy<Value = Sphere> {
     (prop::array::uniform3(whole()), radius).prop_map(|(center, radius)| Sphere { center, radius })
 }
 
-/// Makes a tree of these boxes: some are inserted and some built, then each box of `moves` goes where it is to go, or
+/// Creates a tree of these boxes: some are inserted and some built, then each box of `moves` goes where it is to go, or
 /// goes away. Returns the tree and the boxes as they then are, those that are gone as invalid ones.
 fn followed(mut boxes: Vec<Aabb>, built: usize, moves: &[(usize, Option<Aabb>)]) -> (AabbTree, Vec<Aabb>) {
     let built = built.min(boxes.len());
@@ -71,7 +71,7 @@ proptest! {
         moves in prop::collection::vec((any::<usize>(), prop::option::weighted(0.7, whole_box())), 0..40),
         rays in prop::collection::vec(whole_ray(), 4),
         spheres in prop::collection::vec(whole_sphere(), 4),
-        asked in prop::collection::vec(prop_oneof![9 => whole_box(), 1 => Just(INVALID)], 4),
+        queried in prop::collection::vec(prop_oneof![9 => whole_box(), 1 => Just(INVALID)], 4),
         planes in prop::collection::vec(prop::array::uniform4(whole()), 0..5),
     ) {
         let (tree, boxes) = followed(boxes, built, &moves);
@@ -84,8 +84,8 @@ proptest! {
         for sphere in &spheres {
             prop_assert_eq!(tree.overlaps(sphere), touching(&boxes, *sphere), "{:?}", sphere);
         }
-        for asked in &asked {
-            prop_assert_eq!(tree.overlaps(asked), touching(&boxes, *asked));
+        for queried in &queried {
+            prop_assert_eq!(tree.overlaps(queried), touching(&boxes, *queried));
         }
         // A normal of zeros has no meaning, and the shape then touches nothing.
         let convex = Convex { half_spaces: &planes };

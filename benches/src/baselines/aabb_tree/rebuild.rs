@@ -5,7 +5,7 @@ use super::{AabbTree, LeafId, NONE, Node};
 use broadsweep::Aabb;
 
 /// A leaf and its bounds.
-type Part = (u32, Aabb);
+type BoundedLeaf = (u32, Aabb);
 
 impl AabbTree {
     /// Builds a tree of all valid boxes, each named by its index, and returns the leaf of each box too: `O(n log n)`.
@@ -26,7 +26,7 @@ impl AabbTree {
 
     /// Builds the tree anew with these further leaves, which have these bounds.
     pub(super) fn rebuild_with(&mut self, others: &[(LeafId, Aabb)]) {
-        let mut parts: Vec<Part> = Vec::with_capacity(self.len);
+        let mut parts: Vec<BoundedLeaf> = Vec::with_capacity(self.len);
         for (leaf, bounds) in others {
             match self.node_of(*leaf) {
                 NONE => parts.push((leaf.0, *bounds)),
@@ -38,7 +38,7 @@ impl AabbTree {
         self.build_from(parts);
     }
 
-    fn build_from(&mut self, mut leaves: Vec<Part>) {
+    fn build_from(&mut self, mut leaves: Vec<BoundedLeaf>) {
         self.nodes.clear();
         self.nodes.reserve(2 * leaves.len());
         self.free_node = NONE;
@@ -62,7 +62,7 @@ impl AabbTree {
                     self.nodes.push(Node { bounds, parent, children: [NONE; 2], height: 0 });
                     let middle = part.len() / 2;
                     let axis = widest_axis(part);
-                    let place = |(_, bounds): &Part| doubled_centre(bounds)[axis];
+                    let place = |(_, bounds): &BoundedLeaf| doubled_centre(bounds)[axis];
                     part.select_nth_unstable_by(middle, |a, b| place(a).total_cmp(&place(b)));
                     let (first, second) = part.split_at_mut(middle);
                     open.extend([(second, own, 1), (first, own, 0)]);
@@ -79,7 +79,7 @@ impl AabbTree {
 }
 
 /// Returns the axis on which centres are spread most.
-fn widest_axis(part: &[Part]) -> usize {
+fn widest_axis(part: &[BoundedLeaf]) -> usize {
     let mut low = [f64::INFINITY; 3];
     let mut high = [f64::NEG_INFINITY; 3];
     for (_, bounds) in part {

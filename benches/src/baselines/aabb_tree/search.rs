@@ -24,7 +24,7 @@ impl AabbTree {
         if self.root == NONE || !shape.is_valid() {
             return tested;
         }
-        let mut open = self.room_to_open();
+        let mut open = self.open_stack();
         open.push(self.root);
         while let Some(at) = open.pop() {
             let node = self.node(at);
@@ -89,7 +89,7 @@ impl AabbTree {
     pub fn nearest_hit(&self, ray: &Ray) -> Option<Hit> {
         let slabs = Slabs::new(ray)?;
         let mut best: Option<Hit> = None;
-        let mut open = self.room_to_open();
+        let mut open = self.open_stack();
         if self.root != NONE {
             open.extend(slabs.entry(&self.node(self.root).bounds).map(|t| (t, self.root)));
         }
@@ -137,7 +137,7 @@ impl AabbTree {
     /// Visits the boxes that a ray hits, in no particular order, until it is told to break off.
     fn each_hit(&self, ray: &Ray, mut visit: impl FnMut(Hit) -> ControlFlow<()>) {
         let Some(slabs) = Slabs::new(ray) else { return };
-        let mut open = self.room_to_open();
+        let mut open = self.open_stack();
         open.extend(Some(self.root).filter(|&root| root != NONE));
         while let Some(at) = open.pop() {
             let node = self.node(at);
@@ -156,8 +156,8 @@ impl AabbTree {
         }
     }
 
-    /// Makes a stack that has room for all nodes that wait on the way of one query.
-    fn room_to_open<T>(&self) -> Vec<T> {
+    /// Creates a stack that has room for all nodes that wait on the way of one query.
+    fn open_stack<T>(&self) -> Vec<T> {
         Vec::with_capacity(self.height() as usize + 1)
     }
 }

@@ -1,4 +1,4 @@
-//! Shapes that a tree is asked for.
+//! Shapes that query a tree.
 
 use broadsweep::Aabb;
 use broadsweep::filter::HalfSpace;

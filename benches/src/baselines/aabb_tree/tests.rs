@@ -72,7 +72,7 @@ fn inserted_in_order(boxes: &[Aabb]) -> AabbTree {
     tree
 }
 
-/// Makes coordinates that often coincide, with some that overflow and some that are not numbers.
+/// Creates coordinates that often coincide, with some that overflow and some that are not numbers.
 fn coordinate() -> impl Strategy<Value = f32> {
     prop_oneof![
         8 => (-8i8..8).prop_map(f32::from),
@@ -121,7 +121,7 @@ proptest! {
     #[test]
     fn after_any_operation_the_tree_is_well_formed_and_finds_what_brute_force_finds(
         steps in prop::collection::vec(any_step(), 0..60),
-        asked in any_box(),
+        queried in any_box(),
         ray in (prop::array::uniform3(coordinate()), prop::array::uniform3(coordinate())),
     ) {
         let mut tree = AabbTree::default();
@@ -174,10 +174,10 @@ proptest! {
         let boxes: Vec<Aabb> = boxes.into_iter().map(|aabb| aabb.unwrap_or(invalid)).collect();
         prop_assert_eq!(pairs_of(&tree), brute_force::find_pairs(&boxes));
         let mut found = Vec::new();
-        tree.query(&asked, |data| found.push(data));
+        tree.query(&queried, |data| found.push(data));
         found.sort_unstable();
         let expected: Vec<u32> =
-            (0..).zip(&boxes).filter(|(_, aabb)| aabb.overlaps(&asked)).map(|(data, _)| data).collect();
+            (0..).zip(&boxes).filter(|(_, aabb)| aabb.overlaps(&queried)).map(|(data, _)| data).collect();
         prop_assert_eq!(found, expected);
         for limit in [f32::INFINITY, 1.0, 0.0] {
             let ray = Ray::segment(ray.0, ray.1, limit);
@@ -235,7 +235,7 @@ fn the_height_stays_low_while_boxes_go_and_come_on_one_side() {
 }
 
 #[test]
-fn rays_through_every_scene_meet_what_brute_force_says() {
+fn rays_through_every_scene_hit_as_brute_force_does() {
     for kind in Kind::ALL {
         let boxes = kind.generate(300, 1);
         let (built, _) = AabbTree::build(&boxes);
@@ -264,7 +264,7 @@ fn rays_through_every_scene_meet_what_brute_force_says() {
 }
 
 #[test]
-fn a_tree_finds_the_pairs_of_every_scene_however_it_was_made() {
+fn a_tree_finds_the_pairs_of_every_scene_however_it_was_built() {
     for kind in Kind::ALL {
         let boxes = kind.generate(700, 2);
         let expected = brute_force::find_pairs(&boxes);
@@ -274,7 +274,7 @@ fn a_tree_finds_the_pairs_of_every_scene_however_it_was_made() {
 }
 
 #[test]
-fn a_leaf_has_room_ahead_of_its_motion_and_little_behind() {
+fn a_leaf_is_padded_ahead_of_its_motion_and_little_behind() {
     let unit = Aabb::new([0.0; 3], [1.0; 3]);
     let bounds = fattened(&unit, MARGIN, [0.5, 0.0, -1.0]);
     assert_eq!(bounds, Aabb::new([-0.1, -0.1, -1.1], [1.6, 1.1, 1.1]));

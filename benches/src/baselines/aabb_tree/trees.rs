@@ -18,14 +18,14 @@ const BOXES_PER_SEARCH: usize = 4;
 struct Body {
     aabb: Aabb,
     /// `None` if the box is invalid.
-    leaf: Option<(Part, LeafId)>,
+    leaf: Option<(TreeKind, LeafId)>,
     /// Steps for which the box has stayed as it is, while it is in the moving tree.
     steps_at_rest: u32,
     is_active: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Part {
+enum TreeKind {
     Resting,
     Moving,
 }
@@ -68,7 +68,7 @@ impl DynamicTrees {
         let (resting, leaves) = AabbTree::build(boxes);
         let body = |(aabb, leaf): (&Aabb, Option<LeafId>)| Body {
             aabb: *aabb,
-            leaf: leaf.map(|leaf| (Part::Resting, leaf)),
+            leaf: leaf.map(|leaf| (TreeKind::Resting, leaf)),
             steps_at_rest: 0,
             is_active: false,
         };
@@ -93,22 +93,22 @@ impl DynamicTrees {
                 let shift = |k: usize| (aabb.min[k] - before.min[k] + (aabb.max[k] - before.max[k])) / 2.0;
                 let motion = std::array::from_fn(shift);
                 match body.leaf {
-                    Some((Part::Moving, leaf)) if aabb.is_valid() => self.moving.update_later(leaf, *aabb, motion),
+                    Some((TreeKind::Moving, leaf)) if aabb.is_valid() => self.moving.update_later(leaf, *aabb, motion),
                     leaf => {
                         match leaf {
-                            Some((Part::Resting, leaf)) => self.resting.remove(leaf),
-                            Some((Part::Moving, leaf)) => self.moving.remove(leaf),
+                            Some((TreeKind::Resting, leaf)) => self.resting.remove(leaf),
+                            Some((TreeKind::Moving, leaf)) => self.moving.remove(leaf),
                             None => false,
                         };
                         let leaf = self.moving.insert_moving_later(*aabb, motion, i);
-                        body.leaf = leaf.map(|leaf| (Part::Moving, leaf));
+                        body.leaf = leaf.map(|leaf| (TreeKind::Moving, leaf));
                     }
                 }
-            } else if let Some((Part::Moving, leaf)) = body.leaf {
+            } else if let Some((TreeKind::Moving, leaf)) = body.leaf {
                 body.steps_at_rest += 1;
                 if body.steps_at_rest > STEPS_TO_REST {
                     self.moving.remove(leaf);
-                    body.leaf = self.resting.insert_later(*aabb, i).map(|leaf| (Part::Resting, leaf));
+                    body.leaf = self.resting.insert_later(*aabb, i).map(|leaf| (TreeKind::Resting, leaf));
                 }
             }
         }

@@ -7,7 +7,7 @@ use bvh::aabb::{Aabb as Bounds, Bounded};
 use bvh::ray::Ray as BvhRay;
 
 use crate::peers::bvh::{Shape, refuse_too_far, shapes};
-use crate::queries::{Answerer, Asked, Found};
+use crate::queries::{Answerer, Answers, QueryBatch};
 
 /// The tree and its shapes.
 #[derive(Default)]
@@ -43,22 +43,22 @@ impl Answerer for Bvh {
         Ok(())
     }
 
-    fn ask(&mut self, asked: &Asked) -> Result<Option<Found>> {
+    fn answer(&mut self, batch: &QueryBatch) -> Result<Option<Answers>> {
         let Some((tree, shapes)) = &self.0 else { return Ok(None) };
-        Ok(Some(match asked {
-            Asked::NearestHits(rays) => Found::hits(rays, |ray| {
+        Ok(Some(match batch {
+            QueryBatch::NearestHits(rays) => Answers::hits(rays, |ray| {
                 let ray = Prepared::new(ray);
                 tree.nearest_traverse_iterator(&ray.ray, shapes).next().and_then(|shape| ray.hit(shape))
             }),
             // Of a ray with an end, what is beyond it comes last in the order of the ray; in any order, all would be looked at.
-            Asked::AnyHits(rays) => Found::any(rays, |ray| {
+            QueryBatch::AnyHits(rays) => Answers::any(rays, |ray| {
                 let ray = Prepared::new(ray);
                 if ray.limit.is_infinite() {
                     return tree.traverse_iterator(&ray.ray, shapes).any(|shape| ray.hit(shape).is_some());
                 }
                 tree.nearest_traverse_iterator(&ray.ray, shapes).next().is_some_and(|shape| ray.hit(shape).is_some())
             }),
-            Asked::AllHits(rays) => Found::all_hits(rays, |ray, hits| {
+            QueryBatch::AllHits(rays) => Answers::all_hits(rays, |ray, hits| {
                 let ray = Prepared::new(ray);
                 if ray.limit.is_infinite() {
                     hits.extend(tree.traverse_iterator(&ray.ray, shapes).filter_map(|shape| ray.hit(shape)));
@@ -66,11 +66,11 @@ impl Answerer for Bvh {
                     hits.extend(tree.nearest_traverse_iterator(&ray.ray, shapes).map_while(|shape| ray.hit(shape)));
                 }
             }),
-            Asked::Overlaps(boxes) => Found::overlaps(boxes, |aabb, found| {
-                let asked = Bounds::with_bounds(aabb.min.into(), aabb.max.into());
-                found.extend(tree.traverse_iterator(&asked, shapes).map(|shape| shape.id));
+            QueryBatch::Overlaps(boxes) => Answers::overlaps(boxes, |aabb, found| {
+                let query = Bounds::with_bounds(aabb.min.into(), aabb.max.into());
+                found.extend(tree.traverse_iterator(&query, shapes).map(|shape| shape.id));
             }),
-            Asked::Nearest(..) => return Ok(None),
+            QueryBatch::Nearest(..) => return Ok(None),
         }))
     }
 }

@@ -13,7 +13,7 @@ use obvhs::bvh2::Bvh2;
 use obvhs::bvh2::builder::build_bvh2;
 use obvhs::ray::{Ray as ObvhsRay, RayHit};
 
-use crate::queries::{Answerer, Asked, Found};
+use crate::queries::{Answerer, Answers, QueryBatch};
 
 /// The tree, and the boxes in the order of its leaves.
 #[derive(Default)]
@@ -52,11 +52,11 @@ impl Obvhs {
     }
 
     fn overlaps(&self, aabb: &Aabb, found: &mut Vec<u32>) {
-        let asked = bounds(aabb);
-        self.tree.aabb_traverse(asked, |tree, node| {
+        let query = bounds(aabb);
+        self.tree.aabb_traverse(query, |tree, node| {
             let node = &tree.nodes[node as usize];
             let leaves = &self.leaves[node.first_index as usize..][..node.prim_count as usize];
-            found.extend(leaves.iter().filter(|(own, _)| own.intersect_aabb(&asked)).map(|(_, id)| id));
+            found.extend(leaves.iter().filter(|(own, _)| own.intersect_aabb(&query)).map(|(_, id)| id));
             true
         });
     }
@@ -72,15 +72,15 @@ impl Answerer for Obvhs {
         Ok(())
     }
 
-    fn ask(&mut self, asked: &Asked) -> Result<Option<Found>> {
-        Ok(Some(match asked {
-            Asked::NearestHits(rays) => Found::hits(rays, |ray| self.nearest_hit(ray)),
-            Asked::AnyHits(rays) => {
-                Found::any(rays, |ray| !self.tree.ray_traverse_miss(prepared(ray), |ray, leaf| self.enter(leaf, ray)))
+    fn answer(&mut self, batch: &QueryBatch) -> Result<Option<Answers>> {
+        Ok(Some(match batch {
+            QueryBatch::NearestHits(rays) => Answers::hits(rays, |ray| self.nearest_hit(ray)),
+            QueryBatch::AnyHits(rays) => {
+                Answers::any(rays, |ray| !self.tree.ray_traverse_miss(prepared(ray), |ray, leaf| self.enter(leaf, ray)))
             }
-            Asked::AllHits(rays) => Found::all_hits(rays, |ray, hits| self.all_hits(ray, hits)),
-            Asked::Overlaps(boxes) => Found::overlaps(boxes, |aabb, found| self.overlaps(aabb, found)),
-            Asked::Nearest(..) => return Ok(None),
+            QueryBatch::AllHits(rays) => Answers::all_hits(rays, |ray, hits| self.all_hits(ray, hits)),
+            QueryBatch::Overlaps(boxes) => Answers::overlaps(boxes, |aabb, found| self.overlaps(aabb, found)),
+            QueryBatch::Nearest(..) => return Ok(None),
         }))
     }
 }

@@ -8,7 +8,7 @@ use parry3d::partitioning::{Bvh, BvhBuildStrategy};
 use parry3d::query::{PointQuery, Ray as ParryRay, RayCast};
 
 use crate::peers::parry::leaves;
-use crate::queries::{Answerer, Asked, Found};
+use crate::queries::{Answerer, Answers, QueryBatch};
 
 /// The tree and its boxes, of which the invalid ones are left out.
 #[derive(Default)]
@@ -44,8 +44,8 @@ impl Parry {
     }
 
     fn overlaps(&self, aabb: &Aabb, found: &mut Vec<u32>) {
-        let asked = Bounds::new(aabb.min.into(), aabb.max.into());
-        found.extend(self.tree.intersect_aabb(&asked).map(|leaf| self.ids[leaf as usize]));
+        let query = Bounds::new(aabb.min.into(), aabb.max.into());
+        found.extend(self.tree.intersect_aabb(&query).map(|leaf| self.ids[leaf as usize]));
     }
 
     fn nearest(&self, query: &NearestQuery, near: &mut Vec<Near>) {
@@ -72,14 +72,14 @@ impl Answerer for Parry {
         Ok(())
     }
 
-    fn ask(&mut self, asked: &Asked) -> Result<Option<Found>> {
-        Ok(Some(match asked {
-            Asked::NearestHits(rays) => Found::hits(rays, |ray| self.nearest_hit(ray)),
-            Asked::AnyHits(rays) => Found::any(rays, |ray| self.any_hit(ray)),
-            Asked::AllHits(rays) => Found::all_hits(rays, |ray, hits| self.all_hits(ray, hits)),
-            Asked::Overlaps(boxes) => Found::overlaps(boxes, |aabb, found| self.overlaps(aabb, found)),
-            Asked::Nearest(points, 1) => Found::near(points, |point, near| self.nearest(point, near)),
-            Asked::Nearest(..) => return Ok(None),
+    fn answer(&mut self, batch: &QueryBatch) -> Result<Option<Answers>> {
+        Ok(Some(match batch {
+            QueryBatch::NearestHits(rays) => Answers::hits(rays, |ray| self.nearest_hit(ray)),
+            QueryBatch::AnyHits(rays) => Answers::any(rays, |ray| self.any_hit(ray)),
+            QueryBatch::AllHits(rays) => Answers::all_hits(rays, |ray, hits| self.all_hits(ray, hits)),
+            QueryBatch::Overlaps(boxes) => Answers::overlaps(boxes, |aabb, found| self.overlaps(aabb, found)),
+            QueryBatch::Nearest(points, 1) => Answers::near(points, |point, near| self.nearest(point, near)),
+            QueryBatch::Nearest(..) => return Ok(None),
         }))
     }
 }

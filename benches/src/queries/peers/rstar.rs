@@ -6,7 +6,7 @@ use broadsweep::query::Near;
 use rstar::AABB as Envelope;
 
 use crate::peers::rstar::{Loaded, load};
-use crate::queries::{Answerer, Asked, Found};
+use crate::queries::{Answerer, Answers, QueryBatch};
 
 /// The tree.
 #[derive(Default)]
@@ -18,14 +18,14 @@ impl Answerer for Rstar {
         Ok(())
     }
 
-    fn ask(&mut self, asked: &Asked) -> Result<Option<Found>> {
+    fn answer(&mut self, batch: &QueryBatch) -> Result<Option<Answers>> {
         let tree = &self.0;
-        Ok(match asked {
-            Asked::Overlaps(boxes) => Some(Found::overlaps(boxes, |aabb, found| {
-                let asked = Envelope::from_corners(aabb.min, aabb.max);
-                found.extend(tree.locate_in_envelope_intersecting(asked).map(|leaf| leaf.data));
+        Ok(match batch {
+            QueryBatch::Overlaps(boxes) => Some(Answers::overlaps(boxes, |aabb, found| {
+                let query = Envelope::from_corners(aabb.min, aabb.max);
+                found.extend(tree.locate_in_envelope_intersecting(query).map(|leaf| leaf.data));
             })),
-            Asked::Nearest(points, k) => Some(Found::near(points, |query, near| {
+            QueryBatch::Nearest(points, k) => Some(Answers::near(points, |query, near| {
                 let found = tree.nearest_neighbor_iter_with_distance_2(query.point).take(*k);
                 near.extend(found.map(|(leaf, squared_distance)| Near { index: leaf.data, squared_distance }));
             })),

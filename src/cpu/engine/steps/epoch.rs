@@ -172,7 +172,7 @@ impl Epoch {
                 };
                 return Ok((StepReport { work, ..self.motion.report(step.box_count, &tally) }, found));
             }
-            self.end(if goes_on { SearchReason::TooManyPairs } else { SearchReason::ManyEscaped });
+            self.end(if goes_on { SearchReason::TooManyPairs } else { SearchReason::ManyLeftPadding });
         }
         let speeds = speeds.unwrap_or_else(|| Speeds::of_few(step.boxes));
         let report = self.search_anew(&speeds, step, search, pairs)?;
@@ -289,7 +289,7 @@ impl Epoch {
         self.margin = margin;
         self.age = 0;
         fill_padded(step.boxes, self.margin, &mut self.padded_boxes);
-        // Small boxes between large ones may have many times as many neighbours once they are grown.
+        // Small boxes between large ones may have many times as many neighbours once they are padded.
         let is_chosen = step.options.step_margin.is_some();
         let most = if is_chosen { self.most.max(MOST_IF_CHOSEN * u64::from(step.box_count)) } else { self.most };
         let tests = if is_chosen { TESTS_IF_CHOSEN * most } else { most };
@@ -308,7 +308,7 @@ impl Epoch {
         self.wait = self.next_wait;
         match found {
             Ok(()) | Err(Error::TooManyCandidates { .. }) => {}
-            // There is more room without.
+            // There is more memory without.
             Err(Error::ListTooLong { .. }) => {
                 *search = Search::default();
                 (self.padded_boxes, self.padded_pairs, self.left_padding) = Default::default();

@@ -131,7 +131,7 @@ impl LeftPadding {
             count += usize::from(is_new(at, pair));
         }
         found.truncate(count);
-        if !filters.keeps_all() {
+        if !filters.passes_all() {
             Filtered::new(filters, &*padded_boxes).retain_last(found, 0);
         }
         order::canonical(found, &mut self.other, box_count);

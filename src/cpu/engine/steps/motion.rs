@@ -35,9 +35,9 @@ pub struct Searched<'a> {
     pub box_count: u32,
     /// With canonical order.
     pub options: &'a Options,
-    /// Whether the pairs of the last step are available: if no box moves, they are not listed again.
+    /// True if the pairs of the last step are available: if no box moves, they are not listed again.
     pub may_stay: bool,
-    /// Whether the changes of that list suffice.
+    /// True if the changes of that list suffice.
     pub may_change: bool,
     /// All boxes that may have moved since the stored boxes of the last step, if known.
     pub moved: Option<&'a [u32]>,
@@ -70,7 +70,7 @@ pub struct Motion {
     pub states: Vec<u8>,
     /// The boxes that moved or left in this step, ascending after [`list_moved`](Self::list_moved).
     pub moved: Vec<u32>,
-    /// Whether `moved` is complete, in any order.
+    /// True if `moved` is complete, in any order.
     is_moved_listed: bool,
     /// Boxes whose filters changed since the last step.
     refiltered: Vec<u32>,

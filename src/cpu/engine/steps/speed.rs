@@ -18,14 +18,14 @@ pub struct Sample {
     boxes: Vec<Aabb>,
     /// The count of all boxes.
     of: usize,
-    /// Whether the sample is of an earlier step.
+    /// True if the sample is of an earlier step.
     is_old: bool,
 }
 
 /// The speeds of the boxes of a sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Speeds {
-    /// Whether there were as many boxes in the last step. Otherwise all count as fast.
+    /// True if there were as many boxes in the last step. Otherwise all count as fast.
     pub are_known: bool,
     /// The usual edge of a box.
     pub edge: f32,

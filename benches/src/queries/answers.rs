@@ -7,10 +7,10 @@ use broadsweep::{Aabb, Hit, Lists, Ray};
 
 /// The answers to a batch, in the order of its queries.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Found {
+pub enum Answers {
     /// The first hit of each ray.
     Hits(Vec<Hit>),
-    /// Whether each ray hits a box.
+    /// True if each ray hits a box.
     Any(Vec<bool>),
     /// The hits of each ray, in any order.
     AllHits(Lists<Hit>),
@@ -20,7 +20,7 @@ pub enum Found {
     Near(Lists<Near>),
 }
 
-impl Found {
+impl Answers {
     /// Collects the first hit of each ray.
     pub fn hits(rays: &[Ray], hit: impl FnMut(&Ray) -> Option<Hit>) -> Self {
         Self::Hits(rays.iter().map(hit).map(|hit| hit.unwrap_or(Hit::MISS)).collect())

@@ -1,5 +1,5 @@
-//! `query_moving`, `query_capsule` and `query_turned`: queries that are made of others, with the numbers of the host; and the numbers of
-//! 64 bits that they are made with.
+//! `query_moving`, `query_capsule` and `query_turned`: queries derived from others, with the numbers of the host; and the 64-bit
+//! numbers that derive them.
 
 use std::sync::LazyLock;
 
@@ -76,23 +76,23 @@ fn number(random: &mut Random, like: u32) -> f32 {
     }
 }
 
-/// Runs a kernel that makes queries of others, with the words that each has, and returns what it writes: so many words of each query,
-/// and behind them room for half-spaces.
-fn made(source: &Source, given: &[u32], count: usize, words: usize, parts: u32) -> (Vec<u32>, Vec<[f32; 4]>) {
+/// Runs a kernel that derives queries from `external` ones, and returns its output: this u32 count of each query,
+/// and behind them the half-spaces.
+fn derived(source: &Source, external: &[u32], count: usize, u32_count: usize, parts: u32) -> (Vec<u32>, Vec<[f32; 4]>) {
     let params = QueryParams {
         query_count: count as u32,
-        words: given.len().checked_div(count).unwrap_or(0) as u32,
-        parts: (count * words) as u32,
+        u32_count: external.len().checked_div(count).unwrap_or(0) as u32,
+        parts: (count * u32_count) as u32,
         ..QueryParams::zeroed()
     };
-    let (params, input) = (uniform(params), upload(given));
-    let output = poisoned::<u32>(count * (words + 4 * parts as usize));
+    let (params, input) = (uniform(params), upload(external));
+    let output = poisoned::<u32>(count * (u32_count + 4 * parts as usize));
     run(|pass| {
-        let bound = [("query", params.all()), ("given", input.all()), ("queries", output.all())];
+        let bound = [("query", params.all()), ("external_queries", input.all()), ("queries", output.all())];
         Kernel::new(gpu(), source).dispatch(pass, count.div_ceil(64) as u32, &bound);
     });
     let mut queries = written(&output);
-    let parts = queries.split_off(count * words);
+    let parts = queries.split_off(count * u32_count);
     (queries, bytemuck::pod_collect_to_vec(&parts))
 }
 
@@ -134,7 +134,7 @@ fn turned_boxes_are_cut_out_as_on_the_host() {
                     _ => turned.half = [-0.0; 3],
                 }
             }
-            let found = made(&query::TURNED, bytemuck::cast_slice(&boxes), boxes.len(), 8, TURNED_PARTS);
+            let found = derived(&query::TURNED, bytemuck::cast_slice(&boxes), boxes.len(), 8, TURNED_PARTS);
             assert_regions(&found, TURNED_PARTS, &mirror::query::turned(&boxes));
         }
     }
@@ -164,7 +164,7 @@ fn capsules_are_cut_out_and_moved_as_on_the_host() {
             }
             let capsules: Vec<Capsule> =
                 casts.iter().map(|&CapsuleCast { from, to, radius, .. }| Capsule { from, to, radius }).collect();
-            let found = made(&query::CAPSULE, bytemuck::cast_slice(&capsules), capsules.len(), 8, CAPSULE_PARTS);
+            let found = derived(&query::CAPSULE, bytemuck::cast_slice(&capsules), capsules.len(), 8, CAPSULE_PARTS);
             assert_regions(&found, CAPSULE_PARTS, &mirror::query::capsule(&capsules));
 
             let spheres: Vec<SphereCast> = casts
@@ -178,8 +178,8 @@ fn capsules_are_cut_out_and_moved_as_on_the_host() {
                 .collect();
             let of_spheres: Vec<_> = spheres.iter().map(SphereCast::bounds).collect();
             let [all, balls]: [&[u32]; 2] = [bytemuck::cast_slice(&casts), bytemuck::cast_slice(&spheres)];
-            for (given, expected) in [(all, mirror::query::moving(&casts)), (balls, of_spheres)] {
-                let (found, _) = made(&query::MOVING, given, casts.len(), 10, 0);
+            for (external, expected) in [(all, mirror::query::moving(&casts)), (balls, of_spheres)] {
+                let (found, _) = derived(&query::MOVING, external, casts.len(), 10, 0);
                 for (i, (words, expected)) in found.chunks(10).zip(&expected).enumerate() {
                     let own: Vec<f32> = words.iter().map(|&bits| f32::from_bits(bits)).collect();
                     let expected: [f32; 10] = bytemuck::cast(*expected);

@@ -1,4 +1,4 @@
-//! What is asked of a scene.
+//! The kinds of queries, and batches of them.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use broadsweep::{Aabb, Ray};
 
 use crate::scenes::queries::{RayKind, cubes, points};
 
-/// A question about a ray.
+/// A kind of ray query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RayQuestion {
+pub enum RayQueryKind {
     /// Which box it hits first.
     Nearest,
-    /// Whether it hits a box.
+    /// True if it hits a box.
     Any,
     /// Which boxes it hits.
     All,
@@ -20,27 +20,27 @@ pub enum RayQuestion {
 
 /// A kind of queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Question {
+pub enum QueryKind {
     /// Rays.
-    Rays(RayKind, RayQuestion),
+    Rays(RayKind, RayQueryKind),
     /// Boxes, each of which would touch about this many, were they spread evenly.
     Overlaps(u32),
     /// The boxes that are nearest to a point, of this number.
     Nearest(usize),
 }
 
-impl Question {
+impl QueryKind {
     /// Every kind.
     pub const ALL: [Self; 14] = [
-        Self::Rays(RayKind::Camera, RayQuestion::Nearest),
-        Self::Rays(RayKind::Camera, RayQuestion::Any),
-        Self::Rays(RayKind::Camera, RayQuestion::All),
-        Self::Rays(RayKind::Incoherent, RayQuestion::Nearest),
-        Self::Rays(RayKind::Incoherent, RayQuestion::Any),
-        Self::Rays(RayKind::Incoherent, RayQuestion::All),
-        Self::Rays(RayKind::Short, RayQuestion::Nearest),
-        Self::Rays(RayKind::Short, RayQuestion::Any),
-        Self::Rays(RayKind::Short, RayQuestion::All),
+        Self::Rays(RayKind::Camera, RayQueryKind::Nearest),
+        Self::Rays(RayKind::Camera, RayQueryKind::Any),
+        Self::Rays(RayKind::Camera, RayQueryKind::All),
+        Self::Rays(RayKind::Incoherent, RayQueryKind::Nearest),
+        Self::Rays(RayKind::Incoherent, RayQueryKind::Any),
+        Self::Rays(RayKind::Incoherent, RayQueryKind::All),
+        Self::Rays(RayKind::Short, RayQueryKind::Nearest),
+        Self::Rays(RayKind::Short, RayQueryKind::Any),
+        Self::Rays(RayKind::Short, RayQueryKind::All),
         Self::Overlaps(10),
         Self::Overlaps(100),
         Self::Overlaps(1000),
@@ -51,37 +51,37 @@ impl Question {
     /// Returns how many queries of this kind take about as long as this many rays of a camera.
     pub fn as_many_as(self, rays: usize) -> usize {
         let per_query = match self {
-            Self::Rays(_, RayQuestion::Nearest | RayQuestion::Any) => 1,
-            Self::Rays(_, RayQuestion::All) | Self::Nearest(_) => 10,
+            Self::Rays(_, RayQueryKind::Nearest | RayQueryKind::Any) => 1,
+            Self::Rays(_, RayQueryKind::All) | Self::Nearest(_) => 10,
             Self::Overlaps(answers) => answers as usize,
         };
         (rays / per_query).max(1)
     }
 
-    /// Makes this many queries to ask of these boxes.
-    pub fn ask(self, count: usize, seed: u64, boxes: &[Aabb]) -> Asked {
+    /// Generates this many queries of these boxes.
+    pub fn generate(self, count: usize, seed: u64, boxes: &[Aabb]) -> QueryBatch {
         match self {
             Self::Rays(kind, question) => {
                 let rays = kind.generate(count, seed, boxes);
                 match question {
-                    RayQuestion::Nearest => Asked::NearestHits(rays),
-                    RayQuestion::Any => Asked::AnyHits(rays),
-                    RayQuestion::All => Asked::AllHits(rays),
+                    RayQueryKind::Nearest => QueryBatch::NearestHits(rays),
+                    RayQueryKind::Any => QueryBatch::AnyHits(rays),
+                    RayQueryKind::All => QueryBatch::AllHits(rays),
                 }
             }
-            Self::Overlaps(answers) => Asked::Overlaps(cubes(count, seed, boxes, answers.into())),
-            Self::Nearest(k) => Asked::Nearest(points(count, seed, boxes), k),
+            Self::Overlaps(answers) => QueryBatch::Overlaps(cubes(count, seed, boxes, answers.into())),
+            Self::Nearest(k) => QueryBatch::Nearest(points(count, seed, boxes), k),
         }
     }
 }
 
 /// The name to print, without commas.
-impl fmt::Display for Question {
+impl fmt::Display for QueryKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self {
-            Self::Rays(kind, RayQuestion::Nearest) => format!("{kind} rays nearest hit"),
-            Self::Rays(kind, RayQuestion::Any) => format!("{kind} rays any hit"),
-            Self::Rays(kind, RayQuestion::All) => format!("{kind} rays all hits"),
+            Self::Rays(kind, RayQueryKind::Nearest) => format!("{kind} rays nearest hit"),
+            Self::Rays(kind, RayQueryKind::Any) => format!("{kind} rays any hit"),
+            Self::Rays(kind, RayQueryKind::All) => format!("{kind} rays all hits"),
             Self::Overlaps(answers) => format!("boxes of {answers} answers"),
             Self::Nearest(k) => format!("{k} nearest"),
         };
@@ -91,10 +91,10 @@ impl fmt::Display for Question {
 
 /// A batch of queries of one kind.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Asked {
+pub enum QueryBatch {
     /// Which box each ray hits first.
     NearestHits(Vec<Ray>),
-    /// Whether each ray hits a box.
+    /// True if each ray hits a box.
     AnyHits(Vec<Ray>),
     /// Which boxes each ray hits.
     AllHits(Vec<Ray>),
@@ -104,7 +104,7 @@ pub enum Asked {
     Nearest(Vec<NearestQuery>, usize),
 }
 
-impl Asked {
+impl QueryBatch {
     /// Counts the queries.
     pub fn len(&self) -> usize {
         match self {
@@ -119,7 +119,7 @@ impl Asked {
         self.len() == 0
     }
 
-    /// Makes a batch of each query alone.
+    /// Creates a batch of each query alone.
     pub fn one_by_one(&self) -> Vec<Self> {
         match self {
             Self::NearestHits(rays) => rays.iter().map(|ray| Self::NearestHits(vec![*ray])).collect(),

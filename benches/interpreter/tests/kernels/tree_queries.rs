@@ -1,4 +1,4 @@
-//! A tree that is asked everything.
+//! A tree that gets queries of every kind.
 
 use broadsweep::query::{
     Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, NearestQuery, OrientedBox, QueryFilter, QueryFilters,
@@ -11,7 +11,7 @@ use bytemuck::Pod;
 use crate::numbers::{Like, Numbers};
 use crate::searches;
 
-/// Makes boxes on a grid, where many queries are in doubt, with some that are invalid, enormous or unbounded.
+/// Creates boxes on a grid, where many queries are undecided, with some that are invalid, enormous or unbounded.
 pub fn boxes(n: usize) -> Vec<Aabb> {
     let mut boxes: Vec<Aabb> = (0..n)
         .map(|i| {
@@ -30,7 +30,7 @@ pub fn boxes(n: usize) -> Vec<Aabb> {
     boxes
 }
 
-/// Makes filters that trees know.
+/// Creates filters that trees know.
 pub fn filters(n: usize) -> Filters {
     searches::filters(n).with_include(Vec::new()).with_exclude(Vec::new()).with_owner(None)
 }
@@ -45,8 +45,8 @@ fn of_queries(n: usize) -> QueryFilters {
         .with_ignore(list(&|i| i))
 }
 
-/// A tree that is also asked with queries on its device, where it has one.
-pub trait Asked: QueryEngine {
+/// A tree that also answers recorded queries, if it has a device.
+pub trait RecordedQueries: QueryEngine {
     /// Returns what is left of queries with these filters: rows of hits, lists of hits and of boxes, whether there are any, and
     /// rows of what is near; each with its marks.
     fn left(&mut self, rays: &[Ray], spheres: &[Sphere], filters: &QueryFilters) -> Result<Vec<u64>, Error>;
@@ -136,7 +136,7 @@ fn points_of(spheres: &[Sphere]) -> Vec<NearestQuery> {
     spheres.iter().map(|sphere| NearestQuery { point: sphere.center, radius: sphere.radius }).collect()
 }
 
-impl Asked for cpu::Tree {
+impl RecordedQueries for cpu::Tree {
     fn left(&mut self, rays: &[Ray], spheres: &[Sphere], filters: &QueryFilters) -> Result<Vec<u64>, Error> {
         fn rows<T: Pod>(lists: &Lists<T>) -> Vec<u64> {
             let mut words: Vec<u64> = Vec::new();
@@ -252,7 +252,7 @@ impl Recorder<'_> {
         Ok((encoder, left))
     }
 
-    /// Uploads rays, and records what is asked of them and nothing else.
+    /// Uploads rays, and records their queries alone.
     fn record_alone<T>(
         &mut self,
         rays: &[Ray],
@@ -306,7 +306,7 @@ impl Recorder<'_> {
     }
 }
 
-impl Asked for Tree {
+impl RecordedQueries for Tree {
     fn left(&mut self, rays: &[Ray], spheres: &[Sphere], filters: &QueryFilters) -> Result<Vec<u64>, Error> {
         with_recorder(self, |recorder| left_of(recorder, rays, spheres, filters))
     }
@@ -405,7 +405,7 @@ fn way(i: usize) -> [f32; 3] {
 }
 
 /// The answers to queries of every kind, in bits.
-fn answers(tree: &mut impl Asked, boxes: &[Aabb]) -> Result<Vec<u64>, Error> {
+fn answers(tree: &mut impl RecordedQueries, boxes: &[Aabb]) -> Result<Vec<u64>, Error> {
     let n = 70;
     let rays: Vec<Ray> = (0..n).map(|i| Ray::new(at(i), way(i))).collect();
     let casts: Vec<BoxCast> = (0..n)
@@ -454,7 +454,7 @@ fn answers(tree: &mut impl Asked, boxes: &[Aabb]) -> Result<Vec<u64>, Error> {
 }
 
 /// The answers that are left of queries of every kind, in bits.
-fn left(tree: &mut impl Asked) -> Result<Vec<u64>, Error> {
+fn left(tree: &mut impl RecordedQueries) -> Result<Vec<u64>, Error> {
     let mut rays: Vec<Ray> = (0..20).map(|i| Ray::new(at(i), way(i))).collect();
     let mut spheres: Vec<Sphere> = (0..20).map(|i| Sphere { center: at(i), radius: (i % 4) as f32 * 0.5 }).collect();
     (rays[7].limit, spheres[7].radius) = (f32::NAN, -1.0);
@@ -469,7 +469,7 @@ fn left(tree: &mut impl Asked) -> Result<Vec<u64>, Error> {
 }
 
 /// The answers to queries of numbers of this kind, in bits: with filters and without.
-fn answers_of_numbers(tree: &mut impl Asked, boxes: &[Aabb], like: Like) -> Result<Vec<u64>, Error> {
+fn answers_of_numbers(tree: &mut impl RecordedQueries, boxes: &[Aabb], like: Like) -> Result<Vec<u64>, Error> {
     let (n, mut numbers) = (60, Numbers::new(3));
     let mut rays: Vec<Ray> = (0..n).map(|_| numbers.ray(boxes, like)).collect();
     let mut casts: Vec<BoxCast> = (0..n).map(|_| numbers.cast(boxes, like)).collect();
@@ -520,9 +520,9 @@ fn answers_of_numbers(tree: &mut impl Asked, boxes: &[Aabb], like: Like) -> Resu
     Ok(all)
 }
 
-/// From where a tree is asked.
+/// The source of the queries of a tree.
 #[derive(Clone, Copy, Debug)]
-pub enum AskedFrom {
+pub enum QueriedFrom {
     /// From host memory, with numbers of this kind.
     Numbers(Like),
     /// From host memory; the tree is built and refitted.
@@ -531,12 +531,12 @@ pub enum AskedFrom {
     Device,
 }
 
-impl AskedFrom {
-    /// Makes a tree, and returns what it answers.
+impl QueriedFrom {
+    /// Creates a tree, and returns what it answers.
     ///
     /// # Errors
     /// Those of the tree.
-    pub fn ask(self, tree: &mut impl Asked, boxes: &[Aabb], filters: &Filters) -> Result<Vec<u64>, Error> {
+    pub fn answer(self, tree: &mut impl RecordedQueries, boxes: &[Aabb], filters: &Filters) -> Result<Vec<u64>, Error> {
         let mut filters = filters.clone();
         if matches!(self, Self::Device) {
             // Recorded queries refuse them.

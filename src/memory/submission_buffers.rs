@@ -12,7 +12,7 @@ pub(crate) const SUMMARY_BYTES: u64 = (FRAME_OFFSET + size_of::<Frame>() as u64)
 
 buffer_table! {
     /// The boxes of a submission.
-    pub struct BoxSlot(box_count: u64) {
+    pub struct SubmissionBoxes(box_count: u64) {
         /// `[box_count]`.
         boxes: [Aabb; *box_count], STORAGE;
     }
@@ -63,9 +63,9 @@ impl Staging {
     }
 }
 
-/// Returns the bytes of a slot.
-pub(super) fn box_bytes(slot: &BoxSlot) -> u64 {
-    BoxSlot::bytes(&slot.boxes.len())
+/// Returns the bytes of the boxes of a submission.
+pub(super) fn box_bytes(boxes: &SubmissionBoxes) -> u64 {
+    SubmissionBoxes::bytes(&boxes.boxes.len())
 }
 
 /// Returns the bytes of a staging buffer.
