@@ -12,32 +12,37 @@ pub const RELATIVE_ERROR: f64 = 2e-15;
 /// Compares the exact sum of finite numbers with zero. The running sum is an expansion of numbers that do not overlap, of
 /// ascending magnitude: the last one that is not zero has the sign of the whole (Shewchuk 1997).
 #[cold]
-pub fn sign_of_sum<const N: usize>(terms: [f64; N]) -> Ordering {
-    let leading = expansion_of(terms).into_iter().rev().find(|&part| part != 0.0);
-    leading.map_or(Ordering::Equal, |part| if part < 0.0 { Ordering::Less } else { Ordering::Greater })
+pub fn sign_of_sum<const N: usize>(mut terms: [f64; N]) -> Ordering {
+    sign_of_terms(&mut terms)
+}
+
+/// Does what [`sign_of_sum`] does, and replaces the terms by their expansion.
+pub fn sign_of_terms(terms: &mut [f64]) -> Ordering {
+    expand(terms);
+    let leading = terms.iter().rev().find(|&&part| part != 0.0);
+    leading.map_or(Ordering::Equal, |&part| if part < 0.0 { Ordering::Less } else { Ordering::Greater })
 }
 
 /// Returns the sum of finite numbers, but for a relative error below 2⁻⁵¹; 0 only where it is 0.
 #[inline]
-pub fn sum_of<const N: usize>(terms: [f64; N]) -> f64 {
+pub fn sum_of<const N: usize>(mut terms: [f64; N]) -> f64 {
     // Parts that do not overlap are added from the smallest on.
-    expansion_of(terms).into_iter().sum()
+    expand(&mut terms);
+    terms.into_iter().sum()
 }
 
-/// Returns numbers of ascending magnitude that do not overlap, with the same sum.
-fn expansion_of<const N: usize>(terms: [f64; N]) -> [f64; N] {
-    let mut expansion = [0.0; N];
-    for (count, term) in terms.into_iter().enumerate() {
-        let mut carry = term;
-        for part in &mut expansion[..count] {
-            let sum = carry + *part;
-            let part_in_sum = sum - carry;
-            *part = (carry - (sum - part_in_sum)) + (*part - part_in_sum);
-            carry = sum;
+/// Replaces numbers by numbers of ascending magnitude that do not overlap, with the same sum.
+fn expand(terms: &mut [f64]) {
+    for count in 1..terms.len() {
+        let (expansion, rest) = terms.split_at_mut(count);
+        let carry = &mut rest[0];
+        for part in expansion {
+            let sum = *carry + *part;
+            let part_in_sum = sum - *carry;
+            *part = (*carry - (sum - part_in_sum)) + (*part - part_in_sum);
+            *carry = sum;
         }
-        expansion[count] = carry;
     }
-    expansion
 }
 
 /// Returns the exact product of two finite numbers.

@@ -17,38 +17,38 @@ pub fn first_hits<C: Cast>(
     filters: &Filters,
     most: usize,
 ) -> Result<Lists<Hit>, Error> {
-    let filters = checked(batch, boxes, filters)?;
+    let (filters, prepared) = checked(batch, boxes, filters)?;
     let mut lists = lists(batch, |i, cast| {
         let path = cast.path()?.skipping_start(batch.filters.skips_start);
-        let entries = met(batch, boxes, &filters, i).filter_map(|(id, aabb)| Some((path.enter(&aabb)?, id)));
+        let entries = met(batch, &prepared, &filters, i).filter_map(|(id, aabb)| Some((path.enter(&aabb)?, id)));
         let compare = |a: &(_, u32), b: &(_, u32)| path.compare_entries(&a.0, &b.0).then(a.1.cmp(&b.1));
         Some(first(entries, most, compare, |(entry, index)| Hit { index: *index, t: path.time(entry) }))
     });
-    HalfSpaces(&filters).first_hits(batch, most, &mut lists)?;
+    HalfSpaces::new(&filters, &prepared).first_hits(batch, most, &mut lists)?;
     Ok(lists)
 }
 
 /// Finds all boxes that each path hits, ascending by index.
 pub fn all_hits<C: Cast>(batch: Batch<'_, C>, boxes: &[Aabb], filters: &Filters) -> Result<Lists<Hit>, Error> {
-    let filters = checked(batch, boxes, filters)?;
+    let (filters, prepared) = checked(batch, boxes, filters)?;
     let mut lists = lists(batch, |i, cast| {
         let path = cast.path()?.skipping_start(batch.filters.skips_start);
         let hit = |(index, aabb): (u32, Aabb)| Some(Hit { index, t: path.time(&path.enter(&aabb)?) });
-        Some(met(batch, boxes, &filters, i).filter_map(hit).collect())
+        Some(met(batch, &prepared, &filters, i).filter_map(hit).collect())
     });
-    HalfSpaces(&filters).all_hits(batch, &mut lists)?;
+    HalfSpaces::new(&filters, &prepared).all_hits(batch, &mut lists)?;
     Ok(lists)
 }
 
 /// Finds all boxes that touch each shape, ascending by index.
 pub fn overlaps<S: Shape>(batch: Batch<'_, S>, boxes: &[Aabb], filters: &Filters) -> Result<Lists<u32>, Error> {
-    let filters = checked(batch, boxes, filters)?;
+    let (filters, prepared) = checked(batch, boxes, filters)?;
     let mut lists = lists(batch, |i, shape| {
         let region = shape.region()?;
         let touches = |(_, aabb): &(u32, Aabb)| region.bounds().overlaps(aabb) && region.touches(aabb);
-        Some(met(batch, boxes, &filters, i).filter(touches).map(|(id, _)| id).collect())
+        Some(met(batch, &prepared, &filters, i).filter(touches).map(|(id, _)| id).collect())
     });
-    HalfSpaces(&filters).overlaps(batch, &mut lists)?;
+    HalfSpaces::new(&filters, &prepared).overlaps(batch, &mut lists)?;
     Ok(lists)
 }
 
@@ -59,10 +59,10 @@ pub fn nearest(
     filters: &Filters,
     most: usize,
 ) -> Result<Lists<Near>, Error> {
-    let filters = checked(batch, boxes, filters)?;
+    let (filters, prepared) = checked(batch, boxes, filters)?;
     let mut lists = lists(batch, |i, query| {
         let point = query.is_valid().then_some(&query.point)?;
-        let distances = met(batch, boxes, &filters, i).filter_map(|(id, aabb)| {
+        let distances = met(batch, &prepared, &filters, i).filter_map(|(id, aabb)| {
             let distance = Distance::between(point, &aabb)?;
             distance.compare_radius(query.radius, point).is_le().then_some((distance, id))
         });
@@ -71,32 +71,30 @@ pub fn nearest(
             |(distance, index): &(Distance, u32)| Near { index: *index, squared_distance: distance.square(point) };
         Some(first(distances, most, compare, near))
     });
-    HalfSpaces(&filters).nearest(batch, most, &mut lists)?;
+    HalfSpaces::new(&filters, &prepared).nearest(batch, most, &mut lists)?;
     Ok(lists)
 }
 
-/// Checks the filters of boxes and queries.
-fn checked<Q>(batch: Batch<'_, Q>, boxes: &[Aabb], filters: &Filters) -> Result<CheckedFilters, Error> {
+/// Checks the filters of boxes and queries, and returns them with the boxes padded by their margins.
+fn checked<Q>(batch: Batch<'_, Q>, boxes: &[Aabb], filters: &Filters) -> Result<(CheckedFilters, Vec<Aabb>), Error> {
     batch.filters.check(batch.queries.len())?;
     let mut checked = CheckedFilters::new(filters.clone())?;
     checked.fit(boxes.len())?;
-    Ok(checked)
+    let mut prepared = boxes.to_vec();
+    filters.pad(0, &mut prepared);
+    Ok((checked, prepared))
 }
 
-/// Returns the boxes that the filters of query `i` accept, padded by their margins, without those that stand for half-spaces.
+/// Returns the boxes that the filters of query `i` accept, without those that stand for half-spaces.
 fn met<'a, Q>(
     batch: Batch<'a, Q>,
-    boxes: &'a [Aabb],
+    prepared: &'a [Aabb],
     filters: &'a CheckedFilters,
     i: usize,
 ) -> impl Iterator<Item = (u32, Aabb)> + use<'a, Q> {
     let query_filter = batch.filters.query_filter(i);
-    let padded = |(id, aabb): (u32, &Aabb)| {
-        let margin = filters.filters().margin.get(id as usize);
-        (id, margin.map_or(*aabb, |&margin| crate::filters::padded(aabb, margin)))
-    };
     let is_met = move |id: u32| filters.half_space(id).is_none() && query_filter.meets(filters.filters(), id);
-    (0..).zip(boxes).filter(move |(id, _)| is_met(*id)).map(padded)
+    (0..).zip(prepared).filter(move |(id, _)| is_met(*id)).map(|(id, aabb)| (id, *aabb))
 }
 
 fn first<T, U>(

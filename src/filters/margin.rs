@@ -8,7 +8,7 @@ use crate::base::constants::CHUNK;
 use crate::{Aabb, Filters};
 
 /// A box that nothing touches.
-const NO_POINTS: Aabb = Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+pub(crate) const NO_POINTS: Aabb = Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
 
 /// Pads a box by `margin` on each side: returns the smallest box in `f32` that contains the exact one.
 pub(crate) fn padded(aabb: &Aabb, margin: f32) -> Aabb {

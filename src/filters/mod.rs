@@ -42,6 +42,8 @@ pub use by_world::ByWorld;
 pub use checked::CheckedFilters;
 pub use half_space::HalfSpace;
 pub(crate) use half_space::{WHOLE_SPACE, reaches_into};
+#[cfg(feature = "gpu")]
+pub(crate) use margin::NO_POINTS;
 pub(crate) use margin::padded;
 pub use mesh::pairs_that_share_a_vertex;
 pub use predicate::SearchedBoxes;

@@ -102,7 +102,7 @@ impl Distance {
     }
 
     /// Returns numbers whose exact sum is the square: `(a - b)²` is `a² - 2ab + b²`, exact products of `f32`.
-    fn terms(&self, point: &[f32; 3]) -> [f64; 9] {
+    pub fn terms(&self, point: &[f32; 3]) -> [f64; 9] {
         let of = |k: usize| {
             let (end, at) = self.end(k, point);
             [product(end, end), -2.0 * product(end, at), product(at, at)]

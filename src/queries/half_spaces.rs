@@ -1,13 +1,16 @@
 //! The half-spaces that queries meet, decided without rounding, and their merge into the answers of a tree.
 //!
 //! A tree has no half-spaces: they are few, and each query of the host is compared with all of them here. So both engines answer the same.
+//! Only where two answers have the same rounded number, the exact ones are compared.
 
 use std::cmp::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
+use super::fraction::Fraction;
 use super::path::sure_order;
-use super::{Path, reserve};
+use super::{Distance, Path, reserve};
 use crate::base::exact::{RELATIVE_ERROR, product, round_down_with, sign_of_sum, sum_of, two_product};
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Answers, Batch, Cast, Error, HalfSpace, Hit, Lists, Near, NearestQuery, Shape};
@@ -59,26 +62,45 @@ impl HalfSpace {
         if self.touches(&Aabb { min: path.low, max: path.high }) {
             return (!path.skips_start()).then_some(0.0);
         }
-        let axes = || (0..3).filter(|&k| self.normal[k] != 0.0);
-        // The corner that lies deepest.
-        let corner: [f32; 3] = std::array::from_fn(|k| if self.normal[k] > 0.0 { path.low[k] } else { path.high[k] });
-        if axes().any(|k| corner[k].is_infinite()) {
-            return None;
-        }
-        let (above, speeds) = (self.above(&corner), [0, 1, 2].map(|k| product(self.normal[k], path.direction[k])));
-        let toward = -sum_of(speeds);
-        if toward <= 0.0 {
+        let (above, speeds) = self.approach(path);
+        let toward = sum_of(speeds);
+        if above.iter().any(|term| term.is_infinite()) || toward <= 0.0 {
             return None;
         }
         let time = sum_of(above) / toward;
         let compare = |number: f32| {
-            let moved = speeds.map(|speed| two_product(speed, f64::from(number)));
+            let moved = speeds.map(|speed| two_product(-speed, f64::from(number)));
             let [[a, b], [c, d], [e, f]] = moved;
             sign_of_sum([above[0], above[1], above[2], above[3], a, b, c, d, e, f])
         };
         let is_late = path.limit.is_finite()
             && sure_order(time, f64::from(path.limit)).unwrap_or_else(|| compare(path.limit)).is_gt();
         (!is_late).then(|| round_down_with(time, |number| compare(number).is_ge()))
+    }
+
+    /// Returns numbers whose exact sum is how far the deepest corner of a path is above the half-space in the beginning, and others whose exact
+    /// sum is how fast that shrinks, in lengths of the normal. The former may be infinite.
+    fn approach(&self, path: &Path) -> ([f64; 4], [f64; 3]) {
+        let corner: [f32; 3] = std::array::from_fn(|k| if self.normal[k] > 0.0 { path.low[k] } else { path.high[k] });
+        (self.above(&corner), [0, 1, 2].map(|k| -product(self.normal[k], path.direction[k])))
+    }
+
+    /// Returns when a path first touches the half-space, which it does.
+    fn exact_time(&self, path: &Path) -> Fraction {
+        if self.touches(&Aabb { min: path.low, max: path.high }) {
+            return Fraction::ZERO;
+        }
+        let (above, speeds) = self.approach(path);
+        Fraction::new(&above, &speeds)
+    }
+
+    /// Returns the squared distance of a finite point.
+    fn exact_square(&self, point: &[f32; 3]) -> Fraction {
+        let above = self.above(point);
+        if sign_of_sum(above).is_le() {
+            return Fraction::ZERO;
+        }
+        Fraction::new(&square_of(&above), &self.normal.map(|n| product(n, n)))
     }
 
     /// Returns whether two half-spaces have a point in common: all do that do not face away from each other.
@@ -100,36 +122,57 @@ impl HalfSpace {
     /// Compares the square of a sum, of [`above`](Self::above), with a number, of at most 48 bits, times the square of the length of the normal.
     fn compare_squares(&self, above: &[f64; 4], number: f64) -> Ordering {
         let mut terms = [0.0; 26];
-        let mut next = terms.chunks_exact_mut(2);
-        let mut put = |a: f64, b: f64| {
-            if let Some(pair) = next.next() {
-                pair.copy_from_slice(&two_product(a, b));
-            }
-        };
-        for i in 0..4 {
-            put(above[i], above[i]);
-            above[..i].iter().for_each(|&other| put(2.0 * above[i], other));
+        let (square, others) = terms.split_at_mut(20);
+        square.copy_from_slice(&square_of(above));
+        for (pair, &n) in others.chunks_exact_mut(2).zip(&self.normal) {
+            pair.copy_from_slice(&two_product(-number, product(n, n)));
         }
-        self.normal.iter().for_each(|&n| put(-number, product(n, n)));
         sign_of_sum(terms)
     }
 }
 
+/// Returns numbers whose exact sum is the square of a sum, of [`HalfSpace::above`].
+fn square_of(above: &[f64; 4]) -> [f64; 20] {
+    let mut terms = [0.0; 20];
+    let pairs = (0..4).flat_map(|i| (0..=i).map(move |j| (i, j)));
+    for (term, (i, j)) in terms.chunks_exact_mut(2).zip(pairs) {
+        let factor = if i == j { above[i] } else { 2.0 * above[i] };
+        term.copy_from_slice(&two_product(factor, above[j]));
+    }
+    terms
+}
+
 // ---- what batches answer ----
 
-/// The half-spaces of a tree, with its filters.
-#[derive(Clone, Copy)]
-pub(crate) struct HalfSpaces<'a>(pub &'a CheckedFilters);
+/// The half-spaces of a tree, with its filters and its boxes.
+#[derive(Debug)]
+pub(crate) struct HalfSpaces<'a> {
+    filters: &'a CheckedFilters,
+    /// `[box_count]` the boxes as they are searched, or empty where the host has not read them.
+    boxes: &'a [Aabb],
+    lacks_boxes: AtomicBool,
+}
 
-impl HalfSpaces<'_> {
-    fn is_empty(self) -> bool {
-        self.0.half_spaces().is_empty()
+impl<'a> HalfSpaces<'a> {
+    /// Takes the half-spaces of these filters, and the `[box_count]` boxes as they are searched; empty where the host has not read them.
+    pub fn new(filters: &'a CheckedFilters, boxes: &'a [Aabb]) -> Self {
+        Self { filters, boxes, lacks_boxes: AtomicBool::new(false) }
+    }
+
+    /// Returns whether a merge needed boxes that the host has not read. Then the same merge has to be repeated with the boxes.
+    pub fn lacks_boxes(&self) -> bool {
+        self.lacks_boxes.load(Relaxed)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.filters.half_spaces().is_empty()
     }
 
     /// Lists the half-spaces that query `i` meets, were they to touch; ascending.
     fn met<'b, Q>(&'b self, batch: Batch<'_, Q>, i: usize) -> impl Iterator<Item = &'b HalfSpace> + use<'b, Q> {
         let query_filter = batch.filters.query_filter(i);
-        self.0.half_spaces().iter().filter(move |half_space| query_filter.meets(self.0.filters(), half_space.index))
+        let filters = self.filters;
+        filters.half_spaces().iter().filter(move |half_space| query_filter.meets(filters.filters(), half_space.index))
     }
 
     /// Lists the hits of query `i`, ascending by index.
@@ -140,12 +183,49 @@ impl HalfSpaces<'_> {
         self.met(batch, i).filter_map(hit)
     }
 
+    /// Orders answers, each a rounded number and an index: by the exact number, then by index. `exact` has the exact numbers of indices, or
+    /// none where the boxes are missing; then `b`, the box, stays first until the merge is repeated.
+    fn order(&self, a: (f32, u32), b: (f32, u32), exact: impl Fn(u32) -> Option<Fraction>) -> Ordering {
+        let by_exact = || match (exact(a.1), exact(b.1)) {
+            (Some(a), Some(b)) => a.compare(&b),
+            _ => {
+                self.lacks_boxes.store(true, Relaxed);
+                Ordering::Greater
+            }
+        };
+        // Numbers that are rounded down have the order of the exact ones, unless they are equal.
+        a.0.total_cmp(&b.0).then_with(by_exact).then(a.1.cmp(&b.1))
+    }
+
+    /// Orders hits of one path.
+    fn in_time<C: Cast>(&self, cast: &C, a: &Hit, b: &Hit) -> Ordering {
+        self.order((a.t, a.index), (b.t, b.index), |index| {
+            let path = cast.path()?;
+            if let Some(half_space) = self.filters.half_space(index) {
+                return Some(half_space.exact_time(&path));
+            }
+            let time = path.exact_time(self.boxes.get(index as usize)?);
+            Some(time.map_or(Fraction::ZERO, |(over, under)| Fraction::new(&over, &[under])))
+        })
+    }
+
+    /// Orders what is near one point.
+    fn by_distance(&self, point: &[f32; 3], a: &Near, b: &Near) -> Ordering {
+        self.order((a.squared_distance, a.index), (b.squared_distance, b.index), |index| {
+            if let Some(half_space) = self.filters.half_space(index) {
+                return Some(half_space.exact_square(point));
+            }
+            let distance = Distance::between(point, self.boxes.get(index as usize)?)?;
+            Some(Fraction::new(&distance.terms(point), &[1.0]))
+        })
+    }
+
     /// Merges hits of half-spaces into the first hits.
     pub fn nearest_hits<C: Cast>(&self, batch: Batch<'_, C>, answers: &mut Answers<Hit>) {
         let is_hit = |hit: &Hit| hit.is_hit();
         self.answers(batch, answers, is_hit, |i, cast, best| {
             for hit in self.hits(batch, i, cast) {
-                if in_time(&hit, best).is_lt() {
+                if self.in_time(cast, &hit, best).is_lt() {
                     *best = hit;
                 }
             }
@@ -162,7 +242,8 @@ impl HalfSpaces<'_> {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn first_hits<C: Cast>(&self, batch: Batch<'_, C>, k: usize, lists: &mut Lists<Hit>) -> Result<(), Error> {
-        self.lists(batch, (k, in_time), lists, |i, cast, found| {
+        let order = |cast: &C, a: &Hit, b: &Hit| self.in_time(cast, a, b);
+        self.lists(batch, (k, order), lists, |i, cast, found| {
             found.extend(self.hits(batch, i, cast));
         })
     }
@@ -172,7 +253,7 @@ impl HalfSpaces<'_> {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn all_hits<C: Cast>(&self, batch: Batch<'_, C>, lists: &mut Lists<Hit>) -> Result<(), Error> {
-        let by_index = |a: &Hit, b: &Hit| a.index.cmp(&b.index);
+        let by_index = |_: &C, a: &Hit, b: &Hit| a.index.cmp(&b.index);
         self.lists(batch, (usize::MAX, by_index), lists, |i, cast, found| {
             found.extend(self.hits(batch, i, cast));
         })
@@ -183,7 +264,7 @@ impl HalfSpaces<'_> {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn overlaps<S: Shape>(&self, batch: Batch<'_, S>, lists: &mut Lists<u32>) -> Result<(), Error> {
-        self.lists(batch, (usize::MAX, u32::cmp), lists, |i, shape, found| {
+        self.lists(batch, (usize::MAX, |_: &S, a: &u32, b: &u32| a.cmp(b)), lists, |i, shape, found| {
             if shape.region().is_some() {
                 let touched = self.met(batch, i).filter(|half_space| shape.touches_half_space(half_space));
                 found.extend(touched.map(|half_space| half_space.index));
@@ -196,9 +277,8 @@ impl HalfSpaces<'_> {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn nearest(&self, batch: Batch<'_, NearestQuery>, k: usize, lists: &mut Lists<Near>) -> Result<(), Error> {
-        let by_distance =
-            |a: &Near, b: &Near| a.squared_distance.total_cmp(&b.squared_distance).then(a.index.cmp(&b.index));
-        self.lists(batch, (k, by_distance), lists, |i, query, found| {
+        let order = |query: &NearestQuery, a: &Near, b: &Near| self.by_distance(&query.point, a, b);
+        self.lists(batch, (k, order), lists, |i, query, found| {
             if query.is_valid() {
                 let near = self.met(batch, i).filter(|half_space| half_space.is_within(&query.point, query.radius));
                 found.extend(near.map(|half_space| Near {
@@ -228,12 +308,12 @@ impl HalfSpaces<'_> {
         answers.report.answer_count = changed.count() as u64;
     }
 
-    /// Merges what `find` appends for each query into its list, in this order, and cuts lists to a length. A list of the tree that is in another
-    /// order among what is equal stays as it is.
+    /// Merges what `find` appends for each query into its list, in this order, and cuts lists to a length. Lists stay as they are where boxes
+    /// are missing.
     fn lists<Q: Sync, T: Copy + Send + Sync>(
         &self,
         batch: Batch<'_, Q>,
-        (most, order): (usize, impl Fn(&T, &T) -> Ordering + Sync),
+        (most, order): (usize, impl Fn(&Q, &T, &T) -> Ordering + Sync),
         lists: &mut Lists<T>,
         find: impl Fn(usize, &Q, &mut Vec<T>) + Sync,
     ) -> Result<(), Error> {
@@ -245,11 +325,13 @@ impl HalfSpaces<'_> {
             let (mut answers, mut ends, mut found) = (Vec::new(), Vec::new(), Vec::new());
             for i in chunk * CHUNK..count.min((chunk + 1) * CHUNK) {
                 found.clear();
-                find(i, &batch.queries[i], &mut found);
-                found.sort_unstable_by(&order);
+                let query = &batch.queries[i];
+                let order = |a: &T, b: &T| order(query, a, b);
+                find(i, query, &mut found);
+                found.sort_unstable_by(order);
                 let first = answers.len();
                 reserve(&mut answers, lists[i].len() + found.len())?;
-                append_merged(&mut answers, &lists[i], &found, &order);
+                append_merged(&mut answers, &lists[i], &found, order);
                 answers.truncate(first.saturating_add(most));
                 ends.push(answers.len() as u64);
             }
@@ -257,6 +339,9 @@ impl HalfSpaces<'_> {
         };
         let parts: Vec<(Vec<T>, Vec<u64>)> =
             (0..count.div_ceil(CHUNK)).into_par_iter().map(merged).collect::<Result<_, Error>>()?;
+        if self.lacks_boxes() {
+            return Ok(());
+        }
         lists.answers.clear();
         lists.offsets.truncate(1);
         for (answers, ends) in parts {
@@ -268,11 +353,6 @@ impl HalfSpaces<'_> {
         lists.report.answer_count = lists.answers.len() as u64;
         Ok(())
     }
-}
-
-/// Orders hits by time, then by index.
-fn in_time(a: &Hit, b: &Hit) -> Ordering {
-    a.t.total_cmp(&b.t).then(a.index.cmp(&b.index))
 }
 
 /// Appends two lists in one order.

@@ -5,6 +5,7 @@
 //! | `path` | a box that moves along a line: where it first touches another, exactly |
 //! | `casts` | what moves: rays, boxes, spheres and capsules |
 //! | `distance` | how far a point is from a box, exactly |
+//! | `fraction` | times and squared distances of both, compared exactly |
 //! | `half_spaces` | the half-spaces that queries meet, exactly, merged into the answers of a tree |
 //! | `start`, `starts` | where a query comes to the scene: in which order queries are answered |
 //! | `shapes` | what touches or not: points, boxes, spheres, oriented boxes, capsules, convex shapes |
@@ -15,6 +16,7 @@ mod answers;
 mod batch;
 mod casts;
 mod distance;
+mod fraction;
 mod half_spaces;
 mod path;
 mod shapes;

@@ -195,6 +195,13 @@ impl Path {
         round_down_with(entry.approximate, is_at_most)
     }
 
+    /// Returns when the moving box first touches another, which it does: two numbers, and what their exact sum is divided by; none where it
+    /// touches in the beginning.
+    pub fn exact_time(&self, aabb: &Aabb) -> Option<([f64; 2], f64)> {
+        let Crossing { plane, origin, axis } = self.latest(aabb)?;
+        Some(([f64::from(plane), -f64::from(origin)], f64::from(self.direction[axis].abs())))
+    }
+
     fn compare(&self, a: &Crossing, b: &Crossing) -> Ordering {
         let (of_a, of_b) = (self.direction[a.axis].abs(), self.direction[b.axis].abs());
         sign_of_sum([

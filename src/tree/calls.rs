@@ -12,7 +12,7 @@ use super::pack::{self, Packed};
 use super::query::{Listed, Ranked};
 use crate::base::constants::{NO_BOX, ROW};
 use crate::gpu::host_copy::extend;
-use crate::queries::{HalfSpaces, Start, check_k, is_in_order, reserve};
+use crate::queries::{Start, check_k, is_in_order, reserve};
 use crate::{Answers, Batch, Cast, Convex, Error, Hit, Lists, Near, NearestQuery, Pair, QueryReport, Shape};
 
 /// The calls **block** until the answers are there.
@@ -99,7 +99,11 @@ impl AsyncTree<'_> {
         let count = answers.par_iter().with_min_len(AT_ONCE).filter(|hit| hit.is_hit()).count() as u64;
         let report = self.report(batch.queries, |cast| cast.path().is_some(), count)?;
         let mut answers = Answers { answers, report };
-        self.half_spaces().nearest_hits(batch, &mut answers);
+        self.merge(|half_spaces| {
+            half_spaces.nearest_hits(batch, &mut answers);
+            Ok(())
+        })
+        .await?;
         Ok(answers)
     }
 
@@ -116,7 +120,7 @@ impl AsyncTree<'_> {
         let words = C::words(batch.queries);
         let is_valid = |cast: &C| cast.path().is_some();
         let mut lists = self.rank_lists(batch, &words, (k, Ranked::Hits), is_valid, |hit: &Hit| hit.index).await?;
-        self.half_spaces().first_hits(batch, k, &mut lists)?;
+        self.merge(|half_spaces| half_spaces.first_hits(batch, k, &mut lists)).await?;
         Ok(lists)
     }
 
@@ -198,7 +202,7 @@ impl AsyncTree<'_> {
         let words = bytemuck::cast_slice(batch.queries);
         let index = |near: &Near| near.index;
         let mut lists = self.rank_lists(batch, words, (k, Ranked::Near), NearestQuery::is_valid, index).await?;
-        self.half_spaces().nearest(batch, k, &mut lists)?;
+        self.merge(|half_spaces| half_spaces.nearest(batch, k, &mut lists)).await?;
         Ok(lists)
     }
 
@@ -311,11 +315,6 @@ impl AsyncTree<'_> {
         let is_in_order = is_in_order(batch.queries, &self.tree.scene());
         let most = self.tree.most_queries(stride, k);
         Ranking { words, query_count, stride, most, filters: batch.filters, is_in_order, k, ranked }
-    }
-
-    /// Returns the half-spaces of the filters, which are not in the tree.
-    fn half_spaces(&self) -> HalfSpaces<'_> {
-        HalfSpaces(self.tree.filters.checked())
     }
 
     fn has_boxes(&self) -> bool {

@@ -151,6 +151,7 @@ impl TreeRecorder {
         let cube = Cube { low: [0.0; 3], scale: 0.0 };
         let surface = Surface { sum: f64::NAN, vast_count: u32::MAX };
         tree.built = Some(Built { capacity, shape, cube, surface });
+        tree.is_recorded = true;
         tree.report = TreeReport { box_count, growth: f64::NAN, ..TreeReport::default() };
         tree.report.bytes = tree.memory_bytes();
         Ok(())
@@ -171,6 +172,7 @@ impl TreeRecorder {
         tree.check_device()?;
         tree.begin_refit(boxes)?;
         let Some(built) = tree.built.clone() else { return Ok(()) };
+        tree.is_recorded = true;
         let scopes = tree.gpu.open_scopes();
         let recorded = tree.record_moved(encoder, &built, boxes).and_then(|()| scopes.close("recording"));
         if recorded.is_err() {
@@ -236,6 +238,8 @@ impl Tree {
         }
         self.filters.fit_for_queries(boxes.len())?;
         self.filters.upload(&self.gpu, boxes.len(), false)?;
+        self.boxes_on_host = Vec::new();
+        self.is_recorded = false;
         self.ensure_boxes(boxes)
     }
 

@@ -10,6 +10,7 @@
 //! | `query_sources`, `query_buffers` | its kernels; the buffers of a batch, and how large they are |
 //! | `batch` | the plan of a batch, and the recording of its phases |
 //! | `calls`, `host` | queries from host memory: the calls, and the driver that reads back after each round |
+//! | `half_spaces` | half-spaces among the answers of these, and the boxes that they are ordered with |
 //! | `recorder`, `gpu_batch` | queries in buffers of the caller: the driver that records a fixed number of rounds, and the types of the buffers |
 //! | `steps` | events of moving shapes in a static world |
 //! | `pack` | converts queries to `u32` |
@@ -22,6 +23,7 @@ pub mod build;
 mod calls;
 mod construct;
 mod gpu_batch;
+mod half_spaces;
 mod host;
 mod load;
 mod pack;
@@ -65,7 +67,9 @@ use crate::{Aabb, Attribute, Error, FilterOwner, Filters, TreeReport};
 /// before they are written, and come in as many pieces as the limits of the device need.
 ///
 /// The tree takes some 60 bytes of GPU memory for each box, beside the box itself ([`memory_plan`](Self::memory_plan)), and
-/// queries some 50 beside their answers, 180 where these are lists ([`query_memory_plan`](Self::query_memory_plan)).
+/// queries some 50 beside their answers, 180 where these are lists ([`query_memory_plan`](Self::query_memory_plan)). The first
+/// ordered answers after a build or refit in which a half-space and a box have the same rounded number read the boxes back: 24 bytes of host
+/// memory each, and 28 of GPU memory meanwhile. After a recorded build or refit, each such batch does.
 ///
 /// ```no_run
 /// use broadsweep::{Aabb, Gpu, Ray, Tree};
@@ -105,6 +109,10 @@ pub struct Tree {
     empty: Option<TreeBuffers>,
     /// The ids and indices of worlds on the device, after a recording that needs them.
     world_ids: Option<Buffer<[u32; 2]>>,
+    /// `[box_count]` the boxes as they are searched, once half-spaces were ordered among them; else empty.
+    boxes_on_host: Vec<Aabb>,
+    /// Whether the last build or refit was recorded: the host does not know when it runs.
+    is_recorded: bool,
     report: TreeReport,
 }
 
@@ -159,6 +167,8 @@ impl Tree {
             memory: QueryMemory::default(),
             empty: None,
             world_ids: None,
+            boxes_on_host: Vec::new(),
+            is_recorded: false,
             report: TreeReport::default(),
         })
     }
@@ -274,6 +284,8 @@ impl Tree {
         self.is_built_of_none = false;
         self.worlds.clear();
         self.world_ids = None;
+        self.boxes_on_host = Vec::new();
+        self.is_recorded = false;
         self.report = TreeReport::default();
     }
 

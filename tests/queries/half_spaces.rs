@@ -5,7 +5,7 @@ use broadsweep::query::{
     Batch, BoxCast, Capsule, Cast, Convex, Near, NearestQuery, OrientedBox, QueryFilters, Shape, Sphere, SphereCast,
 };
 use broadsweep::record::GpuBatch;
-use broadsweep::{Aabb, Error, Filters, Hit, Ray, Tree, cpu};
+use broadsweep::{Aabb, Error, Filters, Hit, Ray, Tree, TreeRecorder, cpu};
 use num_bigint::BigInt;
 
 use super::both::{Both, GPU};
@@ -36,11 +36,11 @@ fn is_within(half_space: &HalfSpace, point: [f32; 3], radius: f32) -> bool {
     above <= BigInt::ZERO || radius.is_infinite() || is_near(radius)
 }
 
-/// Returns when what moves first touches a half-space, rounded down, and whether it does so at the start.
-fn enter(half_space: &HalfSpace, cast: &impl Moving) -> Option<(f32, bool)> {
+/// Returns when what moves first touches a half-space, and whether it does so at the start.
+fn enter(half_space: &HalfSpace, cast: &impl Moving) -> Option<(Fraction, bool)> {
     let (low, high, direction, limit) = cast.parts();
     if oracle::reaches_into(&row(half_space), &Aabb { min: low, max: high }) {
-        return Some((0.0, true));
+        return Some((Fraction::of(0.0), true));
     }
     let corner: [f32; 3] = std::array::from_fn(|k| if half_space.normal[k] > 0.0 { low[k] } else { high[k] });
     if (0..3).any(|k| half_space.normal[k] != 0.0 && corner[k].is_infinite()) {
@@ -52,27 +52,33 @@ fn enter(half_space: &HalfSpace, cast: &impl Moving) -> Option<(f32, bool)> {
     }
     let time = Fraction::new(above(half_space, corner), -speed);
     let is_in_time = limit.is_infinite() || time.compare(&Fraction::of(limit)).is_le();
-    is_in_time.then(|| (time.rounded_down(), false))
+    is_in_time.then_some((time, false))
 }
 
-/// Puts answers in between others, each before the first one that comes behind it.
-fn merge<T: Copy>(own: &mut Vec<T>, mut others: Vec<T>, key: impl Fn(&T) -> (f32, u32)) {
-    let is_before = |a: &T, b: &T| key(a).partial_cmp(&key(b)).unwrap().is_lt();
-    others.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap());
-    let mut from = 0;
-    for other in others {
-        from = (from..own.len()).find(|&at| is_before(&other, &own[at])).unwrap_or(own.len());
-        own.insert(from, other);
-        from += 1;
-    }
+/// Returns the square of the distance of a point.
+fn square(half_space: &HalfSpace, point: [f32; 3]) -> Fraction {
+    let above = above(half_space, point).max(BigInt::ZERO);
+    Fraction::new(&above * &above, square_of_normal(half_space) << 298)
+}
+
+/// Orders what is found, rounds its numbers down, and counts the neighbours, of which one is a half-space, that only the exact numbers order as
+/// they are: the rounded ones are the same, and the indices descend.
+fn ordered(mut found: Vec<(Fraction, u32)>, is_plane: impl Fn(u32) -> bool, ties: &mut usize) -> Vec<(f32, u32)> {
+    found.sort_by(oracle::in_order);
+    let all: Vec<(f32, u32)> = found.into_iter().map(|(number, index)| (number.rounded_down(), index)).collect();
+    let is_tie = |pair: &&[(f32, u32)]| {
+        pair[0].0 == pair[1].0 && pair[0].1 > pair[1].1 && (is_plane(pair[0].1) || is_plane(pair[1].1))
+    };
+    *ties += all.windows(2).filter(is_tie).count();
+    all
 }
 
 /// A scene with half-spaces, and what queries of it say.
-struct Scene {
-    boxes: Vec<Aabb>,
-    filters: Filters,
-    of_queries: QueryFilters,
-    tree: Both,
+pub struct Scene {
+    pub boxes: Vec<Aabb>,
+    pub filters: Filters,
+    pub of_queries: QueryFilters,
+    pub tree: Both,
 }
 
 impl Scene {
@@ -103,9 +109,12 @@ impl Scene {
         Batch::new(queries).with_filters(&self.of_queries)
     }
 
+    fn is_plane(&self, j: u32) -> bool {
+        self.filters.half_spaces.iter().any(|half_space| half_space.index == j)
+    }
+
     fn is_box(&self, i: usize, j: usize) -> bool {
-        let is_plane = self.filters.half_spaces.iter().any(|half_space| half_space.index as usize == j);
-        !is_plane && meets(&self.filters, &self.of_queries, i, j)
+        meets(&self.filters, &self.of_queries, i, j) && !self.is_plane(j as u32)
     }
 
     fn planes(&self, i: usize) -> impl Iterator<Item = &HalfSpace> {
@@ -113,25 +122,24 @@ impl Scene {
         self.filters.half_spaces.iter().filter(meets)
     }
 
-    /// Checks all that casts can be asked, and counts the hits of half-spaces.
-    fn check_casts<C: Cast + Moving + std::fmt::Debug>(&self, casts: &[C], what: &str) -> usize {
+    /// Checks all that casts can be asked, and counts the hits of half-spaces, and those that only exact numbers order.
+    pub fn check_casts<C: Cast + Moving + std::fmt::Debug>(&self, casts: &[C], what: &str) -> [usize; 2] {
         let (tree, batch, skips) = (&self.tree, self.batch(casts), self.of_queries.skips_start);
         let (nearest, any) = (tree.nearest_hits(batch).unwrap(), tree.any_hits(batch).unwrap());
         let (all, first) = (tree.all_hits(batch).unwrap(), tree.first_hits(batch, 3).unwrap());
-        let mut count = 0;
+        let (mut count, mut ties) = (0, 0);
         for (i, cast) in casts.iter().enumerate() {
             let what = format!("{what}, {cast:?}");
             let is_hit = |j| self.is_box(i, j) && !(skips && oracle::touches_at_start(cast, &self.boxes[j]));
-            let mut expected = oracle::hits(cast, &self.boxes, is_hit);
-            let hits: Vec<Hit> = self
-                .planes(i)
-                .filter_map(|plane| {
-                    let (t, is_start) = enter(plane, cast)?;
-                    (!(skips && is_start)).then_some(Hit { index: plane.index, t })
-                })
-                .collect();
-            count += hits.len();
-            merge(&mut expected, hits, |hit| (hit.t, hit.index));
+            let mut found = oracle::times(cast, &self.boxes, is_hit);
+            let of_boxes = found.len();
+            found.extend(self.planes(i).filter_map(|plane| {
+                let (t, is_start) = enter(plane, cast)?;
+                (!(skips && is_start)).then_some((t, plane.index))
+            }));
+            count += found.len() - of_boxes;
+            let found = ordered(found, |j| self.is_plane(j), &mut ties);
+            let mut expected: Vec<Hit> = found.into_iter().map(|(t, index)| Hit { index, t }).collect();
             assert_eq!(nearest[i], expected.first().copied().unwrap_or(Hit::MISS), "{what}");
             assert_eq!(any[i], !expected.is_empty(), "{what}");
             assert_eq!(&first[i], &expected[..expected.len().min(3)], "{what}");
@@ -141,7 +149,7 @@ impl Scene {
         assert_eq!(any.report.answer_count, any.answers.iter().filter(|&&any| any).count() as u64);
         assert_eq!(nearest.report.answer_count, any.report.answer_count);
         assert_eq!(all.report.answer_count, all.answers.len() as u64);
-        count
+        [count, ties]
     }
 
     /// Checks what shapes touch, and counts the half-spaces among it.
@@ -166,26 +174,28 @@ impl Scene {
         count
     }
 
-    fn check_nearest(&self, points: &[NearestQuery], what: &str) -> usize {
-        let mut count = 0;
-        for k in [1, 4, 1000] {
-            let found = self.tree.nearest(self.batch(points), k).unwrap();
-            for (i, query) in points.iter().enumerate() {
-                let mut expected = oracle::near(query, &self.boxes, |j| self.is_box(i, j));
+    /// Checks the nearest of each point, and counts the half-spaces among them, and those that only exact numbers order.
+    pub fn check_nearest(&self, points: &[NearestQuery], what: &str) -> [usize; 2] {
+        let (mut count, mut ties) = (0, 0);
+        let expected: Vec<Vec<Near>> = (0..points.len())
+            .map(|i| {
+                let query = &points[i];
+                let mut found = oracle::squares(query, &self.boxes, |j| self.is_box(i, j));
+                let of_boxes = found.len();
                 let planes = self.planes(i).filter(|plane| is_within(plane, query.point, query.radius));
-                let near: Vec<Near> = planes
-                    .map(|plane| {
-                        let above = above(plane, query.point).max(BigInt::ZERO);
-                        let square = Fraction::new(&above * &above, square_of_normal(plane) << 298);
-                        Near { index: plane.index, squared_distance: square.rounded_down() }
-                    })
-                    .collect();
-                count += near.len();
-                merge(&mut expected, near, |near| (near.squared_distance, near.index));
-                assert_eq!(&found[i], &expected[..expected.len().min(k)], "{what}, {k} of {query:?}");
+                found.extend(planes.map(|plane| (square(plane, query.point), plane.index)));
+                count += found.len() - of_boxes;
+                let found = ordered(found, |j| self.is_plane(j), &mut ties);
+                found.into_iter().map(|(squared_distance, index)| Near { index, squared_distance }).collect()
+            })
+            .collect();
+        for k in [1, 2, 4, 1000] {
+            let found = self.tree.nearest(self.batch(points), k).unwrap();
+            for (i, expected) in expected.iter().enumerate() {
+                assert_eq!(&found[i], &expected[..expected.len().min(k)], "{what}, {k} of {:?}", points[i]);
             }
         }
-        count
+        [count, ties]
     }
 }
 
@@ -233,9 +243,9 @@ fn check(scenes: u64, queries: usize) {
         let what = format!("{what}, {:?}, {:?}", scene.filters.half_spaces, scene.of_queries.skips_start);
         let rays: Vec<Ray> = (0..queries).map(|_| numbers.ray(boxes, like)).collect();
         let casts: Vec<BoxCast> = (0..queries).map(|_| numbers.cast(boxes, like)).collect();
-        of_casts += scene.check_casts(&rays, &what) + scene.check_casts(&casts, &what);
+        of_casts += scene.check_casts(&rays, &what)[0] + scene.check_casts(&casts, &what)[0];
         let near: Vec<NearestQuery> = (0..queries).map(|_| numbers.nearest(boxes, like)).collect();
-        of_points += scene.check_nearest(&near, &what);
+        of_points += scene.check_nearest(&near, &what)[0];
         let points: Vec<[f32; 3]> = near.iter().map(|near| near.point).collect();
         let at = |&point: &[f32; 3]| Aabb::new(point, point);
         of_shapes += scene.check_shapes(
@@ -405,6 +415,6 @@ fn recorded_queries_refuse_half_spaces_and_shared_ones_are_answered() {
     let buffer = GPU.device().create_buffer(&descriptor);
     let mut encoder = GPU.device().create_command_encoder(&Default::default());
     let batch = GpuBatch::<Ray>::new(buffer.slice(..), 2);
-    let refused = broadsweep::TreeRecorder::from(tree).record_nearest_hits(&mut encoder, batch).unwrap_err();
+    let refused = TreeRecorder::from(tree).record_nearest_hits(&mut encoder, batch).unwrap_err();
     assert!(matches!(refused, Error::BadFilter { list: "half_spaces", .. }), "{refused}");
 }

@@ -4,6 +4,7 @@ mod both;
 mod cases;
 mod exact;
 mod filters;
+mod half_space_order;
 mod half_spaces;
 #[path = "../common/numbers.rs"]
 mod numbers;

@@ -95,16 +95,26 @@ pub fn touches_at_start(cast: &impl Moving, aabb: &Aabb) -> bool {
     aabb.is_valid() && (0..3).all(|k| aabb.min[k] <= high[k] && low[k] <= aabb.max[k])
 }
 
-/// Finds all boxes of `among` that are hit, by `t` and then by index.
-pub fn hits(cast: &impl Moving, boxes: &[Aabb], among: impl Fn(usize) -> bool) -> Vec<Hit> {
+/// Orders what is found by its number, and then by index.
+pub fn in_order(a: &(Fraction, u32), b: &(Fraction, u32)) -> Ordering {
+    a.0.compare(&b.0).then(a.1.cmp(&b.1))
+}
+
+/// Finds all boxes of `among` that are hit, and when; ascending by index.
+pub fn times(cast: &impl Moving, boxes: &[Aabb], among: impl Fn(usize) -> bool) -> Vec<(Fraction, u32)> {
     let (low, high, direction, limit) = cast.parts();
     let hit = |(i, aabb): (usize, &Aabb)| {
         let t = enter(low, high, direction, limit, aabb).filter(|_| among(i))?;
-        Some((t, i))
+        Some((t, i as u32))
     };
-    let mut all: Vec<(Fraction, usize)> = boxes.iter().enumerate().filter_map(hit).collect();
-    all.sort_by(|a, b| a.0.compare(&b.0).then(a.1.cmp(&b.1)));
-    all.into_iter().map(|(t, i)| Hit { index: i as u32, t: t.rounded_down() }).collect()
+    boxes.iter().enumerate().filter_map(hit).collect()
+}
+
+/// Finds all boxes of `among` that are hit, by `t` and then by index.
+pub fn hits(cast: &impl Moving, boxes: &[Aabb], among: impl Fn(usize) -> bool) -> Vec<Hit> {
+    let mut all = times(cast, boxes, among);
+    all.sort_by(in_order);
+    all.into_iter().map(|(t, index)| Hit { index, t: t.rounded_down() }).collect()
 }
 
 /// Returns the square of the distance, in units of 2⁻²⁹⁸; none of a box that is invalid or infinitely far.
@@ -218,15 +228,19 @@ pub fn share_a_point(half_spaces: Vec<HalfSpace>, aabb: &Aabb) -> bool {
     triples.map(|three| three.map(|k| &all[k])).any(meet_within)
 }
 
-/// Finds all boxes of `among` within reach, by distance and then by index.
-pub fn near(query: &NearestQuery, boxes: &[Aabb], among: impl Fn(usize) -> bool) -> Vec<Near> {
+/// Finds all boxes of `among` within reach, and the squares of their distances; ascending by index.
+pub fn squares(query: &NearestQuery, boxes: &[Aabb], among: impl Fn(usize) -> bool) -> Vec<(Fraction, u32)> {
+    let unit: BigInt = BigInt::from(1) << 298;
     let near = |(i, aabb): (usize, &Aabb)| {
         let square = square(query.point, aabb).filter(|square| among(i) && is_within(square, query.radius))?;
-        Some((square, i))
+        Some((Fraction(square, unit.clone()), i as u32))
     };
-    let mut all: Vec<(BigInt, usize)> = boxes.iter().enumerate().filter_map(near).collect();
-    all.sort();
-    let unit: BigInt = BigInt::from(1) << 298;
-    let rounded = |square: BigInt| Fraction(square, unit.clone()).rounded_down();
-    all.into_iter().map(|(square, i)| Near { index: i as u32, squared_distance: rounded(square) }).collect()
+    boxes.iter().enumerate().filter_map(near).collect()
+}
+
+/// Finds all boxes of `among` within reach, by distance and then by index.
+pub fn near(query: &NearestQuery, boxes: &[Aabb], among: impl Fn(usize) -> bool) -> Vec<Near> {
+    let mut all = squares(query, boxes, among);
+    all.sort_by(in_order);
+    all.into_iter().map(|(square, index)| Near { index, squared_distance: square.rounded_down() }).collect()
 }

@@ -96,8 +96,8 @@ impl Tree {
     ///
     /// Half-spaces are answered as boxes are, exactly: rays, moving boxes, points, boxes, spheres and capsules touch them where a point is in
     /// both. A round shape that moves touches by its bounding box. A turned box may touch one too many, by rounding. A
-    /// [`Convex`](crate::Convex) touches all but those that face away from one of its own half-spaces. The order of a half-space and a box
-    /// is by the answered number, then by index. Each query is compared with each half-space. A change of the boxes that stand for
+    /// [`Convex`](crate::Convex) touches all but those that face away from one of its own half-spaces. Half-spaces and boxes are
+    /// ordered by the exact number, then by index. Each query is compared with each half-space. A change of the boxes that stand for
     /// half-spaces holds from the next [`build`](Self::build) on.
     ///
     /// # Errors
@@ -210,6 +210,11 @@ impl Tree {
         (ids + prepared + self.worlds.bytes() + self.levels.bytes() + self.order.bytes()) as u64
     }
 
+    /// Returns the half-spaces of the filters, which are not among the leaves. Where there are any, the boxes are prepared.
+    fn half_spaces(&self) -> HalfSpaces<'_> {
+        HalfSpaces::new(&self.filters, &self.prepared)
+    }
+
     /// Finds the first box that each path hits: by `t`, then by index.
     ///
     /// # Errors
@@ -217,7 +222,7 @@ impl Tree {
     pub fn nearest_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<Hit>, Error> {
         let batch = casts.into();
         let mut answers = TreeBatch::new(self, batch)?.nearest_hits()?;
-        HalfSpaces(&self.filters).nearest_hits(batch, &mut answers);
+        self.half_spaces().nearest_hits(batch, &mut answers);
         Ok(answers)
     }
 
@@ -235,7 +240,7 @@ impl Tree {
             let hit = |(entry, index): &(Entry, u32)| Hit { index: *index, t: path.time(entry) };
             visit::extend(out, scratch.ranking.first.iter().map(hit)).map(|()| true)
         })?;
-        HalfSpaces(&self.filters).first_hits(batch, k, &mut lists)?;
+        self.half_spaces().first_hits(batch, k, &mut lists)?;
         Ok(lists)
     }
 
@@ -253,7 +258,7 @@ impl Tree {
             });
             true
         })?;
-        HalfSpaces(&self.filters).any_hits(batch, &mut answers);
+        self.half_spaces().any_hits(batch, &mut answers);
         Ok(answers)
     }
 
@@ -274,7 +279,7 @@ impl Tree {
             out[first..].sort_unstable_by_key(|hit| hit.index);
             Ok(true)
         })?;
-        HalfSpaces(&self.filters).all_hits(batch, &mut lists)?;
+        self.half_spaces().all_hits(batch, &mut lists)?;
         Ok(lists)
     }
 
@@ -292,7 +297,7 @@ impl Tree {
             out[first..].sort_unstable();
             Ok(true)
         })?;
-        HalfSpaces(&self.filters).overlaps(batch, &mut lists)?;
+        self.half_spaces().overlaps(batch, &mut lists)?;
         Ok(lists)
     }
 
@@ -306,7 +311,7 @@ impl Tree {
         let tree_batch = TreeBatch::new(self, batch)?;
         check_k(k)?;
         let mut lists = tree_batch.nearest(k)?;
-        HalfSpaces(&self.filters).nearest(batch, k, &mut lists)?;
+        self.half_spaces().nearest(batch, k, &mut lists)?;
         Ok(lists)
     }
 }
