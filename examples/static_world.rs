@@ -136,7 +136,7 @@ fn read_back<const N: usize>(
     });
     let lists = events.iter().flat_map(|events| [&events.pairs, &events.created, &events.lost]);
     for (k, list) in (0..).zip(lists) {
-        encoder.copy_buffer_to_buffer(&list.header, 0, &back, k * header, header);
+        encoder.copy_buffer_to_buffer(list.header, 0, &back, k * header, header);
     }
     gpu.queue().submit([encoder.finish()]);
     back.map_async(wgpu::MapMode::Read, .., |_| {});

@@ -49,7 +49,7 @@ fn main() -> Result<(), Error> {
     // One encoder, one submission: the pairs, then the pass that uses them.
     let left = recorder.record(&mut encoder, boxes.slice(..), n)?;
     let entry = |binding, buffer: &'_ wgpu::Buffer| (binding, buffer.clone());
-    let bound = [entry(0, &left.header), entry(1, &left.pairs), entry(2, &touched)];
+    let bound = [entry(0, left.header), entry(1, left.pairs), entry(2, &touched)];
     let bind_group = device.create_bind_group(&wgpu::BindGroupDescriptor {
         label: Some("mark"),
         layout: &pipeline.get_bind_group_layout(0),
@@ -61,7 +61,7 @@ fn main() -> Result<(), Error> {
     let mut pass = encoder.begin_compute_pass(&Default::default());
     pass.set_pipeline(&pipeline);
     pass.set_bind_group(0, &bind_group, &[]);
-    pass.dispatch_workgroups_indirect(&left.arguments, GpuPairs::DISPATCH_OFFSET);
+    pass.dispatch_workgroups_indirect(left.arguments, GpuPairs::DISPATCH_OFFSET);
     drop(pass);
 
     // A renderer would draw now. Here the marks are read back to be counted.

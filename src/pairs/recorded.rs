@@ -147,23 +147,24 @@ impl RecordedSteps {
         scopes.close("events")
     }
 
-    /// Returns the handles of the events of these pairs.
+    /// Returns the events of these pairs.
     ///
     /// # Errors
     /// [`Error::NothingRecorded`].
-    pub fn events(&self, pairs: GpuPairs) -> Result<GpuEvents, Error> {
+    pub fn events<'a>(&'a self, pairs: GpuPairs<'a>) -> Result<GpuEvents<'a>, Error> {
         let Some(EventBuffers { lists, capacity, .. }) = &self.buffers else {
             return Err(Error::NothingRecorded);
         };
-        let list = |pairs: &Buffer<Pair>, header: &Buffer<PairHeader>, arguments: &Buffer<PairArguments>| GpuPairs {
-            pairs: pairs.raw().clone(),
-            header: header.raw().clone(),
-            arguments: arguments.raw().clone(),
-            capacity: capacity.pairs as u32,
-        };
+        let list =
+            |pairs: &'a Buffer<Pair>, header: &'a Buffer<PairHeader>, arguments: &'a Buffer<PairArguments>| GpuPairs {
+                pairs: pairs.raw(),
+                header: header.raw(),
+                arguments: arguments.raw(),
+                capacity: capacity.pairs as u32,
+            };
         Ok(GpuEvents {
             pairs,
-            before: lists.before.raw().clone(),
+            before: lists.before.raw(),
             created: list(&lists.created, &lists.created_header, &lists.created_arguments),
             lost: list(&lists.lost, &lists.lost_header, &lists.lost_arguments),
             persisting: list(&lists.persisting, &lists.persisting_header, &lists.persisting_arguments),
