@@ -97,7 +97,7 @@ fn read_back(gpu: &Gpu, mut encoder: wgpu::CommandEncoder, buffer: &wgpu::Buffer
     encoder.copy_buffer_to_buffer(buffer, 0, &back, 0, buffer.size());
     gpu.queue().submit([encoder.finish()]);
     back.map_async(wgpu::MapMode::Read, .., |_| {});
-    let failed = |message: String| Error::Gpu { label: "stay_on_gpu".into(), message };
+    let failed = |message: String| Error::Gpu { label: "stay_on_gpu".into(), message, cause: None };
     gpu.device().poll(wgpu::PollType::wait_indefinitely()).map_err(|error| failed(error.to_string()))?;
     let view = back.get_mapped_range(..).map_err(|error| failed(error.to_string()))?;
     Ok(bytemuck::pod_collect_to_vec(&view))

@@ -11,7 +11,7 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::external::{bind, bytes, check};
 use crate::gpu::kernel::Pass;
 use crate::gpu::timing::Timer;
-use crate::{Error, Pair};
+use crate::{Cause, Error, Pair};
 
 /// The kernels and buffers of recorded steps.
 #[derive(Debug, Default)]
@@ -61,7 +61,7 @@ impl RecordedSteps {
             let polled = gpu.device().poll(wgpu::PollType::wait_indefinitely());
             #[cfg(target_arch = "wasm32")]
             let polled = gpu.device().poll(wgpu::PollType::Poll);
-            polled.map_err(|error| gpu.lost(&error.to_string()))?;
+            polled.map_err(|error| gpu.lost(&error.to_string(), Some(Cause::of(error))))?;
         }
         if Arc::strong_count(&self.pending) > 1 { Err(Error::NotSubmitted) } else { Ok(()) }
     }

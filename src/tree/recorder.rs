@@ -389,7 +389,7 @@ fn record_clear(
 impl Tree {
     /// Refuses to record on a device that is gone: it accepts commands and creates buffers without an error.
     pub(super) fn check_device(&self) -> Result<(), Error> {
-        if self.gpu.is_lost_on_trial() { Err(self.gpu.lost("nothing can be recorded")) } else { Ok(()) }
+        if self.gpu.is_lost_on_trial() { Err(self.gpu.lost("nothing can be recorded", None)) } else { Ok(()) }
     }
 
     /// Returns the ids of all worlds with their indices, ascending by id.
