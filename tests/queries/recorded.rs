@@ -799,6 +799,13 @@ fn a_tree_that_is_not_built_is_refused_in_recordings_too() {
     let mut encoder = encoder();
     assert_eq!(tree.record_nearest_hits(&mut encoder, batch).unwrap_err(), Error::NotBuilt);
     let boxes = upload(&[Aabb::new([1.0; 3], [2.0; 3])]);
+    for box_count in [0, 1] {
+        let refused = tree.record_refit(&mut encoder, boxes.slice(..), box_count).unwrap_err();
+        assert_eq!(refused, Error::NotBuilt);
+        let mut tree = tree.tree_mut().asynchronous();
+        let refused = pollster::block_on(tree.refit((boxes.slice(..), box_count))).map(|_| ()).unwrap_err();
+        assert_eq!(refused, Error::NotBuilt);
+    }
     tree.record_build(&mut encoder, boxes.slice(..), 1).unwrap();
     tree.record_any_hits(&mut encoder, batch).unwrap();
     tree.tree_mut().set_filters(Filters::default().with_margin(vec![1.0])).unwrap();
