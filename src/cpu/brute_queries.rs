@@ -1,44 +1,68 @@
 //! Queries by a loop over all boxes, without a tree. Trees are compared with it where the tests' exact arithmetic in integers of any
-//! length would take too long.
+//! length would take too long. Half-spaces are merged into the answers as those of trees are.
+//!
+//! # Errors
+//! All functions return those of [`Filters::check`], [`Error::QueryFilterLength`] and [`Error::OutOfMemory`].
 
 use std::cmp::Ordering;
 
-use crate::queries::{Distance, Region};
-use crate::{Aabb, Batch, Cast, Filters, Hit, Lists, Near, NearestQuery, QueryReport, Report, Shape};
+use crate::filters::CheckedFilters;
+use crate::queries::{Distance, HalfSpaces, Region};
+use crate::{Aabb, Batch, Cast, Error, Filters, Hit, Lists, Near, NearestQuery, QueryReport, Report, Shape};
 
 /// Finds the first `most` boxes that each path hits, by `t` and then by index.
-pub fn first_hits<C: Cast>(batch: Batch<'_, C>, boxes: &[Aabb], filters: &Filters, most: usize) -> Lists<Hit> {
-    lists(batch, |i, cast| {
+pub fn first_hits<C: Cast>(
+    batch: Batch<'_, C>,
+    boxes: &[Aabb],
+    filters: &Filters,
+    most: usize,
+) -> Result<Lists<Hit>, Error> {
+    let filters = checked(batch, boxes, filters)?;
+    let mut lists = lists(batch, |i, cast| {
         let path = cast.path()?.skipping_start(batch.filters.skips_start);
-        let entries = met(batch, boxes, filters, i).filter_map(|(id, aabb)| Some((path.enter(&aabb)?, id)));
+        let entries = met(batch, boxes, &filters, i).filter_map(|(id, aabb)| Some((path.enter(&aabb)?, id)));
         let compare = |a: &(_, u32), b: &(_, u32)| path.compare_entries(&a.0, &b.0).then(a.1.cmp(&b.1));
         Some(first(entries, most, compare, |(entry, index)| Hit { index: *index, t: path.time(entry) }))
-    })
+    });
+    HalfSpaces(&filters).first_hits(batch, most, &mut lists)?;
+    Ok(lists)
 }
 
 /// Finds all boxes that each path hits, ascending by index.
-pub fn all_hits<C: Cast>(batch: Batch<'_, C>, boxes: &[Aabb], filters: &Filters) -> Lists<Hit> {
-    lists(batch, |i, cast| {
+pub fn all_hits<C: Cast>(batch: Batch<'_, C>, boxes: &[Aabb], filters: &Filters) -> Result<Lists<Hit>, Error> {
+    let filters = checked(batch, boxes, filters)?;
+    let mut lists = lists(batch, |i, cast| {
         let path = cast.path()?.skipping_start(batch.filters.skips_start);
         let hit = |(index, aabb): (u32, Aabb)| Some(Hit { index, t: path.time(&path.enter(&aabb)?) });
-        Some(met(batch, boxes, filters, i).filter_map(hit).collect())
-    })
+        Some(met(batch, boxes, &filters, i).filter_map(hit).collect())
+    });
+    HalfSpaces(&filters).all_hits(batch, &mut lists)?;
+    Ok(lists)
 }
 
 /// Finds all boxes that touch each shape, ascending by index.
-pub fn overlaps<S: Shape>(batch: Batch<'_, S>, boxes: &[Aabb], filters: &Filters) -> Lists<u32> {
-    lists(batch, |i, shape| {
+pub fn overlaps<S: Shape>(batch: Batch<'_, S>, boxes: &[Aabb], filters: &Filters) -> Result<Lists<u32>, Error> {
+    let filters = checked(batch, boxes, filters)?;
+    let mut lists = lists(batch, |i, shape| {
         let region = shape.region()?;
         let touches = |(_, aabb): &(u32, Aabb)| region.bounds().overlaps(aabb) && region.touches(aabb);
-        Some(met(batch, boxes, filters, i).filter(touches).map(|(id, _)| id).collect())
-    })
+        Some(met(batch, boxes, &filters, i).filter(touches).map(|(id, _)| id).collect())
+    });
+    HalfSpaces(&filters).overlaps(batch, &mut lists)?;
+    Ok(lists)
 }
 
 /// Finds the `most` boxes that are nearest to each point, by distance and then by index.
-pub fn nearest(batch: Batch<'_, NearestQuery>, boxes: &[Aabb], filters: &Filters, most: usize) -> Lists<Near> {
-    lists(batch, |i, query| {
+pub fn nearest(
+    batch: Batch<'_, NearestQuery>,
+    boxes: &[Aabb],
+    filters: &Filters,
+    most: usize,
+) -> Result<Lists<Near>, Error> {
+    let filters = checked(batch, boxes, filters)?;
+    let mut lists = lists(batch, |i, query| {
         let point = query.is_valid().then_some(&query.point)?;
-        let distances = met(batch, boxes, filters, i).filter_map(|(id, aabb)| {
+        let distances = met(batch, boxes, &filters, i).filter_map(|(id, aabb)| {
             let distance = Distance::between(point, &aabb)?;
             distance.compare_radius(query.radius, point).is_le().then_some((distance, id))
         });
@@ -46,22 +70,33 @@ pub fn nearest(batch: Batch<'_, NearestQuery>, boxes: &[Aabb], filters: &Filters
         let near =
             |(distance, index): &(Distance, u32)| Near { index: *index, squared_distance: distance.square(point) };
         Some(first(distances, most, compare, near))
-    })
+    });
+    HalfSpaces(&filters).nearest(batch, most, &mut lists)?;
+    Ok(lists)
 }
 
-/// Returns the boxes that the filters of query `i` accept, padded by their margins.
+/// Checks the filters of boxes and queries.
+fn checked<Q>(batch: Batch<'_, Q>, boxes: &[Aabb], filters: &Filters) -> Result<CheckedFilters, Error> {
+    batch.filters.check(batch.queries.len())?;
+    let mut checked = CheckedFilters::new(filters.clone())?;
+    checked.fit(boxes.len())?;
+    Ok(checked)
+}
+
+/// Returns the boxes that the filters of query `i` accept, padded by their margins, without those that stand for half-spaces.
 fn met<'a, Q>(
     batch: Batch<'a, Q>,
     boxes: &'a [Aabb],
-    filters: &'a Filters,
+    filters: &'a CheckedFilters,
     i: usize,
 ) -> impl Iterator<Item = (u32, Aabb)> + use<'a, Q> {
     let query_filter = batch.filters.query_filter(i);
     let padded = |(id, aabb): (u32, &Aabb)| {
-        let margin = filters.margin.get(id as usize);
+        let margin = filters.filters().margin.get(id as usize);
         (id, margin.map_or(*aabb, |&margin| crate::filters::padded(aabb, margin)))
     };
-    (0..).zip(boxes).filter(move |(id, _)| query_filter.meets(filters, *id)).map(padded)
+    let is_met = move |id: u32| filters.half_space(id).is_none() && query_filter.meets(filters.filters(), id);
+    (0..).zip(boxes).filter(move |(id, _)| is_met(*id)).map(padded)
 }
 
 fn first<T, U>(

@@ -97,7 +97,7 @@ pub(super) mod loops {
 
     /// Returns all hits of a ray, ascending by index, as the library's loop in exact arithmetic finds them.
     pub fn exact_hits(boxes: &[Aabb], ray: &Ray) -> Vec<Hit> {
-        let found = brute_queries::all_hits([*ray].as_slice().into(), boxes, &Filters::default());
+        let found = brute_queries::all_hits([*ray].as_slice().into(), boxes, &Filters::default()).unwrap();
         found.answers.iter().map(|hit| Hit { index: hit.index, t: hit.t.into() }).collect()
     }
 }

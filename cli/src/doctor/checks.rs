@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use anyhow::{Result, ensure};
-use broadsweep::internals::brute_queries;
+use broadsweep::cpu::brute_force;
 use broadsweep::query::{Near, NearestQuery};
 use broadsweep::{
     Aabb, BroadPhase, Error, Filters, Hit, Lists, Options, Pair, PairOrder, QueryEngine, Ray, Step, Tree, cpu,
@@ -13,7 +13,7 @@ use laboratory::scenes::Kind;
 use laboratory::scenes::queries::{RayKind, cubes, points};
 
 use crate::frames::Differences;
-use crate::ready::{Ready, by_brute_force};
+use crate::ready::Ready;
 
 /// A check, which fails where the engines differ.
 pub enum Check {
@@ -94,7 +94,7 @@ fn events(on: &Ready) -> Result<()> {
         Ready::Other(_) => {
             let mut expected = Differences::default();
             for boxes in &frames {
-                expected.advance(by_brute_force(boxes, &Filters::default())?);
+                expected.advance(brute_force::find_pairs(boxes, &Filters::default())?);
             }
             (by_cpu()?, expected)
         }
@@ -140,13 +140,13 @@ impl Batch {
         Ok((hits, tree.overlaps(&self.cubes)?, tree.nearest(&self.points, MOST)?))
     }
 
-    fn by_brute_force(&self) -> Answers {
+    fn by_brute_force(&self) -> Result<Answers, Error> {
         let (boxes, none) = (&self.boxes, &Filters::default());
-        (
-            brute_queries::first_hits((&self.rays).into(), boxes, none, MOST),
-            brute_queries::overlaps((&self.cubes).into(), boxes, none),
-            brute_queries::nearest((&self.points).into(), boxes, none, MOST),
-        )
+        Ok((
+            brute_force::first_hits(&self.rays, boxes, none, MOST)?,
+            brute_force::overlaps(&self.cubes, boxes, none)?,
+            brute_force::nearest(&self.points, boxes, none, MOST)?,
+        ))
     }
 }
 
@@ -155,7 +155,7 @@ fn queries(on: &Ready) -> Result<()> {
     let by_cpu = || batch.by_tree(cpu::Tree::new());
     let (found, expected) = match on {
         Ready::Gpu(gpu) => (batch.by_tree(Tree::new(gpu)?)?, by_cpu()?),
-        Ready::Other(_) => (by_cpu()?, batch.by_brute_force()),
+        Ready::Other(_) => (by_cpu()?, batch.by_brute_force()?),
     };
     same_lists("ray", &found.0, &expected.0)?;
     same_lists("box", &found.1, &expected.1)?;
@@ -201,7 +201,8 @@ mod tests {
     #[test]
     fn filters_fit_and_leave_some_pairs() {
         let boxes = Kind::Clusters.generate(4000, 1);
-        let [all, filtered] = [Filters::default(), filters(4000)].map(|f| by_brute_force(&boxes, &f).unwrap().len());
+        let [all, filtered] =
+            [Filters::default(), filters(4000)].map(|f| brute_force::find_pairs(&boxes, &f).unwrap().len());
         assert!(0 < filtered && filtered < all, "{filtered} of {all}");
     }
 }

@@ -58,7 +58,7 @@ fn followed(mut boxes: Vec<Aabb>, built: usize, moves: &[(usize, Option<Aabb>)])
 
 /// Returns what the library's loop finds.
 fn touching<S: broadsweep::query::Shape>(boxes: &[Aabb], shape: S) -> Vec<u32> {
-    brute_queries::overlaps([shape].as_slice().into(), boxes, &Filters::default()).answers
+    brute_queries::overlaps([shape].as_slice().into(), boxes, &Filters::default()).unwrap().answers
 }
 
 proptest! {
