@@ -28,6 +28,10 @@ use laboratory::scenes::SceneName;
 /// The header of a batch of queries.
 type Header = Option<wgpu::Buffer>;
 
+fn of_header(header: &wgpu::Buffer) -> Header {
+    Some(header.clone())
+}
+
 struct Plan {
     gpu: Gpu,
     runs: usize,
@@ -100,7 +104,7 @@ impl Plan {
         self.row(&format!("events of {n} that move in a static world"), |encoder| {
             recorder.record_events(encoder, given.slice(..), n, GpuIdentity::Index)?;
             let with = tree.record_overlap_events(encoder, of::<Aabb>(&given, n as usize), most, GpuIdentity::Index)?;
-            Ok(Some(with.pairs.header))
+            Ok(of_header(with.pairs.header))
         })?;
         let (mut engine, mut tree) = (cpu::BroadPhase::new(Options::default())?, cpu::Tree::new());
         tree.build(boxes)?;
@@ -131,45 +135,37 @@ impl Plan {
                 QueryBatch::NearestHits(rays) => {
                     let batch = self.upload(&rays);
                     self.row(&name, |encoder| {
-                        Ok(tree.record_nearest_hits(encoder, of::<Ray>(&batch, count)).map(|left| Some(left.header))?)
+                        Ok(of_header(tree.record_nearest_hits(encoder, of::<Ray>(&batch, count))?.header))
                     })?;
                     let name = format!("{name}, in order");
                     self.row(&name, |encoder| {
-                        Ok(tree
-                            .record_nearest_hits(encoder, of::<Ray>(&batch, count).in_order())
-                            .map(|left| Some(left.header))?)
+                        Ok(of_header(tree.record_nearest_hits(encoder, of::<Ray>(&batch, count).in_order())?.header))
                     })?;
                 }
                 QueryBatch::AnyHits(rays) => {
                     let batch = self.upload(&rays);
                     self.row(&name, |encoder| {
-                        Ok(tree.record_any_hits(encoder, of::<Ray>(&batch, count)).map(|left| Some(left.header))?)
+                        Ok(of_header(tree.record_any_hits(encoder, of::<Ray>(&batch, count))?.header))
                     })?;
                 }
                 QueryBatch::AllHits(rays) => {
                     let batch = self.upload(&rays);
                     let most = tree.tree_mut().all_hits(&rays)?.answers.len() as u32;
                     self.row(&name, |encoder| {
-                        Ok(tree
-                            .record_all_hits(encoder, of::<Ray>(&batch, count), 0, most)
-                            .map(|left| Some(left.header))?)
+                        Ok(of_header(tree.record_all_hits(encoder, of::<Ray>(&batch, count), 0, most)?.header))
                     })?;
                 }
                 QueryBatch::Overlaps(boxes) => {
                     let batch = self.upload(&boxes);
                     let most = tree.tree_mut().overlaps(&boxes)?.answers.len() as u32;
                     self.row(&name, |encoder| {
-                        Ok(tree
-                            .record_overlaps(encoder, of::<Aabb>(&batch, count), 0, most)
-                            .map(|left| Some(left.header))?)
+                        Ok(of_header(tree.record_overlaps(encoder, of::<Aabb>(&batch, count), 0, most)?.header))
                     })?;
                 }
                 QueryBatch::Nearest(points, k) => {
                     let batch = self.upload(&points);
                     self.row(&name, |encoder| {
-                        Ok(tree
-                            .record_nearest(encoder, of::<NearestQuery>(&batch, count), k as u32)
-                            .map(|left| Some(left.header))?)
+                        Ok(of_header(tree.record_nearest(encoder, of::<NearestQuery>(&batch, count), k as u32)?.header))
                     })?;
                 }
             }

@@ -111,7 +111,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     pass.set_pipeline(&pipeline);
     pass.set_bind_group(0, &group, &[]);
     pass.set_vertex_buffer(0, pairs.pairs.slice(..));
-    pass.draw_indirect(&pairs.arguments, GpuPairs::DRAW_OFFSET);
+    pass.draw_indirect(pairs.arguments, GpuPairs::DRAW_OFFSET);
     drop(pass);
     let (texels, header_bytes) = (u64::from(SIZE * SIZE), size_of::<PairHeader>() as u64);
     let (total, usage) = (texels + header_bytes, BufferUsages::COPY_DST | BufferUsages::MAP_READ);
@@ -123,7 +123,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         wgpu::TexelCopyBufferInfo { buffer: &read_back, layout },
         target.size(),
     );
-    encoder.copy_buffer_to_buffer(&pairs.header, 0, &read_back, texels, header_bytes);
+    encoder.copy_buffer_to_buffer(pairs.header, 0, &read_back, texels, header_bytes);
     queue.submit([encoder.finish()]);
     read_back.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
     device.poll(wgpu::PollType::wait_indefinitely())?;

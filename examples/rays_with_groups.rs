@@ -98,15 +98,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut encoder = device.create_command_encoder(&Default::default());
     let hits = recorder.record_nearest_hits(&mut encoder, batch)?;
     gpu.queue().submit([encoder.finish()]);
-    assert_eq!(read::<Hit>(&gpu, &hits.answers, rays.len())?, nearest);
-    assert_eq!(read::<QueryHeader>(&gpu, &hits.header, 1)?[0].unfinished, 0);
+    assert_eq!(read::<Hit>(&gpu, hits.answers, rays.len())?, nearest);
+    assert_eq!(read::<QueryHeader>(&gpu, hits.header, 1)?[0].unfinished, 0);
 
     let mut encoder = device.create_command_encoder(&Default::default());
     let hits = recorder.record_all_hits(&mut encoder, batch, 0, lists.answers.len() as u32)?;
     gpu.queue().submit([encoder.finish()]);
-    assert_eq!(read::<u64>(&gpu, &hits.offsets, rays.len() + 1)?, lists.offsets);
-    assert_eq!(read::<Hit>(&gpu, &hits.answers, lists.answers.len())?, lists.answers);
-    let header = read::<QueryHeader>(&gpu, &hits.header, 1)?[0];
+    assert_eq!(read::<u64>(&gpu, hits.offsets, rays.len() + 1)?, lists.offsets);
+    assert_eq!(read::<Hit>(&gpu, hits.answers, lists.answers.len())?, lists.answers);
+    let header = read::<QueryHeader>(&gpu, hits.header, 1)?[0];
     assert_eq!((header.count as usize, header.overflow, header.unfinished), (lists.answers.len(), 0, 0));
     println!(
         "{} rays, {} hit a box, {} hits in all",

@@ -136,11 +136,11 @@ fn read_back<const N: usize>(
     });
     let lists = events.iter().flat_map(|events| [&events.pairs, &events.created, &events.lost]);
     for (k, list) in (0..).zip(lists) {
-        encoder.copy_buffer_to_buffer(&list.header, 0, &back, k * header, header);
+        encoder.copy_buffer_to_buffer(list.header, 0, &back, k * header, header);
     }
     gpu.queue().submit([encoder.finish()]);
     back.map_async(wgpu::MapMode::Read, .., |_| {});
-    let failed = |message: String| Error::Gpu { label: "static_world".into(), message };
+    let failed = |message: String| Error::Gpu { label: "static_world".into(), message, cause: None };
     gpu.device().poll(wgpu::PollType::wait_indefinitely()).map_err(|error| failed(error.to_string()))?;
     let view = back.get_mapped_range(..).map_err(|error| failed(error.to_string()))?;
     let headers: Vec<PairHeader> = bytemuck::pod_collect_to_vec(&view);

@@ -49,7 +49,7 @@ fn main() -> Result<(), Error> {
     // One encoder, one submission: the pairs, then the pass that uses them.
     let left = recorder.record(&mut encoder, boxes.slice(..), n)?;
     let entry = |binding, buffer: &'_ wgpu::Buffer| (binding, buffer.clone());
-    let bound = [entry(0, &left.header), entry(1, &left.pairs), entry(2, &touched)];
+    let bound = [entry(0, left.header), entry(1, left.pairs), entry(2, &touched)];
     let bind_group = device.create_bind_group(&wgpu::BindGroupDescriptor {
         label: Some("mark"),
         layout: &pipeline.get_bind_group_layout(0),
@@ -61,7 +61,7 @@ fn main() -> Result<(), Error> {
     let mut pass = encoder.begin_compute_pass(&Default::default());
     pass.set_pipeline(&pipeline);
     pass.set_bind_group(0, &bind_group, &[]);
-    pass.dispatch_workgroups_indirect(&left.arguments, GpuPairs::DISPATCH_OFFSET);
+    pass.dispatch_workgroups_indirect(left.arguments, GpuPairs::DISPATCH_OFFSET);
     drop(pass);
 
     // A renderer would draw now. Here the marks are read back to be counted.
@@ -97,7 +97,7 @@ fn read_back(gpu: &Gpu, mut encoder: wgpu::CommandEncoder, buffer: &wgpu::Buffer
     encoder.copy_buffer_to_buffer(buffer, 0, &back, 0, buffer.size());
     gpu.queue().submit([encoder.finish()]);
     back.map_async(wgpu::MapMode::Read, .., |_| {});
-    let failed = |message: String| Error::Gpu { label: "stay_on_gpu".into(), message };
+    let failed = |message: String| Error::Gpu { label: "stay_on_gpu".into(), message, cause: None };
     gpu.device().poll(wgpu::PollType::wait_indefinitely()).map_err(|error| failed(error.to_string()))?;
     let view = back.get_mapped_range(..).map_err(|error| failed(error.to_string()))?;
     Ok(bytemuck::pod_collect_to_vec(&view))

@@ -257,7 +257,7 @@ by_methods! {
         /// Fits the tree to boxes that have moved: the same number of them in the same order.
         ///
         /// # Errors
-        /// [`Error::OtherTree`], which leaves the tree unchanged; and the errors of the engine's own method.
+        /// [`Error::NotBuilt`], and [`Error::OtherTree`] for another number of boxes, which leave the tree unchanged; and the errors of the engine's own method.
         fn refit(self: &mut Self, boxes: &[Aabb]) -> Result<&TreeReport, Error>;
 
         /// Returns the report on the last build or refit.

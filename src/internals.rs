@@ -3,7 +3,7 @@
 
 pub mod brute_force {
     //! The oracle.
-    pub use crate::cpu::brute_force::*;
+    pub use crate::cpu::brute_pairs::*;
 }
 pub mod brute_queries {
     //! Queries without a tree.

@@ -26,6 +26,7 @@
 //! | leave boxes and pairs in GPU buffers | [`record`](mod@record) |
 //! | share a device, compile ahead, plan memory | [`device`] |
 //! | read the buffers in WGSL | [`wgsl`] |
+//! | do without a GPU, or check a result | [`cpu`] |
 //!
 //! # Two engines
 //! [`BroadPhase`] is the engine on a GPU, [`cpu::BroadPhase`] the same method on all cores of the CPU, for machines
@@ -95,7 +96,7 @@ mod tree;
 pub mod wgsl;
 
 pub use base::aabb::{Aabb, Pair};
-pub use base::error::Error;
+pub use base::error::{Cause, Error};
 pub use base::id_pair::IdPair;
 pub use base::options::{CellSize, Options, PairOrder, SweepAxis};
 pub use base::report::{Overlaps, Report};

@@ -1,8 +1,9 @@
 //! Record on a device: boxes, queries and answers stay in GPU buffers, in the command encoder of the caller.
 //!
 //! [`Recorder`](crate::Recorder) records searches for pairs and steps, [`TreeRecorder`](crate::TreeRecorder) builds, refits and queries of a
-//! tree. Each call returns handles of buffers: [`GpuPairs`], [`GpuEvents`], [`GpuNeighbours`], [`GpuAnswers`], [`GpuLists`]. Nothing is submitted
-//! or read back. The next recording overwrites the buffers: use them before its commands run.
+//! tree. Each call returns references to buffers: [`GpuPairs`], [`GpuEvents`], [`GpuNeighbours`], [`GpuAnswers`], [`GpuLists`]. Nothing is
+//! submitted or read back. The next recording overwrites the buffers. It does not compile while a result of the one before is in use; of a
+//! cloned buffer nothing is checked.
 //!
 //! Counts lie in headers ([`PairHeader`], [`QueryHeader`]); a list that is too short has the exact count there. [`PairArguments`] are the
 //! arguments of an indirect dispatch and of indirect draws over a list. [`Recorder::statistics`](crate::Recorder::statistics) returns what has
@@ -26,7 +27,7 @@
 //!     let pairs = recorder.record(encoder, boxes.slice(..), box_count)?;
 //!     let mut pass = encoder.begin_render_pass(descriptor);
 //!     // ... set a pipeline that reads `pairs.pairs` by instance index ...
-//!     pass.draw_indirect(&pairs.arguments, GpuPairs::DRAW_OFFSET);
+//!     pass.draw_indirect(pairs.arguments, GpuPairs::DRAW_OFFSET);
 //!     Ok(())
 //! }
 //! ```

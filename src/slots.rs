@@ -9,15 +9,14 @@ use crate::{Aabb, BoxFilter, Engine, Error, Events, Filters, Step};
 
 /// Body numbers from here on belong to boxes that are a body of their own.
 const OWN_BODIES: u32 = 1 << 31;
+/// The element of a new box in the list of bodies, before it gets a number of these.
+const OWN_BODY: u32 = u32::MAX;
 /// The fewest slots where there are any.
 const FEWEST: usize = 64;
 /// The box of a slot without one.
 const NO_BOX: Aabb = Aabb::new([f32::NAN; 3], [f32::NAN; 3]);
 
 impl BoxFilter {
-    /// Stands for the body of a box that is a body of its own, 2³² − 1. Its element in [`Filters::body`] is 2³¹ plus its index.
-    pub const OWN_BODY: u32 = u32::MAX;
-
     /// Checks the values.
     ///
     /// # Errors
@@ -27,10 +26,11 @@ impl BoxFilter {
             Error::BadFilter { list, problem, .. } => Error::BadFilter { list, index: index as u64, problem },
             other => other,
         })?;
-        for (list, number, none) in [("body", self.body, Self::OWN_BODY), ("parent", self.parent, Filters::NO_PARENT)] {
-            if number >= OWN_BODIES && number != none {
-                let problem =
-                    format!("is {number}; bodies of `Slots` have numbers below {OWN_BODIES}, or {none} for none");
+        let numbers =
+            [("body", self.body, OWN_BODIES), ("parent", self.parent, OWN_BODIES), ("world", self.world, u32::MAX)];
+        for (list, number, end) in numbers {
+            if let Some(number) = number.filter(|&number| number >= end) {
+                let problem = format!("is {number}; with `Slots` it must be below {end}, or `None`");
                 return Err(Error::BadFilter { list, index: index as u64, problem });
             }
         }
@@ -119,7 +119,8 @@ impl Slots {
     /// none, all are copied, and the next [`update_filters`](Self::update_filters) sets all filters.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for a margin that is negative or not finite, and for the number of a body or a parent from 2³¹ on;
+    /// [`Error::BadFilter`] for a margin that is negative or not finite, and for the number of a body or a parent from 2³¹ on, and
+    /// for the world 2³² − 1;
     /// [`Error::TooManyBoxes`] beyond 2²⁵ slots. Nothing is changed then.
     pub fn insert(&mut self, aabb: Aabb, filter: BoxFilter) -> Result<Handle, Error> {
         let index = self.free.peek().map_or(self.fresh, |Reverse(index)| *index);
@@ -170,7 +171,7 @@ impl Slots {
     pub fn filter(&self, handle: Handle) -> Option<BoxFilter> {
         let index = self.find(handle)?;
         let filter = self.filters.of_one(index);
-        Some(if filter.body >= OWN_BODIES { filter.with_body(BoxFilter::OWN_BODY) } else { filter })
+        Some(if filter.body >= Some(OWN_BODIES) { filter.with_body(None) } else { filter })
     }
 
     /// Changes the filter values of a box.
@@ -294,11 +295,11 @@ impl Slots {
         self.filters.set_of_one(index, self.boxes.len(), filter);
         if !self.filters.parent.is_empty() && self.filters.body.is_empty() {
             // Without a list of bodies, parents would be indices of boxes.
-            self.filters.body.resize(self.boxes.len(), BoxFilter::OWN_BODY);
+            self.filters.body.resize(self.boxes.len(), OWN_BODY);
         }
         if !had_bodies {
             self.number_own_bodies();
-        } else if filter.body == BoxFilter::OWN_BODY {
+        } else if filter.body.is_none() {
             self.filters.body[index] = OWN_BODIES + index as u32;
         }
     }
@@ -306,7 +307,7 @@ impl Slots {
     /// Gives each box without a body a number that no other has.
     fn number_own_bodies(&mut self) {
         for (own, body) in (OWN_BODIES..).zip(&mut self.filters.body) {
-            *body = if *body == BoxFilter::OWN_BODY { own } else { *body };
+            *body = if *body == OWN_BODY { own } else { *body };
         }
     }
 }

@@ -56,7 +56,7 @@ fn options_and_filters_are_read_as_they_were_written() {
         .with_half_spaces(vec![HalfSpace { index: 3, normal: [0.0, 0.0, 1.0], offset: 0.0 }])
         .with_owner(Some(Aabb::new([0.0; 3], [INF; 3])));
     returns(&filters);
-    returns(&BoxFilter::default().with_world(7).with_margin(0.5));
+    returns(&BoxFilter::default().with_world(Some(7)).with_body(Some(1)).with_margin(0.5));
     returns(&(Handle { index: 3, generation: 5 }, Some(SearchReason::TooFast)));
     returns(&QueryFilters::default().with_ignore(vec![2]).with_world(vec![Filters::GLOBAL]));
 }

@@ -32,7 +32,7 @@ pub fn run(args: &Args) -> Result<()> {
     }
     if adapters.is_empty() {
         let reason = "neither Vulkan, Metal nor Direct3D 12 lists one".to_owned();
-        return Err(Error::NoAdapter { reason }.into());
+        return Err(Error::NoAdapter { reason, cause: None }.into());
     }
     Ok(())
 }

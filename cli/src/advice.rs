@@ -2,20 +2,27 @@
 
 use broadsweep::Error;
 
-/// Returns an error in one line, with its causes, of which those that the library gave are put in flags.
+/// Returns an error in one line, with its causes. An error of the library is put in flags, and is the last: its text has its own cause.
 pub fn line(error: &anyhow::Error) -> String {
-    let causes = error.chain().map(|cause| cause.downcast_ref().map_or_else(|| cause.to_string(), in_flags));
-    causes.collect::<Vec<String>>().join(": ")
+    let mut line = Vec::new();
+    for cause in error.chain() {
+        let ours = cause.downcast_ref::<Error>();
+        line.push(ours.map_or_else(|| cause.to_string(), in_flags));
+        if ours.is_some() {
+            break;
+        }
+    }
+    line.join(": ")
 }
 
 /// Returns the message of an error of the library, with flags as the remedy.
 pub fn in_flags(error: &Error) -> String {
     match error {
-        Error::NoAdapter { reason } => format!(
+        Error::NoAdapter { reason, .. } => format!(
             "no GPU adapter found ({reason}). Install a Vulkan, Metal or Direct3D 12 driver, or a software driver \
              (Debian: apt-get install mesa-vulkan-drivers), or take --engine cpu"
         ),
-        Error::NoDevice { adapter, reason } => format!(
+        Error::NoDevice { adapter, reason, .. } => format!(
             "{adapter} refused a device: {reason}. Update its driver, select another adapter with --adapter, or take \
              --engine cpu"
         ),
@@ -54,7 +61,7 @@ pub fn in_flags(error: &Error) -> String {
                 )
             }
         },
-        Error::DeviceLost { reason } => {
+        Error::DeviceLost { reason, .. } => {
             format!("the GPU device was lost ({reason}). Run it again, or take --engine cpu")
         }
         other => other.to_string(),
@@ -70,8 +77,8 @@ mod tests {
         let text = || "text".to_owned();
         let limit = "max_buffer_size";
         vec![
-            Error::NoAdapter { reason: text() },
-            Error::NoDevice { adapter: text(), reason: text() },
+            Error::NoAdapter { reason: text(), cause: None },
+            Error::NoDevice { adapter: text(), reason: text(), cause: None },
             Error::DeviceTooSmall { limit, required: 2, available: 1 },
             Error::TooManyBoxes { box_count: 9, buffer: "boxes", required: 9, limit, available: 8, max_boxes: 8 },
             Error::OverBudget { box_count: 9, required: 9, budget: 8 },
@@ -82,8 +89,8 @@ mod tests {
             Error::BadFilter { list: "margin", index: 9, problem: text() },
             Error::OutOfMemory { buffer: text(), bytes: 9 },
             Error::OutOfMemory { buffer: "a slab's boxes on the host".to_owned(), bytes: 9 },
-            Error::DeviceLost { reason: text() },
-            Error::Gpu { label: text(), message: text() },
+            Error::DeviceLost { reason: text(), cause: None },
+            Error::Gpu { label: text(), message: text(), cause: None },
         ]
     }
 
@@ -103,7 +110,7 @@ mod tests {
             (Error::OverBudget { box_count: 9, required: 9, budget: 8 }, "--memory-budget"),
             (Error::TooManyCandidates { candidate_count: 9, limit: 8 }, "--candidate-limit"),
             (Error::OutOfMemory { buffer: "stretches".to_owned(), bytes: 9 }, "--memory-budget"),
-            (Error::NoAdapter { reason: "none".to_owned() }, "--engine cpu"),
+            (Error::NoAdapter { reason: "none".to_owned(), cause: None }, "--engine cpu"),
         ] {
             assert!(in_flags(&error).contains(flag), "{error}");
         }

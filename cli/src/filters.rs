@@ -114,8 +114,8 @@ fn counted(count: u64, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use broadsweep::Aabb;
+    use broadsweep::cpu::brute_force;
     use broadsweep::filter::{GroupRule, HalfSpace};
-    use broadsweep::internals::brute_force;
     use laboratory::scenes;
 
     use super::*;
@@ -147,12 +147,12 @@ mod tests {
             none().with_owner(Some(Aabb::new([0.2; 3], [0.9; 3]))),
         ];
         let half = boxes.len() / 2;
-        let unfiltered = brute_force::find_pairs(&boxes[..half]);
+        let unfiltered = brute_force::find_pairs(&boxes[..half], &none()).unwrap();
         for filters in each {
-            let mut expected = brute_force::find_filtered_pairs(&boxes, &filters);
+            let mut expected = brute_force::find_pairs(&boxes, &filters).unwrap();
             expected.retain(|pair| (pair.b as usize) < half);
             assert_ne!(expected, unfiltered, "{filters:?}");
-            assert_eq!(brute_force::find_filtered_pairs(&boxes[..half], &of_first(&filters, half)), expected);
+            assert_eq!(brute_force::find_pairs(&boxes[..half], &of_first(&filters, half)).unwrap(), expected);
         }
     }
 }

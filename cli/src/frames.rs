@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::output::{Output, print_report};
 use crate::progress::Progress;
 use crate::queries::{Engine, Named, write};
-use crate::ready::{Ready, by_brute_force};
+use crate::ready::Ready;
 use crate::{input, text};
 
 /// Find the events from frame to frame: the pairs that are created, and the pairs that are lost
@@ -122,7 +122,7 @@ impl Run<'_> {
             Finder::Gpu(engine) => timed(|| engine.find_events(Step::new(boxes).changes_only()).map(|_| ())),
             Finder::Cpu(engine) => timed(|| engine.find_events(Step::new(boxes).changes_only()).map(|_| ())),
             Finder::Brute(differences) => {
-                timed(|| by_brute_force(boxes, &none).map(|pairs| differences.advance(pairs)))
+                timed(|| cpu::brute_force::find_pairs(boxes, &none).map(|pairs| differences.advance(pairs)))
             }
         };
         found.with_context(|| format!("frame {number}"))?;

@@ -5,7 +5,6 @@ use std::thread;
 use anyhow::{Context, Result};
 use broadsweep::cpu;
 use broadsweep::device::DispatchCount;
-use broadsweep::internals::brute_force;
 use broadsweep::wgpu::{AdapterInfo, DeviceType};
 use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Overlaps, Pair, PairOrder, Report};
 use laboratory::adapter;
@@ -192,7 +191,7 @@ fn find_to_compare(engine: Engine, boxes: &[Aabb], filters: &Filters, options: O
     let (work, seconds) = match engine.baseline(options.axis) {
         Some(mut baseline) => timed(|| Ok(Some(baseline.find_pairs(boxes, &mut pairs)?))),
         None => timed(|| {
-            pairs = by_brute_force(boxes, filters)?;
+            pairs = cpu::brute_force::find_pairs(boxes, filters)?;
             anyhow::Ok(None)
         }),
     };
@@ -224,14 +223,6 @@ pub fn on_cpu(filters: &Filters, options: Options) -> Result<cpu::BroadPhase, Er
     let mut broad_phase = cpu::BroadPhase::new(options)?;
     broad_phase.set_filters(filters.clone())?;
     Ok(broad_phase)
-}
-
-/// Finds pairs by the double loop, with each filter as it is written down.
-pub fn by_brute_force(boxes: &[Aabb], filters: &Filters) -> Result<Vec<Pair>, Error> {
-    match filters.is_empty() {
-        true => brute_force::try_find_pairs(boxes),
-        false => brute_force::try_find_filtered_pairs(boxes, filters),
-    }
 }
 
 /// The answer of an engine.

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use anyhow::{Context, Result, bail};
-use broadsweep::{Aabb, Error, Filters, Options, Pair, PairOrder};
+use broadsweep::{Aabb, Error, Filters, Options, Pair, PairOrder, cpu};
 use laboratory::engine::{Engine, timed};
 
 use crate::progress::Progress;
-use crate::ready::{Answer, by_brute_force, on_cpu};
+use crate::ready::{Answer, on_cpu};
 use crate::{filters, text};
 
 /// A comparison that was made and found no difference.
@@ -70,7 +70,7 @@ pub fn verify(
 /// Finds the pairs among the first boxes of a scene, ascending.
 fn find_expected(engine: Engine, boxes: &[Aabb], filters: &Filters, options: Options) -> Result<Vec<Pair>, Error> {
     if engine == Engine::Brute {
-        return by_brute_force(boxes, &filters::of_first(filters, boxes.len()));
+        return cpu::brute_force::find_pairs(boxes, &filters::of_first(filters, boxes.len()));
     }
     let mut broad_phase = on_cpu(filters, options.with_order(PairOrder::Canonical))?;
     broad_phase.find_pairs(boxes)?;

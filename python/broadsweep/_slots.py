@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _arrays
-from ._filters import _BY_BOX, NO_BODY, NO_PARENT
+from . import _arrays, _native
+from ._filters import _BY_BOX, GLOBAL, NO_BODY, NO_PARENT
 from ._pairs import BroadPhase
 from ._queries import Tree
 from ._space import Space
@@ -36,6 +36,8 @@ _DEFAULTS: dict[str, Any] = {
     "world": np.uint32(0),
     "margin": np.float32(0),
 }
+# Values that may be None, which stands in lists as 2**32 - 1.
+_OPTIONAL = {"body": NO_BODY, "parent": NO_PARENT, "world": GLOBAL}
 
 
 @dataclass(frozen=True, order=True)
@@ -75,7 +77,7 @@ class Slots:
     -----
     Keywords of `insert` and `set_filter` are the values of one box in the lists of `Filters`: `group`, `mask`, `body`,
     `parent`, `fixed`, `sleeping`, `second`, `world`, `margin`. Without them, a box pairs with all others. Bodies and parents
-    have numbers below 2**31, or -1 for none. All that is not by box (`rule`, `exclude`, `include`, half-spaces) is set in the engine, by slot, and
+    have numbers below 2**31. None is for `body` a body of its own, for `parent` no parent, for `world` all worlds. All that is not by box (`rule`, `exclude`, `include`, half-spaces) is set in the engine, by slot, and
     does not follow a box that is removed.
 
     Examples
@@ -207,7 +209,9 @@ class Slots:
             return None
         found = {name: default.item() for name, default in _DEFAULTS.items()}
         found |= {name: values[handle.index].item() for name, values in self._lists.items()}
-        return found | ({"body": NO_BODY} if found["body"] >= _OWN_BODIES else {})
+        if found["body"] >= _OWN_BODIES:
+            found["body"] = NO_BODY
+        return found | {name: None for name, none in _OPTIONAL.items() if found[name] == none}
 
     def set_filter(self, handle: Handle, **filter: Any) -> None:
         """Set all filter values of a box: those that are not given are the defaults. A stale handle is a KeyError."""
@@ -296,12 +300,12 @@ def _values(given: dict[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         if name not in values:
             raise TypeError(f"unexpected keyword {name!r}; a box takes {', '.join(values)}")
-        values[name] = _BY_BOX[name]([value])[0]
+        values[name] = np.uint32(_OPTIONAL[name]) if value is None and name in _OPTIONAL else _BY_BOX[name]([value])[0]
     if not 0 <= values["margin"] < np.inf:
         raise ValueError(f"margin is {values['margin']}; it must be finite and not negative")
     for name in ("body", "parent"):
         if _OWN_BODIES <= values[name] != NO_BODY:
-            raise ValueError(f"{name} is {values[name]}; bodies of `Slots` have numbers below {_OWN_BODIES}, or -1 for none")
+            raise ValueError(f"{name} is {values[name]}; bodies of `Slots` have numbers below {_OWN_BODIES}, or None")
     return values
 
 

@@ -106,7 +106,7 @@ fn preferred() -> Device {
         Ok(gpu) if gpu.adapter_info().device_type != DeviceType::Cpu => return Device::Gpu(gpu),
         Ok(gpu) => format!("{} is a driver in software", gpu.adapter_info().name),
         Err(Error::NoAdapter { .. }) => "no GPU was found".to_owned(),
-        Err(Error::NoDevice { adapter, reason }) => format!("{adapter} refused a device: {reason}"),
+        Err(Error::NoDevice { adapter, reason, .. }) => format!("{adapter} refused a device: {reason}"),
         Err(other) => other.to_string(),
     };
     *without = Some((process, reason.clone()));

@@ -3,9 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use broadsweep::step::{HasFilters as _, StepReport};
-use broadsweep::{
-    Aabb, AnyEngine, BroadPhase, CellSize, Engine as _, Filters, Options, Pair, PairOrder, Step, SweepAxis, cpu,
-};
+use broadsweep::{Aabb, AnyEngine, BroadPhase, CellSize, Engine as _, Options, Pair, PairOrder, Step, SweepAxis, cpu};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -13,7 +11,6 @@ use pyo3::types::PyDict;
 
 use crate::arrays::{list, one_column, pairs, queries};
 use crate::devices::{Device, Place};
-use crate::filters::{Change, filters};
 use crate::host::Host;
 use crate::reports::{self, Report};
 use crate::running::{self, PATIENCE};
@@ -89,22 +86,15 @@ impl Engine {
     }
 
     fn set_filters(&self, py: Python<'_>, lists: &Bound<'_, PyDict>) -> PyResult<()> {
-        let filters: Filters = filters(lists)?;
-        let mut lease = self.host.lease(py)?;
-        running::run(py, || lease.engine.set_filters(filters))
+        self.host.with_filters(py, lists, |engine, filters| engine.set_filters(filters))
     }
 
     fn update_lists(&self, py: Python<'_>, lists: &Bound<'_, PyDict>) -> PyResult<()> {
-        let filters: Filters = filters(lists)?;
-        let mut lease = self.host.lease(py)?;
-        running::run(py, || lease.engine.update_lists(&filters))
+        self.host.with_filters(py, lists, |engine, filters| engine.update_lists(&filters))
     }
 
     fn change_filters(&self, py: Python<'_>, name: &str, first: usize, values: &Bound<'_, PyAny>) -> PyResult<()> {
-        let change = Change::of(values)?;
-        let attribute = change.attribute(name)?;
-        let mut lease = self.host.lease(py)?;
-        running::run(py, || lease.engine.change_filters(first, attribute))
+        self.host.with_change(py, (name, values), |engine, attribute| engine.change_filters(first, attribute))
     }
 
     fn find_pairs<'py>(

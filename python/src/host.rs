@@ -3,11 +3,14 @@
 
 use std::mem::take;
 
-use broadsweep::{Aabb, Error};
+use broadsweep::filter::Attribute;
+use broadsweep::{Aabb, Error, Filters};
 use bytemuck::Pod;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::arrays::{copy, copy_boxes};
+use crate::filters::{Change, filters};
 use crate::lease::{Leasable, Lease};
 use crate::running::{self, SHORT};
 
@@ -45,6 +48,31 @@ impl<E: Send + 'static> Host<E> {
     /// Counts the threads of the pool.
     pub fn thread_count(&self) -> PyResult<usize> {
         Ok(running::pool(self.threads)?.current_num_threads())
+    }
+
+    /// Calls the engine with the filters of these lists.
+    pub fn with_filters(
+        &self,
+        py: Python<'_>,
+        lists: &Bound<'_, PyDict>,
+        call: impl FnOnce(&mut E, Filters) -> Result<(), Error> + Send,
+    ) -> PyResult<()> {
+        let filters = filters(lists)?;
+        let mut lease = self.lease(py)?;
+        running::run(py, || call(&mut lease.engine, filters))
+    }
+
+    /// Calls the engine with new values of the list of this name.
+    pub fn with_change(
+        &self,
+        py: Python<'_>,
+        (name, values): (&str, &Bound<'_, PyAny>),
+        call: impl FnOnce(&mut E, Attribute<'_>) -> Result<(), Error> + Send,
+    ) -> PyResult<()> {
+        let change = Change::of(values)?;
+        let attribute = change.attribute(name)?;
+        let mut lease = self.lease(py)?;
+        running::run(py, || call(&mut lease.engine, attribute))
     }
 
     /// Calls the engine with boxes: in place if there are few, otherwise with a copy, so that Ctrl-C can abandon the

@@ -5,7 +5,7 @@ use broadsweep::query::{
     SphereCast,
 };
 use broadsweep::step::HasFilters as _;
-use broadsweep::{Aabb, Answers, AnyTree, Error, Filters, Hit, Lists, QueryEngine as _, Ray, cpu};
+use broadsweep::{Aabb, Answers, AnyTree, Error, Hit, Lists, QueryEngine as _, Ray, cpu};
 use bytemuck::Pod;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -14,7 +14,7 @@ use pyo3::types::PyDict;
 
 use crate::arrays::{list, one_column, queries, rows, two_columns};
 use crate::devices::{Device, Place};
-use crate::filters::{Change, filters, query_filters};
+use crate::filters::query_filters;
 use crate::host::Host;
 use crate::reports::{QueryReport, TreeReport};
 use crate::running;
@@ -54,22 +54,15 @@ impl Tree {
     }
 
     fn set_filters(&self, py: Python<'_>, lists: &Bound<'_, PyDict>) -> PyResult<()> {
-        let filters: Filters = filters(lists)?;
-        let mut lease = self.host.lease(py)?;
-        running::run(py, || lease.engine.set_filters(filters))
+        self.host.with_filters(py, lists, |engine, filters| engine.set_filters(filters))
     }
 
     fn update_lists(&self, py: Python<'_>, lists: &Bound<'_, PyDict>) -> PyResult<()> {
-        let filters: Filters = filters(lists)?;
-        let mut lease = self.host.lease(py)?;
-        running::run(py, || lease.engine.update_lists(&filters))
+        self.host.with_filters(py, lists, |engine, filters| engine.update_lists(&filters))
     }
 
     fn change_filters(&self, py: Python<'_>, name: &str, first: usize, values: &Bound<'_, PyAny>) -> PyResult<()> {
-        let change = Change::of(values)?;
-        let attribute = change.attribute(name)?;
-        let mut lease = self.host.lease(py)?;
-        running::run(py, || lease.engine.change_filters(first, attribute))
+        self.host.with_change(py, (name, values), |engine, attribute| engine.change_filters(first, attribute))
     }
 
     fn build(&self, py: Python<'_>, boxes: PyReadonlyArray2<'_, f32>) -> PyResult<TreeReport> {

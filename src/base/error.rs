@@ -1,6 +1,7 @@
 //! All errors, each with its remedy.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// The reason why a call was refused or could not finish. No call drops a pair instead.
 ///
@@ -16,6 +17,9 @@ pub enum Error {
     NoAdapter {
         /// The message of the graphics API.
         reason: String,
+        /// The error of the graphics API, if there is one.
+        #[source]
+        cause: Option<Cause>,
     },
     /// The adapter refused a device.
     #[error("{adapter} refused a device: {reason}. Choose another adapter or update its driver")]
@@ -24,6 +28,9 @@ pub enum Error {
         adapter: String,
         /// The message of the driver.
         reason: String,
+        /// The error of the graphics API, if there is one.
+        #[source]
+        cause: Option<Cause>,
     },
     /// The device has a limit below the kernels' requirement; see [`Gpu::required_limits`](crate::Gpu::required_limits).
     #[error(
@@ -124,7 +131,7 @@ pub enum Error {
         /// Queries of the batch.
         query_count: u64,
     },
-    /// A tree cannot be refitted to another box count. A tree whose worlds or margins were changed has no boxes.
+    /// A tree cannot be refitted to another box count.
     #[error("the tree was built of {built} boxes, and there are {box_count}. Build it again")]
     OtherTree {
         /// The box count of the build.
@@ -132,7 +139,7 @@ pub enum Error {
         /// The box count of the refit.
         box_count: u64,
     },
-    /// The queried tree is not built: never, or not since a build failed or since its worlds or margins were changed. A tree of no boxes is
+    /// The queried or refitted tree is not built: never, or not since a build failed or since its worlds or margins were changed. A tree of no boxes is
     /// built.
     #[error("the tree is not built. Build it first, and again after its worlds or margins are changed")]
     NotBuilt,
@@ -252,6 +259,9 @@ pub enum Error {
     DeviceLost {
         /// The message of the driver.
         reason: String,
+        /// The error of the call that noticed it, if there is one.
+        #[source]
+        cause: Option<Cause>,
     },
     /// The graphics API reported an error: a fault of this crate or of the driver.
     #[error("{label}: the graphics API reported: {message}. Please report this with the adapter's name")]
@@ -260,7 +270,59 @@ pub enum Error {
         label: String,
         /// The API's message.
         message: String,
+        /// The error of the API, if there is one.
+        #[source]
+        cause: Option<Cause>,
     },
+}
+
+/// The error of wgpu or the compiler of shaders that an [`Error`] was made of: its [`source`](std::error::Error::source). The message of the
+/// [`Error`] contains its text. Two causes are equal if their texts are.
+#[derive(Clone)]
+pub struct Cause(Arc<dyn std::error::Error + Send + Sync>);
+
+impl Cause {
+    /// Wraps an error.
+    #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+    pub(crate) fn of(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self(Arc::new(error))
+    }
+
+    /// Wraps the text of an error: in a browser, errors cannot be sent to other threads.
+    #[cfg(all(feature = "gpu", target_arch = "wasm32"))]
+    pub(crate) fn of(error: impl std::error::Error) -> Self {
+        let text: Box<dyn std::error::Error + Send + Sync> = error.to_string().into();
+        Self(text.into())
+    }
+
+    /// Returns the wrapped error, which can be downcast: to a `wgpu::RequestAdapterError`, for example.
+    pub fn get(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
+        &*self.0
+    }
+}
+
+impl PartialEq for Cause {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.to_string() == other.0.to_string()
+    }
+}
+
+impl fmt::Debug for Cause {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, formatter)
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, formatter)
+    }
+}
+
+impl std::error::Error for Cause {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
 }
 
 impl fmt::Debug for Error {
@@ -279,4 +341,24 @@ impl Error {
 /// Formats a byte count, if it is known.
 fn bytes_of(bytes: u64) -> String {
     if bytes == 0 { String::new() } else { format!("{bytes} bytes of ") }
+}
+
+#[cfg(all(test, feature = "gpu", not(target_arch = "wasm32")))]
+mod tests {
+    use super::*;
+    use std::error::Error as _;
+    use std::io;
+
+    #[test]
+    fn an_error_has_the_error_that_it_was_made_of_as_its_source() {
+        let inner = || io::Error::other(io::Error::from(io::ErrorKind::TimedOut));
+        let lost = |cause| Error::DeviceLost { reason: "late".to_owned(), cause };
+        let error = lost(Some(Cause::of(inner())));
+        let cause = error.source().unwrap();
+        assert_eq!(cause.to_string(), inner().to_string());
+        assert!(cause.downcast_ref::<Cause>().unwrap().get().is::<io::Error>());
+        assert_eq!(error.to_string(), lost(None).to_string());
+        assert!(lost(None).source().is_none() && Error::Busy.source().is_none());
+        assert!(error == error.clone() && error == lost(Some(Cause::of(inner()))) && error != lost(None));
+    }
 }

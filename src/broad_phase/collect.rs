@@ -14,7 +14,7 @@ use crate::base::constants::INVALID_LISTED;
 use crate::base::layout::{Counts, Frame, wide};
 use crate::filters::device::FilterSet;
 use crate::memory::{Call, FRAME_OFFSET, Lease, PIECES_AT_ONCE, SUMMARY_BYTES, Staging};
-use crate::{Error, Pair, Report};
+use crate::{Cause, Error, Pair, Report};
 
 /// The next action to get the pairs that were not copied along with the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl Core {
         match &read_back {
             Poll::Pending if self.gpu.is_lost() => {
                 self.flight.clear();
-                return Poll::Ready(Err(self.gpu.lost("")));
+                return Poll::Ready(Err(self.gpu.lost("", None)));
             }
             Poll::Ready(Err(_)) => {
                 if self.flight.collection.take().is_none() {
@@ -288,7 +288,7 @@ impl Core {
         let submission_index = Some(awaited.submission.clone());
         let waited = self.gpu.device().poll(wgpu::PollType::Wait { submission_index, timeout: None });
         // After a wait, all mappings are complete; a device that fails to do so is lost.
-        waited.map(|_| ()).map_err(|error| self.gpu.lost(&error.to_string()))
+        waited.map(|_| ()).map_err(|error| self.gpu.lost(&error.to_string(), Some(Cause::of(error))))
     }
 
     /// Passes all pieces of the front submission to `each`. Blocks.

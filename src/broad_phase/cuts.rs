@@ -143,7 +143,7 @@ fn cuts_between(mut starts: Vec<f32>, parts: usize) -> Option<Vec<f32>> {
 mod tests {
     use super::*;
     use crate::Pair;
-    use crate::cpu::brute_force;
+    use crate::cpu::brute_pairs;
 
     /// Returns 600 boxes of each kind that a cut can meet, by name.
     fn scenes() -> [(&'static str, Vec<Aabb>); 7] {
@@ -189,13 +189,13 @@ mod tests {
                         let (inside, origins) = slabs.boxes(slab, &boxes).unwrap();
                         assert_eq!(inside.len() as u64, slabs.counts[slab]);
                         assert!(inside.len() as u64 <= most && origins.is_sorted_by_key(|origin| origin.index));
-                        found.extend(brute_force::find_pairs(&inside).iter().filter_map(|pair| {
+                        found.extend(brute_pairs::find_pairs(&inside).iter().filter_map(|pair| {
                             let (a, b) = (origins[pair.a as usize], origins[pair.b as usize]);
                             (a.begins || b.begins).then_some(Pair { a: a.index, b: b.index })
                         }));
                     }
                     found.sort_unstable();
-                    assert!(found == brute_force::find_pairs(&boxes), "{name}, axis {axis}, {most} boxes");
+                    assert!(found == brute_pairs::find_pairs(&boxes), "{name}, axis {axis}, {most} boxes");
                 }
             }
         }

@@ -118,7 +118,7 @@ impl Core {
         self.ensure_capacity(filters, box_count, pair_capacity, false)?;
         if self.gpu.is_lost_on_trial() {
             // Buffers of a lost device are created without an error.
-            return Err(self.gpu.lost("nothing can be allocated"));
+            return Err(self.gpu.lost("nothing can be allocated", None));
         }
         Ok(())
     }

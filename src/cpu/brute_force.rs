@@ -1,84 +1,143 @@
-//! The oracle: the closed test on every two boxes.
+//! Pairs and answers by plain loops over all boxes, to check a result: of an engine, of a tree, or of a program's own method. The loops define
+//! the answers: engines and trees return the same bits.
+//!
+//! All functions run on one thread and use no tree. Cost: `n (n - 1) / 2` tests for pairs, and queries times boxes for queries; some seconds for
+//! 50,000 boxes, or for a thousand queries of a million.
+//!
+//! # Errors
+//! [`Error::FilterLength`] and [`Error::BadFilter`] if the filters do not fit the boxes, or have an owner region, which queries do not know;
+//! [`Error::QueryFilterLength`] if those of a batch do not
+//! fit its queries; [`Error::ListTooLong`] and [`Error::OutOfMemory`] if there is no memory for the list.
+//!
+//! ```
+//! use broadsweep::cpu::brute_force;
+//! use broadsweep::{Aabb, Filters, Options, cpu};
+//!
+//! # fn main() -> Result<(), broadsweep::Error> {
+//! let boxes: Vec<Aabb> = (0..100).map(|i| Aabb::new([i as f32; 3], [i as f32 + 1.5; 3])).collect();
+//! let mut pairs = cpu::find_pairs(&boxes, &Options::default())?.pairs;
+//! pairs.sort_unstable();
+//! assert_eq!(pairs, brute_force::find_pairs(&boxes, &Filters::default())?);
+//! # Ok(())
+//! # }
+//! ```
 
-use std::collections::HashSet;
+use super::{brute_pairs, brute_queries};
+use crate::{Aabb, Batch, Cast, Error, Filters, Hit, Lists, Near, NearestQuery, Pair, Shape};
 
-use super::call::push;
-use crate::filters::{WHOLE_SPACE, padded};
-use crate::{Aabb, Error, Filters, Pair};
-
-/// Finds every overlapping pair, ascending, by `n (n - 1) / 2` tests. This loop defines the answer.
-///
-/// # Panics
-/// Where there is no memory for the list; [`try_find_pairs`] returns an error instead.
-pub fn find_pairs(boxes: &[Aabb]) -> Vec<Pair> {
-    listed(try_find_pairs(boxes))
-}
-
-/// Finds what [`find_pairs`] finds.
-///
-/// # Errors
-/// [`Error::ListTooLong`] where there is no memory for the list.
-pub fn try_find_pairs(boxes: &[Aabb]) -> Result<Vec<Pair>, Error> {
-    let mut pairs = Vec::new();
-    for (a, box_a) in boxes.iter().enumerate() {
-        for (b, box_b) in boxes.iter().enumerate().skip(a + 1) {
-            if box_a.overlaps(box_b) {
-                push(&mut pairs, Pair { a: a as u32, b: b as u32 })?;
-            }
-        }
-    }
-    Ok(pairs)
-}
-
-/// Finds every pair that `filters` accept, ascending: the same double loop, with each filter as documented.
-///
-/// # Panics
-/// Where [`Filters::check`] refuses the filters, and where there is no memory for the list;
-/// [`try_find_filtered_pairs`] returns an error for the latter instead.
-pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
-    listed(try_find_filtered_pairs(boxes, filters))
-}
-
-/// Finds what [`find_filtered_pairs`] finds.
+/// Finds every pair that overlaps and that `filters` accept, ascending by `a`, then by `b`.
 ///
 /// # Errors
-/// [`Error::ListTooLong`] where there is no memory for the list.
+/// Those of the [module](self).
 ///
-/// # Panics
-/// Where [`Filters::check`] refuses the filters.
-pub fn try_find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Result<Vec<Pair>, Error> {
-    let padded = |i: usize| filters.margin.get(i).map_or(boxes[i], |&margin| padded(&boxes[i], margin));
-    let boxes: Vec<Aabb> = (0..boxes.len()).map(padded).collect();
-    // By box: there may be a floor for each of thousands of worlds.
-    let mut half_spaces = vec![None; boxes.len()];
-    filters.half_spaces.iter().for_each(|half_space| half_spaces[half_space.index as usize] = Some(half_space));
-    let set = |pairs: &[Pair]| pairs.iter().map(|pair| Pair::new(pair.a, pair.b)).collect::<HashSet<Pair>>();
-    let (exclude, include) = (set(&filters.exclude), set(&filters.include));
-    let mut pairs = Vec::new();
-    for a in 0..boxes.len() as u32 {
-        for b in a + 1..boxes.len() as u32 {
-            let (box_a, box_b) = (&boxes[a as usize], &boxes[b as usize]);
-            let meet = match (half_spaces[a as usize], half_spaces[b as usize]) {
-                (None, None) => box_a.overlaps(box_b),
-                (Some(half_space), None) => half_space.touches(box_b),
-                (None, Some(half_space)) => half_space.touches(box_a),
-                (Some(_), Some(_)) => false,
-            };
-            let own = |i: u32| if half_spaces[i as usize].is_some() { &WHOLE_SPACE } else { &boxes[i as usize] };
-            let is_owned = filters.owner.is_none_or(|region| region.owns(own(a), own(b)));
-            let pair = Pair { a, b };
-            if include.contains(&pair) || meet && is_owned && filters.passes(a, b) && !exclude.contains(&pair) {
-                push(&mut pairs, pair)?;
-            }
-        }
+/// ```
+/// use broadsweep::cpu::brute_force;
+/// use broadsweep::{Aabb, Filters, Pair};
+///
+/// let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 3];
+/// let filters = Filters::default().with_body(vec![7, 7, 8]);
+/// assert_eq!(brute_force::find_pairs(&boxes, &filters)?, [Pair { a: 0, b: 2 }, Pair { a: 1, b: 2 }]);
+/// # Ok::<(), broadsweep::Error>(())
+/// ```
+pub fn find_pairs(boxes: &[Aabb], filters: &Filters) -> Result<Vec<Pair>, Error> {
+    filters.check(boxes.len())?;
+    if filters.is_empty() {
+        brute_pairs::try_find_pairs(boxes)
+    } else {
+        brute_pairs::try_find_filtered_pairs(boxes, filters)
     }
-    Ok(pairs)
 }
 
-/// Unwraps a list for the tests, whose lists are short.
-fn listed(pairs: Result<Vec<Pair>, Error>) -> Vec<Pair> {
-    match pairs {
-        Ok(pairs) => pairs,
-        Err(error) => panic!("{error}"),
-    }
+/// Finds the first `k` boxes that each path hits: by `t`, then by index.
+///
+/// # Errors
+/// Those of the [module](self).
+///
+/// ```
+/// use broadsweep::cpu::brute_force;
+/// use broadsweep::{Aabb, Filters, Ray};
+///
+/// let boxes = [Aabb::new([4.0; 3], [5.0; 3]), Aabb::new([1.0; 3], [2.0; 3])];
+/// let hits = brute_force::first_hits(&[Ray::new([0.0; 3], [1.0; 3])], &boxes, &Filters::default(), 1)?;
+/// assert_eq!((hits[0][0].index, hits[0][0].t), (1, 1.0));
+/// # Ok::<(), broadsweep::Error>(())
+/// ```
+pub fn first_hits<'a, C: Cast + 'a>(
+    casts: impl Into<Batch<'a, C>>,
+    boxes: &[Aabb],
+    filters: &Filters,
+    k: usize,
+) -> Result<Lists<Hit>, Error> {
+    filters.check_for_queries()?;
+    brute_queries::first_hits(casts.into(), boxes, filters, k)
+}
+
+/// Finds all boxes that each path hits, ascending by index.
+///
+/// # Errors
+/// Those of the [module](self).
+///
+/// ```
+/// use broadsweep::cpu::brute_force;
+/// use broadsweep::{Aabb, Filters, Ray};
+///
+/// let boxes = [Aabb::new([4.0; 3], [5.0; 3]), Aabb::new([1.0; 3], [2.0; 3])];
+/// let hits = brute_force::all_hits(&[Ray::new([0.0; 3], [1.0; 3])], &boxes, &Filters::default())?;
+/// assert_eq!((hits[0][0].t, hits[0][1].t), (4.0, 1.0));
+/// # Ok::<(), broadsweep::Error>(())
+/// ```
+pub fn all_hits<'a, C: Cast + 'a>(
+    casts: impl Into<Batch<'a, C>>,
+    boxes: &[Aabb],
+    filters: &Filters,
+) -> Result<Lists<Hit>, Error> {
+    filters.check_for_queries()?;
+    brute_queries::all_hits(casts.into(), boxes, filters)
+}
+
+/// Finds all boxes that each shape touches, ascending by index.
+///
+/// # Errors
+/// Those of the [module](self).
+///
+/// ```
+/// use broadsweep::cpu::brute_force;
+/// use broadsweep::{Aabb, Filters};
+///
+/// let boxes = [Aabb::new([4.0; 3], [5.0; 3]), Aabb::new([1.0; 3], [4.0; 3])];
+/// assert_eq!(brute_force::overlaps(&[[4.0; 3], [2.0; 3]], &boxes, &Filters::default())?[0], [0, 1]);
+/// # Ok::<(), broadsweep::Error>(())
+/// ```
+pub fn overlaps<'a, S: Shape + 'a>(
+    shapes: impl Into<Batch<'a, S>>,
+    boxes: &[Aabb],
+    filters: &Filters,
+) -> Result<Lists<u32>, Error> {
+    filters.check_for_queries()?;
+    brute_queries::overlaps(shapes.into(), boxes, filters)
+}
+
+/// Finds the `k` boxes that are nearest to each point: by distance, then by index.
+///
+/// # Errors
+/// Those of the [module](self).
+///
+/// ```
+/// use broadsweep::cpu::brute_force;
+/// use broadsweep::query::NearestQuery;
+/// use broadsweep::{Aabb, Filters};
+///
+/// let boxes = [Aabb::new([4.0; 3], [5.0; 3]), Aabb::new([1.0; 3], [2.0; 3])];
+/// let near = brute_force::nearest(&[NearestQuery::new([0.0; 3])], &boxes, &Filters::default(), 1)?;
+/// assert_eq!((near[0][0].index, near[0][0].squared_distance), (1, 3.0));
+/// # Ok::<(), broadsweep::Error>(())
+/// ```
+pub fn nearest<'a>(
+    points: impl Into<Batch<'a, NearestQuery>>,
+    boxes: &[Aabb],
+    filters: &Filters,
+    k: usize,
+) -> Result<Lists<Near>, Error> {
+    filters.check_for_queries()?;
+    brute_queries::nearest(points.into(), boxes, filters, k)
 }

@@ -1,12 +1,37 @@
-//! The engine for machines without a GPU: the same method on all cores, with the same options, filters and pairs.
+//! Search and query on the CPU: the same method on all cores, with the same options, filters, pairs and answers as on a GPU.
 //!
-//! [`BroadPhase`] reuses its memory from call to call; [`find_pairs`] is one call of it. Its report equals the GPU's, except for
-//! rounding, and for joins of two sets, which a GPU sweeps; see [`Report`](crate::Report).
+//! [`BroadPhase`] finds pairs and events and reuses its memory from call to call; [`find_pairs`] is one call of it. [`Tree`] answers
+//! [queries](crate::query). [`brute_force`] has the plain loops, to check a result. [`Engine`](crate::Engine) and
+//! [`QueryEngine`](crate::QueryEngine) are the calls that both engines share.
+//!
+//! Units: any, the same for all boxes; results have the units of the input. The report equals the GPU's, except for rounding, and for joins of
+//! two sets, which a GPU sweeps; see [`Report`](crate::Report).
+//!
+//! Errors: [`Error::TooManyBoxes`] beyond 2²⁵ boxes, [`Error::TooManyCandidates`], [`Error::ListTooLong`] and [`Error::OutOfMemory`] instead of an
+//! abort where memory ends, [`Error::BadOption`], [`Error::FilterLength`] and [`Error::BadFilter`]. After an error, the engine can be used again.
+//!
+//! Cost: a call takes the threads of the [`rayon`](https://docs.rs/rayon) pool that it is called from, and blocks. A warm call allocates no lists.
+//! A [step](crate::step) costs time for the boxes that moved; [`Options::memory_budget`] is ignored.
+//!
+//! ```
+//! use broadsweep::{Aabb, Error, Options, Pair, cpu};
+//!
+//! # fn main() -> Result<(), Error> {
+//! let mut engine = cpu::BroadPhase::new(Options::default())?;
+//! let mut boxes = [Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([1.0; 3], [2.0; 3])];
+//! assert_eq!(engine.find_pairs(&boxes)?.pairs, [Pair { a: 0, b: 1 }]);
+//! boxes[1] = Aabb::new([3.0; 3], [4.0; 3]);
+//! assert!(engine.find_pairs(&boxes)?.pairs.is_empty()); // in the same memory
+//! # Ok(())
+//! # }
+//! ```
 
 // engine/ is that engine. mirror/ has a file for each stage and a function for each kernel, with the result of the kernel and
 // not its schedule; the kernels that only write what `sweep_test` found have none. mirror/reference chains them on one
-// thread, for readers and for the tests of both engines. brute_force is the oracle.
-pub(crate) mod brute_force;
+// thread, for readers and for the tests of both engines. brute_pairs and brute_queries are the oracle, with
+// brute_force for callers.
+pub mod brute_force;
+pub(crate) mod brute_pairs;
 pub(crate) mod brute_queries;
 pub(crate) mod call;
 pub(crate) mod engine;

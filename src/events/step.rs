@@ -34,7 +34,7 @@ pub enum Identity<'a> {
 }
 
 impl<'a> Step<'a> {
-    /// The index of a new box.
+    /// The element of a list of indices for a new box, 2³² − 1. Lists are uploaded as they are, so an element is a plain number.
     pub const NEW: u32 = u32::MAX;
 
     /// Creates a step of these boxes. Each is the box with the same index in the last step.

@@ -338,7 +338,7 @@ impl FilterSet {
         if self.filters().is_empty() || self.uploaded.is_some_and(|uploaded| uploaded >= box_count) {
             return Ok(());
         }
-        Err(Error::Gpu { label: "filters".to_owned(), message: "they were not uploaded".to_owned() })
+        Err(Error::Gpu { label: "filters".to_owned(), message: "they were not uploaded".to_owned(), cause: None })
     }
 
     /// Swaps the list of boxes in the second of two sets with the previous one. The next call uploads it.

@@ -24,6 +24,7 @@ mod listed;
 pub mod lists;
 mod margin;
 mod mesh;
+mod one_box;
 mod owner;
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 mod part;
@@ -81,9 +82,10 @@ impl GroupRule {
 }
 
 impl Filters {
-    /// The parent of a body without a parent, 2³² − 1.
+    /// The element of [`parent`](Self::parent) for no parent, 2³² − 1. Lists are uploaded as they are, so an element is a plain number; a single
+    /// value, as in [`BoxFilter`], is an `Option`.
     pub const NO_PARENT: u32 = u32::MAX;
-    /// The world of a box that meets all worlds, 2³² − 1.
+    /// The element of [`world`](Self::world) of a box that meets all worlds, 2³² − 1.
     pub const GLOBAL: u32 = u32::MAX;
 
     /// Returns whether all filters have their defaults, except for `rule`.

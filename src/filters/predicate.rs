@@ -43,13 +43,17 @@ impl Filters {
     }
 
     /// Returns the world that a pair belongs to: the world of its boxes, or of the box that is not global;
-    /// [`GLOBAL`](Self::GLOBAL) if both are global or there are no worlds. An included pair across two worlds belongs
+    /// `None` if both are global or there are no worlds. An included pair across two worlds belongs
     /// to the world of its box `a`.
     ///
     /// # Panics
     /// If `world` is not empty and has no such index.
-    pub fn world_of(&self, pair: Pair) -> u32 {
-        if self.world.is_empty() { Self::GLOBAL } else { self.world[self.placed(pair)] }
+    pub fn world_of(&self, pair: Pair) -> Option<u32> {
+        if self.world.is_empty() {
+            return None;
+        }
+        let world = self.world[self.placed(pair)];
+        (world != Self::GLOBAL).then_some(world)
     }
 
     /// Returns the box whose world a pair belongs to. There must be worlds.

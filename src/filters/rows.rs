@@ -2,11 +2,13 @@
 //! `src/filters/predicate.rs` and in `shaders/filters/filters.wgsl`. Macros generate the rest from the row. Only
 //! `second` is also tested earlier, as a bit of footprints.
 //!
-//! A row is `name: type = default, Variant, with_name;` below its documentation.
+//! A row is `name: type as type_of_one = default, Variant, with_name;` below its documentation.
 //! - `name` is the field of [`Filters`], a list with a value of this type for each box, and its name in errors. In WGSL
 //!   the list begins at `filter_layout.name`, which is `ABSENT` where the list is empty.
 //! - `type` decides the layout there: `u32` and `f32` take 4 bytes per box (read by `of_box`), `bool` a bit
 //!   (read by `bit_of`).
+//! - `type_of_one` is the type of the value of one box in [`BoxFilter`]: `type`, or `Option<u32>` if 2³² − 1 in the list
+//!   stands for `None`. A row of `untested` has none.
 //! - `default` is the value of a box in [`BoxFilter`] without a value.
 //! - `Variant` is the variant of [`Attribute`] that changes the list.
 //! - `with_name` is the setter of the field.
@@ -37,26 +39,26 @@ filter_table! {
     pub struct Filters {
         tested {
             /// The groups of each box, a bit each. If only `mask` is set, every box is in all groups.
-            group: u32 = u32::MAX, Group, with_group;
+            group: u32 as u32 = u32::MAX, Group, with_group;
             /// The groups that each box meets, a bit each. If only `group` is set, every box meets all groups.
-            mask: u32 = u32::MAX, Mask, with_mask;
+            mask: u32 as u32 = u32::MAX, Mask, with_mask;
             /// The body of each box, any number. Boxes of one body never pair. If only `parent` is
             /// set, every box is a separate body, with the box's index as its number.
-            body: u32 = BoxFilter::OWN_BODY, Body, with_body;
+            body: u32 as Option<u32> = None, Body, with_body;
             /// The parent of each box's body, or [`NO_PARENT`](Self::NO_PARENT). A box never pairs
             /// with boxes of its body's parent. The list is by box: boxes of one body may have different parents.
-            parent: u32 = Filters::NO_PARENT, Parent, with_parent;
+            parent: u32 as Option<u32> = None, Parent, with_parent;
             /// True if each box is fixed in place. Two fixed boxes never pair.
-            fixed: bool = false, Fixed, with_fixed;
+            fixed: bool as bool = false, Fixed, with_fixed;
             /// True if each box sleeps. Two sleeping boxes never pair.
-            sleeping: bool = false, Sleeping, with_sleeping;
+            sleeping: bool as bool = false, Sleeping, with_sleeping;
             /// True if each box is in the second of two sets. Boxes of one set never pair: the result is the join of
             /// the two. A sweep compares the sets by a bit of the footprints, before it reads the boxes. Queries ignore
             /// this list.
-            second: bool = false, Second, with_second;
+            second: bool as bool = false, Second, with_second;
             /// The world of each box, or [`GLOBAL`](Self::GLOBAL). Boxes of different worlds never pair; a
             /// global box meets the boxes of all worlds, and other global ones.
-            world: u32 = 0, World, with_world;
+            world: u32 as Option<u32> = Some(0), World, with_world;
         }
         untested {
             /// The length by which each box is padded on every side, in the units of the input, finite and not

@@ -11,7 +11,9 @@ macro_rules! filter_table {
     (
         $(#[$filters_meta:meta])*
         pub struct Filters {
-            tested { $($(#[$doc:meta])* $list:ident: $element:ty = $default:expr, $variant:ident, $setter:ident;)* }
+            tested {
+                $($(#[$doc:meta])* $list:ident: $element:ty as $of_one:ty = $default:expr, $variant:ident, $setter:ident;)*
+            }
             untested {
                 $(
                     $(#[$untested_doc:meta])*
@@ -43,14 +45,14 @@ macro_rules! filter_table {
         }
 
         /// The filter values of one box: its element of each list by box of the [`Filters`]. The defaults are those of a box without
-        /// filters, which pairs with all others.
+        /// filters, which pairs with all others. `None` means for `body` a body of its own, for `parent` no parent, for `world` all worlds.
         #[derive(Clone, Copy, Debug, PartialEq)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
         #[non_exhaustive]
         pub struct BoxFilter {
             $(
                 #[doc = concat!("The value in [`Filters::", stringify!($list), "`]; `", stringify!($default), "` by default.")]
-                pub $list: $element,
+                pub $list: $of_one,
             )*
             $(
                 #[doc = concat!(
@@ -68,7 +70,7 @@ macro_rules! filter_table {
 
         $crate::base::setters::setters! {
             BoxFilter {
-                $($setter: $list: $element,)*
+                $($setter: $list: $of_one,)*
                 $($untested_setter: $untested: $untested_type,)*
             }
         }
@@ -159,24 +161,26 @@ macro_rules! filter_table {
 
             /// Returns the values of one box: the default where a list is empty.
             pub(crate) fn of_one(&self, index: usize) -> BoxFilter {
+                use $crate::filters::one_box::OfOne;
                 let mut values = BoxFilter::default();
-                $(values.$list = self.$list.get(index).copied().unwrap_or(values.$list);)*
+                $(values.$list = self.$list.get(index).map_or(values.$list, |value| OfOne::of_element(*value));)*
                 $(values.$untested = self.$untested.get(index).copied().unwrap_or(values.$untested);)*
                 values
             }
 
             /// Sets the values of one of `box_count` boxes. A list begins with the first value that is not the default.
             pub(crate) fn set_of_one(&mut self, index: usize, box_count: usize, values: &BoxFilter) {
-                use $crate::filters::table::set_of_one;
+                use $crate::filters::{one_box::OfOne, table::set_of_one};
                 let default = BoxFilter::default();
-                $(set_of_one(&mut self.$list, index, box_count, values.$list, default.$list);)*
+                $(set_of_one(&mut self.$list, index, box_count, values.$list.element(), default.$list.element());)*
                 $(set_of_one(&mut self.$untested, index, box_count, values.$untested, default.$untested);)*
             }
 
             /// Lengthens the lists that are in use, with defaults.
             pub(crate) fn lengthen(&mut self, box_count: usize) {
+                use $crate::filters::one_box::OfOne;
                 let default = BoxFilter::default();
-                $(if !self.$list.is_empty() { self.$list.resize(box_count, default.$list); })*
+                $(if !self.$list.is_empty() { self.$list.resize(box_count, default.$list.element()); })*
                 $(if !self.$untested.is_empty() { self.$untested.resize(box_count, default.$untested); })*
             }
 

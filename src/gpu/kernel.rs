@@ -12,8 +12,8 @@ use super::Gpu;
 use super::bind_groups::Bound;
 use super::scopes::Scopes;
 use super::timing::{START, Timer};
-use crate::Error;
 use crate::base::layout::dispatch_size;
+use crate::{Cause, Error};
 
 /// A kernel, compiled when it is first needed. Its label is the name of its file and of its entry point. A clone is the
 /// same kernel.
@@ -108,16 +108,16 @@ impl Source {
         // A device without subgroups rejects the kernel that has them.
         Validator::new(ValidationFlags::all(), Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER)
             .validate(&module)
-            .map_err(|error| self.error(error.emit_to_string(&text)))?;
+            .map_err(|error| self.error(error.emit_to_string(&text), Cause::of(error)))?;
         Ok(module)
     }
 
     fn parse(&self, text: &str) -> Result<naga::Module, Error> {
-        naga::front::wgsl::parse_str(text).map_err(|error| self.error(error.emit_to_string(text)))
+        naga::front::wgsl::parse_str(text).map_err(|error| self.error(error.emit_to_string(text), Cause::of(error)))
     }
 
-    fn error(&self, message: String) -> Error {
-        Error::Gpu { label: self.label.to_owned(), message }
+    fn error(&self, message: String, cause: Cause) -> Error {
+        Error::Gpu { label: self.label.to_owned(), message, cause: Some(cause) }
     }
 }
 
@@ -316,6 +316,7 @@ impl Kernel {
                 pass.error.get_or_insert(Error::Gpu {
                     label: label.to_owned(),
                     message: format!("no buffer was given for `{}`", binding.name),
+                    cause: None,
                 });
                 return false;
             };

@@ -22,8 +22,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use sort_variant::SortVariant;
 
-use crate::Error;
 use crate::base::options::{ALL_PAIRS_DISCRETE, ALL_PAIRS_ELSEWHERE, ALL_PAIRS_INTEGRATED};
+use crate::{Cause, Error};
 use bind_groups::BindGroups;
 use kernel::Kernel;
 use scopes::Scopes;
@@ -186,7 +186,7 @@ impl Gpu {
                 ..Default::default()
             })
             .await
-            .map_err(|error| Error::NoAdapter { reason: error.to_string() })?;
+            .map_err(|error| Error::NoAdapter { reason: error.to_string(), cause: Some(Cause::of(error)) })?;
         Self::request_on(adapter).await
     }
 
@@ -208,7 +208,7 @@ impl Gpu {
         } else {
             format!("there are: {}", names.join(", "))
         };
-        Err(Error::NoAdapter { reason: format!("no adapter's name contains '{name}'; {there_are}") })
+        Err(Error::NoAdapter { reason: format!("no adapter's name contains '{name}'; {there_are}"), cause: None })
     }
 
     /// Requests a device on this adapter.
@@ -225,7 +225,11 @@ impl Gpu {
                 ..Default::default()
             })
             .await
-            .map_err(|error| Error::NoDevice { adapter: info.name, reason: error.to_string() })?;
+            .map_err(|error| Error::NoDevice {
+                adapter: info.name,
+                reason: error.to_string(),
+                cause: Some(Cause::of(error)),
+            })?;
         let gpu = Self::from_device(device, queue)?;
         let lost = Arc::clone(&gpu.lost);
         gpu.device.set_device_lost_callback(move |reason, message| {
@@ -375,10 +379,10 @@ impl Gpu {
         self.best_sort.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Creates an [`Error::DeviceLost`] with the driver's reason, or else with this one.
-    pub(crate) fn lost(&self, noticed: &str) -> Error {
+    /// Creates an [`Error::DeviceLost`] with the driver's reason, or else with this one, and the error of the call that noticed it.
+    pub(crate) fn lost(&self, noticed: &str, cause: Option<Cause>) -> Error {
         let reason = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Error::DeviceLost { reason: reason.unwrap_or_else(|| noticed.to_owned()) }
+        Error::DeviceLost { reason: reason.unwrap_or_else(|| noticed.to_owned()), cause }
     }
 
     /// Returns `true` if the device reported that it is lost.

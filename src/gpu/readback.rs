@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 use bytemuck::Pod;
 
 use super::Gpu;
-use crate::Error;
+use crate::{Cause, Error};
 
 /// A read-back: the mapping of a staging buffer, from its beginning until the host has read the bytes.
 #[derive(Debug)]
@@ -89,7 +89,10 @@ impl Readback {
         }
         match &state.result {
             Some(Ok(())) => Poll::Ready(Ok(())),
-            Some(Err(error)) => Poll::Ready(Err(self.gpu.lost(&format!("mapping a result failed: {error}")))),
+            Some(Err(error)) => {
+                let cause = Cause::of(error.clone());
+                Poll::Ready(Err(self.gpu.lost(&format!("mapping a result failed: {error}"), Some(cause))))
+            }
             None => {
                 state.waker = Some(context.waker().clone());
                 Poll::Pending
@@ -113,12 +116,12 @@ impl Readback {
     pub fn read<T: Pod, R>(&self, offset: u64, count: usize, read: impl FnOnce(&[T]) -> R) -> Result<R, Error> {
         let end = offset + (count * size_of::<T>()) as u64;
         if end > self.bytes {
-            return Err(self.gpu.lost("a result is shorter than it should be"));
+            return Err(self.gpu.lost("a result is shorter than it should be", None));
         }
         let view = self
             .buffer
             .get_mapped_range(..self.bytes)
-            .map_err(|error| self.gpu.lost(&format!("a result cannot be read: {error}")))?;
+            .map_err(|error| self.gpu.lost(&format!("a result cannot be read: {error}"), Some(Cause::of(error))))?;
         let bytes = &view[offset as usize..end as usize];
         Ok(match bytemuck::try_cast_slice(bytes) {
             Ok(values) => read(values),

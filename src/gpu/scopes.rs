@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use super::Gpu;
 use super::readback::Readback;
-use crate::Error;
+use crate::{Cause, Error};
 
 /// Error scopes that collect the errors of a sequence of calls.
 #[allow(missing_debug_implementations)] // wgpu's guards have none
@@ -106,14 +106,14 @@ fn verdict(
     // The message has several lines.
     let message = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
     if gpu.is_lost_on_trial() {
-        return Err(gpu.lost(&message));
+        return Err(gpu.lost(&message, Some(Cause::of(error))));
     }
     if message.contains("doesn't match") && message.contains("Device") {
         // wgpu reports it in no other way.
         let problem = format!("belongs to another device: {message}");
         return Err(Error::BadBuffer { buffer: "caller's", problem });
     }
-    Err(Error::Gpu { label: label.to_owned(), message })
+    Err(Error::Gpu { label: label.to_owned(), message, cause: Some(Cause::of(error)) })
 }
 
 /// Returns the error that a scope collected. Outside browsers it is there at once.

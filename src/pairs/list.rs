@@ -1,5 +1,6 @@
 //! The list of pairs on the GPU.
 
+use super::handles::GpuPairs;
 use super::order::{OrderBuffers, OrderCapacity};
 use crate::base::layout::{PairArguments, PairHeader};
 use crate::gpu::Gpu;
@@ -56,6 +57,12 @@ impl PairList {
             PairOrder::Canonical => Some(OrderBuffers::new(gpu, &capacity.of_rows())?),
         };
         Ok(Self { list: List::new(gpu, &capacity.pairs)?, rows, capacity: capacity.pairs as u32 })
+    }
+
+    /// Returns the buffers for the caller.
+    pub fn borrowed(&self) -> GpuPairs<'_> {
+        let List { pairs, header, arguments } = &self.list;
+        GpuPairs { pairs: pairs.raw(), header: header.raw(), arguments: arguments.raw(), capacity: self.capacity }
     }
 
     /// Returns the order of the list.

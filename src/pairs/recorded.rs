@@ -11,7 +11,7 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::external::{bind, bytes, check};
 use crate::gpu::kernel::Pass;
 use crate::gpu::timing::Timer;
-use crate::{Error, Pair};
+use crate::{Cause, Error, Pair};
 
 /// The kernels and buffers of recorded steps.
 #[derive(Debug, Default)]
@@ -61,7 +61,7 @@ impl RecordedSteps {
             let polled = gpu.device().poll(wgpu::PollType::wait_indefinitely());
             #[cfg(target_arch = "wasm32")]
             let polled = gpu.device().poll(wgpu::PollType::Poll);
-            polled.map_err(|error| gpu.lost(&error.to_string()))?;
+            polled.map_err(|error| gpu.lost(&error.to_string(), Some(Cause::of(error))))?;
         }
         if Arc::strong_count(&self.pending) > 1 { Err(Error::NotSubmitted) } else { Ok(()) }
     }
@@ -147,23 +147,24 @@ impl RecordedSteps {
         scopes.close("events")
     }
 
-    /// Returns the handles of the events of these pairs.
+    /// Returns the events of these pairs.
     ///
     /// # Errors
     /// [`Error::NothingRecorded`].
-    pub fn events(&self, pairs: GpuPairs) -> Result<GpuEvents, Error> {
+    pub fn events<'a>(&'a self, pairs: GpuPairs<'a>) -> Result<GpuEvents<'a>, Error> {
         let Some(EventBuffers { lists, capacity, .. }) = &self.buffers else {
             return Err(Error::NothingRecorded);
         };
-        let list = |pairs: &Buffer<Pair>, header: &Buffer<PairHeader>, arguments: &Buffer<PairArguments>| GpuPairs {
-            pairs: pairs.raw().clone(),
-            header: header.raw().clone(),
-            arguments: arguments.raw().clone(),
-            capacity: capacity.pairs as u32,
-        };
+        let list =
+            |pairs: &'a Buffer<Pair>, header: &'a Buffer<PairHeader>, arguments: &'a Buffer<PairArguments>| GpuPairs {
+                pairs: pairs.raw(),
+                header: header.raw(),
+                arguments: arguments.raw(),
+                capacity: capacity.pairs as u32,
+            };
         Ok(GpuEvents {
             pairs,
-            before: lists.before.raw().clone(),
+            before: lists.before.raw(),
             created: list(&lists.created, &lists.created_header, &lists.created_arguments),
             lost: list(&lists.lost, &lists.lost_header, &lists.lost_arguments),
             persisting: list(&lists.persisting, &lists.persisting_header, &lists.persisting_arguments),

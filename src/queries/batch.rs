@@ -43,9 +43,9 @@ setters! {
 }
 
 impl QueryFilters {
-    /// Stands for no body, 2³² − 1.
+    /// The element of [`body`](Self::body) for no body, 2³² − 1.
     pub const NO_BODY: u32 = u32::MAX;
-    /// Stands for no box, 2³² − 1.
+    /// The element of [`ignore`](Self::ignore) for no box, 2³² − 1.
     pub const NO_BOX: u32 = u32::MAX;
     /// No filters.
     pub const NONE: &Self = &Self {

@@ -42,8 +42,8 @@ use crate::{Attribute, Error, Filters, Options};
 /// A list that was too short is longer in a later recording, for 1.5 times the pairs that were counted, up to a binding of the device and the
 /// [memory budget](Options::memory_budget). Set a budget to use [windows](Self::record_window) of a short list instead.
 ///
-/// The next recording overwrites the lists: record all commands that read a list before it, and submit in the order of recording. More boxes
-/// than fit in one pass are for [`BroadPhase`](crate::BroadPhase), which has boxes and pairs in host memory. To use both on one device
+/// The next recording overwrites the lists, so the recorder is borrowed while they are in use: record all commands that read a list before it,
+/// and submit in the order of recording. More boxes than fit in one pass are for [`BroadPhase`](crate::BroadPhase), which has boxes and pairs in host memory. To use both on one device
 /// costs buffers for each; kernels are compiled once.
 #[derive(Debug)]
 pub struct Recorder {

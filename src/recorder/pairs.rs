@@ -79,18 +79,19 @@ impl Recorder {
         encoder: &mut wgpu::CommandEncoder,
         boxes: wgpu::BufferSlice<'_>,
         box_count: impl Into<GpuCount<'a>>,
-    ) -> Result<GpuPairs, Error> {
+    ) -> Result<GpuPairs<'_>, Error> {
         let box_count = box_count.into();
         self.check_external(boxes, box_count)?;
         let call = self.ensure_capacity(box_count.at_most(), false)?;
         let readbacks = unlocked(&mut self.readbacks);
         let timer = readbacks.lease_timer(&self.core.gpu, Timed::Search)?;
         self.record_search(encoder, &call, boxes, box_count, timer.as_ref().map(|leased| &leased.copy))?;
-        let pairs = self.gpu_pairs()?;
-        let readbacks = unlocked(&mut self.readbacks);
+        let Self { core, readbacks, .. } = self;
+        let readbacks = unlocked(readbacks);
+        let pairs = core.workspace.shared()?.pairs.list.borrowed();
         readbacks.record_times(encoder, Timed::Search, timer);
-        readbacks.record_header(&self.core.gpu, encoder, &pairs.header, None);
-        readbacks.record_report(&self.core, encoder)?;
+        readbacks.record_header(&core.gpu, encoder, pairs.header, None);
+        readbacks.record_report(core, encoder)?;
         Ok(pairs)
     }
 
@@ -153,7 +154,7 @@ impl Recorder {
         box_count: u32,
         first: u64,
         pair_capacity: u32,
-    ) -> Result<GpuPairs, Error> {
+    ) -> Result<GpuPairs<'_>, Error> {
         check_boxes(&self.core.gpu, boxes, box_count)?;
         let Self { core, filters, readbacks, .. } = self;
         let readbacks = unlocked(readbacks);
@@ -173,17 +174,6 @@ impl Recorder {
             results.has_list = true;
         }
         scopes.close("recording")?;
-        self.gpu_pairs()
-    }
-
-    /// Returns the buffers of the list.
-    pub(super) fn gpu_pairs(&self) -> Result<GpuPairs, Error> {
-        let list = &self.core.workspace.shared()?.pairs.list;
-        Ok(GpuPairs {
-            pairs: list.list.pairs.raw().clone(),
-            header: list.list.header.raw().clone(),
-            arguments: list.list.arguments.raw().clone(),
-            capacity: list.capacity,
-        })
+        Ok(core.workspace.shared()?.pairs.list.borrowed())
     }
 }

@@ -43,8 +43,8 @@ impl Recorder {
     /// let events = recorder.record_events(&mut encoder, boxes.slice(..), box_count, GpuIdentity::Index)?;
     /// let mut pass = encoder.begin_compute_pass(&Default::default());
     /// pass.set_pipeline(contacts);
-    /// pass.set_bind_group(0, &group_of(&events.created.pairs, &events.created.header), &[]);
-    /// pass.dispatch_workgroups_indirect(&events.created.arguments, broadsweep::record::GpuPairs::DISPATCH_OFFSET);
+    /// pass.set_bind_group(0, &group_of(events.created.pairs, events.created.header), &[]);
+    /// pass.dispatch_workgroups_indirect(events.created.arguments, broadsweep::record::GpuPairs::DISPATCH_OFFSET);
     /// drop(pass);
     /// queue.submit([encoder.finish()]);
     /// # Ok(())
@@ -63,7 +63,7 @@ impl Recorder {
         boxes: wgpu::BufferSlice<'_>,
         box_count: impl Into<GpuCount<'a>>,
         identity: GpuIdentity<'_>,
-    ) -> Result<GpuEvents, Error> {
+    ) -> Result<GpuEvents<'_>, Error> {
         let count = box_count.into();
         let box_count = count.at_most();
         if self.options.order != PairOrder::Canonical {
@@ -87,11 +87,12 @@ impl Recorder {
             // A window would overwrite the pairs of the step.
             results.has_windows = false;
         }
-        let events = self.steps.events(self.gpu_pairs()?)?;
-        let readbacks = unlocked(&mut self.readbacks);
+        let Self { core, steps, readbacks, .. } = self;
+        let readbacks = unlocked(readbacks);
+        let events = steps.events(core.workspace.shared()?.pairs.list.borrowed())?;
         readbacks.record_times(encoder, Timed::Search, leased);
-        readbacks.record_header(&self.core.gpu, encoder, &events.pairs.header, Some(&events.created.header));
-        readbacks.record_report(&self.core, encoder)?;
+        readbacks.record_header(&core.gpu, encoder, events.pairs.header, Some(events.created.header));
+        readbacks.record_report(core, encoder)?;
         Ok(events)
     }
 

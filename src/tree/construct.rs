@@ -17,6 +17,7 @@ use crate::{Aabb, Error, Filters, TreeReport};
 
 /// The boxes of a [`Tree`].
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum TreeBoxes<'a> {
     /// Boxes in host memory.
     Host(&'a [Aabb]),
@@ -78,7 +79,10 @@ impl Tree {
     /// device by turns. **Blocks**.
     ///
     /// # Errors
-    /// As there; [`Error::BadBuffer`]; [`Error::FiltersChanged`], after which the tree is as before, or is not built if they changed meanwhile;
+    /// [`Error::NotBuilt`] if the tree is not built: never, or not since a build failed or the filters' worlds or margins changed.
+    /// [`Error::OtherTree`] if it was built of another number of boxes, [`Error::BadBuffer`] as in [`build`](Self::build),
+    /// [`Error::FilterLength`] and [`Error::BadFilter`] if the filters do not fit the boxes: the tree stays as it is.
+    /// [`Error::FiltersChanged`], after which the tree is as before, or is not built if they changed meanwhile.
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`], after which the tree is not built.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn refit<'a>(&mut self, boxes: impl Into<TreeBoxes<'a>>) -> Result<&TreeReport, Error> {
@@ -229,9 +233,13 @@ impl Tree {
     }
 
     /// Checks that the tree can be fitted to these boxes, and uploads filters.
+    ///
+    /// # Errors
+    /// The errors of [`refit`](Self::refit). The tree stays as it is.
     fn begin_refit(&mut self, boxes: TreeBoxes<'_>) -> Result<(), Error> {
         self.check(boxes)?;
         self.filters.check_source()?;
+        self.check_built()?;
         let built_of = self.built.as_ref().map_or(0, |built| built.capacity.boxes);
         if boxes.len() as u64 != built_of {
             return Err(Error::OtherTree { built: built_of, box_count: boxes.len() as u64 });

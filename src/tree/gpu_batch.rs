@@ -178,28 +178,30 @@ impl GpuBatch<'_, GpuConvex> {
     }
 }
 
-/// One row of answers to each query, left on the GPU. The buffers are handles: they are cloned in no time, may be longer than
-/// what is there, and can be used as storage and to copy from.
-#[derive(Clone, Debug)]
+/// One row of answers to each query, left on the GPU. The buffers are borrowed as those of [`GpuPairs`], may be longer than the answers, and can be
+/// used as storage and to copy from.
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct GpuAnswers {
+pub struct GpuAnswers<'a> {
     /// The answers to each query, in the order of the queries: `[query_count * k]` [`Hit`](crate::Hit)s or
     /// [`Near`](crate::Near)s, of which those that are not there have index 2³² − 1 and are at infinity; or `[query_count]` words,
     /// 1 where the query hits a box and 0 where it does not.
-    pub answers: wgpu::Buffer,
+    pub answers: &'a wgpu::Buffer,
     /// `[query_count]` words: [`ANSWERED`](Self::ANSWERED), [`INVALID`](Self::INVALID) or [`UNFINISHED`](Self::UNFINISHED).
-    pub status: wgpu::Buffer,
+    pub status: &'a wgpu::Buffer,
     /// A [`QueryHeader`](crate::QueryHeader).
-    pub header: wgpu::Buffer,
+    pub header: &'a wgpu::Buffer,
 }
 
-impl GpuAnswers {
-    /// Returns handles of the buffers of a batch.
-    pub(super) fn of(buffers: &QueryBuffers, answers: &wgpu::Buffer) -> Self {
+impl<'a> GpuAnswers<'a> {
+    /// Returns buffers of a batch.
+    pub(super) fn of(buffers: &'a QueryBuffers, answers: &'a wgpu::Buffer) -> Self {
         let QueryBuffers { status, header, .. } = buffers;
-        Self { answers: answers.clone(), status: status.raw().clone(), header: header.raw().clone() }
+        Self { answers, status: status.raw(), header: header.raw() }
     }
+}
 
+impl GpuAnswers<'_> {
     /// Marks a query that has all its answers.
     pub const ANSWERED: u32 = STATUS_ANSWERED;
     /// Marks a query with a NaN or another number that has no meaning.
@@ -210,46 +212,45 @@ impl GpuAnswers {
 
 /// A list of answers to each query, left on the GPU: rows that lie one after the other. The buffers are as those of
 /// [`GpuAnswers`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct GpuLists {
+pub struct GpuLists<'a> {
     /// `[query_count + 1]` where the list of each query begins among all answers, and where the last one ends: 64 bits each,
     /// little-endian; in WGSL `array<vec2<u32>>`, the lower half first.
-    pub offsets: wgpu::Buffer,
+    pub offsets: &'a wgpu::Buffer,
     /// `[capacity]` answers, at most `capacity` of them can be copied, of which the first
     /// [`QueryHeader::written`](crate::QueryHeader::written) are there: [`Hit`](crate::Hit)s if paths were queried, and
     /// else [`Pair`](crate::Pair)s of query and box. Ascending by query, then by box.
-    pub answers: wgpu::Buffer,
+    pub answers: &'a wgpu::Buffer,
     /// As [`GpuAnswers::status`].
-    pub status: wgpu::Buffer,
+    pub status: &'a wgpu::Buffer,
     /// A [`QueryHeader`](crate::QueryHeader).
-    pub header: wgpu::Buffer,
+    pub header: &'a wgpu::Buffer,
     /// The arguments of an indirect dispatch and of indirect draws of the answers that are written, as
     /// [`GpuPairs::arguments`](crate::GpuPairs::arguments).
-    pub arguments: wgpu::Buffer,
+    pub arguments: &'a wgpu::Buffer,
     /// The answers that fit.
     pub capacity: u32,
 }
 
-impl GpuLists {
-    /// Returns handles of the buffers of a batch.
-    pub(super) fn of(buffers: &QueryBuffers, capacity: u32) -> Self {
+impl<'a> GpuLists<'a> {
+    /// Returns buffers of a batch.
+    pub(super) fn of(buffers: &'a QueryBuffers, capacity: u32) -> Self {
         Self {
-            offsets: buffers.ends.raw().clone(),
-            answers: buffers.pairs.raw().clone(),
-            status: buffers.status.raw().clone(),
-            header: buffers.header.raw().clone(),
-            arguments: buffers.arguments.raw().clone(),
+            offsets: buffers.ends.raw(),
+            answers: buffers.pairs.raw(),
+            status: buffers.status.raw(),
+            header: buffers.header.raw(),
+            arguments: buffers.arguments.raw(),
             capacity,
         }
     }
 
-    /// Returns the buffers of [`record_overlaps`](crate::TreeRecorder::record_overlaps) as pairs (query, box), in canonical order; clones
-    /// handles only. The header is a [`QueryHeader`](crate::QueryHeader), whose first five fields are those of
+    /// Returns the buffers of [`record_overlaps`](crate::TreeRecorder::record_overlaps) as pairs (query, box), in canonical order. The header is a [`QueryHeader`](crate::QueryHeader), whose first five fields are those of
     /// [`PairHeader`](crate::PairHeader). Answers of [`record_all_hits`](crate::TreeRecorder::record_all_hits) are no pairs, but
     /// [`Hit`](crate::Hit)s.
-    pub fn pairs(&self) -> GpuPairs {
-        let Self { answers, header, arguments, capacity, .. } = self.clone();
+    pub fn pairs(self) -> GpuPairs<'a> {
+        let Self { answers, header, arguments, capacity, .. } = self;
         GpuPairs { pairs: answers, header, arguments, capacity }
     }
 }

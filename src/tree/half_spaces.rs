@@ -36,8 +36,8 @@ impl AsyncTree<'_> {
 
     /// Reads the boxes of the tree, as they are searched, into host memory.
     async fn read_boxes(&mut self) -> Result<(), Error> {
-        let Tree { gpu, made, built, .. } = &*self.tree;
-        let (Some((_, buffers)), Some(built)) = (made, built) else { return Ok(()) };
+        let Tree { gpu, allocated, built, .. } = &*self.tree;
+        let (Some((_, buffers)), Some(built)) = (allocated, built) else { return Ok(()) };
         let box_count = built.capacity.boxes;
         let (of_boxes, of_places) = (box_count * size_of::<Aabb>() as u64, box_count * size_of::<u32>() as u64);
         let staging = Readback::staging(gpu, "boxes_on_host", (of_boxes + of_places).next_multiple_of(8))?;

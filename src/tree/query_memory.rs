@@ -25,6 +25,11 @@ impl QueryMemory {
         queries + self.staging.as_ref().map_or(0, wgpu::Buffer::size)
     }
 
+    /// Returns the buffers of the last batch.
+    pub fn buffers(&self) -> Option<&QueryBuffers> {
+        self.cached.as_ref().map(|(_, buffers)| buffers)
+    }
+
     /// Returns a buffer that the host can read, of at least this many bytes.
     ///
     /// # Errors

@@ -28,8 +28,8 @@ const CACHED_ROUNDS: usize = 128;
 /// returns the buffers in which the answers will lie. Nothing is submitted or read back. The first call of a kind blocks while kernels compile
 /// ([`Tree::compile_ahead`] avoids that). The answers are those of the calls of [`Tree`], bit for bit.
 ///
-/// All recordings share the returned buffers, also those of other kinds: use or copy answers, status, header and offsets before the commands of
-/// the next `record_*` call run, in the same encoder or another. After a build of no boxes, queries have no answers;
+/// All recordings share the returned buffers, also those of other kinds, so the recorder is borrowed while they are in use. Record the commands
+/// that read answers, status, header and offsets before the next `record_*` call, and submit them before its commands. After a build of no boxes, queries have no answers;
 /// before any build they are [`Error::NotBuilt`]. A tree with half-spaces is refused: query it from host memory.
 ///
 /// The tree itself is [`tree`](Self::tree) and [`tree_mut`](Self::tree_mut): `recorder.tree_mut().set_filters(..)` sets its filters, and
@@ -43,12 +43,12 @@ const CACHED_ROUNDS: usize = 128;
 /// use broadsweep::{Error, Ray, TreeRecorder, wgpu};
 ///
 /// /// Fits a tree to boxes that have moved, and queries it with rays, all in buffers.
-/// fn cast(
-///     tree: &mut TreeRecorder,
+/// fn cast<'a>(
+///     tree: &'a mut TreeRecorder,
 ///     encoder: &mut wgpu::CommandEncoder,
 ///     (boxes, box_count): (&wgpu::Buffer, u32),
 ///     (rays, ray_count): (&wgpu::Buffer, u32),
-/// ) -> Result<GpuAnswers, Error> {
+/// ) -> Result<GpuAnswers<'a>, Error> {
 ///     tree.record_refit(encoder, boxes.slice(..), box_count)?;
 ///     tree.record_nearest_hits(encoder, GpuBatch::<Ray>::new(rays.slice(..), ray_count))
 /// }
@@ -56,7 +56,7 @@ const CACHED_ROUNDS: usize = 128;
 #[derive(Debug)]
 pub struct TreeRecorder {
     pub(super) tree: Tree,
-    memory: QueryMemory,
+    pub(super) memory: QueryMemory,
     round_params: Constants<QueryParams>,
     /// The steps, after the first was recorded.
     pub(super) steps: Option<Steps>,
@@ -125,7 +125,7 @@ impl TreeRecorder {
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         batch: GpuBatch<'_, C>,
-    ) -> Result<GpuAnswers, Error> {
+    ) -> Result<GpuAnswers<'_>, Error> {
         self.record_rows(encoder, batch, Ranked::Hits, 1)
     }
 
@@ -138,7 +138,7 @@ impl TreeRecorder {
         encoder: &mut wgpu::CommandEncoder,
         batch: GpuBatch<'_, C>,
         k: u32,
-    ) -> Result<GpuAnswers, Error> {
+    ) -> Result<GpuAnswers<'_>, Error> {
         self.record_rows(encoder, batch, Ranked::Hits, k)
     }
 
@@ -152,7 +152,7 @@ impl TreeRecorder {
         encoder: &mut wgpu::CommandEncoder,
         batch: GpuBatch<'_, NearestQuery>,
         k: u32,
-    ) -> Result<GpuAnswers, Error> {
+    ) -> Result<GpuAnswers<'_>, Error> {
         self.record_rows(encoder, batch, Ranked::Near, k)
     }
 
@@ -164,9 +164,9 @@ impl TreeRecorder {
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         batch: GpuBatch<'_, C>,
-    ) -> Result<GpuAnswers, Error> {
+    ) -> Result<GpuAnswers<'_>, Error> {
         let buffers = self.record_batch(encoder, batch, Wanted::Any, Window::new(0, 0))?;
-        Ok(GpuAnswers::of(&buffers, buffers.ends.raw()))
+        Ok(GpuAnswers::of(buffers, buffers.ends.raw()))
     }
 
     /// Records all boxes that each path hits, ascending by index: of the list of all answers, those from index `first` on, up to
@@ -180,10 +180,10 @@ impl TreeRecorder {
         batch: GpuBatch<'_, C>,
         first: u64,
         capacity: u32,
-    ) -> Result<GpuLists, Error> {
+    ) -> Result<GpuLists<'_>, Error> {
         let window = Window::new(first, capacity);
         let buffers = self.record_batch(encoder, batch, Wanted::Lists(Listed::Cross), window)?;
-        Ok(GpuLists::of(&buffers, capacity))
+        Ok(GpuLists::of(buffers, capacity))
     }
 
     /// Records all boxes that each shape (point, box, sphere, capsule, oriented box, convex shape) touches, ascending by index; with a window as
@@ -197,8 +197,8 @@ impl TreeRecorder {
         batch: GpuBatch<'_, S>,
         first: u64,
         capacity: u32,
-    ) -> Result<GpuLists, Error> {
-        Ok(GpuLists::of(&self.record_overlap_lists(encoder, batch, Window::new(first, capacity))?, capacity))
+    ) -> Result<GpuLists<'_>, Error> {
+        Ok(GpuLists::of(self.record_overlap_lists(encoder, batch, Window::new(first, capacity))?, capacity))
     }
 
     /// Records what [`record_overlaps`](Self::record_overlaps) records, and returns the buffers of the batch.
@@ -207,7 +207,7 @@ impl TreeRecorder {
         encoder: &mut wgpu::CommandEncoder,
         batch: GpuBatch<'_, S>,
         window: Window,
-    ) -> Result<QueryBuffers, Error> {
+    ) -> Result<&QueryBuffers, Error> {
         self.record_batch(encoder, batch, Wanted::Lists(S::LISTED), window)
     }
 
@@ -217,12 +217,12 @@ impl TreeRecorder {
         batch: GpuBatch<'_, Q>,
         ranked: Ranked,
         k: u32,
-    ) -> Result<GpuAnswers, Error> {
+    ) -> Result<GpuAnswers<'_>, Error> {
         if !(1..=ROW).contains(&k) {
             return Err(Error::BadOption { option: "k", value: k.to_string(), expected: "between 1 and 64" });
         }
         let buffers = self.record_batch(encoder, batch, Wanted::Rows(ranked, k), Window::new(0, 0))?;
-        Ok(GpuAnswers::of(&buffers, buffers.answers.raw()))
+        Ok(GpuAnswers::of(buffers, buffers.answers.raw()))
     }
 
     fn record_batch<Q: GpuQuery>(
@@ -231,7 +231,7 @@ impl TreeRecorder {
         batch: GpuBatch<'_, Q>,
         wanted: Wanted,
         window: Window,
-    ) -> Result<QueryBuffers, Error> {
+    ) -> Result<&QueryBuffers, Error> {
         let mut batch = self.begin(batch, wanted, window)?;
         let rounds = self.rounds(&batch)?;
         let Tree { gpu, filters, windows, query, .. } = &mut self.tree;
@@ -256,7 +256,7 @@ impl TreeRecorder {
         pass.finish()?;
         drop(pass);
         scopes.close("recording")?;
-        Ok(batch.buffers)
+        self.memory.buffers().ok_or(Error::NothingRecorded)
     }
 
     /// Checks a batch and allocates its buffers.
@@ -390,7 +390,7 @@ fn record_clear(
 impl Tree {
     /// Refuses to record on a device that is gone: it accepts commands and creates buffers without an error.
     pub(super) fn check_device(&self) -> Result<(), Error> {
-        if self.gpu.is_lost_on_trial() { Err(self.gpu.lost("nothing can be recorded")) } else { Ok(()) }
+        if self.gpu.is_lost_on_trial() { Err(self.gpu.lost("nothing can be recorded", None)) } else { Ok(()) }
     }
 
     /// Returns the ids of all worlds with their indices, ascending by id.

@@ -54,7 +54,7 @@ impl TreeRecorder {
         batch: GpuBatch<'_, S>,
         capacity: u32,
         identity: GpuIdentity<'_>,
-    ) -> Result<GpuEvents, Error> {
+    ) -> Result<GpuEvents<'_>, Error> {
         let (count, vertices_per_pair, gpu) = (batch.query_count, batch.vertices_per_pair, self.tree.gpu.clone());
         check_identity(&gpu, identity, count)?;
         let steps = match &mut self.steps {
@@ -68,12 +68,13 @@ impl TreeRecorder {
         let now = steps.recorded.capacity();
         let (pairs, generations) = (u64::from(capacity).max(now.pairs), u64::from(count).max(now.generations));
         steps.recorded.ensure(&gpu, EventCapacity { pairs, generations })?;
-        let list = self.record_overlap_lists(encoder, batch, Window::new(0, capacity))?;
+        let list = self.record_overlap_lists(encoder, batch, Window::new(0, capacity))?.clone();
         let params = &self.tree.prepare_params.get(&gpu, Params { box_count: count, ..Params::zeroed() })?;
         let Some(Steps { recorded, filters }) = &self.steps else { return Err(Error::NothingRecorded) };
         let step = Compared { params, pairs: &list.pairs, header: list.header.all(), is_join: true, filters };
         recorded.record(&gpu, encoder, None, vertices_per_pair, step, (identity, count))?;
-        recorded.events(GpuLists::of(&list, capacity).pairs())
+        let list = self.memory.buffers().ok_or(Error::NothingRecorded)?;
+        recorded.events(GpuLists::of(list, capacity).pairs())
     }
 
     /// Forgets the last step, and frees the memory of events: the next step is a first one.

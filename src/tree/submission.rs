@@ -2,10 +2,10 @@
 
 use std::task::Poll;
 
-use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::readback::Readback;
 use crate::gpu::scopes::Scopes;
+use crate::{Cause, Error};
 
 /// How a call waits for the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,9 @@ impl Recording {
 pub(super) async fn wait(gpu: &Gpu, readback: Readback, waiting: Waiting) -> Result<Readback, Error> {
     #[cfg(not(target_arch = "wasm32"))]
     if waiting == Waiting::Blocking {
-        gpu.device().poll(wgpu::PollType::wait_indefinitely()).map_err(|error| gpu.lost(&error.to_string()))?;
+        gpu.device()
+            .poll(wgpu::PollType::wait_indefinitely())
+            .map_err(|error| gpu.lost(&error.to_string(), Some(Cause::of(error))))?;
     }
     std::future::poll_fn(|context| {
         if waiting == Waiting::Polling {
@@ -67,7 +69,7 @@ pub(super) async fn wait(gpu: &Gpu, readback: Readback, waiting: Waiting) -> Res
             let _ = gpu.device().poll(wgpu::PollType::Poll);
         }
         match readback.poll(context) {
-            Poll::Pending if gpu.is_lost() => Poll::Ready(Err(gpu.lost(""))),
+            Poll::Pending if gpu.is_lost() => Poll::Ready(Err(gpu.lost("", None))),
             Poll::Pending => {
                 #[cfg(not(target_arch = "wasm32"))]
                 context.waker().wake_by_ref();

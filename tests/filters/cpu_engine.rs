@@ -249,8 +249,12 @@ fn assert_splits(overlaps: &Overlaps, filters: &Filters) {
     assert_eq!(by_world.offsets.len(), by_world.worlds.len() + 1);
     assert_eq!(by_world.pairs.len(), overlaps.pairs.len());
     for (slot, (world, pairs)) in by_world.iter().enumerate() {
-        let expected: Vec<Pair> =
-            overlaps.pairs.iter().copied().filter(|&pair| filters.world_of(pair) == world).collect();
+        let expected: Vec<Pair> = overlaps
+            .pairs
+            .iter()
+            .copied()
+            .filter(|&pair| filters.world_of(pair).unwrap_or(Filters::GLOBAL) == world)
+            .collect();
         assert_eq!(pairs, expected, "world {world}");
         assert_eq!(by_world.of(world), expected);
         let boxes = filters.world.iter().filter(|&&of_box| of_box == world).count();

@@ -11,7 +11,7 @@ use wgpu::BufferUsages as U;
 use crate::common::{ALL_PAIRS, CANONICAL, GPU, Random, SWEEP, assert_pairs, least_budget, recorder};
 use crate::inputs::{BY_BOX, all, some_pairs};
 use crate::rule;
-use crate::submissions::{encoder, run, upload};
+use crate::submissions::{cloned, encoder, run, run_cloned, upload};
 
 /// Creates a buffer of values, of which it begins with some that nobody looks at.
 fn given(values: &[u32]) -> wgpu::Buffer {
@@ -120,11 +120,11 @@ fn what_was_recorded_before_a_change_is_searched_without_it() {
     recorder.set_filters(Filters::default().with_fixed(vec![false; 40])).unwrap();
     recorder.reserve(40, 1000).unwrap();
     let mut first = encoder();
-    let before = recorder.record(&mut first, buffer.slice(..), 40).unwrap();
+    let before = cloned(recorder.record(&mut first, buffer.slice(..), 40).unwrap());
     let mut second = encoder();
     recorder.record_filters(&mut second, 0..40, GpuAttribute::Fixed(values.slice(256..))).unwrap();
     let behind = recorder.record(&mut second, buffer.slice(..), 40).unwrap();
-    assert_eq!(run(first, before).1.len(), 40 * 39 / 2);
+    assert_eq!(run_cloned(first, &before).1.len(), 40 * 39 / 2);
     assert_eq!(run(second, behind).1, []);
     // The host has other values for the boxes around.
     assert_eq!(refused(recorder.change_filters(3, Attribute::Fixed(&[false; 2]))), "fixed");
@@ -330,10 +330,10 @@ fn a_search_that_was_recorded_before_there_were_more_worlds_has_them() {
     recorder.set_filters(same.clone()).unwrap();
     recorder.reserve(900, 1 << 16).unwrap();
     let mut recorded = encoder();
-    let left = recorder.record(&mut recorded, buffer.slice(..), 900).unwrap();
+    let left = cloned(recorder.record(&mut recorded, buffer.slice(..), 900).unwrap());
     same.world = (0..900).map(|i| i % 7).collect();
     recorder.change_filters(0, Attribute::World(&same.world)).unwrap();
-    let mut pairs = run(recorded, left).1;
+    let mut pairs = run_cloned(recorded, &left).1;
     pairs.sort_unstable();
     assert_pairs(&pairs, &rule::find_pairs(&boxes, &same), "with worlds that came later");
 }
@@ -545,12 +545,12 @@ fn excluded_pairs_beyond_the_capacity_are_reported_and_nothing_is_wrong() {
             let stored = given(&[count]);
             // A search that is recorded before the list, and submitted behind it.
             let mut earlier = encoder();
-            let left = recorder.record(&mut earlier, buffer.slice(..), n as u32).unwrap();
+            let left = cloned(recorder.record(&mut earlier, buffer.slice(..), n as u32).unwrap());
             let mut commands = encoder();
             let count = GpuCount::Stored { count: stored.slice(256..), at_most: 900 };
             recorder.record_exclude(&mut commands, n as u32, pairs.slice(256..), count).unwrap();
             GPU.queue().submit([commands.finish()]);
-            let (header, found) = run(earlier, left);
+            let (header, found) = run_cloned(earlier, &left);
             let expected = if is_beyond { Vec::new() } else { rule::find_pairs(&boxes, &Filters::default()) };
             assert_eq!((header.overflow, header.count), (if is_beyond { 6 } else { 0 }, expected.len() as u32));
             assert_pairs(&sorted(found), &expected, "of a known number");

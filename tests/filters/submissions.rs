@@ -239,7 +239,17 @@ fn read<T: bytemuck::Pod>(mut encoder: wgpu::CommandEncoder, buffers: &[&wgpu::B
 
 /// Runs what was recorded, and reads header and list.
 pub fn run(encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, Vec<Pair>) {
-    let words = read::<u32>(encoder, &[&left.header, &left.pairs]);
+    run_cloned(encoder, &cloned(left))
+}
+
+/// Returns header and list of a recording that other recordings follow.
+pub fn cloned(left: GpuPairs<'_>) -> [wgpu::Buffer; 2] {
+    [left.header, left.pairs].map(Clone::clone)
+}
+
+/// Runs what was recorded before other recordings, and reads header and list.
+pub fn run_cloned(encoder: wgpu::CommandEncoder, [header, pairs]: &[wgpu::Buffer; 2]) -> (PairHeader, Vec<Pair>) {
+    let words = read::<u32>(encoder, &[header, pairs]);
     let header: PairHeader = bytemuck::pod_read_unaligned(bytemuck::cast_slice(&words[0]));
     (header, bytemuck::cast_slice(&words[1])[..header.written as usize].to_vec())
 }

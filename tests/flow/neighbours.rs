@@ -10,7 +10,7 @@ use laboratory::scenes::Kind;
 
 /// Runs what was recorded and reads offsets and neighbours of so many boxes.
 fn run(encoder: wgpu::CommandEncoder, left: &GpuNeighbours, n: usize) -> (Vec<u32>, Vec<u32>, PairHeader) {
-    let [offsets, neighbours, header] = read(encoder, [&left.offsets, &left.neighbours, &left.header]);
+    let [offsets, neighbours, header] = read(encoder, [left.offsets, left.neighbours, left.header]);
     let (mut offsets, mut neighbours): (Vec<u32>, Vec<u32>) =
         (bytemuck::pod_collect_to_vec(&offsets), bytemuck::pod_collect_to_vec(&neighbours));
     let header: PairHeader = bytemuck::pod_read_unaligned(&header[..size_of::<PairHeader>()]);

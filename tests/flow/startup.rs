@@ -262,8 +262,10 @@ fn a_kernel_that_is_rejected_names_itself_and_the_line() {
         let words = Buffer::<u32>::storage(&gpu, "words", 4).unwrap();
         let added = Buffer::uniform(&gpu, "added", &[[1; 4]]).unwrap();
         let error = dispatch(&gpu, &kernel, words.all(), &added).unwrap_err();
-        let Error::Gpu { label: named, message } = &error else { panic!("{error}") };
+        let Error::Gpu { label: named, message, .. } = &error else { panic!("{error}") };
         assert!(named == label && message.contains(expected), "{error}");
+        let cause = std::error::Error::source(&error).expect("the error of naga or wgpu");
+        assert!(!cause.to_string().is_empty() && cause.is::<broadsweep::Cause>(), "{cause}");
     }
 }
 

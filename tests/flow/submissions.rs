@@ -269,7 +269,7 @@ pub fn run(encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, Vec<Pa
 
 /// Runs what was recorded, and reads header, arguments and list.
 pub fn run_with_arguments(encoder: wgpu::CommandEncoder, left: GpuPairs) -> (PairHeader, PairArguments, Vec<Pair>) {
-    let [header, arguments, pairs] = read(encoder, [&left.header, &left.arguments, &left.pairs]);
+    let [header, arguments, pairs] = read(encoder, [left.header, left.arguments, left.pairs]);
     let header: PairHeader = bytemuck::pod_read_unaligned(&header);
     let list: Vec<Pair> = bytemuck::pod_collect_to_vec(&pairs);
     (header, bytemuck::pod_read_unaligned(&arguments), list[..header.written as usize].to_vec())

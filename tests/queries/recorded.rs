@@ -69,9 +69,9 @@ struct Rows {
 impl Rows {
     fn of<T>(encoder: &mut wgpu::CommandEncoder, left: &GpuAnswers, queries: usize, k: usize) -> Self {
         Self {
-            answers: Copied::of::<T>(encoder, &left.answers, queries * k),
-            status: Copied::of::<u32>(encoder, &left.status, queries),
-            header: Copied::of::<QueryHeader>(encoder, &left.header, 1),
+            answers: Copied::of::<T>(encoder, left.answers, queries * k),
+            status: Copied::of::<u32>(encoder, left.status, queries),
+            header: Copied::of::<QueryHeader>(encoder, left.header, 1),
         }
     }
 
@@ -93,11 +93,11 @@ impl Listed {
     fn of(encoder: &mut wgpu::CommandEncoder, left: &GpuLists, queries: usize) -> Self {
         let words = GpuPairs::DISPATCH_OFFSET as usize / 4 + 3;
         Self {
-            offsets: Copied::of::<u64>(encoder, &left.offsets, queries + 1),
-            answers: Copied::of::<[u32; 2]>(encoder, &left.answers, left.capacity as usize),
-            status: Copied::of::<u32>(encoder, &left.status, queries),
-            header: Copied::of::<QueryHeader>(encoder, &left.header, 1),
-            arguments: Copied::of::<u32>(encoder, &left.arguments, words),
+            offsets: Copied::of::<u64>(encoder, left.offsets, queries + 1),
+            answers: Copied::of::<[u32; 2]>(encoder, left.answers, left.capacity as usize),
+            status: Copied::of::<u32>(encoder, left.status, queries),
+            header: Copied::of::<QueryHeader>(encoder, left.header, 1),
+            arguments: Copied::of::<u32>(encoder, left.arguments, words),
         }
     }
 
@@ -563,14 +563,13 @@ fn assert_windows_of(gpu: Gpu, rounds: u32, count: usize) {
 
 /// Records lists by windows of this many answers, and returns each window.
 fn windows(
-    total: usize,
-    capacity: usize,
-    mut record: impl FnMut(&mut wgpu::CommandEncoder, u64, u32) -> GpuLists,
-    queries: usize,
+    tree: &mut TreeRecorder,
+    (total, capacity, queries): (usize, usize, usize),
+    record: impl for<'a> Fn(&'a mut TreeRecorder, &mut wgpu::CommandEncoder, u64, u32) -> GpuLists<'a>,
 ) -> Vec<Vec<[u32; 2]>> {
     let window = |first: usize| {
         let mut encoder = encoder();
-        let left = record(&mut encoder, first as u64, capacity as u32);
+        let left = record(tree, &mut encoder, first as u64, capacity as u32);
         let listed = Listed::of(&mut encoder, &left, queries);
         GPU.queue().submit([encoder.finish()]);
         assert_eq!(listed.header().written as usize, (total - first).min(capacity), "{first}");
@@ -623,22 +622,20 @@ fn lists_of_any_length_come_in_order_with_retained_answers_and_with_answers_foun
         let (of_points, of_spheres, of_rays) = (upload(&points), upload(&spheres), upload(&rays));
         // No more than some forty windows.
         for capacity in [expected.len() / 40 + 2, 33.max(expected.len() / 8), expected.len() + 5] {
-            let by_points = |encoder: &mut wgpu::CommandEncoder, first, capacity| {
+            let size = (expected.len(), capacity, queries);
+            let by_points = windows(&mut tree, size, |tree, encoder, first, capacity| {
                 let batch = GpuBatch::<[f32; 3]>::new(of_points.slice(..), count);
                 tree.record_overlaps(encoder, batch, first, capacity).unwrap()
-            };
-            let by_points = windows(expected.len(), capacity, by_points, queries);
-            let by_spheres = |encoder: &mut wgpu::CommandEncoder, first, capacity| {
+            });
+            let by_spheres = windows(&mut tree, size, |tree, encoder, first, capacity| {
                 let batch = GpuBatch::<Sphere>::new(of_spheres.slice(..), count);
                 tree.record_overlaps(encoder, batch, first, capacity).unwrap()
-            };
-            let by_spheres = windows(expected.len(), capacity, by_spheres, queries);
-            let by_rays = |encoder: &mut wgpu::CommandEncoder, first, capacity| {
+            });
+            // Of boxes and times.
+            let by_rays = windows(&mut tree, size, |tree, encoder, first, capacity| {
                 let batch = GpuBatch::<Ray>::new(of_rays.slice(..), count);
                 tree.record_all_hits(encoder, batch, first, capacity).unwrap()
-            };
-            // Of boxes and times.
-            let by_rays: Vec<Vec<[u32; 2]>> = windows(expected.len(), capacity, by_rays, queries);
+            });
             // Retained answers lie where they do in the list of all, whatever the windows; so does all in one window.
             let is_exact = !has_long || expected.len() < capacity;
             assert_windows(&by_points, &expected, capacity, is_exact);
@@ -802,6 +799,13 @@ fn a_tree_that_is_not_built_is_refused_in_recordings_too() {
     let mut encoder = encoder();
     assert_eq!(tree.record_nearest_hits(&mut encoder, batch).unwrap_err(), Error::NotBuilt);
     let boxes = upload(&[Aabb::new([1.0; 3], [2.0; 3])]);
+    for box_count in [0, 1] {
+        let refused = tree.record_refit(&mut encoder, boxes.slice(..), box_count).unwrap_err();
+        assert_eq!(refused, Error::NotBuilt);
+        let mut tree = tree.tree_mut().asynchronous();
+        let refused = pollster::block_on(tree.refit((boxes.slice(..), box_count))).map(|_| ()).unwrap_err();
+        assert_eq!(refused, Error::NotBuilt);
+    }
     tree.record_build(&mut encoder, boxes.slice(..), 1).unwrap();
     tree.record_any_hits(&mut encoder, batch).unwrap();
     tree.tree_mut().set_filters(Filters::default().with_margin(vec![1.0])).unwrap();

@@ -151,7 +151,7 @@ fn filters_that_were_changed_are_taken_again() {
         assert_eq!(tree.refit(&boxes).unwrap_err(), Error::FiltersChanged, "{list}");
         tree.share_filters(&mut broad_phase, BOXES).unwrap();
         if ["world", "margin"].contains(&list) {
-            assert!(matches!(tree.refit(&boxes), Err(Error::OtherTree { built: 0, .. })), "{list}");
+            assert!(matches!(tree.refit(&boxes), Err(Error::NotBuilt)), "{list}");
             tree.build(&boxes).unwrap();
         }
         assert_eq!(regions.of(&mut tree).unwrap(), regions.expected(&boxes, &filters), "{list}");
@@ -265,13 +265,13 @@ fn margins_that_were_others_meanwhile_are_those_of_another_tree() {
     broad_phase.change_filters(0, Attribute::Margin(&[5.0; BOXES])).unwrap();
     broad_phase.change_filters(0, Attribute::Margin(&margin)).unwrap();
     tree.share_filters(&mut broad_phase, BOXES).unwrap();
-    assert!(matches!(tree.refit(&boxes), Err(Error::OtherTree { built: 0, .. })));
+    assert!(matches!(tree.refit(&boxes), Err(Error::NotBuilt)));
     tree.build(&boxes).unwrap();
     // And so it may with those of filters that are set anew.
     broad_phase.set_filters(Filters::default().with_margin(margin.clone())).unwrap();
     assert_eq!(tree.refit(&boxes).unwrap_err(), Error::FiltersChanged);
     tree.set_filters(Filters::default().with_margin(margin)).unwrap();
-    assert!(matches!(tree.refit(&boxes), Err(Error::OtherTree { built: 0, .. })));
+    assert!(matches!(tree.refit(&boxes), Err(Error::NotBuilt)));
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn values_of_the_device_are_shared_too() {
     recorder.record_filters(&mut encoder, 0..100, GpuAttribute::Margin(given_margins.slice(..))).unwrap();
     GPU.queue().submit([encoder.finish()]);
     tree.share_filters(&mut recorder, BOXES).unwrap();
-    assert!(matches!(tree.refit(&boxes), Err(Error::OtherTree { built: 0, .. })));
+    assert!(matches!(tree.refit(&boxes), Err(Error::NotBuilt)));
     tree.build(&boxes).unwrap();
     filters.margin[..100].copy_from_slice(&margins);
     assert_eq!(regions.of(&mut tree).unwrap(), regions.expected(&boxes, &filters));

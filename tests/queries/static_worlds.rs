@@ -31,9 +31,9 @@ struct List(Copied, Copied, Copied);
 impl List {
     fn of(encoder: &mut wgpu::CommandEncoder, left: &GpuPairs) -> Self {
         Self(
-            Copied::of::<Pair>(encoder, &left.pairs, left.capacity as usize),
-            Copied::of::<PairHeader>(encoder, &left.header, 1),
-            Copied::of::<PairArguments>(encoder, &left.arguments, 1),
+            Copied::of::<Pair>(encoder, left.pairs, left.capacity as usize),
+            Copied::of::<PairHeader>(encoder, left.header, 1),
+            Copied::of::<PairArguments>(encoder, left.arguments, 1),
         )
     }
 
@@ -59,7 +59,7 @@ struct StepBuffers {
 impl StepBuffers {
     fn of(encoder: &mut wgpu::CommandEncoder, left: &GpuEvents) -> Self {
         let lists = [&left.pairs, &left.created, &left.lost, &left.persisting].map(|list| List::of(encoder, list));
-        Self { lists, before: Copied::of::<u32>(encoder, &left.before, left.pairs.capacity as usize) }
+        Self { lists, before: Copied::of::<u32>(encoder, left.before, left.pairs.capacity as usize) }
     }
 }
 

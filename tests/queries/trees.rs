@@ -403,9 +403,12 @@ fn a_tree_that_is_not_built_and_no_answers_to_rank_are_refused() {
     assert_eq!(tree.all_hits(&rays).unwrap_err(), Error::NotBuilt);
     assert_eq!(tree.overlaps(&[[0.0; 3]]).unwrap_err(), Error::NotBuilt);
     assert_eq!(tree.nearest(&points, 1).unwrap_err(), Error::NotBuilt);
+    assert_eq!(tree.refit(&[]).unwrap_err(), Error::NotBuilt);
+    assert_eq!(tree.refit(&[Aabb::new([1.0; 3], [2.0; 3])]).unwrap_err(), Error::NotBuilt);
     let expected = Error::BadOption { option: "k", value: "0".to_owned(), expected: "at least 1" };
     for boxes in [&[][..], &[Aabb::new([1.0; 3], [2.0; 3])]] {
         tree.build(boxes).unwrap();
+        assert_eq!(tree.refit(boxes).unwrap().box_count as usize, boxes.len());
         assert_eq!(tree.first_hits(&rays, 0).unwrap_err(), expected);
         assert_eq!(tree.nearest(&points, 0).unwrap_err(), expected);
         assert_eq!(tree.nearest(&points, 1).unwrap().answers.len(), boxes.len());
@@ -946,7 +949,7 @@ fn a_buffer_that_cannot_be_a_tree_is_refused() {
         );
         assert_eq!(tree.report().box_count, 0);
     }
-    assert!(matches!(tree.refit((good.slice(256..), 20)), Err(Error::OtherTree { built: 0, box_count: 20 })));
+    assert!(matches!(tree.refit((good.slice(256..), 20)), Err(Error::NotBuilt)));
     assert_eq!(tree.build((good.slice(..), 0)).unwrap().box_count, 0);
 }
 

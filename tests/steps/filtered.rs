@@ -7,7 +7,7 @@ use laboratory::scenes::Motion;
 
 use crate::common::{CANONICAL, recorder};
 use crate::oracle::{Frame, Oracle};
-use crate::recorded::{Left, Uploaded, canonical, encoder, run, upload};
+use crate::recorded::{CopiedEvents, Left, Uploaded, canonical, encoder, run, run_copied, upload};
 
 const N: usize = 3000;
 
@@ -29,13 +29,14 @@ fn filters_that_change_before_a_step_is_submitted_are_those_of_the_step() {
         let uploaded = Uploaded::new(&engine, &frame);
         let mut encoder = encoder(&engine);
         let left = uploaded.record(&mut engine, &mut encoder).unwrap();
+        let left = CopiedEvents::of(&mut encoder, &left);
         if number % 3 == 2 {
             // None of these meets any.
             let first = 100 * number;
             frame.filters.group[first..first + 50].fill(0);
             engine.change_filters(first, Attribute::Group(&frame.filters.group[first..first + 50])).unwrap();
         }
-        let Left { mut events, .. } = run(&engine, encoder, &left);
+        let Left { mut events, .. } = run_copied(encoder, &left);
         events.report.box_count = N as u32;
         oracle.check(&frame, &events, &format!("step {number}"));
     }
@@ -71,7 +72,7 @@ fn filters_that_change_on_the_device_are_those_of_the_steps_behind_them() {
             _ => {}
         }
         let left = Uploaded::new(&engine, &frame).record(&mut engine, &mut recorded).unwrap();
-        let Left { mut events, .. } = run(&engine, recorded, &left);
+        let Left { mut events, .. } = run(recorded, &left);
         events.report.box_count = N as u32;
         oracle.check(&frame, &events, &format!("step {number}"));
     }
@@ -122,7 +123,7 @@ fn worlds_half_spaces_and_pairs_of_the_device_are_those_of_the_steps_behind_them
             _ => {}
         }
         let left = Uploaded::new(&engine, &frame).record(&mut engine, &mut recorded).unwrap();
-        let Left { mut events, headers } = run(&engine, recorded, &left);
+        let Left { mut events, headers } = run(recorded, &left);
         if std::mem::take(&mut lost_step) {
             assert_eq!(headers.map(|header| (header.overflow, header.count)), [(6, 0); 4]);
             continue;
@@ -150,10 +151,11 @@ fn filters_that_change_are_those_of_a_step_whose_engine_went_on_before_it_was_su
         let step = Uploaded::new(&engine, &Frame::of(boxes.clone()));
         let mut recorded = encoder(&engine);
         let left = step.record(&mut engine, &mut recorded).unwrap();
+        let left = CopiedEvents::of(&mut recorded, &left);
         go_on(&mut engine, &boxes);
         filters.group[..500].fill(0);
         engine.change_filters(0, Attribute::Group(&filters.group[..500])).unwrap();
-        let found = run(&engine, recorded, &left).events.pairs;
+        let found = run_copied(recorded, &left).events.pairs;
         let mut expected = cpu::BroadPhase::new(CANONICAL).unwrap();
         expected.set_filters(filters).unwrap();
         assert!(found == expected.find_pairs(&boxes).unwrap().pairs, "gone on in way {number}");

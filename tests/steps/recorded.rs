@@ -7,7 +7,7 @@ use broadsweep::{Aabb, Error, Events, Filters, Options, Pair, PairOrder, Recorde
 use bytemuck::Pod;
 use laboratory::scenes::{Kind, Motion};
 
-use crate::common::{ALL_PAIRS, CANONICAL, least_budget, recorder, wait_for};
+use crate::common::{ALL_PAIRS, CANONICAL, GPU, least_budget, recorder, wait_for};
 use crate::oracle::{Frame, Oracle, invalid};
 
 /// Creates a buffer for the arguments of a step.
@@ -48,7 +48,11 @@ impl Uploaded {
         }
     }
 
-    pub fn record(&self, recorder: &mut Recorder, encoder: &mut wgpu::CommandEncoder) -> Result<GpuEvents, Error> {
+    pub fn record<'a>(
+        &self,
+        recorder: &'a mut Recorder,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<GpuEvents<'a>, Error> {
         recorder.record_events(encoder, self.boxes.slice(..), self.box_count, self.identity())
     }
 }
@@ -61,11 +65,11 @@ pub fn encoder(recorder: &Recorder) -> wgpu::CommandEncoder {
 pub struct Copied(pub wgpu::Buffer);
 
 impl Copied {
-    pub fn of(recorder: &Recorder, encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer) -> Self {
+    pub fn of(encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer) -> Self {
         let size = from.size();
         let usage = U::MAP_READ | U::COPY_DST;
         let descriptor = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
-        let to = recorder.gpu().device().create_buffer(&descriptor);
+        let to = GPU.device().create_buffer(&descriptor);
         encoder.copy_buffer_to_buffer(from, 0, &to, 0, size);
         Self(to)
     }
@@ -79,8 +83,8 @@ impl Copied {
 struct CopiedList([Copied; 3]);
 
 impl CopiedList {
-    fn of(recorder: &Recorder, encoder: &mut wgpu::CommandEncoder, list: &GpuPairs) -> Self {
-        Self([&list.pairs, &list.header, &list.arguments].map(|from| Copied::of(recorder, encoder, from)))
+    fn of(encoder: &mut wgpu::CommandEncoder, list: &GpuPairs) -> Self {
+        Self([list.pairs, list.header, list.arguments].map(|from| Copied::of(encoder, from)))
     }
 
     fn header(&self) -> PairHeader {
@@ -104,17 +108,29 @@ pub struct Left {
     pub headers: [PairHeader; 4],
 }
 
+/// Copies of what a step left, for a recorder that changes before its commands run.
+pub struct CopiedEvents([CopiedList; 4], Copied);
+
+impl CopiedEvents {
+    pub fn of(encoder: &mut wgpu::CommandEncoder, left: &GpuEvents) -> Self {
+        let lists = [&left.pairs, &left.created, &left.lost, &left.persisting];
+        Self(lists.map(|list| CopiedList::of(encoder, list)), Copied::of(encoder, left.before))
+    }
+}
+
 /// Runs what was recorded and reads what it left.
-pub fn run(recorder: &Recorder, mut encoder: wgpu::CommandEncoder, left: &GpuEvents) -> Left {
-    let lists = [&left.pairs, &left.created, &left.lost, &left.persisting];
-    let lists = lists.map(|list| CopiedList::of(recorder, &mut encoder, list));
-    let before = Copied::of(recorder, &mut encoder, &left.before);
-    let gpu = recorder.gpu();
-    wait_for(gpu, encoder);
-    for copied in lists.iter().flat_map(|list| &list.0).chain([&before]) {
+pub fn run(mut encoder: wgpu::CommandEncoder, left: &GpuEvents) -> Left {
+    let copied = CopiedEvents::of(&mut encoder, left);
+    run_copied(encoder, &copied)
+}
+
+/// Runs what was recorded and reads the copies.
+pub fn run_copied(encoder: wgpu::CommandEncoder, CopiedEvents(lists, before): &CopiedEvents) -> Left {
+    wait_for(&GPU, encoder);
+    for copied in lists.iter().flat_map(|list| &list.0).chain([before]) {
         copied.0.map_async(wgpu::MapMode::Read, .., |result| result.unwrap());
     }
-    gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    GPU.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
     let [pairs, created, lost, persisting] = [0, 1, 2, 3].map(|k: usize| lists[k].pairs());
     let mut events = Events::default();
     let before = before.read::<u32>().into_iter().take(pairs.len());
@@ -133,7 +149,7 @@ pub fn leave(recorder: &mut Recorder, frame: &Frame) -> Result<Left, Error> {
     let uploaded = Uploaded::new(recorder, frame);
     let mut encoder = encoder(recorder);
     let left = uploaded.record(recorder, &mut encoder)?;
-    Ok(run(recorder, encoder, &left))
+    Ok(run(encoder, &left))
 }
 
 /// Records a step whose pairs fit, and returns its events as if they had been found.
@@ -171,7 +187,7 @@ fn steps_whose_number_of_boxes_lies_in_a_buffer_have_the_right_events() {
         let mut encoder = encoder(&engine);
         let count = GpuCount::Stored { count: count.slice(..), at_most: at_most as u32 };
         let left = engine.record_events(&mut encoder, boxes.slice(..), count, identity).unwrap();
-        let Left { mut events, headers } = run(&engine, encoder, &left);
+        let Left { mut events, headers } = run(encoder, &left);
         if n > at_most {
             assert_eq!(headers.map(|header| (header.overflow, header.count)), [(5, 0); 4]);
             continue;
@@ -222,8 +238,11 @@ fn steps_in_one_submission_follow_each_other() {
     let steps: Vec<Frame> = (0..3).map(|step| Frame::of(Motion::Brisk.boxes(3000, 0.9, 1, step))).collect();
     let mut encoder = encoder(&engine);
     let uploaded: Vec<_> = steps.iter().map(|frame| Uploaded::new(&engine, frame)).collect();
-    let left: Vec<_> = uploaded.iter().map(|step| step.record(&mut engine, &mut encoder).unwrap()).collect();
-    let found = run(&engine, encoder, &left[2]).events;
+    for step in &uploaded[..2] {
+        step.record(&mut engine, &mut encoder).unwrap();
+    }
+    let left = uploaded[2].record(&mut engine, &mut encoder).unwrap();
+    let found = run(encoder, &left).events;
     let mut expected = cpu::BroadPhase::new(Options::default()).unwrap();
     for frame in &steps {
         expected.find_events(&frame.boxes).unwrap();
@@ -358,13 +377,16 @@ fn a_list_that_was_too_short_does_not_refuse_a_step_beside_one_that_was_not_subm
     let rows = [200, 201, 202].map(|n| Uploaded::new(&engine, &Frame::of(row(n))));
     let mut first = encoder(&engine);
     let left = short.record(&mut engine, &mut first).unwrap();
+    let (header, capacity) = (Copied::of(&mut first, left.pairs.header), left.pairs.capacity);
     let mut second = encoder(&engine);
     rows[0].record(&mut engine, &mut second).unwrap();
-    assert_eq!(run(&engine, first, &left).headers[0].overflow, 1);
+    first.map_buffer_on_submit(&header.0, wgpu::MapMode::Read, .., |result| result.unwrap());
+    wait_for(&GPU, first);
+    assert_eq!(header.read::<PairHeader>()[0].overflow, 1);
     // The list is longer from here on, and its events keep their buffers: a step of the second encoder is not submitted yet.
     let longer = rows[1].record(&mut engine, &mut second).unwrap();
-    assert!(longer.pairs.capacity >= 44_850 * 3 / 2 && longer.pairs.capacity > left.pairs.capacity);
-    let events = run(&engine, second, &longer).events;
+    assert!(longer.pairs.capacity >= 44_850 * 3 / 2 && longer.pairs.capacity > capacity);
+    let events = run(second, &longer).events;
     assert_eq!((events.created, events.lost.len()), (vec![Pair::new(199, 200)], 0));
     // Once all are submitted, events have the capacity of the list.
     let events = leave(&mut engine, &together).unwrap();
@@ -372,7 +394,7 @@ fn a_list_that_was_too_short_does_not_refuse_a_step_beside_one_that_was_not_subm
     assert_eq!((events.events.pairs.len(), events.events.persisting.len()), (44_850, 200));
     let mut last = encoder(&engine);
     let left = rows[2].record(&mut engine, &mut last).unwrap();
-    assert_eq!(run(&engine, last, &left).events.lost.len(), 44_850 - 201);
+    assert_eq!(run(last, &left).events.lost.len(), 44_850 - 201);
 }
 
 #[test]
@@ -385,7 +407,7 @@ fn a_scene_that_grows_does_not_allocate_in_every_step() {
         let mut recorded = encoder(&engine);
         let left = uploaded.record(&mut engine, &mut recorded).unwrap();
         buffers.insert(left.created.pairs.clone());
-        let mut events = run(&engine, recorded, &left).events;
+        let mut events = run(recorded, &left).events;
         events.report.box_count = n as u32;
         oracle.check_pairs(&frame, canonical(&frame.boxes), &events, &format!("{n} boxes"));
     }
@@ -459,8 +481,9 @@ fn events_keep_within_the_memory_budget() {
             // Searches keep within it too.
             let mut encoder = encoder(&engine);
             let pairs = engine.record(&mut encoder, Uploaded::new(&engine, frame).boxes.slice(..), 3000).unwrap();
+            assert!(pairs.capacity > 0);
             engine.gpu().queue().submit([encoder.finish()]);
-            assert!(pairs.capacity > 0 && held(&engine) <= budget, "{:?} within {budget}", engine.buffers());
+            assert!(held(&engine) <= budget, "{:?} within {budget}", engine.buffers());
         }
     }
     assert_eq!(seen, [true; 3], "refused, too long and whole");

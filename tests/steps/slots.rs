@@ -46,10 +46,10 @@ fn some_filter(random: &mut Random) -> BoxFilter {
     match random.below(12) {
         0 => filter.with_group(random.below(8) as u32),
         1 => filter.with_mask(random.below(8) as u32),
-        2 => filter.with_body(random.below(5) as u32),
-        3 => filter.with_parent(random.below(5) as u32).with_sleeping(random.below(2) == 0),
+        2 => filter.with_body(Some(random.below(5) as u32)),
+        3 => filter.with_parent(Some(random.below(5) as u32)).with_sleeping(random.below(2) == 0),
         4 => filter.with_fixed(true),
-        5 => filter.with_world([0, 1, Filters::GLOBAL][random.below(3)]),
+        5 => filter.with_world([Some(0), Some(1), None][random.below(3)]),
         6 => filter.with_margin(random.below(4) as f32 / 4.0),
         7 => filter.with_second(random.below(2) == 0),
         _ => filter,
@@ -137,16 +137,15 @@ impl World {
         let (handles, boxes): (Vec<Handle>, Vec<Aabb>) =
             self.bodies.iter().map(|(handle, (aabb, _))| (*handle, *aabb)).unzip();
         let values = || self.bodies.values().map(|(_, filter)| filter);
-        let own =
-            |(filter, i): (&BoxFilter, u32)| if filter.body == BoxFilter::OWN_BODY { 1000 + i } else { filter.body };
+        let own = |(filter, i): (&BoxFilter, u32)| filter.body.unwrap_or(1000 + i);
         let filters = Filters::default()
             .with_rule(GroupRule::Both)
             .with_group(values().map(|filter| filter.group).collect())
             .with_mask(values().map(|filter| filter.mask).collect())
             .with_body(values().zip(0..).map(own).collect())
-            .with_parent(values().map(|filter| filter.parent).collect())
+            .with_parent(values().map(|filter| filter.parent.unwrap_or(Filters::NO_PARENT)).collect())
             .with_fixed(values().map(|filter| filter.fixed).collect())
-            .with_world(values().map(|filter| filter.world).collect())
+            .with_world(values().map(|filter| filter.world.unwrap_or(Filters::GLOBAL)).collect())
             .with_margin(values().map(|filter| filter.margin).collect());
         // Where no box is in the second of two sets, there are none.
         let second: Vec<bool> = values().map(|filter| filter.second).collect();
@@ -369,13 +368,15 @@ fn values_without_a_meaning_are_refused_and_change_nothing() {
     let mut slots = Slots::default();
     let filter = BoxFilter::default();
     slots.insert(cube(0.0), filter).unwrap();
-    let good = filter.with_body((1 << 31) - 1);
+    let good = filter.with_body(Some((1 << 31) - 1));
     let mut handle = slots.insert(cube(0.0), good).unwrap();
     for (list, bad) in [
         ("margin", filter.with_margin(-1.0)),
         ("margin", filter.with_margin(f32::NAN)),
-        ("body", filter.with_body(1 << 31)),
-        ("parent", filter.with_parent(u32::MAX - 1)),
+        ("body", filter.with_body(Some(1 << 31))),
+        ("parent", filter.with_parent(Some(u32::MAX - 1))),
+        ("parent", filter.with_parent(Some(u32::MAX))),
+        ("world", filter.with_world(Some(u32::MAX))),
     ] {
         assert_refused(slots.set_filter(handle, bad), list);
         assert_eq!(slots.filter(handle), Some(good));

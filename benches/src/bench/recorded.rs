@@ -1,7 +1,7 @@
 //! Steps that are recorded, whose pairs and events stay on the GPU.
 
 use anyhow::{Result, bail};
-use broadsweep::record::{GpuIdentity, GpuPairs};
+use broadsweep::record::GpuIdentity;
 use broadsweep::wgpu::{self, BufferUsages as U};
 use broadsweep::{Aabb, Gpu, Options, Pair, Recorder};
 
@@ -30,13 +30,13 @@ impl Recorded {
         let buffer = self.upload(boxes)?;
         let n = boxes.len() as u32;
         loop {
-            let (left, seconds) = timed(|| self.run(&buffer, n));
-            let left = left?;
+            let (list, seconds) = timed(|| self.run(&buffer, n));
+            let list = list?;
             match self.engine.statistics().header {
                 // The next list is longer.
                 Some(header) if header.overflow == 1 => {}
                 Some(header) if header.overflow == 0 => {
-                    self.read(&left, header.written, pairs)?;
+                    self.read(&list, header.written, pairs)?;
                     return Ok(1e3 * seconds);
                 }
                 header => bail!("the step was refused: {header:?}"),
@@ -44,16 +44,17 @@ impl Recorded {
         }
     }
 
-    fn run(&mut self, boxes: &wgpu::Buffer, n: u32) -> Result<GpuPairs> {
+    /// Runs a step, and returns its list, which is read before the next step.
+    fn run(&mut self, boxes: &wgpu::Buffer, n: u32) -> Result<wgpu::Buffer> {
         let mut encoder = self.encoder();
-        let left = if self.has_events {
+        let list = if self.has_events {
             let events = self.engine.record_events(&mut encoder, boxes.slice(..), n, GpuIdentity::Index);
-            events.map_err(Refusal)?.pairs
+            events.map_err(Refusal)?.pairs.pairs.clone()
         } else {
-            self.engine.record(&mut encoder, boxes.slice(..), n).map_err(Refusal)?
+            self.engine.record(&mut encoder, boxes.slice(..), n).map_err(Refusal)?.pairs.clone()
         };
         self.submit(encoder)?;
-        Ok(left)
+        Ok(list)
     }
 
     fn encoder(&self) -> wgpu::CommandEncoder {
@@ -84,11 +85,11 @@ impl Recorded {
         Ok(buffer)
     }
 
-    fn read(&self, left: &GpuPairs, count: u32, pairs: &mut Vec<Pair>) -> Result<()> {
+    fn read(&self, list: &wgpu::Buffer, count: u32, pairs: &mut Vec<Pair>) -> Result<()> {
         let bytes = (u64::from(count) * size_of::<Pair>() as u64).max(8);
         let copy = self.buffer(bytes, U::MAP_READ | U::COPY_DST);
         let mut encoder = self.encoder();
-        encoder.copy_buffer_to_buffer(&left.pairs, 0, &copy, 0, bytes);
+        encoder.copy_buffer_to_buffer(list, 0, &copy, 0, bytes);
         encoder.map_buffer_on_submit(&copy, wgpu::MapMode::Read, .., |_| ());
         self.submit(encoder)?;
         *pairs = bytemuck::pod_collect_to_vec(&copy.get_mapped_range(..)?);

@@ -221,7 +221,7 @@ impl fmt::Display for Refusal {
             Error::OutOfMemory { buffer, bytes } => {
                 write!(f, "the device ran out of memory while allocating {bytes} bytes for `{buffer}`")
             }
-            Error::DeviceLost { reason } => write!(f, "the GPU device was lost ({reason})"),
+            Error::DeviceLost { reason, .. } => write!(f, "the GPU device was lost ({reason})"),
             Error::DeviceTooSmall { limit, available, required } => {
                 write!(f, "the device has {limit} = {available}, and {required} is needed")
             }

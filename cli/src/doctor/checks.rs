@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use anyhow::{Result, ensure};
-use broadsweep::internals::brute_queries;
+use broadsweep::cpu::brute_force;
 use broadsweep::query::{Near, NearestQuery};
 use broadsweep::{
     Aabb, BroadPhase, Error, Filters, Hit, Lists, Options, Pair, PairOrder, QueryEngine, Ray, Step, Tree, cpu,
@@ -13,7 +13,7 @@ use laboratory::scenes::Kind;
 use laboratory::scenes::queries::{RayKind, cubes, points};
 
 use crate::frames::Differences;
-use crate::ready::{Ready, by_brute_force};
+use crate::ready::Ready;
 
 /// A check, which fails where the engines differ.
 pub enum Check {
@@ -94,7 +94,7 @@ fn events(on: &Ready) -> Result<()> {
         Ready::Other(_) => {
             let mut expected = Differences::default();
             for boxes in &frames {
-                expected.advance(by_brute_force(boxes, &Filters::default())?);
+                expected.advance(brute_force::find_pairs(boxes, &Filters::default())?);
             }
             (by_cpu()?, expected)
         }
@@ -143,9 +143,9 @@ impl Batch {
     fn by_brute_force(&self) -> Result<Answers, Error> {
         let (boxes, none) = (&self.boxes, &Filters::default());
         Ok((
-            brute_queries::first_hits((&self.rays).into(), boxes, none, MOST)?,
-            brute_queries::overlaps((&self.cubes).into(), boxes, none)?,
-            brute_queries::nearest((&self.points).into(), boxes, none, MOST)?,
+            brute_force::first_hits(&self.rays, boxes, none, MOST)?,
+            brute_force::overlaps(&self.cubes, boxes, none)?,
+            brute_force::nearest(&self.points, boxes, none, MOST)?,
         ))
     }
 }
@@ -201,7 +201,8 @@ mod tests {
     #[test]
     fn filters_fit_and_leave_some_pairs() {
         let boxes = Kind::Clusters.generate(4000, 1);
-        let [all, filtered] = [Filters::default(), filters(4000)].map(|f| by_brute_force(&boxes, &f).unwrap().len());
+        let [all, filtered] =
+            [Filters::default(), filters(4000)].map(|f| brute_force::find_pairs(&boxes, &f).unwrap().len());
         assert!(0 < filtered && filtered < all, "{filtered} of {all}");
     }
 }

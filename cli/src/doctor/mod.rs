@@ -81,7 +81,7 @@ fn subjects(adapters: &[Adapter], name: Option<&str>) -> Result<Vec<Subject>> {
         tested.retain(|adapter| adapter.get_info().name.to_lowercase().contains(&name.to_lowercase()));
         tested.truncate(1);
         let reason = format!("no adapter's name contains '{name}'");
-        let found = if tested.is_empty() { Err(Error::NoAdapter { reason }) } else { Ok(()) };
+        let found = if tested.is_empty() { Err(Error::NoAdapter { reason, cause: None }) } else { Ok(()) };
         found.with_context(|| format!("--adapter {name}"))?;
     }
     let on = |adapter: Adapter| {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use broadsweep::filter::GroupRule;
 use broadsweep::query::{Batch, QueryFilters, QueryReport, TreeReport};
-use broadsweep::{Aabb, Filters, Lists, Tree};
+use broadsweep::{Aabb, Answers, Filters, Lists, Tree};
 use clap::ValueEnum;
 use laboratory::engine::timed;
 use laboratory::scenes::npy::{self, Array};
@@ -250,18 +250,15 @@ impl<'a> Run<'a> {
         Ok(Self { common, scene, boxes, filters, output, engine, tree, build_seconds })
     }
 
-    /// Answers with the tree or by brute force, compares the `first` answers if --verify is set, writes them and prints
+    /// Answers with the tree or by brute force, compares the first answers if --verify is set, writes them and prints
     /// the report. `arrays` converts them to named arrays.
-    #[allow(clippy::too_many_arguments)] // what differs from one kind of query to another
-    pub fn finish<Q: Clone, T, K: PartialEq>(
+    pub fn finish<Q: Clone, T: Found>(
         &self,
         batch: &QueryBatch<Q>,
         kind: &str,
         by_tree: impl Fn(&mut AnyTree, &QueryBatch<Q>) -> Result<T, broadsweep::Error>,
         by_brute_force: impl Fn(&QueryBatch<Q>) -> Result<T, broadsweep::Error>,
-        first: impl Fn(&T, usize) -> K,
         arrays: impl Fn(&T) -> Result<Vec<Named>>,
-        report: impl Fn(&T) -> QueryReport,
     ) -> Result<()> {
         let progress = Progress::start(format!("answering {} {kind}", text::count(batch.queries.len() as u64)));
         if let (Ready::Gpu(_), Some(tree)) = (&self.engine, &self.tree) {
@@ -281,7 +278,7 @@ impl<'a> Run<'a> {
             let count = count.min(batch.queries.len());
             let expected = by_brute_force(&batch.first(count))?;
             ensure!(
-                first(&answer, count) == first(&expected, count),
+                answer.first(count) == expected.first(count),
                 "the answers differ from those of brute force among the first {} {kind}. Please report this",
                 text::count(count as u64)
             );
@@ -292,7 +289,7 @@ impl<'a> Run<'a> {
             let arrays = arrays(&answer)?;
             output.write(|to| write(to, &arrays))?;
         }
-        let text = self.report(&report(&answer), kind, seconds, verified);
+        let text = self.report(answer.report(), kind, seconds, verified);
         print_report(&text, &self.output)
     }
 
@@ -353,6 +350,50 @@ impl<'a> Run<'a> {
             add("written", text::path(path));
         }
         lines
+    }
+}
+
+/// The answers to a batch.
+pub trait Found {
+    /// The answers to the first queries.
+    type First<'a>: PartialEq
+    where
+        Self: 'a;
+
+    /// Returns the answers to the first queries.
+    fn first(&self, count: usize) -> Self::First<'_>;
+
+    /// Returns the report on the batch.
+    fn report(&self) -> &QueryReport;
+}
+
+impl<T: PartialEq> Found for Answers<T> {
+    type First<'a>
+        = &'a [T]
+    where
+        T: 'a;
+
+    fn first(&self, count: usize) -> &[T] {
+        &self.answers[..count]
+    }
+
+    fn report(&self) -> &QueryReport {
+        &self.report
+    }
+}
+
+impl<T: PartialEq> Found for Lists<T> {
+    type First<'a>
+        = (&'a [u64], &'a [T])
+    where
+        T: 'a;
+
+    fn first(&self, count: usize) -> (&[u64], &[T]) {
+        (&self.offsets[..=count], &self.answers[..self.offsets[count] as usize])
+    }
+
+    fn report(&self) -> &QueryReport {
+        &self.report
     }
 }
 

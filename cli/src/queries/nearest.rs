@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use broadsweep::internals::brute_queries;
+use broadsweep::cpu::brute_force;
 use broadsweep::query::{Near, NearestQuery, QueryFilters};
 use broadsweep::{Aabb, Lists};
 use laboratory::scenes::queries::points;
 
-use super::rays::first_lists;
 use super::{Common, Named, QueryBatch, Run, generated, in_space, padded, reserved};
 
 /// Find the boxes that are nearest to points
@@ -60,14 +59,12 @@ pub fn run(args: &Args) -> Result<()> {
         &batch,
         "points",
         |tree, batch| tree.nearest(batch.batch(), k.min(run.boxes.len().max(1))),
-        |batch| brute_queries::nearest(batch.batch(), &run.boxes, &run.filters, k),
-        first_lists,
+        |batch| brute_force::nearest(batch.batch(), &run.boxes, &run.filters, k),
         |found: &Lists<Near>| {
             let none = Near { index: QueryFilters::NO_BOX, squared_distance: f32::INFINITY };
             let (index, square) = padded(found, k, none, |near| (near.index, near.squared_distance))?;
             let shape = [found.len() as u64, k as u64];
             Ok(vec![Named::new("index", &shape, &index), Named::new("squared_distance", &shape, &square)])
         },
-        |found| found.report.clone(),
     )
 }

@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use broadsweep::internals::brute_queries;
+use broadsweep::cpu::brute_force;
 use broadsweep::query::{Capsule, Convex, OrientedBox, Shape, Sphere};
 use broadsweep::{Aabb, Lists};
 use laboratory::scenes::queries::cubes;
 use rawzip::FileReader;
 
-use super::rays::first_lists;
 use super::{Common, FILTERS, Named, QueryBatch, Run, filters_of, generated, in_space, reserved};
 use crate::npz::{self, Arrays};
 
@@ -160,12 +159,10 @@ fn answer<S: Shape>(run: &Run<'_>, batch: &QueryBatch<S>, kind: &str) -> Result<
         batch,
         kind,
         |tree, batch| tree.overlaps(batch.batch()),
-        |batch| brute_queries::overlaps(batch.batch(), &run.boxes, &run.filters),
-        first_lists,
+        |batch| brute_force::overlaps(batch.batch(), &run.boxes, &run.filters),
         |found: &Lists<u32>| {
             let offsets = Named::new("offsets", &[found.offsets.len() as u64], &found.offsets);
             Ok(vec![offsets, Named::new("index", &[found.answers.len() as u64], &found.answers)])
         },
-        |found| found.report.clone(),
     )
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Result, anyhow};
-use broadsweep::internals::brute_queries;
+use broadsweep::cpu::brute_force;
 use broadsweep::{Aabb, Answers, Hit, Lists, Ray};
 use laboratory::scenes::queries::RayKind;
 
@@ -86,21 +86,18 @@ pub fn run(args: &Args) -> Result<()> {
     let mut batch = read(&args.rays, &run.boxes)?;
     batch.filters.skips_start = args.skips_start;
     let (boxes, filters) = (&run.boxes, &run.filters);
-    let by_brute_force = |batch: &QueryBatch<Ray>, k| brute_queries::first_hits(batch.batch(), boxes, filters, k);
-    let report = |lists: &Lists<Hit>| lists.report.clone();
+    let by_brute_force = |batch: &QueryBatch<Ray>, k| brute_force::first_hits(batch.batch(), boxes, filters, k);
     match args.hits {
         Hits::Nearest => run.finish(
             &batch,
             "rays",
             |tree, batch| tree.nearest_hits(batch.batch()),
             |batch| by_brute_force(batch, 1).map(one_each),
-            first_answers,
             |found| {
                 let (index, t) = columns(found.answers.iter().copied());
                 let shape = [found.answers.len() as u64];
                 Ok(vec![Named::new("index", &shape, &index), Named::new("t", &shape, &t)])
             },
-            |found| found.report.clone(),
         ),
         Hits::Any => run.finish(
             &batch,
@@ -110,36 +107,30 @@ pub fn run(args: &Args) -> Result<()> {
                 let Answers { answers, report, .. } = one_each(by_brute_force(batch, 1)?);
                 Ok(Answers::new(answers.iter().map(Hit::is_hit).collect(), report))
             },
-            first_answers,
             |found| Ok(vec![Named::new("hit", &[found.answers.len() as u64], &found.answers)]),
-            |found| found.report.clone(),
         ),
         Hits::First(k) => run.finish(
             &batch,
             "rays",
             |tree, batch| tree.first_hits(batch.batch(), k.min(boxes.len().max(1))),
             |batch| by_brute_force(batch, k),
-            first_lists,
             |found| {
                 let (index, t) = padded(found, k, Hit::MISS, |hit| (hit.index, hit.t))?;
                 let shape = [found.len() as u64, k as u64];
                 Ok(vec![Named::new("index", &shape, &index), Named::new("t", &shape, &t)])
             },
-            report,
         ),
         Hits::All => run.finish(
             &batch,
             "rays",
             |tree, batch| tree.all_hits(batch.batch()),
-            |batch| brute_queries::all_hits(batch.batch(), boxes, filters),
-            first_lists,
+            |batch| brute_force::all_hits(batch.batch(), boxes, filters),
             |found| {
                 let (index, t) = columns(found.answers.iter().copied());
                 let shape = [index.len() as u64];
                 let offsets = Named::new("offsets", &[found.offsets.len() as u64], &found.offsets);
                 Ok(vec![offsets, Named::new("index", &shape, &index), Named::new("t", &shape, &t)])
             },
-            report,
         ),
     }
 }
@@ -152,14 +143,4 @@ fn columns(hits: impl Iterator<Item = Hit>) -> (Vec<u32>, Vec<f32>) {
 fn one_each(lists: Lists<Hit>) -> Answers<Hit> {
     let answers = lists.iter().map(|row| row.first().copied().unwrap_or(Hit::MISS)).collect();
     Answers::new(answers, lists.report)
-}
-
-/// Returns the answers to the first queries.
-fn first_answers<T: Copy>(found: &Answers<T>, count: usize) -> Vec<T> {
-    found.answers[..count].to_vec()
-}
-
-/// Returns the lists of the first queries.
-pub fn first_lists<T: Copy>(found: &Lists<T>, count: usize) -> (Vec<u64>, Vec<T>) {
-    (found.offsets[..=count].to_vec(), found.answers[..found.offsets[count] as usize].to_vec())
 }

@@ -68,7 +68,7 @@ pub struct Drawn<'a> {
     /// What is pointed at.
     pub pointer: &'a Pointer,
     /// What was found, if pairs are to be drawn.
-    pub pairs: Option<&'a Found>,
+    pub pairs: Option<&'a Found<'a>>,
     /// What all shaders know.
     pub globals: &'a wgpu::Buffer,
     /// The number of boxes.
@@ -142,7 +142,7 @@ impl Picture {
             (6, &pointer.pointed),
             (7, touch.ages()),
             // What is not drawn needs to be bound all the same.
-            (8, drawn.pairs.map_or(&touch.ended, |found| &found.pairs.pairs)),
+            (8, drawn.pairs.map_or(&touch.ended, |found| found.pairs.pairs)),
         ];
         let group = bound.get(device, layout, &buffers);
         let (view, resolve_target) = match &textures.samples {
@@ -169,7 +169,7 @@ impl Picture {
         pass.draw(0..BOX_VERTICES * drawn.box_count, 0..1);
         if let Some(found) = drawn.pairs {
             pass.set_pipeline(&self.pairs);
-            pass.draw_indirect(&found.pairs.arguments, GpuPairs::DRAW_LIST_OFFSET);
+            pass.draw_indirect(found.pairs.arguments, GpuPairs::DRAW_LIST_OFFSET);
             if found.events.is_some() {
                 pass.set_pipeline(&self.ended);
                 pass.draw(0..2 * ENDED_MOST, 0..1);

@@ -100,15 +100,14 @@ impl Pointer {
         let hits = self.tree.record_nearest_hits(encoder, rays.in_order())?;
         debug_assert_eq!(size_of::<Hit>(), 8, "as the shader has it");
         let mut pass = begin_pass(encoder, "choose");
-        let chosen =
-            [(0, globals), (3, &hits.answers), (4, &self.pointed), (5, &self.sphere), (6, &self.sphere_filter)];
+        let chosen = [(0, globals), (3, hits.answers), (4, &self.pointed), (5, &self.sphere), (6, &self.sphere_filter)];
         self.choose.dispatch(&mut pass, &chosen, Size::Cover(64));
         drop(pass);
         if has_sphere {
             let spheres = GpuBatch::<Sphere>::new(self.sphere.slice(..), 1).with_filters(self.sphere_filter.slice(..));
             let touched = self.tree.record_overlaps(encoder, spheres, 0, MOST_MARKED)?;
-            let marked = [(0, &touched.header), (1, &touched.answers), (2, &simulation.contacts)];
-            let size = Size::Indirect(&touched.arguments, GpuPairs::DISPATCH_OFFSET);
+            let marked = [(0, touched.header), (1, touched.answers), (2, &simulation.contacts)];
+            let size = Size::Indirect(touched.arguments, GpuPairs::DISPATCH_OFFSET);
             self.mark.dispatch(&mut begin_pass(encoder, "mark"), &marked, size);
         }
         // Not before: after an error nothing of it is submitted.

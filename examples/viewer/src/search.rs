@@ -8,11 +8,11 @@ use crate::scene::Scene;
 use crate::settings::Settings;
 
 /// What was left on the device by the search of a frame.
-pub struct Found {
+pub struct Found<'a> {
     /// All pairs.
-    pub pairs: GpuPairs,
+    pub pairs: GpuPairs<'a>,
     /// Created and lost pairs, if requested.
-    pub events: Option<GpuEvents>,
+    pub events: Option<GpuEvents<'a>>,
 }
 
 /// What is known on the host of a frame some frames ago.
@@ -127,11 +127,11 @@ impl Search {
         encoder: &mut wgpu::CommandEncoder,
         boxes: &wgpu::Buffer,
         settings: &Settings,
-    ) -> Result<Found, Error> {
+    ) -> Result<Found<'_>, Error> {
         self.recorder.time_recordings(settings.is_timed);
         if settings.has_events {
             let events = self.recorder.record_events(encoder, boxes.slice(..), self.box_count, GpuIdentity::Index)?;
-            Ok(Found { pairs: events.pairs.clone(), events: Some(events) })
+            Ok(Found { pairs: events.pairs, events: Some(events) })
         } else {
             let pairs = self.recorder.record(encoder, boxes.slice(..), self.box_count)?;
             Ok(Found { pairs, events: None })

@@ -55,7 +55,7 @@ impl Touch {
     pub fn record_pairs(&mut self, encoder: &mut wgpu::CommandEncoder, pairs: &GpuPairs, simulation: &Simulation) {
         let mut pass = begin_pass(encoder, "push");
         let Simulation { bodies, boxes, contacts, .. } = simulation;
-        let buffers = [(0, &pairs.header), (1, &pairs.pairs), (3, bodies), (4, boxes), (5, contacts)];
+        let buffers = [(0, pairs.header), (1, pairs.pairs), (3, bodies), (4, boxes), (5, contacts)];
         self.push.dispatch(&mut pass, &buffers, over(pairs));
     }
 
@@ -70,25 +70,25 @@ impl Touch {
         let (pairs, created, lost) = (&events.pairs, &events.created, &events.lost);
         let mut pass = begin_pass(encoder, "events");
         let aged = [
-            (0, &pairs.header),
+            (0, pairs.header),
             (2, globals),
-            (8, &events.before),
+            (8, events.before),
             (9, &ages[1 - *turn]),
             (10, &ages[*turn]),
-            (11, &created.header),
+            (11, created.header),
         ];
         self.age[*turn].dispatch(&mut pass, &aged, over(pairs));
-        let begun = [(0, &created.header), (1, &created.pairs), (2, globals), (6, &*stamps)];
+        let begun = [(0, created.header), (1, created.pairs), (2, globals), (6, &*stamps)];
         self.begin.dispatch(&mut pass, &begun, over(created));
-        let over_now = [(0, &lost.header), (1, &lost.pairs), (2, globals), (6, &*stamps), (7, &*ended)];
+        let over_now = [(0, lost.header), (1, lost.pairs), (2, globals), (6, &*stamps), (7, &*ended)];
         self.end.dispatch(&mut pass, &over_now, over(lost));
-        self.end_counted.dispatch(&mut pass, &[(0, &lost.header), (7, ended)], Size::Cover(1));
+        self.end_counted.dispatch(&mut pass, &[(0, lost.header), (7, ended)], Size::Cover(1));
     }
 }
 
 /// Returns as many workgroups as cover a list.
-fn over(pairs: &GpuPairs) -> Size<'_> {
-    Size::Indirect(&pairs.arguments, GpuPairs::DISPATCH_OFFSET)
+fn over<'a>(pairs: &GpuPairs<'a>) -> Size<'a> {
+    Size::Indirect(pairs.arguments, GpuPairs::DISPATCH_OFFSET)
 }
 
 fn begin_pass<'a>(encoder: &'a mut wgpu::CommandEncoder, label: &str) -> wgpu::ComputePass<'a> {

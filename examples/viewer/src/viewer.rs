@@ -11,7 +11,7 @@ use crate::grid;
 use crate::picture::{Drawn, Format, Picture, Target};
 use crate::pointer::Pointer;
 use crate::scene::Scene;
-use crate::search::{Found, ReadBack, Search};
+use crate::search::{ReadBack, Search};
 use crate::settings::{Lines, Settings};
 use crate::simulation::Simulation;
 use crate::touch::Touch;
@@ -288,7 +288,8 @@ impl Viewer {
         let can_pick = is_ready && self.can_pick();
         let moves = is_ready && (!self.settings.is_paused || self.is_stepped);
         self.write_globals(target, moves);
-        let Self { settings, stage, search, globals, clock, .. } = self;
+        self.write_grid();
+        let Self { settings, stage, search, picture, globals, clock, .. } = self;
         mark(clock, Clock::begin, encoder);
         stage.simulation.record(encoder, globals);
         mark(clock, Clock::mark, encoder);
@@ -315,31 +316,30 @@ impl Viewer {
         if is_ready {
             mark(clock, Clock::mark, encoder);
         }
-        self.draw(encoder, target, found.as_ref());
+        let drawn = Drawn {
+            simulation: &stage.simulation,
+            touch: &stage.touch,
+            pointer: &stage.pointer,
+            pairs: found.as_ref().filter(|_| settings.lines != Lines::None),
+            globals,
+            box_count: stage.scene.box_count(),
+        };
+        picture.record(encoder, target, &drawn);
         if is_ready {
-            mark(&mut self.clock, Clock::mark, encoder);
-            mark(&mut self.clock, Clock::end, encoder);
+            mark(clock, Clock::mark, encoder);
+            mark(clock, Clock::end, encoder);
         }
         Ok(moves)
     }
 
-    /// Records the drawing of what was found.
-    fn draw(&mut self, encoder: &mut wgpu::CommandEncoder, target: &Target<'_>, found: Option<&Found>) {
+    /// Writes the lines of the grid, of the last report.
+    fn write_grid(&mut self) {
         let Self { settings, stage, picture, read_back, .. } = self;
         let ends = match &read_back.report {
             Some(report) if settings.has_grid => grid::lines(report, self.camera.target, 2.0 * stage.scene.extent),
             _ => Vec::new(),
         };
         picture.set_grid(self.gpu.queue(), &ends);
-        let drawn = Drawn {
-            simulation: &stage.simulation,
-            touch: &stage.touch,
-            pointer: &stage.pointer,
-            pairs: found.filter(|_| settings.lines != Lines::None),
-            globals: &self.globals,
-            box_count: stage.scene.box_count(),
-        };
-        picture.record(encoder, target, &drawn);
     }
 
     /// Writes what all shaders know of this frame.

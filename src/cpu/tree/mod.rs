@@ -176,9 +176,13 @@ impl Tree {
     /// would make it faster. A box may become invalid or valid.
     ///
     /// # Errors
-    /// [`Error::OtherTree`] where the tree was built of another number of boxes, or not since the filters' worlds or margins
-    /// changed; the tree stays as it is.
+    /// [`Error::NotBuilt`] if the tree is not built: never, or not since a build failed or the filters' worlds or margins changed.
+    /// [`Error::OtherTree`] if it was built of another number of boxes; [`Error::FilterLength`] and [`Error::BadFilter`] if the filters do not
+    /// fit the boxes. The tree stays as it is.
     pub fn refit(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
+        if !self.is_built {
+            return Err(Error::NotBuilt);
+        }
         if boxes.len() != self.ids.len() {
             return Err(Error::OtherTree { built: self.ids.len() as u64, box_count: boxes.len() as u64 });
         }

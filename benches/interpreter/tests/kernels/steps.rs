@@ -111,12 +111,12 @@ fn encoder(gpu: &Gpu) -> wgpu::CommandEncoder {
 /// Reads a list that was left, and behind its pairs what its header and its arguments say.
 fn list(gpu: &Gpu, list: &GpuPairs) -> Vec<Pair> {
     let read = |parts: &[(&wgpu::Buffer, usize)]| read(gpu, encoder(gpu), parts);
-    let words = read(&[(&list.header, 8), (&list.arguments, 8)]);
+    let words = read(&[(list.header, 8), (list.arguments, 8)]);
     let (header, arguments) = words.split_at(8);
     let (written, overflow) = (header[4].min(list.capacity), header[3]);
     // A list that is too short ends anywhere.
     let count = if overflow == 1 { 0 } else { written };
-    let words = if count == 0 { Vec::new() } else { read(&[(&list.pairs, 2 * count as usize)]) };
+    let words = if count == 0 { Vec::new() } else { read(&[(list.pairs, 2 * count as usize)]) };
     let mut pairs: Vec<Pair> = words.chunks(2).map(|two| Pair { a: two[0], b: two[1] }).collect();
     let is_whole = overflow != 1;
     let (of_dispatch, of_draw) = if is_whole { (arguments[0], arguments[5]) } else { (0, 0) };
@@ -253,27 +253,37 @@ pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters, ki
             record_lists(gpu, &mut recorder, &mut recorded, filters, n)?;
         }
         let events = recorder.record_events(&mut recorded, boxes.slice(..), box_count, identity)?;
+        gpu.queue().submit([recorded.finish()]);
+        let events = left(gpu, &events, frame.refused);
+        let mut recorded = encoder(gpu);
         let by_box = recorder.record_neighbours(&mut recorded)?;
         gpu.queue().submit([recorded.finish()]);
-        all.extend(left(gpu, n, &events, &by_box, frame.refused));
+        all.extend(left_by_box(gpu, n, &by_box));
+        all.extend(events);
     }
     Ok(all)
 }
 
-/// Returns what a step of `n` boxes left.
-fn left(gpu: &Gpu, n: u32, events: &GpuEvents, by_box: &GpuNeighbours, refused: u32) -> Vec<Pair> {
+/// Returns the neighbours of `n` boxes.
+fn left_by_box(gpu: &Gpu, n: u32, by_box: &GpuNeighbours) -> Vec<Pair> {
     let mut all = Vec::new();
-    let words = read(gpu, encoder(gpu), &[(&by_box.header, 8), (&by_box.offsets, n as usize + 1)]);
+    let words = read(gpu, encoder(gpu), &[(by_box.header, 8), (by_box.offsets, n as usize + 1)]);
     let (count, overflow) = (words[4].min(by_box.capacity), words[3]);
     all.extend(words[8..].iter().map(|&offset| Pair { a: offset, b: overflow }));
-    let words = if count == 0 { Vec::new() } else { read(gpu, encoder(gpu), &[(&by_box.neighbours, count as usize)]) };
+    let words = if count == 0 { Vec::new() } else { read(gpu, encoder(gpu), &[(by_box.neighbours, count as usize)]) };
     all.extend(words.into_iter().map(|neighbour| Pair { a: neighbour, b: 1 }));
+    all
+}
+
+/// Returns what a step left.
+fn left(gpu: &Gpu, events: &GpuEvents, refused: u32) -> Vec<Pair> {
+    let mut all = Vec::new();
     let GpuEvents { pairs, before, created, lost, persisting, .. } = events;
     all.extend([pairs, created, lost, persisting].into_iter().flat_map(|left| list(gpu, left)));
     if refused > 0 {
         return all;
     }
-    let count = read(gpu, encoder(gpu), &[(&pairs.header, 8)])[4].min(pairs.capacity) as usize;
+    let count = read(gpu, encoder(gpu), &[(pairs.header, 8)])[4].min(pairs.capacity) as usize;
     let places = if count == 0 { Vec::new() } else { read(gpu, encoder(gpu), &[(before, count)]) };
     all.extend(places.into_iter().map(|place| Pair { a: place, b: 0 }));
     all

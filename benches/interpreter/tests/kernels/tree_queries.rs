@@ -229,6 +229,32 @@ fn wide_all(words: &[u32]) -> Vec<u64> {
     words.chunks(2).map(|two| wide([two[0], two[1]])).collect()
 }
 
+/// Rows of answers, which are read before the next recording.
+struct Rows {
+    answers: wgpu::Buffer,
+    status: wgpu::Buffer,
+}
+
+impl From<GpuAnswers<'_>> for Rows {
+    fn from(left: GpuAnswers<'_>) -> Self {
+        Self { answers: left.answers.clone(), status: left.status.clone() }
+    }
+}
+
+/// Lists of answers, which are read before the next recording.
+struct Listed {
+    /// Offsets, answers, status and header.
+    buffers: [wgpu::Buffer; 4],
+    capacity: u32,
+}
+
+impl From<GpuLists<'_>> for Listed {
+    fn from(left: GpuLists<'_>) -> Self {
+        let buffers = [left.offsets, left.answers, left.status, left.header].map(Clone::clone);
+        Self { buffers, capacity: left.capacity }
+    }
+}
+
 /// Records one kind of queries after the other, and returns what each leaves.
 struct Recorder<'a> {
     tree: &'a mut TreeRecorder,
@@ -265,22 +291,22 @@ impl Recorder<'_> {
         Ok((encoder, left))
     }
 
-    fn any(&self, encoder: wgpu::CommandEncoder, left: &GpuAnswers) -> Vec<u64> {
+    fn any(&self, encoder: wgpu::CommandEncoder, left: &Rows) -> Vec<u64> {
         let words = read(&self.gpu, encoder, &[(&left.answers, self.n), (&left.status, self.n)]);
         words.iter().map(|&word| u64::from(word)).collect()
     }
 
-    fn rows(&self, (encoder, left): (wgpu::CommandEncoder, GpuAnswers)) -> Vec<u64> {
+    fn rows(&self, (encoder, left): (wgpu::CommandEncoder, Rows)) -> Vec<u64> {
         let words = read(&self.gpu, encoder, &[(&left.answers, 2 * ROW * self.n), (&left.status, self.n)]);
         let (answers, marks) = words.split_at(2 * ROW * self.n);
         [wide_all(answers), marks.iter().map(|&mark| u64::from(mark)).collect()].concat()
     }
 
-    fn lists(&self, (encoder, left): (wgpu::CommandEncoder, GpuLists)) -> Vec<u64> {
+    fn lists(&self, (encoder, left): (wgpu::CommandEncoder, Listed)) -> Vec<u64> {
         let (most, n) = (left.capacity as usize, self.n);
         let header = size_of::<QueryHeader>() / 4;
-        let parts =
-            [(&left.offsets, 2 * (n + 1)), (&left.answers, 2 * most), (&left.status, n), (&left.header, header)];
+        let [offsets, answers, status, headers] = &left.buffers;
+        let parts = [(offsets, 2 * (n + 1)), (answers, 2 * most), (status, n), (headers, header)];
         let words = read(&self.gpu, encoder, &parts);
         let (offsets, words) = words.split_at(2 * (n + 1));
         let (answers, words) = words.split_at(2 * most);
@@ -293,14 +319,14 @@ impl Recorder<'_> {
 
     fn first_hits<C: Cast + GpuQuery>(&mut self, casts: &[C]) -> Result<Vec<u64>, Error> {
         let left = self.record::<C, _>(bytemuck::cast_slice(casts), |tree, encoder, batch| {
-            tree.record_first_hits(encoder, batch, ROW as u32)
+            tree.record_first_hits(encoder, batch, ROW as u32).map(Rows::from)
         })?;
         Ok(self.rows(left))
     }
 
     fn overlaps<S: GpuShape>(&mut self, shapes: &[S]) -> Result<Vec<u64>, Error> {
         let left = self.record::<S, _>(bytemuck::cast_slice(shapes), |tree, encoder, batch| {
-            tree.record_overlaps(encoder, batch, 0, 4000)
+            tree.record_overlaps(encoder, batch, 0, 4000).map(Listed::from)
         })?;
         Ok(self.lists(left))
     }
@@ -346,23 +372,24 @@ fn left_of(
     let round = Round::of(rays, spheres);
     let mut all = own.first_hits(rays)?;
     let hits = own.record::<Ray, _>(bytemuck::cast_slice(rays), |tree, encoder, batch| {
-        tree.record_all_hits(encoder, batch, 0, 4000)
+        tree.record_all_hits(encoder, batch, 0, 4000).map(Listed::from)
     })?;
     all.extend(own.lists(hits));
     all.extend(own.overlaps(spheres)?);
     let shapes = convex(n as u32);
     let touching = own.record::<GpuConvex, _>(bytemuck::cast_slice(&shapes), |tree, encoder, batch| {
-        tree.record_overlaps(encoder, batch.with_half_spaces(PARTS.len() as u32), 0, 24_000)
+        tree.record_overlaps(encoder, batch.with_half_spaces(PARTS.len() as u32), 0, 24_000).map(Listed::from)
     })?;
     all.extend(own.lists(touching));
     all.extend(own.overlaps(&round.capsules)?);
     all.extend(own.overlaps(&round.turned)?);
-    let (encoder, left) =
-        own.record::<Ray, _>(bytemuck::cast_slice(rays), |tree, encoder, batch| tree.record_any_hits(encoder, batch))?;
+    let (encoder, left) = own.record::<Ray, _>(bytemuck::cast_slice(rays), |tree, encoder, batch| {
+        tree.record_any_hits(encoder, batch).map(Rows::from)
+    })?;
     all.extend(own.any(encoder, &left));
     let points = points_of(spheres);
     let near = own.record::<NearestQuery, _>(bytemuck::cast_slice(&points), |tree, encoder, batch| {
-        tree.record_nearest(encoder, batch, ROW as u32)
+        tree.record_nearest(encoder, batch, ROW as u32).map(Rows::from)
     })?;
     all.extend(own.rows(near));
     all.extend(own.first_hits(&round.spheres)?);
@@ -377,16 +404,19 @@ fn left_of_many(recorder: &mut TreeRecorder, rays: &[Ray]) -> Result<Vec<u64>, E
     let batch = GpuBatch::<Ray>::new(paths.slice(..), rays.len() as u32).with_rounds(ROUNDS);
     let left = recorder.record_nearest_hits(&mut encoder, batch)?;
     let n = rays.len();
-    let words = read(&gpu, encoder, &[(&left.answers, 2 * n), (&left.status, n)]);
+    let words = read(&gpu, encoder, &[(left.answers, 2 * n), (left.status, n)]);
     let (answers, marks) = words.split_at(2 * n);
     let mut all: Vec<u64> = wide_all(answers).into_iter().chain(marks.iter().map(|&mark| u64::from(mark))).collect();
     let mut own = Recorder { said: paths, tree: recorder, gpu, n };
-    let (encoder, left) = own.record_alone(rays, |tree, encoder, batch| tree.record_any_hits(encoder, batch))?;
-    all.extend(own.any(encoder, &left));
     let (encoder, left) =
-        own.record_alone(rays, |tree, encoder, batch| tree.record_all_hits(encoder, batch, 0, FEW as u32))?;
+        own.record_alone(rays, |tree, encoder, batch| tree.record_any_hits(encoder, batch).map(Rows::from))?;
+    all.extend(own.any(encoder, &left));
+    let (encoder, left) = own.record_alone(rays, |tree, encoder, batch| {
+        tree.record_all_hits(encoder, batch, 0, FEW as u32).map(Listed::from)
+    })?;
     // Of a list that is cut off, any answers are written.
-    let parts = [(&left.offsets, 2 * (n + 1)), (&left.status, n), (&left.header, size_of::<QueryHeader>() / 4)];
+    let [offsets, _, status, header] = &left.buffers;
+    let parts = [(offsets, 2 * (n + 1)), (status, n), (header, size_of::<QueryHeader>() / 4)];
     let words = read(&own.gpu, encoder, &parts);
     let (offsets, words) = words.split_at(2 * (n + 1));
     let (marks, header) = words.split_at(n);

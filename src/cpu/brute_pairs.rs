@@ -1,0 +1,84 @@
+//! The oracle: the closed test on every two boxes.
+
+use std::collections::HashSet;
+
+use super::call::push;
+use crate::filters::{WHOLE_SPACE, padded};
+use crate::{Aabb, Error, Filters, Pair};
+
+/// Finds every overlapping pair, ascending, by `n (n - 1) / 2` tests. This loop defines the answer.
+///
+/// # Panics
+/// Where there is no memory for the list; [`try_find_pairs`] returns an error instead.
+pub fn find_pairs(boxes: &[Aabb]) -> Vec<Pair> {
+    listed(try_find_pairs(boxes))
+}
+
+/// Finds what [`find_pairs`] finds.
+///
+/// # Errors
+/// [`Error::ListTooLong`] where there is no memory for the list.
+pub fn try_find_pairs(boxes: &[Aabb]) -> Result<Vec<Pair>, Error> {
+    let mut pairs = Vec::new();
+    for (a, box_a) in boxes.iter().enumerate() {
+        for (b, box_b) in boxes.iter().enumerate().skip(a + 1) {
+            if box_a.overlaps(box_b) {
+                push(&mut pairs, Pair { a: a as u32, b: b as u32 })?;
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+/// Finds every pair that `filters` accept, ascending: the same double loop, with each filter as documented.
+///
+/// # Panics
+/// Where [`Filters::check`] refuses the filters, and where there is no memory for the list;
+/// [`try_find_filtered_pairs`] returns an error for the latter instead.
+pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
+    listed(try_find_filtered_pairs(boxes, filters))
+}
+
+/// Finds what [`find_filtered_pairs`] finds.
+///
+/// # Errors
+/// [`Error::ListTooLong`] where there is no memory for the list.
+///
+/// # Panics
+/// Where [`Filters::check`] refuses the filters.
+pub fn try_find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Result<Vec<Pair>, Error> {
+    let padded = |i: usize| filters.margin.get(i).map_or(boxes[i], |&margin| padded(&boxes[i], margin));
+    let boxes: Vec<Aabb> = (0..boxes.len()).map(padded).collect();
+    // By box: there may be a floor for each of thousands of worlds.
+    let mut half_spaces = vec![None; boxes.len()];
+    filters.half_spaces.iter().for_each(|half_space| half_spaces[half_space.index as usize] = Some(half_space));
+    let set = |pairs: &[Pair]| pairs.iter().map(|pair| Pair::new(pair.a, pair.b)).collect::<HashSet<Pair>>();
+    let (exclude, include) = (set(&filters.exclude), set(&filters.include));
+    let mut pairs = Vec::new();
+    for a in 0..boxes.len() as u32 {
+        for b in a + 1..boxes.len() as u32 {
+            let (box_a, box_b) = (&boxes[a as usize], &boxes[b as usize]);
+            let meet = match (half_spaces[a as usize], half_spaces[b as usize]) {
+                (None, None) => box_a.overlaps(box_b),
+                (Some(half_space), None) => half_space.touches(box_b),
+                (None, Some(half_space)) => half_space.touches(box_a),
+                (Some(_), Some(_)) => false,
+            };
+            let own = |i: u32| if half_spaces[i as usize].is_some() { &WHOLE_SPACE } else { &boxes[i as usize] };
+            let is_owned = filters.owner.is_none_or(|region| region.owns(own(a), own(b)));
+            let pair = Pair { a, b };
+            if include.contains(&pair) || meet && is_owned && filters.passes(a, b) && !exclude.contains(&pair) {
+                push(&mut pairs, pair)?;
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+/// Unwraps a list for the tests, whose lists are short.
+fn listed(pairs: Result<Vec<Pair>, Error>) -> Vec<Pair> {
+    match pairs {
+        Ok(pairs) => pairs,
+        Err(error) => panic!("{error}"),
+    }
+}
