@@ -22,10 +22,14 @@ impl BoxFilter {
     /// # Errors
     /// [`Error::BadFilter`].
     fn check(&self, index: usize) -> Result<(), Error> {
-        Filters::default().with_margin(vec![self.margin]).check_values().map_err(|error| match error {
-            Error::BadFilter { list, problem, .. } => Error::BadFilter { list, index: index as u64, problem },
-            other => other,
-        })?;
+        Filters::default()
+            .with_margin(vec![self.margin])
+            .with_sphere(self.sphere.into_iter().collect())
+            .check_values()
+            .map_err(|error| match error {
+                Error::BadFilter { list, problem, .. } => Error::BadFilter { list, index: index as u64, problem },
+                other => other,
+            })?;
         let numbers =
             [("body", self.body, OWN_BODIES), ("parent", self.parent, OWN_BODIES), ("world", self.world, u32::MAX)];
         for (list, number, end) in numbers {

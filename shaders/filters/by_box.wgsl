@@ -4,6 +4,9 @@
 //         filters        lists by box and lists of pairs, one after the other
 // src/filters/rows.rs generates and documents the structure FilterLayout. It follows the constants.
 
+// Whether there is any list. Without filters, no code of theirs is compiled.
+override IS_FILTERED: bool = false;
+
 @group(0) @binding(10) var<uniform> filter_layout: FilterLayout;
 @group(0) @binding(11) var<storage, read> filters: array<u32>;
 

@@ -6,8 +6,8 @@
 // Sources of the rules: MuJoCo's contype and conaffinity, and ODE's bits (RULE_ANY); Bullet's and rapier's groups
 // (RULE_BOTH); MuJoCo's bodies and parents.
 
-// True if there is any list. Without filters, none of this code is compiled.
-override IS_FILTERED: bool = false;
+// True if there are spheres. Without them, none of their code is compiled.
+override HAS_SPHERES: bool = false;
 
 // Returns whether the pair of two boxes that overlap is reported. It has no short circuits, since they are divergent
 // branches.
@@ -48,6 +48,9 @@ fn passes(a: u32, b: u32) -> bool {
     }
     if filter_layout.owner != ABSENT {
         retained &= is_owned(a, b);
+    }
+    if HAS_SPHERES {
+        retained = retained && spheres_meet(a, b);
     }
     return retained;
 }

@@ -39,26 +39,6 @@ fn add_product(a_bits: u32, b_bits: u32, more: u32) {
     sum_words[4] = added(sum_words[4] ^ turned, words, number + vec4<u32>(16u), &carry) ^ turned;
 }
 
-// Returns four words of a sum with those of the three words that have these numbers, and with a carry.
-fn added(sum: vec4<u32>, words: vec3<u32>, numbers: vec4<u32>, carry: ptr<function, u32>) -> vec4<u32> {
-    let low = select(vec4<u32>(0u), vec4<u32>(words.x), numbers == vec4<u32>(0u));
-    let middle = select(low, vec4<u32>(words.y), numbers == vec4<u32>(1u));
-    let addend = select(middle, vec4<u32>(words.z), numbers == vec4<u32>(2u));
-    let partial = sum + addend;
-    let carries = select(vec4<u32>(0u), vec4<u32>(1u), partial < sum);
-    // A word that has carried is not all ones: it carries once.
-    var total = partial;
-    total.x += *carry;
-    let from_x = carries.x | select(0u, 1u, total.x < partial.x);
-    total.y += from_x;
-    let from_y = carries.y | select(0u, 1u, total.y < partial.y);
-    total.z += from_y;
-    let from_z = carries.z | select(0u, 1u, total.z < partial.z);
-    total.w += from_z;
-    *carry = carries.w | select(0u, 1u, total.w < partial.w);
-    return total;
-}
-
 // Returns -1, 0 or 1 for a sum below, at or above zero.
 fn sign_of_sum() -> i32 {
     let any_bits = (sum_words[0] | sum_words[1]) | (sum_words[2] | sum_words[3]) | sum_words[4];

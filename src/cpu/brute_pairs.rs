@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::call::push;
-use crate::filters::{WHOLE_SPACE, padded};
+use crate::filters::{WHOLE_SPACE, padded, padded_sphere, spheres_touch};
 use crate::{Aabb, Error, Filters, Pair};
 
 /// Finds every overlapping pair, ascending, by `n (n - 1) / 2` tests. This loop defines the answer.
@@ -49,6 +49,8 @@ pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
 pub fn try_find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Result<Vec<Pair>, Error> {
     let padded = |i: usize| filters.margin.get(i).map_or(boxes[i], |&margin| padded(&boxes[i], margin));
     let boxes: Vec<Aabb> = (0..boxes.len()).map(padded).collect();
+    let margin = |i: usize| filters.margin.get(i).copied().unwrap_or(0.0);
+    let spheres: Vec<_> = (0..).zip(&filters.sphere).map(|(i, sphere)| padded_sphere(*sphere, margin(i))).collect();
     // By box: there may be a floor for each of thousands of worlds.
     let mut half_spaces = vec![None; boxes.len()];
     filters.half_spaces.iter().for_each(|half_space| half_spaces[half_space.index as usize] = Some(half_space));
@@ -58,12 +60,20 @@ pub fn try_find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Result<Vec<
     for a in 0..boxes.len() as u32 {
         for b in a + 1..boxes.len() as u32 {
             let (box_a, box_b) = (&boxes[a as usize], &boxes[b as usize]);
-            let meet = match (half_spaces[a as usize], half_spaces[b as usize]) {
-                (None, None) => box_a.overlaps(box_b),
-                (Some(half_space), None) => half_space.touches(box_b),
-                (None, Some(half_space)) => half_space.touches(box_a),
+            let spheres_meet = match (half_spaces[a as usize], half_spaces[b as usize]) {
+                _ if spheres.is_empty() => true,
+                (None, None) => spheres_touch(&spheres[a as usize], &spheres[b as usize]),
+                (Some(half_space), None) => half_space.touches_sphere(&spheres[b as usize]),
+                (None, Some(half_space)) => half_space.touches_sphere(&spheres[a as usize]),
                 (Some(_), Some(_)) => false,
             };
+            let meet = spheres_meet
+                && match (half_spaces[a as usize], half_spaces[b as usize]) {
+                    (None, None) => box_a.overlaps(box_b),
+                    (Some(half_space), None) => half_space.touches(box_b),
+                    (None, Some(half_space)) => half_space.touches(box_a),
+                    (Some(_), Some(_)) => false,
+                };
             let own = |i: u32| if half_spaces[i as usize].is_some() { &WHOLE_SPACE } else { &boxes[i as usize] };
             let is_owned = filters.owner.is_none_or(|region| region.owns(own(a), own(b)));
             let pair = Pair { a, b };

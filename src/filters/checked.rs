@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::listed::{ListedPairs, ascending};
 use super::rows::TESTED_LISTS;
 use super::table::{Tested, Values};
-use super::{Attribute, Filters, HalfSpace};
+use super::{Attribute, Filters, HalfSpace, padded_sphere};
 use crate::{Aabb, Error, Pair};
 
 /// Checked filters, with the tables that engines look up: listed pairs by box, and worlds by number. They serve every
@@ -23,6 +23,8 @@ pub struct CheckedFilters {
     /// without worlds.
     worlds: Vec<u32>,
     world_count: u32,
+    /// By box: its sphere, padded by its margin. Empty without spheres.
+    spheres: Vec<[f32; 4]>,
     /// Ascending by index.
     half_spaces: Vec<HalfSpace>,
     /// A bit per box, up to the last of `half_spaces`: set if the box stands for a half-space.
@@ -49,6 +51,7 @@ impl CheckedFilters {
         let least_boxes = largest.map_or(0, |index| u64::from(index) + 1);
         let mut checked = Self { filters, include, listed_pairs, half_spaces, least_boxes, ..Self::default() };
         checked.number_worlds();
+        checked.pad_spheres();
         Ok(checked)
     }
 
@@ -110,8 +113,10 @@ impl CheckedFilters {
     /// The errors of [`Filters::change`].
     pub fn change(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.filters.change(first, values)?;
-        if matches!(values, Attribute::World(_)) {
-            self.number_worlds();
+        match values {
+            Attribute::World(_) => self.number_worlds(),
+            Attribute::Sphere(_) | Attribute::Margin(_) => self.pad_spheres(),
+            _ => {}
         }
         Ok(())
     }
@@ -200,6 +205,19 @@ impl CheckedFilters {
         indices(self) == indices(other)
     }
 
+    /// Pads the spheres by their margins.
+    fn pad_spheres(&mut self) {
+        self.spheres.clone_from(&self.filters.sphere);
+        for (sphere, &margin) in self.spheres.iter_mut().zip(&self.filters.margin) {
+            *sphere = padded_sphere(*sphere, margin);
+        }
+    }
+
+    /// Returns the spheres of all boxes, padded by their margins; empty without spheres.
+    pub fn spheres(&self) -> &[[f32; 4]] {
+        &self.spheres
+    }
+
     /// Returns the half-spaces, ascending by index.
     pub fn half_spaces(&self) -> &[HalfSpace] {
         &self.half_spaces
@@ -222,10 +240,11 @@ impl CheckedFilters {
         Some(&self.half_spaces[at])
     }
 
-    /// Lists the lists by box that tests read, as they read them: worlds by number.
+    /// Lists the lists by box that tests read, as they read them: worlds by number, spheres padded.
     pub(super) fn tested(&self) -> [Tested<'_>; TESTED_LISTS] {
         self.filters.tested().map(|tested| match tested.list {
             "world" => Tested { values: Values::U32(&self.worlds), ..tested },
+            "sphere" => Tested { values: (&self.spheres[..]).into(), ..tested },
             _ => tested,
         })
     }

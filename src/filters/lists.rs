@@ -22,30 +22,46 @@ impl GroupRule {
 }
 
 impl Filters {
-    /// Returns whether kernels that test pairs read any list. In a step, `sleeping` is ignored.
-    pub(crate) fn are_tested(&self, is_of_step: bool) -> bool {
+    /// Returns what kernels test of a pair. In a step, `sleeping` is ignored.
+    pub(crate) fn pair_tests(&self, is_of_step: bool) -> PairTests {
         let is_read = |list: &Tested| !list.values.is_empty() && (!is_of_step || list.list != "sleeping");
-        self.tested().iter().any(is_read) || self.has_lists() || !self.half_spaces.is_empty() || self.owner.is_some()
+        let has_others = self.has_lists() || !self.half_spaces.is_empty() || self.owner.is_some();
+        if !self.sphere.is_empty() {
+            PairTests::Spheres
+        } else if has_others || self.tested().iter().any(is_read) {
+            PairTests::Lists
+        } else {
+            PairTests::Bounds
+        }
     }
 }
 
-/// A kernel that tests pairs, as two pipelines: with filters and without.
-#[derive(Debug)]
-pub struct FilteredKernel {
-    with_filters: Kernel,
-    without: Kernel,
+/// What kernels test of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PairTests {
+    /// The bounds of the boxes alone.
+    Bounds,
+    /// Also filters, except for spheres.
+    Lists,
+    /// Also filters, including spheres.
+    Spheres,
 }
+
+/// A kernel that tests pairs, as a pipeline for each [`PairTests`]. Code that a pipeline does not need costs no registers there, and no
+/// time to compile.
+#[derive(Debug)]
+pub struct FilteredKernel([Kernel; 3]);
 
 impl FilteredKernel {
-    /// Looks up both.
+    /// Looks up all of them.
     pub fn new(gpu: &Gpu, source: &Source) -> Self {
-        let with_filters = Kernel::specialised(gpu, source, &["IS_FILTERED"]);
-        Self { with_filters, without: Kernel::new(gpu, source) }
+        const SWITCHES: [&[&str]; 3] = [&[], &["IS_FILTERED"], &["IS_FILTERED", "HAS_SPHERES"]];
+        Self(SWITCHES.map(|switches| Kernel::specialised(gpu, source, switches)))
     }
 
-    /// Returns the pipeline that reads filters, or the one without.
-    pub fn of(&self, are_tested: bool) -> &Kernel {
-        if are_tested { &self.with_filters } else { &self.without }
+    /// Returns the pipeline with these tests.
+    pub fn of(&self, tests: PairTests) -> &Kernel {
+        &self.0[tests as usize]
     }
 }
 
@@ -56,7 +72,8 @@ macro_rules! filtered {
     ($name:literal $(, $shared:literal)*) => {
         $crate::gpu::kernel::source!(
             $name $(, $shared)*,
-            "filters/filters", "filters/by_box", "filters/half_space", "shared/exact_sum", "shared/float_parts";
+            "filters/filters", "filters/by_box", "filters/half_space", "filters/spheres", "shared/exact_sum",
+            "shared/long_add", "shared/float_parts";
             $crate::filters::rows::WGSL
         )
     };
@@ -70,8 +87,8 @@ pub struct FilterLists {
     pub layout: Buffer<FilterLayout>,
     /// All lists, one after the other.
     pub words: Buffer<u32>,
-    /// True if kernels read any.
-    pub are_tested: bool,
+    /// What kernels test of a pair.
+    pub tests: PairTests,
     places: FilterLayout,
 }
 
@@ -111,7 +128,7 @@ impl FilterLists {
         words.write(gpu, &all);
         scopes.close("filters")?;
         let layout = Buffer::uniform(gpu, "filter_layout", &[places])?;
-        Ok(Self { layout, words, are_tested: filters.filters().are_tested(false), places })
+        Ok(Self { layout, words, tests: filters.filters().pair_tests(false), places })
     }
 
     /// Returns the same lists for a step, without `sleeping`.
@@ -121,7 +138,7 @@ impl FilterLists {
     pub(crate) fn of_step(&self, gpu: &Gpu, filters: &CheckedFilters) -> Result<Self, Error> {
         let places = FilterLayout { sleeping: ABSENT, ..self.places };
         let layout = Buffer::uniform(gpu, "filter_layout", &[places])?;
-        Ok(Self { layout, words: self.words.clone(), are_tested: filters.filters().are_tested(true), places })
+        Ok(Self { layout, words: self.words.clone(), tests: filters.filters().pair_tests(true), places })
     }
 
     /// Uploads changed values from box `first` on. For worlds, it uploads the numbers of all boxes, since all of them may
@@ -129,7 +146,8 @@ impl FilterLists {
     pub(crate) fn change(&self, gpu: &Gpu, filters: &CheckedFilters, first: usize, values: Attribute<'_>) {
         let (changed, count) = values.list();
         for (tested, place) in filters.tested().into_iter().zip(self.places.tested()) {
-            if tested.list != changed {
+            // The radius of a sphere includes its margin.
+            if tested.list != changed && (tested.list, changed) != ("sphere", "margin") {
                 continue;
             }
             let boxes = match values {

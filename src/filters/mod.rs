@@ -7,7 +7,7 @@
 //! | [`FilterSet`](device::FilterSet) | checked filters and their buffers on the GPU |
 //! | [`FilterLists`](lists::FilterLists) | the buffers that kernels read when they test pairs |
 //! | [`FilterLayout`](rows::FilterLayout) | the start of each list, or `ABSENT` |
-//! | [`FilteredKernel`](lists::FilteredKernel) | a kernel that tests pairs, as two pipelines: with filters and without |
+//! | [`FilteredKernel`](lists::FilteredKernel) | a kernel that tests pairs, as a pipeline for each kind of filters |
 
 // Without the feature `gpu`, the code that lays out lists for the GPU is not used.
 #![cfg_attr(not(feature = "gpu"), allow(dead_code))]
@@ -37,6 +37,7 @@ pub mod rows;
 pub mod sets;
 #[cfg(feature = "gpu")]
 pub mod shared;
+mod spheres;
 mod table;
 
 pub use by_world::ByWorld;
@@ -51,6 +52,8 @@ pub use predicate::SearchedBoxes;
 #[cfg(feature = "gpu")]
 pub use rows::GpuAttribute;
 pub use rows::{Attribute, BoxFilter, Filters};
+use spheres::check_spheres;
+pub(crate) use spheres::{padded_sphere, spheres_touch};
 pub use table::ValueFormat;
 
 use std::collections::HashSet;
@@ -130,6 +133,7 @@ impl Filters {
     /// Checks the values that do not depend on the box count.
     pub(crate) fn check_values(&self) -> Result<(), Error> {
         check_margins(0, &self.margin)?;
+        check_spheres(0, &self.sphere)?;
         for (list, pairs) in [("exclude", &self.exclude), ("include", &self.include)] {
             if let Some(at) = pairs.iter().position(|pair| pair.a == pair.b) {
                 let problem = format!("is ({0}, {0}): a box with itself", pairs[at].a);
@@ -232,11 +236,13 @@ impl Filters {
     /// Replaces the values from box `first` on by `values`.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] if the list is too short, or for a margin that is negative or not finite. Nothing is changed
-    /// then.
+    /// [`Error::BadFilter`] if the list is too short, for a margin that is negative or not finite, or for a sphere that has no meaning. Nothing is
+    /// changed then.
     pub fn change(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
-        if let Attribute::Margin(margins) = values {
-            check_margins(first, margins)?;
+        match values {
+            Attribute::Margin(margins) => check_margins(first, margins)?,
+            Attribute::Sphere(spheres) => check_spheres(first, spheres)?,
+            _ => {}
         }
         self.replace(first, values)
     }

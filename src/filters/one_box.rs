@@ -1,6 +1,8 @@
 //! The value of one box in a list by box: `Option` on the host, a plain number in the list, which is uploaded as it is.
 
-/// The value of one box, which is `None` where its element of the list is 2³² − 1.
+use super::spheres::NO_SPHERE;
+
+/// The value of one box, which is `None` where its element of the list is 2³² − 1, or a sphere with an infinite radius.
 pub(super) trait OfOne<E> {
     /// Returns the value of an element of the list.
     fn of_element(element: E) -> Self;
@@ -25,5 +27,15 @@ impl OfOne<u32> for Option<u32> {
 
     fn element(self) -> u32 {
         self.unwrap_or(u32::MAX)
+    }
+}
+
+impl OfOne<[f32; 4]> for Option<[f32; 4]> {
+    fn of_element(element: [f32; 4]) -> Self {
+        (element[3] != f32::INFINITY).then_some(element)
+    }
+
+    fn element(self) -> [f32; 4] {
+        self.unwrap_or(NO_SPHERE)
     }
 }

@@ -1,5 +1,6 @@
 //! The filters of some of the boxes, for slabs.
 
+use super::table::picked;
 use super::{CheckedFilters, Filters, HalfSpace};
 use crate::Pair;
 
@@ -17,6 +18,8 @@ impl CheckedFilters {
         let half_spaces = self.half_spaces().iter();
         let half_spaces = half_spaces.filter_map(|h| Some(HalfSpace { index: place(h.index)?, ..*h })).collect();
         let mut part = Filters { rule: all.rule, exclude, half_spaces, owner: all.owner, ..all.picked(indices) };
+        // Padded, as the boxes are.
+        part.sphere = picked(self.spheres(), indices);
         if self.part_numbers_bodies() {
             part.body = indices.to_vec();
         }

@@ -1,10 +1,10 @@
 //! The filters as a predicate of two boxes that overlap: the twin of `passes` in `shaders/filters/filters.wgsl`.
 
-use super::{CheckedFilters, Filters, GroupRule};
+use super::{CheckedFilters, Filters, GroupRule, HalfSpace, spheres_touch};
 use crate::{Aabb, Pair};
 
 impl Filters {
-    /// Returns whether the lists by box accept the pair of boxes `a` and `b`. The lists of pairs and the boxes themselves
+    /// Returns whether the lists by box accept the pair of boxes `a` and `b`. The lists of pairs, spheres and the boxes themselves
     /// are ignored.
     ///
     /// # Panics
@@ -95,18 +95,20 @@ impl CheckedFilters {
     pub fn passes(&self, boxes: SearchedBoxes<'_>, a: u32, b: u32) -> bool {
         let is_owned = || self.filters().owner.is_none_or(|region| region.owns(boxes.of(a), boxes.of(b)));
         let is_listed = || self.listed().contains(Pair::new(a, b));
-        self.filters().passes(a, b) && is_owned() && !is_listed() && self.half_spaces_meet(boxes, a, b)
+        self.filters().passes(a, b) && is_owned() && !is_listed() && self.shapes_meet(boxes, a, b)
     }
 
-    /// Returns whether two boxes meet if one of them stands for a half-space; true if neither does.
-    pub fn half_spaces_meet(&self, boxes: SearchedBoxes<'_>, a: u32, b: u32) -> bool {
-        if self.half_spaces().is_empty() {
-            return true;
-        }
+    /// Returns whether the half-spaces and spheres of two boxes that overlap meet; true if neither box has any.
+    pub fn shapes_meet(&self, boxes: SearchedBoxes<'_>, a: u32, b: u32) -> bool {
+        let meets = |half_space: &HalfSpace, i: u32| {
+            let sphere = self.spheres().get(i as usize);
+            half_space.touches(boxes.of(i)) && sphere.is_none_or(|sphere| half_space.touches_sphere(sphere))
+        };
         match (self.half_space(a), self.half_space(b)) {
-            (None, None) => true,
-            (Some(half_space), None) => half_space.touches(boxes.of(b)),
-            (None, Some(half_space)) => half_space.touches(boxes.of(a)),
+            (None, None) if self.spheres().is_empty() => true,
+            (None, None) => spheres_touch(&self.spheres()[a as usize], &self.spheres()[b as usize]),
+            (Some(half_space), None) => meets(half_space, b),
+            (None, Some(half_space)) => meets(half_space, a),
             (Some(_), Some(_)) => false,
         }
     }

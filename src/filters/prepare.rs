@@ -9,17 +9,20 @@ use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 
 /// The source of `prepare_boxes`.
-pub const BOXES: Source = source!("filters/prepare_boxes", "shared/boxes", "shared/float_parts");
+pub const BOXES: Source =
+    source!("filters/prepare_boxes", "shared/boxes", "shared/sum_rounded_up", "shared/float_parts");
 /// The source of `prepare_count`.
 pub const COUNT: Source = source!("filters/prepare_count");
 /// The source of `prepare_worlds`.
 pub const WORLDS: Source = source!("filters/prepare_worlds");
 /// The source of `prepare_planes`.
 pub const PLANES: Source = source!("filters/prepare_planes");
+/// The source of `prepare_spheres`.
+pub const SPHERES: Source = source!("filters/prepare_spheres", "shared/sum_rounded_up", "shared/float_parts");
 /// The source of `prepare_filter`.
 pub const FILTER: Source = source!("filters/prepare_filter");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[FILTER, WORLDS, PLANES, COUNT, BOXES];
+pub const KERNELS: &[Source] = &[FILTER, WORLDS, PLANES, SPHERES, COUNT, BOXES];
 
 /// The kernels of the stage.
 #[derive(Debug)]
@@ -29,6 +32,7 @@ pub struct Prepare {
     filter: Kernel,
     worlds: Kernel,
     planes: Kernel,
+    spheres: Kernel,
     changes: Constants<FilterChange>,
 }
 
@@ -41,6 +45,7 @@ impl Prepare {
             filter: Kernel::new(gpu, &FILTER),
             worlds: Kernel::new(gpu, &WORLDS),
             planes: Kernel::new(gpu, &PLANES),
+            spheres: Kernel::new(gpu, &SPHERES),
             changes: Constants::new("filter_change"),
         }
     }
@@ -120,6 +125,24 @@ impl Prepare {
     ) -> Result<(), Error> {
         let buffers = [("new_values", external), ("words", words.all())];
         self.record_change(gpu, pass, &self.planes, change.count, change, &buffers)
+    }
+
+    /// Records the copy of `external` spheres to their list, padded by `margins`, as [`record_filter`](Self::record_filter) does. Margins beyond
+    /// the end count as zero.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn record_spheres(
+        &self,
+        gpu: &Gpu,
+        pass: &mut Pass,
+        change: FilterChange,
+        external: wgpu::BindingResource,
+        margins: &Buffer<f32>,
+        words: &Buffer<u32>,
+    ) -> Result<(), Error> {
+        let buffers = [("new_values", external), ("margins", margins.all()), ("words", words.all())];
+        self.record_change(gpu, pass, &self.spheres, change.count, change, &buffers)
     }
 
     /// Records a change by this many invocations of a kernel.

@@ -38,13 +38,18 @@ impl FilterSet {
         boxes: &Range<u32>,
         values: GpuAttribute<'_>,
     ) -> Result<Option<usize>, Error> {
-        let (list, _, external) = values.list();
+        let (list, format, external) = values.list();
         let count = length_of(list, boxes)?;
         let length = self.filters().check_places(list, boxes.start as usize, count as usize)?;
         if count == 0 {
             return Ok(None);
         }
-        check(gpu, external, bytes::<u32>(count), list, || format!("{count} values"))?;
+        if format == ValueFormat::Margins && !self.filters().sphere.is_empty() {
+            let problem =
+                "changes the radius of a sphere, which the host pads: change margins with `change_filters`".to_owned();
+            return Err(Error::BadFilter { list, index: boxes.start.into(), problem });
+        }
+        check(gpu, external, bytes_of(format, count), list, || format!("{count} values"))?;
         self.fit(length)?;
         // Set before the memory plan, so that the budget includes the world ids.
         self.numbers_worlds |= list == WORLD;
@@ -65,7 +70,7 @@ impl FilterSet {
     ) -> Result<(), Error> {
         let (list, format, external) = values.list();
         let (first, count) = (boxes.start, boxes.end - boxes.start);
-        let Some(external) = bind(external, bytes::<u32>(count)) else { return Ok(()) };
+        let Some(external) = bind(external, bytes_of(format, count)) else { return Ok(()) };
         let Change { gpu, encoder, prepare } = to;
         self.upload(gpu, length, false)?;
         self.note_change(list);
@@ -86,6 +91,8 @@ impl FilterSet {
                 words.write_at(gpu, place.into(), &vec![Filters::GLOBAL; length]);
             }
             prepare.record_worlds(gpu, &mut pass, change, external, ids, words)?;
+        } else if format == ValueFormat::Spheres {
+            prepare.record_spheres(gpu, &mut pass, change, external, &self.buffers.margins, words)?;
         } else if format == ValueFormat::Margins {
             prepare.record_filter(gpu, &mut pass, format, change, external, &self.buffers.margins)?;
         } else {
@@ -222,6 +229,14 @@ impl FilterSet {
 
 /// The list of worlds.
 pub(super) const WORLD: &str = "world";
+
+/// Returns the bytes of the values of this many boxes in an external buffer.
+fn bytes_of(format: ValueFormat, count: u32) -> u64 {
+    match format {
+        ValueFormat::Spheres => bytes::<[f32; 4]>(count),
+        _ => bytes::<u32>(count),
+    }
+}
 
 /// Returns the length of a range of a list.
 ///

@@ -5,10 +5,10 @@
 //! A row is `name: type as type_of_one = default, Variant, with_name;` below its documentation.
 //! - `name` is the field of [`Filters`], a list with a value of this type for each box, and its name in errors. In WGSL
 //!   the list begins at `filter_layout.name`, which is `ABSENT` where the list is empty.
-//! - `type` decides the layout there: `u32` and `f32` take 4 bytes per box (read by `of_box`), `bool` a bit
+//! - `type` decides the layout there: `u32` and `f32` take 4 bytes per box (read by `of_box`), `[f32; 4]` takes 16, `bool` a bit
 //!   (read by `bit_of`).
-//! - `type_of_one` is the type of the value of one box in [`BoxFilter`]: `type`, or `Option<u32>` if 2³² − 1 in the list
-//!   stands for `None`. A row of `untested` has none.
+//! - `type_of_one` is the type of the value of one box in [`BoxFilter`]: `type`, or an `Option` if 2³² − 1 in the list,
+//!   or an infinite radius, stands for `None`. A row of `untested` has none.
 //! - `default` is the value of a box in [`BoxFilter`] without a value.
 //! - `Variant` is the variant of [`Attribute`] that changes the list.
 //! - `with_name` is the setter of the field.
@@ -59,6 +59,14 @@ filter_table! {
             /// The world of each box, or [`GLOBAL`](Self::GLOBAL). Boxes of different worlds never pair; a
             /// global box meets the boxes of all worlds, and other global ones.
             world: u32 as Option<u32> = Some(0), World, with_world;
+            /// The sphere of each box: the centre, finite, and the radius, at least zero, or infinity for none. A pair is reported only if the
+            /// two spheres have a point in common, decided exactly: touching spheres do. A box that stands for a half-space has no sphere of its own; it
+            /// pairs with the boxes whose sphere it touches. A margin pads the sphere too: the radius is the smallest `f32` that is
+            /// at least `radius + margin`. Spheres decide beside boxes, not in place of them: choose boxes that contain them. 16 bytes per
+            /// box, also of GPU memory. Queries ignore this list.
+            ///
+            /// Source: the second filter of MuJoCo's broad phase, `mj_filterSphere`.
+            sphere: [f32; 4] as Option<[f32; 4]> = None, Sphere, with_sphere;
         }
         untested {
             /// The length by which each box is padded on every side, in the units of the input, finite and not

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::Error;
-use crate::base::constants::{FORMAT_FLAGS, FORMAT_MARGINS, FORMAT_U32};
+use crate::base::constants::{FORMAT_FLAGS, FORMAT_MARGINS, FORMAT_SPHERES, FORMAT_U32};
 
 /// Declares the filters; `src/filters/rows.rs` explains a row. Kernels that test pairs read the lists that are `tested`.
 macro_rules! filter_table {
@@ -90,7 +90,7 @@ macro_rules! filter_table {
         }
 
         /// New values of one list by box in a buffer of the device, created with `BufferUsages::STORAGE`: 4 bytes
-        /// per box. A flag is `true` if its `u32` is not 0.
+        /// per box, 16 for a sphere. A flag is `true` if its `u32` is not 0.
         #[cfg(feature = "gpu")]
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
@@ -285,6 +285,8 @@ pub enum ValueFormat {
     Flags = FORMAT_FLAGS,
     /// A `u32` each, the bits of an `f32` that is finite and not negative.
     Margins = FORMAT_MARGINS,
+    /// Four `u32` each, the bits of a centre and a radius.
+    Spheres = FORMAT_SPHERES,
 }
 
 /// A type of values of lists by box.
@@ -309,11 +311,18 @@ impl Element for f32 {
     const FORMAT: ValueFormat = ValueFormat::Margins;
 }
 
+#[cfg(feature = "gpu")]
+impl Element for [f32; 4] {
+    const FORMAT: ValueFormat = ValueFormat::Spheres;
+}
+
 /// The values of a list by box.
 #[derive(Clone, Copy, Debug)]
 pub enum Values<'a> {
     /// A `u32` each.
     U32(&'a [u32]),
+    /// Four `u32` each.
+    Quads(&'a [[u32; 4]]),
     /// A bit each, 32 to a `u32`, the first one lowest.
     Bits(&'a [bool]),
 }
@@ -330,6 +339,12 @@ impl<'a> From<&'a [f32]> for Values<'a> {
     }
 }
 
+impl<'a> From<&'a [[f32; 4]]> for Values<'a> {
+    fn from(values: &'a [[f32; 4]]) -> Self {
+        Self::Quads(bytemuck::cast_slice(values))
+    }
+}
+
 impl<'a> From<&'a [bool]> for Values<'a> {
     fn from(values: &'a [bool]) -> Self {
         Self::Bits(values)
@@ -341,6 +356,7 @@ impl<'a> Values<'a> {
     pub fn len(self) -> usize {
         match self {
             Self::U32(values) => values.len(),
+            Self::Quads(values) => values.len(),
             Self::Bits(values) => values.len(),
         }
     }
@@ -354,6 +370,7 @@ impl<'a> Values<'a> {
     pub fn u32_count(self, box_count: u64) -> u64 {
         match self {
             Self::U32(_) => box_count,
+            Self::Quads(_) => box_count.saturating_mul(4),
             Self::Bits(_) => box_count.div_ceil(32),
         }
     }
@@ -367,6 +384,9 @@ impl<'a> Values<'a> {
     pub fn words_in(self, boxes: Range<usize>) -> (usize, Cow<'a, [u32]>) {
         match self {
             Self::U32(values) => (boxes.start, values.get(boxes).unwrap_or_default().into()),
+            Self::Quads(values) => {
+                (4 * boxes.start, bytemuck::cast_slice(values.get(boxes).unwrap_or_default()).into())
+            }
             Self::Bits(values) => {
                 let first = boxes.start / 32;
                 let end = boxes.end.next_multiple_of(32).min(values.len());

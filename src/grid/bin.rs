@@ -4,16 +4,20 @@ use super::box_buffers::BoxBuffers;
 use super::{GridCapacity, GridSummary};
 use crate::base::constants::{BIN_BLOCK, BIN_COUNTS, BIN_GROUP};
 use crate::base::layout::Frame;
-use crate::filters::lists::{FilteredKernel, filtered};
+use crate::filters::lists::{FilteredKernel, PairTests};
+use crate::filters::rows;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
 use crate::gpu::table::{STORAGE, buffer_table};
 
 /// The source of `bin_worlds`.
-pub const WORLDS: Source = filtered!("grid/bin_worlds", "shared/boxes", "grid/cells");
+pub const WORLDS: Source = source!("grid/bin_worlds", "shared/boxes", "grid/cells", "filters/by_box"; rows::WGSL);
 /// The source of `bin_count`.
-pub const COUNT: Source = filtered!("grid/bin_count", "shared/boxes", "shared/box_quads", "grid/cells");
+pub const COUNT: Source = source!(
+    "grid/bin_count", "shared/boxes", "shared/box_quads", "grid/cells", "filters/by_box";
+    rows::WGSL
+);
 /// The source of `bin_scatter`.
 pub const SCATTER: Source = source!("grid/bin_scatter", "grid/bin_level", "grid/bin_giants", "shared/scan");
 /// The kernels of the stage, in the order in which they run.
@@ -64,10 +68,10 @@ impl Bin {
         }
     }
 
-    /// Returns the kernels that the stage always dispatches, with or without tested filters, and the one that it dispatches if there
+    /// Returns the kernels that the stage always dispatches, with these tests, and the one that it dispatches if there
     /// are worlds.
-    pub fn kernels(&self, are_tested: bool) -> ([&Kernel; 2], &Kernel) {
-        ([self.count.of(are_tested), &self.scatter], &self.worlds)
+    pub fn kernels(&self, tests: PairTests) -> ([&Kernel; 2], &Kernel) {
+        ([self.count.of(tests.min(PairTests::Lists)), &self.scatter], &self.worlds)
     }
 
     /// Records the search for the cells that the boxes of each world are in. `world_cells` has zeros before.
@@ -95,7 +99,7 @@ impl Bin {
         let own =
             vec![("box_quads", searched.boxes.clone()), ("frame", frame.all()), ("world_cells", world_cells.all())];
         let buffers = [own, searched.bound(), bins.bound()].concat();
-        let count = self.count.of(searched.filters.are_tested);
+        let count = self.count.of(searched.filters.tests.min(PairTests::Lists));
         match searched.block_sizes {
             Some(sizes) => count.dispatch_indirect(pass, sizes.raw(), 0, &buffers),
             None => count.dispatch(pass, searched.box_count.div_ceil(BIN_BLOCK), &buffers),

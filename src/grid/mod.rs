@@ -20,6 +20,7 @@ use crate::Error;
 use crate::base::constants::*;
 use crate::base::layout::{BoundsPartial, Counts, Dispatches, Frame};
 use crate::filters::device::FilterSet;
+use crate::filters::lists::PairTests;
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{Kernel, Pass};
 use crate::gpu::sort_buffers::SortBuffers;
@@ -216,12 +217,12 @@ impl GridKernels {
         Ok(self.sort.get_or_init(|| sort))
     }
 
-    /// Returns the kernels that building a grid dispatches, with or without tested filters and worlds.
+    /// Returns the kernels that building a grid dispatches, with these tests and worlds.
     ///
     /// # Errors
     /// The errors of [`sort`](Self::sort).
-    pub fn kernels(&self, are_tested: bool, has_worlds: bool) -> Result<Vec<&Kernel>, Error> {
-        let (bin, worlds) = self.bin.kernels(are_tested);
+    pub fn kernels(&self, tests: PairTests, has_worlds: bool) -> Result<Vec<&Kernel>, Error> {
+        let (bin, worlds) = self.bin.kernels(tests);
         let mut kernels = [&self.pca.kernels()[..], &self.frame.kernels(), &bin, &self.sort()?.kernels()].concat();
         kernels.extend(has_worlds.then_some(worlds));
         Ok(kernels)

@@ -6,7 +6,7 @@ use super::PairBuffers;
 use super::sweep::Hits;
 use crate::Pair;
 use crate::base::layout::{Counts, Dispatches, Params, Window};
-use crate::filters::lists::{FilteredKernel, filtered};
+use crate::filters::lists::{FilteredKernel, PairTests, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
@@ -54,9 +54,9 @@ impl Emit {
         }
     }
 
-    /// Returns the kernels that write the windows of any list, with or without tested filters, and the one that writes included pairs.
-    pub fn kernels(&self, are_tested: bool) -> ([&Kernel; 3], &Kernel) {
-        ([&self.range, &self.sweep, self.again.of(are_tested)], &self.include)
+    /// Returns the kernels that write the windows of any list, with these tests, and the one that writes included pairs.
+    pub fn kernels(&self, tests: PairTests) -> ([&Kernel; 3], &Kernel) {
+        ([&self.range, &self.sweep, self.again.of(tests)], &self.include)
     }
 
     /// Records the writing of the included pairs in the window, behind all other pairs. `params` has
@@ -117,7 +117,7 @@ impl Emit {
         let tables = [searched.bound(), sorted.bound(), path.bound(), hits.bound(), list.list.bound()];
         let (buffers, dispatches) = ([own, tables.concat()].concat(), &summary.dispatches);
         self.sweep.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_sweep), &buffers);
-        let again = self.again.of(searched.filters.are_tested);
+        let again = self.again.of(searched.filters.tests);
         again.dispatch_indirect(pass, dispatches.raw(), offset_of!(Dispatches, emit_again), &buffers);
     }
 }

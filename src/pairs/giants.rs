@@ -1,7 +1,7 @@
 //! Giants against all boxes, and the division of the sweep.
 
 use super::sweep::{Hits, Path};
-use crate::filters::lists::{FilteredKernel, filtered};
+use crate::filters::lists::{FilteredKernel, PairTests, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{Kernel, Pass, Source};
 use crate::grid::{BoxBuffers, Entries, GridSummary};
@@ -30,9 +30,9 @@ impl GiantsStage {
         Self { test: FilteredKernel::new(gpu, &TEST) }
     }
 
-    /// Returns the kernels that the stage dispatches, with or without tested filters.
-    pub fn kernels(&self, are_tested: bool) -> [&Kernel; 1] {
-        [self.test.of(are_tested)]
+    /// Returns the kernels that the stage dispatches, with these tests.
+    pub fn kernels(&self, tests: PairTests) -> [&Kernel; 1] {
+        [self.test.of(tests)]
     }
 
     /// Records the exact tests of all giants, by the workgroups that the giant sizes of `summary` specify, and the division of the path.
@@ -49,6 +49,6 @@ impl GiantsStage {
     ) {
         let own = vec![("counts", summary.counts.all()), ("dispatches", summary.dispatches.all())];
         let buffers = [own, searched.bound(), sorted.bound(), path.bound(), hits.bound()].concat();
-        self.test.of(searched.filters.are_tested).dispatch_indirect(pass, summary.giant_sizes.raw(), 0, &buffers);
+        self.test.of(searched.filters.tests).dispatch_indirect(pass, summary.giant_sizes.raw(), 0, &buffers);
     }
 }

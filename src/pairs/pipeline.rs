@@ -12,6 +12,7 @@ use super::small::Small;
 use super::sweep::Sweep;
 use crate::base::layout::{ExcludeChange, Params, Window};
 use crate::filters::device::FilterSet;
+use crate::filters::lists::PairTests;
 use crate::filters::prepare::Prepare;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
@@ -74,7 +75,7 @@ impl SearchInput<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     tests_all_pairs: bool,
-    tests_filters: bool,
+    tests: PairTests,
     prepares_boxes: bool,
     has_worlds: bool,
     includes_pairs: bool,
@@ -88,7 +89,7 @@ impl Needs {
         let checked = filters.checked();
         Self {
             tests_all_pairs,
-            tests_filters: filters.filters().are_tested(is_step),
+            tests: filters.filters().pair_tests(is_step),
             prepares_boxes: !filters.filters().leaves_boxes(),
             has_worlds: checked.world_count() > 0,
             includes_pairs: !checked.include().is_empty(),
@@ -140,16 +141,16 @@ impl Pipeline {
             kernels.push(self.prepare.count_kernel());
         }
         if needs.tests_all_pairs {
-            let (small, include) = self.small.kernels(needs.tests_filters);
+            let (small, include) = self.small.kernels(needs.tests);
             kernels.extend(small);
             kernels.extend(needs.includes_pairs.then_some(include));
             return Ok(kernels);
         }
-        let (emit, include) = self.emit.kernels(needs.tests_filters);
-        kernels.extend(self.grid.kernels(needs.tests_filters, needs.has_worlds)?);
+        let (emit, include) = self.emit.kernels(needs.tests);
+        kernels.extend(self.grid.kernels(needs.tests, needs.has_worlds)?);
         kernels.extend(self.rank.kernels());
-        kernels.extend(self.sweep.kernels(needs.tests_filters));
-        kernels.extend(self.giants.kernels(needs.tests_filters));
+        kernels.extend(self.sweep.kernels(needs.tests));
+        kernels.extend(self.giants.kernels(needs.tests));
         kernels.extend(emit);
         kernels.extend(needs.includes_pairs.then_some(include));
         kernels.extend(self.order.kernels().iter().filter(|_| needs.sorts_pairs));

@@ -5,7 +5,7 @@ use super::sweep::Hits;
 use crate::Pair;
 use crate::base::constants::*;
 use crate::base::layout::{Counts, Params, Window};
-use crate::filters::lists::{FilteredKernel, filtered};
+use crate::filters::lists::{FilteredKernel, PairTests, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
@@ -45,16 +45,16 @@ impl Small {
         }
     }
 
-    /// Returns the kernels that the stage always dispatches, with or without tested filters, and the one that it dispatches if
+    /// Returns the kernels that the stage always dispatches, with these tests, and the one that it dispatches if
     /// there are included pairs.
-    pub fn kernels(&self, are_tested: bool) -> ([&Kernel; 2], &Kernel) {
-        ([self.test.of(are_tested), &self.emit], &self.include)
+    pub fn kernels(&self, tests: PairTests) -> ([&Kernel; 2], &Kernel) {
+        ([self.test.of(tests), &self.emit], &self.include)
     }
 
     /// Records the exact tests of the boxes, at most `SMALL_MOST`.
     pub fn record_test(&self, pass: &mut Pass, searched: &BoxBuffers<'_>, hits: &Hits) {
         let buffers = [searched.bound(), hits.bound()].concat();
-        self.test.of(searched.filters.are_tested).dispatch(pass, small_tiles(searched.box_count), &buffers);
+        self.test.of(searched.filters.tests).dispatch(pass, small_tiles(searched.box_count), &buffers);
     }
 
     /// Records the adding of the included pairs to all other pairs. `params` has the number of included

@@ -7,7 +7,7 @@ use crate::base::constants::{
     RUN_U32_COUNT, TILE_QUADS,
 };
 use crate::base::layout::Dispatches;
-use crate::filters::lists::{FilteredKernel, filtered};
+use crate::filters::lists::{FilteredKernel, PairTests, filtered};
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{Kernel, Pass, Source};
 use crate::gpu::table::{STORAGE, buffer_table};
@@ -104,9 +104,9 @@ impl Sweep {
         Self { test: FilteredKernel::new(gpu, &TEST) }
     }
 
-    /// Returns the kernels that the stage dispatches, with or without tested filters.
-    pub fn kernels(&self, are_tested: bool) -> [&Kernel; 1] {
-        [self.test.of(are_tested)]
+    /// Returns the kernels that the stage dispatches, with these tests.
+    pub fn kernels(&self, tests: PairTests) -> [&Kernel; 1] {
+        [self.test.of(tests)]
     }
 
     /// Records the exact tests, by the workgroups that the dispatches of `summary` specify. Reads its counts, the boxes, their filters,
@@ -122,7 +122,7 @@ impl Sweep {
     ) {
         let own = vec![("counts", summary.counts.all())];
         let buffers = [own, searched.bound(), sorted.bound(), path.bound(), hits.bound()].concat();
-        let test = self.test.of(searched.filters.are_tested);
+        let test = self.test.of(searched.filters.tests);
         test.dispatch_indirect(pass, summary.dispatches.raw(), offset_of!(Dispatches, sweep_test), &buffers);
     }
 }

@@ -16,7 +16,7 @@ pub const FIRST: Source = source!(
 /// The source of `query_near`.
 pub const NEAR: Source = source!(
     "tree/query_near", "tree/rows", "tree/waiting", "tree/walk", "tree/query_filter", "tree/distance", "tree/distance_sight",
-    "tree/places", "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/float_parts";
+    "tree/places", "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/long_add", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_hits`.
@@ -42,6 +42,7 @@ pub const SQUARES: Source = source!(
     "tree/node",
     "tree/curve",
     "tree/long_sum",
+    "shared/long_add",
     "shared/float_parts"
 );
 /// The source of `query_cross`.
@@ -59,7 +60,7 @@ pub const TOUCH: Source = source!(
 /// The source of `query_sphere`.
 pub const SPHERE: Source = source!(
     "tree/query_sphere", "tree/lists", "tree/walk", "tree/query_filter", "tree/distance", "tree/distance_sight",
-    "tree/places", "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/float_parts";
+    "tree/places", "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/long_add", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_place`.

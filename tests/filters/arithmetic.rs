@@ -10,7 +10,7 @@ use crate::filter_cases::{bound_and_margin, half_space_and_box};
 const CASES: usize = 200_000;
 
 /// Draws the next number of SplitMix64.
-fn random(mut state: u64) -> impl FnMut() -> u64 {
+pub fn random(mut state: u64) -> impl FnMut() -> u64 {
     move || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = state;
@@ -21,7 +21,7 @@ fn random(mut state: u64) -> impl FnMut() -> u64 {
 }
 
 /// Returns a finite number times 2^149, of which every f32 is a whole multiple.
-fn scaled(value: f32) -> BigInt {
+pub fn scaled(value: f32) -> BigInt {
     let bits = value.to_bits();
     let (exponent, fraction) = (bits >> 23 & 0xff, bits & 0x7f_ffff);
     assert!(exponent != 255, "{value}");

@@ -46,6 +46,7 @@ pub const BY_BOX: &[ByBox] = &[
     by_box!(sleeping, Sleeping, flags),
     by_box!(second, Second, flags),
     by_box!(world, World, ids),
+    by_box!(sphere, Sphere, spheres),
     by_box!(margin, Margin, margins),
 ];
 
@@ -76,6 +77,11 @@ pub const ALONE: &[(&str, Make)] = &[
     ("world and global", |random, boxes| Filters::default().with_world(worlds(random, boxes, true))),
     ("only global", |_, boxes| Filters::default().with_world(vec![Filters::GLOBAL; boxes.len()])),
     ("margin", |random, boxes| Filters::default().with_margin(margins(random, boxes))),
+    ("sphere", |random, boxes| Filters::default().with_sphere(spheres(random, boxes))),
+    ("sphere, margin and half-spaces", |random, boxes| {
+        let filters = Filters::default().with_sphere(spheres(random, boxes)).with_margin(margins(random, boxes));
+        filters.with_half_spaces(half_spaces(random, boxes))
+    }),
     ("exclude", |random, boxes| Filters::default().with_exclude(exclude(random, boxes))),
     ("include", |random, boxes| Filters::default().with_include(some_pairs(random, boxes.len(), 60))),
     ("half-spaces", |random, boxes| Filters::default().with_half_spaces(half_spaces(random, boxes))),
@@ -105,6 +111,7 @@ pub fn all(random: &mut Random, boxes: &[Aabb]) -> Filters {
         .with_sleeping(boxes.iter().map(|_| random.below(4) == 0).collect())
         .with_second(boxes.iter().map(|_| random.below(4) == 0).collect())
         .with_world(mostly(random, &IDS, 7))
+        .with_sphere(spheres(random, boxes))
         .with_margin(margins(random, boxes))
         .with_exclude(exclude)
         .with_exclude_at_most(random.below(3) as u32 * 500)
@@ -170,6 +177,28 @@ pub fn margins(random: &mut Random, boxes: &[Aabb]) -> Vec<f32> {
         _ => random.unit() * edge(aabb).abs(),
     };
     boxes.iter().map(margin).collect()
+}
+
+/// Generates spheres about the boxes: through a corner, within the box, of numbers with few bits, none, a point, and any of the extremes.
+pub fn spheres(random: &mut Random, boxes: &[Aabb]) -> Vec<[f32; 4]> {
+    let finite = |x: f32| if x.is_finite() { x } else { 0.0 };
+    let few_bits = |random: &mut Random| random.below(33) as f32 * 0.25 - 4.0;
+    let mut sphere = |aabb: &Aabb| {
+        let center = [0, 1, 2].map(|k| finite(0.5 * aabb.min[k] + 0.5 * aabb.max[k]));
+        let half = [0, 1, 2].map(|k| finite(aabb.max[k] - center[k]).abs());
+        let through = half.map(|h| h * h).iter().sum::<f32>().sqrt();
+        let (center, radius) = match random.below(16) {
+            0 => (center, f32::INFINITY),
+            1 => (center, 0.0),
+            2 => (center, f32::MAX),
+            3 => (center.map(|c| c * 1e30).map(finite), 1e-45),
+            4..7 => ([(); 3].map(|()| few_bits(random)), few_bits(random).abs()),
+            7..10 => (center, half[random.below(3)]),
+            _ => (center, through),
+        };
+        [center[0], center[1], center[2], radius.min(f32::INFINITY)]
+    };
+    boxes.iter().map(&mut sphere).collect()
 }
 
 /// Picks about half of the pairs that there are, either way round, some of them twice, and some that are none.

@@ -20,5 +20,6 @@ mod on_device;
 mod owner;
 mod rule;
 mod sets;
+mod spheres;
 mod submissions;
 mod worlds;

@@ -40,6 +40,7 @@ fn words(filters: &Filters, list: &str, range: Range<usize>) -> Vec<u32> {
         "sleeping" => flags(&filters.sleeping[range]),
         "second" => flags(&filters.second[range]),
         "world" => filters.world[range].to_vec(),
+        "sphere" => bytemuck::cast_slice(&filters.sphere[range]).to_vec(),
         "margin" => filters.margin[range].iter().map(|margin| margin.to_bits()).collect(),
         _ => panic!("no list is called {list}"),
     }
@@ -63,6 +64,7 @@ fn attribute<'a>(list: &str, values: wgpu::BufferSlice<'a>) -> GpuAttribute<'a> 
         "fixed" => GpuAttribute::Fixed(values),
         "sleeping" => GpuAttribute::Sleeping(values),
         "second" => GpuAttribute::Second(values),
+        "sphere" => GpuAttribute::Sphere(values),
         "margin" => GpuAttribute::Margin(values),
         _ => GpuAttribute::World(values),
     }
@@ -90,7 +92,15 @@ fn changes_of_every_list_in_ranges_are_in_what_is_recorded_next() {
         let boxes = Kind::Clusters.generate(700, 5);
         let (buffer, n) = (upload(&boxes), boxes.len());
         let mut random = Random(5);
+        // With spheres, margins do not change on the device.
+        let has_spheres = options == SWEEP;
         let mut same = all(&mut random, &boxes);
+        same.sphere = if has_spheres { same.sphere } else { Vec::new() };
+        let lists: Vec<&str> = BY_BOX
+            .iter()
+            .map(|by_box| by_box.list)
+            .filter(|list| *list != if has_spheres { "margin" } else { "sphere" })
+            .collect();
         let mut recorder = recorder(options);
         recorder.set_filters(same.clone()).unwrap();
         recorder.reserve(n, 1 << 16).unwrap();
@@ -100,7 +110,7 @@ fn changes_of_every_list_in_ranges_are_in_what_is_recorded_next() {
             let any = first.min(last)..first.max(last);
             // The whole, none behind the last, one box, words and not, and any range.
             let range = [0..n, n..n, n - 1..n, 32..96, 33..95, any][round].clone();
-            for list in BY_BOX.iter().map(|by_box| by_box.list) {
+            for &list in &lists {
                 let mut encoder = encoder();
                 change(&mut recorder, &mut encoder, list, (&mut same, &other), range.clone());
                 let left = recorder.record(&mut encoder, buffer.slice(..), n as u32).unwrap();

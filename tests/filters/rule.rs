@@ -6,12 +6,18 @@ use std::collections::HashSet;
 
 use broadsweep::filter::{GroupRule, HalfSpace};
 use broadsweep::{Aabb, Filters, Pair};
+use num_bigint::BigInt;
+
+use crate::arithmetic::scaled;
 
 /// Returns every pair that is to be reported, ascending.
 pub fn find_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
     let boxes = padded(boxes, filters);
     let set = |pairs: &[Pair]| pairs.iter().map(|&Pair { a, b }| Pair { a: a.min(b), b: a.max(b) }).collect();
     let (exclude, include): (HashSet<Pair>, HashSet<Pair>) = (set(&filters.exclude), set(&filters.include));
+    let margin = |i: usize| filters.margin.get(i).copied().unwrap_or(0.0);
+    let spheres = filters.sphere.iter().enumerate();
+    let spheres: Vec<[f32; 4]> = spheres.map(|(i, &[x, y, z, r])| [x, y, z, raised(r, margin(i))]).collect();
     let mut half_spaces = vec![None; boxes.len()];
     for half_space in &filters.half_spaces {
         half_spaces[half_space.index as usize] = Some(half_space);
@@ -19,6 +25,12 @@ pub fn find_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for i in 0..boxes.len() {
         for j in i + 1..boxes.len() {
+            let spheres_meet = || match (half_spaces[i], half_spaces[j]) {
+                _ if spheres.is_empty() => true,
+                (Some(half_space), _) => is_sphere_touched(half_space, spheres[j]),
+                (_, Some(half_space)) => is_sphere_touched(half_space, spheres[i]),
+                (None, None) => spheres_touch(spheres[i], spheres[j]),
+            };
             let meet = match (half_spaces[i], half_spaces[j]) {
                 (Some(_), Some(_)) => false,
                 (Some(half_space), None) => is_touched(half_space, &boxes[j]),
@@ -28,7 +40,7 @@ pub fn find_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
             let low = |i: usize| if half_spaces[i].is_some() { [f32::NEG_INFINITY; 3] } else { boxes[i].min };
             let is_owned = || filters.owner.is_none_or(|region| is_in(&region, low(i), low(j)));
             let pair = Pair { a: i as u32, b: j as u32 };
-            if meet && !exclude.contains(&pair) && is_accepted(filters, i, j) && is_owned() {
+            if meet && spheres_meet() && !exclude.contains(&pair) && is_accepted(filters, i, j) && is_owned() {
                 pairs.push(pair);
             }
         }
@@ -130,6 +142,28 @@ fn is_touched(HalfSpace { normal, offset, .. }: &HalfSpace, aabb: &Aabb) -> bool
         return is_valid(aabb) && is_at(f32::NEG_INFINITY);
     }
     sign_of_sum(&[&corner[..], &[[*offset, -1.0]]].concat()) != Ordering::Greater
+}
+
+/// Returns whether two spheres have a point in common.
+pub fn spheres_touch(a: [f32; 4], b: [f32; 4]) -> bool {
+    if a[3].is_infinite() || b[3].is_infinite() {
+        return true;
+    }
+    let along = (0..3).map(|k| scaled(a[k]) - scaled(b[k]));
+    let reach = scaled(a[3]) + scaled(b[3]);
+    along.map(|d| &d * &d).sum::<BigInt>() <= &reach * &reach
+}
+
+/// Returns whether a point of the sphere is in the half-space.
+pub fn is_sphere_touched(HalfSpace { normal, offset, .. }: &HalfSpace, sphere: [f32; 4]) -> bool {
+    if sphere[3].is_infinite() {
+        return true;
+    }
+    let products = (0..3).map(|k| scaled(normal[k]) * scaled(sphere[k]));
+    let height = products.sum::<BigInt>() - (scaled(*offset) << 149);
+    let square = (0..3).map(|k| scaled(normal[k])).map(|n| &n * &n).sum::<BigInt>();
+    let radius = scaled(sphere[3]);
+    height <= BigInt::ZERO || &height * &height <= &radius * &radius * square
 }
 
 /// Compares the sum of products of finite numbers with zero: in whole numbers of 2⁻²⁹⁸, which every such product is a

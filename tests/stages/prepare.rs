@@ -229,3 +229,29 @@ fn half_spaces_are_put_as_by_the_mirror() {
         }
     }
 }
+
+#[test]
+fn spheres_are_put_as_by_the_mirror() {
+    let mut random = Random::new(68);
+    for n in SIZES.into_iter().filter(|n| *n > 0) {
+        for (place, first, has_margins) in [(0, 0, false), (5, 0, true), (2, 33, true)] {
+            let mut number = || match random.below(4) {
+                0 => SPECIAL[random.below(SPECIAL.len() as u32) as usize],
+                _ => f32::from_bits(random.next() as u32),
+            };
+            let given: Vec<[f32; 4]> = (0..n).map(|_| std::array::from_fn(|_| number())).collect();
+            let margins = (0..first + n).map(|_| number().abs()).map(|m| if m.is_finite() { m } else { 1.0 });
+            let margins: Vec<f32> = if has_margins { margins.collect() } else { Vec::new() };
+            let words: Vec<u32> = (0..place + 4 * (first + n) + 3).map(|_| random.next() as u32).collect();
+            let change = FilterChange { place, first, count: n, world_count: 0, format: 0 };
+            let (words_now, given_now) = (guarded(&words), upload(&given));
+            let margins_now = upload(if has_margins { &margins } else { &[0.0] });
+            run(|pass| {
+                PREPARE.record_spheres(gpu(), pass, change, given_now.all(), &margins_now, &words_now).unwrap();
+            });
+            let mut expected = words;
+            mirror::prepare::spheres(&mut expected, place as usize, first as usize, &given, &margins);
+            assert!(written(&words_now) == expected, "{n} spheres from number {first} on");
+        }
+    }
+}

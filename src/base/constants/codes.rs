@@ -7,6 +7,8 @@ shared_constants! {
     FORMAT_FLAGS: u32 = 1;
     /// `ValueFormat::Margins`.
     FORMAT_MARGINS: u32 = 2;
+    /// `ValueFormat::Spheres`.
+    FORMAT_SPHERES: u32 = 3;
 
     /// Boxes are those of the last step with the same index.
     NAMING_INDEX: u32 = 0;

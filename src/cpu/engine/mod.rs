@@ -126,7 +126,7 @@ impl BroadPhase {
     /// is changed then.
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.filters.change(first, values)?;
-        self.step_state.list_changed(first, &values);
+        self.step_state.list_changed(first, &values, !self.filters.spheres().is_empty());
         if !matches!(values, Attribute::Sleeping(_)) {
             self.streamed.filters_changed();
         }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::Aabb;
 use crate::base::constants::{BEYOND_BOXES, BEYOND_FILTERS};
 use crate::base::layout::Params;
-use crate::filters::{HalfSpace, ValueFormat, WHOLE_SPACE, padded};
+use crate::filters::{HalfSpace, ValueFormat, WHOLE_SPACE, padded, padded_sphere};
 
 /// Returns the parameters of a search of `count` boxes, where `max_params` has the largest allowed count; of no boxes if filters were
 /// refused.
@@ -43,13 +43,24 @@ pub fn planes(words: &mut [u32], place: usize, first: usize, external: &[[f32; 4
     }
 }
 
+/// Copies external spheres to their list, from box `first` on, padded by the margins of the boxes. An invalid one becomes a sphere without
+/// points.
+pub fn spheres(words: &mut [u32], place: usize, first: usize, external: &[[f32; 4]], margins: &[f32]) {
+    for ((i, word), &sphere) in (first..).zip(words[place + 4 * first..].chunks_mut(4)).zip(external) {
+        let is_valid = sphere[..3].iter().all(|c| c.is_finite()) && sphere[3] >= 0.0;
+        let [x, y, z, radius] = padded_sphere(sphere, margins.get(i).copied().unwrap_or(0.0));
+        let radius = if is_valid { radius } else { f32::NAN };
+        word.copy_from_slice(&[x, y, z, radius].map(f32::to_bits));
+    }
+}
+
 /// Copies external values to a list by box, from box `first` on. Flags are bits, 32 to a u32, from index `place` on.
 pub fn filter(words: &mut [u32], place: usize, first: usize, external: &[u32], format: ValueFormat) {
     for (i, &value) in (first..).zip(external) {
         let margin = f32::from_bits(value);
         let is_margin = margin >= 0.0 && margin.is_finite();
         match format {
-            ValueFormat::U32 => words[place + i] = value,
+            ValueFormat::U32 | ValueFormat::Spheres => words[place + i] = value,
             ValueFormat::Margins if value == (-0f32).to_bits() => words[place + i] = 0,
             ValueFormat::Margins => words[place + i] = if is_margin { value } else { f32::NAN.to_bits() },
             ValueFormat::Flags if value != 0 => words[place + i / 32] |= 1 << (i % 32),

@@ -111,6 +111,19 @@ fn margins_without_half_spaces_and_half_spaces_without_margins_are_exact_and_cle
 }
 
 #[test]
+fn spheres_are_exact_and_clean() {
+    let device = device(8, None);
+    let boxes = Kind::Clusters.generate(400, 1);
+    let all = filters(boxes.len()).with_sphere(spheres(&boxes));
+    let alone = Filters::default().with_sphere(spheres(&boxes)).with_half_spaces(all.half_spaces.clone());
+    for filters in [alone, all] {
+        for options in [SWEEP, SWEEP.with_all_pairs_up_to(Some(u32::MAX))] {
+            check(&device, options, &boxes, &filters, "spheres");
+        }
+    }
+}
+
+#[test]
 fn owner_regions_are_exact_and_clean() {
     let device = device(8, None);
     let mut boxes = Kind::Touching.generate(500, 1);

@@ -118,6 +118,22 @@ pub fn filters(n: usize) -> Filters {
         .with_owner(Some(Aabb::new([f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY], [0.9, f32::INFINITY, f32::INFINITY])))
 }
 
+/// Generates spheres about boxes: some touch, some are only close, and some boxes have none.
+pub fn spheres(boxes: &[Aabb]) -> Vec<[f32; 4]> {
+    let sphere = |(i, aabb): (usize, &Aabb)| {
+        let finite = |x: f32| if x.is_finite() { x } else { 1.0 };
+        let [x, y, z] = [0, 1, 2].map(|k| finite(0.5 * (aabb.min[k] + aabb.max[k])));
+        let half = finite(0.5 * (aabb.max[i % 3] - aabb.min[i % 3]).abs());
+        match i % 4 {
+            // Of whole numbers, with a distance of exactly five.
+            0 => [3.0 * (1 + i / 4 % 2) as f32, 4.0 * (1 + i / 8 % 2) as f32, 0.0, 2.5],
+            1 => [x, y, z, f32::INFINITY],
+            _ => [x, y, z, half],
+        }
+    };
+    boxes.iter().enumerate().map(sphere).collect()
+}
+
 /// Creates boxes of which some are in many more cells than most.
 pub fn boxes_in_many_cells(n: usize) -> Vec<Aabb> {
     let mut boxes = Kind::Uniform.generate(n, 1);
@@ -171,6 +187,11 @@ pub fn cases() -> Vec<Case> {
     let world = (0..900).map(|i| if i % 3 > 0 { Filters::GLOBAL } else { i % 150 }).collect();
     let ground = Filters::default().with_world(world);
     let (cut, cut_filters) = steps::with_half_spaces(Kind::Uniform.generate(350, 1), Filters::default());
+    let cut_filters = cut_filters.with_sphere(spheres(&cut));
+    let dense = Kind::Clusters.generate(400, 1);
+    // Boxes in one place, so that the spheres decide each pair, and many of them touch.
+    let same = Kind::Identical.generate(60, 1);
+    let touching = Filters::default().with_sphere(spheres(&same)).with_half_spaces(filters(60).half_spaces);
     let short = SWEEP.with_memory_budget(Some(least_budget(700, SWEEP)));
     let few = SWEEP.with_all_pairs_up_to(Some(u32::MAX));
     vec![
@@ -186,6 +207,11 @@ pub fn cases() -> Vec<Case> {
         filtered(Kind::Clusters.generate(400, 1), Filters::default()),
         filtered(Kind::Uniform.generate(300, 1), filters(300)),
         filtered(cut, cut_filters),
+        Case {
+            filters: Filters::default().with_sphere(spheres(&dense)),
+            ..case(SWEEP, dense, false, SortVariant::Portable)
+        },
+        Case { filters: touching, ..case(few, same, false, SortVariant::Portable) },
         // Levels of 263, 33, 5 and 1 nodes: the first takes two rounds of its workgroup, and its last node has two children.
         Case { what: What::Levels, ..case(SWEEP, tree_queries::boxes(2098), false, SortVariant::Portable) },
         tree(tree_queries::boxes(150), tree_queries::QueriedFrom::Device),

@@ -146,16 +146,23 @@ type Of = for<'a> fn(wgpu::BufferSlice<'a>) -> GpuAttribute<'a>;
 fn values(gpu: &Gpu, filters: &Filters) -> Vec<(Of, u32, wgpu::Buffer)> {
     let flags = |flags: &[bool]| flags.iter().map(|&flag| 3 * u32::from(flag)).collect();
     let margins = filters.margin.iter().map(|margin| margin.to_bits()).collect();
-    let lists: [(Of, Vec<u32>); 6] = [
+    let spheres = filters.sphere.as_flattened().iter().map(|number| number.to_bits()).collect();
+    let lists: [(Of, Vec<u32>); 7] = [
         (|values| GpuAttribute::Group(values), filters.group.clone()),
         (|values| GpuAttribute::Mask(values), filters.mask.clone()),
         (|values| GpuAttribute::Fixed(values), flags(&filters.fixed)),
         (|values| GpuAttribute::Sleeping(values), flags(&filters.sleeping)),
+        (|values| GpuAttribute::Sphere(values), spheres),
         (|values| GpuAttribute::Margin(values), margins),
         (|values| GpuAttribute::World(values), filters.world.clone()),
     ];
     let there = lists.into_iter().filter(|(_, list)| !list.is_empty());
-    there.map(|(of, list)| (of, list.len() as u32, upload(gpu, &list))).collect()
+    there.map(|(of, list)| (of, (list.len() / words_of(of, gpu)) as u32, upload(gpu, &list))).collect()
+}
+
+/// Returns the u32 count of a value of a list.
+fn words_of(of: Of, gpu: &Gpu) -> usize {
+    if matches!(of(upload(gpu, &[0]).slice(..)), GpuAttribute::Sphere(_)) { 4 } else { 1 }
 }
 
 /// Returns filters with other values in these lists.
@@ -166,6 +173,7 @@ fn without_values(filters: &Filters) -> Filters {
     filters.fixed.fill(true);
     filters.sleeping.fill(true);
     filters.margin.fill(0.0);
+    filters.sphere.fill([0.0, 0.0, 0.0, 1e-3]);
     // Of the worlds 0, 1 and 2 the host knows one, and it knows another.
     for (i, world) in filters.world.iter_mut().enumerate() {
         *world = [4, 2][i % 2];

@@ -53,12 +53,17 @@ impl StepState {
     }
 
     /// Notes a change of one list of the filters.
-    pub fn list_changed(&mut self, first: usize, values: &Attribute<'_>) {
+    pub fn list_changed(&mut self, first: usize, values: &Attribute<'_>, has_spheres: bool) {
         match values {
             // Sleeping flags do not change pairs, only the list of persisting ones.
             Attribute::Sleeping(_) => self.steps.awake_changed(),
             // Margins move boxes that the caller need not list as moved.
-            Attribute::Margin(_) => self.in_step = None,
+            Attribute::Margin(margins) => {
+                self.in_step = None;
+                if has_spheres {
+                    self.epoch.refilter(first, margins.len());
+                }
+            }
             // Worlds are numbered anew.
             Attribute::World(_) => self.epoch.end(SearchReason::FiltersChanged),
             _ => self.epoch.refilter(first, values.list().1),

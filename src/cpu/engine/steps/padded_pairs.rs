@@ -30,8 +30,7 @@ impl Tests<'_> {
     #[inline]
     pub fn meet(&self, pair: Pair) -> bool {
         let Pair { a, b } = pair;
-        self.boxes[a as usize].overlaps(&self.boxes[b as usize])
-            && self.filters.half_spaces_meet(self.boxes.into(), a, b)
+        self.boxes[a as usize].overlaps(&self.boxes[b as usize]) && self.filters.shapes_meet(self.boxes.into(), a, b)
     }
 
     /// Tests the pairs with a moved box, and returns the count of pairs that overlap.
@@ -63,7 +62,7 @@ impl Tests<'_> {
                 // No branch, since it would be mispredicted.
                 *is = u8::from(overlap(&self.boxes[pair.a as usize], other) & (*stayed != 0));
                 if has_half_spaces && *is != 0 {
-                    *is = u8::from(self.filters.half_spaces_meet(self.boxes.into(), pair.a, pair.b));
+                    *is = u8::from(self.filters.shapes_meet(self.boxes.into(), pair.a, pair.b));
                 }
                 count += usize::from(*is);
             }
@@ -156,7 +155,7 @@ impl PaddedPairs {
                     let stayed = (state | states[other as usize]) & LEFT_PADDING == 0;
                     let mut is = overlap(aabb, &tests.boxes[other as usize]) & stayed;
                     if has_half_spaces && is {
-                        is = tests.filters.half_spaces_meet(tests.boxes.into(), pair.a, pair.b);
+                        is = tests.filters.shapes_meet(tests.boxes.into(), pair.a, pair.b);
                     }
                     u8::from(is) != are[number]
                 };

@@ -1,0 +1,96 @@
+//! Spheres of boxes, tested exactly.
+
+use super::HalfSpace;
+use crate::Error;
+use crate::base::aabb::sum_rounded_up;
+use crate::base::exact::{RELATIVE_ERROR, product, sign_of_sum, two_product};
+
+/// Stands for no sphere: a centre, and a radius without an end.
+pub(super) const NO_SPHERE: [f32; 4] = [0.0, 0.0, 0.0, f32::INFINITY];
+
+/// Checks spheres. The first of them has index `first` in the list.
+///
+/// # Errors
+/// [`Error::BadFilter`] for a centre that is not finite, or a radius that is negative or NaN.
+pub(super) fn check_spheres(first: usize, spheres: &[[f32; 4]]) -> Result<(), Error> {
+    let is_valid = |[x, y, z, radius]: &[f32; 4]| [x, y, z].iter().all(|c| c.is_finite()) && *radius >= 0.0;
+    match spheres.iter().position(|sphere| !is_valid(sphere)) {
+        None => Ok(()),
+        Some(at) => {
+            let [x, y, z, radius] = spheres[at];
+            let problem = format!(
+                "is centre ({x}, {y}, {z}) and radius {radius}; the centre must be finite, and the radius at least zero, or infinity for no sphere"
+            );
+            Err(Error::BadFilter { list: "sphere", index: first.saturating_add(at) as u64, problem })
+        }
+    }
+}
+
+/// Pads a sphere by a margin, rounded up.
+pub(crate) fn padded_sphere([x, y, z, radius]: [f32; 4], margin: f32) -> [f32; 4] {
+    [x, y, z, sum_rounded_up(radius, margin)]
+}
+
+/// Returns whether two spheres have a point in common, exactly. A sphere with a NaN as radius has no points, and one with an infinite radius
+/// has all.
+pub(crate) fn spheres_touch(a: &[f32; 4], b: &[f32; 4]) -> bool {
+    let (radius_a, radius_b) = (a[3], b[3]);
+    if radius_a.is_nan() || radius_b.is_nan() || radius_a.is_infinite() || radius_b.is_infinite() {
+        return !radius_a.is_nan() && !radius_b.is_nan();
+    }
+    let along = |k: usize| f64::from(a[k]) - f64::from(b[k]);
+    let [x, y, z] = [along(0), along(1), along(2)];
+    let distance = x * x + y * y + z * z;
+    let reach = f64::from(radius_a) + f64::from(radius_b);
+    let reach = reach * reach;
+    if f64::abs(distance - reach) > RELATIVE_ERROR * distance.max(reach) {
+        return distance < reach;
+    }
+    sign_of_sum(sphere_terms(a, b)).is_le()
+}
+
+/// Returns numbers whose exact sum is `|c_a - c_b|² - (r_a + r_b)²`, for finite spheres.
+fn sphere_terms(a: &[f32; 4], b: &[f32; 4]) -> [f64; 12] {
+    std::array::from_fn(|term| {
+        let (k, part) = (term / 3, term % 3);
+        let square = [product(a[k], a[k]), 2.0 * product(a[k], b[k]), product(b[k], b[k])][part];
+        if k == 3 || part == 1 { -square } else { square }
+    })
+}
+
+impl HalfSpace {
+    /// Returns whether a point of a sphere lies in the half-space, exactly: the centre is at most the radius outside of the plane. The numbers
+    /// are those of [`spheres_touch`].
+    pub(crate) fn touches_sphere(&self, sphere: &[f32; 4]) -> bool {
+        let [x, y, z, radius] = *sphere;
+        if radius.is_nan() || radius.is_infinite() {
+            return radius.is_infinite();
+        }
+        let [n_x, n_y, n_z] = self.normal;
+        // The height of the centre above the plane, times the normal's length.
+        let height = [product(n_x, x), product(n_y, y), product(n_z, z), -f64::from(self.offset)];
+        let (sum, magnitude) = height.iter().fold((0.0, 0.0), |(sum, all), term| (sum + term, all + term.abs()));
+        let reach = f64::from(radius) * (product(n_x, n_x) + product(n_y, n_y) + product(n_z, n_z)).sqrt();
+        let error = RELATIVE_ERROR * (magnitude + reach);
+        if f64::abs(sum - reach) > error {
+            return sum < reach;
+        }
+        sign_of_sum(height).is_le() || sign_of_sum(self.reach_terms(&height, radius)).is_le()
+    }
+
+    /// Returns numbers whose exact sum is the square of a height less that of `radius` times the normal's length. A product of two of
+    /// the terms of a height is exact in two `f64`.
+    fn reach_terms(&self, height: &[f64; 4], radius: f32) -> [f64; 26] {
+        const PLACES: [(usize, usize); 10] =
+            [(0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3)];
+        let mut terms = [0.0; 26];
+        for (to, (i, j)) in terms.chunks_exact_mut(2).zip(PLACES) {
+            let factor = if i == j { 1.0 } else { 2.0 };
+            to.copy_from_slice(&two_product(factor * height[i], height[j]));
+        }
+        for (to, n) in terms[20..].chunks_exact_mut(2).zip(self.normal) {
+            to.copy_from_slice(&two_product(-product(radius, radius), product(n, n)));
+        }
+        terms
+    }
+}

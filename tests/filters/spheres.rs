@@ -1,0 +1,137 @@
+//! Spheres of boxes on both engines, against integers of any length.
+
+use broadsweep::filter::{Attribute, HalfSpace};
+use broadsweep::internals::filters::CheckedFilters;
+use broadsweep::{Aabb, Error, Filters};
+
+use crate::arithmetic::random;
+use crate::common::CANONICAL;
+use crate::engines::{WAYS, assert_filtered, on_both};
+use crate::rule;
+
+const CASES: usize = 200_000;
+const EVERYWHERE: Aabb = Aabb::new([f32::MIN; 3], [f32::MAX; 3]);
+
+/// Generates a finite number: of any exponent, of few bits, about one, a denormal.
+fn number(bits: &mut impl FnMut() -> u64) -> f32 {
+    let any = bits() as u32;
+    match bits() % 5 {
+        0 => f32::from_bits(any & 0xfeff_ffff | 0x1000_0000 & any),
+        1 => (any % 33) as f32 - 16.0,
+        2 => f32::from_bits(any & 0x80ff_ffff | 0x3f00_0000),
+        3 => f32::from_bits(any & 0x807f_ffff),
+        _ => 0.0,
+    }
+}
+
+/// Generates two spheres, which mostly nearly touch, and a half-space, which mostly nearly touches the first.
+fn touching(bits: &mut impl FnMut() -> u64) -> ([f32; 4], [f32; 4], HalfSpace) {
+    let finite = |x: f32| if x.is_finite() { x } else { f32::MAX };
+    let near = |value: f32, bits: &mut dyn FnMut() -> u64| {
+        let steps = bits() % 3;
+        (0..steps).fold(
+            finite(value.abs()),
+            |x, _| if bits() % 2 == 0 { finite(x.next_up()) } else { x.next_down().max(0.0) },
+        )
+    };
+    let mut a = [(); 4].map(|()| number(bits));
+    let mut b = [(); 4].map(|()| number(bits));
+    // Whole numbers of which the distance is one too.
+    if bits() % 4 == 0 {
+        let [x, y, z] = [[3.0, 4.0, 0.0], [2.0, 3.0, 6.0], [1.0, 2.0, 2.0], [0.0, 5.0, 12.0]][(bits() % 4) as usize];
+        b = [a[0] + x, a[1] + y, a[2] + z, b[3]];
+        b[..3].iter_mut().for_each(|c| *c = finite(*c));
+    }
+    let distance = (0..3).map(|k| (f64::from(a[k]) - f64::from(b[k])).powi(2)).sum::<f64>().sqrt();
+    let part = (bits() % 5) as f64 / 4.0;
+    a[3] = near((distance * part) as f32, bits);
+    b[3] = near((distance - f64::from(a[3])) as f32, bits);
+    let mut normal = [(); 3].map(|()| number(bits));
+    if bits() % 2 == 0 {
+        normal = [[0.0, 0.0, 1.0], [3.0, 4.0, 0.0], [-2.0, 3.0, 6.0], [0.0, -8.0, 15.0]][(bits() % 4) as usize];
+    }
+    let length = normal.map(f64::from).map(|n| n * n).iter().sum::<f64>().sqrt();
+    let height = (0..3).map(|k| f64::from(normal[k]) * f64::from(a[k])).sum::<f64>();
+    let offset = height - length * f64::from(a[3]);
+    let offset = near(offset as f32, bits).copysign(offset as f32);
+    let normal = if length == 0.0 { [1.0, 0.0, 0.0] } else { normal };
+    (a, b, HalfSpace { index: 1, normal, offset })
+}
+
+#[test]
+fn spheres_meet_if_the_exact_distance_is_at_most_the_sum_of_the_radii() {
+    let mut bits = random(3);
+    let (mut counts, mut wrong) = ([[0; 2]; 2], 0);
+    for _ in 0..CASES {
+        let (a, b, half_space) = touching(&mut bits);
+        let mut check = |filters: Filters, expected: bool, kind: usize| {
+            let mut filters = CheckedFilters::new(filters).unwrap();
+            filters.fit(2).unwrap();
+            assert_eq!(
+                filters.shapes_meet((&[EVERYWHERE; 2][..]).into(), 0, 1),
+                expected,
+                "{a:?} {b:?} {half_space:?}"
+            );
+            counts[kind][usize::from(expected)] += 1;
+        };
+        let filters = Filters::default().with_sphere(vec![a, b]);
+        let expected = rule::spheres_touch(a, b);
+        let along = |k: usize| f64::from(a[k]) - f64::from(b[k]);
+        let reach = f64::from(a[3]) + f64::from(b[3]);
+        wrong +=
+            usize::from((along(0) * along(0) + along(1) * along(1) + along(2) * along(2) <= reach * reach) != expected);
+        check(filters.clone(), expected, 0);
+        let filters = filters.with_half_spaces(vec![half_space]);
+        check(filters, half_space.touches(&EVERYWHERE) && rule::is_sphere_touched(&half_space, a), 1);
+    }
+    assert!(counts.as_flattened().iter().all(|&count| count > CASES / 20), "{counts:?}");
+    assert!(wrong > CASES / 1000, "f64 is wrong in {wrong} cases only");
+}
+
+#[test]
+fn spheres_that_touch_to_the_last_bit_pair_on_both_engines() {
+    let mut bits = random(4);
+    for round in 0..8 {
+        let mut spheres = Vec::new();
+        let mut half_spaces = Vec::new();
+        for i in 0..60 {
+            let (a, b, half_space) = touching(&mut bits);
+            spheres.extend([a, b, [0.0; 4]]);
+            half_spaces.extend((round % 2 == 1 && i % 6 == 0).then_some(HalfSpace { index: 3 * i + 2, ..half_space }));
+        }
+        let boxes = vec![EVERYWHERE; spheres.len()];
+        let filters = Filters::default().with_sphere(spheres).with_half_spaces(half_spaces);
+        assert_filtered(&boxes, &filters, &[WAYS[round % 4]], "spheres");
+    }
+}
+
+#[test]
+fn a_margin_pads_the_sphere() {
+    on_both(CANONICAL, |engine| {
+        let spheres = vec![[0.0, 0.0, 0.0, 1.0], [3.0, 0.0, 0.0, 1.0]];
+        engine.set_filters(Filters::default().with_sphere(spheres).with_margin(vec![0.5, 0.25])).unwrap();
+        let boxes = [EVERYWHERE; 2];
+        let count = |engine: &mut dyn crate::engines::Engine| engine.find_pairs(&boxes).unwrap().pairs.len();
+        assert_eq!(count(engine), 0);
+        engine.change_filters(1, Attribute::Margin(&[0.5])).unwrap();
+        assert_eq!(count(engine), 1);
+        engine.change_filters(0, Attribute::Sphere(&[[-0.001, 0.0, 0.0, 1.0]])).unwrap();
+        assert_eq!(count(engine), 0);
+    });
+}
+
+#[test]
+fn a_sphere_without_a_meaning_is_refused() {
+    for sphere in
+        [[f32::NAN, 0.0, 0.0, 1.0], [0.0, f32::INFINITY, 0.0, 1.0], [0.0, 0.0, 0.0, -1.0], [0.0, 0.0, 0.0, f32::NAN]]
+    {
+        on_both(CANONICAL, |engine| {
+            let good = [0.0, 0.0, 0.0, f32::INFINITY];
+            let refused = engine.set_filters(Filters::default().with_sphere(vec![good, sphere]));
+            assert!(matches!(refused, Err(Error::BadFilter { list: "sphere", index: 1, .. })), "{refused:?}");
+            engine.set_filters(Filters::default().with_sphere(vec![good; 3])).unwrap();
+            let refused = engine.change_filters(1, Attribute::Sphere(&[good, sphere]));
+            assert!(matches!(refused, Err(Error::BadFilter { list: "sphere", index: 2, .. })), "{refused:?}");
+        });
+    }
+}
