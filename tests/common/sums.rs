@@ -36,6 +36,7 @@ fn sums_of_products(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invo
 }",
     shared: &[
         include_str!("../../shaders/tree/long_sum.wgsl"),
+        include_str!("../../shaders/shared/long_add.wgsl"),
         include_str!("../../shaders/shared/exact_sum.wgsl"),
         include_str!("../../shaders/shared/float_parts.wgsl"),
         include_str!("../../shaders/shared/common.wgsl"),

@@ -32,6 +32,8 @@ static OWNS: LazyLock<Kernel> = LazyLock::new(|| {
         include_str!("../../shaders/filters/filters.wgsl"),
         include_str!("../../shaders/filters/by_box.wgsl"),
         include_str!("../../shaders/filters/half_space.wgsl"),
+        include_str!("../../shaders/filters/spheres.wgsl"),
+        include_str!("../../shaders/shared/long_add.wgsl"),
         include_str!("../../shaders/shared/exact_sum.wgsl"),
         include_str!("../../shaders/shared/float_parts.wgsl"),
         rows::WGSL,

@@ -20,9 +20,10 @@ const CARRIES: Reason = Stages(
 );
 /// Arithmetic that has tests of its own on many more numbers, and why what changes it is caught: `arithmetic.rs` of the tests of kernels
 /// runs each change of these files on the same numbers.
-const COMPARED: [(&str, Reason); 4] = [
+const COMPARED: [(&str, Reason); 5] = [
     (include_str!("../../../../shaders/tree/double.wgsl"), DOUBLES),
     (include_str!("../../../../shaders/tree/long_sum.wgsl"), SUMS),
+    (include_str!("../../../../shaders/shared/long_add.wgsl"), SUMS),
     (include_str!("../../../../shaders/shared/exact_sum.wgsl"), SUMS),
     (include_str!("../../../../shaders/shared/float_parts.wgsl"), SUMS),
 ];
