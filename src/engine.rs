@@ -364,7 +364,7 @@ impl AnyTree {
     }
 }
 
-/// An engine, a recorder or a tree, for [`Slots::update_filters`].
+/// An engine, a recorder or a tree, for [`Slots::update_filters`](crate::step::Slots::update_filters).
 pub trait HasFilters {
     /// Changes the lists by box to those of `lists`, and nothing else.
     ///
