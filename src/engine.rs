@@ -394,7 +394,7 @@ has_filters!(impl<E: Engine + ?Sized> HasFilters for E);
 has_filters!(impl HasFilters for cpu::Tree);
 has_filters!(impl HasFilters for AnyTree);
 #[cfg(feature = "gpu")]
-has_filters!(impl HasFilters for Tree);
+has_filters!(impl HasFilters for crate::Tree);
 #[cfg(feature = "gpu")]
 has_filters!(impl HasFilters for crate::Recorder);
 #[cfg(all(feature = "gpu", target_arch = "wasm32"))]
