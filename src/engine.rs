@@ -364,7 +364,7 @@ impl AnyTree {
     }
 }
 
-/// An engine, a recorder or a tree, for [`Slots::update_filters`].
+/// An engine, a recorder or a tree, for [`Slots::update_filters`](crate::step::Slots::update_filters).
 pub trait HasFilters {
     /// Changes the lists by box to those of `lists`, and nothing else.
     ///
@@ -394,7 +394,7 @@ has_filters!(impl<E: Engine + ?Sized> HasFilters for E);
 has_filters!(impl HasFilters for cpu::Tree);
 has_filters!(impl HasFilters for AnyTree);
 #[cfg(feature = "gpu")]
-has_filters!(impl HasFilters for Tree);
+has_filters!(impl HasFilters for crate::Tree);
 #[cfg(feature = "gpu")]
 has_filters!(impl HasFilters for crate::Recorder);
 #[cfg(all(feature = "gpu", target_arch = "wasm32"))]

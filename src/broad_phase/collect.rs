@@ -14,7 +14,7 @@ use crate::base::constants::INVALID_LISTED;
 use crate::base::layout::{Counts, Frame, wide};
 use crate::filters::device::FilterSet;
 use crate::memory::{Call, FRAME_OFFSET, Lease, PIECES_AT_ONCE, SUMMARY_BYTES, Staging};
-use crate::{Cause, Error, Pair, Report};
+use crate::{Error, Pair, Report};
 
 /// The next action to get the pairs that were not copied along with the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -288,7 +288,7 @@ impl Core {
         let submission_index = Some(awaited.submission.clone());
         let waited = self.gpu.device().poll(wgpu::PollType::Wait { submission_index, timeout: None });
         // After a wait, all mappings are complete; a device that fails to do so is lost.
-        waited.map(|_| ()).map_err(|error| self.gpu.lost(&error.to_string(), Some(Cause::of(error))))
+        waited.map(|_| ()).map_err(|error| self.gpu.lost(&error.to_string(), Some(crate::Cause::of(error))))
     }
 
     /// Passes all pieces of the front submission to `each`. Blocks.

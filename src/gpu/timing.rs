@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Gpu;
 use super::readback::Readback;
-use crate::{Cause, Error};
+use crate::Error;
 
 /// The features that [`Timer`] needs: timestamps between the dispatches of one pass.
 pub const FEATURES: wgpu::Features = wgpu::Features::TIMESTAMP_QUERY
@@ -122,7 +122,7 @@ impl Timer {
         let count = self.labels().len();
         let readback = Readback::begin(gpu, &self.staging, 8 * count as u64);
         let waited = gpu.device().poll(wgpu::PollType::wait_indefinitely());
-        waited.map_err(|error| gpu.lost(&error.to_string(), Some(Cause::of(error))))?;
+        waited.map_err(|error| gpu.lost(&error.to_string(), Some(crate::Cause::of(error))))?;
         Ok(self.times(&readback.read(0, count, <[u64]>::to_vec)?))
     }
 

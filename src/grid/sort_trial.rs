@@ -3,9 +3,9 @@
 use super::sort::BALLOT;
 #[cfg(not(target_arch = "wasm32"))]
 use super::sort::Sort;
+use crate::Error;
 use crate::gpu::kernel::Source;
 use crate::gpu::{Gpu, SortVariant};
-use crate::{Cause, Error};
 #[cfg(not(target_arch = "wasm32"))]
 use {
     crate::base::constants::{BALLOT_BITS, SORT_TILE},
@@ -97,7 +97,7 @@ fn sorts_as_it_should(gpu: &Gpu, ballot: &Source) -> Result<bool, Error> {
     scopes.close_with("trial of sort_ballot", &mut readback)?;
     gpu.device()
         .poll(wgpu::PollType::wait_indefinitely())
-        .map_err(|error| gpu.lost(&error.to_string(), Some(Cause::of(error))))?;
+        .map_err(|error| gpu.lost(&error.to_string(), Some(crate::Cause::of(error))))?;
     values.sort_by_key(|&i| keys[i as usize]);
     let expected = [values.iter().map(|&i| keys[i as usize]).collect(), values].concat();
     readback.read(0, expected.len(), |found: &[u32]| found == expected)

@@ -2,10 +2,10 @@
 
 use std::task::Poll;
 
+use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::readback::Readback;
 use crate::gpu::scopes::Scopes;
-use crate::{Cause, Error};
 
 /// How a call waits for the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub(super) async fn wait(gpu: &Gpu, readback: Readback, waiting: Waiting) -> Res
     if waiting == Waiting::Blocking {
         gpu.device()
             .poll(wgpu::PollType::wait_indefinitely())
-            .map_err(|error| gpu.lost(&error.to_string(), Some(Cause::of(error))))?;
+            .map_err(|error| gpu.lost(&error.to_string(), Some(crate::Cause::of(error))))?;
     }
     std::future::poll_fn(|context| {
         if waiting == Waiting::Polling {
