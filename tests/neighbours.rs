@@ -15,7 +15,7 @@ impl Random {
     }
 
     fn below(&mut self, end: u32) -> u32 {
-        (u64::from(self.bits()) * u64::from(end) >> 32) as u32
+        ((u64::from(self.bits()) * u64::from(end)) >> 32) as u32
     }
 
     fn is_one_of(&mut self, count: u32) -> bool {
