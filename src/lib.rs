@@ -23,6 +23,7 @@
 //! | query a tree with rays, shapes and points | [`query`] |
 //! | choose which pairs are wanted | [`filter`] |
 //! | follow pairs from step to step | [`step`] |
+//! | find points within a radius, also in a periodic cell | [`neighbour`] |
 //! | leave boxes and pairs in GPU buffers | [`record`](mod@record) |
 //! | share a device, compile ahead, plan memory | [`device`] |
 //! | read the buffers in WGSL | [`wgsl`] |
@@ -80,6 +81,8 @@ pub mod internals;
 mod kernels;
 #[cfg(feature = "gpu")]
 mod memory;
+pub mod neighbour;
+mod neighbours;
 #[cfg(feature = "gpu")]
 mod pairs;
 mod queries;

@@ -196,6 +196,33 @@ pub enum Error {
         /// What is wrong, and what is needed.
         problem: String,
     },
+    /// A periodic cell has no meaning.
+    #[error("the cell {problem}")]
+    BadCell {
+        /// What is wrong, and what is needed.
+        problem: String,
+    },
+    /// A list of a [`PointSet`](crate::neighbour::PointSet) has another length than the points, or a value without meaning.
+    #[error("`{list}` {problem}")]
+    BadPoints {
+        /// The list.
+        list: &'static str,
+        /// What is wrong, and what is needed.
+        problem: String,
+    },
+    /// The radius of a neighbour search reaches too many periodic images.
+    #[error(
+        "{point_count} points have {image_count} periodic images within the radius, and the limit is {limit}. Use a smaller radius, or a cell \
+         whose vectors are not so short"
+    )]
+    TooManyImages {
+        /// The count of points.
+        point_count: u64,
+        /// The count of images, or an estimate of a larger count.
+        image_count: u64,
+        /// The most images.
+        limit: u64,
+    },
     /// A handle names a box that was removed, or one of other [`Slots`](crate::step::Slots).
     #[error(
         "the handle (index {index}, generation {generation}) is stale: its box was removed. Use the handle that `Slots::insert` returned for \

@@ -36,10 +36,12 @@ pub(crate) mod brute_queries;
 pub(crate) mod call;
 pub(crate) mod engine;
 pub(crate) mod mirror;
+mod neighbours;
 mod radix;
 mod tree;
 
 pub use engine::BroadPhase;
+pub use neighbours::{Neighbours, find_neighbours};
 pub use tree::Tree;
 
 use crate::{Aabb, Error, Options, Overlaps};

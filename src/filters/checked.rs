@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::listed::{ListedPairs, ascending};
 use super::rows::TESTED_LISTS;
-use super::table::{Tested, Values};
+use super::values::{Tested, Values};
 use super::{Attribute, Filters, HalfSpace, padded_sphere};
 use crate::{Aabb, Error, Pair};
 

@@ -2,7 +2,7 @@
 
 use super::owner::ordered_bounds;
 use super::rows::FilterLayout;
-use super::table::Tested;
+use super::values::Tested;
 use super::{Attribute, CheckedFilters, Filters, GroupRule};
 use crate::Error;
 use crate::base::constants::*;

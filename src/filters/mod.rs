@@ -39,6 +39,7 @@ pub mod sets;
 pub mod shared;
 mod spheres;
 mod table;
+mod values;
 
 pub use by_world::ByWorld;
 pub use checked::CheckedFilters;
@@ -54,7 +55,7 @@ pub use rows::GpuAttribute;
 pub use rows::{Attribute, BoxFilter, Filters};
 use spheres::check_spheres;
 pub(crate) use spheres::{padded_sphere, spheres_touch};
-pub use table::ValueFormat;
+pub use values::ValueFormat;
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! Kernels that prepare a search: boxes with margins and half-spaces, the box count, and filters from external buffers.
 
 use super::device::FilterBuffers;
-use super::table::ValueFormat;
+use super::values::ValueFormat;
 use crate::Error;
 use crate::base::layout::{FilterChange, Params};
 use crate::gpu::Gpu;

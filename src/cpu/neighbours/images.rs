@@ -1,0 +1,292 @@
+//! Points in their cell, and their periodic images: what queries are tested against.
+
+use std::ops::Range;
+
+use crate::Error;
+use crate::neighbours::lattice::{Lattice, fit};
+use crate::neighbours::{Coordinate, PointSet};
+
+/// The most images of all points beyond the points: each takes 24 bytes.
+const MOST_IMAGES: u64 = 1 << 27;
+/// The most shifts of images.
+const MOST_SHIFTS: f64 = (1u32 << 24) as f64;
+/// The most targets: their numbers fit the bits of a positive `f32`.
+const MOST_TARGETS: u64 = 0x7e00_0000;
+
+/// A set of points, each with the shift that moves it into the cell.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed<'a, T> {
+    pub set: PointSet<'a, T>,
+    /// Empty without a lattice.
+    pub wraps: &'a [[i32; 3]],
+    pub lattice: &'a Lattice,
+}
+
+impl<T: Coordinate> Placed<'_, T> {
+    /// Returns the shift of a point into the cell.
+    #[inline]
+    pub fn wrap(&self, index: usize) -> [i32; 3] {
+        self.wraps.get(index).copied().unwrap_or_default()
+    }
+
+    /// Returns a point in the cell, rounded; none if it is not finite.
+    #[inline]
+    pub fn place(&self, index: usize) -> Option<[f64; 3]> {
+        self.set.finite(index).map(|point| self.lattice.moved(&point, self.wrap(index)))
+    }
+
+    /// Returns the largest magnitudes of finite coordinates and of wraps.
+    pub fn magnitudes(&self) -> [[f64; 3]; 2] {
+        let mut largest = [[0.0f64; 3]; 2];
+        for (index, point) in self.finite() {
+            let wrap = self.wrap(index).map(f64::from);
+            for k in 0..3 {
+                largest[0][k] = largest[0][k].max(point[k].abs());
+                largest[1][k] = largest[1][k].max(wrap[k].abs());
+            }
+        }
+        largest
+    }
+
+    /// Returns the number of finite points.
+    pub fn finite_count(&self) -> u64 {
+        self.finite().count() as u64
+    }
+
+    /// Returns the largest radius of a point.
+    pub fn largest_radius(&self) -> f64 {
+        self.set.radii.iter().fold(0.0, |largest, &radius| f64::max(largest, radius.into()))
+    }
+
+    /// Returns the least and largest fractional coordinates.
+    pub fn fraction_bounds(&self) -> ([f64; 3], [f64; 3]) {
+        let mut bounds = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        for place in (0..self.set.positions.len()).filter_map(|index| self.place(index)) {
+            let fractions = self.lattice.fractions(&place);
+            bounds.0 = std::array::from_fn(|m| bounds.0[m].min(fractions[m]));
+            bounds.1 = std::array::from_fn(|m| bounds.1[m].max(fractions[m]));
+        }
+        bounds
+    }
+
+    fn finite(&self) -> impl Iterator<Item = (usize, [f64; 3])> {
+        (0..self.set.positions.len()).filter_map(|index| Some((index, self.set.finite(index)?)))
+    }
+}
+
+/// Lists the shift that moves each point into the cell.
+///
+/// # Errors
+/// [`Error::BadPoints`] if a shift does not fit.
+pub fn wrap<T: Coordinate>(
+    set: &PointSet<'_, T>,
+    list: &'static str,
+    lattice: &Lattice,
+    wraps: &mut Vec<[i32; 3]>,
+) -> Result<(), Error> {
+    wraps.clear();
+    for index in 0..set.positions.len() {
+        let wrap = set.finite(index).map_or(Some([0; 3]), |point| lattice.wrap(&point));
+        wraps.push(wrap.ok_or_else(|| {
+            let position = set.positions[index];
+            let problem = format!("has {position:?} at index {index}, too many cells from the origin. Wrap the points");
+            Error::BadPoints { list, problem }
+        })?);
+    }
+    Ok(())
+}
+
+/// The images of points that can have neighbours, as targets of the search. A target is a point or an image of it. Targets are numbered
+/// by point, and by shift among those of a point.
+#[derive(Debug, Default)]
+pub struct Images {
+    /// The shifts of images, ascending.
+    shifts: Vec<[i32; 3]>,
+    /// The fractional coordinates of each shift.
+    fractions: Vec<[f64; 3]>,
+    /// `[point_count + 1]` the first target of each point. Empty if each point is one target.
+    firsts: Vec<u32>,
+    /// `[target_count]` the point of each target, and its shift as a number in `shifts`.
+    owners: Vec<[u32; 2]>,
+    count: u32,
+    /// The number of the shift 0.
+    origin: u32,
+}
+
+/// A range of fractional coordinates, in which targets can have neighbours.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    low: [f64; 3],
+    high: [f64; 3],
+    rank: usize,
+}
+
+impl Window {
+    fn holds(&self, own: &[f64; 3], image: &[f64; 3]) -> bool {
+        let holds = |m: usize| self.low[m] <= own[m] + image[m] && own[m] + image[m] <= self.high[m];
+        (0..self.rank).all(holds)
+    }
+
+    /// Returns whether no other image of a point is in the window.
+    fn holds_no_other(&self, own: &[f64; 3]) -> bool {
+        (0..self.rank).all(|m| own[m] - 1.0 < self.low[m] && self.high[m] < own[m] + 1.0)
+    }
+}
+
+impl Images {
+    /// Lists the targets that can be at most `reach` from queries. Returns a bound of the error of places, along each axis.
+    ///
+    /// # Errors
+    /// [`Error::TooManyImages`], before any image is listed.
+    pub fn fill<T: Coordinate>(
+        &mut self,
+        queries: &Placed<'_, T>,
+        points: &Placed<'_, T>,
+        reach: f64,
+    ) -> Result<[f64; 3], Error> {
+        let lattice = points.lattice;
+        if lattice.rank() == 0 {
+            self.firsts.clear();
+            self.count = checked(points.set.positions.len(), points.set.positions.len() as u64)?;
+            return Ok([0.0; 3]);
+        }
+        let [own, other] = [queries.magnitudes(), points.magnitudes()];
+        let largest = [0, 1].map(|list| std::array::from_fn(|k| f64::max(own[list][k], other[list][k])));
+        let errors = lattice.error(&largest[0], &largest[1]);
+        let [reach, errors] = [lattice.reach(reach), lattice.fraction_error(&largest[0], &errors)];
+        // Some more than rounding of products and sums takes.
+        let reach = std::array::from_fn(|m| reach[m] * (1.0 + 1e-9) + 1e-9 + 4.0 * errors[m]);
+        self.list(points, queries.fraction_bounds(), &reach)?;
+        let shifts = self.magnitudes();
+        let errors = lattice.error(&largest[0], &std::array::from_fn(|k| largest[1][k] + shifts[k]));
+        if errors.iter().all(|error| error.is_finite()) {
+            return Ok(errors);
+        }
+        let problem = "and the points are so large that their images are not finite. Scale them down".to_string();
+        Err(Error::BadCell { problem })
+    }
+
+    /// Lists the images that are at most `reach` from queries, in fractional coordinates. `bounds` are those of the queries.
+    fn list<T: Coordinate>(
+        &mut self,
+        points: &Placed<'_, T>,
+        bounds: ([f64; 3], [f64; 3]),
+        reach: &[f64; 3],
+    ) -> Result<(), Error> {
+        let (point_count, lattice) = (points.set.positions.len(), points.lattice);
+        let low = std::array::from_fn(|m| bounds.0[m] - reach[m]);
+        let high = std::array::from_fn(|m| bounds.1[m] + reach[m]);
+        let window = Window { low, high, rank: lattice.rank() };
+        self.list_shifts(points, &window)?;
+        let total = (0..point_count).map(|index| self.near(points, index, &window).count() as u64).sum();
+        self.count = checked(point_count, total)?;
+        let (mut firsts, mut owners) = (std::mem::take(&mut self.firsts), std::mem::take(&mut self.owners));
+        firsts.clear();
+        owners.clear();
+        owners.reserve(total as usize);
+        for index in 0..point_count {
+            firsts.push(owners.len() as u32);
+            owners.extend(self.near(points, index, &window).map(|number| [index as u32, number]));
+        }
+        firsts.push(owners.len() as u32);
+        (self.firsts, self.owners) = (firsts, owners);
+        Ok(())
+    }
+
+    /// Lists the shifts that move a point into the window.
+    fn near<T: Coordinate>(&self, points: &Placed<'_, T>, index: usize, window: &Window) -> impl Iterator<Item = u32> {
+        let own = points.place(index).map(|place| points.lattice.fractions(&place));
+        let is_one = own.is_some_and(|own| window.holds_no_other(&own));
+        let numbers = if is_one { self.origin..self.origin + 1 } else { 0..self.shifts.len() as u32 };
+        numbers.filter(move |&number| own.is_some_and(|own| window.holds(&own, &self.fractions[number as usize])))
+    }
+
+    /// Lists all shifts that can move a point into the window, ascending.
+    fn list_shifts<T: Coordinate>(&mut self, points: &Placed<'_, T>, window: &Window) -> Result<(), Error> {
+        let (point_count, lattice) = (points.set.positions.len(), points.lattice);
+        let mut ranges = [[0i64; 2]; 3];
+        let (low, high) = points.fraction_bounds();
+        let mut shift_count = 1.0;
+        for m in (0..window.rank).filter(|_| low[0] <= high[0]) {
+            let (first, last) = ((window.low[m] - high[m]).ceil().min(0.0), (window.high[m] - low[m]).floor().max(0.0));
+            shift_count *= last - first + 1.0;
+            ranges[m] = [first as i64, last as i64];
+        }
+        if shift_count.is_nan() || shift_count > MOST_SHIFTS {
+            return Err(too_many(point_count, (shift_count * point_count as f64) as u64));
+        }
+        let mut shifts = Vec::with_capacity(shift_count as usize);
+        for x in ranges[0][0]..=ranges[0][1] {
+            for y in ranges[1][0]..=ranges[1][1] {
+                for z in ranges[2][0]..=ranges[2][1] {
+                    let shift = fit(lattice.shift([x, y, z]));
+                    shifts.push((shift.ok_or_else(|| too_many(point_count, u64::MAX))?, [x, y, z].map(|f| f as f64)));
+                }
+            }
+        }
+        shifts.sort_unstable_by_key(|(shift, _)| *shift);
+        (self.shifts, self.fractions) = shifts.into_iter().unzip();
+        self.origin = self.shifts.iter().position(|shift| *shift == [0; 3]).unwrap_or_default() as u32;
+        Ok(())
+    }
+
+    /// Returns whether each point is one target.
+    pub fn is_identity(&self) -> bool {
+        self.firsts.is_empty()
+    }
+
+    /// Returns the number of targets.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Returns the point of a target, and its shift.
+    #[inline]
+    pub fn owner(&self, target: u32) -> (u32, [i32; 3]) {
+        if self.firsts.is_empty() {
+            return (target, [0; 3]);
+        }
+        let [owner, number] = self.owners[target as usize];
+        (owner, self.shifts[number as usize])
+    }
+
+    /// Returns the targets of a point.
+    #[inline]
+    pub fn of_point(&self, index: u32) -> Range<u32> {
+        match self.firsts.get(index as usize..) {
+            Some([first, end, ..]) => *first..*end,
+            _ => index..index + 1,
+        }
+    }
+
+    /// Returns the target of a point that has no shift.
+    #[inline]
+    pub fn own(&self, index: u32) -> u32 {
+        let targets = self.of_point(index);
+        if targets.len() == 1 {
+            return targets.start;
+        }
+        let numbers = &self.owners[targets.start as usize..targets.end as usize];
+        targets.start + numbers.partition_point(|[_, number]| *number < self.origin) as u32
+    }
+
+    /// Returns the largest magnitudes of shifts.
+    fn magnitudes(&self) -> [f64; 3] {
+        let used = if self.firsts.is_empty() { &[] } else { &self.shifts[..] };
+        used.iter()
+            .fold([0.0; 3], |largest, shift| std::array::from_fn(|k| f64::max(largest[k], f64::from(shift[k]).abs())))
+    }
+}
+
+/// Checks the number of targets.
+fn checked(point_count: usize, target_count: u64) -> Result<u32, Error> {
+    let image_count = target_count.saturating_sub(point_count as u64);
+    if target_count > MOST_TARGETS || image_count > MOST_IMAGES {
+        return Err(too_many(point_count, image_count));
+    }
+    Ok(target_count as u32)
+}
+
+fn too_many(point_count: usize, image_count: u64) -> Error {
+    Error::TooManyImages { point_count: point_count as u64, image_count, limit: MOST_IMAGES }
+}

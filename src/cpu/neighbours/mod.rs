@@ -1,0 +1,212 @@
+//! Neighbours of points on all cores: cells with sorted targets, a test of four at a time, and rows in ascending order.
+//!
+//! Places are rounded, with bounds of the errors. What these leave undecided is decided by the numbers of the caller, exactly.
+
+mod grid;
+mod images;
+mod lanes;
+mod output;
+mod scan;
+mod search;
+mod sorted;
+
+use rayon::prelude::*;
+
+use crate::Error;
+use crate::neighbours::{Coordinate, Lattice, NeighbourOptions, NeighbourPairs, PointSet};
+use grid::{Grid, SortScratch};
+use images::{Images, Placed};
+use lanes::{Lane, Limits};
+use output::RowPlaces;
+use scan::{ChunkRows, Scan};
+use search::Search;
+use sorted::SortedPlaces;
+
+/// The queries that one thread searches at a time.
+const CHUNK: u32 = 1 << 12;
+
+/// Finds all pairs of points whose distance is at most `radius`, each once, on all cores of the CPU.
+///
+/// A program that calls more than once, or needs periodic cells, vectors or distances, should use [`Neighbours`].
+///
+/// # Errors
+/// As [`Neighbours::find`].
+///
+/// ```
+/// use broadsweep::{Pair, cpu};
+///
+/// let points = [[0.0, 0.0, 0.0], [3.0, 4.0, 0.0], [9.0, 9.0, 9.0]];
+/// let found = cpu::find_neighbours(&points, 5.0_f32)?;
+/// assert_eq!(found.pairs, [Pair { a: 0, b: 1 }]);
+/// # Ok::<(), broadsweep::Error>(())
+/// ```
+pub fn find_neighbours<T: Coordinate>(points: &[[T; 3]], radius: T) -> Result<NeighbourPairs<T>, Error> {
+    let mut neighbours = Neighbours::new(NeighbourOptions::new(radius));
+    neighbours.find(points)?;
+    Ok(neighbours.take())
+}
+
+/// A search for neighbours of points on the CPU. It reuses its memory from call to call.
+///
+/// ```
+/// use broadsweep::neighbour::{NeighbourOptions, PeriodicCell};
+/// use broadsweep::{Pair, cpu};
+///
+/// let cell = PeriodicCell::orthorhombic([10.0, 10.0, 10.0]);
+/// let options = NeighbourOptions::new(1.0).with_cell(Some(cell)).with_vectors(true);
+/// let mut neighbours = cpu::Neighbours::new(options);
+/// let found = neighbours.find(&[[0.25, 5.0, 5.0], [9.75, 5.0, 5.0]])?;
+/// assert_eq!(found.pairs, [Pair { a: 0, b: 1 }]);
+/// assert_eq!((found.shifts[0], found.vectors[0]), ([-1, 0, 0], [-0.5, 0.0, 0.0]));
+/// # Ok::<(), broadsweep::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Neighbours<T = f32> {
+    options: NeighbourOptions<T>,
+    found: NeighbourPairs<T>,
+    workspace: Workspace,
+}
+
+/// Memory that a search reuses.
+#[derive(Debug, Default)]
+struct Workspace {
+    query_wraps: Vec<[i32; 3]>,
+    point_wraps: Vec<[i32; 3]>,
+    images: Images,
+    scan: ScanMemory,
+}
+
+/// Memory of the search in cells.
+#[derive(Debug, Default)]
+struct ScanMemory {
+    scratch: SortScratch,
+    order: Vec<u32>,
+    single: [SortedPlaces<f32>; 2],
+    double: [SortedPlaces<f64>; 2],
+    chunks: Vec<ChunkRows>,
+    rows: RowPlaces,
+}
+
+impl<T: Coordinate> Neighbours<T> {
+    /// Creates a search with these options.
+    pub fn new(options: NeighbourOptions<T>) -> Self {
+        Self { options, found: NeighbourPairs::default(), workspace: Workspace::default() }
+    }
+
+    /// Returns the options.
+    pub fn options(&self) -> &NeighbourOptions<T> {
+        &self.options
+    }
+
+    /// Sets the options of further calls.
+    pub fn set_options(&mut self, options: NeighbourOptions<T>) {
+        self.options = options;
+    }
+
+    /// Returns the result of the last call, and leaves an empty one. After an error it is empty.
+    pub fn take(&mut self) -> NeighbourPairs<T> {
+        std::mem::take(&mut self.found)
+    }
+
+    /// Finds the pairs within one set of points.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] if the radius is not finite or negative, [`Error::BadPoints`] if a list of the set has another length or a bad
+    /// value, or if a point is more than 2²⁹ cells from the origin; [`Error::BadCell`]; [`Error::TooManyImages`]; [`Error::ListTooLong`].
+    pub fn find<'a>(&mut self, points: impl Into<PointSet<'a, T>>) -> Result<&NeighbourPairs<T>, Error> {
+        let points = points.into();
+        self.search(points, points, true)
+    }
+
+    /// Finds the pairs of a query and a point. The periodic images are those of the points.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find).
+    pub fn find_between<'a>(
+        &mut self,
+        queries: impl Into<PointSet<'a, T>>,
+        points: impl Into<PointSet<'a, T>>,
+    ) -> Result<&NeighbourPairs<T>, Error> {
+        self.search(queries.into(), points.into(), false)
+    }
+
+    fn search(
+        &mut self,
+        queries: PointSet<'_, T>,
+        points: PointSet<'_, T>,
+        is_within_one: bool,
+    ) -> Result<&NeighbourPairs<T>, Error> {
+        self.found.clear();
+        let radius = self.options.checked_radius()?;
+        queries.check()?;
+        points.check()?;
+        let Workspace { query_wraps, point_wraps, images, scan } = &mut self.workspace;
+        let lattice = self.options.cell.as_ref().map(Lattice::new).transpose()?.unwrap_or_default();
+        let is_periodic = lattice.rank() > 0;
+        query_wraps.clear();
+        point_wraps.clear();
+        if is_periodic {
+            images::wrap(&points, "positions", &lattice, point_wraps)?;
+            if !is_within_one {
+                images::wrap(&queries, "positions", &lattice, query_wraps)?;
+            }
+        }
+        let points = Placed { set: points, wraps: point_wraps, lattice: &lattice };
+        let queries =
+            if is_within_one { points } else { Placed { set: queries, wraps: query_wraps, lattice: &lattice } };
+        let reach = radius + queries.largest_radius() + points.largest_radius();
+        let errors = images.fill(&queries, &points, reach)?;
+        let search = Search { options: &self.options, queries, points, images, is_within_one, radius };
+        let invalid = |placed: &Placed<'_, T>| placed.set.positions.len() as u64 - placed.finite_count();
+        self.found.invalid_count = invalid(&points) + if is_within_one { 0 } else { invalid(&queries) };
+        scan.find(&search, reach, &errors, &mut self.found)?;
+        Ok(&self.found)
+    }
+}
+
+impl ScanMemory {
+    /// Finds the pairs by cells.
+    fn find<T: Coordinate>(
+        &mut self,
+        search: &Search<'_, T>,
+        reach: f64,
+        errors: &[f64; 3],
+        found: &mut NeighbourPairs<T>,
+    ) -> Result<(), Error> {
+        let bounds = search.bounds();
+        let mut limits = Limits::new(reach, &bounds, errors);
+        if reach > search.radius {
+            limits = limits.of_radii();
+        }
+        let wide = errors.iter().fold(reach, |wide, error| wide.max(reach + 2.0 * error));
+        let grid = Grid::new(&bounds, wide, search.last_world(), || search.places());
+        if limits.is_single {
+            run(search, &grid, &limits, &mut self.single, (&mut self.scratch, &mut self.order), &mut self.chunks);
+        } else {
+            run(search, &grid, &limits, &mut self.double, (&mut self.scratch, &mut self.order), &mut self.chunks);
+        }
+        self.rows.write(search, &self.chunks, found)
+    }
+}
+
+/// Sorts targets and queries into cells, and lists the targets of each query.
+fn run<T: Coordinate, L: Lane>(
+    search: &Search<'_, T>,
+    grid: &Grid,
+    limits: &Limits,
+    [targets, queries]: &mut [SortedPlaces<L>; 2],
+    (scratch, order): (&mut SortScratch, &mut Vec<u32>),
+    chunks: &mut Vec<ChunkRows>,
+) {
+    targets.fill((grid, limits), search.finite_targets(), |target| search.target(target), (scratch, order));
+    let queries = if search.is_within_one && search.images.is_identity() {
+        &*targets
+    } else {
+        queries.fill((grid, limits), search.finite_queries(), |query| search.query(query), (scratch, order));
+        &*queries
+    };
+    let scan = Scan { grid, queries, targets, limits, decide: search };
+    let ranges = queries.chunks(CHUNK);
+    chunks.resize_with(ranges.len(), ChunkRows::default);
+    chunks.par_iter_mut().zip(ranges).for_each(|(chunk, cells)| scan.run(cells, chunk));
+}

@@ -1,0 +1,154 @@
+//! Writes the pairs: rows of targets, which chunks hold in the order of cells, in the order of queries.
+
+use bytemuck::Zeroable;
+
+use crate::cpu::call;
+use crate::neighbours::{Coordinate, NeighbourOptions, NeighbourPairs};
+use crate::{Error, Pair};
+
+use super::scan::ChunkRows;
+use super::search::Search;
+
+/// The rows that one thread writes at a time.
+const TASK: usize = 1 << 12;
+
+/// Where the row of each query is.
+#[derive(Debug, Default)]
+pub struct RowPlaces {
+    /// Chunk and first target of each query.
+    places: Vec<[u32; 2]>,
+}
+
+impl RowPlaces {
+    /// Counts the rows, and writes their pairs.
+    ///
+    /// # Errors
+    /// [`Error::ListTooLong`].
+    pub fn write<T: Coordinate>(
+        &mut self,
+        search: &Search<'_, T>,
+        chunks: &[ChunkRows],
+        found: &mut NeighbourPairs<T>,
+    ) -> Result<(), Error> {
+        let query_count = search.queries.set.positions.len();
+        self.places.clear();
+        self.places.resize(query_count, [0; 2]);
+        found.offsets.clear();
+        found.offsets.resize(query_count + 1, 0);
+        for (chunk, number) in chunks.iter().zip(0..) {
+            let mut start = 0;
+            for &(query, count) in &chunk.rows {
+                self.places[query as usize] = [number, start];
+                found.offsets[query as usize] = u64::from(count);
+                start += count;
+            }
+        }
+        let mut total = 0;
+        for offset in &mut found.offsets {
+            total += std::mem::replace(offset, total);
+        }
+        let options = search.options;
+        resize(&mut found.pairs, total, true, total)?;
+        resize(&mut found.shifts, total, options.cell.is_some(), total)?;
+        resize(&mut found.vectors, total, options.vectors, total)?;
+        resize(&mut found.squared_distances, total, options.squared_distances, total)?;
+        let lists = Lists {
+            pairs: &mut found.pairs,
+            shifts: &mut found.shifts,
+            vectors: &mut found.vectors,
+            squares: &mut found.squared_distances,
+        };
+        let writer = Writer { search, chunks, places: &self.places, offsets: &found.offsets };
+        writer.write(0, query_count, lists);
+        Ok(())
+    }
+}
+
+/// Sets the length of a list that is requested, and empties another one.
+fn resize<T: Copy + Zeroable>(list: &mut Vec<T>, length: u64, is_requested: bool, total: u64) -> Result<(), Error> {
+    let length = if is_requested { length } else { 0 };
+    call::reserve(list, length.saturating_sub(list.len() as u64)).map_err(|_| Error::list_too_long(total))?;
+    list.resize(length as usize, T::zeroed());
+    Ok(())
+}
+
+/// Parts of the lists of pairs. Those that are not requested are empty.
+struct Lists<'a, T> {
+    pairs: &'a mut [Pair],
+    shifts: &'a mut [[i32; 3]],
+    vectors: &'a mut [[T; 3]],
+    squares: &'a mut [T],
+}
+
+impl<'a, T> Lists<'a, T> {
+    fn split(self, at: usize) -> (Self, Self) {
+        let pairs = self.pairs.split_at_mut(at);
+        let shifts = self.shifts.split_at_mut(at.min(self.shifts.len()));
+        let vectors = self.vectors.split_at_mut(at.min(self.vectors.len()));
+        let squares = self.squares.split_at_mut(at.min(self.squares.len()));
+        (
+            Lists { pairs: pairs.0, shifts: shifts.0, vectors: vectors.0, squares: squares.0 },
+            Lists { pairs: pairs.1, shifts: shifts.1, vectors: vectors.1, squares: squares.1 },
+        )
+    }
+}
+
+/// Writes rows.
+struct Writer<'a, T> {
+    search: &'a Search<'a, T>,
+    chunks: &'a [ChunkRows],
+    places: &'a [[u32; 2]],
+    offsets: &'a [u64],
+}
+
+impl<T: Coordinate> Writer<'_, T> {
+    /// Writes the rows of some queries, both halves in parallel.
+    fn write(&self, first: usize, end: usize, lists: Lists<'_, T>) {
+        if end - first <= TASK {
+            return self.write_rows(first, end, lists);
+        }
+        let middle = first.midpoint(end);
+        let (left, right) = lists.split((self.offsets[middle] - self.offsets[first]) as usize);
+        rayon::join(|| self.write(first, middle, left), || self.write(middle, end, right));
+    }
+
+    fn write_rows(&self, first: usize, end: usize, lists: Lists<'_, T>) {
+        let NeighbourOptions { vectors, squared_distances, .. } = *self.search.options;
+        let mut at = 0;
+        for query in first..end {
+            let count = (self.offsets[query + 1] - self.offsets[query]) as usize;
+            let [chunk, start] = self.places[query];
+            let targets =
+                self.chunks.get(chunk as usize).map_or(&[][..], |chunk| &chunk.targets[start as usize..][..count]);
+            let row = at..at + count;
+            at += count;
+            let (pairs, shifts) =
+                (&mut lists.pairs[row.clone()], lists.shifts.get_mut(row.clone()).unwrap_or_default());
+            if self.search.images.is_identity() {
+                for (pair, &target) in pairs.iter_mut().zip(targets) {
+                    *pair = Pair { a: query as u32, b: target };
+                }
+                // A cell that repeats along no direction.
+                shifts.fill([0; 3]);
+            } else {
+                for ((pair, shift), &target) in pairs.iter_mut().zip(shifts).zip(targets) {
+                    let (point, of_pair) = self.search.point_and_shift(query as u32, target);
+                    *pair = Pair { a: query as u32, b: point };
+                    *shift = of_pair;
+                }
+            }
+            if !(vectors || squared_distances) {
+                continue;
+            }
+            for (at, &target) in row.zip(targets) {
+                let (displacement, _) = self.search.displacement(query as u32, target);
+                if let Some(vector) = lists.vectors.get_mut(at) {
+                    *vector = displacement.vector();
+                }
+                if let Some(square) = lists.squares.get_mut(at) {
+                    *square = displacement.square_at_most();
+                }
+            }
+        }
+    }
+}
