@@ -11,7 +11,8 @@
 //!
 //! Errors: [`Error::FilterLength`](crate::Error::FilterLength) if a list has another length than the boxes,
 //! [`Error::BadFilter`](crate::Error::BadFilter) with list, index and value if a value has no meaning. Cost per box on the
-//! device: 4 bytes for each list of numbers, a bit for each list of flags, 24 bytes for margins or half-spaces; and reads for each pair found.
+//! device: 4 bytes for each list of numbers, a bit for each list of flags, 24 bytes for margins or half-spaces, 16 for spheres; and reads for
+//! each pair found.
 //!
 //! ```
 //! use broadsweep::filter::Attribute;
@@ -31,4 +32,4 @@
 
 #[cfg(feature = "gpu")]
 pub use crate::broad_phase::FilterOwner;
-pub use crate::filters::{Attribute, ByWorld, GroupRule, HalfSpace, pairs_that_share_a_vertex};
+pub use crate::filters::{Attribute, ByWorld, GroupRule, HalfSpace, pairs_that_share_a_vertex, sphere_from_f64};

@@ -29,6 +29,7 @@ pub fn describe(filters: &Filters) -> Option<String> {
         parts.push(if global == 0 { worlds } else { format!("{worlds} and {} in all of them", text::boxes(global)) });
     }
     parts.extend(largest_margin(filters).map(|margin| format!("margins up to {margin}")));
+    parts.extend(sphere_count(filters).map(|count| counted(count, "sphere")));
     for (pairs, name) in [(&filters.exclude, "excluded pair"), (&filters.include, "included pair")] {
         parts.extend((!pairs.is_empty()).then(|| counted(pairs.len() as u64, name)));
     }
@@ -56,6 +57,7 @@ pub fn json(filters: &Filters) -> Value {
         "second": truths(&filters.second),
         "worlds": world_count(filters),
         "largest_margin": largest_margin(filters).and_then(text::shortest),
+        "spheres": sphere_count(filters),
         "exclude": filters.exclude.len(),
         "include": filters.include.len(),
         "half_spaces": filters.half_spaces.len(),
@@ -79,6 +81,7 @@ pub fn of_first(filters: &Filters, box_count: usize) -> Filters {
         .with_second(first(&filters.second, box_count))
         .with_world(first(&filters.world, box_count))
         .with_margin(first(&filters.margin, box_count))
+        .with_sphere(first(&filters.sphere, box_count))
         .with_exclude(pairs(&filters.exclude))
         .with_exclude_at_most(filters.exclude_at_most)
         .with_include(pairs(&filters.include))
@@ -105,6 +108,12 @@ fn world_count(filters: &Filters) -> Option<u64> {
 fn largest_margin(filters: &Filters) -> Option<f32> {
     // The sum turns -0 into 0.
     filters.margin.iter().copied().reduce(f32::max).map(|margin| margin + 0.0)
+}
+
+/// Counts the boxes that have a sphere; `None` where there is no list of spheres.
+fn sphere_count(filters: &Filters) -> Option<u64> {
+    let spheres = filters.sphere.iter().filter(|[.., radius]| radius.is_finite()).count() as u64;
+    (!filters.sphere.is_empty()).then_some(spheres)
 }
 
 fn counted(count: u64, name: &str) -> String {
@@ -141,6 +150,7 @@ mod tests {
             none().with_second(truths(3)),
             none().with_world(list(3)),
             none().with_margin(list(2).iter().map(|&x| x as f32 * 0.1).collect()),
+            none().with_sphere(list(9).iter().map(|&x| [0.1 * x as f32, 0.5, 0.5, 0.2]).collect()),
             none().with_exclude(pairs(3)),
             none().with_include(pairs(9)),
             none().with_half_spaces([3, 20, 70].map(half_space).to_vec()),

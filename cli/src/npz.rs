@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
-use broadsweep::filter::HalfSpace;
+use broadsweep::filter::{HalfSpace, sphere_from_f64};
 use broadsweep::{Aabb, Filters, Pair};
 use flate2::read::DeflateDecoder;
 use laboratory::scenes::npy::{self, Array, Number};
@@ -18,7 +18,7 @@ use rawzip::{
 };
 
 /// The arrays that there can be.
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 16] = [
     "boxes",
     "group",
     "mask",
@@ -29,6 +29,7 @@ const KNOWN: [&str; 15] = [
     "second",
     "world",
     "margin",
+    "sphere",
     "exclude",
     "include",
     "half_space_box",
@@ -142,6 +143,7 @@ impl<R: ReaderAt> Arrays<R> {
             .with_second(self.list("second", count)?)
             .with_world(self.list("world", count)?)
             .with_margin(self.margins(count)?)
+            .with_sphere(self.spheres()?)
             .with_exclude(pairs("exclude")?)
             .with_include(pairs("include")?)
             .with_half_spaces(self.half_spaces()?)
@@ -154,6 +156,26 @@ impl<R: ReaderAt> Arrays<R> {
     fn margins(&self, box_count: usize) -> Result<Vec<f32>> {
         let margins: Vec<f64> = self.list("margin", box_count)?;
         Ok(margins.into_iter().map(|margin| Aabb::from_f64([0.0; 3], [margin; 3]).max[0]).collect())
+    }
+
+    /// Reads spheres, rounded outward. Those of boxes in 2D have two coordinates, and z is 0.
+    fn spheres(&self) -> Result<Vec<[f32; 4]>> {
+        if !self.has("sphere") {
+            return Ok(Vec::new());
+        }
+        let width = match self.shape("boxes")?[..] {
+            [_, 4] | [_, 2, 2] => 3,
+            _ => 4,
+        };
+        let (_, numbers) = self.needed("sphere", |array| array.read_rows::<f64>(&[width as u64]))?;
+        let mut spheres = Vec::new();
+        let count = numbers.len() / width;
+        spheres.try_reserve_exact(count).map_err(|_| anyhow!("there is no memory for {count} spheres"))?;
+        spheres.extend(numbers.chunks_exact(width).map(|row| {
+            let z = if width == 4 { row[2] } else { 0.0 };
+            sphere_from_f64([row[0], row[1], z], row[width - 1])
+        }));
+        Ok(spheres)
     }
 
     /// Reads the region, which is not rounded: tiles share faces exactly.
@@ -213,10 +235,15 @@ impl<R: ReaderAt> Arrays<R> {
         self.array(name, read)?.with_context(|| format!("it has no array `{name}`, which is required"))
     }
 
+    /// Reads the shape of an array; empty where the array is missing.
+    fn shape(&self, name: &str) -> Result<Vec<u64>> {
+        let Some(source) = self.source(name)? else { return Ok(Vec::new()) };
+        Ok(Array::open(source, None).map_err(|error| of_array(name, error))?.shape().to_vec())
+    }
+
     /// Reads a column of numbers of any length.
     pub fn any_column<T: Number>(&self, name: &str) -> Result<Option<Vec<T>>> {
-        let Some(source) = self.source(name)? else { return Ok(None) };
-        let length = Array::open(source, None).map_err(|error| of_array(name, error))?.shape().first().copied();
+        let length = self.shape(name)?.first().copied();
         self.column(name, length.unwrap_or(0) as usize, "element")
     }
 

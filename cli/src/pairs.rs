@@ -34,7 +34,8 @@ pub struct Args {
     /// An .npz file of np.savez or np.savez_compressed has this array as `boxes`, and optional filters. One value per box:
     /// u4 `group` and `mask` (see --rule); u4 `body` (boxes of one body never pair); u4 `parent` (a box never pairs with boxes
     /// of its body's parent; 2^32 - 1 is none); u4 `world` (boxes of different worlds never pair; 2^32 - 1 is all worlds);
-    /// `margin` (pads the box on each side); b1 or u1 `fixed` and `sleeping` (two such boxes never pair); b1 or u1 `second`
+    /// `margin` (pads the box and its sphere); (n, 4) `sphere`, in 2D (n, 3), the centre and the radius of a sphere for each box, with
+    /// an infinite radius for none (the spheres must touch too); b1 or u1 `fixed` and `sleeping` (two such boxes never pair); b1 or u1 `second`
     /// (the box is in the second of two sets; boxes of one set never pair). Pairs of boxes, u4 (m, 2): `exclude` (never
     /// reported) and `include` (always reported). Half-spaces, x n_x + y n_y + z n_z <= d: (h, 4) `half_space`, rows of n_x,
     /// n_y, n_z, d, and u4 (h,) `half_space_box`, the box that represents each. (2, 3) `owner`, a region: reports only pairs

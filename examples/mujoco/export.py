@@ -80,7 +80,8 @@ def ascending(pairs):
 
 
 def boxes(model, data):
-    """Around each geom, in the world, outward to f32: `boxes`, and the planes that no box can say as `half_space`."""
+    """Around each geom, in the world, outward to f32: `boxes` and `sphere`, and the planes that no box can say as
+    `half_space`."""
     turn = data.geom_xmat.reshape(-1, 3, 3)
     # MuJoCo knows a box in the geom's frame and a sphere around its origin. What is in both is in this.
     center = np.einsum("nij,nj->ni", turn, model.geom_aabb[:, :3])
@@ -95,6 +96,8 @@ def boxes(model, data):
     planes = np.flatnonzero(model.geom_type == PLANE)
     is_solid = model.geom_type != PLANE
     extent = np.abs(np.concatenate([low[is_solid], high[is_solid]])).max(0, initial=0) + reach(model).max(initial=0)
+    # A centre lies within a radius of its box, and a normal shorter than 1 reaches less far around it.
+    extent += 2 * radius.max(initial=0)
     half_spaces = []
     for plane in planes:
         exact = turn[plane, :, 2]
@@ -116,11 +119,21 @@ def boxes(model, data):
         else:
             # A half-space has no margin of its own.
             half_spaces.append((plane, *normal, up(offset + reach(model)[plane])))
+    arrays["sphere"] = spheres(model, data)
     if half_spaces:
         table = np.array(half_spaces)
         arrays["half_space_box"] = table[:, 0].astype(np.uint32)
         arrays["half_space"] = table[:, 1:].astype(np.float32)
     return arrays
+
+
+def spheres(model, data):
+    """Around each geom, as MuJoCo's second filter has them, outward to f32. A plane has none."""
+    center = data.geom_xpos.astype(np.float32)
+    moved = np.linalg.norm(center - data.geom_xpos, axis=1)
+    radius = up(model.geom_rbound + moved + model.opt.ccd_tolerance)
+    radius[model.geom_rbound == 0] = np.inf
+    return np.column_stack([center, radius])
 
 
 def asleep(model, data):
@@ -140,10 +153,16 @@ def contacts(data):
 
 def steps_of(model, steps, every):
     """Yields, every few steps of a simulation: the step, its arrays, and its pairs in contact."""
+    constant = filters(model)
+    for step, data in simulated(model, steps, every):
+        yield step, boxes(model, data) | constant | asleep(model, data), contacts(data)
+
+
+def simulated(model, steps, every):
+    """Yields, every few steps of a simulation: the step and its data."""
     # A speculative contact is one of where geoms will be, not of where they are.
     model.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_SPECULATIVE)
     data = mujoco.MjData(model)
-    constant = filters(model)
     rng = np.random.default_rng(0)
     is_limited = model.actuator_ctrllimited.astype(bool)
     low, high = np.where(is_limited[:, None], model.actuator_ctrlrange, [-1, 1]).T
@@ -155,7 +174,7 @@ def steps_of(model, steps, every):
         if step % every == 0:
             # A step ends with new positions of the joints; this gives those of the geoms, and their contacts.
             mujoco.mj_forward(model, data)
-            yield step, boxes(model, data) | constant | asleep(model, data), contacts(data)
+            yield step, data
 
 
 def export(name, steps, every, out, worlds):

@@ -13,7 +13,7 @@ import pathlib
 import numpy as np
 
 NO_PARENT = 0xFFFFFFFF
-BY_BOX = ("boxes", "group", "mask", "fixed", "sleeping", "margin")
+BY_BOX = ("boxes", "group", "mask", "fixed", "sleeping", "margin", "sphere")
 
 
 def join(scenes, once=None, worlds=False):
@@ -58,7 +58,11 @@ def side_by_side(scene, copies):
     for copy in range(copies):
         move = np.zeros(6, np.float32)
         move[[0, 1]] = move[[3, 4]] = extent * [copy % side, copy // side]
-        yield scene | {"boxes": boxes + move}
+        moved = {"boxes": boxes + move}
+        if "sphere" in scene:
+            # In double precision: who reads them rounds them outward.
+            moved["sphere"] = scene["sphere"] + np.append(move[:3], 0).astype(np.float64)
+        yield scene | moved
 
 
 def main():
@@ -66,11 +70,12 @@ def main():
     parser.add_argument("scene", type=pathlib.Path, metavar="SCENE.npz")
     parser.add_argument("copies", type=int)
     parser.add_argument("--worlds", action="store_true", help="all in one place, each in a world of its own")
+    parser.add_argument("--without", nargs="+", default=[], metavar="ARRAY", help="arrays to leave out, such as sphere")
     parser.add_argument("--out", type=pathlib.Path, default="tiled.npz", help="file to write (default: tiled.npz)")
     arguments = parser.parse_args()
     if arguments.copies < 1:
         parser.error("at least one copy")
-    scene = dict(np.load(arguments.scene))
+    scene = {name: array for name, array in np.load(arguments.scene).items() if name not in arguments.without}
     if arguments.worlds:
         tiled = join([scene] * arguments.copies, worlds=True)
     else:

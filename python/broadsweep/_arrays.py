@@ -162,6 +162,16 @@ def index_pairs(values: Any, name: str) -> NDArray[np.uint32]:
     return words(array.reshape(-1), name).reshape(-1, 2)
 
 
+def spheres(values: Any, name: str) -> NDArray[Any]:
+    """Return spheres, centre and radius, as ``(n, 4)``, or in 2D ``(n, 3)``, in C order, float32 or float64."""
+    array = floats(values, name)
+    if array.ndim == 1 and array.size == 0:
+        return np.empty((0, 4), np.float32)
+    if array.ndim != 2 or array.shape[1] not in (3, 4):
+        raise ValueError(f"{name} must have the shape (n, 4), or (n, 3) in 2D, centre and radius; not {array.shape}")
+    return plain(array)
+
+
 def singles(values: Any, name: str) -> NDArray[np.float32]:
     """Return an array of float32; numbers in double precision are rounded to the nearest."""
     array = floats(values, name)

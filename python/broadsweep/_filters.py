@@ -12,6 +12,8 @@ from . import _arrays
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from ._space import Space
+
 GLOBAL = 0xFFFFFFFF
 """The world of a box that meets the boxes of all worlds; -1 in a list of signed integers."""
 NO_BODY = 0xFFFFFFFF
@@ -29,13 +31,15 @@ _BY_BOX: dict[str, Callable[[Any], NDArray[Any]]] = {
     "second": lambda values: _arrays.flags(values, "second"),
     "world": lambda values: _arrays.words(values, "world", none=True),
     "margin": lambda values: _margin(values),
+    "sphere": lambda values: _arrays.spheres(values, "sphere"),
 }
 
 
 def _list_or_value(name: str, values: Any) -> NDArray[Any]:
     """Return a list by box, or a single value without a dimension, which stands for all boxes."""
     array = _arrays.as_array(values, name)
-    return _BY_BOX[name](array.reshape(1)).reshape(()) if array.ndim == 0 else _BY_BOX[name](values)
+    is_single = array.ndim == 0 and name != "sphere"
+    return _BY_BOX[name](array.reshape(1)).reshape(()) if is_single else _BY_BOX[name](values)
 
 
 def _with_own_bodies(body: NDArray[np.uint32], parent: NDArray[np.uint32] | None) -> NDArray[np.uint32]:
@@ -80,7 +84,8 @@ class Filters:
     """Select the wanted pairs, and add properties that boxes do not have.
 
     All of it is optional, and what is not given costs nothing. A list by box has an element for each box of the call; a
-    single value stands for all boxes. A pair is reported if every filter keeps it; `include` overrules them all.
+    single value stands for all boxes, except for `sphere`. A pair is reported if every filter keeps it; `include` overrules
+    them all.
 
     Parameters
     ----------
@@ -101,7 +106,13 @@ class Filters:
     world : (n,) integers or one, optional
         The world of each box, or -1 for a box that meets the boxes of all worlds. Boxes of different worlds never pair.
     margin : (n,) floats or one, optional
-        The length by which each box is padded on every side, rounded outward, before anything else.
+        The length by which each box is padded on every side, rounded outward, before anything else. It pads spheres too.
+    sphere : (n, 4) floats, in 2D (n, 3), optional
+        The centre and the radius of a sphere for each box; a radius of infinity is no sphere, and its centre must be finite
+        too. A pair stays only if the two spheres have a point in common, decided exactly; the boxes must overlap as well. A
+        half-space pairs with the boxes whose sphere it touches. Numbers in double precision are rounded outward: the centre
+        to the nearest float32, and the radius up, longer by the distance that the centre moved, so that spheres that touch
+        still touch. The `origin` of the call, if there is one, is subtracted first.
     exclude, include : (m, 2) integers, optional
         Pairs that are never reported, and pairs that always are.
     half_space_box : (h,) integers, optional
@@ -149,6 +160,7 @@ class Filters:
         second: ArrayLike | None = None,
         world: ArrayLike | None = None,
         margin: ArrayLike | None = None,
+        sphere: ArrayLike | None = None,
         exclude: ArrayLike | None = None,
         include: ArrayLike | None = None,
         half_space_box: ArrayLike | None = None,
@@ -167,6 +179,7 @@ class Filters:
             "second": second,
             "world": world,
             "margin": margin,
+            "sphere": sphere,
         }
         lists: dict[str, Any] = {name: _list_or_value(name, values) for name, values in by_box.items() if values is not None}
         if "body" in lists:
@@ -220,12 +233,17 @@ def lists_of(filters: Filters | None) -> dict[str, Any]:
 
 
 class Applied:
-    """The filters of an engine or a tree. Single values become lists when the number of boxes is known."""
+    """The filters of an engine or a tree.
 
-    def __init__(self, native: Any) -> None:
-        self._native = native
+    Single values become lists when the number of boxes is known. The origin is subtracted from spheres when the first
+    boxes have fixed it.
+    """
+
+    def __init__(self, native: Any, space: Space) -> None:
+        self._native, self._space = native, space
         self._lists: dict[str, Any] = {}
         self._count: int | None = None
+        self._awaits_origin = False
 
     def set(self, filters: Filters | None, count: int | None = None) -> None:
         """Set all filters, for this many boxes where their number is known."""
@@ -237,21 +255,35 @@ class Applied:
             native |= {name: np.full(count, value) for name, value in lists.items() if _is_single(value)}
             if "body" in native:
                 native["body"] = _with_own_bodies(native["body"], native.get("parent"))
-        self._native.set_filters(native)
-        self._lists, self._count = lists, count
+        awaits_origin = "sphere" in native and self._space.awaits_origin
+        if awaits_origin and count is None:
+            del native["sphere"]
+        self._native.set_filters(self._rounded(native))
+        self._lists, self._count, self._awaits_origin = lists, count, awaits_origin
+
+    def _rounded(self, lists: dict[str, Any]) -> dict[str, Any]:
+        """Return lists with spheres as the engine has them."""
+        if "sphere" not in lists:
+            return lists
+        return lists | {"sphere": self._space.spheres(lists["sphere"], "filters.sphere")}
 
     def is_unfit(self, count: int) -> bool:
-        """Return whether single values are repeated for another number of boxes."""
-        return count != self._count and any(map(_is_single, self._lists.values()))
+        """Return whether single values are repeated for another number of boxes, or spheres await the origin."""
+        return self._awaits_origin or count != self._count and any(map(_is_single, self._lists.values()))
 
     def fit(self, count: int) -> None:
-        """Repeat single values for this many boxes."""
+        """Repeat single values for this many boxes, which have come, and subtract the origin from spheres."""
+        if len(self._lists.get("sphere", ())):
+            self._space.check_dimension(self._lists["sphere"].shape[1] - 1, "filters.sphere")
         if self.is_unfit(count):
             self._set(self._lists, count)
 
     def update(self, lists: dict[str, Any], count: int) -> None:
         """Change the lists by box to these, for this many boxes, and nothing else."""
-        self._native.update_lists(lists)
+        self._native.update_lists(self._rounded(lists))
+        self._awaits_origin = "sphere" in lists and self._space.awaits_origin
+        if self._awaits_origin:
+            lists = {name: values.copy() for name, values in lists.items()}
         self._lists, self._count = {name: value for name, value in self._lists.items() if name not in _BY_BOX} | lists, count
 
     def change(self, name: str, values: ArrayLike, first: int) -> None:
@@ -262,10 +294,18 @@ class Applied:
         part = _BY_BOX[name](values)
         if name == "body" and (part == NO_BODY).any():
             raise ValueError("body has -1, which is taken by `Filters` alone; give the box a number that is no other body")
-        self._native.change_filters(name, first, part)
+        if name == "sphere":
+            if self._awaits_origin:
+                raise ValueError("sphere can be changed after the first boxes, which fix the origin; until then, set filters")
+            width = self._lists[name].shape[1] if len(self._lists.get(name, ())) else part.shape[1]
+            if len(part) and part.shape[1] != width:
+                raise ValueError(f"sphere has rows of {part.shape[1]} numbers, and those of the filters have {width}")
+        self._native.change_filters(name, first, self._rounded({name: part})[name])
         # Single values of other lists may be repeated anew, and this list is then set again with them.
-        if name in self._lists and self._count is not None and any(map(_is_single, self._lists.values())):
-            whole = np.array(np.broadcast_to(self._lists[name], self._count))
+        if len(part) and name in self._lists and any(map(_is_single, self._lists.values())):
+            old: Any = self._lists[name]
+            # The engine refuses to change a single value before it is a list.
+            whole = np.array(np.full(self._count or 0, old) if _is_single(old) else old, np.result_type(old, part))
             whole[first : first + len(part)] = part
             self._lists = {**self._lists, name: whole}
 

@@ -277,8 +277,9 @@ class BroadPhase:
         Threads of the CPU engine, from 1 to 1,024; by default the number in ``RAYON_NUM_THREADS``, or of the machine.
     origin : None, "auto", or 2 or 3 numbers
         The point to subtract from the boxes of all calls, in double precision before they are rounded to single precision.
-        ``"auto"`` is the centre of the bounds of the first boxes that the engine gets. With one, filters with `half_space`
-        or `owner` are refused: their numbers are those of boxes in single precision.
+        ``"auto"`` is the centre of the bounds of the first boxes that the engine gets. It is subtracted from spheres of
+        filters too. With one, filters with `half_space` or `owner` are refused: their numbers are those of boxes in single
+        precision.
 
     Raises
     ------
@@ -339,7 +340,8 @@ class BroadPhase:
             whole(candidate_limit, "candidate_limit", 0, (1 << 64) - 1),
             whole(threads, "threads", 1, MOST_THREADS),
         )
-        self._space, self._filters = Space(origin, threads), Applied(self._engine)
+        self._space = Space(origin, threads)
+        self._filters = Applied(self._engine, self._space)
         self._order = order
         self._report: Report | None = None
         if filters is not None:
@@ -535,8 +537,8 @@ class BroadPhase:
         Parameters
         ----------
         name : str
-            ``"group"``, ``"mask"``, ``"body"``, ``"parent"``, ``"fixed"``, ``"sleeping"``, ``"second"``, ``"world"`` or
-            ``"margin"``.
+            ``"group"``, ``"mask"``, ``"body"``, ``"parent"``, ``"fixed"``, ``"sleeping"``, ``"second"``, ``"world"``,
+            ``"margin"`` or ``"sphere"``.
         values : (k,) array
             The new values.
         first : int

@@ -194,7 +194,8 @@ class Tree:
     ) -> None:
         threads = None if threads is None else _arrays.number(threads, "threads", 1, MOST_THREADS)
         self._tree = _native.Tree(_arrays.text(device, "device"), threads)
-        self._space, self._filters = Space(origin, threads), Applied(self._tree)
+        self._space = Space(origin, threads)
+        self._filters = Applied(self._tree, self._space)
         self._is_built = False
         self._query_report: QueryReport | None = None
         if filters is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _arrays, _native
+from . import _arrays
 from ._filters import _BY_BOX, GLOBAL, NO_BODY, NO_PARENT
 from ._pairs import BroadPhase
 from ._queries import Tree
@@ -35,6 +35,7 @@ _DEFAULTS: dict[str, Any] = {
     "second": np.bool_(False),
     "world": np.uint32(0),
     "margin": np.float32(0),
+    "sphere": np.array([0, 0, 0, np.inf], np.float32),
 }
 # Values that may be None, which stands in lists as 2**32 - 1.
 _OPTIONAL = {"body": NO_BODY, "parent": NO_PARENT, "world": GLOBAL}
@@ -76,9 +77,11 @@ class Slots:
     Notes
     -----
     Keywords of `insert` and `set_filter` are the values of one box in the lists of `Filters`: `group`, `mask`, `body`,
-    `parent`, `fixed`, `sleeping`, `second`, `world`, `margin`. Without them, a box pairs with all others. Bodies and parents
-    have numbers below 2**31. None is for `body` a body of its own, for `parent` no parent, for `world` all worlds. All that is not by box (`rule`, `exclude`, `include`, half-spaces) is set in the engine, by slot, and
-    does not follow a box that is removed.
+    `parent`, `fixed`, `sleeping`, `second`, `world`, `margin`, `sphere`. Without them, a box pairs with all others. Bodies and
+    parents have numbers below 2**31. None is for `body` a body of its own, for `parent` no parent, for `world` all worlds, for
+    `sphere` none. A sphere is its centre and its radius, 4 numbers, in 2D 3; `filter` returns it less the origin and
+    rounded outward, as `boxes` are. All that is not by box (`rule`, `exclude`, `include`, half-spaces) is set in the engine, by
+    slot, and does not follow a box that is removed.
 
     Examples
     --------
@@ -106,6 +109,7 @@ class Slots:
         self._boxes = np.empty((0, 2 * self._dimension), np.float32)
         self._generations = np.empty(0, np.uint32)
         self._lists: dict[str, NDArray[Any]] = {}
+        self._defaults = _DEFAULTS | {"sphere": _DEFAULTS["sphere"][-1 - self._dimension :]}
         self._free: list[int] = []
         self._fresh = self._len = 0
         self._marked = (self._generations, self._generations)
@@ -160,7 +164,9 @@ class Slots:
         MemoryError
             Beyond 2**25 slots.
         """
-        values, row = _values(filter), self._row(box)
+        values, row = self._values(filter), self._row(box)
+        # After the box, which may fix the origin.
+        values |= self._sphere(filter)
         index = self._free[0] if self._free else self._fresh
         if index == len(self._boxes):
             if index == _MOST:
@@ -207,16 +213,18 @@ class Slots:
         """Return the filter values of a box; None where the handle is stale."""
         if handle not in self:
             return None
-        found = {name: default.item() for name, default in _DEFAULTS.items()}
-        found |= {name: values[handle.index].item() for name, values in self._lists.items()}
+        found = {name: default.tolist() for name, default in self._defaults.items()}
+        found |= {name: values[handle.index].tolist() for name, values in self._lists.items()}
         if found["body"] >= _OWN_BODIES:
             found["body"] = NO_BODY
+        if found["sphere"][-1] == np.inf:
+            found["sphere"] = None
         return found | {name: None for name, none in _OPTIONAL.items() if found[name] == none}
 
     def set_filter(self, handle: Handle, **filter: Any) -> None:
         """Set all filter values of a box: those that are not given are the defaults. A stale handle is a KeyError."""
         self._check(handle)
-        self._put(handle.index, _values(filter))
+        self._put(handle.index, self._values(filter) | self._sphere(filter))
 
     def handle_of(self, index: int) -> Handle | None:
         """Return the handle of the box in a slot, such as those of `created` pairs; None where there is none."""
@@ -241,9 +249,9 @@ class Slots:
 
     def find_events(self, engine: BroadPhase, *, changes_only: bool = False) -> Events:
         """Update the filters of an engine, and find what began and what ended since its last step, as `BroadPhase.step`."""
-        self.update_filters(engine)
-        # No warning where no slot has a box.
+        # No warning where no slot has a box. Before the filters, since boxes may fix an origin.
         boxes = engine._space.rounded(self._boxes, "boxes")
+        self.update_filters(engine)
         events = engine._step(boxes, (self._generations, None, None), changes_only)
         self.mark_step()
         return events
@@ -270,43 +278,59 @@ class Slots:
         row: NDArray[np.float32] = self._space.boxes(whole[None], "box")
         return row.reshape(2, 3)[:, :d].ravel()
 
+    def _first_values(self, name: str, first: int, end: int) -> NDArray[Any]:
+        """Return the values of slots without a box. Each is a body of its own."""
+        if name == "body":
+            return np.arange(_OWN_BODIES + first, _OWN_BODIES + end, dtype=np.uint32)
+        default = self._defaults[name]
+        return np.full((end - first, *default.shape), default)
+
+    def _values(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Check the filter values of a box, except for its sphere, and add the defaults."""
+        values = dict(self._defaults)
+        for name, value in given.items():
+            if name not in values:
+                raise TypeError(f"unexpected keyword {name!r}; a box takes {', '.join(values)}")
+            if name == "sphere":
+                continue
+            values[name] = np.uint32(_OPTIONAL[name]) if value is None and name in _OPTIONAL else _BY_BOX[name]([value])[0]
+        if not 0 <= values["margin"] < np.inf:
+            raise ValueError(f"margin is {values['margin']}; it must be finite and not negative")
+        for name in ("body", "parent"):
+            if _OWN_BODIES <= values[name] != NO_BODY:
+                raise ValueError(f"{name} is {values[name]}; bodies of `Slots` have numbers below {_OWN_BODIES}, or None")
+        return values
+
+    def _sphere(self, filter: dict[str, Any]) -> dict[str, Any]:
+        """Return the sphere of these filter values, less the origin and rounded outward; nothing where there is none."""
+        sphere = filter.get("sphere")
+        if sphere is None:
+            return {}
+        numbers, d = _arrays.floats(sphere, "sphere"), self._dimension
+        if numbers.shape != (d + 1,):
+            raise ValueError(f"sphere must have the shape ({d + 1},) in {d}D, centre and radius, not {numbers.shape}")
+        row = self._space.spheres(numbers[None], "sphere")[0]
+        if not (np.isfinite(row[:3]).all() and row[3] >= 0):
+            raise ValueError(
+                f"sphere is {numbers.tolist()}; the centre must be finite, and the radius at least zero, or infinity for none"
+            )
+        return {"sphere": row[[0, 1, 3]] if d == 2 else row}
+
     def _lengthen(self, capacity: int) -> None:
         more = capacity - len(self._boxes)
         self._boxes = np.vstack([self._boxes, np.full((more, self._boxes.shape[1]), np.nan, np.float32)])
         self._generations = np.append(self._generations, np.zeros(more, np.uint32))
         for name, values in self._lists.items():
-            self._lists[name] = np.append(values, _first_values(name, len(values), capacity))
+            self._lists[name] = np.concatenate([values, self._first_values(name, len(values), capacity)])
 
     def _put(self, index: int, values: dict[str, Any]) -> None:
         # Without a list of bodies, parents would be indices of boxes.
-        used = {name for name, value in values.items() if value != _DEFAULTS[name]}
+        used = {name for name, value in values.items() if not np.array_equal(value, self._defaults[name])}
         for name in (used | {"body"} if "parent" in used else used) - self._lists.keys():
-            self._lists[name] = _first_values(name, 0, len(self._boxes))
+            self._lists[name] = self._first_values(name, 0, len(self._boxes))
         for name, column in self._lists.items():
             is_own = name == "body" and values[name] == NO_BODY
             column[index] = _OWN_BODIES + index if is_own else values[name]
-
-
-def _first_values(name: str, first: int, end: int) -> NDArray[Any]:
-    """Return the values of slots without a box. Each is a body of its own."""
-    if name == "body":
-        return np.arange(_OWN_BODIES + first, _OWN_BODIES + end, dtype=np.uint32)
-    return np.full(end - first, _DEFAULTS[name])
-
-
-def _values(given: dict[str, Any]) -> dict[str, Any]:
-    """Check the filter values of a box, and add the defaults."""
-    values = dict(_DEFAULTS)
-    for name, value in given.items():
-        if name not in values:
-            raise TypeError(f"unexpected keyword {name!r}; a box takes {', '.join(values)}")
-        values[name] = np.uint32(_OPTIONAL[name]) if value is None and name in _OPTIONAL else _BY_BOX[name]([value])[0]
-    if not 0 <= values["margin"] < np.inf:
-        raise ValueError(f"margin is {values['margin']}; it must be finite and not negative")
-    for name in ("body", "parent"):
-        if _OWN_BODIES <= values[name] != NO_BODY:
-            raise ValueError(f"{name} is {values[name]}; bodies of `Slots` have numbers below {_OWN_BODIES}, or None")
-    return values
 
 
 def _handle_of(generations: NDArray[np.uint32], index: int) -> Handle | None:

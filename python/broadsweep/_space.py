@@ -57,6 +57,11 @@ class Space:
                 raise ValueError(f"filters.{name} does not follow `origin`: subtract the origin from boxes and filters before")
 
     @property
+    def awaits_origin(self) -> bool:
+        """Whether the first boxes fix the origin and have not come yet."""
+        return self.is_moved and "origin" not in self._fixed
+
+    @property
     def origin(self) -> tuple[float, ...] | None:
         """The point that is subtracted; None without one, and before it is known."""
         origin = self._fixed.get("origin")
@@ -86,19 +91,41 @@ class Space:
                 edge = np.where(edge > 0, edge, INFLATION * len(boxes) * (upper - lower))
             axis = int(np.argmax(np.where(edge > 0, gained / np.where(edge > 0, edge, 1), 0)))
             if gained[axis] > INFLATION * edge[axis] > 0:
-                self._warn_of_rounding(name, "xyz"[axis], gained[axis] / len(boxes), edges[axis] / len(boxes))
+                lengths = gained[axis] / len(boxes), edges[axis] / len(boxes)
+                self._warn_of_rounding(name, f"edges along {'xyz'[axis]}", *lengths, "boxes pair")
         return single
 
-    def _warn_of_rounding(self, name: str, axis: str, gain: float, edge: float) -> None:
+    def _warn_of_rounding(self, name: str, lengths: str, gain: float, length: float, consequence: str) -> None:
         remedy = (
             'Pass `origin`, "auto" or the numbers of a point near them, which is subtracted before rounding'
             if not self.is_moved
-            else f"They are far from the origin {self.origin}: pass a point near them, or search fewer boxes at once"
+            else f"They are far from the origin {self.origin}: pass a point near them, or search fewer of them at once"
         )
         self._tell(
-            f"rounding {name} from float64 to float32 makes edges along {axis} longer by {gain:.2g} on average, and they are "
-            f"{edge:.2g} long: boxes pair that are apart. {remedy}"
+            f"rounding {name} from float64 to float32 makes {lengths} longer by {gain:.2g} on average, and they are "
+            f"{length:.2g} long: {consequence} that are apart. {remedy}"
         )
+
+    def spheres(self, spheres: NDArray[Any], name: str) -> NDArray[np.float32]:
+        """Return spheres as ``(n, 4)``, less a known origin, rounded outward, and warn where that makes them much larger."""
+        if len(spheres):
+            self.check_dimension(spheres.shape[1] - 1, name)
+        spheres = np.insert(spheres, 2, 0, axis=1) if spheres.shape[1] == 3 else spheres
+        if "origin" in self._fixed:
+            spheres = spheres - np.append(self._fixed["origin"], 0)
+        if spheres.dtype == np.float32:
+            return spheres
+        single = _native.round_spheres(spheres, self._threads)
+        finite = np.isfinite(single).all(1)
+        center, radius = spheres[finite, :3], spheres[finite, 3]
+        with np.errstate(over="ignore"):
+            gained, length = float((single[finite, 3] - radius).sum()), float(radius.sum())
+        if gained > INFLATION * length:
+            # Points are compared with the space that they lie in.
+            extent = length or INFLATION * len(center) * float(np.ptp(center, axis=0).max())
+            if gained > INFLATION * extent > 0:
+                self._warn_of_rounding(name, "radii", gained / len(center), length / len(center), "spheres touch")
+        return single
 
     def moved(self, values: Any, name: str) -> NDArray[Any]:
         """Return boxes as ``(n, 6)``, less the origin."""
@@ -123,7 +150,12 @@ class Space:
 
     def fix_dimension(self, dimension: int, name: str) -> None:
         """Refuse another dimension than that of the first boxes."""
-        fixed = self._fixed.setdefault("dimension", dimension)
+        self._fixed.setdefault("dimension", dimension)
+        self.check_dimension(dimension, name)
+
+    def check_dimension(self, dimension: int, name: str) -> None:
+        """Refuse another dimension than that of the first boxes, once they have fixed it."""
+        fixed = self._fixed.get("dimension", dimension)
         if fixed != dimension:
             raise ValueError(
                 f"{name} is in {dimension}D, and what was given before is in {fixed}D. An engine or a tree has one dimension; "

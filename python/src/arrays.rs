@@ -1,5 +1,6 @@
 //! Boxes and queries from arrays of NumPy, and lists to such, without a copy.
 
+use broadsweep::filter::sphere_from_f64;
 use broadsweep::{Aabb, Error, IdPair, Pair};
 use bytemuck::Pod;
 use numpy::{
@@ -53,6 +54,25 @@ fn round_chunk(to: &mut [Aabb], from: &[[f64; 6]]) -> [[f64; 3]; 2] {
         }
     }
     sums
+}
+
+/// Rounds spheres `(n, 4)` outward to single precision.
+#[pyfunction]
+pub fn round_spheres<'py>(
+    py: Python<'py>,
+    spheres: PyReadonlyArray2<'py, f64>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyArray2<f32>>> {
+    let spheres: &[[f64; 4]] = bytemuck::cast_slice(rows(&spheres, 4)?);
+    let pool = running::pool(threads)?;
+    let rounded = running::run(py, || {
+        let mut rounded = Vec::new();
+        reserve(&mut rounded, spheres.len(), "the spheres")?;
+        let each = spheres.par_iter().map(|&[x, y, z, radius]| sphere_from_f64([x, y, z], radius));
+        pool.install(|| each.collect_into_vec(&mut rounded));
+        Ok(rounded)
+    })?;
+    rounded.into_flattened().into_pyarray(py).reshape([spheres.len(), 4])
 }
 
 /// The boxes that one thread copies or rounds at a time.

@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{list, rows};
+use crate::arrays::{list, queries, rows};
 
 fn get<'py, T: FromPyObjectOwned<'py>>(dict: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>> {
     match dict.get_item(name)? {
@@ -42,6 +42,11 @@ fn half_spaces(dict: &Bound<'_, PyDict>) -> PyResult<Vec<HalfSpace>> {
     Ok(numbered.map(|(index, &[x, y, z, offset])| HalfSpace { index, normal: [x, y, z], offset }).collect())
 }
 
+fn spheres(dict: &Bound<'_, PyDict>) -> PyResult<Vec<[f32; 4]>> {
+    let Some(array) = get::<PyReadonlyArray2<'_, f32>>(dict, "sphere")? else { return Ok(Vec::new()) };
+    Ok(queries(&array)?.to_vec())
+}
+
 fn owner(dict: &Bound<'_, PyDict>) -> PyResult<Option<Aabb>> {
     let array = get::<PyReadonlyArray2<'_, f32>>(dict, "owner")?;
     array.map(|array| rows(&array, 6).map(|numbers| bytemuck::cast_slice(numbers)[0])).transpose()
@@ -59,6 +64,7 @@ pub fn filters(dict: &Bound<'_, PyDict>) -> PyResult<Filters> {
         .with_second(flags(dict, "second")?)
         .with_world(numbers(dict, "world")?)
         .with_margin(list(get::<PyReadonlyArray1<'_, f32>>(dict, "margin")?.as_ref())?)
+        .with_sphere(spheres(dict)?)
         .with_rule(match get::<String>(dict, "rule")?.as_deref() {
             None | Some("any") => GroupRule::Any,
             Some("both") => GroupRule::Both,
@@ -91,6 +97,8 @@ pub enum Change {
     Flags(Vec<bool>),
     /// Margins.
     Margins(Vec<f32>),
+    /// Spheres.
+    Spheres(Vec<[f32; 4]>),
 }
 
 impl Change {
@@ -102,6 +110,8 @@ impl Change {
             list(Some(&flags)).map(Self::Flags)
         } else if let Ok(margins) = values.extract::<PyReadonlyArray1<'_, f32>>() {
             list(Some(&margins)).map(Self::Margins)
+        } else if let Ok(spheres) = values.extract::<PyReadonlyArray2<'_, f32>>() {
+            Ok(Self::Spheres(queries(&spheres)?.to_vec()))
         } else {
             Err(PyTypeError::new_err("the values have the wrong type or shape"))
         }
@@ -119,6 +129,7 @@ impl Change {
             ("sleeping", Self::Flags(values)) => Attribute::Sleeping(values),
             ("second", Self::Flags(values)) => Attribute::Second(values),
             ("margin", Self::Margins(values)) => Attribute::Margin(values),
+            ("sphere", Self::Spheres(values)) => Attribute::Sphere(values),
             _ => {
                 return Err(PyValueError::new_err(format!(
                     "`{name}` is no list by box, or has values of another type"

@@ -49,5 +49,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tree::Tree>()?;
     module.add_function(wrap_pyfunction!(arrays::id_pairs, module)?)?;
     module.add_function(wrap_pyfunction!(arrays::round_outward, module)?)?;
+    module.add_function(wrap_pyfunction!(arrays::round_spheres, module)?)?;
     module.add_function(wrap_pyfunction!(devices::adapters, module)?)
 }

@@ -603,8 +603,9 @@ def test_a_single_value_of_a_filter_stands_for_all_boxes(device, boxes, name, va
 def test_a_changed_list_stays_changed_beside_a_single_value(boxes):
     world = np.zeros(400, np.int32)
     engine = bs.BroadPhase("cpu", filters=bs.Filters(world=world, margin=0.0, fixed=False))
+    engine.change_filters("world", [1] * 50, first=50)
     engine.find_pairs(boxes)
-    engine.change_filters("world", [1] * 100, first=50)
+    engine.change_filters("world", [1] * 50, first=100)
     engine.change_filters("fixed", [True] * 400)
     world[50:150] = 1
     with pytest.raises(ValueError, match="world|fixed"):

@@ -100,7 +100,11 @@ pub(crate) fn sum_rounded_up(bound: f32, margin: f32) -> f32 {
     if !bound.is_finite() || !margin.is_finite() {
         return bound + margin;
     }
-    let (a, b) = (f64::from(bound), f64::from(margin));
+    double_sum_rounded_up(f64::from(bound), f64::from(margin))
+}
+
+/// Returns the smallest `f32` that is at least the exact sum of two `f64`, or infinity.
+pub(crate) fn double_sum_rounded_up(a: f64, b: f64) -> f32 {
     let sum = a + b;
     // The rounding error of f64, exactly (Knuth's two-sum).
     let b_in_sum = sum - a;

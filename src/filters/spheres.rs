@@ -2,7 +2,7 @@
 
 use super::HalfSpace;
 use crate::Error;
-use crate::base::aabb::sum_rounded_up;
+use crate::base::aabb::{double_sum_rounded_up, sum_rounded_up};
 use crate::base::exact::{RELATIVE_ERROR, product, sign_of_sum, two_product};
 
 /// Stands for no sphere: a centre, and a radius without an end.
@@ -25,6 +25,41 @@ pub(super) fn check_spheres(first: usize, spheres: &[[f32; 4]]) -> Result<(), Er
         }
     }
 }
+
+/// Rounds a sphere outward, to an element of [`Filters::sphere`](crate::Filters::sphere) that holds it: spheres that touch still touch.
+///
+/// The centre becomes the nearest `f32`. The radius grows by the distance that the centre moved: it is the smallest `f32` that is at least
+/// `radius` plus this distance, or the next one. Numbers that `f32` represents do not change. A centre beyond the range of `f32`
+/// becomes infinite, and a negative radius stays negative: filters refuse both.
+///
+/// ```
+/// use broadsweep::filter::sphere_from_f64;
+///
+/// assert_eq!(sphere_from_f64([1.0, 2.0, 3.0], 0.5), [1.0, 2.0, 3.0, 0.5]);
+/// let [x, _, _, radius] = sphere_from_f64([0.1, 0.0, 0.0], 1.0);
+/// assert!(f64::from(radius) - 1.0 >= f64::from(x) - 0.1);
+/// ```
+pub fn sphere_from_f64(center: [f64; 3], radius: f64) -> [f32; 4] {
+    let [x, y, z] = center.map(|c| c as f32);
+    if radius.is_nan() || radius < 0.0 {
+        // Rounded down, so that it stays negative.
+        return [x, y, z, -double_sum_rounded_up(-radius, 0.0)];
+    }
+    // Exact: each difference has fewer bits than its coordinate.
+    let moved = [f64::from(x) - center[0], f64::from(y) - center[1], f64::from(z) - center[2]];
+    if moved == [0.0; 3] {
+        return [x, y, z, double_sum_rounded_up(radius, 0.0)];
+    }
+    // At least the distance: the factor exceeds all roundings, and the addend what squares lose to underflow.
+    let distance = (moved[0] * moved[0] + moved[1] * moved[1] + moved[2] * moved[2]).sqrt();
+    let distance = distance * (1.0 + DISTANCE_ERROR) + UNDERFLOW_ERROR;
+    [x, y, z, double_sum_rounded_up(radius, distance)]
+}
+
+/// At least the relative error of a distance in `f64`: 2⁻⁵⁰. Five roundings and the root's halving leave less than 2⁻⁵¹.
+const DISTANCE_ERROR: f64 = 1.0 / (1u64 << 50) as f64;
+/// At least the error of a distance by the underflow of its squares, below 2⁻⁵³⁶. It is below the smallest `f32` and above the smallest `f64`.
+const UNDERFLOW_ERROR: f64 = 1e-120;
 
 /// Pads a sphere by a margin, rounded up.
 pub(crate) fn padded_sphere([x, y, z, radius]: [f32; 4], margin: f32) -> [f32; 4] {

@@ -1,8 +1,9 @@
 //! Spheres of boxes on both engines, against integers of any length.
 
-use broadsweep::filter::{Attribute, HalfSpace};
+use broadsweep::filter::{Attribute, HalfSpace, sphere_from_f64};
 use broadsweep::internals::filters::CheckedFilters;
 use broadsweep::{Aabb, Error, Filters};
+use num_bigint::BigInt;
 
 use crate::arithmetic::random;
 use crate::common::CANONICAL;
@@ -134,4 +135,69 @@ fn a_sphere_without_a_meaning_is_refused() {
             assert!(matches!(refused, Err(Error::BadFilter { list: "sphere", index: 2, .. })), "{refused:?}");
         });
     }
+}
+
+/// Returns a finite number times 2¹⁰⁷⁴, of which every `f64` is a whole multiple.
+fn whole(value: f64) -> BigInt {
+    let exponent = (value.to_bits() >> 52 & 0x7ff).max(1);
+    let hidden = u64::from(value.to_bits() >> 52 & 0x7ff > 0) << 52;
+    let magnitude = BigInt::from(value.to_bits() & ((1 << 52) - 1) | hidden) << (exponent - 1);
+    if value.is_sign_negative() { -magnitude } else { magnitude }
+}
+
+/// Generates a number within the range of `f32`: of any exponent that an `f64` has there, near an `f32`, about one, a half step of `f32`.
+fn double(bits: &mut impl FnMut() -> u64) -> f64 {
+    let sign = if bits() % 2 == 0 { 1.0 } else { -1.0 };
+    let about_one = f64::from_bits(bits() >> 12 | 0x3ff << 52);
+    sign * match bits() % 6 {
+        0 => about_one * f64::powi(2.0, (bits() % 1150) as i32 - 1023),
+        1 => f64::from(number(bits).abs()) * (1.0 + f64::powi(2.0, -(24 + (bits() % 29) as i32))),
+        2 => about_one,
+        3 => f64::from(number(bits).abs()),
+        4 => f64::from((bits() % 33) as f32) + f64::powi(2.0, -((bits() % 1000) as i32)),
+        _ => 0.0,
+    }
+}
+
+#[test]
+fn a_rounded_sphere_holds_the_sphere_and_is_at_most_one_step_too_large() {
+    let mut bits = random(5);
+    let (mut unchanged, mut rounded, mut larger) = (0, 0, 0);
+    for _ in 0..CASES {
+        let center = [(); 3].map(|()| double(&mut bits));
+        let radius = double(&mut bits).abs();
+        let [x, y, z, length] = sphere_from_f64(center, radius);
+        for (single, double) in [x, y, z].into_iter().zip(center) {
+            assert_eq!(single, double as f32);
+        }
+        if !length.is_finite() || [x, y, z].iter().any(|c| !c.is_finite()) {
+            continue;
+        }
+        let moved = [x, y, z].into_iter().zip(center).map(|(single, double)| whole(f64::from(single)) - whole(double));
+        let moved: BigInt = moved.map(|d| &d * &d).sum();
+        let holds = |length: f32| {
+            let longer = whole(f64::from(length)) - whole(radius);
+            longer >= BigInt::ZERO && &longer * &longer >= moved
+        };
+        assert!(holds(length), "{center:?} {radius}");
+        assert!(length == 0.0 || !holds(length.next_down().next_down()), "{center:?} {radius}");
+        unchanged += usize::from(moved == BigInt::ZERO && f64::from(length) == radius);
+        rounded += usize::from(moved > BigInt::ZERO);
+        larger += usize::from(length > 0.0 && holds(length.next_down()));
+    }
+    assert!(unchanged > 100 && rounded > CASES / 2, "{unchanged} {rounded}");
+    // Sums that are an `f32`, with a distance that is rounded up.
+    assert!(larger > 0 && larger < CASES / 20, "{larger} radii are not the smallest");
+}
+
+#[test]
+fn a_double_that_no_sphere_can_have_is_refused_after_rounding_too() {
+    for (center, radius) in
+        [([0.0; 3], -1e-300), ([0.0; 3], f64::NAN), ([f64::NAN, 0.0, 0.0], 1.0), ([0.0, -1e300, 0.0], f64::INFINITY)]
+    {
+        let filters = Filters::default().with_sphere(vec![sphere_from_f64(center, radius)]);
+        let refused = filters.check(1);
+        assert!(matches!(refused, Err(Error::BadFilter { list: "sphere", index: 0, .. })), "{refused:?}");
+    }
+    assert_eq!(sphere_from_f64([0.1, 0.0, 0.0], 1e300), [0.1, 0.0, 0.0, f32::INFINITY]);
 }

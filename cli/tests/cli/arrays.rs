@@ -283,3 +283,29 @@ fn no_output_has_minus_zero() {
         assert!(!report.contains("-0.0") && !report.contains("-0,"), "{arguments}: {report}");
     }
 }
+
+#[test]
+fn spheres_in_doubles_integers_and_2d_are_rounded_outward() {
+    let place = Place::new();
+    let plane = doubles("(3, 4)", &[0.0, 0.0, 2.0, 1.0, 0.5, 0.0, 4.0, 1.0, 1.5, 0.0, 9.0, 1.0]);
+    let space = doubles("(3, 6)", &[0.0, 0.0, 0.0, 9.0, 1.0, 1.0].repeat(3));
+    let run = |boxes: &[u8], spheres: Vec<u8>| {
+        place.write("scene.npz", &stored(&[("boxes", boxes.to_vec()), ("sphere", spheres)]));
+        place.run("pairs scene.npz --engine cpu --verify --out pairs.npy");
+        pairs_in(&place.read("pairs.npy")).iter().map(|pair| (pair.a, pair.b)).collect::<Vec<_>>()
+    };
+    // The two touch; the nearest numbers of single precision are apart.
+    let [first, second] = [0.1f64, 0.8];
+    let part = (second - first) / 4.0;
+    let far = [5.0, 0.0, 0.0, 0.0];
+    let rows = [[first, 0.0, 0.0, part], [second, 0.0, 0.0, second - first - part], far];
+    let nearest = rows.map(|row| row.map(|x| f64::from(x as f32)));
+    assert!(nearest[1][0] - nearest[0][0] > nearest[0][3] + nearest[1][3], "the test needs other numbers");
+    assert_eq!(run(&space, doubles("(3, 4)", rows.as_flattened())), [(0, 1)]);
+    assert_eq!(run(&space, doubles("(3, 4)", nearest.as_flattened())), []);
+    assert_eq!(run(&space, typed("<i4", "False", "(3, 4)", &[0, 0, 0, 1, 2, 0, 0, 1, 5, 0, 0, 1])), [(0, 1)]);
+    assert_eq!(run(&plane, typed("<i8", "True", "(3, 3)", &[0, 2, 5, 0, 0, 0, 1, 1, 2])), [(0, 1), (1, 2)]);
+    place.write("scene.npz", &stored(&[("boxes", plane), ("sphere", doubles("(3, 4)", rows.as_flattened()))]));
+    let line = place.fail("pairs scene.npz --engine cpu");
+    assert!(line.contains("`sphere`: its shape is (3, 4); (m, 3) is needed"), "{line}");
+}

@@ -60,7 +60,10 @@ fn missed(contacts: &HashSet<Pair>, pairs: &[Pair]) -> usize {
 
 /// Checks both engines, prints a row for each model and returns the number of contacts.
 fn check(recordings: &[Recording]) -> usize {
-    println!("{:>16} {:>6} {:>8} {:>9} {:>9} {:>9}", "model", "steps", "boxes", "all", "filtered", "contacts");
+    println!(
+        "{:>16} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9}",
+        "model", "steps", "boxes", "all", "filtered", "spheres", "contacts"
+    );
     let gpu = Gpu::headless().expect("the tests need a Vulkan adapter");
     let mut on_gpu = BroadPhase::new(&gpu, canonical().with_all_pairs_up_to(Some(0))).unwrap();
     let mut contact_count = 0;
@@ -75,9 +78,12 @@ fn check(recordings: &[Recording]) -> usize {
             Filters::default().with_world(filters.world.clone()).with_half_spaces(half_spaces).with_margin(margin);
         let all = on_cpu(boxes, &shapes);
         let steps = filters.world.iter().max().unwrap() + 1;
-        let counts = (boxes.len(), all.len(), pairs.len(), contacts.len());
-        println!("{name:>16} {steps:>6} {:>8} {:>9} {:>9} {:>9}", counts.0, counts.1, counts.2, counts.3);
-        assert!(pairs.len() < all.len(), "{name}: nothing was filtered");
+        let by_boxes = on_cpu(boxes, &filters.clone().with_sphere(Vec::new()));
+        let counts = [boxes.len(), all.len(), by_boxes.len(), pairs.len(), contacts.len()];
+        let counts = counts.map(|count| format!("{count:>9}")).join(" ");
+        println!("{name:>16} {steps:>6} {counts}");
+        assert!(by_boxes.len() < all.len(), "{name}: nothing was filtered");
+        assert!(pairs.len() < by_boxes.len(), "{name}: spheres filtered nothing");
         contact_count += contacts.len();
     }
     contact_count
@@ -101,13 +107,14 @@ fn the_recording_has_every_filter_that_a_model_of_mujoco_can_need() {
     assert!(some(|filters| !filters.exclude.is_empty()));
     assert!(some(|filters| !filters.include.is_empty()));
     assert!(some(|filters| !filters.half_spaces.is_empty()));
+    assert!(recordings.iter().all(|recording| recording.filters.sphere.iter().any(|sphere| sphere[3].is_finite())));
 }
 
 #[test]
 fn contacts_are_missed_where_any_filter_is_wrong() {
     let recordings = recorded();
     type Mistake = fn(&mut Filters);
-    let mistakes: [(&str, Mistake); 12] = [
+    let mistakes: [(&str, Mistake); 13] = [
         ("a bit of the groups is lost", |filters| filters.group.iter_mut().for_each(|group| *group &= !1)),
         ("a bit of the masks is lost", |filters| filters.mask.iter_mut().for_each(|mask| *mask &= !1)),
         ("both have to meet", |filters| filters.rule = GroupRule::Both),
@@ -120,6 +127,7 @@ fn contacts_are_missed_where_any_filter_is_wrong() {
         ("all are asleep", |filters| filters.sleeping.fill(true)),
         ("worlds are off by one", |filters| filters.world.rotate_right(1)),
         ("margins are forgotten", |filters| filters.margin.clear()),
+        ("spheres are halved", |filters| filters.sphere.iter_mut().for_each(|sphere| sphere[3] /= 2.0)),
         ("included pairs are forgotten", |filters| filters.include.clear()),
         ("half-spaces are turned round", |filters| {
             filters.half_spaces.iter_mut().for_each(|half_space| half_space.normal = half_space.normal.map(|n| -n))

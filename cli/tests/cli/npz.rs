@@ -73,6 +73,9 @@ fn arrays(scene: &[Aabb], filters: &Filters) -> Arrays {
     if !filters.margin.is_empty() {
         arrays.push(("margin", floats(&format!("({},)", filters.margin.len()), &filters.margin)));
     }
+    if !filters.sphere.is_empty() {
+        arrays.push(("sphere", floats(&format!("({}, 4)", filters.sphere.len()), filters.sphere.as_flattened())));
+    }
     for (name, listed) in [("exclude", &filters.exclude), ("include", &filters.include)] {
         arrays.extend((!listed.is_empty()).then(|| (name, pairs(listed))));
     }
@@ -141,6 +144,10 @@ fn deflated(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
 fn scene() -> (Vec<Aabb>, Filters) {
     let boxes = scenes::uniform(200, 5, Some(0.3));
     let by_box = |count: u32| -> Vec<u32> { (0..200).map(|i: u32| i.wrapping_mul(0x9e37_79b9) % count).collect() };
+    let sphere = |(aabb, i): (&Aabb, u32)| {
+        let center = [0, 1, 2].map(|k| (aabb.min[k] + aabb.max[k]) / 2.0);
+        [center[0], center[1], center[2], if i == 0 { f32::INFINITY } else { (aabb.max[0] - aabb.min[0]) / 3.0 }]
+    };
     let filters = Filters::default()
         .with_rule(GroupRule::Any)
         .with_group(by_box(7).iter().map(|i| 1 << i).collect())
@@ -152,6 +159,7 @@ fn scene() -> (Vec<Aabb>, Filters) {
         .with_second(by_box(10).iter().map(|&i| i > 0).collect())
         .with_world(by_box(4).iter().map(|&i| if i == 3 { Filters::GLOBAL } else { 10 * i }).collect())
         .with_margin(by_box(9).iter().map(|&i| i as f32 / 100.0).collect())
+        .with_sphere(boxes.iter().zip(by_box(4)).map(sphere).collect())
         .with_exclude((0..199).map(|i| Pair { a: i + 1, b: i }).collect())
         .with_exclude_at_most(0)
         .with_include(vec![Pair { a: 17, b: 3 }, Pair { a: 3, b: 17 }, Pair { a: 198, b: 199 }])
@@ -176,6 +184,7 @@ fn each_alone(all: &Filters) -> Vec<Filters> {
         none().with_second(all.second.clone()),
         none().with_world(all.world.clone()),
         none().with_margin(all.margin.clone()),
+        none().with_sphere(all.sphere.clone()),
         none().with_exclude(all.exclude.clone()),
         none().with_include(all.include.clone()),
         none().with_half_spaces(all.half_spaces.clone()),
@@ -217,7 +226,7 @@ fn the_report_tells_every_filter() {
     place.write("scene.npz", &stored(&arrays(&boxes, &filters)));
     let report = place.run("pairs scene.npz --engine cpu");
     let expected = "filters     group and mask (any), body, parent, 67 fixed, 40 sleeping, two sets, the second of 176 boxes, \
-                    3 worlds and 50 boxes in all of them, margins up to 0.08, 199 excluded pairs, 3 included pairs, 2 half-spaces, an owner region\n";
+                    3 worlds and 50 boxes in all of them, margins up to 0.08, 150 spheres, 199 excluded pairs, 3 included pairs, 2 half-spaces, an owner region\n";
     assert!(report.contains(expected), "{report}");
     let object: Value = serde_json::from_str(&place.run("pairs scene.npz --engine cpu --rule both --json")).unwrap();
     let filters = &object["filters"];
@@ -348,7 +357,7 @@ fn a_bad_npz_gets_one_clear_line_and_no_result() {
         (
             with("grup", list(&[1, 2, 3])),
             "it has an unknown array, \"grup\"; the known ones are boxes, group, mask, body, parent, fixed, sleeping, \
-             second, world, margin, exclude, include, half_space_box, half_space, owner",
+             second, world, margin, sphere, exclude, include, half_space_box, half_space, owner",
         ),
         (
             patched(find(&good, b"group.npy"), b"group.txt"),
@@ -399,6 +408,12 @@ fn a_bad_npz_gets_one_clear_line_and_no_result() {
         (with("include", words("(2, 2)", &[0, 1, 2, 3])), "`include[1]` is (2, 3), and there are 3 boxes"),
         (with("exclude", words("(1, 2)", &[2, 2])), "`exclude[0]` is (2, 2): a box with itself"),
         (with("margin", floats("(3,)", &[0.0, -1.0, 0.0])), "`margin[1]` is -1"),
+        (
+            with("sphere", floats("(3, 4)", &[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0])),
+            "`sphere[1]` is centre (0, 0, 0) and radius -1",
+        ),
+        (with("sphere", floats("(3, 3)", &[0.0; 9])), "`sphere`: its shape is (3, 3); (m, 4) is needed"),
+        (with("sphere", floats("(2, 4)", &[0.0; 8])), "`sphere` has 2"),
         (with("half_space", planes(1)), "it has only one of `half_space` and `half_space_box`"),
         (with("half_space_box", list(&[0])), "it has only one of `half_space` and `half_space_box`"),
         (

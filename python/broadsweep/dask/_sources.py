@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FILTERS = ("group", "mask", "body", "parent", "fixed", "sleeping", "world")
-"""The filters that a column may hold. A margin would move boxes, and the sets of `second` are what the giants' pass needs."""
+"""The filters that a column may hold. A margin would move boxes, the giants' pass needs the sets of `second`, and a sphere is
+four numbers."""
 
 IN_3D = ("min_x", "min_y", "min_z", "max_x", "max_y", "max_z")
 IN_2D = ("min_x", "min_y", "max_x", "max_y")
