@@ -289,7 +289,7 @@ fn spheres_in_doubles_integers_and_2d_are_rounded_outward() {
     let place = Place::new();
     let plane = doubles("(3, 4)", &[0.0, 0.0, 2.0, 1.0, 0.5, 0.0, 4.0, 1.0, 1.5, 0.0, 9.0, 1.0]);
     let space = doubles("(3, 6)", &[0.0, 0.0, 0.0, 9.0, 1.0, 1.0].repeat(3));
-    let mut run = |boxes: &[u8], spheres: Vec<u8>| {
+    let run = |boxes: &[u8], spheres: Vec<u8>| {
         place.write("scene.npz", &stored(&[("boxes", boxes.to_vec()), ("sphere", spheres)]));
         place.run("pairs scene.npz --engine cpu --verify --out pairs.npy");
         pairs_in(&place.read("pairs.npy")).iter().map(|pair| (pair.a, pair.b)).collect::<Vec<_>>()
