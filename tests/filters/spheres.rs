@@ -30,10 +30,9 @@ fn touching(bits: &mut impl FnMut() -> u64) -> ([f32; 4], [f32; 4], HalfSpace) {
     let finite = |x: f32| if x.is_finite() { x } else { f32::MAX };
     let near = |value: f32, bits: &mut dyn FnMut() -> u64| {
         let steps = bits() % 3;
-        (0..steps).fold(
-            finite(value.abs()),
-            |x, _| if bits().is_multiple_of(2) { finite(x.next_up()) } else { x.next_down().max(0.0) },
-        )
+        (0..steps).fold(finite(value.abs()), |x, _| {
+            if bits().is_multiple_of(2) { finite(x.next_up()) } else { x.next_down().max(0.0) }
+        })
     };
     let mut a = [(); 4].map(|()| number(bits));
     let mut b = [(); 4].map(|()| number(bits));
@@ -147,7 +146,7 @@ fn whole(value: f64) -> BigInt {
 
 /// Generates a number within the range of `f32`: of any exponent that an `f64` has there, near an `f32`, about one, a half step of `f32`.
 fn double(bits: &mut impl FnMut() -> u64) -> f64 {
-    let sign = if bits() % 2 == 0 { 1.0 } else { -1.0 };
+    let sign = if bits().is_multiple_of(2) { 1.0 } else { -1.0 };
     let about_one = f64::from_bits(bits() >> 12 | 0x3ff << 52);
     sign * match bits() % 6 {
         0 => about_one * f64::powi(2.0, (bits() % 1150) as i32 - 1023),
