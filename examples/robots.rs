@@ -84,7 +84,7 @@ fn main() -> Result<(), Error> {
         let start = Instant::now();
         engine.find_pairs(&boxes)?;
         let took = start.elapsed();
-        let overlaps = engine.overlaps();
+        let overlaps = engine.last_overlaps();
         let by_world = overlaps.by_world(engine.filters())?;
         if step % 10 == 0 {
             let (pairs, of_7) = (overlaps.report.pair_count, by_world.of(7).len());

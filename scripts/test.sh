@@ -429,17 +429,17 @@ fi
 begin install-python install_python
 ! $all || begin install-mujoco install_mujoco
 
+if command -v python3 >/dev/null; then
+    step "shape"
+    python3 scripts/shape.py || fail "a size is above its limit (scripts/shape.py)"
+else
+    not_run+=("scripts/shape.py, without python3")
+fi
 step "lints"
 if $all; then
     cargo clippy --workspace --all-targets --locked --features broadsweep/serde,broadsweep-cli/peers,broadsweep-interpreter/mutants -- -D warnings
     # The library without a GPU: what only the GPU engine uses is unused there.
     cargo clippy --package broadsweep --lib --no-default-features --locked -- -D warnings
-    if command -v python3 >/dev/null; then
-        step "shape"
-        python3 scripts/shape.py || fail "a size is above its limit (scripts/shape.py)"
-    else
-        not_run+=("scripts/shape.py, without python3")
-    fi
     step "documentation"
     RUSTDOCFLAGS="-D warnings" cargo doc "${selection[@]}" --no-deps
     step "browser build"

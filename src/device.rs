@@ -21,3 +21,4 @@ pub use crate::gpu::compilation::{Compilation, CompilationProgress};
 pub use crate::gpu::timing::KernelTime;
 pub use crate::gpu::{DispatchCount, SortVariant};
 pub use crate::memory::MemoryPlan;
+pub use crate::tree::TreeMemoryPlan;

@@ -10,6 +10,8 @@ use crate::{BroadPhase, Tree};
 mod sealed {
     /// Cannot be named outside of the crate, so that engines gain methods without a break.
     pub trait SealedEngine {}
+    /// As [`SealedEngine`].
+    pub trait SealedFilters {}
 }
 
 /// Declares a trait, implements it for a type on the GPU and one on the CPU by their methods of the same names, and declares a type that
@@ -187,7 +189,7 @@ by_methods! {
         fn memory_bytes(self: &Self) -> u64;
 
         /// Returns the last answer. Before the first answer, and after an error, it is empty: no pairs of no boxes.
-        fn overlaps(self: &Self) -> &Overlaps;
+        fn last_overlaps(self: &Self) -> &Overlaps;
 
         /// Moves the last answer out, without a copy.
         fn take_overlaps(self: &mut Self) -> Overlaps;
@@ -215,8 +217,9 @@ by_methods! {
 by_methods! {
     /// A tree that answers queries: [`Tree`](crate::Tree) on a GPU, where a thread may block, or [`cpu::Tree`]. Both
     /// take the same filters and queries and answer the same, bit for bit; each of them documents the cost and the
-    /// errors of a call. The trait is not for `dyn`: [`AnyTree`] chooses at run time. It is sealed: other crates cannot
-    /// implement it.
+    /// errors of a call. The calls take `&mut self`, since a GPU writes queries and answers into buffers of the tree; those of
+    /// [`cpu::Tree`] itself take `&self`. The trait is not for `dyn`: [`AnyTree`] chooses at run time. It is sealed: other
+    /// crates cannot implement it.
     ///
     /// ```
     /// use broadsweep::{Aabb, Error, QueryEngine, Ray, cpu};
@@ -365,7 +368,9 @@ impl AnyTree {
 }
 
 /// An engine, a recorder or a tree, for [`Slots::update_filters`](crate::step::Slots::update_filters).
-pub trait HasFilters {
+///
+/// The trait is sealed: other crates cannot implement it.
+pub trait HasFilters: sealed::SealedFilters {
     /// Changes the lists by box to those of `lists`, and nothing else.
     ///
     /// # Errors
@@ -379,8 +384,10 @@ fn changes<'a>(lists: &'a Filters, old: &Filters) -> Option<Vec<(usize, Attribut
 }
 
 macro_rules! has_filters {
-    ($($impl:tt)*) => {
-        $($impl)* {
+    ([$($generic:tt)*] $type:ty) => {
+        impl<$($generic)*> sealed::SealedFilters for $type {}
+
+        impl<$($generic)*> HasFilters for $type {
             fn update_lists(&mut self, lists: &Filters) -> Result<(), Error> {
                 match changes(lists, self.filters()) {
                     Some(changes) => changes.into_iter().try_for_each(|(first, values)| self.change_filters(first, values)),
@@ -390,12 +397,12 @@ macro_rules! has_filters {
         }
     };
 }
-has_filters!(impl<E: Engine + ?Sized> HasFilters for E);
-has_filters!(impl HasFilters for cpu::Tree);
-has_filters!(impl HasFilters for AnyTree);
+has_filters!([E: Engine + ?Sized] E);
+has_filters!([] cpu::Tree);
+has_filters!([] AnyTree);
 #[cfg(feature = "gpu")]
-has_filters!(impl HasFilters for crate::Tree);
+has_filters!([] crate::Tree);
 #[cfg(feature = "gpu")]
-has_filters!(impl HasFilters for crate::Recorder);
+has_filters!([] crate::Recorder);
 #[cfg(all(feature = "gpu", target_arch = "wasm32"))]
-has_filters!(impl HasFilters for crate::BroadPhase);
+has_filters!([] crate::BroadPhase);

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use broadsweep::filter::{GroupRule, HalfSpace};
+use broadsweep::neighbour::{NeighbourOptions, PeriodicCell};
 use broadsweep::query::{
     BoxCast, Capsule, CapsuleCast, Near, NearestQuery, OrientedBox, QueryFilter, QueryFilters, Sphere, SphereCast,
 };
@@ -52,11 +53,12 @@ fn options_and_filters_are_read_as_they_were_written() {
         .with_group(vec![1, 2, 4, 8])
         .with_fixed(vec![true, false, false, true])
         .with_margin(vec![0.0, 0.1, 0.2, 0.3])
+        .with_sphere(vec![[0.5, 0.5, 0.5, 1.0], [0.0, 0.0, 0.0, INF], [1.0; 4], [0.0; 4]])
         .with_exclude(vec![Pair::new(0, 1)])
         .with_half_spaces(vec![HalfSpace { index: 3, normal: [0.0, 0.0, 1.0], offset: 0.0 }])
         .with_owner(Some(Aabb::new([0.0; 3], [INF; 3])));
     returns(&filters);
-    returns(&BoxFilter::default().with_world(Some(7)).with_body(Some(1)).with_margin(0.5));
+    returns(&BoxFilter::default().with_world(Some(7)).with_body(Some(1)).with_margin(0.5).with_sphere(Some([1.0; 4])));
     returns(&(Handle { index: 3, generation: 5 }, Some(SearchReason::TooFast)));
     returns(&QueryFilters::default().with_ignore(vec![2]).with_world(vec![Filters::GLOBAL]));
 }
@@ -80,6 +82,19 @@ fn answers_and_reports_are_read_as_they_were_written() {
     returns(&all);
     let near: Lists<Near> = tree.nearest(&[NearestQuery::new([5.0; 3])], 2).expect("boxes");
     returns(&near);
+}
+
+#[test]
+fn neighbours_and_their_options_are_read_as_they_were_written() {
+    let cell = PeriodicCell::orthorhombic([2.0, 3.0, 4.0]).with_periodic([true, true, false]);
+    let options = NeighbourOptions::new(1.5).with_cell(Some(cell)).with_vectors(true).with_squared_distances(true);
+    returns(&options);
+    let found = cpu::Neighbours::<f32>::new(options).find(&[[0.0; 3], [1.0; 3]]).expect("neighbours").clone();
+    assert!(!found.pairs.is_empty());
+    returns(&found);
+    let few: NeighbourOptions = serde_json::from_str(r#"{ "radius": 1.5 }"#).expect("options");
+    assert_eq!(few, NeighbourOptions::new(1.5));
+    assert!(serde_json::from_str::<NeighbourOptions>(r#"{ "radius": 1.5, "cel": null }"#).is_err());
 }
 
 #[test]

@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> Result<()> {
     let work = Work::of(&report);
     let sort = if args.portable { Sort::Portable } else { Sort::Subgroup };
     let order = if args.canonical { PairOrder::Canonical } else { PairOrder::Sweep };
-    let flow = Flow { tests_all_pairs: report.tested_all_pairs(), sort, order };
+    let flow = Flow { tests_all_pairs: report.tested_all_pairs, sort, order };
     let on = |gpu| predict(gpu, &work, flow);
     let mut lines = format!(
         "{}: {}, {} entries, {} tests, {} pairs\npredicted, not measured\n\n",

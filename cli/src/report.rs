@@ -138,7 +138,7 @@ impl Lines {
             let count = text::boxes(u64::from(report.giant_count));
             self.add("giants", &format!("{count}, tested against all others"));
         }
-        if report.tested_all_pairs() {
+        if report.tested_all_pairs {
             let most = text::count(u64::from(report.all_pairs_up_to));
             self.add("method", &format!("all pairs tested, as with up to {most} boxes"));
         } else if report.tree_join {
@@ -165,7 +165,7 @@ impl Lines {
 }
 
 fn report_json(report: &Report, dispatches: DispatchCount) -> Value {
-    let swept = !report.tested_all_pairs() && !report.tree_join;
+    let swept = !report.tested_all_pairs && !report.tree_join;
     json!({
         "invalid": report.invalid_count,
         "first_invalid": report.first_invalid,

@@ -72,6 +72,9 @@ pub struct Report {
     /// The box count up to which every box is tested against every other, in this call
     /// ([`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to)).
     pub all_pairs_up_to: u32,
+    /// True if every box was tested against every other, without axis and grid
+    /// ([`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to)). False if the scene was cut into slabs, for any search within them.
+    pub tested_all_pairs: bool,
     /// True if the boxes of one of two sets queried a tree of the other. The CPU engine does so for most joins
     /// ([`cpu::BroadPhase::find_pairs_between`](crate::cpu::BroadPhase::find_pairs_between)). There is neither axis nor
     /// grid then.
@@ -152,12 +155,6 @@ impl Report {
     /// The most invalid boxes that are listed by index.
     pub const INVALID_LISTED: usize = crate::base::constants::INVALID_LISTED as usize;
 
-    /// Returns whether every box was tested against every other, without axis and grid
-    /// ([`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to)). False if the scene was cut into slabs, for any search within them.
-    pub fn tested_all_pairs(&self) -> bool {
-        self.axis == SweepAxis::Auto && !self.tree_join
-    }
-
     /// Creates the report of a test of every box against every other, before the pairs are counted.
     pub(crate) fn of_all_pairs(box_count: u32) -> Self {
         Self {
@@ -175,6 +172,7 @@ impl Report {
             cell_size: f32::INFINITY,
             passes: 1,
             all_pairs_up_to: 0,
+            tested_all_pairs: true,
             tree_join: false,
             gpu_bytes: 0,
         }
@@ -182,7 +180,7 @@ impl Report {
 
     /// Creates the report of a tree join, before anything is counted.
     pub(crate) fn of_tree(box_count: u32) -> Self {
-        Self { candidate_count: 0, tree_join: true, ..Self::of_all_pairs(box_count) }
+        Self { candidate_count: 0, tested_all_pairs: false, tree_join: true, ..Self::of_all_pairs(box_count) }
     }
 
     /// Creates the report of a sweep in this frame, before anything is counted.
@@ -194,6 +192,7 @@ impl Report {
             corner: frame.corner(),
             cell_size: frame.cell_size_at(level),
             candidate_count: 0,
+            tested_all_pairs: false,
             ..Self::of_all_pairs(box_count)
         }
     }

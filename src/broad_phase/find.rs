@@ -204,12 +204,12 @@ impl BroadPhase {
 
     /// Returns the last answer. Before the first answer, after an error, and while the next answer is read back in several
     /// pieces, it is empty: no pairs of no boxes.
-    pub fn overlaps(&self) -> &Overlaps {
+    pub fn last_overlaps(&self) -> &Overlaps {
         &self.found
     }
 
     /// Moves the last answer out, without a copy; the next answer has to allocate again. Returns
-    /// an empty answer if [`overlaps`](Self::overlaps) does; pieces of the next answer stay.
+    /// an empty answer if [`last_overlaps`](Self::last_overlaps) does; pieces of the next answer stay.
     pub fn take_overlaps(&mut self) -> Overlaps {
         take(&mut self.found)
     }

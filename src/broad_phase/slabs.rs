@@ -145,8 +145,9 @@ impl SceneReport {
         }
         report.first_invalid.clone_from(&self.first_invalid);
         report.passes = self.passes;
-        if report.tested_all_pairs() {
+        if report.tested_all_pairs {
             // Only boxes of one slab were tested against each other: the slabs are the only grid.
+            report.tested_all_pairs = false;
             report.axis = SweepAxis::from_code(AXIS_X + self.axis as u32);
             report.direction = std::array::from_fn(|k| if k == self.axis { 1.0 } else { 0.0 });
         }

@@ -16,7 +16,7 @@ use crate::{Error, Events, PairOrder, StepReport};
 impl BroadPhase {
     /// Finds the pairs of these boxes, and compares them with those of the last call of this method that succeeded; other calls in between do not
     /// matter. In the
-    /// first step every pair is created. The events stay until the next step; [`overlaps`](Self::overlaps) is empty afterwards.
+    /// first step every pair is created. The events stay until the next step; [`last_overlaps`](Self::last_overlaps) is empty afterwards.
     /// **Blocks** until the pairs are complete.
     ///
     /// All boxes are uploaded and searched in every step, and all pairs are read back to the host, which compares them; in the order of the sweep
@@ -71,7 +71,7 @@ impl BroadPhase {
     ) -> Result<(), Error> {
         let compared = found.and_then(|()| {
             let Self { steps, found, core, .. } = self;
-            if core.options.order != PairOrder::Canonical && !found.report.tested_all_pairs() {
+            if core.options.order != PairOrder::Canonical && !found.report.tested_all_pairs {
                 found.pairs.par_sort_unstable();
             }
             let report = StepReport::of_search(&mut found.report);

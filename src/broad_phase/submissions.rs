@@ -23,7 +23,7 @@ use crate::{Aabb, Error, Events, Overlaps, Step};
 /// while broad_phase.submissions().try_take()?.is_none() {
 ///     std::thread::yield_now();
 /// }
-/// println!("{} pairs", broad_phase.overlaps().pairs.len());
+/// println!("{} pairs", broad_phase.last_overlaps().pairs.len());
 /// # Ok(())
 /// # }
 /// ```
@@ -67,7 +67,7 @@ impl<'b> Submissions<'b> {
     /// one can still be taken; with the device all are lost.
     pub fn try_take(self) -> Result<Option<&'b Overlaps>, Error> {
         match self.engine.poll_take_pairs(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(result) => result.map(|()| Some(self.engine.overlaps())),
+            Poll::Ready(result) => result.map(|()| Some(self.engine.last_overlaps())),
             Poll::Pending => Ok(None),
         }
     }
@@ -81,7 +81,7 @@ impl<'b> Submissions<'b> {
     /// As [`try_take`](Self::try_take).
     pub async fn take(self) -> Result<&'b Overlaps, Error> {
         self.engine.poll_until_ready(BroadPhase::poll_take_pairs).await?;
-        Ok(self.engine.overlaps())
+        Ok(self.engine.last_overlaps())
     }
 
     /// Uploads the boxes of a step and starts the search for their pairs, as [`submit`](Self::submit) does. Does not block.

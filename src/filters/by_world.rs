@@ -66,7 +66,7 @@ impl Overlaps {
     /// let mut broad_phase = cpu::BroadPhase::new(Options::default())?;
     /// broad_phase.set_filters(filters)?;
     /// broad_phase.find_pairs(&boxes)?;
-    /// let by_world = broad_phase.overlaps().by_world(broad_phase.filters())?;
+    /// let by_world = broad_phase.last_overlaps().by_world(broad_phase.filters())?;
     /// assert_eq!(by_world.worlds, [3, 7, Filters::GLOBAL]);
     /// assert_eq!(by_world.box_counts, [2, 2, 1]);
     /// assert_eq!(by_world.of(3), [Pair::new(1, 3), Pair::new(1, 4), Pair::new(3, 4)]);

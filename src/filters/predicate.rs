@@ -9,7 +9,7 @@ impl Filters {
     ///
     /// # Panics
     /// If a list is not empty and has no such index.
-    pub fn passes(&self, a: u32, b: u32) -> bool {
+    pub(crate) fn passes(&self, a: u32, b: u32) -> bool {
         let (i, j) = (a as usize, b as usize);
         let group = |i: usize| if self.group.is_empty() { u32::MAX } else { self.group[i] };
         let mask = |i: usize| if self.mask.is_empty() { u32::MAX } else { self.mask[i] };

@@ -43,22 +43,27 @@ impl<T: Coordinate> PeriodicCell<T> {
 /// assert!(options.self_images);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[non_exhaustive]
 pub struct NeighbourOptions<T = f32> {
     /// The largest distance of a pair, closed: finite and ≥ 0, in the units of the points. Radii of points
     /// ([`PointSet::radii`](super::PointSet::radii)) are added to it.
     pub radius: T,
     /// The cell in which points repeat. Default: none; then pairs have no shifts.
+    #[cfg_attr(feature = "serde", serde(default))]
     pub cell: Option<PeriodicCell<T>>,
     /// Whether a search within one set lists each pair twice, as (i, j, S) and as (j, i, −S). Default: once, with i < j, or with i = j
     /// and the one of S and −S that orders after 0. A search between two sets lists each pair once.
+    #[cfg_attr(feature = "serde", serde(default))]
     pub both_directions: bool,
     /// Whether a search within one set pairs a point with its own images. Default: `true`. Without a cell there are none.
+    #[cfg_attr(feature = "serde", serde(default = "yes"))]
     pub self_images: bool,
     /// Whether to list the vector of each pair. Default: `false`.
+    #[cfg_attr(feature = "serde", serde(default))]
     pub vectors: bool,
     /// Whether to list the squared distance of each pair. Default: `false`.
+    #[cfg_attr(feature = "serde", serde(default))]
     pub squared_distances: bool,
 }
 
@@ -104,4 +109,10 @@ option_setters! {
     with_self_images: self_images: bool,
     with_vectors: vectors: bool,
     with_squared_distances: squared_distances: bool,
+}
+
+/// The default of [`NeighbourOptions::self_images`].
+#[cfg(feature = "serde")]
+fn yes() -> bool {
+    true
 }

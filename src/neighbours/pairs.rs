@@ -6,7 +6,7 @@ use crate::Pair;
 /// The pairs of a neighbour search, in ascending order of (i, j, S). Lists by pair have the same length and order; a list that was not
 /// requested is empty.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct NeighbourPairs<T = f32> {
     /// The pairs: `a` is i, `b` is j. In a search between two sets, `a` is an index in the queries and `b` one in the points.

@@ -140,7 +140,7 @@ impl<'a, T> Iterator for ListsIter<'a, T> {
     type Item = &'a [T];
 
     fn next(&mut self) -> Option<&'a [T]> {
-        self.offsets.next().map(|ends| &self.answers[ends[0] as usize..ends[1] as usize])
+        self.offsets.next().map(|ends| list_of(self.answers, ends))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -148,9 +148,14 @@ impl<'a, T> Iterator for ListsIter<'a, T> {
     }
 }
 
+/// Returns the list between two offsets; an empty one if the caller has changed them to offsets beyond the answers.
+fn list_of<'a, T>(answers: &'a [T], ends: &[u64]) -> &'a [T] {
+    answers.get(ends[0] as usize..ends[1] as usize).unwrap_or_default()
+}
+
 impl<T> DoubleEndedIterator for ListsIter<'_, T> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.offsets.next_back().map(|ends| &self.answers[ends[0] as usize..ends[1] as usize])
+        self.offsets.next_back().map(|ends| list_of(self.answers, ends))
     }
 }
 

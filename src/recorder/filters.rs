@@ -20,6 +20,8 @@ impl Recorder {
     /// had when the filters were set or changed on the host cost more: they are tested against the boxes of all worlds.
     /// The cost is 8 bytes of traffic for each, of a world a bisection among the worlds of the host, and a dispatch.
     ///
+    /// A sphere that has no meaning has no points, so its box pairs with nothing. Margins are refused beside spheres, since the host pads the radii.
+    ///
     /// From then on the host has no copy of the list: [`change_filters`](Self::change_filters) of this list, and sharing it with a
     /// [tree](crate::Tree::share_filters) on another device, are refused until the next [`set_filters`](Self::set_filters).
     ///

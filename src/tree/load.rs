@@ -69,18 +69,39 @@ impl QueryLoad {
     }
 }
 
+/// The buffers of a tree, or of a batch of queries, before they are allocated: of [`Tree::memory_plan`] and
+/// [`Tree::query_memory_plan`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TreeMemoryPlan {
+    pub(super) buffers: Vec<Row>,
+}
+
+impl TreeMemoryPlan {
+    /// Lists the buffers by name, with their bytes.
+    pub fn buffers(&self) -> &[(&'static str, u64)] {
+        &self.buffers
+    }
+
+    /// Returns the sum of the bytes.
+    pub fn total(&self) -> u64 {
+        self.buffers.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
+    }
+}
+
 impl Tree {
     /// Lists the buffers that a batch of queries from host memory takes beside the [tree](Self::memory_plan), by name, with their bytes.
     /// They stay for the next batch; after unlike ones, each buffer is as long as the longest that was needed. A batch of more than 2²⁰ lists,
     /// 2²² queries or 2²³ answers in rows, or than a binding of the device holds, runs in parts, and takes as much as the first of them. A list of
     /// answers that is longer than the ones before stands beside their buffers until it has its own.
     /// Before the tree is built it is not known that a query has no more answers than there are boxes.
-    pub fn query_memory_plan(&self, load: &QueryLoad) -> Vec<Row> {
+    pub fn query_memory_plan(&self, load: &QueryLoad) -> TreeMemoryPlan {
         let (capacity, read) = self.capacity_for(load);
         if capacity.queries == 0 {
-            return Vec::new();
+            return TreeMemoryPlan::default();
         }
-        QueryBuffers::rows(&capacity).chain([("staging", staging_bytes(read))]).collect()
+        let buffers = QueryBuffers::rows(&capacity).chain([("staging", staging_bytes(read))]).collect();
+        TreeMemoryPlan { buffers }
     }
 
     /// Returns the capacity of a part of this batch, and how many bytes of it are read back at a time.

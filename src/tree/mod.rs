@@ -41,7 +41,7 @@ use std::collections::HashMap;
 use self::build::{Build, TreeBuffers, TreeCapacity};
 pub use self::construct::TreeBoxes;
 pub use self::gpu_batch::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape};
-pub use self::load::QueryLoad;
+pub use self::load::{QueryLoad, TreeMemoryPlan};
 use self::query::Query;
 use self::query_memory::QueryMemory;
 pub use self::question::Question;
@@ -301,14 +301,14 @@ impl Tree {
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`] where a buffer is longer than one binding of the device.
-    pub fn memory_plan(&self, box_count: usize) -> Result<Vec<Row>, Error> {
+    pub fn memory_plan(&self, box_count: usize) -> Result<TreeMemoryPlan, Error> {
         let capacity = self.capacity(box_count);
         let rows: Vec<Row> = TreeBuffers::rows(&capacity)
             .chain([("boxes", Buffer::<Aabb>::bytes(capacity.boxes))])
             .chain(self.filters.rows(box_count))
             .collect();
         check_rows(capacity.boxes, &self.gpu.device().limits(), &rows)?;
-        Ok(rows)
+        Ok(TreeMemoryPlan { buffers: rows })
     }
 
     /// Counts the bytes of GPU memory that are held.

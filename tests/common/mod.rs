@@ -82,12 +82,12 @@ pub fn assert_finds(boxes: &[Aabb], expected: &[Pair], options: Options) {
     assert_pairs(&gpu.pairs, expected, &format!("GPU, {options:?}, {:?}", gpu.report));
     assert_eq!(gpu.report.pair_count, expected.len() as u64);
     assert_eq!(gpu.report.box_count as usize, boxes.len());
-    assert_eq!(gpu.report.tested_all_pairs(), options.all_pairs_up_to != Some(0), "{options:?}");
+    assert_eq!(gpu.report.tested_all_pairs, options.all_pairs_up_to != Some(0), "{options:?}");
     let cpu = cpu::find_pairs(boxes, &options).unwrap();
     assert_pairs(&cpu.pairs, expected, &format!("CPU, {options:?}, {:?}", cpu.report));
     assert_eq!(gpu.report.invalid_count, cpu.report.invalid_count);
     assert_eq!(gpu.report.first_invalid, cpu.report.first_invalid);
-    if gpu.report.tested_all_pairs() {
+    if gpu.report.tested_all_pairs {
         let n = boxes.len() as u64;
         assert_eq!(gpu.report.candidate_count, n * n.saturating_sub(1) / 2);
         assert_eq!(without_memory(&gpu.report), cpu.report);

@@ -61,7 +61,7 @@ fn assert_join(found: &Overlaps, expected: &[Pair], order: PairOrder, way: Way, 
     assert!(pairs == expected, "{what}: {} pairs in place of {}", pairs.len(), expected.len());
     let report = &found.report;
     assert_eq!(report.pair_count, expected.len() as u64, "{what}");
-    assert_eq!((report.tree_join, report.tested_all_pairs()), (way != Way::AsOneInput, false), "{what}");
+    assert_eq!((report.tree_join, report.tested_all_pairs), (way != Way::AsOneInput, false), "{what}");
     if report.tree_join {
         assert_eq!((report.axis, report.direction, report.cell_size), (SweepAxis::Auto, [0.0; 3], f32::INFINITY));
         assert_eq!((report.entry_count, report.giant_count, report.passes), (0, 0, 1));
@@ -170,7 +170,7 @@ fn a_tree_join_is_chosen_unless_something_prevents_it() {
         let (first, second) = boxes.split_at(cut);
         let chosen = engine.find_pairs_between(first, second).unwrap().clone();
         assert!(chosen == *join::by(&mut engine, way, first, second).unwrap(), "{cut}");
-        assert!(chosen.report.tree_join && !chosen.report.tested_all_pairs(), "{:?}", chosen.report);
+        assert!(chosen.report.tree_join && !chosen.report.tested_all_pairs, "{:?}", chosen.report);
     }
     let (first, second) = boxes.split_at(256);
     engine.set_filters(Filters::default().with_world(vec![3; 6_000])).unwrap();
@@ -181,7 +181,7 @@ fn a_tree_join_is_chosen_unless_something_prevents_it() {
     let mut queried = |options: Options, first: &[Aabb], second: &[Aabb]| {
         engine.set_options(options).unwrap();
         let report = engine.find_pairs_between(first, second).unwrap().report.clone();
-        (report.tree_join, report.tested_all_pairs())
+        (report.tree_join, report.tested_all_pairs)
     };
     let default = Options::default();
     assert_eq!(queried(default, first, &second[..24]), (false, true));
@@ -237,7 +237,7 @@ fn a_tree_join_stops_at_the_limit() {
         engine.set_options(SWEEP.with_candidate_limit(count - 1)).unwrap();
         let refused = Error::TooManyCandidates { candidate_count: count, limit: count - 1 };
         assert_eq!(join::by(&mut engine, way, first, second), Err(refused));
-        assert_eq!(engine.overlaps(), cpu::BroadPhase::new(SWEEP).unwrap().overlaps());
+        assert_eq!(engine.last_overlaps(), cpu::BroadPhase::new(SWEEP).unwrap().last_overlaps());
         // Long before the end, and by any number of threads at the same box.
         engine.set_options(SWEEP.with_candidate_limit(5)).unwrap();
         let Err(early) = join::by(&mut engine, way, first, second) else { panic!("5 tests are not enough") };

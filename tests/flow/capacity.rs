@@ -14,7 +14,7 @@ fn the_report_holds_what_the_plan_predicted() {
         let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
         let plan = broad_phase.memory_plan(n).unwrap();
         let report = broad_phase.find_pairs(&boxes).unwrap().report.clone();
-        assert_eq!(report.tested_all_pairs(), plan.all_pairs);
+        assert_eq!(report.tested_all_pairs, plan.all_pairs);
         assert!(report.gpu_bytes >= plan.total());
         // Four pairs a box are planned for; the list may have had to grow by the rest.
         assert!(report.gpu_bytes <= plan.total() + 16 * report.pair_count, "{plan:?} {report:?}");
@@ -265,7 +265,7 @@ fn scenes_that_grow_and_shrink_reuse_one_broad_phase() {
             let overlaps = broad_phase.find_pairs(&boxes).unwrap().clone();
             assert_pairs(&overlaps.pairs, &brute_force::find_pairs(&boxes), &n.to_string());
             let is_few = all_pairs_up_to > 0 && n <= all_pairs_up_to as usize;
-            assert_eq!(overlaps.report.tested_all_pairs(), is_few, "{n} of {all_pairs_up_to}");
+            assert_eq!(overlaps.report.tested_all_pairs, is_few, "{n} of {all_pairs_up_to}");
         }
     }
 }
@@ -280,10 +280,10 @@ fn no_limit_on_candidates_refuses_what_the_sweep_would_do() {
         let overlaps = on_gpu(&boxes, options);
         assert_pairs(&overlaps.pairs, &expected, "limited");
         assert!(overlaps.report.candidate_count <= candidate_limit);
-        assert_eq!(overlaps.report.tested_all_pairs(), is_all_pairs);
+        assert_eq!(overlaps.report.tested_all_pairs, is_all_pairs);
         let cpu = broadsweep::cpu::find_pairs(&boxes, &options).unwrap();
         assert_pairs(&cpu.pairs, &expected, "limited");
-        assert_eq!(cpu.report.tested_all_pairs(), is_all_pairs);
+        assert_eq!(cpu.report.tested_all_pairs, is_all_pairs);
     }
 }
 
@@ -298,7 +298,7 @@ fn no_budget_refuses_what_the_sweep_would_do() {
         let overlaps = on_gpu(&boxes, ALL_PAIRS.with_memory_budget(Some(budget)));
         assert_pairs(&overlaps.pairs, &expected, "in a budget");
         assert!(overlaps.report.gpu_bytes <= budget);
-        assert_eq!(overlaps.report.tested_all_pairs(), is_all_pairs, "{budget} bytes");
+        assert_eq!(overlaps.report.tested_all_pairs, is_all_pairs, "{budget} bytes");
     }
 }
 

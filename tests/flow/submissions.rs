@@ -192,13 +192,13 @@ fn nothing_is_consumed_of_a_list_that_is_still_read_back() {
         let mut broad_phase = BroadPhase::new(&GPU, options).unwrap();
         let before = broad_phase.find_pairs(&boxes[..100]).unwrap().clone();
         broad_phase.submissions().submit(&boxes).unwrap();
-        assert_eq!(*broad_phase.overlaps(), before, "the last answer stays until the next is read back");
+        assert_eq!(*broad_phase.last_overlaps(), before, "the last answer stays until the next is read back");
         let (mut looks, mut found) = (0, None);
         while found.is_none() {
             found = broad_phase.submissions().try_take().unwrap().cloned();
-            if found.is_none() && *broad_phase.overlaps() != before {
+            if found.is_none() && *broad_phase.last_overlaps() != before {
                 looks += 1;
-                assert_eq!(*broad_phase.overlaps(), Overlaps::default());
+                assert_eq!(*broad_phase.last_overlaps(), Overlaps::default());
                 assert_eq!(broad_phase.take_overlaps(), Overlaps::default());
             }
         }

@@ -9,11 +9,6 @@ use broadsweep::{Aabb, Answers, Error, Filters, Gpu, Hit, Lists, Tree, cpu};
 /// The adapter that the environment chooses. Without one the tests fail; they never skip.
 pub static GPU: LazyLock<Gpu> = LazyLock::new(|| Gpu::headless().expect("the tests need a Vulkan adapter"));
 
-/// Sums the bytes of a plan.
-pub fn bytes_of(rows: &[(&str, u64)]) -> u64 {
-    rows.iter().map(|(_, bytes)| bytes).sum()
-}
-
 /// Two trees of the same boxes.
 pub struct Both {
     pub cpu: cpu::Tree,

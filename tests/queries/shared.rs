@@ -5,7 +5,7 @@ use broadsweep::query::{Batch, QueryFilters};
 use broadsweep::record::GpuAttribute;
 use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Lists, Options, Pair, Recorder, Tree, cpu};
 
-use super::both::{GPU, bytes_of};
+use super::both::GPU;
 use super::numbers::{Like, Numbers};
 
 const BOXES: usize = 300;
@@ -105,9 +105,9 @@ fn the_lists_of_a_broad_phase_serve_its_tree() {
         other.set_filters(filters.clone()).unwrap();
         let (own, shared) = (other.memory_plan(BOXES).unwrap(), tree.memory_plan(BOXES).unwrap());
         let lists = ["filters", "world_cells", "included", "margins", "half_space_bits"];
-        let of_lists: u64 = own.iter().filter(|(name, _)| lists.contains(name)).map(|(_, bytes)| bytes).sum();
+        let of_lists: u64 = own.buffers().iter().filter(|(name, _)| lists.contains(name)).map(|(_, bytes)| bytes).sum();
         assert!(of_lists > 16 * BOXES as u64);
-        assert_eq!(bytes_of(&shared), bytes_of(&own) - of_lists);
+        assert_eq!(shared.total(), own.total() - of_lists);
         let before = tree.memory_bytes();
         tree.build(&boxes).unwrap();
         assert_eq!(tree.memory_bytes(), before);

@@ -13,7 +13,7 @@ use broadsweep::{
 use laboratory::scenes::Kind;
 use laboratory::scenes::queries::{RayKind, beams, cubes, points};
 
-use super::both::{Both, GPU, bytes_of};
+use super::both::{Both, GPU};
 use super::oracle;
 
 /// A tree's answers to queries that are generated for a scene.
@@ -498,7 +498,7 @@ fn the_memory_of_a_tree_is_what_was_planned() {
             let world = (0..n as u32).map(|i| i % 3).collect();
             tree.set_filters(Filters::default().with_world(world).with_margin(vec![0.5; n])).unwrap();
         }
-        let planned: u64 = tree.gpu.borrow().memory_plan(n).unwrap().iter().map(|(_, bytes)| bytes).sum();
+        let planned: u64 = tree.gpu.borrow().memory_plan(n).unwrap().total();
         tree.build(&boxes).unwrap();
         // A staging buffer of 64 KiB holds the report.
         let held = if n == 0 { 0 } else { planned + (1 << 16) };
@@ -512,11 +512,11 @@ fn assert_planned(gpu: &Gpu, boxes: &[Aabb], load: impl FnOnce(&mut Tree) -> Que
     tree.build(boxes).unwrap();
     let load = load(&mut tree);
     let planned = tree.query_memory_plan(&load);
-    assert!(bytes_of(&planned) > 0, "{load:?}");
-    let names: HashSet<_> = planned.iter().map(|(name, _)| name).collect();
-    assert_eq!(names.len(), planned.len(), "{planned:?}");
-    let of_tree = bytes_of(&tree.memory_plan(boxes.len()).unwrap());
-    assert_eq!(tree.memory_bytes(), of_tree + bytes_of(&planned), "{load:?}");
+    assert!(planned.total() > 0, "{load:?}");
+    let names: HashSet<_> = planned.buffers().iter().map(|(name, _)| name).collect();
+    assert_eq!(names.len(), planned.buffers().len(), "{planned:?}");
+    let of_tree = tree.memory_plan(boxes.len()).unwrap().total();
+    assert_eq!(tree.memory_bytes(), of_tree + planned.total(), "{load:?}");
 }
 
 #[test]
@@ -565,8 +565,8 @@ fn the_memory_of_ranked_queries_is_what_was_planned() {
     for question in Question::ALL {
         // Sizes that nobody has.
         let load = all(question, usize::MAX).with_u32_count(usize::MAX).with_answers(u64::MAX).with_filters();
-        assert!(!tree.query_memory_plan(&load).is_empty());
-        assert!(tree.query_memory_plan(&all(question, 0)).is_empty(), "{question:?}");
+        assert!(!tree.query_memory_plan(&load).buffers().is_empty());
+        assert!(tree.query_memory_plan(&all(question, 0)).buffers().is_empty(), "{question:?}");
     }
 }
 
@@ -625,8 +625,8 @@ fn the_memory_of_queries_in_parts_is_what_was_planned() {
     tree.build(&boxes).unwrap();
     let answers = tree.all_hits(&rays).unwrap().answers.len() as u64;
     let planned = tree.query_memory_plan(&QueryLoad::new(Question::AllHits, 40_000).with_answers(answers));
-    let held = tree.memory_bytes() - bytes_of(&tree.memory_plan(2_000).unwrap());
-    assert!(held <= bytes_of(&planned) && 2 * held > bytes_of(&planned), "{held}, {planned:?}");
+    let held = tree.memory_bytes() - tree.memory_plan(2_000).unwrap().total();
+    assert!(held <= planned.total() && 2 * held > planned.total(), "{held}, {planned:?}");
 }
 
 #[test]

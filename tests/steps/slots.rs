@@ -52,6 +52,7 @@ fn some_filter(random: &mut Random) -> BoxFilter {
         5 => filter.with_world([Some(0), Some(1), None][random.below(3)]),
         6 => filter.with_margin(random.below(4) as f32 / 4.0),
         7 => filter.with_second(random.below(2) == 0),
+        8 => filter.with_sphere(Some([(); 4].map(|()| random.below(5) as f32 / 2.0))),
         _ => filter,
     }
 }
@@ -146,7 +147,8 @@ impl World {
             .with_parent(values().map(|filter| filter.parent.unwrap_or(Filters::NO_PARENT)).collect())
             .with_fixed(values().map(|filter| filter.fixed).collect())
             .with_world(values().map(|filter| filter.world.unwrap_or(Filters::GLOBAL)).collect())
-            .with_margin(values().map(|filter| filter.margin).collect());
+            .with_margin(values().map(|filter| filter.margin).collect())
+            .with_sphere(values().map(|filter| filter.sphere.unwrap_or([0.0, 0.0, 0.0, f32::INFINITY])).collect());
         // Where no box is in the second of two sets, there are none.
         let second: Vec<bool> = values().map(|filter| filter.second).collect();
         let filters = if self.slots_have_second() { filters.with_second(second) } else { filters };

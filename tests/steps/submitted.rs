@@ -99,7 +99,7 @@ fn steps_and_searches_in_flight_do_not_mix() {
     assert_eq!(engine.submissions().submit_events(&boxes).unwrap_err(), Error::Busy);
     assert_eq!(engine.submissions().try_take_events().unwrap_err(), Error::NothingSubmitted);
     while engine.submissions().try_take().unwrap().is_none() {}
-    let pairs = engine.overlaps().pairs.clone();
+    let pairs = engine.last_overlaps().pairs.clone();
     engine.submissions().submit_events(&boxes).unwrap();
     assert_eq!(engine.submissions().submit(&boxes).unwrap_err(), Error::Busy);
     assert_eq!(engine.find_events(&boxes).unwrap_err(), Error::Busy);

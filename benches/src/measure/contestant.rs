@@ -52,7 +52,7 @@ impl OnGpu {
         if !recorder.time_recordings(true) {
             return Ok(None);
         }
-        let pairs = self.engine.overlaps().pairs.len().clamp(1, TIMED_PAIRS);
+        let pairs = self.engine.last_overlaps().pairs.len().clamp(1, TIMED_PAIRS);
         recorder.reserve(boxes.len(), pairs as u32)?;
         let (device, contents) = (self.gpu.device(), bytemuck::cast_slice(boxes));
         let descriptor = BufferInitDescriptor { label: Some("boxes"), contents, usage: wgpu::BufferUsages::STORAGE };

@@ -155,7 +155,7 @@ async fn submitted(gpu: &Gpu, scene: &Scene, boxes: &[Aabb]) -> Result<EngineTim
         taken = 0.5 * (now() - start);
     }
     let (on_cpu, ms) = on_cpu(scene, boxes)?;
-    let on_gpu = &engine.overlaps().pairs;
+    let on_gpu = &engine.last_overlaps().pairs;
     EngineTimes::same(on_gpu, &on_cpu, [on_gpu.len(), on_cpu.len()], "pairs", [taken, ms])
 }
 

@@ -180,14 +180,14 @@ impl BroadPhase {
 
     /// Passes the pairs to `each`, and clears them.
     fn hand_over<E>(&mut self, mut each: impl FnMut(&Report, &[Pair]) -> Result<(), E>) -> Result<Report, E> {
-        let Overlaps { pairs, report } = self.overlaps();
+        let Overlaps { pairs, report } = self.last_overlaps();
         let (result, report) = (each(report, pairs), report.clone());
         self.search.clear();
         result.map(|()| report)
     }
 
     /// Returns the last answer. Before the first answer, and after an error, it is empty: no pairs of no boxes.
-    pub fn overlaps(&self) -> &Overlaps {
+    pub fn last_overlaps(&self) -> &Overlaps {
         &self.search.found
     }
 

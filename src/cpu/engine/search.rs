@@ -166,7 +166,7 @@ impl Search {
     pub fn add(&mut self, included: &[Pair], options: &Options) -> Result<(), Error> {
         let Overlaps { pairs, report } = &mut self.found;
         call::reserve(pairs, included.len() as u64)?;
-        if options.order == PairOrder::Canonical || report.tested_all_pairs() {
+        if options.order == PairOrder::Canonical || report.tested_all_pairs {
             order::merge(pairs, included);
         } else {
             pairs.extend_from_slice(included);

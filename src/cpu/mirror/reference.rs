@@ -33,7 +33,7 @@ pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters, options: &Options)
     // A search leaves out what is included, so that nothing comes twice.
     reserve(&mut pairs, filters.include().len() as u64)?;
     pairs.extend_from_slice(filters.include());
-    if options.order == PairOrder::Canonical || report.tested_all_pairs() {
+    if options.order == PairOrder::Canonical || report.tested_all_pairs {
         order::canonical(&mut pairs);
     }
     report.pair_count = pairs.len() as u64;

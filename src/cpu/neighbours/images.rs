@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::Error;
+use crate::cpu::call;
 use crate::neighbours::lattice::{Lattice, fit};
 use crate::neighbours::{Coordinate, PointSet};
 
@@ -183,7 +184,7 @@ impl Images {
         let (mut firsts, mut owners) = (std::mem::take(&mut self.firsts), std::mem::take(&mut self.owners));
         firsts.clear();
         owners.clear();
-        owners.reserve(total as usize);
+        call::reserve(&mut owners, total)?;
         for index in 0..point_count {
             firsts.push(owners.len() as u32);
             owners.extend(self.near(points, index, &window).map(|number| [index as u32, number]));

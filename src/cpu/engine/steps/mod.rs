@@ -116,7 +116,7 @@ impl Source for BroadPhase {
 impl BroadPhase {
     /// Finds the pairs of these boxes, and compares them with those of the last call of this method that succeeded; other calls in between do not
     /// matter. In the
-    /// first step every pair is created. The events stay until the next step; [`overlaps`](Self::overlaps) is empty afterwards.
+    /// first step every pair is created. The events stay until the next step; [`last_overlaps`](Self::last_overlaps) is empty afterwards.
     ///
     /// Time grows with the moved boxes. If few boxes move, only their pairs are tested, and the list is changed in place. Every box is
     /// compared to find the moved ones, unless the step [lists them](Step::moved). If all boxes move by little, their pairs are cached
