@@ -2,7 +2,7 @@
 //!
 //! `cargo run --example any_engine [gpu|cpu]`; without an argument, the engine that suits the machine.
 
-use broadsweep::{Aabb, AnyEngine, BroadPhase, Engine, Error, Events, Gpu, Options, Pair, PairOrder, cpu};
+use broadsweep::{Aabb, AnyEngine, BroadPhase, Engine, Error, Events, Gpu, Options, Pair, PairOrder, Step, cpu};
 
 const OPTIONS: Options = Options::new().with_order(PairOrder::Canonical);
 
@@ -54,7 +54,7 @@ fn main() -> Result<(), Error> {
         let pairs = double_loop(&boxes);
         for engine in [&mut engine, &mut cpu_engine] {
             assert_eq!(engine.find_pairs(&boxes)?.pairs, pairs);
-            check(engine.find_events(&boxes)?, &pairs, &last_pairs);
+            check(engine.find_events(Step::from(&boxes))?, &pairs, &last_pairs);
         }
         assert_eq!(engine.events().before, cpu_engine.events().before);
         let events = engine.events();

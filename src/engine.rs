@@ -96,7 +96,7 @@ by_methods! {
     /// [`cpu::BroadPhase`]. Both take the same options and filters and find the same pairs. Each documents the cost and errors of a
     /// call. The trait is sealed: other crates cannot implement it.
     ///
-    /// `dyn Engine` has all calls except `find_events`, `stream_pairs` and `stream_events`. [`AnyEngine`] chooses at run time and has all.
+    /// `dyn Engine` has all calls except `stream_pairs` and `stream_events`. [`AnyEngine`] chooses at run time and has all.
     ///
     /// ```
     /// use broadsweep::{Aabb, Engine, Error, Options, cpu};
@@ -167,7 +167,7 @@ by_methods! {
         ///
         /// # Errors
         /// The errors of the engine's own method. A refused step does not count as the last one.
-        fn find_events['a](self: &mut Self, step: impl Into<Step<'a>>) -> Result<&Events, Error> where Self: Sized;
+        fn find_events(self: &mut Self, step: Step<'_>) -> Result<&Events, Error>;
 
         /// Passes the events since the last streamed step to `each`, piece by piece: lists of any length.
         ///
@@ -200,14 +200,14 @@ by_methods! {
     /// `use broadsweep::Engine;` imports its calls, and [`auto`](Self::auto) chooses for the machine.
     ///
     /// ```no_run
-    /// use broadsweep::{AnyEngine, BroadPhase, Engine, Error, Gpu, Options, cpu};
+    /// use broadsweep::{AnyEngine, BroadPhase, Engine, Error, Gpu, Options, Step, cpu};
     ///
     /// # fn engine(wants_gpu: bool) -> Result<AnyEngine, Error> {
     /// let mut engine: AnyEngine = match wants_gpu {
     ///     true => BroadPhase::new(&Gpu::headless()?, Options::default())?.into(),
     ///     false => cpu::BroadPhase::new(Options::default())?.into(),
     /// };
-    /// let events = engine.find_events(&[])?;
+    /// let events = engine.find_events(Step::new(&[]))?;
     /// # Ok(engine)
     /// # }
     /// ```

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use broadsweep::internals::brute_force;
-use broadsweep::{Aabb, AnyEngine, BroadPhase, CellSize, Engine, Error, Filters, Overlaps, SweepAxis, cpu};
+use broadsweep::{Aabb, AnyEngine, BroadPhase, CellSize, Engine, Error, Filters, Overlaps, Step, SweepAxis, cpu};
 use laboratory::scenes::Kind;
 
 #[test]
@@ -342,6 +342,19 @@ fn both_engines_keep_the_last_answer_until_the_next_call() {
 }
 
 #[test]
+fn a_boxed_engine_finds_the_same_events() {
+    let boxes = Kind::Uniform.generate(400, 1);
+    let expected = brute_force::find_pairs(&boxes);
+    let engines: [Box<dyn Engine>; 2] =
+        [Box::new(BroadPhase::new(&GPU, CANONICAL).unwrap()), Box::new(cpu::BroadPhase::new(CANONICAL).unwrap())];
+    for mut engine in engines {
+        assert_eq!(engine.find_events(Step::from(&boxes)).unwrap().created, expected);
+        assert_eq!(engine.find_events(Step::from(&boxes)).unwrap().persisting, expected);
+        assert!(engine.find_events(Step::from(&boxes[..0])).unwrap().persisting.is_empty());
+    }
+}
+
+#[test]
 fn an_engine_that_is_chosen_at_run_time_finds_what_its_own_type_finds() {
     let boxes = Kind::Uniform.generate(400, 1);
     let expected = brute_force::find_pairs(&boxes);
@@ -349,8 +362,8 @@ fn an_engine_that_is_chosen_at_run_time_finds_what_its_own_type_finds() {
         [BroadPhase::new(&GPU, CANONICAL).unwrap().into(), cpu::BroadPhase::new(CANONICAL).unwrap().into()];
     for mut engine in engines {
         assert_eq!(engine.find_pairs(&boxes).unwrap().pairs, expected);
-        assert_eq!(engine.find_events(&boxes).unwrap().created, expected);
-        let events = engine.find_events(&boxes[..300]).unwrap().clone();
+        assert_eq!(engine.find_events(Step::from(&boxes)).unwrap().created, expected);
+        let events = engine.find_events(Step::from(&boxes[..300])).unwrap().clone();
         assert!(!events.lost.is_empty() && &events == engine.events());
         let mut pairs = Vec::new();
         let report = engine.stream_pairs(&boxes, |_, piece| -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use broadsweep::internals::steps::begin_epochs_from;
 use broadsweep::step::StepWork;
-use broadsweep::{BroadPhase, Engine, Error, cpu};
+use broadsweep::{BroadPhase, Engine, Error, Step, cpu};
 use laboratory::scenes::Motion;
 
 use crate::common::{CANONICAL, GPU, recorder};
@@ -28,7 +28,7 @@ fn found(engine: &mut impl Engine, margin: Option<f32>) -> [usize; 2] {
     let mut oracle = Oracle::default();
     let run = |number| {
         let (frame, what) = (frame(number), format!("step {number}, {margin:?}"));
-        let events = engine.find_events(&frame.boxes).unwrap();
+        let events = engine.find_events(Step::from(&frame.boxes)).unwrap();
         oracle.check(&frame, events, &what);
         events.report.work
     };

@@ -2,7 +2,7 @@
 
 use broadsweep::filter::Attribute;
 use broadsweep::step::SearchReason as Reason;
-use broadsweep::{Aabb, BroadPhase, Engine, Filters, Options, cpu};
+use broadsweep::{Aabb, BroadPhase, Engine, Filters, Options, Step, cpu};
 
 use crate::common::GPU;
 
@@ -25,7 +25,7 @@ fn engine(options: Options) -> cpu::BroadPhase {
 
 /// Returns why all boxes of a step were searched, and whether its pairs are cached.
 fn step(engine: &mut impl Engine, boxes: &[Aabb]) -> (Option<Reason>, bool) {
-    let work = engine.find_events(boxes).unwrap().report.work;
+    let work = engine.find_events(Step::from(boxes)).unwrap().report.work;
     assert_eq!(work.searched, work.reason.is_some());
     (work.reason, work.began_epoch || !work.searched)
 }

@@ -17,7 +17,7 @@ fn is_bad(error: &Error, name: &str, words: &str) -> bool {
 /// Checks that after refusals the next step is compared with the last one that was not refused.
 fn check(engine: &mut impl Engine) {
     let boxes = [cube(0.0), cube(0.5), cube(5.0)];
-    engine.find_events(&boxes).unwrap();
+    engine.find_events(Step::from(&boxes)).unwrap();
     let moved = [cube(0.0), cube(4.5), cube(5.0)];
     let refused = engine.find_events(Step::new(&moved).with_generations(&[0])).unwrap_err();
     assert!(is_bad(&refused, "generations", "has 1 elements, and there are 3 boxes"), "{refused}");
@@ -31,26 +31,26 @@ fn check(engine: &mut impl Engine) {
         assert!(is_bad(&refused, "was", words), "{refused}");
     }
     engine.set_filters(Filters::default().with_group(vec![1; 2])).unwrap();
-    assert!(matches!(engine.find_events(&moved), Err(Error::FilterLength { .. })));
+    assert!(matches!(engine.find_events(Step::from(&moved)), Err(Error::FilterLength { .. })));
     engine.set_filters(Filters::default()).unwrap();
-    let events = engine.find_events(&moved).unwrap();
+    let events = engine.find_events(Step::from(&moved)).unwrap();
     assert_eq!((&events.created[..], &events.lost[..]), (&[Pair::new(1, 2)][..], &[Pair::new(0, 1)][..]));
 
     // A search that is refused, in a scene that is swept.
     let first = Kind::Brownian.generate_step(3000, 1, 10);
     let next = Kind::Brownian.generate_step(3000, 1, 11);
-    engine.find_events(&first).unwrap();
+    engine.find_events(Step::from(&first)).unwrap();
     let options = *engine.options();
     engine.set_options(options.with_candidate_limit(10)).unwrap();
-    assert!(matches!(engine.find_events(&next), Err(Error::TooManyCandidates { .. })));
+    assert!(matches!(engine.find_events(Step::from(&next)), Err(Error::TooManyCandidates { .. })));
     engine.set_options(options).unwrap();
     let pairs = engine.events().pairs.clone();
-    let events = engine.find_events(&next).unwrap().clone();
+    let events = engine.find_events(Step::from(&next)).unwrap().clone();
     assert_eq!(events.report.persisting_count + events.report.lost_count, pairs.len() as u64);
     // Other calls between two steps do not count either.
     engine.find_pairs(&first).unwrap();
     engine.find_pairs_between(&first[..10], &next[..10]).unwrap();
-    let again = engine.find_events(&next).unwrap();
+    let again = engine.find_events(Step::from(&next)).unwrap();
     assert_eq!((again.created.len(), again.lost.len(), &again.pairs), (0, 0, &events.pairs));
     engine.forget_steps();
 }

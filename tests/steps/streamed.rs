@@ -243,7 +243,7 @@ fn stops(engine: &mut impl Engine) {
     }
     assert_eq!(is_stopped, 2);
     // Found events are independent of streamed ones.
-    assert_eq!(engine.find_events(&steps[1]).unwrap().created.len(), 1);
+    assert_eq!(engine.find_events(Step::from(&steps[1])).unwrap().created.len(), 1);
     let (events, calls) = streamed(engine, Step::new(&steps[1]).counts_first()).unwrap();
     assert_eq!((events.created.len(), events.lost.len(), calls), (1, 1, 2));
     // Where nothing changed, nothing is searched twice.
