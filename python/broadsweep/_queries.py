@@ -160,7 +160,7 @@ class Tree:
     Rays and casts also take a keyword for the whole batch:
 
     skips_start : bool
-        Whether they leave out the boxes that they touch at ``t = 0``: those that hold the origin of a ray, or that touch the
+        True leaves out the boxes that they touch at ``t = 0``: those that hold the origin of a ray, or that touch the
         moving box, or the bounding box of the moving sphere or capsule. A cast without a direction then hits nothing.
 
     Queries are in single precision; numbers in double precision are rounded to the nearest, but for boxes, which are rounded

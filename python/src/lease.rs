@@ -21,7 +21,7 @@ struct Shared<T> {
     returned: Condvar,
     /// The process that created the engine.
     process: u32,
-    /// Whether the engine is on a device, which a forked process does not have.
+    /// True if the engine is on a device, which a forked process does not have.
     is_on_gpu: bool,
 }
 

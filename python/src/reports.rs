@@ -65,7 +65,7 @@ report! {
         passes: u32,
         /// The number of boxes up to which every box is tested against every other.
         all_pairs_up_to: u32,
-        /// Whether a tree of one of two sets was queried.
+        /// True if a tree of one of two sets was queried.
         tree_join: bool,
         /// Bytes of GPU memory held.
         gpu_bytes: u64,

@@ -190,7 +190,7 @@ def test_an_origin_is_subtracted_once_and_has_the_dimension_of_the_slots():
     auto = bs.Slots(origin="auto")
     with pytest.raises(TypeError):
         auto.insert([0] * 6, world=0.5)
-    # What was refused does not fix it.
+    # A refused call does not fix it.
     assert auto.origin is None
 
 

@@ -4,7 +4,7 @@
 //         filters        lists by box and lists of pairs, one after the other
 // src/filters/rows.rs generates and documents the structure FilterLayout. It follows the constants.
 
-// Whether there is any list. Without filters, no code of theirs is compiled.
+// True if there is any list. Without filters, their code is not compiled.
 override IS_FILTERED: bool = false;
 
 @group(0) @binding(10) var<uniform> filter_layout: FilterLayout;

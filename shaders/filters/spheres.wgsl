@@ -108,7 +108,7 @@ fn add_squares(factors: vec4<u32>, more: u32) {
     let powers = power_part(sizes.xyz);
     let at = powers.x + powers.y + powers.z + power_part(sizes.www).x + more;
     let signs = (factors.x ^ factors.y) ^ (factors.z ^ factors.w);
-    // What is taken away from a number in two's complement is added to the one with all bits turned.
+    // A number that is subtracted from another in two's complement is added to the one with all bits turned.
     let turned = vec4<u32>(select(0u, 0xffffffffu, signs >= 0x80000000u));
     let first = product64(whole_part(sizes.xyz).x, whole_part(sizes.xyz).y);
     let second = product64(whole_part(sizes.xyz).z, whole_part(sizes.www).x);

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::base::exact::{round_down, round_up};
+use crate::base::exact::{round_down, round_up, two_sum};
 
 /// An axis-aligned box in single precision: 24 bytes, `min` then `max`, laid out as in the GPU buffer.
 ///
@@ -105,10 +105,7 @@ pub(crate) fn sum_rounded_up(bound: f32, margin: f32) -> f32 {
 
 /// Returns the smallest `f32` that is at least the exact sum of two `f64`, or infinity.
 pub(crate) fn double_sum_rounded_up(a: f64, b: f64) -> f32 {
-    let sum = a + b;
-    // The rounding error of f64, exactly (Knuth's two-sum).
-    let b_in_sum = sum - a;
-    let lost = (a - (sum - b_in_sum)) + (b - b_in_sum);
+    let (sum, lost) = two_sum(a, b);
     let nearest = sum as f32;
     let is_below = f64::from(nearest) < sum || f64::from(nearest) == sum && lost > 0.0;
     if is_below { nearest.next_up() } else { nearest }

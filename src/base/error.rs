@@ -185,7 +185,7 @@ pub enum Error {
         list: &'static str,
         /// The first wrong index, from 0.
         index: u64,
-        /// What is wrong, and what is needed.
+        /// The problem, and the remedy.
         problem: String,
     },
     /// The identity in a [`Step`](crate::Step) has no meaning after the last step.
@@ -193,13 +193,13 @@ pub enum Error {
     BadStep {
         /// The list.
         list: &'static str,
-        /// What is wrong, and what is needed.
+        /// The problem, and the remedy.
         problem: String,
     },
     /// A periodic cell has no meaning.
     #[error("the cell {problem}")]
     BadCell {
-        /// What is wrong, and what is needed.
+        /// The problem, and the remedy.
         problem: String,
     },
     /// A list of a [`PointSet`](crate::neighbour::PointSet) has another length than the points, or a value without meaning.
@@ -207,7 +207,7 @@ pub enum Error {
     BadPoints {
         /// The list.
         list: &'static str,
-        /// What is wrong, and what is needed.
+        /// The problem, and the remedy.
         problem: String,
     },
     /// The radius of a neighbour search reaches too many periodic images.
@@ -249,7 +249,7 @@ pub enum Error {
     BadBuffer {
         /// The contents of the buffer.
         buffer: &'static str,
-        /// What is wrong, and what is needed.
+        /// The problem, and the remedy.
         problem: String,
     },
     /// Results are still being computed.

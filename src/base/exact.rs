@@ -37,12 +37,17 @@ fn expand(terms: &mut [f64]) {
         let (expansion, rest) = terms.split_at_mut(count);
         let carry = &mut rest[0];
         for part in expansion {
-            let sum = *carry + *part;
-            let part_in_sum = sum - *carry;
-            *part = (*carry - (sum - part_in_sum)) + (*part - part_in_sum);
-            *carry = sum;
+            (*carry, *part) = two_sum(*carry, *part);
         }
     }
+}
+
+/// Returns the rounded sum, and the rounding error, exactly (Knuth).
+#[inline]
+pub fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let b_in_sum = sum - a;
+    (sum, (a - (sum - b_in_sum)) + (b - b_in_sum))
 }
 
 /// Returns the exact product of two finite numbers.

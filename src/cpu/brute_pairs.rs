@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::call::push;
-use crate::filters::{WHOLE_SPACE, padded, padded_sphere, spheres_touch};
+use crate::filters::{NO_SPHERE, WHOLE_SPACE, padded, padded_sphere, spheres_touch};
 use crate::{Aabb, Error, Filters, Pair};
 
 /// Finds every overlapping pair, ascending, by `n (n - 1) / 2` tests. This loop defines the answer.
@@ -60,20 +60,13 @@ pub fn try_find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Result<Vec<
     for a in 0..boxes.len() as u32 {
         for b in a + 1..boxes.len() as u32 {
             let (box_a, box_b) = (&boxes[a as usize], &boxes[b as usize]);
-            let spheres_meet = match (half_spaces[a as usize], half_spaces[b as usize]) {
-                _ if spheres.is_empty() => true,
-                (None, None) => spheres_touch(&spheres[a as usize], &spheres[b as usize]),
-                (Some(half_space), None) => half_space.touches_sphere(&spheres[b as usize]),
-                (None, Some(half_space)) => half_space.touches_sphere(&spheres[a as usize]),
+            let sphere = |i: u32| spheres.get(i as usize).unwrap_or(&NO_SPHERE);
+            let meet = match (half_spaces[a as usize], half_spaces[b as usize]) {
+                (None, None) => box_a.overlaps(box_b) && spheres_touch(sphere(a), sphere(b)),
+                (Some(half_space), None) => half_space.touches(box_b) && half_space.touches_sphere(sphere(b)),
+                (None, Some(half_space)) => half_space.touches(box_a) && half_space.touches_sphere(sphere(a)),
                 (Some(_), Some(_)) => false,
             };
-            let meet = spheres_meet
-                && match (half_spaces[a as usize], half_spaces[b as usize]) {
-                    (None, None) => box_a.overlaps(box_b),
-                    (Some(half_space), None) => half_space.touches(box_b),
-                    (None, Some(half_space)) => half_space.touches(box_a),
-                    (Some(_), Some(_)) => false,
-                };
             let own = |i: u32| if half_spaces[i as usize].is_some() { &WHOLE_SPACE } else { &boxes[i as usize] };
             let is_owned = filters.owner.is_none_or(|region| region.owns(own(a), own(b)));
             let pair = Pair { a, b };

@@ -363,7 +363,9 @@ impl FilterSet {
             // A u32 also has flags of other boxes, which exist only on the device.
             return Err(on_device(list, "where further changes are recorded too, until set_filters sets it anew"));
         }
-        self.check_margin_of_spheres(list)?;
+        if list == "margin" && self.on_device.contains(&"sphere") {
+            return Err(on_device("sphere", "and a change of margins changes the radii: set_filters sets both anew"));
+        }
         Arc::make_mut(&mut self.checked).change(first, values)?;
         if count > 0 {
             self.note_change(list);
@@ -389,19 +391,6 @@ impl FilterSet {
                 let _ = self.unload(gpu);
             }
             return written;
-        }
-        Ok(())
-    }
-}
-
-impl FilterSet {
-    /// Refuses a change of margins if the radii that they are part of exist only on the device.
-    ///
-    /// # Errors
-    /// [`Error::BadFilter`].
-    fn check_margin_of_spheres(&self, list: &str) -> Result<(), Error> {
-        if list == "margin" && self.on_device.contains(&"sphere") {
-            return Err(on_device("sphere", "and a change of margins changes the radii: set_filters sets both anew"));
         }
         Ok(())
     }

@@ -36,7 +36,7 @@ impl Filters {
     }
 }
 
-/// What kernels test of a pair.
+/// The tests that kernels make of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PairTests {
     /// The bounds of the boxes alone.
@@ -87,7 +87,7 @@ pub struct FilterLists {
     pub layout: Buffer<FilterLayout>,
     /// All lists, one after the other.
     pub words: Buffer<u32>,
-    /// What kernels test of a pair.
+    /// The tests that kernels make of a pair.
     pub tests: PairTests,
     places: FilterLayout,
 }

@@ -55,7 +55,7 @@ pub use rows::GpuAttribute;
 pub use rows::{Attribute, BoxFilter, Filters};
 use spheres::check_spheres;
 pub use spheres::sphere_from_f64;
-pub(crate) use spheres::{padded_sphere, spheres_touch};
+pub(crate) use spheres::{NO_SPHERE, padded_sphere, spheres_touch};
 pub use values::ValueFormat;
 
 use std::collections::HashSet;

@@ -6,7 +6,7 @@ use crate::base::aabb::{double_sum_rounded_up, sum_rounded_up};
 use crate::base::exact::{RELATIVE_ERROR, product, sign_of_sum, two_product};
 
 /// Stands for no sphere: a centre, and a radius without an end.
-pub(super) const NO_SPHERE: [f32; 4] = [0.0, 0.0, 0.0, f32::INFINITY];
+pub(crate) const NO_SPHERE: [f32; 4] = [0.0, 0.0, 0.0, f32::INFINITY];
 
 /// Checks spheres. The first of them has index `first` in the list.
 ///

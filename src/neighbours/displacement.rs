@@ -4,6 +4,7 @@
 
 use super::accumulator::{Accumulator, Term};
 use super::coordinate::Coordinate;
+use crate::base::exact::two_sum;
 
 /// Half a unit in the last place of 1.
 const HALF_ULP: f64 = f64::EPSILON / 2.0;
@@ -239,15 +240,8 @@ fn largest(first: f64, last: f64, is_at_most: impl Fn(f64) -> bool) -> f64 {
     number(low)
 }
 
-/// Returns the rounded sum, and what rounding lost (Knuth).
-#[inline]
-fn two_sum(a: f64, b: f64) -> (f64, f64) {
-    let sum = a + b;
-    let b_in_sum = sum - a;
-    (sum, (a - (sum - b_in_sum)) + (b - b_in_sum))
-}
-
-/// Returns the rounded product, and what rounding lost (Dekker), for numbers whose product neither overflows nor underflows.
+/// Returns the rounded product, and the rounding error (Dekker), for numbers whose product neither overflows nor underflows. It does not
+/// use `mul_add`, which is a function call where the processor need not have the instruction: vectors of periodic pairs take this path.
 #[inline]
 fn two_product(a: f64, b: f64) -> (f64, f64) {
     // Two halves of 26 bits, the sign of the lower one included (Veltkamp).

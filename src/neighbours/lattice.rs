@@ -20,7 +20,7 @@ pub struct Lattice {
     pub vectors: [[f64; 3]; 3],
     /// The vectors of a reduced basis, at most three. Angles between them are large, so that few images are near.
     basis: Vec<[f64; 3]>,
-    /// What vectors of the cell each of them is the sum of.
+    /// The multiples of the cell's vectors that each of them is the sum of.
     transform: Vec<[i64; 3]>,
     /// The dual basis: its products with a point are the fractional coordinates.
     dual: Vec<[f64; 3]>,

@@ -9,7 +9,7 @@ use crate::Error;
 pub struct PeriodicCell<T = f32> {
     /// The three lattice vectors, a row each. Vectors of directions that are not periodic are ignored and may be 0.
     pub vectors: [[T; 3]; 3],
-    /// Whether the cell repeats along each of them.
+    /// True if the cell repeats along each of them.
     pub periodic: [bool; 3],
 }
 
@@ -52,17 +52,17 @@ pub struct NeighbourOptions<T = f32> {
     /// The cell in which points repeat. Default: none; then pairs have no shifts.
     #[cfg_attr(feature = "serde", serde(default))]
     pub cell: Option<PeriodicCell<T>>,
-    /// Whether a search within one set lists each pair twice, as (i, j, S) and as (j, i, −S). Default: once, with i < j, or with i = j
+    /// True if a search within one set lists each pair twice, as (i, j, S) and as (j, i, −S). Default: once, with i < j, or with i = j
     /// and the one of S and −S that orders after 0. A search between two sets lists each pair once.
     #[cfg_attr(feature = "serde", serde(default))]
     pub both_directions: bool,
-    /// Whether a search within one set pairs a point with its own images. Default: `true`. Without a cell there are none.
+    /// True if a search within one set pairs a point with its own images. Default: `true`. Without a cell there are none.
     #[cfg_attr(feature = "serde", serde(default = "yes"))]
     pub self_images: bool,
-    /// Whether to list the vector of each pair. Default: `false`.
+    /// True to list the vector of each pair. Default: `false`.
     #[cfg_attr(feature = "serde", serde(default))]
     pub vectors: bool,
-    /// Whether to list the squared distance of each pair. Default: `false`.
+    /// True to list the squared distance of each pair. Default: `false`.
     #[cfg_attr(feature = "serde", serde(default))]
     pub squared_distances: bool,
 }

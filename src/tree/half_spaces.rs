@@ -27,7 +27,7 @@ impl AsyncTree<'_> {
             self.read_boxes().await?;
             merge(&self.half_spaces())?;
             if self.tree.is_recorded {
-                // What is recorded may run before the next call.
+                // Recorded commands may run before the next call and change the boxes.
                 self.tree.boxes_on_host = Vec::new();
             }
         }

@@ -111,7 +111,7 @@ pub struct Tree {
     world_ids: Option<Buffer<[u32; 2]>>,
     /// `[box_count]` the boxes as they are searched, once half-spaces were ordered among them; else empty.
     boxes_on_host: Vec<Aabb>,
-    /// Whether the last build or refit was recorded: the host does not know when it runs.
+    /// True if the last build or refit was recorded: the host does not know when it runs.
     is_recorded: bool,
     report: TreeReport,
 }

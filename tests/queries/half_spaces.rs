@@ -361,7 +361,7 @@ fn a_ray_hits_a_tilted_floor_between_two_boxes() {
     let ray = [Ray::new([0.0; 3], [1.0, 0.0, 0.0])];
     let hit = |index, t| Hit { index, t };
     assert_eq!(&tree.first_hits(&ray, 9).unwrap()[0], [hit(2, 1.0), hit(1, 3.0), hit(0, 5.0)]);
-    // What is round and moves touches it by its bounding box.
+    // A round shape that moves touches it by its bounding box.
     let ball = [SphereCast { center: [0.0; 3], radius: 1.0, direction: [1.0, 0.0, 0.0], limit: 1.0 }];
     assert_eq!(&tree.all_hits(&ball).unwrap()[0], [hit(1, 0.0), hit(2, 0.0)]);
     // Other half-spaces of the same boxes hold at once; others need a build.

@@ -40,7 +40,7 @@ use interpreter::Mutation;
 use equal::Reason;
 use judge::{Mutant, Verdict};
 
-/// What is arguments for.
+/// The arguments.
 struct Arguments {
     seed: u64,
     count: usize,

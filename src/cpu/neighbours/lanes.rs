@@ -13,7 +13,7 @@ const MOST_ERROR_32: f64 = 1.0 / 64.0;
 /// Bounds the length of a vector whose components differ from others by two errors each: 2 √3.
 const SPREAD: f64 = 3.4642;
 
-/// What distances are compared with, and the numbers in which they are computed.
+/// The limits that distances are compared with, and the format of the numbers in which they are computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// A power of two that brings the reach near 1.
@@ -23,7 +23,7 @@ pub struct Limits {
     high: f64,
     /// Squares up to it belong to pairs. Negative if radii of points differ: each pair is then decided by its own.
     low: f64,
-    /// Whether numbers are `f32`.
+    /// True if numbers are `f32`.
     pub is_single: bool,
 }
 

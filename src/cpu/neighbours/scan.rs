@@ -8,7 +8,7 @@ use super::grid::{Cell, Grid, ROWS};
 use super::lanes::{LANES, Lane, LaneLimits, Limits, from_number, number_as_float};
 use super::sorted::SortedPlaces;
 
-/// Which targets a query excludes.
+/// The targets that a query excludes.
 #[derive(Clone, Debug)]
 pub struct Exclusion {
     /// The first target that counts.
@@ -17,7 +17,7 @@ pub struct Exclusion {
     pub removed: Range<u32>,
 }
 
-/// What a search decides of targets.
+/// The decisions of a search about targets.
 pub trait Decide: Sync {
     /// Returns the targets that a query excludes.
     fn exclusion(&self, query: u32) -> Exclusion;

@@ -12,7 +12,7 @@ pub struct Search<'a, T> {
     pub queries: Placed<'a, T>,
     pub points: Placed<'a, T>,
     pub images: &'a Images,
-    /// Whether queries and points are one set.
+    /// True if queries and points are one set.
     pub is_within_one: bool,
     pub radius: f64,
 }
