@@ -3,7 +3,7 @@
 //! `cargo run --release --example contacts`
 
 use broadsweep::filter::Attribute;
-use broadsweep::{Aabb, Error, Events, Filters, Options, cpu};
+use broadsweep::{Aabb, Error, Filters, Options, cpu};
 
 const BODIES: usize = 2000;
 /// Seconds of a step.
@@ -66,7 +66,7 @@ fn main() -> Result<(), Error> {
 
         let events = engine.find_events(&boxes)?;
         // What persists keeps its age, wherever it stands now; what began has none yet.
-        let age = |&place: &u64| if place == Events::CREATED { 0 } else { ages[place as usize] + 1 };
+        let age = |place: Option<u64>| place.map_or(0, |place| ages[place as usize] + 1);
         ages = events.before.iter().map(age).collect();
         if number % 30 == 29 {
             println!(

@@ -24,6 +24,6 @@
 //! ```
 
 pub use crate::engine::HasFilters;
-pub use crate::events::{EventPiece, Identity, SearchReason, StepReport, StepWork};
+pub use crate::events::{EventPiece, Identity, Places, SearchReason, StepReport, StepWork};
 pub use crate::filters::BoxFilter;
 pub use crate::slots::{Handle, Slots};

@@ -482,7 +482,7 @@ class BroadPhase:
         if whole is None:
             return Events(created, lost, None, None, None, report)
         pairs, before, persisting = whole
-        return Events(created, lost, pairs, before.view(np.int64), persisting, report)
+        return Events(created, lost, pairs, before, persisting, report)
 
     def forget_steps(self) -> None:
         """Forget all steps: in the next one, every pair is created."""

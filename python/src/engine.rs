@@ -31,7 +31,7 @@ pub struct Engine {
 }
 
 /// The lists of a step that are as long as its pairs.
-type WholeLists<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray1<u64>>, Bound<'py, PyArray2<u32>>);
+type WholeLists<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray2<u32>>);
 
 /// The answer of a step.
 type StepAnswer<'py> =
@@ -41,7 +41,7 @@ type StepAnswer<'py> =
 struct StepLists {
     created: Vec<Pair>,
     lost: Vec<Pair>,
-    whole: Option<(Vec<Pair>, Vec<u64>, Vec<Pair>)>,
+    whole: Option<(Vec<Pair>, Vec<i64>, Vec<Pair>)>,
     report: StepReport,
 }
 
@@ -150,8 +150,10 @@ impl Engine {
             Ok(StepLists {
                 created: events.created.clone(),
                 lost: events.lost.clone(),
-                whole: (!changes_only)
-                    .then(|| (events.pairs.clone(), events.before.clone(), events.persisting.clone())),
+                whole: (!changes_only).then(|| {
+                    let before = events.before.iter().map(|place| place.map_or(-1, |place| place as i64));
+                    (events.pairs.clone(), before.collect(), events.persisting.clone())
+                }),
                 report: events.report.clone(),
             })
         };

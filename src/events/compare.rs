@@ -5,6 +5,7 @@
 
 use rayon::prelude::*;
 
+use super::places::Places;
 use crate::{Error, Events, Pair};
 
 /// Pairs of this step that a thread compares at a time.
@@ -27,7 +28,7 @@ struct RangePair {
 #[derive(Debug, Default)]
 pub struct Comparison {
     parts: Vec<RangePair>,
-    /// `[now]` the place of each pair in the last list, or [`Events::CREATED`].
+    /// `[now]` the place of each pair in the last list, or [`Places::CREATED`].
     pub before: Vec<u64>,
 }
 
@@ -44,7 +45,7 @@ impl Comparison {
     /// # Errors
     /// [`Error::ListTooLong`].
     pub fn find(&mut self, now: &[Pair], then: &[Pair]) -> Result<(), Error> {
-        resize(&mut self.before, now.len(), Events::CREATED)?;
+        resize(&mut self.before, now.len(), Places::CREATED)?;
         self.parts.clear();
         let mut next = 0;
         for first in (0..now.len().max(1)).step_by(PART) {
@@ -83,7 +84,7 @@ impl Comparison {
             let count = |part: &mut RangePair| {
                 let [first, end] = part.now;
                 let both = now[first..end].iter().zip(&before[first..end]);
-                let listed = both.filter(|&(&pair, &place)| place != Events::CREATED && persists(pair));
+                let listed = both.filter(|&(&pair, &place)| place != Places::CREATED && persists(pair));
                 part.persisting = listed.count();
             };
             each(parts, count);
@@ -172,7 +173,7 @@ impl<'a> Merge<'a> {
     #[inline(always)]
     fn step(&mut self) {
         let (a, b) = (key(self.now[self.i]), key(self.then[self.j]));
-        self.before[self.i] = if a == b { (self.first + self.j) as u64 } else { Events::CREATED };
+        self.before[self.i] = if a == b { (self.first + self.j) as u64 } else { Places::CREATED };
         self.met += usize::from(a == b);
         self.i += usize::from(a <= b);
         self.j += usize::from(b <= a);
@@ -185,7 +186,7 @@ impl<'a> Merge<'a> {
                 self.step();
             }
         }
-        self.before[self.i..].fill(Events::CREATED);
+        self.before[self.i..].fill(Places::CREATED);
         self.met
     }
 }
@@ -223,7 +224,7 @@ impl RangePair {
         if lists.persisting.len() == now.len() {
             lists.persisting.copy_from_slice(now);
         } else if !lists.persisting.is_empty() {
-            list_some(now, before, lists.persisting, |pair, place| (place != Events::CREATED) & persists(pair));
+            list_some(now, before, lists.persisting, |pair, place| (place != Places::CREATED) & persists(pair));
         }
         if self.created == 0 && self.lost == 0 {
             return;
@@ -237,7 +238,7 @@ impl RangePair {
                 continue;
             }
             for (&pair, &place) in pairs.iter().zip(places) {
-                if place == Events::CREATED {
+                if place == Places::CREATED {
                     if let Some(to) = created.next() {
                         *to = pair;
                     }

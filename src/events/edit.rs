@@ -5,7 +5,8 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::compare::{list_some, reserve, resize};
-use crate::{Error, Events, Pair};
+use super::places::Places;
+use crate::{Error, Pair};
 
 /// Pairs that a thread lists at a time.
 const PART: usize = 1 << 15;
@@ -97,11 +98,11 @@ impl Edit {
         stayed: &mut Vec<Pair>,
         is_listed: Option<impl Fn(Pair) -> bool + Sync>,
     ) -> Result<(), Error> {
-        resize(before, pairs.len(), Events::CREATED)?;
+        resize(before, pairs.len(), Places::CREATED)?;
         let name = |(part, before): (usize, &mut [u64])| self.name(part * PART, before);
         each_part(before, name);
         if let Some(is_listed) = is_listed {
-            return self.list_some(pairs, before, stayed, &|pair, place| place != Events::CREATED && is_listed(pair));
+            return self.list_some(pairs, before, stayed, &|pair, place| place != Places::CREATED && is_listed(pair));
         }
         let count = self.stretches.last().map_or(0, |last| last.earlier + last.len());
         resize(stayed, count, Pair { a: 0, b: 0 })?;
@@ -112,7 +113,7 @@ impl Edit {
 
     /// Writes the old places of the pairs from `first` on.
     fn name(&self, first: usize, before: &mut [u64]) {
-        before.fill(Events::CREATED);
+        before.fill(Places::CREATED);
         for stretch in self.from(first, |stretch| stretch.to) {
             let Some((range, skipped)) = stretch.within(stretch.to, first, before.len()) else { break };
             before[range].iter_mut().zip((stretch.start + skipped) as u64..).for_each(|(place, k)| *place = k);
@@ -235,7 +236,7 @@ mod tests {
     const ALL: Option<fn(Pair) -> bool> = None;
 
     fn place_in(then: &BTreeSet<Pair>, pair: &Pair) -> u64 {
-        if then.contains(pair) { then.range(..pair).count() as u64 } else { Events::CREATED }
+        if then.contains(pair) { then.range(..pair).count() as u64 } else { Places::CREATED }
     }
 
     #[test]
@@ -257,7 +258,7 @@ mod tests {
             let retained: Vec<Pair> = (0..n).filter(|i| !is_lost(i)).map(|i| pair(2 * i)).collect();
             let mut now = [&retained[..], &created].concat();
             now.sort_unstable();
-            let place = |pair: &Pair| if pair.b.is_multiple_of(2) { u64::from(pair.b / 2) } else { Events::CREATED };
+            let place = |pair: &Pair| if pair.b.is_multiple_of(2) { u64::from(pair.b / 2) } else { Places::CREATED };
             assert!(
                 pairs == now && stayed == retained && before == now.iter().map(place).collect::<Vec<_>>(),
                 "{lost_every}"

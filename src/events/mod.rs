@@ -5,6 +5,7 @@
 //! | `step` | the input of a step ([`Step`]), and its check |
 //! | `compare` | compares two ascending lists of pairs on all threads |
 //! | `edit` | changes the list of the last step in place |
+//! | `places` | where pairs stood in the list of the last step ([`Places`]) |
 //! | `names` | renames the pairs of the last list to the indices of this step |
 //! | `stream` | the events of a step in pieces, without a list of the last one |
 //! | `steps` | [`Steps`](steps::Steps): the last list, and the comparison with the next one |
@@ -15,10 +16,12 @@
 mod compare;
 mod edit;
 mod names;
+mod places;
 mod step;
 pub(crate) mod steps;
 pub(crate) mod stream;
 
+pub use places::Places;
 pub use step::{Identity, Step};
 #[cfg(feature = "gpu")]
 pub(crate) use step::{OwnedStepSpec, StepSpec};
@@ -51,10 +54,10 @@ use crate::{Pair, Report};
 pub struct Events {
     /// All pairs of this step.
     pub pairs: Vec<Pair>,
-    /// `[pair_count]` the place of each of `pairs` in `pairs` of the last step that was not refused, or
-    /// [`CREATED`](Self::CREATED). [`carry`](Self::carry) takes values of a solver over. Empty if the step requests
+    /// `[pair_count]` the place of each of `pairs` in `pairs` of the last step that was not refused; none for a pair that is created.
+    /// [`carry`](Self::carry) takes values of a solver over. Empty if the step requests
     /// [changes alone](Step::changes_only); the next step has the places in its `pairs`.
-    pub before: Vec<u64>,
+    pub before: Places,
     /// The pairs of this step that are not in the last one.
     pub created: Vec<Pair>,
     /// The pairs of the last step that are not in this one, by their indices in the last step.
@@ -204,13 +207,9 @@ impl Events {
     /// # Ok::<(), broadsweep::Error>(())
     /// ```
     pub fn carry<T: Clone>(&self, last: &[T], new: T) -> Vec<T> {
-        let value =
-            |place: &u64| usize::try_from(*place).ok().and_then(|place| last.get(place)).unwrap_or(&new).clone();
+        let value = |place: Option<u64>| place.and_then(|place| last.get(place as usize)).unwrap_or(&new).clone();
         let mut values: Vec<T> = self.before.iter().map(value).collect();
         values.resize(self.pairs.len(), new.clone());
         values
     }
-
-    /// Stands for the place of a pair that the last step did not have.
-    pub const CREATED: u64 = u64::MAX;
 }

@@ -5,6 +5,7 @@ use std::mem::{swap, take};
 use super::compare::{Comparison, reserve, resize};
 use super::edit::Edit;
 use super::names::Names;
+use super::places::Places;
 use super::step::StepSpec;
 use super::{Events, Identity, StepReport};
 use crate::{Error, Filters, Pair};
@@ -125,16 +126,16 @@ impl Steps {
         if step.lists_persisting {
             // Allocation fails before the list is changed.
             let after = events.pairs.len() + created.len() - lost.len();
-            reserve(&mut events.before, after)?;
+            reserve(&mut events.before.words, after)?;
             reserve(&mut events.persisting, after)?;
             self.edit.reserve(after)?;
         }
         self.edit.apply(&mut events.pairs, created, lost)?;
         if step.lists_persisting {
             let is_listed = (!filters.all_awake()).then(|| is_any_awake(filters));
-            self.edit.list_stayed(&events.pairs, &mut events.before, &mut events.persisting, is_listed)?;
+            self.edit.list_stayed(&events.pairs, &mut events.before.words, &mut events.persisting, is_listed)?;
         } else {
-            events.before.clear();
+            events.before.words.clear();
             events.persisting.clear();
         }
         swap(&mut events.created, created);
@@ -161,7 +162,7 @@ impl Steps {
     pub fn fail(&mut self) {
         self.is_settled = false;
         let Events { before, created, lost, persisting, report, .. } = &mut self.events;
-        before.clear();
+        before.words.clear();
         created.clear();
         lost.clear();
         persisting.clear();
@@ -173,7 +174,7 @@ impl Steps {
         let Self { events, generations, comparison, names, is_named, edit, .. } = self;
         let lists = [&events.pairs, &events.created, &events.lost, &events.persisting];
         lists.iter().map(|list| list.capacity() * size_of::<Pair>()).sum::<usize>()
-            + events.before.capacity() * size_of::<u64>()
+            + events.before.words.capacity() * size_of::<u64>()
             + generations.capacity() * size_of::<u32>()
             + is_named.capacity()
             + comparison.bytes()
@@ -200,9 +201,9 @@ impl Steps {
                 name_before(comparison, names);
                 list_lost(comparison, &then, is_named, &mut events.lost)?;
             }
-            events.before.clear();
+            events.before.words.clear();
             if step.lists_persisting {
-                swap(&mut events.before, &mut comparison.before);
+                swap(&mut events.before.words, &mut comparison.before);
             }
             Ok(())
         };
@@ -219,7 +220,7 @@ fn is_any_awake(filters: &Filters) -> impl Fn(Pair) -> bool + Sync + '_ {
 
 /// Replaces places among the renamed pairs by places in the last list.
 fn name_before(comparison: &mut Comparison, names: &Names) {
-    for place in comparison.before.iter_mut().filter(|place| **place != Events::CREATED) {
+    for place in comparison.before.iter_mut().filter(|place| **place != Places::CREATED) {
         *place = names.place(*place);
     }
 }
@@ -233,7 +234,7 @@ fn list_lost(
 ) -> Result<(), Error> {
     is_found.clear();
     resize(is_found, then.len(), false)?;
-    for &place in comparison.before.iter().filter(|place| **place != Events::CREATED) {
+    for &place in comparison.before.iter().filter(|place| **place != Places::CREATED) {
         is_found[place as usize] = true;
     }
     let count = is_found.iter().filter(|is_found| !**is_found).count();

@@ -1,7 +1,8 @@
 //! Boxes that are renamed, and slots that are used again.
 
 use broadsweep::filter::Attribute;
-use broadsweep::{Aabb, Events, Filters, Options, Pair, Step, cpu};
+use broadsweep::step::Places;
+use broadsweep::{Aabb, Filters, Options, Pair, Step, cpu};
 use laboratory::scenes::Motion;
 
 use crate::common::CANONICAL;
@@ -15,8 +16,6 @@ fn engine() -> cpu::BroadPhase {
     cpu::BroadPhase::new(Options::default()).unwrap()
 }
 
-const CREATED: u64 = Events::CREATED;
-
 #[test]
 fn a_slot_that_is_used_again_loses_its_pairs_and_creates_them() {
     let (mut engine, boxes) = (engine(), [cube(0.0), cube(0.5), cube(0.75)]);
@@ -25,7 +24,7 @@ fn a_slot_that_is_used_again_loses_its_pairs_and_creates_them() {
     let of_slot = [Pair::new(0, 1), Pair::new(1, 2)];
     assert_eq!((&events.created[..], &events.lost[..]), (&of_slot[..], &of_slot[..]));
     assert_eq!(events.persisting, [Pair::new(0, 2)]);
-    assert_eq!(events.before, [CREATED, 1, CREATED]);
+    assert_eq!(events.before, Places::from_iter([None, Some(1), None]));
     // The same number again: the same box. A step without numbers does not touch them.
     for step in [Step::new(&boxes).with_generations(&[0, 1, 0]), Step::new(&boxes)] {
         let events = engine.find_events(step).unwrap();
@@ -43,14 +42,14 @@ fn boxes_that_are_moved_in_the_array_keep_their_pairs_and_those_that_are_gone_lo
     let boxes = [cube(0.0), cube(9.0), cube(0.75), cube(9.5)];
     let events = engine.find_events(Step::new(&boxes).rebased(&[0, 3, 2, Step::NEW])).unwrap();
     assert_eq!(events.pairs, [Pair::new(0, 2), Pair::new(1, 3)]);
-    assert_eq!(events.before, [1, CREATED]);
+    assert_eq!(events.before, Places::from_iter([Some(1), None]));
     assert_eq!(events.created, [Pair::new(1, 3)]);
     assert_eq!(events.lost, [Pair::new(0, 1), Pair::new(1, 2)]);
     // Backwards.
     let boxes = [cube(9.5), cube(0.75), cube(9.0), cube(0.0)];
     let events = engine.find_events(Step::new(&boxes).rebased(&[3, 2, 1, 0])).unwrap();
     assert_eq!(events.pairs, [Pair::new(0, 2), Pair::new(1, 3)]);
-    assert_eq!(events.before, [1, 0]);
+    assert_eq!(events.before, Places::from_iter([Some(1), Some(0)]));
     assert!(events.created.is_empty() && events.lost.is_empty());
 }
 
@@ -84,7 +83,7 @@ fn a_step_of_changes_alone_lists_no_pairs_that_persist() {
     let events = engine.find_events(Step::new(&boxes).changes_only()).unwrap();
     assert!(events.persisting.is_empty() && events.before.is_empty());
     assert_eq!((events.report.persisting_count, events.pairs.len()), (1, 1));
-    assert_eq!(engine.find_events(&boxes).unwrap().before, [0]);
+    assert_eq!(engine.find_events(&boxes).unwrap().before, Places::from_iter([Some(0)]));
     engine.forget_steps();
     assert_eq!(engine.find_events(&boxes).unwrap().created.len(), 1);
 }

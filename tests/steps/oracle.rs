@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use broadsweep::internals::brute_force;
-use broadsweep::step::Identity;
+use broadsweep::step::{Identity, Places};
 use broadsweep::{Aabb, Events, Filters, Pair, Step};
 
 /// The step that the next one is compared with.
@@ -58,23 +58,23 @@ impl Oracle {
             _ => Some(i).filter(|i| (*i as usize) < self.box_count),
         };
         let then: BTreeMap<Pair, u64> = self.pairs.iter().copied().zip(0..).collect();
-        let before: Vec<u64> = pairs
+        let before: Places = pairs
             .iter()
             .map(|pair| {
                 let place = was(pair.a).zip(was(pair.b)).and_then(|(a, b)| then.get(&Pair::new(a, b)));
-                place.copied().unwrap_or(Events::CREATED)
+                place.copied()
             })
             .collect();
-        let with_before = || pairs.iter().copied().zip(before.iter().copied());
-        let created: Vec<Pair> = with_before().filter(|(_, at)| *at == Events::CREATED).map(|(pair, _)| pair).collect();
+        let with_before = || pairs.iter().copied().zip(before.iter());
+        let created: Vec<Pair> = with_before().filter(|(_, at)| at.is_none()).map(|(pair, _)| pair).collect();
         let mut lost = then;
-        let found: HashSet<u64> = before.iter().copied().collect();
+        let found: HashSet<u64> = before.iter().flatten().collect();
         lost.retain(|_, place| !found.contains(place));
         let lost: Vec<Pair> = lost.into_keys().collect();
         let is = |list: &[bool], i: u32| !list.is_empty() && list[i as usize];
         let rests = |i: u32| is(&frame.filters.sleeping, i) || is(&frame.filters.fixed, i);
         let persisting: Vec<Pair> = with_before()
-            .filter(|(pair, at)| *at != Events::CREATED && !(rests(pair.a) && rests(pair.b)))
+            .filter(|(pair, at)| at.is_some() && !(rests(pair.a) && rests(pair.b)))
             .map(|(pair, _)| pair)
             .collect();
 

@@ -2,6 +2,7 @@
 
 use broadsweep::internals::constants::{EVENT_GROUP, EVENT_TILE};
 use broadsweep::record::{GpuCount, GpuEvents, GpuIdentity, GpuPairs, PairArguments, PairHeader};
+use broadsweep::step::Places;
 use broadsweep::wgpu::{self, BufferUsages as U};
 use broadsweep::{Aabb, Error, Events, Filters, Options, Pair, PairOrder, Recorder, Step, cpu};
 use bytemuck::Pod;
@@ -134,7 +135,7 @@ pub fn run_copied(encoder: wgpu::CommandEncoder, CopiedEvents(lists, before): &C
     let [pairs, created, lost, persisting] = [0, 1, 2, 3].map(|k: usize| lists[k].pairs());
     let mut events = Events::default();
     let before = before.read::<u32>().into_iter().take(pairs.len());
-    events.before = before.map(|at| if at == GpuEvents::CREATED { Events::CREATED } else { u64::from(at) }).collect();
+    events.before = before.map(|at| (at != GpuEvents::CREATED).then_some(u64::from(at))).collect();
     let report = &mut events.report;
     report.pair_count = pairs.len() as u64;
     report.created_count = created.len() as u64;
@@ -315,7 +316,7 @@ fn two_boxes_with_the_same_last_index_are_refused() {
     let events = leave(&mut engine, &wild).unwrap().events;
     assert_eq!((events.created, events.lost), (vec![Pair::new(0, 1)], vec![Pair::new(0, 1)]));
     let events = leave(&mut engine, &Frame { was: Some(vec![1, 0, 2]), ..first.clone() }).unwrap().events;
-    assert_eq!((events.persisting, events.before), (vec![Pair::new(0, 1)], vec![0]));
+    assert_eq!((events.persisting, events.before), (vec![Pair::new(0, 1)], Places::from_iter([Some(0)])));
     let none = leave(&mut engine, &Frame { was: Some(vec![Step::NEW; 3]), ..first }).unwrap().events;
     assert_eq!((none.created.len(), none.lost.len()), (1, 1));
 }

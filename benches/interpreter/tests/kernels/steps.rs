@@ -323,7 +323,7 @@ pub fn expected(boxes: &[Aabb], filters: &Filters, kind: Kind) -> Vec<Pair> {
         for list in [pairs, created, lost, persisting] {
             all.extend(list_of(list, 0));
         }
-        let place = |&place: &u64| if place == Events::CREATED { GpuEvents::CREATED } else { place as u32 };
+        let place = |place: Option<u64>| place.map_or(GpuEvents::CREATED, |place| place as u32);
         all.extend(before.iter().map(|before| Pair { a: place(before), b: 0 }));
     }
     all
