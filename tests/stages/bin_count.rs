@@ -1,21 +1,17 @@
 //! `bin_count`, with the frame of the mirror: cells and positions cover every box, and not much more.
 
-use std::sync::LazyLock;
-
 use broadsweep::Aabb;
 use broadsweep::internals::constants::*;
-use broadsweep::internals::grid::bin::{Bin, Bins};
+use broadsweep::internals::grid::bin::Bins;
 use broadsweep::internals::layout::{Frame, Params, cells_from, packed_cells};
 use broadsweep::internals::mirror;
 use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
 use crate::bin_level::{grouped, uncounted_bins};
-use crate::grid::searched;
+use crate::grid::{BIN, searched};
 use crate::inputs::{Random, any_box, lattice, mixed, ordinary};
 use crate::*;
-
-pub static BIN: LazyLock<Bin> = LazyLock::new(|| Bin::new(gpu()));
 
 /// Returns the mirror's frame.
 pub fn frame_of(boxes: &[Aabb], axis: u32, cell: Option<f32>) -> Frame {

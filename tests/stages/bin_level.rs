@@ -8,8 +8,7 @@ use broadsweep::internals::mirror;
 use broadsweep::internals::mirror::bin::Totals;
 use proptest::prelude::*;
 
-use crate::bin_count::BIN;
-use crate::grid::{searched, summary};
+use crate::grid::{BIN, searched, summary};
 use crate::inputs::Random;
 use crate::*;
 

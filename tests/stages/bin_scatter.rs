@@ -7,9 +7,9 @@ use broadsweep::internals::layout::{Counts, Frame, Params};
 use broadsweep::internals::mirror;
 use proptest::prelude::*;
 
-use crate::bin_count::{BIN, ends_of, packed};
+use crate::bin_count::{ends_of, packed};
 use crate::bin_level::{at_any_limit, bin_words, giant_division};
-use crate::grid::{searched, summary};
+use crate::grid::{BIN, searched, summary};
 use crate::inputs::Random;
 use crate::*;
 

@@ -11,10 +11,10 @@ use broadsweep::internals::pairs::small::Small;
 use broadsweep::internals::pairs::sweep::Hits;
 use broadsweep::{Aabb, Filters, Pair};
 
-use crate::bin_count::{BIN, unpacked};
+use crate::bin_count::unpacked;
 use crate::bin_level::uncounted_bins;
 use crate::emit::poisoned_list;
-use crate::grid::searched;
+use crate::grid::{BIN, searched};
 use crate::inputs::{Random, lattice, mixed};
 use crate::sweep::no_hits;
 use crate::*;

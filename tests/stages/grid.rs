@@ -1,8 +1,11 @@
 //! `Grid`: a consumer's view of a whole build, and which build it holds.
 
+use std::sync::LazyLock;
+
 use broadsweep::internals::constants::{ENTRY_ALIGNMENT, KEY_BITS};
 use broadsweep::internals::filters::device::FilterSet;
 use broadsweep::internals::filters::lists::FilterLists;
+use broadsweep::internals::grid::bin::Bin;
 use broadsweep::internals::grid::{BoxBuffers, Entries, Grid, GridBuild, GridCapacity, GridKernels, GridSummary};
 use broadsweep::internals::layout::{Counts, Frame, Params};
 use broadsweep::internals::mirror;
@@ -10,6 +13,8 @@ use broadsweep::{Aabb, Filters};
 use laboratory::scenes::Kind;
 
 use crate::*;
+
+pub static BIN: LazyLock<Bin> = LazyLock::new(|| Bin::new(gpu()));
 
 /// Returns boxes as stages read them.
 pub fn searched<'a>(params: &'a Buffer<Params>, boxes: &'a Buffer<Aabb>, filters: &'a FilterLists) -> BoxBuffers<'a> {

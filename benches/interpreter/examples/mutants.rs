@@ -17,6 +17,8 @@ mod cases;
 mod equal;
 #[path = "../../../tests/common/filter_cases.rs"]
 mod filter_cases;
+#[path = "../tests/kernels/inputs.rs"]
+mod inputs;
 #[path = "mutants/judge.rs"]
 mod judge;
 #[path = "../tests/kernels/levels.rs"]

@@ -7,8 +7,9 @@ use interpreter::Interpreter;
 use laboratory::scenes::Kind;
 
 use crate::filter_cases::{bound_and_margin, half_space_and_box};
+use crate::inputs::filters;
 use crate::numbers::{Like, Numbers};
-use crate::searches::{Case, SWEEP, What, cases, device, filters};
+use crate::searches::{Case, SWEEP, What, cases, device};
 use crate::tree_queries::{self, QueriedFrom};
 
 use SortVariant::{Portable, Subgroup};

@@ -7,6 +7,7 @@ mod costs;
 mod doubles;
 mod faults;
 mod flow;
+mod inputs;
 mod levels;
 mod memory;
 mod mutants;
@@ -27,6 +28,7 @@ use interpreter::memory::Fault;
 use interpreter::{Finding, Interpreter, Order, Report};
 use laboratory::scenes::Kind;
 
+use inputs::{filters, spheres};
 use searches::*;
 
 /// Returns whether tests take what time they need, by BROADSWEEP_LONG=1. Without it those that take longest leave out what

@@ -8,8 +8,8 @@ use broadsweep::record::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, Gp
 use broadsweep::{Aabb, Error, Filters, Gpu, Hit, Lists, QueryEngine, Ray, Tree, TreeRecorder, cpu, wgpu};
 use bytemuck::Pod;
 
+use crate::inputs;
 use crate::numbers::{Like, Numbers};
-use crate::searches;
 
 /// Creates boxes on a grid, where many queries are undecided, with some that are invalid, enormous or unbounded.
 pub fn boxes(n: usize) -> Vec<Aabb> {
@@ -32,7 +32,7 @@ pub fn boxes(n: usize) -> Vec<Aabb> {
 
 /// Creates filters that trees know.
 pub fn filters(n: usize) -> Filters {
-    searches::filters(n).with_include(Vec::new()).with_exclude(Vec::new()).with_owner(None)
+    inputs::filters(n).with_include(Vec::new()).with_exclude(Vec::new()).with_owner(None)
 }
 
 fn of_queries(n: usize) -> QueryFilters {
