@@ -74,6 +74,7 @@ fn main() -> Result<(), Error> {
     for tree in &mut trees {
         tree.set_filters(filters.clone())?;
         tree.build(&boxes)?;
+        assert!(tree.memory_bytes() > 0);
         let hits = tree.nearest_hits(Batch::new(&rays).with_filters(&ray_filters))?;
         let near = tree.nearest(&points, K)?;
         for (i, (ray, hit)) in rays.iter().zip(&hits).enumerate() {

@@ -266,6 +266,9 @@ by_methods! {
         /// Returns the report on the last build or refit.
         fn report(self: &Self) -> &TreeReport;
 
+        /// Counts the allocated bytes on the device of the engine.
+        fn memory_bytes(self: &Self) -> u64;
+
         /// Finds the first box that each path hits: by `t`, then by index.
         ///
         /// # Errors
