@@ -29,14 +29,15 @@
 //! No pair is lost in silence. [`BadOption`](crate::Error::BadOption) is a radius that is negative or not finite;
 //! [`BadPoints`](crate::Error::BadPoints) a list of another length, a bad radius or world, or a point more than 2²⁹ cells from the origin;
 //! [`BadCell`](crate::Error::BadCell) a cell whose periodic vectors are linearly dependent or not finite;
-//! [`TooManyImages`](crate::Error::TooManyImages) a radius that reaches more than 2²⁷ images, or 2²⁴ shifts;
+//! [`TooManyImages`](crate::Error::TooManyImages) a radius that reaches more than 2²⁷ images, or 2²⁴ shifts, or more than 66 million points in
+//! a periodic cell;
 //! [`ListTooLong`](crate::Error::ListTooLong) more pairs than memory. A point with a NaN or an infinite coordinate has no neighbours and is
 //! counted.
 //!
 //! # Cost
 //! Time grows with the number of points, images and pairs, wherever the points lie. Radii of points are an exception: cells have the size of
 //! the largest reach, so that one large radius among many small ones makes the search slow. Memory: 20 bytes per point, 20 more with a periodic
-//! cell, 28 per image, and 12 per pair, with 12 for a shift.
+//! cell, 12 more if some point is not in it, 24 per image, and 12 per pair, with 12 for a shift.
 //!
 //! ```
 //! use broadsweep::neighbour::{NeighbourOptions, PeriodicCell, PointSet};

@@ -447,6 +447,13 @@ fn points_that_are_not_finite_have_no_neighbours_and_are_counted() {
     let found = cpu::find_neighbours(&points, 1.0).unwrap();
     assert_eq!((found.pairs, found.invalid_count), (vec![Pair { a: 0, b: 4 }], 3));
     assert_eq!(found.offsets, [0, 1, 1, 1, 1, 1]);
+    // Queries of which none is finite reach no image.
+    let options = NeighbourOptions::new(0.1).with_cell(Some(PeriodicCell::orthorhombic([1.0; 3])));
+    let mut neighbours = Neighbours::new(options);
+    let found = neighbours.find_between(&[[f32::NAN; 3]], &points).unwrap();
+    assert_eq!((found.pairs.len(), found.invalid_count), (0, 4));
+    assert_eq!(neighbours.find(&points[1..4]).unwrap().offsets, [0; 4]);
+    assert_eq!(neighbours.find(&points).unwrap().pairs.len(), 0);
 }
 
 #[test]

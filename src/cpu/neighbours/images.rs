@@ -18,7 +18,7 @@ const MOST_TARGETS: u64 = 0x7e00_0000;
 #[derive(Clone, Copy, Debug)]
 pub struct Placed<'a, T> {
     pub set: PointSet<'a, T>,
-    /// Empty without a lattice.
+    /// Empty without a lattice, and if all points are in the cell.
     pub wraps: &'a [[i32; 3]],
     pub lattice: &'a Lattice,
 }
@@ -75,7 +75,7 @@ impl<T: Coordinate> Placed<'_, T> {
     }
 }
 
-/// Lists the shift that moves each point into the cell.
+/// Lists the shift that moves each point into the cell; nothing if all points are in it.
 ///
 /// # Errors
 /// [`Error::BadPoints`] if a shift does not fit.
@@ -94,22 +94,27 @@ pub fn wrap<T: Coordinate>(
             Error::BadPoints { list, problem }
         })?);
     }
+    if wraps.iter().all(|wrap| *wrap == [0; 3]) {
+        wraps.clear();
+    }
     Ok(())
 }
 
-/// The images of points that can have neighbours, as targets of the search. A target is a point or an image of it. Targets are numbered
-/// by point, and by shift among those of a point.
+/// The images of points that can have neighbours, as targets of the search. A target is a point or an image of it. Its number has the
+/// point in its upper bits, and in its lower ones a number in `shifts`. So targets ascend by point and by shift, and no list says what a
+/// number means: a pair would wait for it.
 #[derive(Debug, Default)]
 pub struct Images {
     /// The shifts of images, ascending.
     shifts: Vec<[i32; 3]>,
     /// The fractional coordinates of each shift.
     fractions: Vec<[f64; 3]>,
-    /// `[point_count + 1]` the first target of each point. Empty if each point is one target.
-    firsts: Vec<u32>,
-    /// `[target_count]` the point of each target, and its shift as a number in `shifts`.
-    owners: Vec<[u32; 2]>,
-    count: u32,
+    /// The targets that can have neighbours, ascending; of a periodic cell only.
+    targets: Vec<u32>,
+    is_periodic: bool,
+    point_count: u32,
+    /// The lower bits of a target.
+    shift_bits: u32,
     /// The number of the shift 0.
     origin: u32,
 }
@@ -146,9 +151,11 @@ impl Images {
         reach: f64,
     ) -> Result<[f64; 3], Error> {
         let lattice = points.lattice;
+        self.targets.clear();
         if lattice.rank() == 0 {
-            self.firsts.clear();
-            self.count = checked(points.set.positions.len(), points.set.positions.len() as u64)?;
+            self.is_periodic = false;
+            (self.shifts, self.shift_bits, self.origin) = (vec![[0; 3]], 0, 0);
+            self.point_count = checked(points.set.positions.len(), 1, 0)?;
             return Ok([0.0; 3]);
         }
         let [own, other] = [queries.magnitudes(), points.magnitudes()];
@@ -179,18 +186,15 @@ impl Images {
         let high = std::array::from_fn(|m| bounds.1[m] + reach[m]);
         let window = Window { low, high, rank: lattice.rank() };
         self.list_shifts(points, &window)?;
-        let total = (0..point_count).map(|index| self.near(points, index, &window).count() as u64).sum();
-        self.count = checked(point_count, total)?;
-        let (mut firsts, mut owners) = (std::mem::take(&mut self.firsts), std::mem::take(&mut self.owners));
-        firsts.clear();
-        owners.clear();
-        call::reserve(&mut owners, total)?;
+        let total: u64 = (0..point_count).map(|index| self.near(points, index, &window).count() as u64).sum();
+        self.shift_bits = self.shifts.len().next_power_of_two().ilog2();
+        self.point_count = checked(point_count, self.shifts.len(), total.saturating_sub(point_count as u64))?;
+        let mut targets = std::mem::take(&mut self.targets);
+        call::reserve(&mut targets, total)?;
         for index in 0..point_count {
-            firsts.push(owners.len() as u32);
-            owners.extend(self.near(points, index, &window).map(|number| [index as u32, number]));
+            targets.extend(self.near(points, index, &window).map(|number| (index as u32) << self.shift_bits | number));
         }
-        firsts.push(owners.len() as u32);
-        (self.firsts, self.owners) = (firsts, owners);
+        (self.targets, self.is_periodic) = (targets, true);
         Ok(())
     }
 
@@ -231,63 +235,70 @@ impl Images {
         Ok(())
     }
 
-    /// Returns whether each point is one target.
+    /// Returns whether each point is one target, without a shift.
     pub fn is_identity(&self) -> bool {
-        self.firsts.is_empty()
+        !self.is_periodic
     }
 
-    /// Returns the number of targets.
-    pub fn count(&self) -> u32 {
-        self.count
+    /// Lists the targets. Where each point is one, its coordinates may not be finite.
+    pub fn targets(&self) -> impl Iterator<Item = u32> + '_ {
+        let points = if self.is_identity() { self.point_count } else { 0 };
+        self.targets.iter().copied().chain(0..points)
     }
 
     /// Returns the point of a target, and its shift.
     #[inline]
     pub fn owner(&self, target: u32) -> (u32, [i32; 3]) {
-        if self.firsts.is_empty() {
-            return (target, [0; 3]);
-        }
-        let [owner, number] = self.owners[target as usize];
-        (owner, self.shifts[number as usize])
+        (target >> self.shift_bits, self.shifts[(target & ((1 << self.shift_bits) - 1)) as usize])
     }
 
     /// Returns the targets of a point.
     #[inline]
     pub fn of_point(&self, index: u32) -> Range<u32> {
-        match self.firsts.get(index as usize..) {
-            Some([first, end, ..]) => *first..*end,
-            _ => index..index + 1,
-        }
+        index << self.shift_bits..(index + 1) << self.shift_bits
     }
 
     /// Returns the target of a point that has no shift.
     #[inline]
     pub fn own(&self, index: u32) -> u32 {
-        let targets = self.of_point(index);
-        if targets.len() == 1 {
-            return targets.start;
-        }
-        let numbers = &self.owners[targets.start as usize..targets.end as usize];
-        targets.start + numbers.partition_point(|[_, number]| *number < self.origin) as u32
+        index << self.shift_bits | self.origin
     }
 
     /// Returns the largest magnitudes of shifts.
     fn magnitudes(&self) -> [f64; 3] {
-        let used = if self.firsts.is_empty() { &[] } else { &self.shifts[..] };
-        used.iter()
-            .fold([0.0; 3], |largest, shift| std::array::from_fn(|k| f64::max(largest[k], f64::from(shift[k]).abs())))
+        let largest = |largest: [f64; 3], shift: &[i32; 3]| {
+            std::array::from_fn(|k| f64::max(largest[k], f64::from(shift[k]).abs()))
+        };
+        self.shifts.iter().fold([0.0; 3], largest)
     }
 }
 
-/// Checks the number of targets.
-fn checked(point_count: usize, target_count: u64) -> Result<u32, Error> {
-    let image_count = target_count.saturating_sub(point_count as u64);
-    if target_count > MOST_TARGETS || image_count > MOST_IMAGES {
+/// Checks the number of images, and that the numbers of targets fit. Returns the number of points.
+fn checked(point_count: usize, shift_count: usize, image_count: u64) -> Result<u32, Error> {
+    let numbers = (point_count as u64).saturating_mul(shift_count.next_power_of_two() as u64);
+    if numbers > MOST_TARGETS {
+        return Err(too_many(point_count, numbers - point_count as u64));
+    }
+    if image_count > MOST_IMAGES {
         return Err(too_many(point_count, image_count));
     }
-    Ok(target_count as u32)
+    Ok(point_count as u32)
 }
 
 fn too_many(point_count: usize, image_count: u64) -> Error {
     Error::TooManyImages { point_count: point_count as u64, image_count, limit: MOST_IMAGES }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_points_than_numbers_of_targets_are_refused() {
+        assert_eq!(checked(66_000_000, 27, 0).ok(), Some(66_000_000));
+        let refused =
+            |points, shifts, images| matches!(checked(points, shifts, images), Err(Error::TooManyImages { .. }));
+        assert!(refused(67_000_000, 27, 0) && refused(usize::MAX, 27, 0) && refused(usize::MAX, 1, 0));
+        assert!(!refused(1, 1 << 24, MOST_IMAGES) && refused(1, 1 << 24, MOST_IMAGES + 1));
+    }
 }

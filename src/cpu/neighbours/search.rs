@@ -87,7 +87,7 @@ impl<T: Coordinate> Search<'_, T> {
     /// Lists the targets with finite coordinates.
     pub fn finite_targets(&self) -> impl Iterator<Item = u32> {
         let is_finite = |target: &u32| self.points.set.finite(self.images.owner(*target).0 as usize).is_some();
-        (0..self.images.count()).filter(is_finite)
+        self.images.targets().filter(is_finite)
     }
 
     /// Lists the queries with finite coordinates.
