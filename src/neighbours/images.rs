@@ -1,11 +1,11 @@
-//! Points in their cell, and their periodic images: what queries are tested against.
+//! Points in their cell, and their periodic images: the targets that queries are tested against.
 
 use std::ops::Range;
 
+use super::lattice::{Lattice, fit};
+use super::{Coordinate, PointSet};
 use crate::Error;
-use crate::cpu::call;
-use crate::neighbours::lattice::{Lattice, fit};
-use crate::neighbours::{Coordinate, PointSet};
+use crate::base::reserve::reserve;
 
 /// The most images of all points beyond the points: each takes 24 bytes.
 const MOST_IMAGES: u64 = 1 << 27;
@@ -184,7 +184,7 @@ impl Images {
         let (mut firsts, mut owners) = (std::mem::take(&mut self.firsts), std::mem::take(&mut self.owners));
         firsts.clear();
         owners.clear();
-        call::reserve(&mut owners, total)?;
+        reserve(&mut owners, total)?;
         for index in 0..point_count {
             firsts.push(owners.len() as u32);
             owners.extend(self.near(points, index, &window).map(|number| [index as u32, number]));
