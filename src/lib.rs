@@ -103,6 +103,8 @@ pub use base::error::{Cause, Error};
 pub use base::id_pair::IdPair;
 pub use base::options::{CellSize, Options, PairOrder, SweepAxis};
 pub use base::report::{Overlaps, Report};
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+pub use broad_phase::Neighbours;
 pub use engine::{AnyEngine, AnyTree, Engine, QueryEngine};
 pub use events::{Events, Step};
 pub use filters::Filters;

@@ -8,4 +8,5 @@ pub mod id_pair;
 pub mod layout;
 pub mod options;
 pub mod report;
+pub mod reserve;
 pub mod setters;

@@ -8,6 +8,8 @@ mod cuts;
 mod find;
 mod flight;
 mod merge;
+#[cfg(not(target_arch = "wasm32"))]
+mod neighbours;
 mod partial;
 mod setup;
 #[cfg(not(target_arch = "wasm32"))]
@@ -18,6 +20,8 @@ mod stream_events;
 mod submissions;
 mod submit;
 
+#[cfg(not(target_arch = "wasm32"))]
+pub use neighbours::Neighbours;
 pub use setup::FilterOwner;
 pub use submissions::Submissions;
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::call::push;
+use crate::base::reserve::push;
 use crate::filters::{NO_SPHERE, WHOLE_SPACE, padded, padded_sphere, spheres_touch};
 use crate::{Aabb, Error, Filters, Pair};
 

@@ -1,9 +1,9 @@
-//! Decisions of engine, tree and reference before they begin, and the growth of lists.
+//! Decisions of engine, tree and reference before they begin.
 
 use crate::base::constants::*;
 use crate::base::layout::Params;
 use crate::filters::CheckedFilters;
-use crate::{Error, Options, Pair};
+use crate::{Error, Options};
 
 /// Returns the number of boxes, if not more than a grid has entries.
 ///
@@ -44,25 +44,4 @@ pub(crate) fn params(box_count: u32, options: &Options, filters: &CheckedFilters
         key_bits: key_bits(box_count, filters.world_count()),
         ..bytemuck::Zeroable::zeroed()
     }
-}
-
-/// Reserves capacity for `more` pairs, or returns an error where `Vec::reserve` aborts.
-///
-/// # Errors
-/// [`Error::ListTooLong`].
-pub(crate) fn reserve<T>(pairs: &mut Vec<T>, more: u64) -> Result<(), Error> {
-    let pair_count = pairs.len() as u64 + more;
-    usize::try_from(more).ok().and_then(|more| pairs.try_reserve(more).ok()).ok_or(Error::list_too_long(pair_count))
-}
-
-/// Appends a pair, or returns an error where `Vec::push` aborts.
-///
-/// # Errors
-/// [`Error::ListTooLong`].
-pub(crate) fn push(pairs: &mut Vec<Pair>, pair: Pair) -> Result<(), Error> {
-    if pairs.len() == pairs.capacity() {
-        reserve(pairs, 1)?;
-    }
-    pairs.push(pair);
-    Ok(())
 }

@@ -1,12 +1,15 @@
-//! Neighbours of points: what a search takes and returns, and the exact decision of a pair. Shared by all engines.
+//! Neighbours of points: the input and result of a search, its targets, and the exact decision of a pair. Shared by both engines.
 
 pub mod accumulator;
 pub mod coordinate;
 pub mod displacement;
+pub mod images;
 pub mod lattice;
 pub mod options;
 pub mod pairs;
 pub mod points;
+pub mod rows;
+pub mod search;
 
 pub use coordinate::Coordinate;
 pub use lattice::Lattice;

@@ -6,7 +6,7 @@
 
 use super::pair_filter::PairFilter;
 use super::task_lists::TaskLists;
-use crate::cpu::call::reserve;
+use crate::base::reserve::reserve;
 use crate::cpu::tree::join::{Join, Set};
 use crate::{Aabb, Error, Pair};
 

@@ -7,6 +7,7 @@ use super::sorted::Sorted;
 use super::task_lists::TaskLists;
 use super::{ALONE, order};
 use crate::base::constants::SMALL_MOST;
+use crate::base::reserve::reserve;
 use crate::cpu::call;
 use crate::cpu::mirror::{bin, emit, frame, small};
 use crate::cpu::radix;
@@ -143,7 +144,7 @@ impl Search {
                 let words = &mut words[..boxes.len().div_ceil(32)];
                 words.fill(0);
                 small::test_into(columns, a, words);
-                call::reserve(list, emit::count(words))?;
+                reserve(list, emit::count(words))?;
                 let before = list.len();
                 small::emit(words, a, list);
                 filter.retain_last(list, before);
@@ -165,7 +166,7 @@ impl Search {
     /// order.
     pub fn add(&mut self, included: &[Pair], options: &Options) -> Result<(), Error> {
         let Overlaps { pairs, report } = &mut self.found;
-        call::reserve(pairs, included.len() as u64)?;
+        reserve(pairs, included.len() as u64)?;
         if options.order == PairOrder::Canonical || report.tested_all_pairs {
             order::merge(pairs, included);
         } else {

@@ -9,7 +9,7 @@ use super::box_of;
 use super::pair_filter::PairFilter;
 use super::task_lists::TaskLists;
 use crate::base::layout::Frame;
-use crate::cpu::call::reserve;
+use crate::base::reserve::reserve;
 use crate::cpu::mirror::{rank, sweep};
 use crate::{Aabb, Error, Pair};
 

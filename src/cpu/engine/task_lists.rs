@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::cpu::call::reserve;
+use crate::base::reserve::reserve;
 use crate::{Error, Pair};
 
 /// Lists per thread that are filled before they are appended: enough that no thread waits long for the

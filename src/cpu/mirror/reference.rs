@@ -2,7 +2,8 @@
 
 use super::{bin, emit, frame, giants, order, pca, rank, small, sort, sweep};
 use crate::base::options::ALL_PAIRS_CPU;
-use crate::cpu::call::{checked_count, params, reserve};
+use crate::base::reserve::reserve;
+use crate::cpu::call::{checked_count, params};
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Filters, Options, Overlaps, Pair, PairOrder, Report};
 

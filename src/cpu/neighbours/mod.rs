@@ -3,23 +3,19 @@
 //! Places are rounded, with bounds of the errors. What these leave undecided is decided by the numbers of the caller, exactly.
 
 mod grid;
-mod images;
 mod lanes;
-mod output;
 mod scan;
-mod search;
 mod sorted;
 
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::neighbours::{Coordinate, Lattice, NeighbourOptions, NeighbourPairs, PointSet};
+use crate::neighbours::rows::{ChunkRows, RowPlaces};
+use crate::neighbours::search::{Search, Targets};
+use crate::neighbours::{Coordinate, NeighbourOptions, NeighbourPairs, PointSet};
 use grid::{Grid, SortScratch};
-use images::{Images, Placed};
 use lanes::{Lane, Limits};
-use output::RowPlaces;
-use scan::{ChunkRows, Scan};
-use search::Search;
+use scan::Scan;
 use sorted::SortedPlaces;
 
 /// The queries that one thread searches at a time.
@@ -64,15 +60,7 @@ pub fn find_neighbours<T: Coordinate>(points: &[[T; 3]], radius: T) -> Result<Ne
 pub struct Neighbours<T = f32> {
     options: NeighbourOptions<T>,
     found: NeighbourPairs<T>,
-    workspace: Workspace,
-}
-
-/// Memory that a search reuses.
-#[derive(Debug, Default)]
-struct Workspace {
-    query_wraps: Vec<[i32; 3]>,
-    point_wraps: Vec<[i32; 3]>,
-    images: Images,
+    targets: Targets,
     scan: ScanMemory,
 }
 
@@ -90,7 +78,7 @@ struct ScanMemory {
 impl<T: Coordinate> Neighbours<T> {
     /// Creates a search with these options.
     pub fn new(options: NeighbourOptions<T>) -> Self {
-        Self { options, found: NeighbourPairs::default(), workspace: Workspace::default() }
+        Self { options, found: NeighbourPairs::default(), targets: Targets::default(), scan: ScanMemory::default() }
     }
 
     /// Returns the options.
@@ -114,8 +102,7 @@ impl<T: Coordinate> Neighbours<T> {
     /// [`Error::BadOption`] if the radius is not finite or negative, [`Error::BadPoints`] if a list of the set has another length or a bad
     /// value, or if a point is more than 2²⁹ cells from the origin; [`Error::BadCell`]; [`Error::TooManyImages`]; [`Error::ListTooLong`].
     pub fn find<'a>(&mut self, points: impl Into<PointSet<'a, T>>) -> Result<&NeighbourPairs<T>, Error> {
-        let points = points.into();
-        self.search(points, points, true)
+        self.search(None, points.into())
     }
 
     /// Finds the pairs of a query and a point. The periodic images are those of the points.
@@ -127,52 +114,26 @@ impl<T: Coordinate> Neighbours<T> {
         queries: impl Into<PointSet<'a, T>>,
         points: impl Into<PointSet<'a, T>>,
     ) -> Result<&NeighbourPairs<T>, Error> {
-        self.search(queries.into(), points.into(), false)
+        self.search(Some(queries.into()), points.into())
     }
 
     fn search(
         &mut self,
-        queries: PointSet<'_, T>,
+        queries: Option<PointSet<'_, T>>,
         points: PointSet<'_, T>,
-        is_within_one: bool,
     ) -> Result<&NeighbourPairs<T>, Error> {
         self.found.clear();
-        let radius = self.options.checked_radius()?;
-        queries.check()?;
-        points.check()?;
-        let Workspace { query_wraps, point_wraps, images, scan } = &mut self.workspace;
-        let lattice = self.options.cell.as_ref().map(Lattice::new).transpose()?.unwrap_or_default();
-        let is_periodic = lattice.rank() > 0;
-        query_wraps.clear();
-        point_wraps.clear();
-        if is_periodic {
-            images::wrap(&points, "positions", &lattice, point_wraps)?;
-            if !is_within_one {
-                images::wrap(&queries, "positions", &lattice, query_wraps)?;
-            }
-        }
-        let points = Placed { set: points, wraps: point_wraps, lattice: &lattice };
-        let queries =
-            if is_within_one { points } else { Placed { set: queries, wraps: query_wraps, lattice: &lattice } };
-        let reach = radius + queries.largest_radius() + points.largest_radius();
-        let errors = images.fill(&queries, &points, reach)?;
-        let search = Search { options: &self.options, queries, points, images, is_within_one, radius };
-        let invalid = |placed: &Placed<'_, T>| placed.set.positions.len() as u64 - placed.finite_count();
-        self.found.invalid_count = invalid(&points) + if is_within_one { 0 } else { invalid(&queries) };
-        scan.find(&search, reach, &errors, &mut self.found)?;
+        let search = self.targets.fill(&self.options, queries, points)?;
+        self.found.invalid_count = search.invalid_count();
+        self.scan.find(&search, &mut self.found)?;
         Ok(&self.found)
     }
 }
 
 impl ScanMemory {
     /// Finds the pairs by cells.
-    fn find<T: Coordinate>(
-        &mut self,
-        search: &Search<'_, T>,
-        reach: f64,
-        errors: &[f64; 3],
-        found: &mut NeighbourPairs<T>,
-    ) -> Result<(), Error> {
+    fn find<T: Coordinate>(&mut self, search: &Search<'_, T>, found: &mut NeighbourPairs<T>) -> Result<(), Error> {
+        let Search { reach, ref errors, .. } = *search;
         let bounds = search.bounds();
         let mut limits = Limits::new(reach, &bounds, errors);
         if reach > search.radius {
@@ -205,7 +166,7 @@ fn run<T: Coordinate, L: Lane>(
         queries.fill((grid, limits), search.finite_queries(), |query| search.query(query), (scratch, order));
         &*queries
     };
-    let scan = Scan { grid, queries, targets, limits, decide: search };
+    let scan = Scan { grid, queries, targets, limits, search };
     let ranges = queries.chunks(CHUNK);
     chunks.resize_with(ranges.len(), ChunkRows::default);
     chunks.par_iter_mut().zip(ranges).for_each(|(chunk, cells)| scan.run(cells, chunk));

@@ -7,42 +7,18 @@ use glam::Vec4;
 use super::grid::{Cell, Grid, ROWS};
 use super::lanes::{LANES, Lane, LaneLimits, Limits, from_number, number_as_float};
 use super::sorted::SortedPlaces;
-
-/// The targets that a query excludes.
-#[derive(Clone, Debug)]
-pub struct Exclusion {
-    /// The first target that counts.
-    pub first: u32,
-    /// Targets that do not count, beyond those before `first`.
-    pub removed: Range<u32>,
-}
-
-/// The decisions of a search about targets.
-pub trait Decide: Sync {
-    /// Returns the targets that a query excludes.
-    fn exclusion(&self, query: u32) -> Exclusion;
-
-    /// Returns whether a target is in reach of a query, exactly.
-    fn is_within(&self, query: u32, target: u32) -> bool;
-}
-
-/// The rows of a chunk of queries: the targets of each.
-#[derive(Debug, Default)]
-pub struct ChunkRows {
-    /// The queries, with the number of targets of each.
-    pub rows: Vec<(u32, u32)>,
-    /// The targets, row by row.
-    pub targets: Vec<u32>,
-}
+use crate::neighbours::Coordinate;
+use crate::neighbours::rows::ChunkRows;
+use crate::neighbours::search::Search;
 
 /// A search of queries among targets.
 #[derive(Clone, Copy, Debug)]
-pub struct Scan<'a, L, D> {
+pub struct Scan<'a, L, T> {
     pub grid: &'a Grid,
     pub queries: &'a SortedPlaces<L>,
     pub targets: &'a SortedPlaces<L>,
     pub limits: &'a Limits,
-    pub decide: &'a D,
+    pub search: &'a Search<'a, T>,
 }
 
 /// Where the places of the targets in reach go: place for all of a query is ensured before it is tested.
@@ -81,7 +57,7 @@ const COUNTS: [u8; 1 << LANES] = {
     table
 };
 
-impl<L: Lane, D: Decide> Scan<'_, L, D> {
+impl<L: Lane, T: Coordinate> Scan<'_, L, T> {
     /// Finds the targets of the queries in some cells.
     pub fn run(&self, cells: Range<usize>, found: &mut ChunkRows) {
         found.rows.clear();
@@ -121,7 +97,7 @@ impl<L: Lane, D: Decide> Scan<'_, L, D> {
     #[inline]
     fn query(&self, at: usize, ranges: &[Range<usize>], limits: &LaneLimits, hits: &mut Hits) {
         let place = self.queries.place(at);
-        let first = Vec4::splat(number_as_float(self.decide.exclusion(self.queries.number(at)).first));
+        let first = Vec4::splat(number_as_float(self.search.exclusion(self.queries.number(at)).first));
         hits.begin(ranges.iter().map(|range| range.len() + LANES).sum());
         let (mut count, mut undecided) = (0, 0);
         for range in ranges {
@@ -159,7 +135,7 @@ impl<L: Lane, D: Decide> Scan<'_, L, D> {
         if hits.has_undecided {
             count = self.decide_each(at, limits, places, &mut found.targets[start..]);
         }
-        let removed = self.decide.exclusion(query).removed;
+        let removed = self.search.exclusion(query).removed;
         if !removed.is_empty() {
             let row = &mut found.targets[start..start + count];
             count = retain(row, |_, target| !removed.contains(&target));
@@ -174,7 +150,7 @@ impl<L: Lane, D: Decide> Scan<'_, L, D> {
         let (query, own) = (self.queries.number(at), self.queries.place(at));
         retain(row, |k, target| {
             let decided = L::decide(&own, &self.targets.place(places[k] as usize), limits);
-            decided.unwrap_or_else(|| self.decide.is_within(query, target))
+            decided.unwrap_or_else(|| self.search.is_within(query, target))
         })
     }
 }

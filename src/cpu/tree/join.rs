@@ -12,7 +12,7 @@ use super::node::{Known, Node, WIDTH};
 use super::order::Order;
 use super::walk::{Stack, Visitor, walk};
 use super::worlds::Worlds;
-use crate::cpu::call::reserve;
+use crate::base::reserve::reserve;
 use crate::{Aabb, Error, Filters, HalfSpace, Pair};
 
 /// The most boxes whose tree stays in a first-level cache, whatever the order in which it is queried.

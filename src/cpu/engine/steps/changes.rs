@@ -1,6 +1,6 @@
 //! Changes of the list of pairs since the last step, found without reading the list.
 
-use crate::cpu::call::{push, reserve};
+use crate::base::reserve::{push, reserve};
 use crate::{Error, Pair};
 
 /// The created pairs, which only this step has, and the lost pairs, which only the last step has.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::motion::{FRESH, LEFT_PADDING, Motion, Searched};
 use super::padded_pairs::Tests;
-use crate::cpu::call::reserve;
+use crate::base::reserve::reserve;
 use crate::cpu::engine::order;
 use crate::cpu::engine::pair_filter::{Filtered, PairFilter};
 use crate::cpu::engine::task_lists::TaskLists;

@@ -27,6 +27,7 @@ use self::changes::PairChanges;
 use self::epoch::{Epoch, StepOutcome};
 use self::motion::Searched;
 use super::{BroadPhase, order};
+use crate::base::reserve::reserve;
 use crate::cpu::call;
 use crate::events::steps::Steps;
 use crate::events::stream::{Source, Streamed, stream};
@@ -248,7 +249,7 @@ impl BroadPhase {
             if let Some(region) = owner {
                 pairs.retain(|pair| region.owns(&boxes[pair.a as usize], &boxes[pair.b as usize]));
             }
-            call::reserve(pairs, filters.include().len() as u64)?;
+            reserve(pairs, filters.include().len() as u64)?;
             order::merge(pairs, filters.include());
         }
         Ok(found)

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::changes::PairChanges;
 use super::motion::{LEFT_PADDING, MOVED, NO_BOX};
 use super::rows::{Rows, Second};
-use crate::cpu::call::{push, reserve};
+use crate::base::reserve::{push, reserve};
 use crate::cpu::engine::task_lists::TaskLists;
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Pair};

@@ -1,6 +1,6 @@
 //! The cached pairs by box, so that only the pairs of moved boxes are tested.
 
-use crate::cpu::call::reserve;
+use crate::base::reserve::reserve;
 use crate::{Error, Pair};
 
 /// A pair of a box that is its second one, with the first box, to avoid a lookup in the list of pairs.

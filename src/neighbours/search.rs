@@ -1,9 +1,64 @@
 //! One search: its points, queries and images, and the decision of a pair.
 
-use super::images::{Images, Placed};
-use super::scan::{Decide, Exclusion};
-use crate::neighbours::displacement::{Displacement, Reach};
-use crate::neighbours::{Coordinate, NeighbourOptions};
+use std::ops::Range;
+
+use super::displacement::{Displacement, Reach};
+use super::images::{Images, Placed, wrap};
+use super::{Coordinate, Lattice, NeighbourOptions, PointSet};
+use crate::Error;
+
+/// The lists of a search that are needed before its pairs: points in their cell, and their images. They are reused.
+#[derive(Debug, Default)]
+pub struct Targets {
+    lattice: Lattice,
+    query_wraps: Vec<[i32; 3]>,
+    point_wraps: Vec<[i32; 3]>,
+    images: Images,
+}
+
+impl Targets {
+    /// Checks the options and the sets of a search, and lists its targets. Without `queries`, it is a search within the points.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`], [`Error::BadPoints`], [`Error::BadCell`], [`Error::TooManyImages`], [`Error::ListTooLong`].
+    pub fn fill<'a, T: Coordinate>(
+        &'a mut self,
+        options: &'a NeighbourOptions<T>,
+        queries: Option<PointSet<'a, T>>,
+        points: PointSet<'a, T>,
+    ) -> Result<Search<'a, T>, Error> {
+        let radius = options.checked_radius()?;
+        if let Some(queries) = &queries {
+            queries.check()?;
+        }
+        points.check()?;
+        let Self { lattice, query_wraps, point_wraps, images } = self;
+        *lattice = options.cell.as_ref().map(Lattice::new).transpose()?.unwrap_or_default();
+        query_wraps.clear();
+        point_wraps.clear();
+        if lattice.rank() > 0 {
+            wrap(&points, "positions", lattice, point_wraps)?;
+            if let Some(queries) = &queries {
+                wrap(queries, "positions", lattice, query_wraps)?;
+            }
+        }
+        let points = Placed { set: points, wraps: point_wraps, lattice };
+        let is_within_one = queries.is_none();
+        let queries = queries.map_or(points, |set| Placed { set, wraps: query_wraps, lattice });
+        let reach = radius + queries.largest_radius() + points.largest_radius();
+        let errors = images.fill(&queries, &points, reach)?;
+        Ok(Search { options, queries, points, images, is_within_one, radius, reach, errors })
+    }
+}
+
+/// The targets that a query excludes.
+#[derive(Clone, Debug)]
+pub struct Exclusion {
+    /// The first target that counts.
+    pub first: u32,
+    /// Targets that do not count, beyond those before `first`.
+    pub removed: Range<u32>,
+}
 
 /// A search of the neighbours of queries among points.
 #[derive(Clone, Copy, Debug)]
@@ -14,10 +69,21 @@ pub struct Search<'a, T> {
     pub images: &'a Images,
     /// True if queries and points are one set.
     pub is_within_one: bool,
+    /// The radius of the options.
     pub radius: f64,
+    /// The largest distance of a pair, radii of points included.
+    pub reach: f64,
+    /// Bounds the error of places along each axis.
+    pub errors: [f64; 3],
 }
 
 impl<T: Coordinate> Search<'_, T> {
+    /// Returns the number of points that are not finite.
+    pub fn invalid_count(&self) -> u64 {
+        let invalid = |placed: &Placed<'_, T>| placed.set.positions.len() as u64 - placed.finite_count();
+        invalid(&self.points) + if self.is_within_one { 0 } else { invalid(&self.queries) }
+    }
+
     /// Returns the displacement from a query to a target, and the point of the target.
     #[inline]
     pub fn displacement(&self, query: u32, target: u32) -> (Displacement<'_>, u32) {
@@ -95,11 +161,10 @@ impl<T: Coordinate> Search<'_, T> {
         let count = self.queries.set.positions.len() as u32;
         (0..count).filter(|query| self.queries.set.finite(*query as usize).is_some())
     }
-}
 
-impl<T: Coordinate> Decide for Search<'_, T> {
+    /// Returns the targets that a query excludes.
     #[inline]
-    fn exclusion(&self, query: u32) -> Exclusion {
+    pub fn exclusion(&self, query: u32) -> Exclusion {
         if !self.is_within_one {
             return Exclusion { first: 0, removed: 0..0 };
         }
@@ -112,7 +177,8 @@ impl<T: Coordinate> Decide for Search<'_, T> {
         }
     }
 
-    fn is_within(&self, query: u32, target: u32) -> bool {
+    /// Returns whether a target is in reach of a query, exactly.
+    pub fn is_within(&self, query: u32, target: u32) -> bool {
         let (displacement, point) = self.displacement(query, target);
         let radii = [self.queries.set.radius(query as usize), self.points.set.radius(point as usize)];
         displacement.is_within(&Reach([self.radius, radii[0], radii[1]]))

@@ -5,6 +5,9 @@ use broadsweep::neighbour::{Coordinate, NeighbourOptions, NeighbourPairs, Period
 use broadsweep::{Error, Pair};
 use num_bigint::BigInt;
 
+#[cfg(feature = "gpu")]
+mod on_gpu;
+
 /// A generator of numbers: the upper bits of a linear congruential generator (Knuth, MMIX).
 struct Random(u64);
 
@@ -138,8 +141,41 @@ fn brute_force(system: &System) -> Option<Vec<Found>> {
     Some(found)
 }
 
-/// Finds the pairs by the engine, and checks all lists.
-fn find<T: Coordinate>(system: &System, neighbours: &mut Option<Neighbours<T>>) -> Vec<Found> {
+/// The calls of a search on either engine.
+trait Finds<T: Coordinate> {
+    fn set(&mut self, options: NeighbourOptions<T>);
+    fn find(&mut self, points: PointSet<'_, T>) -> Result<&NeighbourPairs<T>, Error>;
+    fn find_between(&mut self, queries: PointSet<'_, T>, points: PointSet<'_, T>) -> Result<&NeighbourPairs<T>, Error>;
+}
+
+/// Implements [`Finds`] by methods of the same names.
+macro_rules! finds {
+    ($engine:ident) => {
+        impl<T: Coordinate> crate::Finds<T> for $engine<T> {
+            fn set(&mut self, options: NeighbourOptions<T>) {
+                self.set_options(options);
+            }
+
+            fn find(&mut self, points: PointSet<'_, T>) -> Result<&NeighbourPairs<T>, Error> {
+                self.find(points)
+            }
+
+            fn find_between(
+                &mut self,
+                queries: PointSet<'_, T>,
+                points: PointSet<'_, T>,
+            ) -> Result<&NeighbourPairs<T>, Error> {
+                self.find_between(queries, points)
+            }
+        }
+    };
+}
+#[cfg(feature = "gpu")]
+use finds;
+finds!(Neighbours);
+
+/// Finds the pairs of a system, with all lists. The memory of earlier searches changes nothing.
+fn search<'a, T: Coordinate>(system: &System, engine: &'a mut impl Finds<T>) -> &'a NeighbourPairs<T> {
     let typed = |list: &[f64]| list.iter().map(|&x| T::nearest(x)).collect::<Vec<_>>();
     let places = |set: &Set| set.positions.iter().map(|point| point.map(T::nearest)).collect::<Vec<_>>();
     let cell =
@@ -150,18 +186,21 @@ fn find<T: Coordinate>(system: &System, neighbours: &mut Option<Neighbours<T>>) 
         .with_self_images(system.self_images)
         .with_vectors(true)
         .with_squared_distances(true);
-    // The memory of earlier searches changes nothing.
-    let engine = neighbours.get_or_insert_with(|| Neighbours::new(options));
-    engine.set_options(options);
+    engine.set(options);
     let (positions, radii) = (places(&system.points), typed(&system.points.radii));
     let points = PointSet::new(&positions).with_radii(&radii).with_worlds(&system.points.worlds);
-    let found = match &system.queries {
+    match &system.queries {
         None => engine.find(points).unwrap(),
         Some(set) => {
             let (positions, radii) = (places(set), typed(&set.radii));
             engine.find_between(PointSet::new(&positions).with_radii(&radii).with_worlds(&set.worlds), points).unwrap()
         }
-    };
+    }
+}
+
+/// Finds the pairs of a system, and checks all lists.
+fn find<T: Coordinate>(system: &System, engine: &mut impl Finds<T>) -> Vec<Found> {
+    let found = search(system, engine);
     check_lists(system, found);
     let shift = |at: usize| found.shifts.get(at).copied().unwrap_or_default();
     found.pairs.iter().enumerate().map(|(at, pair)| (pair.a, pair.b, shift(at))).collect()
@@ -334,14 +373,14 @@ fn scale(system: &mut System, factor: f64) {
 /// Compares so many generated systems, and returns the number of pairs.
 fn compare(seed: u64, count: u32) -> usize {
     let mut random = Random(seed);
-    let (mut doubles, mut singles) = (None, None);
+    let (mut doubles, mut singles) =
+        (Neighbours::<f64>::new(NeighbourOptions::new(0.0)), Neighbours::<f32>::new(NeighbourOptions::new(0.0)));
     let (mut compared, mut pairs) = (0, 0);
     while compared < count {
         let is_single = random.is_one_of(2);
         let system = system(&mut random, is_single);
         let Some(expected) = brute_force(&system) else { continue };
-        let found = if is_single { find(&system, &mut singles) } else { find::<f64>(&system, &mut doubles) };
-        let _: &Option<Neighbours<f32>> = &singles;
+        let found = if is_single { find(&system, &mut singles) } else { find(&system, &mut doubles) };
         assert!(found == expected, "{compared}: {system:?}\nfound {found:?}\nexpected {expected:?}");
         compared += 1;
         pairs += found.len();

@@ -1,11 +1,11 @@
-//! Points in their cell, and their periodic images: what queries are tested against.
+//! Points in their cell, and their periodic images: the targets that queries are tested against.
 
 use std::ops::Range;
 
+use super::lattice::{Lattice, fit};
+use super::{Coordinate, PointSet};
 use crate::Error;
-use crate::cpu::call;
-use crate::neighbours::lattice::{Lattice, fit};
-use crate::neighbours::{Coordinate, PointSet};
+use crate::base::reserve::reserve;
 
 /// The most images of all points beyond the points: each takes 24 bytes.
 const MOST_IMAGES: u64 = 1 << 27;
@@ -190,7 +190,7 @@ impl Images {
         self.shift_bits = self.shifts.len().next_power_of_two().ilog2();
         self.point_count = checked(point_count, self.shifts.len(), total.saturating_sub(point_count as u64))?;
         let mut targets = std::mem::take(&mut self.targets);
-        call::reserve(&mut targets, total)?;
+        reserve(&mut targets, total)?;
         for index in 0..point_count {
             targets.extend(self.near(points, index, &window).map(|number| (index as u32) << self.shift_bits | number));
         }
@@ -238,6 +238,17 @@ impl Images {
     /// Returns whether each point is one target, without a shift.
     pub fn is_identity(&self) -> bool {
         !self.is_periodic
+    }
+
+    /// Returns the number of targets.
+    pub fn count(&self) -> u32 {
+        if self.is_identity() { self.point_count } else { self.targets.len() as u32 }
+    }
+
+    /// Returns target `k` of all, in ascending order.
+    #[inline]
+    pub fn target(&self, k: u32) -> u32 {
+        if self.is_identity() { k } else { self.targets[k as usize] }
     }
 
     /// Lists the targets. Where each point is one, its coordinates may not be finite.

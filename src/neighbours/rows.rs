@@ -2,15 +2,22 @@
 
 use bytemuck::Zeroable;
 
-use crate::cpu::call;
-use crate::neighbours::{Coordinate, NeighbourOptions, NeighbourPairs};
-use crate::{Error, Pair};
-
-use super::scan::ChunkRows;
 use super::search::Search;
+use super::{Coordinate, NeighbourOptions, NeighbourPairs};
+use crate::base::reserve::reserve;
+use crate::{Error, Pair};
 
 /// The rows that one thread writes at a time.
 const TASK: usize = 1 << 12;
+
+/// The rows of a chunk of queries: the targets of each.
+#[derive(Debug, Default)]
+pub struct ChunkRows {
+    /// The queries, with the number of targets of each.
+    pub rows: Vec<(u32, u32)>,
+    /// The targets, row by row.
+    pub targets: Vec<u32>,
+}
 
 /// Where the row of each query is.
 #[derive(Debug, Default)]
@@ -67,7 +74,7 @@ impl RowPlaces {
 /// Sets the length of a list that is requested, and empties another one.
 fn resize<T: Copy + Zeroable>(list: &mut Vec<T>, length: u64, is_requested: bool, total: u64) -> Result<(), Error> {
     let length = if is_requested { length } else { 0 };
-    call::reserve(list, length.saturating_sub(list.len() as u64)).map_err(|_| Error::list_too_long(total))?;
+    reserve(list, length.saturating_sub(list.len() as u64)).map_err(|_| Error::list_too_long(total))?;
     list.resize(length as usize, T::zeroed());
     Ok(())
 }
