@@ -127,3 +127,8 @@ pub(crate) use {filter::*, query::*, step::*};
 #[cfg(all(doctest, feature = "gpu"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// Tests the same of the chapter on neighbours.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/neighbours.md")]
+struct NeighbourChapter;

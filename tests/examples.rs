@@ -49,3 +49,11 @@ examples! {
     #[ignore = "long"]
     movers_meet_a_static_world: "static_world";
 }
+
+#[test]
+fn a_liquid_conserves_its_energy_on_lists_that_are_reused() {
+    let picture = concat!(env!("CARGO_TARGET_TMPDIR"), "/liquid.svg");
+    run("liquid", &["300", "0.35", picture]);
+    let svg = std::fs::read_to_string(picture).unwrap();
+    assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && !svg.contains("NaN"), "{svg}");
+}

@@ -79,6 +79,11 @@ impl<T: Coordinate> Neighbours<T> {
         self.options = options;
     }
 
+    /// Returns the result of the last call. Before the first call and after an error, it is empty.
+    pub fn found(&self) -> &NeighbourPairs<T> {
+        &self.found
+    }
+
     /// Returns the result of the last call, and leaves an empty one. After an error it is empty.
     pub fn take(&mut self) -> NeighbourPairs<T> {
         std::mem::take(&mut self.found)

@@ -496,6 +496,19 @@ fn points_that_are_not_finite_have_no_neighbours_and_are_counted() {
 }
 
 #[test]
+fn a_result_can_be_read_until_the_next_call_and_is_empty_after_an_error() {
+    let mut neighbours = Neighbours::new(NeighbourOptions::new(1.0));
+    assert_eq!(neighbours.found(), &NeighbourPairs::default());
+    let found = neighbours.find(&[[0.0f32; 3], [0.5; 3]]).unwrap().clone();
+    assert_eq!((neighbours.found(), found.pairs.len()), (&found, 1));
+    neighbours.find(&[[0.0; 3], [9.0; 3]]).unwrap();
+    assert!(neighbours.found().pairs.is_empty() && neighbours.found().offsets.len() == 3);
+    neighbours.set_options(NeighbourOptions::new(-1.0));
+    neighbours.find(&[[0.0; 3]]).unwrap_err();
+    assert_eq!(neighbours.found(), &NeighbourPairs::default());
+}
+
+#[test]
 fn values_without_meaning_are_refused_by_name() {
     let points = [[0.0f32; 3], [1.0; 3]];
     for radius in [-1.0, f32::NAN, f32::INFINITY] {
