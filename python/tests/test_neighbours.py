@@ -5,6 +5,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import broadsweep as bs
 
@@ -132,6 +134,25 @@ def test_no_radius_and_no_cell_is_rounded_to_the_type_of_the_points():
     far, edges = np.array([[0, 0, 0], [2, 0, 0]], np.float32), np.diag([2.2, 5, 5])
     assert len(assert_exact(far, 0.20000001, cell=edges)) == 2
     assert len(assert_exact(far, 0.20000001, cell=edges.astype(np.float32))) == 0
+
+
+# Whole numbers, so that many distances touch the radius; a step of 0.1 or of a third rounds them.
+@settings(deadline=None)
+@given(
+    points=st.lists(st.lists(st.integers(-9, 9), min_size=3, max_size=3), max_size=5),
+    cell=st.lists(st.lists(st.integers(-3, 3), min_size=3, max_size=3), min_size=3, max_size=3),
+    periodic=st.lists(st.booleans(), min_size=3, max_size=3),
+    radius=st.integers(0, 3),
+    step=st.sampled_from([1, 0.1, 1 / 3]),
+    origin=st.sampled_from([0, 1000.7]),
+    kind=st.sampled_from([np.float32, np.float64]),
+)
+def test_any_points_in_any_cell_have_the_neighbours_of_exact_arithmetic(points, cell, periodic, radius, step, origin, kind):
+    cell, points = np.array(cell, float) * step, np.array(points, float).reshape(-1, 3) * step + origin
+    assume(abs(np.linalg.det(cell / step)) > 0.5)
+    sides = 2 * radius * step * np.linalg.norm(np.linalg.pinv(cell[periodic]), axis=0) + 3
+    assume(np.prod(sides) < 3000)
+    assert_exact(points.astype(kind), radius * step, cell=cell, periodic=periodic)
 
 
 @pytest.mark.filterwarnings("error")
@@ -303,11 +324,11 @@ def test_a_neighbour_list_returns_what_its_letters_name():
         "S": found.shifts,
     }
     for letters in ("i", "S", "ij", "dDS", "Sji", "ijdDS", "ii"):
-        for given in (
+        for answer in (
             bs.neighbour_list(letters, points, 1.5, cell=TRICLINIC, pbc=[True, False, True]),
             bs.neighbour_list(letters, Atoms(points, TRICLINIC, np.array([True, False, True])), 1.5),
         ):
-            arrays = (given,) if len(letters) == 1 else given
+            arrays = (answer,) if len(letters) == 1 else answer
             assert all(np.array_equal(own, expected[letter]) for own, letter in zip(arrays, letters, strict=True))
     assert bs.neighbour_list("", points, 1) == ()
     for flat in (points, points[:, :2], points.astype(np.float32)):
