@@ -167,7 +167,7 @@ export_mujoco() {
 python=$work/python/bin/python
 python_packages=(hypothesis numpy pytest)
 if $all; then
-    python_packages+=(dask distributed ipctk mypy pyarrow scipy tqdm zarr)
+    python_packages+=(ase dask distributed ipctk matscipy mypy pyarrow scipy tqdm vesin zarr)
 fi
 # Fails where there is no Python or no network.
 install_python() {

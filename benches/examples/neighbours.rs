@@ -1,7 +1,7 @@
 //! Times the neighbours of points on the CPU engine, and prints a row of CSV per case: nanoseconds per pair, the best of several calls.
 //!
-//! `cargo run --release -p broadsweep-laboratory --example neighbours [MOST_POINTS]`. `benches/neighbours.py` times other libraries on the
-//! same points.
+//! `cargo run --release -p broadsweep-laboratory --example neighbours [MOST_POINTS]`. `benches/neighbours.py` times the call from Python beside
+//! other libraries.
 
 use std::time::Instant;
 

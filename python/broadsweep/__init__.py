@@ -18,6 +18,10 @@ Slots
     Boxes that come and go, with handles and filters of their own.
 query_pairs
     The pairs of points that are near each other.
+find_neighbours, find_neighbours_between
+    The same, exactly, also in periodic cells, with shifts, vectors and distances.
+radius_graph, neighbour_list
+    The same, as torch_cluster and ASE have it.
 Tree
     Rays, casts, overlaps and nearest boxes.
 Filters
@@ -30,6 +34,7 @@ broadsweep.newton, broadsweep.dask
 
 from ._filters import GLOBAL, NO_BODY, NO_PARENT, Filters
 from ._native import CandidateLimitError, GpuError, QueryReport, Report, StepReport, TreeReport, __version__, adapters
+from ._neighbours import NeighbourPairs, find_neighbours, find_neighbours_between, neighbour_list, radius_graph
 from ._pairs import NEW, BroadPhase, Events, PairStream, find_pairs, find_pairs_between, id_pairs
 from ._points import query_pairs
 from ._queries import Hits, Lists, Nearest, Tree
@@ -49,6 +54,7 @@ __all__ = [
     "Hits",
     "Lists",
     "Nearest",
+    "NeighbourPairs",
     "PairStream",
     "QueryReport",
     "Report",
@@ -58,8 +64,12 @@ __all__ = [
     "TreeReport",
     "__version__",
     "adapters",
+    "find_neighbours",
+    "find_neighbours_between",
     "find_pairs",
     "find_pairs_between",
     "id_pairs",
+    "neighbour_list",
     "query_pairs",
+    "radius_graph",
 ]

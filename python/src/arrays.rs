@@ -155,6 +155,12 @@ pub fn two_columns<T: Pod>(py: Python<'_>, mut list: Vec<T>) -> PyResult<Bound<'
     words.into_flattened().into_pyarray(py).reshape([rows, 2])
 }
 
+/// Gives a list of rows to Python as `(m, 3)`, without a copy.
+pub fn three_columns<T: Element>(py: Python<'_>, list: Vec<[T; 3]>) -> PyResult<Bound<'_, PyArray2<T>>> {
+    let rows = list.len();
+    list.into_flattened().into_pyarray(py).reshape([rows, 3])
+}
+
 /// Gives a list to Python, without a copy.
 pub fn one_column<T: Element>(py: Python<'_>, list: Vec<T>) -> Bound<'_, PyArray1<T>> {
     list.into_pyarray(py)

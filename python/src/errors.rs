@@ -26,9 +26,12 @@ pub fn exception(error: &Error) -> PyErr {
         | Error::OverBudget { .. }
         | Error::ListTooLong { .. }
         | Error::TooManyQueries { .. }
+        | Error::TooManyImages { .. }
         | Error::OutOfMemory { .. } => PyMemoryError::new_err(text),
         Error::TooManyCandidates { .. } => CandidateLimitError::new_err(text),
         Error::BadOption { .. }
+        | Error::BadCell { .. }
+        | Error::BadPoints { .. }
         | Error::FilterLength { .. }
         | Error::QueryFilterLength { .. }
         | Error::OtherTree { .. }

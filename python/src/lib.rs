@@ -8,6 +8,7 @@
 //! | `filters` | filters from the lists of a call |
 //! | `host` | an engine or a tree, called with what arrays hold |
 //! | `lending` | who has an engine while it works |
+//! | `neighbours` | neighbours of points |
 //! | `running` | calls in a pool of threads that can be interrupted |
 //! | `either` | the broad phase of either engine |
 //! | `engine` | the calls of the broad phase |
@@ -27,6 +28,7 @@ mod errors;
 mod filters;
 mod host;
 mod lease;
+mod neighbours;
 mod reports;
 mod running;
 mod stream;
@@ -50,5 +52,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(arrays::id_pairs, module)?)?;
     module.add_function(wrap_pyfunction!(arrays::round_outward, module)?)?;
     module.add_function(wrap_pyfunction!(arrays::round_spheres, module)?)?;
+    module.add_function(wrap_pyfunction!(neighbours::find_neighbours_f32, module)?)?;
+    module.add_function(wrap_pyfunction!(neighbours::find_neighbours_f64, module)?)?;
     module.add_function(wrap_pyfunction!(devices::adapters, module)?)
 }

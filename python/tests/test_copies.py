@@ -35,6 +35,8 @@ def values(device):
         *(engine.report, whole.report, changes.report, tree.report, whole, changes, handles[3], slots),
         *(tree.rays(points, [1, 0, 0]), tree.nearest(points, k=2)),
         *(tree.rays(points, [1, 0, 0], hits="all"), tree.overlaps(boxes[:5]), tree.overlaps([])),
+        bs.find_neighbours(points, 0.5),
+        bs.find_neighbours(points, 0.5, cell=[1, 1, 1], vectors=True, squared_distances=True),
         *(tree.query_report, bs.CandidateLimitError("too many"), bs.GpuError("lost")),
     ]
     return {kind: [value for value in made if type(value) is kind] for kind in set(map(type, made))}

@@ -73,6 +73,11 @@ BOXES = {
 }
 POINTS = {
     ("query_pairs", "points"): lambda x, d: bs.query_pairs(x, 1, device="cpu"),
+    ("find_neighbours", "points"): lambda x, d: bs.find_neighbours(x, 3),
+    ("find_neighbours_between", "queries"): lambda x, d: bs.find_neighbours_between(x, SINGLE[d][:, :d], 3),
+    ("find_neighbours_between", "points"): lambda x, d: bs.find_neighbours_between(SINGLE[d][:, :d], x, 3),
+    ("radius_graph", "x"): lambda x, d: bs.radius_graph(x, 3, loop=True),
+    ("neighbour_list", "positions"): lambda x, d: np.stack(bs.neighbour_list("ij", x, 3)),
     ("Tree.rays", "origins"): lambda x, d: tree(d).rays(x, unit(d)),
     ("Tree.rays", "directions"): lambda x, d: tree(d).rays([0] * d, x, hits="all"),
     ("Tree.cast_boxes", "directions"): lambda x, d: tree(d).cast_boxes(SINGLE[d][:1], x, hits=2),

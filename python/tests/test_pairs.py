@@ -382,6 +382,7 @@ def calls(engine, boxes):
         tree.rays(few[:, :3], [1, 0, 0]).index,
         tree.overlaps(few).index,
         tree.nearest(few[:, :3], k=2).index,
+        bs.find_neighbours(few[:, :3], 0.1).pairs,
     ]
 
 
