@@ -112,7 +112,8 @@ def find_neighbours(
     vectors, squared_distances : bool
         Whether to list these.
     device : str
-        ``"auto"`` or ``"cpu"``. Neighbours are found on the CPU alone so far.
+        ``"auto"`` and ``"cpu"``: the CPU. ``"gpu"``, or part of the name of an adapter: a GPU finds candidates, and the CPU decides
+        each. The result has the same bytes.
     threads : int, optional
         As for `BroadPhase`. It changes no bit of the result.
 

@@ -1,13 +1,13 @@
 //! Neighbours of points.
 
-use broadsweep::cpu;
 use broadsweep::neighbour::{Coordinate, NeighbourOptions, NeighbourPairs, PeriodicCell, PointSet};
+use broadsweep::{Neighbours, cpu};
 use bytemuck::Pod;
 use numpy::{Element, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::arrays::{copy, list, one_column, pairs, rows, three_columns};
+use crate::devices::Device;
 use crate::errors::exception;
 use crate::running::{self, SHORT};
 
@@ -68,6 +68,18 @@ pub fn find_neighbours_f64<'py>(
     find(py, &sets, search, device, threads)
 }
 
+/// Finds the neighbours of one set, or between two, and returns what is found.
+macro_rules! found_by {
+    ($engine:expr, $sets:expr) => {{
+        let mut engine = $engine;
+        match $sets {
+            [queries, points] => engine.find_between(queries, points).map(drop)?,
+            one => one.iter().try_for_each(|points| engine.find(points).map(drop))?,
+        }
+        Ok(engine.take())
+    }};
+}
+
 fn find<'py, T: Coordinate + Element + Pod>(
     py: Python<'py>,
     sets: &[Points<'py, T>],
@@ -76,28 +88,19 @@ fn find<'py, T: Coordinate + Element + Pod>(
     threads: Option<usize>,
 ) -> PyResult<Found<'py, T>> {
     let sets = sets.iter().map(OwnPoints::new).collect::<PyResult<Vec<_>>>()?;
-    let mut engine = engine(device, search.options())?;
+    // The host decides each pair, also for a GPU, which nobody has seen to be faster.
+    let device = Device::named(py, if device == "auto" { "cpu" } else { device })?;
+    let options = search.options();
     let pool = running::pool(threads)?;
     let count: usize = sets.iter().map(|set| set.positions.len()).sum();
     let call = move || {
-        pool.install(|| match &sets[..] {
-            [queries, points] => engine.find_between(queries, points).map(drop),
-            one => one.iter().try_for_each(|points| engine.find(points).map(drop)),
-        })?;
-        Ok(engine.take())
+        pool.install(|| match device {
+            Device::Cpu(_) => found_by!(cpu::Neighbours::new(options), &sets[..]),
+            Device::Gpu(gpu) => found_by!(Neighbours::new(&gpu, options)?, &sets[..]),
+        })
     };
     let found = if count <= SHORT { running::run(py, call) } else { running::run_apart(py, call) }?;
     answer(py, found)
-}
-
-/// Creates the engine of a device. There is none on a GPU yet.
-fn engine<T: Coordinate>(device: &str, options: NeighbourOptions<T>) -> PyResult<cpu::Neighbours<T>> {
-    match device {
-        "auto" | "cpu" => Ok(cpu::Neighbours::new(options)),
-        _ => Err(PyValueError::new_err(format!(
-            "device is {device:?}; neighbours are found on the CPU alone, so that it must be \"auto\" or \"cpu\""
-        ))),
-    }
 }
 
 fn answer<T: Element>(py: Python<'_>, found: NeighbourPairs<T>) -> PyResult<Found<'_, T>> {
