@@ -35,5 +35,5 @@
 pub use crate::base::layout::{PairArguments, PairHeader, QueryHeader};
 pub use crate::filters::GpuAttribute;
 pub use crate::pairs::{GpuEvents, GpuIdentity, GpuPairs};
-pub use crate::recorder::{GpuCount, GpuNeighbours, RecordingStatistics};
+pub use crate::recorder::{GpuCount, GpuInput, GpuNeighbours, RecordingStatistics};
 pub use crate::tree::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape};
