@@ -77,10 +77,10 @@ impl Recorder {
     /// `min_storage_buffer_offset_alignment`, or cannot be bound as storage; for points [`Error::BadOption`] if the distance has no meaning, and
     /// [`Error::BadFilter`] if filters have shapes; and as [`reserve`](Self::reserve): more
     /// boxes than fit are for [`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs).
-    pub fn record<'a, 'b>(
+    pub fn record<'a>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
-        boxes: impl Into<GpuInput<'b>>,
+        boxes: impl Into<GpuInput<'a>>,
         box_count: impl Into<GpuCount<'a>>,
     ) -> Result<GpuPairs<'_>, Error> {
         let (input, box_count) = (boxes.into(), box_count.into());
@@ -155,10 +155,10 @@ impl Recorder {
     /// [`set_filters`](Self::set_filters), [`change_filters`](Self::change_filters), [`record_filters`](Self::record_filters) or another
     /// recorded change of filters, after a [`set_options`](Self::set_options) that changes order or budget, or after
     /// [`reserve`](Self::reserve) for more boxes.
-    pub fn record_window<'b>(
+    pub fn record_window<'a>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
-        boxes: impl Into<GpuInput<'b>>,
+        boxes: impl Into<GpuInput<'a>>,
         box_count: u32,
         first: u64,
         pair_capacity: u32,
