@@ -10,7 +10,7 @@ use crate::gpu::external::{bind, bind_boxes, bytes, check, check_boxes};
 /// Points and spheres have 16 bytes each. Their boxes are computed on the device, rounded outward, and each candidate is decided without
 /// rounding: the pairs are those of exact arithmetic, on every adapter. One with a number that is not finite, or with a negative radius, pairs
 /// with nothing. The recorder keeps 40 bytes per point for them, beside the [`MemoryPlan`](crate::device::MemoryPlan) but within the memory
-/// budget.
+/// budget. The first recording of points allocates them, and compiles the kernels with spheres: `reserve` and `compile_ahead` are for boxes.
 ///
 /// [`Filters`](crate::Filters) select pairs of points as they do pairs of boxes; an owner region sees their boxes. Filters with shapes of their own
 /// are refused: margins, half-spaces and spheres.
