@@ -18,7 +18,7 @@ CRATES = sorted({path.parent for name in ("lib.rs", "main.rs") for path in ROOT.
 # (limit, goal) of each number.
 LIMITS = {
     "public methods of a type": (20, 20),
-    "items at the root of the crate": (37, 40),
+    "items at the root of the crate": (38, 40),
     "lines of a file in src or shaders": (500, 500),
     "lines of a function": (60, 60),
     "exemptions from too_many_arguments": (0, 5),

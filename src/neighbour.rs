@@ -1,12 +1,13 @@
 //! Find points within a radius of each other, also in a periodic cell.
 //!
 //! [`cpu::find_neighbours`](crate::cpu::find_neighbours) is the short form. [`cpu::Neighbours`](crate::cpu::Neighbours) reuses its memory from
-//! call to call and takes [`NeighbourOptions`].
+//! call to call and takes [`NeighbourOptions`]. `Neighbours` at the root of the crate has the same calls on a GPU, and returns the same bytes.
 //!
 //! | call | pairs |
 //! |---|---|
 //! | [`find`](crate::cpu::Neighbours::find) | of points of one set, each once or in both directions |
 //! | [`find_between`](crate::cpu::Neighbours::find_between) | of a query and a point |
+//! | `Recorder::record` with `record::GpuInput` | of points or spheres in a GPU buffer, each once, left on the device; `record_neighbours` lists both directions |
 //!
 //! # Which pairs
 //! Points i and j are a pair with shift S if |x_j + S·cell − x_i| ≤ radius + r_i + r_j. The numbers are those of the caller, `f32` or `f64`, and
@@ -37,7 +38,9 @@
 //! # Cost
 //! Time grows with the number of points, images and pairs, wherever the points lie. Radii of points are an exception: cells have the size of
 //! the largest reach, so that one large radius among many small ones makes the search slow. Memory: 20 bytes per point, 20 more with a periodic
-//! cell, 12 more if some point is not in it, 24 per image, and 12 per pair, with 12 for a shift.
+//! cell, 12 more if some point is not in it, 24 per image, and 12 per pair, with 12 for a shift. On a GPU, points and images take 40 bytes more on
+//! the host, and the memory of a search of boxes with spheres on the device; points that `f32` cannot distinguish, relative to the extent of the
+//! scene, are tested each against each.
 //!
 //! ```
 //! use broadsweep::neighbour::{NeighbourOptions, PeriodicCell, PointSet};

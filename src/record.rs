@@ -1,6 +1,6 @@
 //! Record on a device: boxes, queries and answers stay in GPU buffers, in the command encoder of the caller.
 //!
-//! [`Recorder`](crate::Recorder) records searches for pairs and steps, [`TreeRecorder`](crate::TreeRecorder) builds, refits and queries of a
+//! [`Recorder`](crate::Recorder) records searches for pairs of boxes, points or spheres ([`GpuInput`]) and steps, [`TreeRecorder`](crate::TreeRecorder) builds, refits and queries of a
 //! tree. Each call returns references to buffers: [`GpuPairs`], [`GpuEvents`], [`GpuNeighbours`], [`GpuAnswers`], [`GpuLists`]. Nothing is
 //! submitted or read back. The next recording overwrites the buffers. It does not compile while a result of the one before is in use; of a
 //! cloned buffer nothing is checked.
@@ -9,7 +9,7 @@
 //! arguments of an indirect dispatch and of indirect draws over a list. [`Recorder::statistics`](crate::Recorder::statistics) returns what has
 //! reached the host, usually some frames later. [`wgsl`](crate::wgsl) has the declarations of these structures for kernels of the caller.
 //!
-//! Units and layout: a box has 24 bytes as [`Aabb`](crate::Aabb), a pair 8 as [`Pair`](crate::Pair), little-endian. Errors:
+//! Units and layout: a box has 24 bytes as [`Aabb`](crate::Aabb), a point or a sphere 16, a pair 8 as [`Pair`](crate::Pair), little-endian. Errors:
 //! [`Error::BadBuffer`](crate::Error::BadBuffer) names the buffer and the rule. Cost: 15 dispatches for a search (23 with the
 //! portable sort), 2 for up to [`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to) boxes.
 //!
@@ -35,5 +35,5 @@
 pub use crate::base::layout::{PairArguments, PairHeader, QueryHeader};
 pub use crate::filters::GpuAttribute;
 pub use crate::pairs::{GpuEvents, GpuIdentity, GpuPairs};
-pub use crate::recorder::{GpuCount, GpuNeighbours, RecordingStatistics};
+pub use crate::recorder::{GpuCount, GpuInput, GpuNeighbours, RecordingStatistics};
 pub use crate::tree::{GpuAnswers, GpuBatch, GpuConvex, GpuLists, GpuQuery, GpuShape};

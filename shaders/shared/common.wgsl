@@ -157,13 +157,14 @@ struct TreeShape {
     first_nodes: array<vec4<u32>, 3>,
 }
 
-// The parameters of one dispatch of prepare_filter, prepare_worlds or prepare_planes.
+// The parameters of one dispatch of a kernel that prepares filters or points.
 struct FilterChange {
     place: u32,               // the begin of the list
     first: u32,               // the first box that has another value, or half-space that is another
     count: u32,               // such boxes or half-spaces
     world_count: u32,         // worlds that have numbers
     format: u32,              // FORMAT_*: what a value of the list is
+    radius: u32,              // bits of the radius of all points; a NaN: each has its own
 }
 
 // The layout and the capacity for pairs to exclude from a buffer.

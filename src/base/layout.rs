@@ -231,7 +231,7 @@ twins! {
         pub first_nodes: [[u32; 4]; 3],
     }
 
-    /// The parameters of one dispatch of `prepare_filter`, `prepare_worlds` or `prepare_planes`.
+    /// The parameters of one dispatch of a kernel that prepares filters or points.
     #[allow(missing_docs)]
     pub struct FilterChange {
         pub place: u32,
@@ -239,6 +239,7 @@ twins! {
         pub count: u32,
         pub world_count: u32,
         pub format: u32,
+        pub radius: u32,
     }
 
     /// The places and capacities of excluded pairs from a buffer.

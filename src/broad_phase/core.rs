@@ -3,6 +3,7 @@
 use super::flight::Flight;
 use crate::base::layout::Params;
 use crate::filters::device::FilterSet;
+use crate::filters::lists::SearchKind;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::kernel::Pass;
@@ -35,9 +36,9 @@ pub(crate) struct Counted {
 }
 
 impl Core {
-    /// Decides for this many boxes. In a step, sleeping flags are ignored.
-    pub fn decide(&self, box_count: usize, filters: &FilterSet, is_step: bool) -> Result<Call, Error> {
-        Call::decide(box_count, &self.options, &self.gpu, self.workspace.limits(), filters, is_step)
+    /// Decides for this many boxes or points.
+    pub fn decide(&self, box_count: usize, filters: &FilterSet, kind: SearchKind) -> Result<Call, Error> {
+        Call::decide(box_count, &self.options, &self.gpu, self.workspace.limits(), filters, kind)
     }
 
     pub fn encoder(&self) -> wgpu::CommandEncoder {
@@ -79,7 +80,7 @@ impl Core {
         boxes: wgpu::BindingResource<'a>,
         filters: &'a FilterSet,
     ) -> Result<SearchInput<'a>, Error> {
-        let Call { box_count, tests_all_pairs, is_step, .. } = *call;
+        let Call { box_count, tests_all_pairs, kind, .. } = *call;
         let Params { entry_capacity, key_bits, .. } = call.params(&self.workspace.shared()?.plan);
         Ok(SearchInput {
             box_count,
@@ -87,7 +88,7 @@ impl Core {
             entry_capacity,
             key_bits,
             tests_all_pairs,
-            is_step,
+            kind,
             params,
             boxes,
             filters,

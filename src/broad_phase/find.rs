@@ -182,7 +182,7 @@ impl BroadPhase {
         self.check_can_submit()?;
         let Self { core, filters, .. } = self;
         filters.fit(boxes.len())?;
-        let call = core.decide(boxes.len(), filters, is_step)?;
+        let call = core.decide(boxes.len(), filters, is_step.into())?;
         core.submit_search(boxes, call, filters)
     }
 

@@ -2,6 +2,7 @@
 
 use super::core::Core;
 use crate::filters::device::FilterSet;
+use crate::filters::lists::SearchKind;
 use crate::gpu::Gpu;
 use crate::gpu::compilation::Compilation;
 use crate::gpu::kernel::Kernel;
@@ -84,14 +85,13 @@ impl Core {
         check_rows(box_count as u64, &gpu.device().limits(), &filters.rows(box_count))?;
         if self.options.memory_budget.is_some() && filters.check_uploaded(box_count).is_err() {
             // As for a recorded change: the budget includes filters only beside the buffers of a search.
-            self.ensure_capacity(filters, box_count, 0, false)?;
+            self.ensure_capacity(filters, box_count, 0, SearchKind::Boxes)?;
         }
         filters.upload(gpu, box_count, !self.flight.is_empty())?;
         filters.share(gpu, box_count)
     }
 
-    /// Ensures capacity, compiles the kernels, and returns the decision for this many boxes. In a step, sleeping flags are
-    /// ignored.
+    /// Ensures capacity, compiles the kernels, and returns the decision for this many boxes or points.
     ///
     /// # Errors
     /// The errors of [`BroadPhase::reserve`](crate::BroadPhase::reserve).
@@ -100,13 +100,13 @@ impl Core {
         filters: &mut FilterSet,
         box_count: usize,
         pair_capacity: u32,
-        is_step: bool,
+        kind: SearchKind,
     ) -> Result<Call, Error> {
         self.flight.check_idle()?;
-        let call = self.decide(box_count, filters, is_step)?;
+        let call = self.decide(box_count, filters, kind)?;
         self.workspace.request_pairs(pair_capacity.into());
         self.ensure(&call, filters)?;
-        self.pipeline.compile(Needs::of(call.tests_all_pairs, is_step, filters, self.options.order))?;
+        self.pipeline.compile(Needs::of(call.tests_all_pairs, kind, filters, self.options.order))?;
         Ok(call)
     }
 
@@ -115,7 +115,7 @@ impl Core {
     /// # Errors
     /// The errors of [`BroadPhase::reserve`](crate::BroadPhase::reserve).
     pub fn reserve(&mut self, filters: &mut FilterSet, box_count: usize, pair_capacity: u32) -> Result<(), Error> {
-        self.ensure_capacity(filters, box_count, pair_capacity, false)?;
+        self.ensure_capacity(filters, box_count, pair_capacity, SearchKind::Boxes)?;
         if self.gpu.is_lost_on_trial() {
             // Buffers of a lost device are created without an error.
             return Err(self.gpu.lost("nothing can be allocated", None));
@@ -124,15 +124,15 @@ impl Core {
     }
 
     /// Returns the needs that determine the kernels of a call for this many boxes.
-    fn needs(&self, filters: &FilterSet, box_count: usize, is_step: bool) -> Needs {
-        let call = self.decide(box_count, filters, is_step);
+    fn needs(&self, filters: &FilterSet, box_count: usize, kind: SearchKind) -> Needs {
+        let call = self.decide(box_count, filters, kind);
         let tests_all_pairs = call.is_ok_and(|call| call.tests_all_pairs);
-        Needs::of(tests_all_pairs, is_step, filters, self.options.order)
+        Needs::of(tests_all_pairs, kind, filters, self.options.order)
     }
 
     /// Starts to compile the kernels that a search of this many boxes needs, also one of a step, and others behind them.
     pub fn compile_ahead(&self, filters: &FilterSet, box_count: usize, others: Vec<Kernel>) -> Compilation {
-        let [search, step] = [false, true].map(|is_step| self.needs(filters, box_count, is_step));
+        let [search, step] = [SearchKind::Boxes, SearchKind::Step].map(|kind| self.needs(filters, box_count, kind));
         // Another pipeline with the same kernels, which belong to the device.
         let pipeline = Pipeline::new(&self.gpu);
         Compilation::start(&self.gpu, move || {

@@ -35,7 +35,7 @@ impl Core {
         filters: &FilterSet,
         is_step: bool,
     ) -> Result<Passes<'a>, Error> {
-        let refused = match self.decide(boxes.len(), filters, is_step) {
+        let refused = match self.decide(boxes.len(), filters, is_step.into()) {
             Ok(call) => return Ok(Passes::One(call)),
             Err(refused) => refused,
         };
@@ -80,7 +80,7 @@ impl Core {
         filters.unload(&self.gpu)?;
         // The memory is allocated once for all slabs.
         let largest = slabs.counts.iter().max().copied().unwrap_or(0);
-        self.ensure(&self.decide(largest as usize, filters, is_step)?, filters)?;
+        self.ensure(&self.decide(largest as usize, filters, is_step.into())?, filters)?;
         let included = filters.checked().include();
         let slab_count = slabs.counts.len();
         let scene_report = SceneReport::new(scene);
@@ -92,7 +92,7 @@ impl Core {
             let mut part = FilterSet::new(&self.gpu, filters.checked().part(&indices))?;
             part.fit(inside.len())?;
             let mut retained = Vec::new();
-            let call = self.decide(inside.len(), &part, is_step)?;
+            let call = self.decide(inside.len(), &part, is_step.into())?;
             self.submit_search(&inside, call, &mut part)?;
             let report = self.wait_for_pieces(&mut part, STREAMED_PIECE, |report, piece| {
                 retained.clear();

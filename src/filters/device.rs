@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use super::changes::{ChangeCounts, FilterSource};
-use super::lists::FilterLists;
+use super::lists::{FilterLists, SearchKind};
+use super::points::PointLists;
 use super::{CheckedFilters, Filters};
 use crate::base::layout::{Counts, digit_sum_u32_count, histogram_u32_count};
 use crate::gpu::Gpu;
@@ -27,6 +28,8 @@ pub struct FilterSet {
     /// The same lists for a step, without `sleeping`.
     step_lists: FilterLists,
     pub(super) buffers: FilterBuffers,
+    /// The lists of recorded searches of points, if there was one.
+    pub(super) points: Option<PointLists>,
     /// Buffers that sort excluded pairs from an external buffer, if `exclude_at_most` allows some.
     pub(super) excluding: Option<ExcludeBuffers>,
     /// The lists with values that exist only on the device.
@@ -129,6 +132,7 @@ impl FilterSet {
             step_lists: lists.clone(),
             lists,
             buffers,
+            points: None,
             excluding: None,
             on_device: Vec::new(),
             numbers_worlds: false,
@@ -174,9 +178,13 @@ impl FilterSet {
         Ok(())
     }
 
-    /// Returns the lists that the tests of a search read, or those of a step.
-    pub fn lists_of(&self, is_of_step: bool) -> &FilterLists {
-        if is_of_step { &self.step_lists } else { &self.lists }
+    /// Returns the lists that the tests of a search read.
+    pub fn lists_of(&self, kind: SearchKind) -> &FilterLists {
+        match (kind, &self.points) {
+            (SearchKind::Step, _) => &self.step_lists,
+            (SearchKind::Points, Some(points)) => &points.lists,
+            _ => &self.lists,
+        }
     }
 
     /// Returns the range of cells of each world, `[world_count]`.
@@ -252,19 +260,20 @@ impl FilterSet {
 
     /// Returns the bytes of GPU memory that the filters hold.
     pub fn held_bytes(&self) -> u64 {
-        self.uploaded.map_or(0, |box_count| sum(&self.rows(box_count)))
+        self.uploaded.map_or(0, |box_count| sum(&self.rows(box_count))) + self.point_bytes()
     }
 
     /// Returns the bytes of GPU memory after an upload for this many boxes. An upload for fewer boxes than the
     /// last one changes nothing.
     pub fn coming_bytes(&self, box_count: usize) -> u64 {
-        sum(&self.rows(box_count.max(self.uploaded.unwrap_or(0))))
+        sum(&self.rows(box_count.max(self.uploaded.unwrap_or(0)))).saturating_add(self.point_bytes())
     }
 
     /// Lists the allocated buffers, with their bytes.
     pub fn allocated(&self) -> Vec<Row> {
+        let points = self.points.iter().flat_map(PointLists::allocated);
         if self.uploaded.is_none() {
-            return Vec::new();
+            return points.collect();
         }
         if self.are_shared() {
             return vec![("prepared_boxes", self.buffers.prepared_boxes.raw().size())];
@@ -272,7 +281,7 @@ impl FilterSet {
         let words = ("filters", self.lists.words.raw().size());
         let excluding = self.excluding.iter().flat_map(ExcludeBuffers::allocated);
         let world_ids = self.world_ids.iter().map(|ids| ("world_ids", ids.raw().size()));
-        std::iter::once(words).chain(self.buffers.allocated()).chain(excluding).chain(world_ids).collect()
+        std::iter::once(words).chain(self.buffers.allocated()).chain(excluding).chain(world_ids).chain(points).collect()
     }
 
     /// Releases the GPU memory. The next call uploads again.
@@ -280,6 +289,7 @@ impl FilterSet {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn unload(&mut self, gpu: &Gpu) -> Result<(), Error> {
+        self.points = None;
         if self.uploaded.take().is_some() {
             self.source = self.source.take().map(FilterSource::without_lists);
             self.lists_alive = Arc::default();

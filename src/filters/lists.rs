@@ -22,17 +22,35 @@ impl GroupRule {
 }
 
 impl Filters {
-    /// Returns what kernels test of a pair. In a step, `sleeping` is ignored.
-    pub(crate) fn pair_tests(&self, is_of_step: bool) -> PairTests {
-        let is_read = |list: &Tested| !list.values.is_empty() && (!is_of_step || list.list != "sleeping");
+    /// Returns what kernels test of a pair.
+    pub(crate) fn pair_tests(&self, kind: SearchKind) -> PairTests {
+        let is_read = |list: &Tested| !list.values.is_empty() && (kind != SearchKind::Step || list.list != "sleeping");
         let has_others = self.has_lists() || !self.half_spaces.is_empty() || self.owner.is_some();
-        if !self.sphere.is_empty() {
+        if kind == SearchKind::Points || !self.sphere.is_empty() {
             PairTests::Spheres
         } else if has_others || self.tested().iter().any(is_read) {
             PairTests::Lists
         } else {
             PairTests::Bounds
         }
+    }
+}
+
+/// The input of a search, which decides the filters that it uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchKind {
+    /// Boxes.
+    Boxes,
+    /// The boxes of a step: sleeping flags are ignored.
+    Step,
+    /// Points, each with a sphere.
+    Points,
+}
+
+impl From<bool> for SearchKind {
+    /// Returns the kind of a search of boxes, in a step or not.
+    fn from(is_step: bool) -> Self {
+        if is_step { Self::Step } else { Self::Boxes }
     }
 }
 
@@ -128,7 +146,7 @@ impl FilterLists {
         words.write(gpu, &all);
         scopes.close("filters")?;
         let layout = Buffer::uniform(gpu, "filter_layout", &[places])?;
-        Ok(Self { layout, words, tests: filters.filters().pair_tests(false), places })
+        Ok(Self { layout, words, tests: filters.filters().pair_tests(SearchKind::Boxes), places })
     }
 
     /// Returns the same lists for a step, without `sleeping`.
@@ -138,7 +156,17 @@ impl FilterLists {
     pub(crate) fn of_step(&self, gpu: &Gpu, filters: &CheckedFilters) -> Result<Self, Error> {
         let places = FilterLayout { sleeping: ABSENT, ..self.places };
         let layout = Buffer::uniform(gpu, "filter_layout", &[places])?;
-        Ok(Self { layout, words: self.words.clone(), tests: filters.filters().pair_tests(true), places })
+        Ok(Self { layout, words: self.words.clone(), tests: filters.filters().pair_tests(SearchKind::Step), places })
+    }
+
+    /// Returns the same lists for a search of points, with `words` for the lists and behind them the spheres.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(super) fn of_points(&self, gpu: &Gpu, words: Buffer<u32>) -> Result<Self, Error> {
+        let places = FilterLayout { sphere: self.words.len() as u32, ..self.places };
+        let layout = Buffer::uniform(gpu, "filter_layout", &[places])?;
+        Ok(Self { layout, words, tests: PairTests::Spheres, places })
     }
 
     /// Uploads changed values from box `first` on. For worlds, it uploads the numbers of all boxes, since all of them may

@@ -28,6 +28,8 @@ mod one_box;
 mod owner;
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 mod part;
+#[cfg(feature = "gpu")]
+pub mod points;
 mod predicate;
 #[cfg(feature = "gpu")]
 pub mod prepare;

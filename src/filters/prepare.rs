@@ -2,11 +2,11 @@
 
 use super::device::FilterBuffers;
 use super::values::ValueFormat;
-use crate::Error;
 use crate::base::layout::{FilterChange, Params};
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::{Kernel, Pass, Source, source};
+use crate::{Aabb, Error};
 
 /// The source of `prepare_boxes`.
 pub const BOXES: Source =
@@ -19,10 +19,12 @@ pub const WORLDS: Source = source!("filters/prepare_worlds");
 pub const PLANES: Source = source!("filters/prepare_planes");
 /// The source of `prepare_spheres`.
 pub const SPHERES: Source = source!("filters/prepare_spheres", "shared/sum_rounded_up", "shared/float_parts");
+/// The source of `prepare_points`.
+pub const POINTS: Source = source!("filters/prepare_points", "shared/sum_rounded_up", "shared/float_parts");
 /// The source of `prepare_filter`.
 pub const FILTER: Source = source!("filters/prepare_filter");
 /// The kernels of the stage, in the order in which they run.
-pub const KERNELS: &[Source] = &[FILTER, WORLDS, PLANES, SPHERES, COUNT, BOXES];
+pub const KERNELS: &[Source] = &[FILTER, WORLDS, PLANES, SPHERES, POINTS, COUNT, BOXES];
 
 /// The kernels of the stage.
 #[derive(Debug)]
@@ -33,6 +35,7 @@ pub struct Prepare {
     worlds: Kernel,
     planes: Kernel,
     spheres: Kernel,
+    points: Kernel,
     changes: Constants<FilterChange>,
 }
 
@@ -46,6 +49,7 @@ impl Prepare {
             worlds: Kernel::new(gpu, &WORLDS),
             planes: Kernel::new(gpu, &PLANES),
             spheres: Kernel::new(gpu, &SPHERES),
+            points: Kernel::new(gpu, &POINTS),
             changes: Constants::new("filter_change"),
         }
     }
@@ -143,6 +147,23 @@ impl Prepare {
     ) -> Result<(), Error> {
         let buffers = [("new_values", external), ("margins", margins.all()), ("words", words.all())];
         self.record_change(gpu, pass, &self.spheres, change.count, change, &buffers)
+    }
+
+    /// Records the boxes and the spheres of `external` points. The first call on the device compiles the kernel.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn record_points(
+        &self,
+        gpu: &Gpu,
+        pass: &mut Pass,
+        change: FilterChange,
+        external: wgpu::BindingResource,
+        boxes: &Buffer<Aabb>,
+        words: &Buffer<u32>,
+    ) -> Result<(), Error> {
+        let buffers = [("points", external), ("boxes", boxes.all()), ("words", words.all())];
+        self.record_change(gpu, pass, &self.points, change.count, change, &buffers)
     }
 
     /// Records a change by this many invocations of a kernel.

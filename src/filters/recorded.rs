@@ -1,8 +1,10 @@
-//! Filters in external buffers on the device, for recorded searches.
+//! Filters and points in external buffers on the device, for recorded searches.
 
 use std::ops::Range;
 
 use super::device::{ExcludeBuffers, FilterSet};
+use super::lists::SearchKind;
+use super::points::{PointBuffers, PointCapacity, PointLists};
 use super::prepare::Prepare;
 use super::{Filters, GpuAttribute, ValueFormat};
 use crate::Error;
@@ -11,7 +13,8 @@ use crate::gpu::Gpu;
 use crate::gpu::buffers::Buffer;
 use crate::gpu::external::{bind, bytes, check};
 use crate::gpu::kernel::Pass;
-use crate::gpu::table::STORAGE;
+use crate::gpu::limits::check_rows;
+use crate::gpu::table::{Row, STORAGE};
 
 /// The target of a recorded change of filters.
 #[derive(Debug)]
@@ -82,7 +85,7 @@ impl FilterSet {
         let scopes = gpu.open_scopes();
         let world_ids = self.world_ids.as_ref().filter(|_| list == WORLD);
         let world_count = world_ids.map_or(0, |ids| ids.len() as u32);
-        let change = FilterChange { place, first, count, world_count, format: 0 };
+        let change = FilterChange { place, first, count, world_count, format: 0, radius: 0 };
         let mut pass = Pass::begin(gpu, encoder);
         let words = &self.lists.words;
         if let Some(ids) = world_ids {
@@ -161,7 +164,7 @@ impl FilterSet {
         let Change { gpu, encoder, prepare } = to;
         self.upload(gpu, box_count as usize, false)?;
         let place = self.lists.place_of_half_spaces();
-        let change = FilterChange { place, first, count, world_count: 0, format: 0 };
+        let change = FilterChange { place, first, count, world_count: 0, format: 0, radius: 0 };
         let scopes = gpu.open_scopes();
         let mut pass = Pass::begin(gpu, encoder);
         prepare.record_planes(gpu, &mut pass, change, external, &self.lists.words)?;
@@ -170,6 +173,100 @@ impl FilterSet {
         scopes.close("filters")?;
         self.note_on_device("half_spaces");
         Ok(())
+    }
+
+    // ---- points ----
+
+    /// Checks that no filter specifies shapes of its own.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`].
+    pub fn check_points(&self) -> Result<(), Error> {
+        let filters = self.filters();
+        let lists = [
+            ("margin", filters.margin.is_empty()),
+            ("half_spaces", filters.half_spaces.is_empty()),
+            ("sphere", filters.sphere.is_empty()),
+        ];
+        match lists.into_iter().find(|(_, is_empty)| !is_empty) {
+            None => Ok(()),
+            Some((list, _)) => {
+                let problem =
+                    "is in use, and the input is points or spheres, which have shapes of their own".to_owned();
+                Err(Error::BadFilter { list, index: 0, problem })
+            }
+        }
+    }
+
+    /// Returns the boxes of the recorded points, for a search of this kind that has any.
+    pub fn boxes_of(&self, kind: SearchKind) -> Option<wgpu::BindingResource<'_>> {
+        self.points.as_ref().filter(|_| kind == SearchKind::Points).map(|points| points.buffers.boxes.all())
+    }
+
+    /// Returns the bytes of the buffers for points.
+    pub fn point_bytes(&self) -> u64 {
+        self.points.as_ref().map_or(0, |points| PointBuffers::bytes(&points.capacity))
+    }
+
+    /// Returns the capacity that so many points need, unless there is as much.
+    fn missing_point_capacity(&self, point_count: u32) -> Option<PointCapacity> {
+        let required = PointCapacity { points: point_count.into(), filter_u32_count: self.lists.words.len() };
+        let has_capacity = |points: &PointLists| {
+            let has = points.capacity;
+            has.points >= required.points && has.filter_u32_count == required.filter_u32_count
+        };
+        (!self.points.as_ref().is_some_and(has_capacity)).then_some(required)
+    }
+
+    /// Returns the bytes that buffers for so many points take beyond the present ones. The filters are uploaded.
+    ///
+    /// # Errors
+    /// [`Error::TooManyBoxes`].
+    pub fn missing_point_bytes(&self, gpu: &Gpu, point_count: u32) -> Result<u64, Error> {
+        let Some(capacity) = self.missing_point_capacity(point_count) else { return Ok(0) };
+        let rows: Vec<Row> = PointBuffers::rows(&capacity).collect();
+        check_rows(point_count.into(), &gpu.device().limits(), &rows)?;
+        Ok(PointBuffers::bytes(&capacity).saturating_sub(self.point_bytes()))
+    }
+
+    /// Ensures the buffers for so many points, and records their boxes and spheres. The filters are uploaded. A `radius` is that of all
+    /// points; otherwise, each has its own.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`]; [`Error::Gpu`] if the kernel is rejected.
+    pub fn record_points(
+        &mut self,
+        to: Change<'_>,
+        point_count: u32,
+        external: wgpu::BindingResource<'_>,
+        radius: Option<f32>,
+    ) -> Result<(), Error> {
+        let Change { gpu, encoder, prepare } = to;
+        if let Some(capacity) = self.missing_point_capacity(point_count) {
+            // Both at once might not fit.
+            self.points = None;
+            let buffers = PointBuffers::new(gpu, &capacity)?;
+            let lists = self.lists.of_points(gpu, buffers.words.clone())?;
+            self.points = Some(PointLists { lists, buffers, capacity });
+        }
+        let Some(PointLists { buffers: PointBuffers { boxes, words }, .. }) = &self.points else { return Ok(()) };
+        let filters = &self.lists.words;
+        let change = FilterChange {
+            place: filters.len() as u32,
+            first: 0,
+            count: point_count,
+            world_count: 0,
+            format: 0,
+            radius: radius.unwrap_or(f32::NAN).to_bits(),
+        };
+        let scopes = gpu.open_scopes();
+        // The lists may have been changed by commands.
+        encoder.copy_buffer_to_buffer(filters.raw(), 0, words.raw(), 0, 4 * filters.len());
+        let mut pass = Pass::begin(gpu, encoder);
+        prepare.record_points(gpu, &mut pass, change, external, boxes, words)?;
+        pass.finish()?;
+        drop(pass);
+        scopes.close("points")
     }
 
     // ---- pairs to exclude ----

@@ -4,6 +4,7 @@ use super::MemoryPlan;
 use crate::base::constants::{SOFTWARE_CANDIDATES, key_bits};
 use crate::base::layout::Params;
 use crate::filters::device::FilterSet;
+use crate::filters::lists::SearchKind;
 use crate::gpu::Gpu;
 use crate::{Error, Options};
 
@@ -16,8 +17,8 @@ pub(crate) struct Call {
     pub tests_all_pairs: bool,
     /// The most boxes for which all pairs are tested.
     pub all_pairs_up_to: u32,
-    /// `true` if the boxes are those of a step: sleeping flags are ignored.
-    pub is_step: bool,
+    /// The kind of the input.
+    pub kind: SearchKind,
     pub candidate_limit: u64,
     params: Params,
     /// The plan for these boxes without earlier calls.
@@ -25,7 +26,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Decides for this many boxes, which must fit the filters, of a step or not.
+    /// Decides for this many boxes or points, which must fit the filters.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`].
@@ -35,7 +36,7 @@ impl Call {
         gpu: &Gpu,
         limits: &wgpu::Limits,
         filters: &FilterSet,
-        is_step: bool,
+        kind: SearchKind,
     ) -> Result<Self, Error> {
         let plan = MemoryPlan::with_filters(box_count, options, limits, filters.rows(box_count))?;
         let candidate_limit = options.effective_candidate_limit();
@@ -60,7 +61,7 @@ impl Call {
         Ok(Self {
             box_count: plan.box_count,
             tests_all_pairs: plan.all_pairs,
-            is_step,
+            kind,
             all_pairs_up_to: options.most_in_all_pairs(),
             candidate_limit,
             params,

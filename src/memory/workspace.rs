@@ -307,6 +307,23 @@ impl Workspace {
         Ok(())
     }
 
+    /// Checks that the budget and the device allow the buffers for so many points. The filters are uploaded.
+    ///
+    /// # Errors
+    /// [`Error::OverBudget`], [`Error::TooManyBoxes`].
+    pub fn check_points(&self, options: &Options, filters: &FilterSet, point_count: u32) -> Result<(), Error> {
+        let bytes = filters.missing_point_bytes(&self.gpu, point_count)?;
+        if bytes == 0 || self.is_affordable_beside(bytes, options, filters) {
+            return Ok(());
+        }
+        let required = (self.held_bytes() + filters.held_bytes()).saturating_add(bytes);
+        Err(Error::OverBudget {
+            box_count: point_count.into(),
+            required,
+            budget: options.memory_budget.unwrap_or(u64::MAX),
+        })
+    }
+
     // ---- buffers that submissions lease ----
 
     /// Returns a buffer of boxes, for a pass that has no boxes to bind.

@@ -12,7 +12,7 @@ use super::small::Small;
 use super::sweep::Sweep;
 use crate::base::layout::{ExcludeChange, Params, Window};
 use crate::filters::device::FilterSet;
-use crate::filters::lists::PairTests;
+use crate::filters::lists::{PairTests, SearchKind};
 use crate::filters::prepare::Prepare;
 use crate::gpu::Gpu;
 use crate::gpu::buffers::{Buffer, Constants};
@@ -52,8 +52,8 @@ pub struct SearchInput<'a> {
     pub key_bits: u32,
     /// `true` if every box is tested against every other, in place of the sweep.
     pub tests_all_pairs: bool,
-    /// `true` if the boxes are those of a step: sleeping flags are ignored.
-    pub is_step: bool,
+    /// The kind of the input.
+    pub kind: SearchKind,
     /// The parameters of the kernels.
     pub params: &'a Buffer<Params>,
     /// The boxes before preparation.
@@ -67,7 +67,7 @@ impl SearchInput<'_> {
     fn searched(&self) -> BoxBuffers<'_> {
         let SearchInput { box_count, block_sizes, params, filters, .. } = *self;
         let boxes = filters.preparation().map_or(self.boxes.clone(), |buffers| buffers.prepared_boxes.all());
-        BoxBuffers { box_count, block_sizes, params, boxes, filters: filters.lists_of(self.is_step) }
+        BoxBuffers { box_count, block_sizes, params, boxes, filters: filters.lists_of(self.kind) }
     }
 }
 
@@ -84,12 +84,12 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Returns the needs of a search, or of a step, with these filters and this order.
-    pub fn of(tests_all_pairs: bool, is_step: bool, filters: &FilterSet, order: PairOrder) -> Self {
+    /// Returns the needs of a search with these filters and this order.
+    pub fn of(tests_all_pairs: bool, kind: SearchKind, filters: &FilterSet, order: PairOrder) -> Self {
         let checked = filters.checked();
         Self {
             tests_all_pairs,
-            tests: filters.filters().pair_tests(is_step),
+            tests: filters.filters().pair_tests(kind),
             prepares_boxes: !filters.filters().leaves_boxes(),
             has_worlds: checked.world_count() > 0,
             includes_pairs: !checked.include().is_empty(),
@@ -227,7 +227,7 @@ impl Pipeline {
         let SearchInput { box_count: n, params, filters, entry_capacity, key_bits, .. } = *search;
         let (PairBuffers { path, hits, .. }, searched) = (pairs, &search.searched());
         // All missing kernels at once, before the first dispatch.
-        self.compile(Needs::of(search.tests_all_pairs, search.is_step, filters, pairs.list.order()))?;
+        self.compile(Needs::of(search.tests_all_pairs, search.kind, filters, pairs.list.order()))?;
         if search.tests_all_pairs {
             // This search overwrites the counts of the grid.
             grid.forget();

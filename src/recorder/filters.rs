@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::Recorder;
 use super::pairs::GpuCount;
+use crate::filters::lists::SearchKind;
 use crate::filters::recorded::Change;
 use crate::gpu::external::{bind, bytes, check};
 use crate::{Error, GpuAttribute, Pair};
@@ -151,7 +152,7 @@ impl Recorder {
     /// Ensures the buffers for a change of filters of this many boxes.
     fn begin_change(&mut self, box_count: usize) -> Result<(), Error> {
         // The budget includes filters only beside the buffers of a search.
-        self.core.ensure_capacity(&mut self.filters, box_count, 0, false)?;
+        self.core.ensure_capacity(&mut self.filters, box_count, 0, SearchKind::Boxes)?;
         self.core.workspace.forget_results();
         Ok(())
     }

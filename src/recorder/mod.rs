@@ -2,11 +2,13 @@
 //! [`filters`] changes of filters, and [`readbacks`] reads statistics back.
 
 mod filters;
+mod input;
 mod neighbours;
 mod pairs;
 mod readbacks;
 mod steps;
 
+pub use input::GpuInput;
 pub use neighbours::GpuNeighbours;
 pub use pairs::GpuCount;
 pub use readbacks::RecordingStatistics;
@@ -18,6 +20,7 @@ use self::readbacks::{Readbacks, unlocked};
 use crate::broad_phase::FilterOwner;
 use crate::broad_phase::core::Core;
 use crate::filters::device::FilterSet;
+use crate::filters::lists::SearchKind;
 use crate::gpu::Gpu;
 use crate::gpu::compilation::Compilation;
 use crate::memory::{Call, MemoryPlan};
@@ -25,7 +28,7 @@ use crate::pairs::events::EventKernels;
 use crate::pairs::recorded::RecordedSteps;
 use crate::{Attribute, Error, Filters, Options};
 
-/// Records searches into the caller's command encoders: boxes come from buffers of the device, and pairs stay there. Keep one across
+/// Records searches into the caller's command encoders: boxes or [points](crate::record::GpuInput) come from buffers of the device, and pairs stay there. Keep one across
 /// frames: its kernels are compiled once, and its buffers are reused and grow when they have to.
 ///
 /// - [`record`](Self::record) leaves a list of pairs, with a header and the arguments of indirect calls;
@@ -169,7 +172,7 @@ impl Recorder {
     }
 
     /// Ensures capacity for a recording, with 1.5 times the pairs of an earlier list that was too short.
-    fn ensure_capacity(&mut self, box_count: u32, is_step: bool) -> Result<Call, Error> {
+    fn ensure_capacity(&mut self, box_count: u32, kind: SearchKind) -> Result<Call, Error> {
         // The next call that can fail returns an error of the poll.
         let _ = self.core.gpu.device().poll(wgpu::PollType::Poll);
         let missed = unlocked(&mut self.readbacks).take_missed_pairs();
@@ -177,7 +180,7 @@ impl Recorder {
         if missed > capacity.into() {
             self.core.workspace.request_pairs(missed.saturating_add(missed / 2));
         }
-        self.core.ensure_capacity(&mut self.filters, box_count as usize, 0, is_step)
+        self.core.ensure_capacity(&mut self.filters, box_count as usize, 0, kind)
     }
 }
 

@@ -1,11 +1,13 @@
 //! Pairs that stay on the GPU.
 
-use super::Recorder;
 use super::readbacks::{Timed, unlocked};
+use super::{GpuInput, Recorder};
+use crate::filters::lists::SearchKind;
+use crate::filters::recorded::Change;
 use crate::gpu::Gpu;
-use crate::gpu::external::{bind, bind_boxes, check, check_boxes};
+use crate::gpu::external::{bind, check};
 use crate::gpu::timing::Timer;
-use crate::memory::Call;
+use crate::memory::{Call, Results};
 use crate::{Error, GpuPairs};
 
 /// The number of elements of a buffer, such as boxes. A `u32` converts to a known number.
@@ -59,8 +61,8 @@ impl<'a> GpuCount<'a> {
 
 impl Recorder {
     /// Records into `encoder` the search for the pairs of `box_count` boxes of 24 bytes (as [`Aabb`](crate::Aabb)) at the
-    /// start of `boxes`, a buffer with `BufferUsages::STORAGE` or a part of one: `buffer.slice(..)`. The number of boxes may be in a buffer too
-    /// ([`GpuCount::Stored`]). Nothing is submitted, and the host does not wait for results. The call blocks while it compiles kernels or
+    /// start of `boxes`, a buffer with `BufferUsages::STORAGE` or a part of one: `buffer.slice(..)`. Points and spheres, of 16 bytes, are input too:
+    /// [`GpuInput`]. The number of boxes may be in a buffer ([`GpuCount::Stored`]). Nothing is submitted, and the host does not wait for results. The call blocks while it compiles kernels or
     /// allocates: [`compile_ahead`](Self::compile_ahead) and [`reserve`](Self::reserve) avoid both.
     ///
     /// The list has capacity for the pairs that [`reserve`](Self::reserve) requested, or for four pairs per box, 4,096 at least. If that is too
@@ -72,20 +74,21 @@ impl Recorder {
     ///
     /// # Errors
     /// [`Error::BadBuffer`] if the slice is too short for the boxes, begins at no multiple of the device's
-    /// `min_storage_buffer_offset_alignment`, or cannot be bound as storage; and as [`reserve`](Self::reserve): more
+    /// `min_storage_buffer_offset_alignment`, or cannot be bound as storage; for points [`Error::BadOption`] if the distance has no meaning, and
+    /// [`Error::BadFilter`] if filters have shapes; and as [`reserve`](Self::reserve): more
     /// boxes than fit are for [`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs).
     pub fn record<'a>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
-        boxes: wgpu::BufferSlice<'_>,
+        boxes: impl Into<GpuInput<'a>>,
         box_count: impl Into<GpuCount<'a>>,
     ) -> Result<GpuPairs<'_>, Error> {
-        let box_count = box_count.into();
-        self.check_external(boxes, box_count)?;
-        let call = self.ensure_capacity(box_count.at_most(), false)?;
+        let (input, box_count) = (boxes.into(), box_count.into());
+        self.check_external(input, box_count)?;
+        let call = self.ensure_capacity(box_count.at_most(), input.kind())?;
         let readbacks = unlocked(&mut self.readbacks);
         let timer = readbacks.lease_timer(&self.core.gpu, Timed::Search)?;
-        self.record_search(encoder, &call, boxes, box_count, timer.as_ref().map(|leased| &leased.copy))?;
+        self.record_search(encoder, &call, input, box_count, timer.as_ref().map(|leased| &leased.copy))?;
         let Self { core, readbacks, .. } = self;
         let readbacks = unlocked(readbacks);
         let pairs = core.workspace.shared()?.pairs.list.borrowed();
@@ -96,12 +99,11 @@ impl Recorder {
     }
 
     /// Checks external buffers, and that the filters fit the boxes in them.
-    pub(super) fn check_external(
-        &mut self,
-        boxes: wgpu::BufferSlice<'_>,
-        box_count: GpuCount<'_>,
-    ) -> Result<(), Error> {
-        check_boxes(&self.core.gpu, boxes, box_count.at_most())?;
+    pub(super) fn check_external(&mut self, input: GpuInput<'_>, box_count: GpuCount<'_>) -> Result<(), Error> {
+        input.check(&self.core.gpu, box_count.at_most())?;
+        if input.kind() == SearchKind::Points {
+            self.filters.check_points()?;
+        }
         box_count.check(&self.core.gpu, "box count")?;
         if matches!(box_count, GpuCount::Stored { .. }) && !self.filters.filters().include.is_empty() {
             let problem = "has pairs, and how many boxes there are is not known".to_owned();
@@ -115,7 +117,7 @@ impl Recorder {
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         call: &Call,
-        boxes: wgpu::BufferSlice<'_>,
+        input: GpuInput<'_>,
         box_count: GpuCount<'_>,
         timer: Option<&Timer>,
     ) -> Result<(), Error> {
@@ -125,7 +127,13 @@ impl Recorder {
         core.workspace.forget_results();
         filters.upload(&core.gpu, at_most as usize, false)?;
         let own = core.workspace.lease_boxes(&core.options, filters)?.ok_or(Error::Busy)?;
-        let boxes = bind_boxes(boxes, at_most).unwrap_or_else(|| own.boxes.all());
+        if let Some((points, radius)) = input.points(at_most) {
+            core.workspace.check_points(&core.options, filters, at_most)?;
+            let to = Change { gpu: &core.gpu, encoder, prepare: core.pipeline.prepare() };
+            filters.record_points(to, at_most, points, radius)?;
+        }
+        let filters = &*filters;
+        let boxes = input.boxes(at_most).or(filters.boxes_of(call.kind)).unwrap_or_else(|| own.boxes.all());
         let scopes = core.gpu.open_scopes();
         let stored = box_count.stored();
         if stored.is_some() || filters.refused().is_some() {
@@ -147,26 +155,31 @@ impl Recorder {
     /// [`set_filters`](Self::set_filters), [`change_filters`](Self::change_filters), [`record_filters`](Self::record_filters) or another
     /// recorded change of filters, after a [`set_options`](Self::set_options) that changes order or budget, or after
     /// [`reserve`](Self::reserve) for more boxes.
-    pub fn record_window(
+    pub fn record_window<'a>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
-        boxes: wgpu::BufferSlice<'_>,
+        boxes: impl Into<GpuInput<'a>>,
         box_count: u32,
         first: u64,
         pair_capacity: u32,
     ) -> Result<GpuPairs<'_>, Error> {
-        check_boxes(&self.core.gpu, boxes, box_count)?;
+        let input = boxes.into();
+        input.check(&self.core.gpu, box_count)?;
         let Self { core, filters, readbacks, .. } = self;
         let readbacks = unlocked(readbacks);
         let results = core.workspace.shared().ok().and_then(|shared| shared.results());
         let call = match results {
-            Some(results) if results.has_windows && results.call.box_count == box_count => results.call.clone(),
+            Some(Results { call, has_windows: true, .. })
+                if (call.box_count, call.kind) == (box_count, input.kind()) =>
+            {
+                call.clone()
+            }
             _ => return Err(Error::NothingRecorded),
         };
         core.workspace.lengthen_list(pair_capacity.into(), &core.options, filters)?;
         let scopes = core.gpu.open_scopes();
         let own = core.workspace.any_boxes()?;
-        let boxes = bind_boxes(boxes, box_count).unwrap_or_else(|| own.boxes.all());
+        let boxes = input.boxes(box_count).or(filters.boxes_of(call.kind)).unwrap_or_else(|| own.boxes.all());
         let timer = readbacks.lease_timer(&core.gpu, Timed::Window)?;
         core.record_window(encoder, &call, boxes, filters, first, timer.as_ref().map(|leased| &leased.copy))?;
         readbacks.record_times(encoder, Timed::Window, timer);

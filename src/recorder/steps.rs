@@ -1,8 +1,9 @@
 //! Events that stay on the GPU: the pairs of a recorded step are compared there with those of the last one.
 
-use super::Recorder;
 use super::pairs::GpuCount;
 use super::readbacks::{Timed, unlocked};
+use super::{GpuInput, Recorder};
+use crate::filters::lists::SearchKind;
 use crate::gpu::timing::Timer;
 use crate::memory::Call;
 use crate::pairs::events::{Compared, EventBuffers, EventCapacity};
@@ -72,6 +73,7 @@ impl Recorder {
             return Err(Error::BadOption { option: "order", value, expected });
         }
         check_identity(&self.core.gpu, identity, box_count)?;
+        let boxes = GpuInput::Boxes(boxes);
         self.check_external(boxes, count)?;
         let call = self.ensure_event_capacity(box_count)?;
         let readbacks = unlocked(&mut self.readbacks);
@@ -121,7 +123,7 @@ impl Recorder {
         if !self.steps.is_in_use() {
             self.apply_budget(true);
         }
-        let ensured = self.ensure_capacity(box_count, true);
+        let ensured = self.ensure_capacity(box_count, SearchKind::Step);
         let ensured = ensured.map_err(|error| match (error, self.options.memory_budget) {
             // The search has half of the budget.
             (Error::OverBudget { box_count, required, .. }, Some(budget)) => {

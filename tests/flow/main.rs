@@ -10,6 +10,7 @@ mod counted;
 mod determinism;
 mod headers;
 mod neighbours;
+mod points;
 mod regressions;
 mod slabs;
 mod sort_variants;

@@ -144,7 +144,7 @@ fn check_filter(place: u32, first: u32, count: u32, format: ValueFormat, random:
             _ => random.next() as u32 & (random.next() as u32 % 3).wrapping_neg(),
         })
         .collect();
-    let change = FilterChange { place, first, count, world_count: 0, format: 0 };
+    let change = FilterChange { place, first, count, world_count: 0, format: 0, radius: 0 };
     let (words_now, given_now) = (guarded(&words), upload(&given));
     run(|pass| {
         PREPARE.record_filter(gpu(), pass, format, change, given_now.all(), &words_now).unwrap();
@@ -187,7 +187,8 @@ fn numbers_of_worlds_are_put_as_by_the_mirror_and_no_two_are_equal() {
         given.extend((0..300).map(|_| random.next() as u32));
         for (place, first) in [(0, 0), (3, 70)] {
             let count = given.len() as u32;
-            let change = FilterChange { place, first, count, world_count: world_ids.len() as u32, format: 0 };
+            let change =
+                FilterChange { place, first, count, world_count: world_ids.len() as u32, format: 0, radius: 0 };
             let words: Vec<u32> = (0..place + first + count + 9).map(|_| random.next() as u32).collect();
             let words_now = guarded(&words);
             let (given_now, ids_now) = (upload(&given), upload(&world_ids));
@@ -218,7 +219,7 @@ fn half_spaces_are_put_as_by_the_mirror() {
             };
             let given: Vec<[f32; 4]> = (0..n).map(|_| std::array::from_fn(|_| number())).collect();
             let words: Vec<u32> = (0..place + 4 * (first + n) + 3).map(|_| random.next() as u32).collect();
-            let change = FilterChange { place, first, count: n, world_count: 0, format: 0 };
+            let change = FilterChange { place, first, count: n, world_count: 0, format: 0, radius: 0 };
             let (words_now, given_now) = (guarded(&words), upload(&given));
             run(|pass| {
                 PREPARE.record_planes(gpu(), pass, change, given_now.all(), &words_now).unwrap();
@@ -226,6 +227,34 @@ fn half_spaces_are_put_as_by_the_mirror() {
             let mut expected = words;
             mirror::prepare::planes(&mut expected, place as usize, first as usize, &given);
             assert!(written(&words_now) == expected, "{n} half-spaces from number {first} on");
+        }
+    }
+}
+
+#[test]
+fn points_have_the_boxes_and_spheres_of_the_mirror() {
+    let mut random = Random::new(69);
+    for n in SIZES.into_iter().filter(|n| *n > 0) {
+        for (place, radius) in [(0, None), (5, Some(0.0)), (2, Some(1.5)), (1, Some(f32::from_bits(3)))] {
+            let mut number = || match random.below(4) {
+                0 => SPECIAL[random.below(SPECIAL.len() as u32) as usize],
+                _ => f32::from_bits(random.next() as u32),
+            };
+            let given: Vec<[f32; 4]> = (0..n).map(|_| std::array::from_fn(|_| number())).collect();
+            let words: Vec<u32> = (0..place + 4 * n + 3).map(|_| random.next() as u32).collect();
+            let bits = radius.unwrap_or(f32::NAN).to_bits();
+            let change = FilterChange { place, first: 0, count: n, world_count: 0, format: 0, radius: bits };
+            let (words_now, given_now, boxes) = (guarded(&words), upload(&given), poisoned::<Aabb>(n as usize));
+            run(|pass| {
+                PREPARE.record_points(gpu(), pass, change, given_now.all(), &boxes, &words_now).unwrap();
+            });
+            let mut expected = words;
+            let expected_boxes = mirror::prepare::points(&mut expected, place as usize, &given, radius);
+            assert!(written(&words_now) == expected, "{n} spheres from place {place} on");
+            for (i, (found, expected)) in written(&boxes).iter().zip(&expected_boxes).enumerate() {
+                let is_same = found == expected || !found.is_valid() && !expected.is_valid();
+                assert!(is_same, "{found:?} instead of {expected:?} of {:?}, {radius:?}", given[i]);
+            }
         }
     }
 }
@@ -243,7 +272,7 @@ fn spheres_are_put_as_by_the_mirror() {
             let margins = (0..first + n).map(|_| number().abs()).map(|m| if m.is_finite() { m } else { 1.0 });
             let margins: Vec<f32> = if has_margins { margins.collect() } else { Vec::new() };
             let words: Vec<u32> = (0..place + 4 * (first + n) + 3).map(|_| random.next() as u32).collect();
-            let change = FilterChange { place, first, count: n, world_count: 0, format: 0 };
+            let change = FilterChange { place, first, count: n, world_count: 0, format: 0, radius: 0 };
             let (words_now, given_now) = (guarded(&words), upload(&given));
             let margins_now = upload(if has_margins { &margins } else { &[0.0] });
             run(|pass| {

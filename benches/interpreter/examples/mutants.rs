@@ -27,6 +27,8 @@ mod levels;
 mod needless;
 #[path = "../../../tests/common/numbers.rs"]
 mod numbers;
+#[path = "../tests/kernels/points.rs"]
+mod points;
 #[path = "../tests/kernels/searches.rs"]
 mod searches;
 #[path = "../tests/kernels/steps.rs"]

@@ -54,6 +54,22 @@ pub fn spheres(words: &mut [u32], place: usize, first: usize, external: &[[f32; 
     }
 }
 
+/// Returns the boxes of points, and writes their spheres to a list. Without `radius`, each has its own.
+pub fn points(words: &mut [u32], place: usize, points: &[[f32; 4]], radius: Option<f32>) -> Vec<Aabb> {
+    let words = words[place..].chunks_mut(4);
+    let of_point = |(word, &[x, y, z, own]): (&mut [u32], &[f32; 4])| {
+        let radius = radius.unwrap_or(own);
+        word.copy_from_slice(&[x, y, z, radius.abs()].map(f32::to_bits));
+        let is_valid = [x, y, z, radius].iter().all(|c| c.is_finite()) && radius >= 0.0;
+        if is_valid {
+            padded(&Aabb::new([x, y, z], [x, y, z]), radius)
+        } else {
+            Aabb::new([f32::NAN; 3], [f32::NAN; 3])
+        }
+    };
+    words.zip(points).map(of_point).collect()
+}
+
 /// Copies external values to a list by box, from box `first` on. Flags are bits, 32 to a u32, from index `place` on.
 pub fn filter(words: &mut [u32], place: usize, first: usize, external: &[u32], format: ValueFormat) {
     for (i, &value) in (first..).zip(external) {

@@ -171,6 +171,20 @@ fn recorded_steps_are_exact_and_clean() {
 }
 
 #[test]
+fn points_whose_pairs_are_recorded_are_exact_and_clean() {
+    for subgroup in [4, 64] {
+        let (interpreter, gpu) = device(subgroup, None);
+        for boxes in [Kind::Uniform.generate(300, 2), Kind::Identical.generate(100, 2)] {
+            for options in [SWEEP, SWEEP.with_all_pairs_up_to(Some(u32::MAX))] {
+                let found = points::record(&gpu, options, &boxes).unwrap();
+                assert_clean(&interpreter.report(), &format!("points at {subgroup}"));
+                assert!(found == points::expected(&boxes), "points at {subgroup}");
+            }
+        }
+    }
+}
+
+#[test]
 fn steps_whose_filters_come_from_the_device_are_exact_and_clean() {
     for subgroup in [4, 64] {
         let (interpreter, gpu) = device(subgroup, None);

@@ -14,6 +14,7 @@ mod mutants;
 mod needless;
 #[path = "../../../../tests/common/numbers.rs"]
 mod numbers;
+mod points;
 mod searches;
 mod steps;
 #[path = "../../../../tests/common/sums.rs"]

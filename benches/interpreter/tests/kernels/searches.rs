@@ -1,7 +1,7 @@
 //! Searches in which kernels run, for the tests and for the mutants.
 
 use crate::inputs::{filters, spheres};
-use crate::{levels, steps, tree_queries};
+use crate::{levels, points, steps, tree_queries};
 use broadsweep::device::SortVariant;
 use broadsweep::internals::constants::BOTTOM_BOXES;
 use broadsweep::internals::kernels;
@@ -33,6 +33,8 @@ pub enum What {
     Queries(tree_queries::QueriedFrom),
     /// They move, and events are recorded.
     Steps(steps::Kind),
+    /// Points and spheres in their middle are recorded.
+    Points,
     /// They bound the leaves of a tree, of which the levels above are made.
     Levels,
 }
@@ -55,6 +57,7 @@ impl Case {
                 Ok(as_pairs(&from.answer(&mut Tree::new(&gpu)?, &self.boxes, &self.filters)?))
             }
             What::Steps(kind) => steps::record(gpu, self.options, &self.boxes, &self.filters, kind),
+            What::Points => points::record(gpu, self.options, &self.boxes),
             What::Levels => levels::make(gpu, &self.boxes),
         }
     }
@@ -73,6 +76,7 @@ impl Case {
                 as_pairs(&from.answer(&mut cpu::Tree::new(), &self.boxes, &self.filters).expect("answers"))
             }
             What::Steps(kind) => steps::expected(&self.boxes, &self.filters, kind),
+            What::Points => points::expected(&self.boxes),
             What::Levels => levels::expected(&self.boxes),
         }
     }
@@ -172,6 +176,7 @@ pub fn cases() -> Vec<Case> {
             ..case(SWEEP, dense, false, SortVariant::Portable)
         },
         Case { filters: touching, ..case(few, same, false, SortVariant::Portable) },
+        Case { what: What::Points, ..case(SWEEP, Kind::Uniform.generate(300, 1), false, SortVariant::Portable) },
         // Levels of 263, 33, 5 and 1 nodes: the first takes two rounds of its workgroup, and its last node has two children.
         Case { what: What::Levels, ..case(SWEEP, tree_queries::boxes(2098), false, SortVariant::Portable) },
         tree(tree_queries::boxes(150), tree_queries::QueriedFrom::Device),

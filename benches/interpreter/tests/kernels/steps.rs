@@ -95,7 +95,7 @@ impl Kind {
     }
 }
 
-fn upload<T: Pod>(gpu: &Gpu, values: &[T]) -> wgpu::Buffer {
+pub fn upload<T: Pod>(gpu: &Gpu, values: &[T]) -> wgpu::Buffer {
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
     let size = (size_of_val(values) as u64).max(32);
     let buffer =
@@ -104,12 +104,12 @@ fn upload<T: Pod>(gpu: &Gpu, values: &[T]) -> wgpu::Buffer {
     buffer
 }
 
-fn encoder(gpu: &Gpu) -> wgpu::CommandEncoder {
+pub fn encoder(gpu: &Gpu) -> wgpu::CommandEncoder {
     gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
 }
 
 /// Reads a list that was left, and behind its pairs what its header and its arguments say.
-fn list(gpu: &Gpu, list: &GpuPairs) -> Vec<Pair> {
+pub fn list(gpu: &Gpu, list: &GpuPairs) -> Vec<Pair> {
     let read = |parts: &[(&wgpu::Buffer, usize)]| read(gpu, encoder(gpu), parts);
     let words = read(&[(list.header, 8), (list.arguments, 8)]);
     let (header, arguments) = words.split_at(8);
@@ -125,7 +125,7 @@ fn list(gpu: &Gpu, list: &GpuPairs) -> Vec<Pair> {
 }
 
 /// Returns what is read of a list that is right.
-fn list_of(pairs: &[Pair], overflow: u32) -> Vec<Pair> {
+pub fn list_of(pairs: &[Pair], overflow: u32) -> Vec<Pair> {
     let count = pairs.len() as u32;
     let mut pairs = pairs.to_vec();
     pairs.extend([Pair { a: count, b: overflow }, Pair { a: count.div_ceil(256), b: count }]);

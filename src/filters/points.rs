@@ -1,0 +1,42 @@
+//! The buffers of points that recorded searches take from the device: each becomes a box and a sphere.
+
+use super::lists::FilterLists;
+use crate::Aabb;
+use crate::gpu::table::{Row, STORAGE, buffer_table};
+
+/// The capacity for points.
+#[derive(Clone, Copy, Debug)]
+pub struct PointCapacity {
+    /// Points.
+    pub points: u64,
+    /// The u32 count of the lists of the filters.
+    pub filter_u32_count: u64,
+}
+
+buffer_table! {
+    /// The buffers of a search of points.
+    pub struct PointBuffers(capacity: PointCapacity) {
+        /// `[points]` their boxes.
+        boxes as "point_boxes": [Aabb; capacity.points], STORAGE;
+        /// The lists of the filters, and behind them `[4 * points]` the spheres.
+        words as "point_filters": [u32; capacity.filter_u32_count + 4 * capacity.points], STORAGE;
+    }
+}
+
+/// What a search of points reads in place of boxes and lists of the filters.
+#[derive(Clone, Debug)]
+pub struct PointLists {
+    /// The lists of the filters, with the spheres of the points.
+    pub lists: FilterLists,
+    /// The buffers.
+    pub buffers: PointBuffers,
+    /// Their capacity.
+    pub capacity: PointCapacity,
+}
+
+impl PointLists {
+    /// Lists the buffers with their allocated bytes.
+    pub fn allocated(&self) -> impl Iterator<Item = Row> + use<> {
+        self.buffers.allocated()
+    }
+}

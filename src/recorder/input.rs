@@ -1,0 +1,103 @@
+//! The input of a recorded search: boxes, points or spheres.
+
+use crate::Error;
+use crate::filters::lists::SearchKind;
+use crate::gpu::Gpu;
+use crate::gpu::external::{bind, bind_boxes, bytes, check, check_boxes};
+
+/// The input of a recorded search, in a buffer of the device with `BufferUsages::STORAGE`. A slice converts to boxes.
+///
+/// Points and spheres have 16 bytes each. Their boxes are computed on the device, rounded outward, and each candidate is decided without
+/// rounding: the pairs are those of exact arithmetic, on every adapter. One with a number that is not finite, or with a negative radius, pairs
+/// with nothing. The recorder keeps 40 bytes per point for them, beside the [`MemoryPlan`](crate::device::MemoryPlan) but within the memory
+/// budget. The first recording of points allocates them, and compiles the kernels with spheres: `reserve` and `compile_ahead` are for boxes.
+///
+/// [`Filters`](crate::Filters) select pairs of points as they do pairs of boxes; an owner region sees their boxes. Filters with shapes of their own
+/// are refused: margins, half-spaces and spheres.
+///
+/// ```no_run
+/// # use broadsweep::record::{GpuInput, GpuNeighbours};
+/// # use broadsweep::{Recorder, Error, wgpu};
+/// # fn frame<'a>(
+/// #     recorder: &'a mut Recorder, encoder: &mut wgpu::CommandEncoder, points: &wgpu::Buffer, point_count: u32,
+/// # ) -> Result<GpuNeighbours<'a>, Error> {
+/// // The pairs of points whose distance is at most 2.5, each once; then the neighbours of each point.
+/// let input = GpuInput::Points { points: points.slice(..), distance: 2.5 };
+/// recorder.record(encoder, input, point_count)?;
+/// recorder.record_neighbours(encoder)
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum GpuInput<'a> {
+    /// Boxes of 24 bytes, as [`Aabb`](crate::Aabb).
+    Boxes(wgpu::BufferSlice<'a>),
+    /// Points: x, y and z as `f32`, and 4 bytes that are ignored, such as a mass or a radius of the caller's.
+    Points {
+        /// The points.
+        points: wgpu::BufferSlice<'a>,
+        /// The largest distance of a pair, closed: finite and ≥ 0, in the units of the points. Half of it must be an `f32`, which is so from
+        /// 2⁻¹²⁵ on.
+        distance: f32,
+    },
+    /// Spheres: a centre and a radius, four `f32` each. A pair are two spheres that have a point in common; touching spheres do.
+    Spheres(wgpu::BufferSlice<'a>),
+}
+
+impl<'a> From<wgpu::BufferSlice<'a>> for GpuInput<'a> {
+    fn from(boxes: wgpu::BufferSlice<'a>) -> Self {
+        Self::Boxes(boxes)
+    }
+}
+
+/// Points to record, with the radius of all of them; without it, each has its own.
+pub(super) type BoundPoints<'a> = (wgpu::BindingResource<'a>, Option<f32>);
+
+impl<'a> GpuInput<'a> {
+    /// Returns the kind of a search with this input.
+    pub(super) fn kind(self) -> SearchKind {
+        match self {
+            Self::Boxes(_) => SearchKind::Boxes,
+            Self::Points { .. } | Self::Spheres(_) => SearchKind::Points,
+        }
+    }
+
+    /// Checks the distance, and that the buffer has so many elements and can be bound.
+    ///
+    /// # Errors
+    /// [`Error::BadBuffer`], [`Error::BadOption`].
+    pub(super) fn check(self, gpu: &Gpu, count: u32) -> Result<(), Error> {
+        match self {
+            Self::Boxes(boxes) => check_boxes(gpu, boxes, count),
+            Self::Points { points, distance } => {
+                check(gpu, points, bytes::<[f32; 4]>(count), "point", || format!("{count} points"))?;
+                let is_valid = distance >= 0.0 && distance.is_finite() && 2.0 * (0.5 * distance) == distance;
+                let expected = "finite and at least 0, with a half that is an f32";
+                let error = || Error::BadOption { option: "distance", value: distance.to_string(), expected };
+                is_valid.then_some(()).ok_or_else(error)
+            }
+            Self::Spheres(spheres) => {
+                check(gpu, spheres, bytes::<[f32; 4]>(count), "sphere", || format!("{count} spheres"))
+            }
+        }
+    }
+
+    /// Binds the first `count` points or spheres; `None` for boxes, and if there is nothing to bind.
+    pub(super) fn points(self, count: u32) -> Option<BoundPoints<'a>> {
+        let (points, radius) = match self {
+            Self::Boxes(_) => return None,
+            // Two halves are the distance.
+            Self::Points { points, distance } => (points, Some(0.5 * distance)),
+            Self::Spheres(spheres) => (spheres, None),
+        };
+        Some((bind(points, bytes::<[f32; 4]>(count))?, radius))
+    }
+
+    /// Binds the first `count` boxes; `None` for points, and if there is nothing to bind.
+    pub(super) fn boxes(self, count: u32) -> Option<wgpu::BindingResource<'a>> {
+        match self {
+            Self::Boxes(boxes) => bind_boxes(boxes, count),
+            Self::Points { .. } | Self::Spheres(_) => None,
+        }
+    }
+}
