@@ -6,31 +6,30 @@
 //! against general convex objects.
 //!
 //! All numbers are `f64`, and each sum, product, quotient and root is rounded to the nearest by itself: shaders/tree/double.wgsl has the same
-//! operations in integers, so a kernel can compute the same bits.
+//! operations in integers, and shaders/tree/round.wgsl is the twin of this file.
 //!
 //! Errors are relative to the sizes of what is added. A capsule that is millions of times as long as it is apart from a box may count as one that
 //! touches it: `f64` does not hold the nearest place along the segment well enough, or it is not found in as few comparisons.
 
+use crate::base::constants::{
+    ROUND_ALL_PLACES, ROUND_GAP_BITS, ROUND_PLACE_BITS, ROUND_PLACES, ROUND_PLANES, ROUND_QUOTIENT_BITS,
+    ROUND_SMALL_BITS, ROUND_SPEED_BITS, ROUND_TIME_BITS,
+};
 use crate::base::exact::round_down;
 use crate::{Aabb, HalfSpace};
 
-/// The most planes for one box. Few boxes need more than six; a shape that barely misses needs one for each two bits by which it misses.
-const PLANES: u32 = 16;
-/// The most places along a segment that are compared for the nearest one. Few need more than five; where bisection has to help,
-/// each place more holds one bit.
-const PLACES: u32 = 20;
-/// More than the roundings of how far the shape is above a plane change, relative to the sizes of what is added: some ten of 2⁻⁵³.
-const GAP_ERROR: f64 = 1.0 / (1u64 << 49) as f64;
-/// The same, of how fast it comes closer: four.
-const SPEED_ERROR: f64 = 1.0 / (1u64 << 50) as f64;
+const GAP_ERROR: f64 = half_to(ROUND_GAP_BITS);
+const SPEED_ERROR: f64 = half_to(ROUND_SPEED_BITS);
 /// Rounds a quotient down.
-const DOWN: f64 = 1.0 - 1.0 / (1u64 << 51) as f64;
-/// Relative differences of times that no `f32` shows.
-const SAME_TIME: f64 = 1.0 / (1u64 << 28) as f64;
-/// Differences of places along a segment, as parts of it, that are rounding alone.
-const SAME_PLACE: f64 = f64::EPSILON;
-/// Parts of a normal that are less, where the largest is about one, are zero.
-const SMALL: f64 = 1.0 / (1u128 << 100) as f64;
+const DOWN: f64 = 1.0 - half_to(ROUND_QUOTIENT_BITS);
+const SAME_TIME: f64 = half_to(ROUND_TIME_BITS);
+const SAME_PLACE: f64 = half_to(ROUND_PLACE_BITS);
+const SMALL: f64 = half_to(ROUND_SMALL_BITS);
+
+/// Returns 2 to the minus `bits`.
+const fn half_to(bits: u32) -> f64 {
+    1.0 / (1u128 << bits) as f64
+}
 
 /// A ball, or a capsule: all points at most `radius` from a segment. All numbers are finite.
 #[derive(Clone, Copy, Debug)]
@@ -95,10 +94,9 @@ impl Round {
     /// Returns when the shape first touches a valid box by the time `limit`; `start` is when its bounds do.
     pub fn enter(&self, aabb: &Aabb, direction: &[f32; 3], limit: f32, start: Touch) -> Option<Touch> {
         let (moving, limit) = (Moving::new(self, direction), f64::from(limit));
-        let mut t = f64::from(start.t);
-        for _ in 0..PLANES {
-            let place = moving.nearest(aabb, t);
-            let Some(normal) = moving.normal(aabb, t, place) else { break };
+        let (mut t, mut places) = (f64::from(start.t), ROUND_ALL_PLACES);
+        for _ in 0..ROUND_PLANES {
+            let Some(normal) = normal(&moving.nearest(aabb, t, &mut places)) else { break };
             match moving.bound(&moving.approach(&normal, &support(aabb, &normal)), t) {
                 Bound::Never => return None,
                 Bound::Time(time) if time > limit => return None,
@@ -164,53 +162,40 @@ impl Moving {
         }
     }
 
-    /// Returns the place along the segment that is nearest to the box at a time, from 0 to 1: where the derivative of the squared distance,
-    /// which is linear in pieces and ascends, changes its sign.
-    fn nearest(&self, aabb: &Aabb, t: f64) -> f64 {
+    /// Returns how far the place along the segment that is nearest to the box at a time is from it along each axis: the place where the derivative
+    /// of the squared distance, which is linear in pieces and ascends, changes its sign. No more than so many `places` are compared.
+    fn nearest(&self, aabb: &Aabb, t: f64, places: &mut u32) -> [f64; 3] {
         let (mut low, mut high, mut place) = (0.0, 1.0, 0.0);
-        for turn in 0..PLACES {
+        let mut turn = 0;
+        loop {
+            let apart = [0, 1, 2].map(|k| self.apart(aabb, k, t, place));
             let (mut slope, mut curve) = (0.0, 0.0);
-            for k in 0..3 {
-                let apart = self.apart(aabb, k, t, place);
-                if apart != 0.0 {
-                    slope += self.along[k] * apart;
-                    curve += self.along[k] * self.along[k];
-                }
+            for k in (0..3).filter(|&k| apart[k] != 0.0) {
+                slope += self.along[k] * apart[k];
+                curve += self.along[k] * self.along[k];
             }
             let is_least = slope == 0.0 || (turn == 0 && slope > 0.0) || (turn == 1 && slope < 0.0);
-            if is_least {
-                break;
+            if is_least || turn == ROUND_PLACES || *places == 0 {
+                return apart;
             }
+            *places -= 1;
             if turn == 0 {
                 place = 1.0;
-                continue;
-            }
-            if slope > 0.0 {
-                high = place;
             } else {
-                low = place;
+                if slope > 0.0 {
+                    high = place;
+                } else {
+                    low = place;
+                }
+                let step = slope / curve;
+                if step.abs() <= SAME_PLACE {
+                    return apart;
+                }
+                let next = place - step;
+                place = if low < next && next < high { next } else { 0.5 * (low + high) };
             }
-            let step = slope / curve;
-            if step.abs() <= SAME_PLACE {
-                break;
-            }
-            let next = place - step;
-            place = if low < next && next < high { next } else { 0.5 * (low + high) };
+            turn += 1;
         }
-        place
-    }
-
-    /// Returns the direction from the box to a place along the segment at a time; none where the place is in the box. Its largest part is
-    /// about one.
-    fn normal(&self, aabb: &Aabb, t: f64, place: f64) -> Option<[f64; 3]> {
-        let apart = [0, 1, 2].map(|k| self.apart(aabb, k, t, place));
-        let largest = apart.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
-        if largest == 0.0 {
-            return None;
-        }
-        // The power of two that makes the largest one to two.
-        let scale = f64::from_bits((2046 - (largest.to_bits() >> 52)) << 52);
-        Some(apart.map(|x| x * scale).map(|x| if x.abs() < SMALL { 0.0 } else { x }))
     }
 
     /// Returns how the shape approaches the plane through a point with a normal.
@@ -247,6 +232,17 @@ impl Moving {
         let is_above = gap > 0.0 || gap + away > (size + away) * GAP_ERROR;
         if is_above { Bound::Never } else { Bound::None }
     }
+}
+
+/// Returns the direction of how far a place is from a box along each axis; none where the place is in the box. Its largest part is about one.
+fn normal(apart: &[f64; 3]) -> Option<[f64; 3]> {
+    let largest = apart.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
+    if largest == 0.0 {
+        return None;
+    }
+    // The power of two that makes the largest one to two.
+    let scale = f64::from_bits((2046 - (largest.to_bits() >> 52)) << 52);
+    Some(apart.map(|x| x * scale).map(|x| if x.abs() < SMALL { 0.0 } else { x }))
 }
 
 /// Returns the point of a box that is farthest along a normal. Where the normal is zero, any number is there.
