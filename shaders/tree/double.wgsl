@@ -205,7 +205,8 @@ fn quotient(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     let x = unpacked(a);
     let y = unpacked(b);
     let divisor = shr64(y.bits, 1u);
-    var digits = Digits(shr64(x.bits, 1u), vec2<u32>(0u), vec2<u32>(0u));
+    let none = vec2<u32>(0u);
+    var digits = Digits(shr64(x.bits, 1u), none, none);
     for (var turn = 0u; turn < 4u; turn += 1u) {
         let eight = divide_4(divide_4(digits, divisor), divisor);
         digits = divide_4(divide_4(eight, divisor), divisor);

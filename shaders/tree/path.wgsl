@@ -1,7 +1,7 @@
 // A box that moves along a line, and when it first touches another: in f32 where that is enough, and else without rounding.
 // Shared by the kernels that cast rays and boxes; they have `queries` [query_count * u32_count] in bits of f32: a ray is
 // origin, direction and limit, a box lower and upper corner, direction and limit. A round shape is the box that bounds it, and its own words
-// (round.wgsl).
+// (round_shape.wgsl).
 //
 // A moving box touches another as soon as it has reached it along each axis, and until it has left it along one. A time
 // is (plane - origin) / direction. In f32, a time has five roundings of 2^-23 at most (WGSL's division has 2.5), and a

@@ -80,11 +80,12 @@ fn begin_row(number: u32) -> u32 {
     }
     limit_before = sight_limit;
     own_boxes = 0xffu;
+    let place = begin_walk(left_at);
     if IS_ROUND {
         row_after_rank = UNRANKED;
         first_place = select(NOWHERE, row_after, are_ranks_exact());
     }
-    return begin_walk(left_at);
+    return place;
 }
 
 // Leaves the row as it is for the next dispatch.

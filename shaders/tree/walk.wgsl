@@ -73,7 +73,7 @@ var<private> is_undecided: bool;
 // Where a walk that takes too long is resumed; NOWHERE as long as it does not.
 var<private> resumed_at: u32;
 // Where IS_ROUND, a place that is shown first, or NOWHERE.
-var<private> first_place: u32 = NOWHERE;
+var<private> first_place: u32;
 // The boxes of a leaf that an invocation looks at: a bit for each.
 var<private> own_boxes: u32;
 
@@ -82,6 +82,9 @@ fn begin_walk(left_at: u32) -> u32 {
     spent = 0u;
     is_undecided = false;
     resumed_at = NOWHERE;
+    if IS_ROUND {
+        first_place = NOWHERE;
+    }
     is_ordered = IS_RANKED && left_at == AGAIN;
     return select(left_at, 0u, left_at == AGAIN);
 }

@@ -38,6 +38,7 @@ fn round_touch(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
 }",
     shared: &[
         include_str!("../../shaders/tree/path.wgsl"),
+        include_str!("../../shaders/tree/round_shape.wgsl"),
         include_str!("../../shaders/tree/round.wgsl"),
         include_str!("../../shaders/tree/path_time.wgsl"),
         include_str!("../../shaders/tree/round_down.wgsl"),
