@@ -39,6 +39,11 @@ pub mod mirror {
     pub use crate::cpu::mirror::*;
 }
 
+pub mod casts {
+    //! Boxes and round shapes that move along a line.
+    pub use crate::queries::{Entry, Path, Round};
+}
+
 pub mod constants {
     //! The constants that the kernels and the host share.
     pub use crate::base::constants::*;

@@ -161,7 +161,7 @@ class Tree:
 
     skips_start : bool
         True leaves out the boxes that they touch at ``t = 0``: those that hold the origin of a ray, or that touch the
-        moving box, or the bounding box of the moving sphere or capsule. A cast without a direction then hits nothing.
+        moving box, sphere or capsule. A cast without a direction then hits nothing.
 
     Queries are in single precision; numbers in double precision are rounded to the nearest, but for boxes, which are rounded
     outward. A tree of boxes in 2D takes queries in 2D: points and directions ``(q, 2)``, boxes ``(q, 4)``. Those of another
@@ -440,7 +440,7 @@ class Tree:
         hits: Literal["nearest", "any", "all"] | int = "nearest",
         **query_filters: ArrayLike,
     ) -> Hits | NDArray[np.bool_] | Lists:
-        """Find what the bounding boxes of spheres hit that move. No box that a sphere touches is missed among all hits.
+        """Find what spheres hit that move. No box is missed, and no time is too late; but for rounding, none is too many or too early.
 
         Parameters
         ----------
@@ -498,7 +498,7 @@ class Tree:
         hits: Literal["nearest", "any", "all"] | int = "nearest",
         **query_filters: ArrayLike,
     ) -> Hits | NDArray[np.bool_] | Lists:
-        """Find what the bounding boxes of capsules hit that move. No box that a capsule touches is missed among all hits.
+        """Find what capsules hit that move. No box is missed, and no time is too late; but for rounding, none is too many or too early.
 
         Parameters
         ----------

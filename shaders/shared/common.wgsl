@@ -285,6 +285,10 @@ fn quads_of(first_rank: u32, ends: vec4<u32>) -> vec4<u32> {
     return max((ends - 1u) / 4u, first_quads) - first_quads + 1u;
 }
 
+// The sign of an f32 in its bits, and the bits of infinity.
+const SIGN: u32 = 0x80000000u;
+const INFINITY: u32 = 0x7f800000u;
+
 // ---- sizes of dispatches ----
 
 // Returns the index of this workgroup in a dispatch that `dispatch_size` laid out.

@@ -3,8 +3,6 @@
 // Added in integers: WGSL lets a driver round either way, flush denormals, and assume that there is no infinity.
 // Source: outward rounding of interval arithmetic, Moore 1966, Interval Analysis.
 
-const SIGN: u32 = 0x80000000u;
-const INFINITY: u32 = 0x7f800000u;
 
 // Returns the smallest f32 that is at least the exact sum, in bits; `margin` is finite, and its sign bit is clear.
 //

@@ -10,11 +10,6 @@ const MINUS_INFINITY: u32 = 0xff800000u;
 
 var<private> numbers: array<vec2<u32>, 3u * VECTORS>;
 
-// Returns 2^-power.
-fn half_to(power: u32) -> vec2<u32> {
-    return vec2<u32>(0u, (1023u - power) << 20u);
-}
-
 // Returns the product of two vectors, which begin at these numbers, or with `is_of_sizes` of their magnitudes.
 fn dot_of(a: u32, b: u32, is_of_sizes: bool) -> vec2<u32> {
     let significant_bits = vec2<u32>(0xffffffffu, select(0xffffffffu, ~SIGN, is_of_sizes));

@@ -12,7 +12,6 @@ const ROUNDING: f32 = 1.9073486e-6;
 const FLUSHED: f32 = 1.8807910e-37;
 // No square of usual numbers reaches this.
 const NEVER: f32 = 3e38;
-const SIGN: u32 = 0x80000000u;
 // Turns of loops that a comparison takes, and some more.
 const DECISION: u32 = 20u;
 

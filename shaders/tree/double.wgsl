@@ -2,11 +2,7 @@
 // nearest, of two to the even one, as CPUs do. In integers, since WGSL has no f64. Shared by the kernels that cut shapes out of
 // half-spaces, with the same bits as the host.
 //
-// Operands are finite. A result beyond the largest number is infinite.
-
-// The sign, in the bits of an f32 and in the higher word of 64 bits; and what an f32 that is infinite has.
-const SIGN: u32 = 0x80000000u;
-const INFINITY: u32 = 0x7f800000u;
+// Operands are finite. A result beyond the largest number is infinite. SIGN is the sign in the higher word too.
 
 // How a number that lies between two others becomes one of them.
 const TO_NEAREST: u32 = 0u;
@@ -60,6 +56,11 @@ fn unpacked(number: vec2<u32>) -> Wide {
     let leading = select(0x100000u, 0u, exponent == 0u);
     let bits = vec2<u32>(number.x, (number.y & 0xfffffu) | leading);
     return wide(number.y & SIGN, i32(max(exponent, 1u)) - 1075, bits);
+}
+
+// Returns 2^-power.
+fn half_to(power: u32) -> vec2<u32> {
+    return vec2<u32>(0u, (1023u - power) << 20u);
 }
 
 // Returns an f32, from its bits.
@@ -175,24 +176,58 @@ fn product(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     return packed(wide(x.sign ^ y.sign, x.power + y.power + 64, bits));
 }
 
-// Returns a / b, where b is not zero: a bit in each turn.
+// A long division or root: the rest, bits of a root's operand that follow, and the bits so far.
+struct Digits {
+    rest: vec2<u32>,
+    remaining: vec2<u32>,
+    bits: vec2<u32>,
+}
+
+// Appends a bit.
+fn with_bit(bits: vec2<u32>, is_set: bool) -> vec2<u32> {
+    let doubled = add64(bits, bits);
+    return vec2<u32>(doubled.x | select(0u, 1u, is_set), doubled.y);
+}
+
+fn divide_once(digits: Digits, divisor: vec2<u32>) -> Digits {
+    let fits = !less64(digits.rest, divisor);
+    let rest = select(digits.rest, sub64(digits.rest, divisor), fits);
+    return Digits(add64(rest, rest), digits.remaining, with_bit(digits.bits, fits));
+}
+
+fn divide_4(digits: Digits, divisor: vec2<u32>) -> Digits {
+    let two = divide_once(divide_once(digits, divisor), divisor);
+    return divide_once(divide_once(two, divisor), divisor);
+}
+
+// Returns a / b, where b is not zero: 16 bits in each turn, since Mesa's software drivers end loops that take many.
 fn quotient(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     let x = unpacked(a);
     let y = unpacked(b);
-    var rest = shr64(x.bits, 1u);
     let divisor = shr64(y.bits, 1u);
-    var bits = vec2<u32>(0u);
-    for (var turn = 0u; turn < 64u; turn += 1u) {
-        let fits = !less64(rest, divisor);
-        bits = add64(bits, bits);
-        bits.x |= select(0u, 1u, fits);
-        rest = select(rest, sub64(rest, divisor), fits);
-        rest = add64(rest, rest);
+    let none = vec2<u32>(0u);
+    var digits = Digits(shr64(x.bits, 1u), none, none);
+    for (var turn = 0u; turn < 4u; turn += 1u) {
+        let eight = divide_4(divide_4(digits, divisor), divisor);
+        digits = divide_4(divide_4(eight, divisor), divisor);
     }
-    return packed(wide(x.sign ^ y.sign, x.power - y.power - 63, with_lost(bits, rest)));
+    return packed(wide(x.sign ^ y.sign, x.power - y.power - 63, with_lost(digits.bits, digits.rest)));
 }
 
-// Returns the root of a number that is not negative: a bit in each turn.
+fn root_once(digits: Digits) -> Digits {
+    var rest = shl64(digits.rest, 2u);
+    rest.x |= digits.remaining.y >> 30u;
+    let next = shl64(digits.bits, 2u) + vec2<u32>(1u, 0u);
+    let fits = !less64(rest, next);
+    return Digits(select(rest, sub64(rest, next), fits), shl64(digits.remaining, 2u), with_bit(digits.bits, fits));
+}
+
+fn root_7(digits: Digits) -> Digits {
+    let three = root_once(root_once(root_once(digits)));
+    return root_once(root_once(root_once(root_once(three))));
+}
+
+// Returns the root of a number that is not negative: 14 bits in each turn.
 fn root(a: vec2<u32>) -> vec2<u32> {
     let x = unpacked(a);
     if is_zero64(x.bits) {
@@ -200,19 +235,10 @@ fn root(a: vec2<u32>) -> vec2<u32> {
     }
     // An even power.
     let is_odd = (x.power & 1) != 0;
-    var remaining = select(x.bits, shr64(x.bits, 1u), is_odd);
     let power = x.power + select(0, 1, is_odd);
-    var rest = vec2<u32>(0u);
-    var bits = vec2<u32>(0u);
-    for (var turn = 0u; turn < 56u; turn += 1u) {
-        rest = shl64(rest, 2u);
-        rest.x |= remaining.y >> 30u;
-        remaining = shl64(remaining, 2u);
-        let next = shl64(bits, 2u) + vec2<u32>(1u, 0u);
-        let fits = !less64(rest, next);
-        bits = add64(bits, bits);
-        bits.x |= select(0u, 1u, fits);
-        rest = select(rest, sub64(rest, next), fits);
+    var digits = Digits(vec2<u32>(0u), select(x.bits, shr64(x.bits, 1u), is_odd), vec2<u32>(0u));
+    for (var turn = 0u; turn < 4u; turn += 1u) {
+        digits = root_7(root_7(digits));
     }
-    return packed(wide(0u, power / 2 - 24, with_lost(bits, rest)));
+    return packed(wide(0u, power / 2 - 24, with_lost(digits.bits, digits.rest)));
 }

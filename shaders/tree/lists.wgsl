@@ -94,6 +94,10 @@ fn begin_list(number: u32) -> u32 {
         // Of a list that the window cuts, each box needs the same number in every walk: one invocation takes all.
         let is_cut = list_first.y >= 0x80000000u || end.y != 0u || end.x > window.capacity;
         own_boxes = select(own_boxes, select(0u, 0xffu, sharer == 0u), is_cut);
+        if IS_ROUND {
+            // That one ends where it likes.
+            left_at = select(left_at, NOWHERE, own_boxes == 0u);
+        }
     }
     has_enough = found >= query.most;
     return begin_walk(left_at);

@@ -16,7 +16,6 @@
 
 const NODE_VECTORS: u32 = 4u;
 const MINUS_INFINITY: u32 = 0xff800000u;
-const INFINITY: u32 = 0x7f800000u;
 // Steps of finite bounds.
 const FIRST_STEP: u32 = 1u;
 const LAST_STEP: u32 = 254u;

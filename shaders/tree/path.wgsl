@@ -1,6 +1,7 @@
 // A box that moves along a line, and when it first touches another: in f32 where that is enough, and else without rounding.
 // Shared by the kernels that cast rays and boxes; they have `queries` [query_count * u32_count] in bits of f32: a ray is
-// origin, direction and limit, a box lower and upper corner, direction and limit.
+// origin, direction and limit, a box lower and upper corner, direction and limit. A round shape is the box that bounds it, and its own words
+// (round_shape.wgsl).
 //
 // A moving box touches another as soon as it has reached it along each axis, and until it has left it along one. A time
 // is (plane - origin) / direction. In f32, a time has five roundings of 2^-23 at most (WGSL's division has 2.5), and a
@@ -14,7 +15,9 @@ const ROUNDING: f32 = 1.9073486e-6;
 const FLUSHED_STEPS: f32 = 6.0185310e-36;
 // No time of usual numbers reaches this.
 const NEVER: f32 = 3e37;
-const SIGN: u32 = 0x80000000u;
+
+// True if shapes are round.
+override IS_ROUND: bool = false;
 
 // The planes of the moving box along each axis that reach another box first, and that leave it last: the upper and the lower, or
 // the lower and the upper where it moves backward.
@@ -51,7 +54,7 @@ fn begin_shape(number: u32) -> bool {
     let low = vec3<u32>(queries[at], queries[at + 1u], queries[at + 2u]);
     var high = low;
     var next = at + 3u;
-    if query.u32_count == 10u {
+    if query.u32_count >= BOX_CAST_U32_COUNT {
         high = vec3<u32>(queries[at + 3u], queries[at + 4u], queries[at + 5u]);
         next = at + 6u;
     }
@@ -64,7 +67,7 @@ fn begin_shape(number: u32) -> bool {
     path_front = select(high, low, is_back);
     path_rear = select(low, high, is_back);
     let kind = kind_of(low, high);
-    let is_box = kind == KIND_FINITE || (kind == KIND_UNBOUNDED && query.u32_count == 10u);
+    let is_box = kind == KIND_FINITE || (kind == KIND_UNBOUNDED && query.u32_count >= BOX_CAST_U32_COUNT);
     let is_valid = is_box && all(are_finite(path_direction)) && path_limit <= INFINITY;
 
     let speed = path_direction & vec3<u32>(~SIGN);
@@ -82,6 +85,9 @@ fn begin_shape(number: u32) -> bool {
         if path_limit < bitcast<u32>(NEVER) {
             sight_limit = bitcast<f32>(path_limit);
         }
+    }
+    if IS_ROUND {
+        begin_round(at);
     }
     return is_valid;
 }
@@ -167,6 +173,12 @@ fn enters(low: vec3<u32>, high: vec3<u32>) -> bool {
 
 // Compares when the path touches two boxes.
 fn compare_boxes(own: BoxBits, other: BoxBits) -> i32 {
+    if IS_ROUND {
+        // Their times are equal in f32, and those count.
+        if is_round {
+            return 0;
+        }
+    }
     let a = latest(own.low, own.high);
     let b = latest(other.low, other.high);
     if a.speed == 0u || b.speed == 0u {

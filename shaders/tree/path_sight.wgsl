@@ -90,7 +90,8 @@ fn touches_at_start(own: BoxBits) -> bool {
 // in the beginning.
 fn sight_of(own: BoxBits) -> Sight {
     if has_flag(QUERY_SKIPS_START) && touches_at_start(own) {
-        return Sight(true, false, -1.0);
+        // A round shape may touch later than its bounds.
+        return Sight(!(IS_ROUND && is_round), false, -1.0);
     }
     if !is_usual || class_of(own.low, own.high) != 0u {
         return Sight(is_none(own), false, -1.0);

@@ -1,6 +1,6 @@
 // query_cross: all boxes that each path touches: counted first, then written (lists.wgsl).
 //
-// Reads   queries    rays or boxes that move (path.wgsl)
+// Reads   queries    rays, boxes that move, or where IS_ROUND round shapes that move (path.wgsl)
 
 // A second dispatch would take as long as the longest of these walks.
 const IS_EXACT: bool = true;

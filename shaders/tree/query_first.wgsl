@@ -1,6 +1,6 @@
 // query_first: the first boxes that each path touches.
 //
-// Reads   queries    rays or boxes that move (path.wgsl)
+// Reads   queries    rays, boxes that move, or where IS_ROUND round shapes that move (path.wgsl)
 // An invocation for each query. Nodes are looked at in the order in which the path reaches them. Rows are in order at all times (rows.wgsl).
 
 // A second dispatch would take as long as the longest of these walks.

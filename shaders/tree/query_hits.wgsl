@@ -8,3 +8,13 @@ fn query_hits(
 ) {
     write_answer(group_index(group, groups) * 256u + local);
 }
+
+// Returns when a path touches a box, rounded down, in bits. The rank of what a round shape touches is its time.
+fn answer_of(own: BoxBits, rank: u32) -> u32 {
+    if IS_ROUND {
+        if is_round {
+            return select(rank, 0u, rank >= RANK_ZERO);
+        }
+    }
+    return number_of(own);
+}

@@ -1,8 +1,9 @@
-// query_moving: spheres and capsules that move, as the boxes that bound them.
+// query_moving: spheres and capsules that move, with the boxes that bound them.
 //
 // Reads   query
 //         external_queries [query_count * u32_count] bits of f32: one end or two, the radius, the direction, the limit
-// Writes  queries    [query_count * 10] bits of f32: bounds, direction, limit; bounds that are invalid where the ends or the radius are
+// Writes  queries    [query_count * 17] bits of f32: bounds, direction, limit, both ends, radius; bounds that are invalid where the ends or the
+//                    radius are
 // An invocation for each query. As `SphereCast::bounds` and `CapsuleCast::bounds`.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
@@ -11,7 +12,6 @@
 
 // Words of a capsule that moves; a sphere has three fewer.
 const CAPSULE_CAST_U32_COUNT: u32 = 11u;
-const BOX_CAST_U32_COUNT: u32 = 10u;
 const NAN: u32 = 0x7fc00000u;
 
 @compute @workgroup_size(64)
@@ -35,11 +35,16 @@ fn query_moving(
     let radius = external_queries[rest];
     let is_valid = are_finite(one) && are_finite(other) && is_radius(radius);
     let bounds = bounds_of_balls(one, other, radius);
-    let to = i * BOX_CAST_U32_COUNT;
+    let to = i * ROUND_CAST_U32_COUNT;
     for (var k = 0u; k < 6u; k += 1u) {
         queries[to + k] = select(NAN, bounds[k], is_valid);
     }
     for (var k = 0u; k < 4u; k += 1u) {
         queries[to + 6u + k] = external_queries[rest + 1u + k];
     }
+    for (var k = 0u; k < 3u; k += 1u) {
+        queries[to + BOX_CAST_U32_COUNT + k] = one[k];
+        queries[to + BOX_CAST_U32_COUNT + 3u + k] = other[k];
+    }
+    queries[to + BOX_CAST_U32_COUNT + 6u] = radius;
 }

@@ -24,14 +24,14 @@ fn query_order(
         return;
     }
     let at = i * query.u32_count;
-    // Three numbers, four, six, seven, eight or ten: a point, a sphere, a box, a ray, a region or a box that moves.
+    // Three numbers, four, six, seven, eight, ten or more: a point, a sphere, a box, a ray, a region, a box that moves or a round shape that does.
     var start = point_at(at) / 64.0;
-    if query.u32_count % 2u == 0u && query.u32_count > 4u {
+    if query.u32_count != 7u && query.u32_count > 4u {
         start = point_at(at) / 128.0 + point_at(at + 3u) / 128.0;
     }
     if query.u32_count == 7u {
         start = entry(start, point_at(at + 3u));
-    } else if query.u32_count == 10u {
+    } else if query.u32_count >= BOX_CAST_U32_COUNT {
         start = entry(start, point_at(at + 6u));
     }
     keys[i] = place_of(start, cube);

@@ -22,7 +22,7 @@ fn is_at_most(number: u32, what: Measure) -> bool {
 }
 
 // Returns the square of the distance to a box, rounded down, in bits.
-fn number_of(own: BoxBits) -> u32 {
+fn answer_of(own: BoxBits, rank: u32) -> u32 {
     let ends = ends_of(own.low, own.high);
     if all(ends == point) {
         return 0u;

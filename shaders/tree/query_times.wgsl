@@ -4,7 +4,7 @@
 //         offsets   [query_count] behind the lists, how many answers there are
 //         nodes     of tree_bottom
 //         places    [box_count] the place of each box among the leaves
-//         queries   [query_count * u32_count] bits of f32: rays or boxes that move (path.wgsl)
+//         queries   [query_count * u32_count] bits of f32: rays, boxes that move, or where IS_ROUND round shapes that move (path.wgsl)
 // Changes pairs     [written] from (query, box) to (box, time), the time rounded down
 // An invocation for each answer.
 
@@ -30,5 +30,11 @@ fn query_times(
     let pair = pairs[i];
     let is_valid = begin_shape(pair.x);
     let own = box_at(places[pair.y]);
-    pairs[i] = vec2<u32>(pair.y, select(INFINITY, number_of(own), is_valid));
+    var time = number_of(own);
+    if IS_ROUND {
+        if is_round {
+            time = touch_of(own, time, false).t;
+        }
+    }
+    pairs[i] = vec2<u32>(pair.y, select(INFINITY, time, is_valid));
 }

@@ -97,8 +97,6 @@ fn sight_of(own: BoxBits) -> Sight {
     return Sight(!touches, part_first >= part_end, 0.0);
 }
 
-const SIGN: u32 = 0x80000000u;
-
 fn decision_steps() -> u32 {
     return 1u + part_end - part_first;
 }

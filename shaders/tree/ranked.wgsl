@@ -1,7 +1,7 @@
 // The answers of each row. Shared by the kernels that answer with numbers; they have
 //
 //   begin_shape(number)   reads a query, and returns whether all its numbers have a meaning
-//   number_of(box)        what the query answers of a box that it meets, in bits of f32
+//   answer_of(box, rank)  what the query answers of a box that it meets and that has a rank in its row, in bits of f32
 //
 // Reads   tree, query
 //         nodes     of tree_bottom
@@ -30,8 +30,8 @@ fn write_answer(i: u32) {
     var answer = vec2<u32>(NO_BOX, INFINITY);
     let state = states[number];
     if state.z == NOWHERE && i % query.most < state.x && begin_shape(number) {
-        let place = rows[to].x;
-        answer = vec2<u32>(id_at(place), number_of(box_at(place)));
+        let row = rows[to];
+        answer = vec2<u32>(id_at(row.x), answer_of(box_at(row.x), row.y));
     }
     answers[to] = answer;
 }

@@ -3,6 +3,7 @@
 //
 //   compare_boxes(own, other)    which is nearer, exactly
 //   margin_of(near)               by how much f32 may be wrong about two that are about as near as this
+//   are_ranks_exact()             true if f32 is never wrong: where IS_ROUND
 //   complete_row()               puts a row in order whose walk has ended
 //
 // A rank is the distance of a box, in bits of f32; if that is proven zero, the number of the box, with RANK_ZERO; or UNRANKED. So where two are
@@ -15,7 +16,6 @@
 //                  answer of the row before, or NOWHERE; the place from which it is resumed, or NOWHERE; and the limit of what
 //                  matters, in bits of f32. Where more answers are requested than rows have, one row comes after the other.
 
-const RANK_ZERO: u32 = 0x80000000u;
 const UNRANKED: u32 = 0xffffffffu;
 
 @group(0) @binding(7) var<storage, read_write> rows: array<vec2<u32>>;
@@ -33,6 +33,8 @@ var<private> row_first: u32;
 var<private> row_count: u32;
 // The place of the box behind which this row begins, or NOWHERE.
 var<private> row_after: u32;
+// Its rank, where ranks are exact.
+var<private> row_after_rank: u32;
 
 // The limit with which this dispatch began.
 var<private> limit_before: f32;
@@ -78,7 +80,12 @@ fn begin_row(number: u32) -> u32 {
     }
     limit_before = sight_limit;
     own_boxes = 0xffu;
-    return begin_walk(left_at);
+    let place = begin_walk(left_at);
+    if IS_ROUND {
+        row_after_rank = UNRANKED;
+        first_place = select(NOWHERE, row_after, are_ranks_exact());
+    }
+    return place;
 }
 
 // Leaves the row as it is for the next dispatch.
@@ -108,7 +115,10 @@ fn comes_surely(own: u32, other: u32) -> Order {
     let other_near = near_of(other);
     let are_zero = near == 0.0 && other_near == 0.0;
     let are_known = near >= 0.0 && other_near >= 0.0;
-    let error = margin_of(max(near, other_near));
+    var error = margin_of(max(near, other_near));
+    if IS_ROUND {
+        error = select(error, 0.0, are_ranks_exact());
+    }
     let is_before = select(near < other_near - error, own < other, are_zero);
     let is_behind = select(near > other_near + error, own >= other, are_zero);
     return Order(is_before && are_known, is_behind && are_known);
@@ -134,6 +144,9 @@ fn move_back(to: u32, is_there: bool) {
 // Puts a box in its place in the row, if it is among the first.
 fn put(place: u32, own: BoxBits, near: f32) {
     if place == row_after {
+        if IS_ROUND {
+            row_after_rank = rank_of(near, id_at(place));
+        }
         return;
     }
     let id = id_at(place);
@@ -162,6 +175,9 @@ fn put_in_order(place: u32, id: u32, own: BoxBits, rank: u32) {
         let middle = first + (end - first) / 2u;
         spent += 1u;
         var answer = vec2<u32>(row_after, UNRANKED);
+        if IS_ROUND {
+            answer.y = row_after_rank;
+        }
         if is_behind {
             answer = rows[row_first + middle];
         }

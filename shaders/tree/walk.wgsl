@@ -27,6 +27,8 @@
 //   sight_of(box)            the f32 result for a box
 //   decide(box)              whether the query meets a box, where f32 leaves that in doubt
 //   decision_steps()         turns of loops that this takes at most
+//   IS_ROUND                 whether shapes are round. Then a box that they meet is tested once more: near_exactly(box, near) returns how near it is,
+//                            or NOT_MET. A dispatch may end at any box, since each may take hundreds of turns
 //   take(place, box, near)   takes a box that the query meets, at a place among the leaves
 //   is_done()                whether the query is answered, or there is no use in going on
 //
@@ -55,6 +57,9 @@ struct Sight {
     near: f32,                // how near it is; -1 where f32 cannot decide
 }
 
+// In place of how near a box is: the query does not meet it.
+const NOT_MET: f32 = -2.0;
+
 // The children that wait on each level from 1 to WAITING_LEVELS, of which the last is in place 0. A root may lie one level higher, and
 // shares a place with level 1: it begins when nothing waits on any level, and none waits beside it.
 var<private> waiting_at: array<Waiting, WAITING_LEVELS>;
@@ -67,6 +72,8 @@ var<private> is_ordered: bool;
 var<private> is_undecided: bool;
 // Where a walk that takes too long is resumed; NOWHERE as long as it does not.
 var<private> resumed_at: u32;
+// Where IS_ROUND, a place that is shown first, or NOWHERE.
+var<private> first_place: u32;
 // The boxes of a leaf that an invocation looks at: a bit for each.
 var<private> own_boxes: u32;
 
@@ -75,6 +82,9 @@ fn begin_walk(left_at: u32) -> u32 {
     spent = 0u;
     is_undecided = false;
     resumed_at = NOWHERE;
+    if IS_ROUND {
+        first_place = NOWHERE;
+    }
     is_ordered = IS_RANKED && left_at == AGAIN;
     return select(left_at, 0u, left_at == AGAIN);
 }
@@ -83,8 +93,18 @@ fn begin_walk(left_at: u32) -> u32 {
 // and their nodes.
 fn walk_ranges(places: vec4<u32>, from_place: u32) {
     for (var k = 0u; k < 2u; k += 1u) {
-        let start = max(select(places.x, places.z, k == 1u), from_place);
-        walk(start, select(places.y, places.w, k == 1u));
+        var start = max(select(places.x, places.z, k == 1u), from_place);
+        var end = select(places.y, places.w, k == 1u);
+        if IS_ROUND {
+            if first_place != NOWHERE {
+                start = first_place;
+                end = first_place + 1u;
+                first_place = NOWHERE;
+                // The range in its place comes then.
+                k -= 1u;
+            }
+        }
+        walk(start, end);
     }
     if is_undecided {
         resumed_at = AGAIN;
@@ -167,12 +187,12 @@ fn walk(start: u32, end: u32) {
             bits = select(0u, bits, level == 0u);
         }
         let spent_before = spent;
-        look_at_boxes(8u * node, bits & own_boxes);
-        if is_shared() {
+        look_at_boxes(8u * node, bits & own_boxes, start);
+        if is_shared() && (!IS_ROUND || own_boxes != 0xffu) {
             // As many for each, whatever its box is, so that all of them end in one place.
-            spent = spent_before + 1u + select(0u, decision_steps(), IS_EXACT);
+            spent = spent_before + 1u + select(0u, decision_steps(), IS_EXACT) + select(0u, ROUND_STEPS, IS_ROUND);
         }
-        if is_done() {
+        if is_done() || (IS_ROUND && resumed_at != NOWHERE) {
             return;
         }
     }
@@ -235,11 +255,18 @@ fn child_of(level: u32, node: u32, child: u32) -> BoxBits {
     return bounds_of(nodes[at], (low >> shift) & vec3<u32>(0xffu), (high >> shift) & vec3<u32>(0xffu));
 }
 
-// Takes the boxes of a leaf that the query meets, of those with a bit.
-fn look_at_boxes(first: u32, candidates: u32) {
+// Takes the boxes of a leaf that the query meets, of those with a bit, of a walk that began at place `start`.
+fn look_at_boxes(first: u32, candidates: u32, start: u32) {
     var bits = candidates;
     while bits != 0u && !is_done() {
         let place = first + firstTrailingBit(bits);
+        if IS_ROUND {
+            // Invocations that share a query end together, behind a leaf.
+            if spent > query.budget && own_boxes == 0xffu && (is_ordered || place > start) {
+                resumed_at = select(place, 0u, is_ordered);
+                return;
+            }
+        }
         bits &= bits - 1u;
         spent += 1u;
         let own = box_at(place);
@@ -255,7 +282,14 @@ fn look_at_boxes(first: u32, candidates: u32) {
             }
         }
         if is_met && (!has_flag(QUERY_GROUPS) || meets(id_at(place))) {
-            take(place, own, sight.near);
+            if IS_ROUND {
+                let near = near_exactly(own, sight.near);
+                if near != NOT_MET {
+                    take(place, own, near);
+                }
+            } else {
+                take(place, own, sight.near);
+            }
         }
     }
 }

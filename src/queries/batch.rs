@@ -25,9 +25,9 @@ pub struct QueryFilters {
     pub world: Vec<u32>,
     /// Holds a box that each query does not meet, or [`NO_BOX`](Self::NO_BOX).
     pub ignore: Vec<u32>,
-    /// True if casts leave out the boxes that they touch at the start, of all queries of the batch: those that the ray's origin, the moving
-    /// box or the bounding box of what is round and moves touches at `t = 0`, exactly and closed. So what stands on several boxes is cast
-    /// away from all of them. A cast that goes nowhere then hits nothing. Other queries have no start and ignore it.
+    /// True if casts leave out the boxes that they touch at the start, of all queries of the batch: those that the ray's origin or the moving
+    /// box touches at `t = 0`, exactly and closed, and those that the moving sphere or capsule touches then, but for rounding. So what stands on
+    /// several boxes is cast away from all of them. A cast that goes nowhere then hits nothing. Other queries have no start and ignore it.
     pub skips_start: bool,
 }
 

@@ -7,9 +7,10 @@ use bytemuck::{Pod, Zeroable};
 #[cfg(feature = "gpu")]
 use rayon::prelude::*;
 
-use super::Path;
-use super::{ball_bounds, is_finite};
+use super::{Path, Round, ball_bounds, is_finite};
 use crate::Aabb;
+#[cfg(feature = "gpu")]
+use crate::base::constants::ROUND_CAST_U32_COUNT;
 
 /// A ray, or a segment: the points `origin + t direction` with `0 <= t <= limit`, in real numbers. 28 bytes.
 ///
@@ -57,11 +58,13 @@ pub struct BoxCast {
 
 /// A sphere that moves: all points at most `radius` from `center + t direction`, with `0 <= t <= limit`. 32 bytes.
 ///
-/// The cast shape is the box that bounds the sphere, rounded outward, and no farther than `f32::MAX`: as a [`Sphere`](crate::Sphere), it touches
-/// no box that is at infinity, whatever its radius. Among all hits, no box that the sphere touches is missed,
-/// and the `t` of a hit is never after the sphere touches. The nearest hit and the first k are those of the bounding box: a
-/// box that is too many takes a place. A box that is reported is, at that time, at most `√3 radius` from the center, but for
-/// rounding. How many are too many is measured in benches/results.
+/// No box that the sphere touches is missed, and the `t` of a hit is never after the sphere touches. Rounding errs on the other side: a box may be
+/// reported that the sphere misses by 10⁻⁹ of the sizes involved, and `t` may be as much before, and is rounded down. A `t` below
+/// `f32::MIN_POSITIVE` is 0. Hits are ordered by the `t` that is reported, then by index. Every engine answers with the same bits. How many hits
+/// are none is measured in benches/results.
+///
+/// As a [`Sphere`](crate::Sphere), it touches no box that is at infinity, whatever its radius. Without a radius it hits as a [`Ray`]. One of an
+/// infinite radius hits all others at `t = 0`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -79,9 +82,7 @@ pub struct SphereCast {
 /// A capsule that moves: all points at most `radius` from a segment, which moves by `t direction`, with `0 <= t <= limit`.
 /// 44 bytes.
 ///
-/// The cast shape is the box that bounds the capsule, rounded outward, with the same consequences as for a [`SphereCast`]. A
-/// box that is reported is, at that time, at most `√3 radius` and half of the length of the segment from the segment, but for
-/// rounding; at most `√3 radius` where the segment is along an axis, as of an upright character.
+/// It hits as exactly as a [`SphereCast`] does, and as one where both ends are the same.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -101,8 +102,12 @@ pub struct CapsuleCast {
 impl SphereCast {
     /// Returns the cast of the box that bounds the sphere; one without a meaning where the sphere has none.
     pub fn bounds(&self) -> BoxCast {
+        self.capsule().bounds()
+    }
+
+    fn capsule(&self) -> CapsuleCast {
         let Self { center, radius, direction, limit } = *self;
-        CapsuleCast { from: center, to: center, radius, direction, limit }.bounds()
+        CapsuleCast { from: center, to: center, radius, direction, limit }
     }
 }
 
@@ -118,6 +123,10 @@ impl CapsuleCast {
         };
         let aabb = if is_valid { both } else { Aabb { min: [f32::NAN; 3], max: [f32::NAN; 3] } };
         BoxCast { aabb, direction, limit }
+    }
+
+    fn capsule(&self) -> Self {
+        *self
     }
 }
 
@@ -185,28 +194,44 @@ impl sealed::SealedCast for BoxCast {
     }
 }
 
-/// Casts what moves as the box that bounds it.
-macro_rules! by_bounds {
+/// The words of a round shape that moves: the cast of its bounds, and the shape. No other query has as many.
+#[cfg(feature = "gpu")]
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+pub(crate) struct RoundWords {
+    bounds: BoxCast,
+    from: [f32; 3],
+    to: [f32; 3],
+    radius: f32,
+}
+
+/// Casts a sphere or a capsule, with the box that bounds it.
+macro_rules! round_cast {
     ($cast:ty) => {
         impl sealed::SealedCast for $cast {
             #[cfg(feature = "gpu")]
-            const U32_COUNT: usize = BoxCast::U32_COUNT;
+            const U32_COUNT: usize = ROUND_CAST_U32_COUNT as usize;
 
             #[inline]
             fn path(&self) -> Option<Path> {
-                self.bounds().path()
+                let capsule = self.capsule();
+                let round = Round::new(capsule.from, capsule.to, capsule.radius);
+                Some(capsule.bounds().path()?.with_round(round))
             }
 
             #[cfg(feature = "gpu")]
             fn words(casts: &[Self]) -> Cow<'_, [u32]> {
-                let words = casts.par_iter().with_min_len(1 << 10);
-                Cow::Owned(
-                    words.flat_map_iter(|cast| bytemuck::cast::<_, [u32; BoxCast::U32_COUNT]>(cast.bounds())).collect(),
-                )
+                let words = |cast: &Self| {
+                    let capsule = cast.capsule();
+                    let CapsuleCast { from, to, radius, .. } = capsule;
+                    let words = RoundWords { bounds: capsule.bounds(), from, to, radius };
+                    bytemuck::cast::<_, [u32; ROUND_CAST_U32_COUNT as usize]>(words)
+                };
+                Cow::Owned(casts.par_iter().with_min_len(1 << 10).flat_map_iter(words).collect())
             }
         }
     };
 }
 
-by_bounds!(SphereCast);
-by_bounds!(CapsuleCast);
+round_cast!(SphereCast);
+round_cast!(CapsuleCast);

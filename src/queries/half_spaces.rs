@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::fraction::Fraction;
 use super::path::sure_order;
+use super::round::Touch;
 use super::{Distance, Path, reserve};
 use crate::base::exact::{RELATIVE_ERROR, product, round_down_with, sign_of_sum, sum_of, two_product};
 use crate::filters::CheckedFilters;
@@ -59,8 +60,13 @@ impl HalfSpace {
 
     /// Returns when a path first touches the half-space, rounded down, if it does and does not leave it out.
     fn enter(&self, path: &Path) -> Option<f32> {
+        path.enter_half_space(self, self.reach(path)?)
+    }
+
+    /// Returns when the box of a path first touches the half-space.
+    fn reach(&self, path: &Path) -> Option<Touch> {
         if self.touches(&Aabb { min: path.low, max: path.high }) {
-            return (!path.skips_start()).then_some(0.0);
+            return Some(Touch { t: 0.0, is_at_start: true });
         }
         let (above, speeds) = self.approach(path);
         let toward = sum_of(speeds);
@@ -75,7 +81,8 @@ impl HalfSpace {
         };
         let is_late = path.limit.is_finite()
             && sure_order(time, f64::from(path.limit)).unwrap_or_else(|| compare(path.limit)).is_gt();
-        (!is_late).then(|| round_down_with(time, |number| compare(number).is_ge()))
+        let t = || round_down_with(time, |number| compare(number).is_ge());
+        (!is_late).then(|| Touch { t: t(), is_at_start: false })
     }
 
     /// Returns numbers whose exact sum is how far the deepest corner of a path is above the half-space in the beginning, and others whose exact
@@ -200,7 +207,9 @@ impl<'a> HalfSpaces<'a> {
     /// Orders hits of one path.
     fn in_time<C: Cast>(&self, cast: &C, a: &Hit, b: &Hit) -> Ordering {
         self.order((a.t, a.index), (b.t, b.index), |index| {
-            let path = cast.path()?;
+            let path = cast.path().filter(|path| !path.is_round());
+            // Times of round shapes are compared as they are reported.
+            let Some(path) = path else { return Some(Fraction::ZERO) };
             if let Some(half_space) = self.filters.half_space(index) {
                 return Some(half_space.exact_time(&path));
             }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `path` | a box that moves along a line: where it first touches another, exactly |
 //! | `casts` | what moves: rays, boxes, spheres and capsules |
+//! | `round` | spheres and capsules that move: when they touch a box, never too late |
 //! | `distance` | how far a point is from a box, exactly |
 //! | `fraction` | times and squared distances of both, compared exactly |
 //! | `half_spaces` | the half-spaces that queries meet, exactly, merged into the answers of a tree |
@@ -19,6 +20,7 @@ mod distance;
 mod fraction;
 mod half_spaces;
 mod path;
+mod round;
 mod shapes;
 mod start;
 mod starts;
@@ -29,7 +31,8 @@ pub use batch::{Batch, QueryFilter, QueryFilters};
 pub use casts::{BoxCast, CapsuleCast, Cast, Ray, SphereCast};
 pub(crate) use distance::Distance;
 pub(crate) use half_spaces::HalfSpaces;
-pub(crate) use path::{Entry, Path};
+pub use path::{Entry, Path};
+pub use round::Round;
 pub(crate) use shapes::sealed::Region;
 pub use shapes::{Capsule, Convex, NearestQuery, OrientedBox, Shape, Sphere};
 pub(crate) use start::{Start, is_in_order};

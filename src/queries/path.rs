@@ -3,8 +3,9 @@
 use std::cmp::Ordering;
 
 use super::is_finite;
-use crate::Aabb;
+use super::round::{Round, Touch};
 use crate::base::exact::{RELATIVE_ERROR, product, round_down_with, sign_of_sum};
+use crate::{Aabb, HalfSpace};
 
 /// A box that moves: the points `x + t direction`, with `low <= x <= high` and `0 <= t <= limit`. A point that moves is a
 /// ray. The direction is finite, and the limit at least zero.
@@ -24,12 +25,14 @@ pub struct Path {
     is_finite: bool,
     /// True if boxes that are touched at `t = 0` are left out.
     skips_start: bool,
+    /// The round shape that the box bounds, if there is one: a hit touches it.
+    round: Option<Round>,
 }
 
 /// The first time at which a moving box touches another.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// The time, but for a relative error below half of [`RELATIVE_ERROR`]; 0 only where it is 0.
+    /// The time, but for a relative error below half of [`RELATIVE_ERROR`]; 0 only where it is 0. Of a round shape, its time padded.
     pub approximate: f64,
     /// The box that is touched.
     aabb: Aabb,
@@ -61,6 +64,7 @@ impl Path {
         inverse: [f64::INFINITY; 3],
         is_finite: true,
         skips_start: false,
+        round: None,
     };
 
     /// Creates a path of the box from `low` to `high`.
@@ -70,7 +74,7 @@ impl Path {
         let inverse = |d: f32| 1.0 / f64::from(d.abs());
         let is_finite = is_finite(&low) && is_finite(&high);
         let inverse = [inverse(x), inverse(y), inverse(z)];
-        Self { low, high, direction, limit, inverse, is_finite, skips_start: false }
+        Self { low, high, direction, limit, inverse, is_finite, skips_start: false, round: None }
     }
 
     /// Returns the same path, which leaves out the boxes that it touches at `t = 0`, or not.
@@ -79,9 +83,20 @@ impl Path {
         Self { skips_start, ..self }
     }
 
+    /// Returns the same path, of a round shape that the box bounds.
+    #[inline]
+    pub fn with_round(self, round: Option<Round>) -> Self {
+        Self { round, ..self }
+    }
+
     /// Returns whether what is touched at `t = 0` is left out.
     pub fn skips_start(&self) -> bool {
         self.skips_start
+    }
+
+    /// Returns whether a round shape moves: its times are compared as they are reported.
+    pub fn is_round(&self) -> bool {
+        self.round.is_some()
     }
 
     /// Returns the inverse of the direction along an axis, rounded; infinite where there is no motion.
@@ -93,8 +108,29 @@ impl Path {
     /// Returns when the moving box first touches another, if it does and the box is not left out.
     #[inline]
     pub fn enter(&self, aabb: &Aabb) -> Option<Entry> {
+        if let Some(round) = &self.round {
+            return self.enter_round(round, aabb);
+        }
         // Only what is touched in the beginning is entered at 0.
         self.reach(aabb).filter(|entry| !self.skips_start || entry.approximate > 0.0)
+    }
+
+    #[cold]
+    fn enter_round(&self, round: &Round, aabb: &Aabb) -> Option<Entry> {
+        let bounds = self.reach(aabb)?;
+        let start = Touch { t: self.time_of_bounds(&bounds), is_at_start: bounds.approximate == 0.0 };
+        let touch = round.enter(aabb, &self.direction, self.limit, start)?;
+        let is_hit = !self.skips_start || !touch.is_at_start;
+        is_hit.then(|| Entry { approximate: padded(touch.t), aabb: *aabb })
+    }
+
+    /// Returns when the path first touches a half-space, rounded down, which its bounds do at `start`; none where it does not or is left out.
+    pub fn enter_half_space(&self, half_space: &HalfSpace, start: Touch) -> Option<f32> {
+        let touch = match &self.round {
+            Some(round) => round.enter_half_space(half_space, &self.direction, self.limit, start)?,
+            None => start,
+        };
+        (!self.skips_start || !touch.is_at_start).then_some(touch.t)
     }
 
     #[inline]
@@ -180,6 +216,9 @@ impl Path {
     /// Compares two times of one path, exactly.
     #[inline]
     pub fn compare_entries(&self, a: &Entry, b: &Entry) -> Ordering {
+        if self.is_round() {
+            return a.approximate.total_cmp(&b.approximate);
+        }
         sure_order(a.approximate, b.approximate).unwrap_or_else(|| match (self.latest(&a.aabb), self.latest(&b.aabb)) {
             // Boxes that lie on a grid have faces in one plane.
             (Some(a), Some(b)) if a == b => Ordering::Equal,
@@ -191,6 +230,11 @@ impl Path {
     /// Rounds a time down to `f32`.
     #[inline]
     pub fn time(&self, entry: &Entry) -> f32 {
+        if self.is_round() { unpadded(entry.approximate) } else { self.time_of_bounds(entry) }
+    }
+
+    #[inline]
+    fn time_of_bounds(&self, entry: &Entry) -> f32 {
         let is_at_most = |t| self.latest(&entry.aabb).is_some_and(|latest| self.compare_number(&latest, t).is_ge());
         round_down_with(entry.approximate, is_at_most)
     }
@@ -226,6 +270,19 @@ impl Gate {
         let (plane, origin) = self.reach;
         plane <= origin || plane.is_finite() && origin.is_finite()
     }
+}
+
+/// The slack of times of round shapes: relative, and absolute.
+const PADDING: (f64, f64) = (1.0 / (1u64 << 20) as f64, 2.0 * f32::MIN_POSITIVE as f64);
+
+/// Returns a number for a time of a round shape that has the order of the times. No box whose bounds the path reaches later has the same or
+/// an earlier time: of two hits with one time the walk has to find both, since the index decides.
+fn padded(t: f32) -> f64 {
+    f64::from(t) * (1.0 + PADDING.0) + PADDING.1
+}
+
+fn unpadded(number: f64) -> f32 {
+    ((number - PADDING.1) / (1.0 + PADDING.0)) as f32
 }
 
 /// Compares two numbers that are known but for relative errors of half of [`RELATIVE_ERROR`], where that is enough. A number that is

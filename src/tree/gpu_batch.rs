@@ -10,7 +10,7 @@ use crate::{Aabb, BoxCast, Capsule, CapsuleCast, Cast, GpuPairs, NearestQuery, O
 
 /// A query that lies in a buffer of the device as it does in host memory: [`Ray`], [`BoxCast`], [`SphereCast`], [`CapsuleCast`],
 /// `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] and [`NearestQuery`]; and [`GpuConvex`]. A round shape that
-/// moves takes 40 bytes of scratch memory, for its bounding box.
+/// moves takes 68 bytes of scratch memory, for its bounding box and itself.
 ///
 /// The trait is sealed: other crates cannot implement it.
 pub trait GpuQuery: Pod + sealed::SealedGpuQuery {}
@@ -143,7 +143,8 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
     /// Sets how many rounds are recorded beside the first: at least 1. Default: 4 on a GPU, 16 in software.
     ///
     /// A round takes a query up to 2¹⁸ steps further on a GPU, and some thousand in software, where drivers end longer loops.
-    /// Queries that `f32` leaves undecided need one beside the first, except paths. A round that is not needed takes two dispatches
+    /// A round shape that moves takes some hundred steps for each box that its bounding box touches.
+    /// Queries that `f32` leaves undecided need a round beside the first, except paths. A round that is not needed takes two dispatches
     /// that do next to nothing; lists take each round twice. A query that is not done in all of them has no answers, is marked,
     /// and is counted ([`QueryHeader::unfinished`](crate::QueryHeader::unfinished)): record it again with more rounds, or query it
     /// from host memory.

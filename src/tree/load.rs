@@ -4,7 +4,7 @@ use super::batch::Wanted;
 use super::query::{Listed, QueryBuffers, QueryCapacity, Ranked, u32_count_of};
 use super::query_memory::staging_bytes;
 use super::{Question, Tree};
-use crate::base::constants::ROW;
+use crate::base::constants::{ROUND_CAST_U32_COUNT, ROW};
 use crate::gpu::table::Row;
 use crate::{BoxCast, Pair, Ray};
 
@@ -41,7 +41,7 @@ impl QueryLoad {
         Self { question, query_count, u32_count, answers, has_filters: false }
     }
 
-    /// Sets the u32 count of a query. A ray has 7, a box, sphere or capsule that moves 10; of shapes, a point has 3, a sphere 4, a
+    /// Sets the u32 count of a query. A ray has 7, a box that moves 10, a sphere or capsule that does 17; of shapes, a point has 3, a sphere 4, a
     /// box 6, and any other 8 with 4 more for each half-space that cuts it out: an oriented box up to 104, a capsule up to 40. A point whose
     /// nearest boxes are requested has 4.
     #[must_use]
@@ -49,10 +49,16 @@ impl QueryLoad {
         Self { u32_count: u32_count.max(1), ..self }
     }
 
-    /// Sets the paths to boxes, spheres or capsules that move, in place of rays.
+    /// Sets the paths to boxes that move, in place of rays.
     #[must_use]
     pub fn of_moving(self) -> Self {
         self.with_u32_count(u32_count_of::<BoxCast>() as usize)
+    }
+
+    /// Sets the paths to spheres or capsules that move, in place of rays.
+    #[must_use]
+    pub fn of_moving_round(self) -> Self {
+        self.with_u32_count(ROUND_CAST_U32_COUNT as usize)
     }
 
     /// Sets the number of answers: for first hits and nearest boxes those of each query, for lists about those of all queries

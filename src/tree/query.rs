@@ -7,8 +7,8 @@ use super::build::TreeBuffers;
 use super::question::Question;
 use crate::Error;
 use crate::base::constants::{
-    PLACE_BITS, QUERY_ANY, QUERY_EMITS, QUERY_LISTS, QUERY_NEXT_ROW, QUERY_RESUMED, QUERY_SHARED, SHARERS, SORTERS,
-    WALKERS,
+    PLACE_BITS, QUERY_ANY, QUERY_EMITS, QUERY_LISTS, QUERY_NEXT_ROW, QUERY_RESUMED, QUERY_SHARED, ROUND_CAST_U32_COUNT,
+    SHARERS, SORTERS, WALKERS,
 };
 use crate::base::layout::{QueryParams, Round, TreeShape, Window};
 use crate::filters::lists::FilterLists;
@@ -65,6 +65,11 @@ impl RoundParams {
     /// integers anyway, and what comes behind the last row has to be compared with its last box.
     fn decides(&self) -> bool {
         self.host.part_count > 0 || self.has(QUERY_RESUMED | QUERY_NEXT_ROW)
+    }
+
+    /// Returns whether the queries are round shapes that move.
+    fn moves_round(&self) -> bool {
+        self.host.u32_count == ROUND_CAST_U32_COUNT
     }
 }
 
@@ -139,16 +144,16 @@ impl Query {
 
     /// Lists the kernels that answer a question.
     pub fn kernels(&self, question: Question) -> Vec<Kernel> {
-        let lists = |listed| [false, true].map(|decides| self.lister(listed, decides)).to_vec();
+        let lists = |source| [false, true].map(|decides| self.regions(source, decides)).to_vec();
         let (mut kernels, others) = match question {
-            Question::NearestHits | Question::FirstHits => (vec![self.ranker(Ranked::Hits, true, false)], Some(&HITS)),
-            Question::AnyHits => (vec![self.lister(Listed::Cross, true)], None),
-            Question::AllHits => (vec![self.lister(Listed::Cross, true)], Some(&TIMES)),
-            Question::Overlaps => (lists(Listed::Touch), None),
-            Question::SphereOverlaps => (lists(Listed::Sphere), None),
+            Question::NearestHits | Question::FirstHits => (vec![self.kernel(&FIRST)], Some(&HITS)),
+            Question::AnyHits => (vec![self.kernel(&CROSS)], None),
+            Question::AllHits => (vec![self.kernel(&CROSS)], Some(&TIMES)),
+            Question::Overlaps => (lists(&TOUCH), None),
+            Question::SphereOverlaps => (lists(&SPHERE), None),
             Question::Nearest => {
-                let ranker = |decides, is_single| self.ranker(Ranked::Near, decides, is_single);
-                (vec![ranker(false, true), ranker(false, false), ranker(true, false)], Some(&SQUARES))
+                let rankers = [(false, true), (false, false), (true, false)];
+                (rankers.map(|(decides, is_single)| self.nearest(decides, is_single)).to_vec(), Some(&SQUARES))
             }
         };
         kernels.extend([&ORDER].into_iter().chain(others).map(|source| self.kernel(source)));
@@ -159,24 +164,25 @@ impl Query {
         kernels
     }
 
-    /// Looks up a kernel that ranks. Paths are always decided at once.
-    fn ranker(&self, ranked: Ranked, decides: bool, is_single: bool) -> Kernel {
-        match ranked {
-            Ranked::Hits => self.kernel(&FIRST),
-            Ranked::Near if decides => Kernel::specialised(&self.gpu, &NEAR, &["IS_EXACT"]),
-            Ranked::Near if is_single => Kernel::specialised(&self.gpu, &NEAR, &["IS_SINGLE"]),
-            Ranked::Near => self.kernel(&NEAR),
-        }
+    /// Looks up a kernel of paths. They are always decided at once. One of round shapes is another pipeline: 64-bit numbers take registers, and
+    /// time to compile.
+    fn paths(&self, source: &Source, params: &RoundParams) -> Kernel {
+        Kernel::specialised(&self.gpu, source, if params.moves_round() { &["IS_ROUND"] } else { &[] })
     }
 
-    /// Looks up a kernel that lists. Paths are always decided at once.
-    fn lister(&self, listed: Listed, decides: bool) -> Kernel {
-        let switches: &[_] = if decides { &["IS_EXACT"] } else { &[] };
-        match listed {
-            Listed::Cross => self.kernel(&CROSS),
-            Listed::Touch => Kernel::specialised(&self.gpu, &TOUCH, switches),
-            Listed::Sphere => Kernel::specialised(&self.gpu, &SPHERE, switches),
-        }
+    /// Looks up the kernel that ranks what is near.
+    fn nearest(&self, decides: bool, is_single: bool) -> Kernel {
+        let switches: &[_] = match (decides, is_single) {
+            (true, _) => &["IS_EXACT"],
+            (_, true) => &["IS_SINGLE"],
+            _ => &[],
+        };
+        Kernel::specialised(&self.gpu, &NEAR, switches)
+    }
+
+    /// Looks up a kernel that lists what regions touch.
+    fn regions(&self, source: &Source, decides: bool) -> Kernel {
+        Kernel::specialised(&self.gpu, source, if decides { &["IS_EXACT"] } else { &[] })
     }
 
     /// Records the queries that a kernel derives from others. The parameters have the u32 count of a query in `external_queries`.
@@ -222,13 +228,19 @@ impl Query {
 
     /// Records the ranking of the first answers, or of those of pending queries.
     pub fn record_rows(&self, pass: &mut Pass, ranked: Ranked, input: &QueryInput) {
-        let kernel = self.ranker(ranked, input.params.decides(), input.params.host.most == 1);
+        let kernel = match ranked {
+            Ranked::Hits => self.paths(&FIRST, input.params),
+            Ranked::Near => self.nearest(input.params.decides(), input.params.host.most == 1),
+        };
         input.walk(pass, &kernel, &input.bound());
     }
 
     /// Records the answers of complete rows.
     pub fn record_ranked(&self, pass: &mut Pass, ranked: Ranked, input: &QueryInput) {
-        let kernel = self.kernel(if ranked == Ranked::Hits { &HITS } else { &SQUARES });
+        let kernel = match ranked {
+            Ranked::Hits => self.paths(&HITS, input.params),
+            Ranked::Near => self.kernel(&SQUARES),
+        };
         kernel.dispatch(pass, (input.query_count() * input.params.host.most).div_ceil(256), &input.bound());
     }
 
@@ -238,7 +250,12 @@ impl Query {
         let QueryBuffers { pairs, retained_answers, .. } = input.buffers;
         let pairs = if input.params.has(QUERY_EMITS) { pairs.all() } else { retained_answers.all() };
         let bound = [vec![("pairs", pairs)], input.bound()].concat();
-        input.walk(pass, &self.lister(listed, input.params.decides()), &bound);
+        let kernel = match listed {
+            Listed::Cross => self.paths(&CROSS, input.params),
+            Listed::Touch => self.regions(&TOUCH, input.params.decides()),
+            Listed::Sphere => self.regions(&SPHERE, input.params.decides()),
+        };
+        input.walk(pass, &kernel, &bound);
     }
 
     /// Records how many queries the last dispatch left pending, of those that rank or of those that list.
@@ -277,7 +294,7 @@ impl Query {
         }
         if listed == Listed::Cross {
             // Workgroups behind the last answer end at once.
-            self.kernel(&TIMES).dispatch(pass, (buffers.pairs.len() as u32).div_ceil(256), &bound);
+            self.paths(&TIMES, input.params).dispatch(pass, (buffers.pairs.len() as u32).div_ceil(256), &bound);
         }
         Ok(())
     }

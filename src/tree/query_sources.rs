@@ -1,7 +1,6 @@
 //! The kernels of the stage `query`.
 
-use crate::BoxCast;
-use crate::base::constants::{CAPSULE_PARTS, REGION_U32_COUNT, TURNED_PARTS};
+use crate::base::constants::{CAPSULE_PARTS, REGION_U32_COUNT, ROUND_CAST_U32_COUNT, TURNED_PARTS};
 use crate::filters::rows;
 use crate::gpu::kernel::{Source, source};
 
@@ -10,13 +9,15 @@ pub const ORDER: Source = source!("tree/query_order", "tree/curve");
 /// The source of `query_first`.
 pub const FIRST: Source = source!(
     "tree/query_first", "tree/rows", "tree/waiting", "tree/walk", "tree/query_filter", "tree/path", "tree/path_sight",
-    "tree/places", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
+    "tree/round_shape", "tree/round", "tree/round_sight", "tree/path_time", "tree/round_down", "tree/double", "tree/places",
+    "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_near`.
 pub const NEAR: Source = source!(
     "tree/query_near", "tree/rows", "tree/waiting", "tree/walk", "tree/query_filter", "tree/distance", "tree/distance_sight",
-    "tree/places", "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/long_add", "shared/float_parts";
+    "tree/not_round", "tree/places", "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/long_add",
+    "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_hits`.
@@ -24,8 +25,10 @@ pub const HITS: Source = source!(
     "tree/query_hits",
     "tree/ranked",
     "tree/path",
+    "tree/round_shape",
     "tree/path_time",
     "tree/round_down",
+    "tree/double",
     "tree/places",
     "tree/node",
     "tree/curve",
@@ -47,20 +50,22 @@ pub const SQUARES: Source = source!(
 );
 /// The source of `query_cross`.
 pub const CROSS: Source = source!(
-    "tree/query_cross", "tree/lists", "tree/walk", "tree/query_filter", "tree/path", "tree/path_sight", "tree/places",
+    "tree/query_cross", "tree/lists", "tree/walk", "tree/query_filter", "tree/path", "tree/path_sight",
+    "tree/round_shape", "tree/round", "tree/round_sight", "tree/path_time", "tree/round_down", "tree/double", "tree/places",
     "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_touch`.
 pub const TOUCH: Source = source!(
-    "tree/query_touch", "tree/lists", "tree/walk", "tree/query_filter", "tree/places", "tree/node", "tree/tree",
-    "filters/half_space", "shared/exact_sum", "shared/float_parts";
+    "tree/query_touch", "tree/lists", "tree/walk", "tree/query_filter", "tree/not_round", "tree/places", "tree/node",
+    "tree/tree", "filters/half_space", "shared/exact_sum", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_sphere`.
 pub const SPHERE: Source = source!(
     "tree/query_sphere", "tree/lists", "tree/walk", "tree/query_filter", "tree/distance", "tree/distance_sight",
-    "tree/places", "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/long_add", "shared/float_parts";
+    "tree/not_round", "tree/places", "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/long_add",
+    "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_place`.
@@ -85,8 +90,11 @@ pub const ENDS: Source = source!("tree/query_ends");
 pub const TIMES: Source = source!(
     "tree/query_times",
     "tree/path",
+    "tree/round_shape",
+    "tree/round",
     "tree/path_time",
     "tree/round_down",
+    "tree/double",
     "tree/places",
     "tree/node",
     "tree/curve",
@@ -106,7 +114,7 @@ pub fn u32_count_of<Q>() -> u32 {
 /// A kind of queries from which a kernel derives the queries that run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Derived {
-    /// Spheres and capsules that move: boxes that move.
+    /// Spheres and capsules that move: the same, with their bounds.
     Moving,
     /// Capsules: bounds and half-spaces.
     Capsules,
@@ -117,7 +125,7 @@ pub enum Derived {
 impl Derived {
     /// Returns the u32 count of a derived query.
     pub fn u32_count(self) -> u32 {
-        if self == Self::Moving { u32_count_of::<BoxCast>() } else { REGION_U32_COUNT }
+        if self == Self::Moving { ROUND_CAST_U32_COUNT } else { REGION_U32_COUNT }
     }
 
     /// Returns how many half-spaces a derived query has.

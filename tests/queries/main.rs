@@ -10,6 +10,7 @@ mod half_spaces;
 mod numbers;
 mod oracle;
 mod recorded;
+mod round;
 mod rounded;
 mod shapes;
 mod shared;

@@ -89,8 +89,10 @@ fn what_stands_on_several_tiles_can_leave_all_of_them() {
 }
 
 #[test]
-fn what_is_round_leaves_what_its_bounding_box_touches() {
-    let boxes = [Aabb::new([0.9; 3], [2.0; 3]), Aabb::new([5.0, -1.0, -1.0], [6.0, 1.0, 1.0])];
+fn what_is_round_leaves_what_it_touches_itself() {
+    // The bounding box touches the first one too, which only the capsule comes near to.
+    let inside = Aabb::new([-0.5; 3], [-0.4; 3]);
+    let boxes = [Aabb::new([0.9; 3], [2.0; 3]), Aabb::new([5.0, -1.0, -1.0], [6.0, 1.0, 1.0]), inside];
     let mut tree = Both::new();
     tree.build(&boxes).unwrap();
     let (center, radius, direction, limit) = ([0.0; 3], 1.0, [1.0, 0.0, 0.0], f32::INFINITY);
@@ -99,8 +101,14 @@ fn what_is_round_leaves_what_its_bounding_box_touches() {
     let capsules = [CapsuleCast { from: center, to: [0.0, 0.5, 0.0], radius, direction, limit }];
     let hit = Hit { index: 1, t: 4.0 };
     assert_eq!(tree.nearest_hits(Batch::new(&spheres).with_filters(&filters)).unwrap().answers, [hit]);
-    assert_eq!(tree.nearest_hits(Batch::new(&capsules).with_filters(&filters)).unwrap().answers, [hit]);
-    assert_eq!(tree.nearest_hits(&spheres).unwrap()[0].index, 0);
+    let hits = tree.all_hits(Batch::new(&capsules).with_filters(&filters)).unwrap();
+    // A corner that is 0.4 and 0.9 beside the way.
+    let expected = 0.9 - (1.0 - 0.4f32.powi(2) - 0.9f32.powi(2)).sqrt();
+    assert!(hits[0][0].index == 0 && (hits[0][0].t - expected).abs() < 1e-5, "{:?}", &hits[0]);
+    assert_eq!(hits[0][1..], [hit]);
+    for casts in [tree.nearest_hits(&spheres).unwrap(), tree.nearest_hits(&capsules).unwrap()] {
+        assert_eq!(casts.answers, [Hit { index: 2, t: 0.0 }]);
+    }
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use broadsweep::internals::brute_queries;
 use broadsweep::query::{
-    Batch, BoxCast, Convex, NearestQuery, OrientedBox, QueryFilters, QueryLoad, Question, Sphere, TreeReport,
+    Batch, BoxCast, Convex, NearestQuery, OrientedBox, QueryFilters, QueryLoad, Question, Sphere, SphereCast,
+    TreeReport,
 };
 use broadsweep::{
     Aabb, Answers, AnyEngine, AnyTree, Engine, Error, Filters, Gpu, Hit, Lists, Options, QueryEngine, Ray, Tree, cpu,
@@ -585,6 +586,11 @@ fn the_memory_of_lists_is_what_was_planned() {
         let answers = tree.all_hits(&rays).unwrap().answers.len() as u64;
         assert!(answers > 5_000, "{answers}");
         all(Question::AllHits, 2_000).with_answers(answers)
+    });
+    check(&|tree| {
+        let ball = |ray: &Ray| SphereCast { center: ray.origin, radius: 0.5, direction: ray.direction, limit: 1.0 };
+        let answers = tree.all_hits(&rays.iter().map(ball).collect::<Vec<_>>()).unwrap().answers.len() as u64;
+        all(Question::AllHits, 2_000).of_moving_round().with_answers(answers)
     });
     check(&|tree| {
         let answers = tree.overlaps(&cubes).unwrap().answers.len() as u64;

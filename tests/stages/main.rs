@@ -24,12 +24,18 @@ mod half_space;
 mod inputs;
 mod joined;
 mod neighbours;
+#[path = "../common/numbers.rs"]
+#[allow(dead_code)] // Boxes, spheres and casts alone are used.
+mod numbers;
 mod order;
 mod owner;
 mod pca;
 mod prepare;
 mod proven;
 mod rank;
+mod round;
+#[path = "../common/rounds.rs"]
+mod rounds;
 mod small;
 mod sort;
 #[path = "../common/sums.rs"]

@@ -121,6 +121,8 @@ const _: () = {
     assert!(PATH_SECTION == 2 * 256 && PATH_SECTION.is_multiple_of(ENTRY_STRIDE));
     assert!(MOST_BLOCK_TILES * TILE_QUADS / PATH_SECTION + 1 + PATH_GROUP <= 256);
     assert!(SORT_TILE < 1 << 16);
+    // A box that moves: six bounds, the direction and the limit; behind it, two ends and a radius.
+    assert!(ROUND_CAST_U32_COUNT == BOX_CAST_U32_COUNT + 7);
     assert!(TURNED_PARTS <= MOST_PARTS && CAPSULE_PARTS <= MOST_PARTS);
     assert!(SOLID_ROUNDING_BITS == ROUNDING_BITS - FLAT_BITS / 2);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);

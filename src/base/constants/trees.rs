@@ -14,6 +14,33 @@ shared_constants! {
     /// The most half-spaces of a shape that queries a tree: a query has to get on within the work that drivers let one
     /// dispatch do.
     MOST_PARTS: u32 = 64;
+    /// Words of a box that moves.
+    BOX_CAST_U32_COUNT: u32 = 10;
+    /// Words of a round shape that moves: its bounds, as a box that moves, both ends and the radius. No other query has as many.
+    ROUND_CAST_U32_COUNT: u32 = 17;
+    /// The most planes that bound when a round shape touches a box. Few boxes need more than six; a shape that barely misses needs one
+    /// for each two bits by which it misses.
+    ROUND_PLANES: u32 = 16;
+    /// The most places along a segment that are compared for the nearest one. Few need more than five; where bisection has to help,
+    /// each place more holds one bit.
+    ROUND_PLACES: u32 = 20;
+    /// The same, beside the first, for all planes of a box together: bounds the loops of one decision.
+    ROUND_ALL_PLACES: u32 = 48;
+    /// 2 to the minus this is more than the roundings of how far a round shape is above a plane change, relative to the sizes of what is
+    /// added: some ten of 2⁻⁵³.
+    ROUND_GAP_BITS: u32 = 49;
+    /// The same, of how fast it comes closer: four.
+    ROUND_SPEED_BITS: u32 = 50;
+    /// A quotient is rounded down by 2 to the minus this.
+    ROUND_QUOTIENT_BITS: u32 = 51;
+    /// Relative differences of times of 2 to the minus this show in no `f32`.
+    ROUND_TIME_BITS: u32 = 28;
+    /// Differences of places along a segment, as parts of it, of 2 to the minus this are rounding alone.
+    ROUND_PLACE_BITS: u32 = 52;
+    /// Parts of a normal below 2 to the minus this, where the largest is about one, are zero.
+    ROUND_SMALL_BITS: u32 = 100;
+    /// Turns of loops that are charged for whether a round shape touches a box, where invocations share a query: about as many as most boxes take.
+    ROUND_STEPS: u32 = 64;
     /// Words of a region: bounds, the number of its first half-space, and how many there are. No other shape has as many.
     REGION_U32_COUNT: u32 = 8;
     /// The most half-spaces that cut out a box that is turned: two along each of three normals and nine edges.
@@ -42,6 +69,8 @@ shared_constants! {
     /// The most answers in a row of the first answers of a query. If all is decided it stays sorted: each goes to its place past
     /// those behind it. A query that requests more gets one row after the other.
     ROW: u32 = 64;
+    /// In the rank of an answer in a row: it is proven to be at zero, and the number of its box takes the other bits.
+    RANK_ZERO: u32 = 1 << 31;
     /// The answers of a list that the kernels which count keep, so that no list of so few is looked for twice; even. Each invocation
     /// that puts one of them in order compares it with the others.
     RETAINED_ANSWERS: u32 = 32;

@@ -11,14 +11,14 @@ pub use derived::{CutOut, capsule, moving, turned};
 #[cfg(feature = "gpu")]
 mod derived {
     use crate::queries::Region;
-    use crate::{Aabb, BoxCast, Capsule, CapsuleCast, OrientedBox, Shape};
+    use crate::{Aabb, Capsule, Cast, OrientedBox, Shape};
 
     /// The cut of a shape: bounds, and normals and offsets of half-spaces.
     pub type CutOut = (Aabb, Vec<[f32; 4]>);
 
-    /// Returns the boxes that move in place of capsules.
-    pub fn moving(casts: &[CapsuleCast]) -> Vec<BoxCast> {
-        casts.iter().map(CapsuleCast::bounds).collect()
+    /// Returns the words of spheres or capsules that move.
+    pub fn moving<C: Cast>(casts: &[C]) -> Vec<u32> {
+        C::words(casts).into_owned()
     }
 
     /// Returns what cuts out capsules; none of what has no meaning.

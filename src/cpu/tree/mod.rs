@@ -95,7 +95,7 @@ impl Tree {
     /// Two boxes are never compared here: lists of pairs, and whether boxes are fixed or asleep, do not matter.
     ///
     /// Half-spaces are answered as boxes are, exactly: rays, moving boxes, points, boxes, spheres and capsules touch them where a point is in
-    /// both. A round shape that moves touches by its bounding box. A turned box may touch one too many, by rounding. A
+    /// both. A round shape that moves touches them but for rounding, never too late. A turned box may touch one too many, by rounding. A
     /// [`Convex`](crate::Convex) touches all but those that face away from one of its own half-spaces. Half-spaces and boxes are
     /// ordered by the exact number, then by index. Each query is compared with each half-space. A change of the boxes that stand for
     /// half-spaces holds from the next [`build`](Self::build) on.

@@ -19,8 +19,8 @@ pub const IN_DOUBLES: &[(&str, &str, &str)] = &[
     ("62 becomes 63:", "min(u32(large.power - small.power), 62u)", "what is shifted by 63 or 64 is less than a half"),
     (
         "0 becomes 1:",
-        "var bits = vec2<u32>(0u);\nfor (var turn = 0u; turn < 64u",
-        "64 turns shift out what the bits of a quotient begin with",
+        "let none = vec2<u32>(0u);",
+        "64 steps shift out what the bits of a quotient begin with, and nothing remains of its operand",
     ),
 ];
 

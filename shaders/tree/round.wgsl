@@ -1,0 +1,169 @@
+// Balls and capsules that move along a line: when the round shape itself touches a box that its bounds touch, never too late, in numbers of 64
+// bits. Shared, with path.wgsl, round_shape.wgsl and double.wgsl, by the kernels that cast.
+// The twin of src/queries/round.rs, which has the method, with the same bits.
+
+// How far the nearest place along the segment is from the box along each axis, and then the normal, in 64 bits.
+var<private> apart_low: vec3<u32>;
+var<private> apart_high: vec3<u32>;
+// The number of places along the segment that may still be compared.
+var<private> places_left: u32;
+// About how many turns of loops it took.
+var<private> round_turns: u32;
+
+const ONE_64: vec2<u32> = vec2<u32>(0u, 0x3ff00000u);
+
+// When a shape touches a box.
+struct Touch {
+    is_touched: bool,
+    // True if it touches in the beginning, but for rounding.
+    is_at_start: bool,
+    // The time, in bits of f32.
+    t: u32,
+}
+
+const BOUND_TIME: u32 = 0u;
+const BOUND_NEVER: u32 = 1u;
+const BOUND_NONE: u32 = 2u;
+
+// What a plane proves: that the shape touches no sooner than a time, that it never does, or nothing.
+struct PlaneBound {
+    kind: u32,
+    time: vec2<u32>,
+}
+
+// Returns how far a place along the segment is from the box along an axis, at a time: below zero before it, 0 within it.
+fn apart_at(own: BoxBits, k: u32, t: vec2<u32>, place: vec2<u32>) -> vec2<u32> {
+    let moved = sum(widened(round_from[k]), product(t, widened(path_direction[k])));
+    let at = sum(moved, product(place, vec2<u32>(along_low[k], along_high[k])));
+    let low = widened(own.low[k]);
+    let high = widened(own.high[k]);
+    // An infinite bound has a finite number here.
+    let is_before = own.low[k] != MINUS_INFINITY && is_less(at, low);
+    let is_behind = own.high[k] != INFINITY && is_less(high, at);
+    let difference = sum(at, negative(select(high, low, is_before)));
+    return select(vec2<u32>(0u), difference, is_before || is_behind);
+}
+
+// Finds how far the place along the segment that is nearest to the box at a time is from it along each axis: the place where the derivative
+// of the squared distance changes its sign.
+fn find_nearest(own: BoxBits, t: vec2<u32>) {
+    var low = vec2<u32>(0u);
+    var high = ONE_64;
+    var place = vec2<u32>(0u);
+    for (var turn = 0u; turn <= ROUND_PLACES; turn += 1u) {
+        var slope = vec2<u32>(0u);
+        var curve = vec2<u32>(0u);
+        for (var k = 0u; k < 3u; k += 1u) {
+            let apart = apart_at(own, k, t, place);
+            apart_low[k] = apart.x;
+            apart_high[k] = apart.y;
+            let along = select(vec2<u32>(along_low[k], along_high[k]), vec2<u32>(0u), is_zero64(apart));
+            slope = sum(slope, product(along, apart));
+            curve = sum(curve, product(along, along));
+        }
+        round_turns += 8u;
+        let is_level = is_zero64(magnitude(slope));
+        let is_up = slope.y < SIGN;
+        let is_least = is_level || (turn == 0u && is_up) || (turn == 1u && !is_up);
+        if is_least || turn == ROUND_PLACES || places_left == 0u {
+            return;
+        }
+        places_left -= 1u;
+        if turn == 0u {
+            place = ONE_64;
+            continue;
+        }
+        high = select(high, place, is_up);
+        low = select(place, low, is_up);
+        let step = quotient(slope, curve);
+        if !is_less(half_to(ROUND_PLACE_BITS), magnitude(step)) {
+            return;
+        }
+        let next = sum(place, negative(step));
+        let is_within = is_less(low, next) && is_less(next, high);
+        place = select(product(half_to(1u), sum(low, high)), next, is_within);
+    }
+}
+
+// Turns how far the place is from the box into a normal whose largest part is one to two, by a power of two; false where the place is in the box.
+fn find_normal() -> bool {
+    let exponents = (apart_high >> vec3<u32>(20u)) & vec3<u32>(0x7ffu);
+    let largest = max(exponents.x, max(exponents.y, exponents.z));
+    let is_part = exponents + vec3<u32>(ROUND_SMALL_BITS) >= vec3<u32>(largest);
+    apart_low = select(vec3<u32>(0u), apart_low, is_part);
+    apart_high = select(vec3<u32>(0u), apart_high + vec3<u32>((1023u - largest) << 20u), is_part);
+    return largest != 0u;
+}
+
+// Returns what the plane with the normal through the farthest corner of a box proves of a shape that does not touch before a time, with all errors
+// on the safe side.
+fn bound_by(own: BoxBits, t: vec2<u32>) -> PlaneBound {
+    // How far both ends are above the plane, and the sizes of what is added.
+    var above = vec4<u32>(0u);
+    var sizes = vec4<u32>(0u);
+    var speed = vec2<u32>(0u);
+    var speeds = vec2<u32>(0u);
+    var square = vec2<u32>(0u);
+    for (var k = 0u; k < 3u; k += 1u) {
+        let normal = vec2<u32>(apart_low[k], apart_high[k]);
+        if is_zero64(normal) {
+            continue;
+        }
+        let corner = negative(widened(select(own.high[k], own.low[k], normal.y >= SIGN)));
+        for (var end = 0u; end < 2u; end += 1u) {
+            let height = product(normal, sum(widened(select(round_from[k], round_to[k], end == 1u)), corner));
+            above = vec4<u32>(above.zw, sum(above.xy, height));
+            sizes = vec4<u32>(sizes.zw, sum(sizes.xy, magnitude(height)));
+        }
+        let part = product(normal, widened(path_direction[k]));
+        speed = sum(speed, part);
+        speeds = sum(speeds, magnitude(part));
+        square = sum(square, product(normal, normal));
+    }
+    let nearest = select(above.xy, above.zw, is_less(above.zw, above.xy));
+    let reach = product(widened(round_radius), root(square));
+    let size = sum(select(sizes.xy, sizes.zw, is_less(sizes.xy, sizes.zw)), reach);
+    let gap = sum(sum(nearest, negative(reach)), negative(product(size, half_to(ROUND_GAP_BITS))));
+    let closing = sum(product(speeds, half_to(ROUND_SPEED_BITS)), negative(speed));
+    let is_apart = is_less(vec2<u32>(0u), gap);
+    round_turns += 18u;
+    if is_less(vec2<u32>(0u), closing) {
+        let time = product(quotient(gap, closing), DOWN);
+        return PlaneBound(select(BOUND_NONE, BOUND_TIME, is_apart), time);
+    }
+    // It moves away from the plane, and is above it at that time or at once.
+    let away = product(negative(closing), t);
+    let is_above = is_apart || is_less(product(sum(size, away), half_to(ROUND_GAP_BITS)), sum(gap, away));
+    return PlaneBound(select(BOUND_NONE, BOUND_NEVER, is_above), t);
+}
+
+// 1 - 2^-ROUND_QUOTIENT_BITS.
+const DOWN: vec2<u32> = vec2<u32>(~((1u << (53u - ROUND_QUOTIENT_BITS)) - 1u), 0x3fefffffu);
+
+// Returns when the shape first touches a valid box by the limit, which its bounds do at `start`.
+fn touch_of(own: BoxBits, start: u32, is_at_start: bool) -> Touch {
+    var t = widened(start);
+    places_left = ROUND_ALL_PLACES;
+    for (var plane = 0u; plane < ROUND_PLANES; plane += 1u) {
+        find_nearest(own, t);
+        if !find_normal() {
+            break;
+        }
+        let bound = bound_by(own, t);
+        let is_late = path_limit != INFINITY && is_less(widened(path_limit), bound.time);
+        if bound.kind == BOUND_NEVER || (bound.kind == BOUND_TIME && is_late) {
+            return Touch(false, false, INFINITY);
+        }
+        if bound.kind == BOUND_NONE || !is_less(t, bound.time) {
+            break;
+        }
+        let is_same = !is_less(product(bound.time, half_to(ROUND_TIME_BITS)), sum(bound.time, negative(t)));
+        t = bound.time;
+        if is_same {
+            break;
+        }
+    }
+    let bits = max(narrowed(unpacked(t), TO_ZERO), start);
+    // No number below the smallest normal one.
+    return Touch(true, is_at_start && is_zero64(t), select(bits, 0u, bits < 0x800000u));
+}

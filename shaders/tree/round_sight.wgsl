@@ -1,0 +1,20 @@
+// Whether a round shape touches a box that its bounds touch, where paths are walked along. Shared, with walk.wgsl, path_sight.wgsl, path_time.wgsl
+// and round.wgsl, by the kernels that walk.
+
+// Returns whether the ranks of boxes are their times, without an error.
+fn are_ranks_exact() -> bool {
+    return is_round;
+}
+
+// Returns how near a box is that passed all other tests; NOT_MET if the shape misses it or leaves it out.
+fn near_exactly(own: BoxBits, near: f32) -> f32 {
+    if !is_round {
+        return near;
+    }
+    // And those of rounding when the bounds touch.
+    round_turns = 2u * DECISION;
+    let touch = touch_of(own, number_of(own), touches_at_start(own));
+    spent += round_turns;
+    let is_hit = touch.is_touched && !(touch.is_at_start && has_flag(QUERY_SKIPS_START));
+    return select(NOT_MET, bitcast<f32>(touch.t), is_hit);
+}

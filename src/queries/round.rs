@@ -1,0 +1,251 @@
+//! Spheres and capsules that move, and when the round shape itself touches a box: never too late, with the same bits on every engine.
+//!
+//! A normal and the box's farthest corner along it bound the box by a plane. The shape touches the box no sooner than that plane. So every
+//! plane gives a time that is not too late, and one that the shape is above and moves away from proves that it misses. The next plane is that of
+//! the nearest points at the time so far: Newton's method for the distance, which is convex in time. Source: van den Bergen 2004, Ray casting
+//! against general convex objects.
+//!
+//! All numbers are `f64`, and each sum, product, quotient and root is rounded to the nearest by itself: shaders/tree/double.wgsl has the same
+//! operations in integers, and shaders/tree/round.wgsl is the twin of this file.
+//!
+//! Errors are relative to the sizes of what is added. A capsule that is millions of times as long as it is apart from a box may count as one that
+//! touches it: `f64` does not hold the nearest place along the segment well enough, or it is not found in as few comparisons.
+
+use crate::base::constants::{
+    ROUND_ALL_PLACES, ROUND_GAP_BITS, ROUND_PLACE_BITS, ROUND_PLACES, ROUND_PLANES, ROUND_QUOTIENT_BITS,
+    ROUND_SMALL_BITS, ROUND_SPEED_BITS, ROUND_TIME_BITS,
+};
+use crate::base::exact::round_down;
+use crate::{Aabb, HalfSpace};
+
+const GAP_ERROR: f64 = half_to(ROUND_GAP_BITS);
+const SPEED_ERROR: f64 = half_to(ROUND_SPEED_BITS);
+/// Rounds a quotient down.
+const DOWN: f64 = 1.0 - half_to(ROUND_QUOTIENT_BITS);
+const SAME_TIME: f64 = half_to(ROUND_TIME_BITS);
+const SAME_PLACE: f64 = half_to(ROUND_PLACE_BITS);
+const SMALL: f64 = half_to(ROUND_SMALL_BITS);
+
+/// Returns 2 to the minus `bits`.
+const fn half_to(bits: u32) -> f64 {
+    1.0 / (1u128 << bits) as f64
+}
+
+/// A ball, or a capsule: all points at most `radius` from a segment. All numbers are finite.
+#[derive(Clone, Copy, Debug)]
+pub struct Round {
+    /// One end of the segment where it begins.
+    pub from: [f32; 3],
+    /// The other end.
+    pub to: [f32; 3],
+    /// The radius.
+    pub radius: f32,
+}
+
+/// When something is touched.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Touch {
+    /// A time that is not after the shape touches: a normal number, or 0.
+    pub t: f32,
+    /// True if the shape touches at `t = 0`, but for rounding.
+    pub is_at_start: bool,
+}
+
+/// The numbers of a shape that moves.
+struct Moving {
+    from: [f64; 3],
+    /// What leads from the first end to the other.
+    along: [f64; 3],
+    to: [f64; 3],
+    radius: f64,
+    direction: [f64; 3],
+}
+
+/// How far a shape is above a plane in the beginning, and how fast it moves, in lengths of the normal.
+struct Approach {
+    /// How far the nearest point of the segment is, and the size of what is added.
+    above: f64,
+    size: f64,
+    /// The same of the speed upward.
+    speed: f64,
+    speeds: f64,
+    square_of_normal: f64,
+}
+
+/// What a plane proves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Bound {
+    /// The shape touches no sooner.
+    Time(f64),
+    /// It never touches.
+    Never,
+    /// Nothing: the shape may be at the plane.
+    None,
+}
+
+impl Round {
+    /// Takes a capsule, or a ball if both ends are the same; none where its bounds are what touches: those of a point, or of all space. The ends
+    /// are finite, and the radius is at least zero.
+    pub fn new(from: [f32; 3], to: [f32; 3], radius: f32) -> Option<Self> {
+        let is_round = radius.is_finite() && (radius > 0.0 || from != to);
+        is_round.then_some(Self { from, to, radius })
+    }
+
+    /// Returns when the shape first touches a valid box by the time `limit`; `start` is when its bounds do.
+    pub fn enter(&self, aabb: &Aabb, direction: &[f32; 3], limit: f32, start: Touch) -> Option<Touch> {
+        let (moving, limit) = (Moving::new(self, direction), f64::from(limit));
+        let (mut t, mut places) = (f64::from(start.t), ROUND_ALL_PLACES);
+        for _ in 0..ROUND_PLANES {
+            let Some(normal) = normal(&moving.nearest(aabb, t, &mut places)) else { break };
+            match moving.bound(&moving.approach(&normal, &support(aabb, &normal)), t) {
+                Bound::Never => return None,
+                Bound::Time(time) if time > limit => return None,
+                Bound::Time(time) if time > t => {
+                    let is_same = time - t <= time * SAME_TIME;
+                    t = time;
+                    if is_same {
+                        break;
+                    }
+                }
+                _ => break,
+            }
+        }
+        Some(start.later(t))
+    }
+
+    /// Returns when the shape first touches a half-space by the time `limit`; `start` is when its bounds do.
+    pub fn enter_half_space(
+        &self,
+        half_space: &HalfSpace,
+        direction: &[f32; 3],
+        limit: f32,
+        start: Touch,
+    ) -> Option<Touch> {
+        let moving = Moving::new(self, direction);
+        let mut approach = moving.approach(&half_space.normal.map(f64::from), &[0.0; 3]);
+        let offset = f64::from(half_space.offset);
+        (approach.above, approach.size) = (approach.above - offset, approach.size + offset.abs());
+        match moving.bound(&approach, 0.0) {
+            Bound::Never => None,
+            Bound::Time(time) if time > f64::from(limit) => None,
+            Bound::Time(time) => Some(start.later(time)),
+            Bound::None => Some(start.later(0.0)),
+        }
+    }
+}
+
+impl Touch {
+    /// Returns the same, no sooner than a time.
+    fn later(self, time: f64) -> Self {
+        let t = round_down(time).max(self.t);
+        Self { t: if t < f32::MIN_POSITIVE { 0.0 } else { t }, is_at_start: self.is_at_start && time <= 0.0 }
+    }
+}
+
+impl Moving {
+    fn new(&Round { from, to, radius }: &Round, direction: &[f32; 3]) -> Self {
+        let (from, to) = (from.map(f64::from), to.map(f64::from));
+        let along = [to[0] - from[0], to[1] - from[1], to[2] - from[2]];
+        Self { from, along, to, radius: f64::from(radius), direction: direction.map(f64::from) }
+    }
+
+    /// Returns how far a place along the segment is from the box along an axis, at a time: below zero before it, 0 within it.
+    fn apart(&self, aabb: &Aabb, k: usize, t: f64, place: f64) -> f64 {
+        let at = (self.from[k] + t * self.direction[k]) + place * self.along[k];
+        let (min, max) = (f64::from(aabb.min[k]), f64::from(aabb.max[k]));
+        if at < min {
+            at - min
+        } else if max < at {
+            at - max
+        } else {
+            0.0
+        }
+    }
+
+    /// Returns how far the place along the segment that is nearest to the box at a time is from it along each axis: the place where the derivative
+    /// of the squared distance, which is linear in pieces and ascends, changes its sign. No more than so many `places` are compared.
+    fn nearest(&self, aabb: &Aabb, t: f64, places: &mut u32) -> [f64; 3] {
+        let (mut low, mut high, mut place) = (0.0, 1.0, 0.0);
+        let mut turn = 0;
+        loop {
+            let apart = [0, 1, 2].map(|k| self.apart(aabb, k, t, place));
+            let (mut slope, mut curve) = (0.0, 0.0);
+            for k in (0..3).filter(|&k| apart[k] != 0.0) {
+                slope += self.along[k] * apart[k];
+                curve += self.along[k] * self.along[k];
+            }
+            let is_least = slope == 0.0 || (turn == 0 && slope > 0.0) || (turn == 1 && slope < 0.0);
+            if is_least || turn == ROUND_PLACES || *places == 0 {
+                return apart;
+            }
+            *places -= 1;
+            if turn == 0 {
+                place = 1.0;
+            } else {
+                if slope > 0.0 {
+                    high = place;
+                } else {
+                    low = place;
+                }
+                let step = slope / curve;
+                if step.abs() <= SAME_PLACE {
+                    return apart;
+                }
+                let next = place - step;
+                place = if low < next && next < high { next } else { 0.5 * (low + high) };
+            }
+            turn += 1;
+        }
+    }
+
+    /// Returns how the shape approaches the plane through a point with a normal.
+    fn approach(&self, normal: &[f64; 3], point: &[f64; 3]) -> Approach {
+        let (mut above, mut sizes) = ([0.0; 2], [0.0f64; 2]);
+        let (mut speed, mut speeds, mut square) = (0.0, 0.0, 0.0);
+        for k in (0..3).filter(|&k| normal[k] != 0.0) {
+            for (end, at) in [self.from[k], self.to[k]].into_iter().enumerate() {
+                let term = normal[k] * (at - point[k]);
+                above[end] += term;
+                sizes[end] += term.abs();
+            }
+            let term = normal[k] * self.direction[k];
+            speed += term;
+            speeds += term.abs();
+            square += normal[k] * normal[k];
+        }
+        let above = if above[1] < above[0] { above[1] } else { above[0] };
+        let size = if sizes[0] < sizes[1] { sizes[1] } else { sizes[0] };
+        Approach { above, size, speed, speeds, square_of_normal: square }
+    }
+
+    /// Returns what an approach proves of a shape that does not touch before a time, with all errors on the safe side.
+    fn bound(&self, approach: &Approach, t: f64) -> Bound {
+        let reach = self.radius * approach.square_of_normal.sqrt();
+        let size = approach.size + reach;
+        let gap = (approach.above - reach) - size * GAP_ERROR;
+        let closing = approach.speeds * SPEED_ERROR - approach.speed;
+        if closing > 0.0 {
+            return if gap > 0.0 { Bound::Time(gap / closing * DOWN) } else { Bound::None };
+        }
+        // It moves away from the plane, and is above it at that time or at once.
+        let away = -closing * t;
+        let is_above = gap > 0.0 || gap + away > (size + away) * GAP_ERROR;
+        if is_above { Bound::Never } else { Bound::None }
+    }
+}
+
+/// Returns the direction of how far a place is from a box along each axis; none where the place is in the box. Its largest part is about one.
+fn normal(apart: &[f64; 3]) -> Option<[f64; 3]> {
+    let largest = apart.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
+    if largest == 0.0 {
+        return None;
+    }
+    // The power of two that makes the largest one to two.
+    let scale = f64::from_bits((2046 - (largest.to_bits() >> 52)) << 52);
+    Some(apart.map(|x| x * scale).map(|x| if x.abs() < SMALL { 0.0 } else { x }))
+}
+
+/// Returns the point of a box that is farthest along a normal. Where the normal is zero, any number is there.
+fn support(aabb: &Aabb, normal: &[f64; 3]) -> [f64; 3] {
+    std::array::from_fn(|k| f64::from(if normal[k] < 0.0 { aabb.min[k] } else { aabb.max[k] }))
+}
