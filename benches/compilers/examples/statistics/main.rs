@@ -17,6 +17,9 @@ use vulkan::{Device, Statistics};
 /// The statistics that must be zero, by the beginnings of their names: registers that did not fit lie in memory.
 const MUST_BE_ZERO: [&str; 4] = ["Spill", "Scratch", "Stack", "Local Memory"];
 
+/// The switch with which it need not be: round casts decide in f64 made of u32, which takes most of the time in any case.
+const MAY_SPILL: &str = "IS_ROUND";
+
 /// The statistic that is worse where it is smaller.
 const BEST_IS_LARGEST: &str = "Subgroups per SIMD";
 
@@ -91,7 +94,7 @@ fn report(device: &str, rows: &[Row]) -> ExitCode {
         }
     }
     let mut bad_count = 0;
-    for row in rows {
+    for row in rows.iter().filter(|row| !row.set.switches.iter().any(|switch| switch == MAY_SPILL)) {
         for (name, value) in row.statistics.iter().filter(|(name, value)| is_bad(name) && *value > 0) {
             eprintln!("{}: {name} is {value}", row.set.name(row.label));
             bad_count += 1;
