@@ -30,17 +30,19 @@
 //! No pair is lost in silence. [`BadOption`](crate::Error::BadOption) is a radius that is negative or not finite;
 //! [`BadPoints`](crate::Error::BadPoints) a list of another length, a bad radius or world, or a point more than 2²⁹ cells from the origin;
 //! [`BadCell`](crate::Error::BadCell) a cell whose periodic vectors are linearly dependent or not finite;
-//! [`TooManyImages`](crate::Error::TooManyImages) a radius that reaches more than 2²⁷ images, or 2²⁴ shifts, or more than 66 million points in
-//! a periodic cell;
+//! [`TooManyImages`](crate::Error::TooManyImages) a radius that reaches more than 2²⁷ images or 2²⁴ shifts, or points times shifts, rounded up to a
+//! power of two, above 2.1·10⁹: 66 million points with 27 shifts, 16 million with 125;
 //! [`ListTooLong`](crate::Error::ListTooLong) more pairs than memory. A point with a NaN or an infinite coordinate has no neighbours and is
 //! counted.
 //!
 //! # Cost
-//! Time grows with the number of points, images and pairs, wherever the points lie. Radii of points are an exception: cells have the size of
-//! the largest reach, so that one large radius among many small ones makes the search slow. Memory: 20 bytes per point, 20 more with a periodic
-//! cell, 12 more if some point is not in it, 24 per image, and 12 per pair, with 12 for a shift. On a GPU, points and images take 40 bytes more on
-//! the host, and the memory of a search of boxes with spheres on the device; points that `f32` cannot distinguish, relative to the extent of the
-//! scene, are tested each against each.
+//! On the CPU, time grows with the number of points, images and pairs, wherever the points lie. Radii of points are an exception: cells have the size
+//! of the largest reach, so that one large radius among many small ones makes the search slow. Memory: 20 bytes per point, 20 more with a periodic
+//! cell, 12 more if some point is not in it, 24 per image, and 12 per pair; 12 more per pair for its shift, 12 or 24 for its vector, 4 or 8 for its
+//! squared distance.
+//!
+//! On a GPU, points and images take 40 bytes more on the host, and the memory of a search of boxes with spheres on the device. Points that `f32`
+//! cannot distinguish, relative to the extent of the scene, are all candidates of each other there: the search is then quadratic in them.
 //!
 //! ```
 //! use broadsweep::neighbour::{NeighbourOptions, PeriodicCell, PointSet};

@@ -440,7 +440,7 @@ class Tree:
         hits: Literal["nearest", "any", "all"] | int = "nearest",
         **query_filters: ArrayLike,
     ) -> Hits | NDArray[np.bool_] | Lists:
-        """Find what spheres hit that move. No box is missed, and no time is too late; but for rounding, none is too many or too early.
+        """Find the boxes that moving spheres hit. No box is missed, no `t` is too late; rounding may add a hit or make `t` early.
 
         Parameters
         ----------
@@ -498,7 +498,7 @@ class Tree:
         hits: Literal["nearest", "any", "all"] | int = "nearest",
         **query_filters: ArrayLike,
     ) -> Hits | NDArray[np.bool_] | Lists:
-        """Find what capsules hit that move. No box is missed, and no time is too late; but for rounding, none is too many or too early.
+        """Find the boxes that moving capsules hit. No box is missed, no `t` is too late; rounding may add a hit or make `t` early.
 
         Parameters
         ----------

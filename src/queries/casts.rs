@@ -58,13 +58,12 @@ pub struct BoxCast {
 
 /// A sphere that moves: all points at most `radius` from `center + t direction`, with `0 <= t <= limit`. 32 bytes.
 ///
-/// No box that the sphere touches is missed, and the `t` of a hit is never after the sphere touches. Rounding errs on the other side: a box may be
-/// reported that the sphere misses by 10⁻⁹ of the sizes involved, and `t` may be as much before, and is rounded down. A `t` below
-/// `f32::MIN_POSITIVE` is 0. Hits are ordered by the `t` that is reported, then by index. Every engine answers with the same bits. How many hits
-/// are none is measured in benches/results.
+/// No box that the sphere touches is missed, and `t` is never after the first touch. Rounding errs on the other side: a reported box may miss the
+/// sphere by 10⁻⁹ of the sizes involved. `t` is rounded down; where the sphere only grazes a box, it may be 10⁻⁵ of itself too early. A `t` below
+/// `f32::MIN_POSITIVE` is 0. Hits are ordered by the reported `t`, then by index. Every engine returns the same bits. benches/results/README.md counts the
+/// false hits.
 ///
-/// As a [`Sphere`](crate::Sphere), it touches no box that is at infinity, whatever its radius. Without a radius it hits as a [`Ray`]. One of an
-/// infinite radius hits all others at `t = 0`.
+/// It touches no box at infinity. With a radius of 0 it hits as a [`Ray`]. With an infinite radius it hits all other boxes at `t = 0`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -82,7 +81,8 @@ pub struct SphereCast {
 /// A capsule that moves: all points at most `radius` from a segment, which moves by `t direction`, with `0 <= t <= limit`.
 /// 44 bytes.
 ///
-/// It hits as exactly as a [`SphereCast`] does, and as one where both ends are the same.
+/// It hits as a [`SphereCast`] does, with one exception: a capsule that is millions of times as long as its distance from a box may be reported to
+/// touch it. A capsule with equal ends is a `SphereCast`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

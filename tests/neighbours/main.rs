@@ -318,16 +318,20 @@ fn set(random: &mut Random, cell: &[[f64; 3]; 3], offset: [f64; 3], is_single: b
     set
 }
 
-fn system(random: &mut Random, is_single: bool) -> System {
+/// Generates a system, and whether it is far from the origin.
+fn system(random: &mut Random, is_single: bool) -> (System, bool) {
     let cell = cell(random);
-    let far = random.choose(&[0.0, 0.0, 0.0, 100.0, 12_345.678, if is_single { 1e5 } else { 1e12 }]);
-    let offset = [0; 3].map(|_| far * (random.unit() - 0.5).round());
+    let has_cell = !random.is_one_of(4);
+    // Farther points of a periodic cell are refused.
+    let farthest = if is_single { 1e5 } else { [1e12, 1e7][usize::from(has_cell)] };
+    let far = random.choose(&[0.0, 0.0, 0.0, 100.0, 12_345.678, farthest]);
+    let offset = [0; 3].map(|_| far * (4.0 * random.unit() - 2.0).round());
     let points = set(random, &cell, offset, is_single);
     let queries = random.is_one_of(4).then(|| set(random, &cell, offset, is_single));
     let radius = random.choose(&[0.0, 0.25, 0.5, 1.0, 1.25, 0.3, 2.0, 3.61, 5.0]);
     let mut system = System {
         radius: nudge(random, radius, is_single).max(0.0),
-        cell: (!random.is_one_of(4)).then_some(cell),
+        cell: has_cell.then_some(cell),
         periodic: [0; 3].map(|_| !random.is_one_of(4)),
         points,
         queries,
@@ -347,7 +351,7 @@ fn system(random: &mut Random, is_single: bool) -> System {
             system.cell = None;
         }
     }
-    if is_single { single(&system) } else { system }
+    (if is_single { single(&system) } else { system }, offset != [0.0; 3])
 }
 
 /// Sets the radius to the distance of two points along an axis, as near as the numbers have it.
@@ -375,16 +379,18 @@ fn compare(seed: u64, count: u32) -> usize {
     let mut random = Random(seed);
     let (mut doubles, mut singles) =
         (Neighbours::<f64>::new(NeighbourOptions::new(0.0)), Neighbours::<f32>::new(NeighbourOptions::new(0.0)));
-    let (mut compared, mut pairs) = (0, 0);
+    let (mut compared, mut pairs, mut far) = (0, 0, 0);
     while compared < count {
         let is_single = random.is_one_of(2);
-        let system = system(&mut random, is_single);
+        let (system, is_far) = system(&mut random, is_single);
         let Some(expected) = brute_force(&system) else { continue };
         let found = if is_single { find(&system, &mut singles) } else { find(&system, &mut doubles) };
         assert!(found == expected, "{compared}: {system:?}\nfound {found:?}\nexpected {expected:?}");
         compared += 1;
         pairs += found.len();
+        far += u32::from(is_far);
     }
+    assert!(far > count / 4, "{far} of {count} systems are far from the origin");
     pairs
 }
 

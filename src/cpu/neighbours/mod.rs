@@ -127,11 +127,12 @@ impl<T: Coordinate> Neighbours<T> {
         queries: Option<PointSet<'_, T>>,
         points: PointSet<'_, T>,
     ) -> Result<&NeighbourPairs<T>, Error> {
-        self.found.clear();
-        let search = self.targets.fill(&self.options, queries, points)?;
-        self.found.invalid_count = search.invalid_count();
-        self.scan.find(&search, &mut self.found)?;
-        Ok(&self.found)
+        let Self { options, found, targets, scan } = self;
+        found.clear();
+        let search = targets.fill(options, queries, points)?;
+        found.invalid_count = search.invalid_count();
+        scan.find(&search, found).inspect_err(|_| found.clear())?;
+        Ok(found)
     }
 }
 
