@@ -37,7 +37,7 @@
 //!
 //! # Cost
 //! On the CPU, time grows with the number of points, images and pairs, wherever the points lie. Radii of points are an exception: cells have the size
-//! of the largest reach, so that one large radius among many small ones makes the search slow. Memory: 20 bytes per point, 20 more with a periodic
+//! of the largest reach, so that one large radius among many small ones makes the search slow. Memory: 36 bytes per point, 20 more with a periodic
 //! cell, 12 more if some point is not in it, 24 per image, and 12 per pair; 12 more per pair for its shift, 12 or 24 for its vector, 4 or 8 for its
 //! squared distance.
 //!

@@ -10,6 +10,9 @@ fn is_radius(bits: u32) -> bool {
     return bits <= INFINITY || bits == SIGN;
 }
 
+// True if a bound was no number, and was cut.
+var<private> is_cut: bool;
+
 // Returns the bounds of two balls about finite points: six numbers, the lower ones first.
 fn bounds_of_balls(one: vec3<u32>, other: vec3<u32>, radius: u32) -> array<u32, 6> {
     var bounds = array<u32, 6>();
@@ -21,7 +24,9 @@ fn bounds_of_balls(one: vec3<u32>, other: vec3<u32>, radius: u32) -> array<u32, 
         let mirrored = select(0u, SIGN, k < 3u);
         let end = select(most[k % 3u], least[k % 3u], k < 3u) ^ mirrored;
         let bound = narrowed_up(exact_sum(widened(end), reach));
-        bounds[k] = finite_bound(select(bound, INFINITY, radius == INFINITY)) ^ mirrored;
+        let reached = select(bound, INFINITY, radius == INFINITY);
+        is_cut = is_cut || reached == INFINITY;
+        bounds[k] = finite_bound(reached) ^ mirrored;
     }
     return bounds;
 }

@@ -36,8 +36,11 @@ fn query_moving(
     let is_valid = are_finite(one) && are_finite(other) && is_radius(radius);
     let bounds = bounds_of_balls(one, other, radius);
     let to = i * ROUND_CAST_U32_COUNT;
+    // Cut to numbers, bounds would not hold the shape while it moves: it is all of space then.
+    let is_everywhere = is_valid && is_cut;
     for (var k = 0u; k < 6u; k += 1u) {
-        queries[to + k] = select(NAN, bounds[k], is_valid);
+        let most = finite_bound(INFINITY) ^ select(0u, SIGN, k < 3u);
+        queries[to + k] = select(NAN, select(bounds[k], most, is_everywhere), is_valid);
     }
     for (var k = 0u; k < 4u; k += 1u) {
         queries[to + 6u + k] = external_queries[rest + 1u + k];
@@ -46,5 +49,5 @@ fn query_moving(
         queries[to + BOX_CAST_U32_COUNT + k] = one[k];
         queries[to + BOX_CAST_U32_COUNT + 3u + k] = other[k];
     }
-    queries[to + BOX_CAST_U32_COUNT + 6u] = radius;
+    queries[to + BOX_CAST_U32_COUNT + 6u] = select(radius, INFINITY, is_everywhere);
 }

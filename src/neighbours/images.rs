@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::lattice::{Lattice, fit};
+use super::points::MOST_TARGETS;
 use super::{Coordinate, PointSet};
 use crate::Error;
 use crate::base::reserve::reserve;
@@ -11,8 +12,6 @@ use crate::base::reserve::reserve;
 const MOST_IMAGES: u64 = 1 << 27;
 /// The most shifts of images.
 const MOST_SHIFTS: f64 = (1u32 << 24) as f64;
-/// The most targets: their numbers fit the bits of a positive `f32`.
-const MOST_TARGETS: u64 = 0x7e00_0000;
 
 /// A set of points, each with the shift that moves it into the cell.
 #[derive(Clone, Copy, Debug)]
@@ -186,9 +185,11 @@ impl Images {
         let high = std::array::from_fn(|m| bounds.1[m] + reach[m]);
         let window = Window { low, high, rank: lattice.rank() };
         self.list_shifts(points, &window)?;
+        // Before all of them are tried for each point.
+        self.point_count = checked(point_count, self.shifts.len(), 0)?;
         let total: u64 = (0..point_count).map(|index| self.near(points, index, &window).count() as u64).sum();
         self.shift_bits = self.shifts.len().next_power_of_two().ilog2();
-        self.point_count = checked(point_count, self.shifts.len(), total.saturating_sub(point_count as u64))?;
+        checked(point_count, self.shifts.len(), total.saturating_sub(point_count as u64))?;
         let mut targets = std::mem::take(&mut self.targets);
         reserve(&mut targets, total)?;
         for index in 0..point_count {
@@ -220,7 +221,8 @@ impl Images {
         if shift_count.is_nan() || shift_count > MOST_SHIFTS {
             return Err(too_many(point_count, (shift_count * point_count as f64) as u64));
         }
-        let mut shifts = Vec::with_capacity(shift_count as usize);
+        let mut shifts = Vec::new();
+        reserve(&mut shifts, shift_count as u64)?;
         for x in ranges[0][0]..=ranges[0][1] {
             for y in ranges[1][0]..=ranges[1][1] {
                 for z in ranges[2][0]..=ranges[2][1] {

@@ -3,6 +3,9 @@
 use super::coordinate::Coordinate;
 use crate::{Error, Filters};
 
+/// The most targets: their numbers fit the bits of a positive `f32`.
+pub const MOST_TARGETS: u64 = 0x7e00_0000;
+
 /// Points with their radii and worlds, borrowed for one search. A slice, an array or a `Vec` of positions converts to it.
 ///
 /// A point with a coordinate that is NaN or infinite has no neighbours and is counted in
@@ -90,6 +93,10 @@ impl<T: Coordinate> PointSet<'_, T> {
     /// [`Error::BadPoints`].
     pub(crate) fn check(&self) -> Result<(), Error> {
         let count = self.positions.len();
+        if count as u64 > MOST_TARGETS {
+            let problem = format!("has {count} points, and the most is {MOST_TARGETS}");
+            return Err(Error::BadPoints { list: "positions", problem });
+        }
         for (list, length) in [("radii", self.radii.len()), ("worlds", self.worlds.len())] {
             if length != 0 && length != count {
                 let problem =

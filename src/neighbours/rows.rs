@@ -23,7 +23,7 @@ pub struct ChunkRows {
 #[derive(Debug, Default)]
 pub struct RowPlaces {
     /// Chunk and first target of each query.
-    places: Vec<[u32; 2]>,
+    places: Vec<(u32, u64)>,
 }
 
 impl RowPlaces {
@@ -39,15 +39,15 @@ impl RowPlaces {
     ) -> Result<(), Error> {
         let query_count = search.queries.set.positions.len();
         self.places.clear();
-        self.places.resize(query_count, [0; 2]);
+        self.places.resize(query_count, (0, 0));
         found.offsets.clear();
         found.offsets.resize(query_count + 1, 0);
         for (chunk, number) in chunks.iter().zip(0..) {
             let mut start = 0;
             for &(query, count) in &chunk.rows {
-                self.places[query as usize] = [number, start];
+                self.places[query as usize] = (number, start);
                 found.offsets[query as usize] = u64::from(count);
-                start += count;
+                start += u64::from(count);
             }
         }
         let mut total = 0;
@@ -104,7 +104,7 @@ impl<'a, T> Lists<'a, T> {
 struct Writer<'a, T> {
     search: &'a Search<'a, T>,
     chunks: &'a [ChunkRows],
-    places: &'a [[u32; 2]],
+    places: &'a [(u32, u64)],
     offsets: &'a [u64],
 }
 
@@ -124,7 +124,7 @@ impl<T: Coordinate> Writer<'_, T> {
         let mut at = 0;
         for query in first..end {
             let count = (self.offsets[query + 1] - self.offsets[query]) as usize;
-            let [chunk, start] = self.places[query];
+            let (chunk, start) = self.places[query];
             let targets =
                 self.chunks.get(chunk as usize).map_or(&[][..], |chunk| &chunk.targets[start as usize..][..count]);
             let row = at..at + count;

@@ -63,7 +63,8 @@ pub struct BoxCast {
 /// `f32::MIN_POSITIVE` is 0. Hits are ordered by the reported `t`, then by index. Every engine returns the same bits. benches/results/README.md counts the
 /// false hits.
 ///
-/// It touches no box at infinity. With a radius of 0 it hits as a [`Ray`]. With an infinite radius it hits all other boxes at `t = 0`.
+/// It touches no box at infinity. With a radius of 0 it hits as a [`Ray`]. With an infinite radius, or one that
+/// reaches beyond `f32::MAX`, it hits all other boxes at `t = 0`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -107,26 +108,35 @@ impl SphereCast {
 
     fn capsule(&self) -> CapsuleCast {
         let Self { center, radius, direction, limit } = *self;
-        CapsuleCast { from: center, to: center, radius, direction, limit }
+        CapsuleCast { from: center, to: center, radius, direction, limit }.capsule()
     }
 }
 
 impl CapsuleCast {
     /// Returns the cast of the box that bounds the capsule; one without a meaning where the capsule has none.
     pub fn bounds(&self) -> BoxCast {
-        let Self { from, to, radius, direction, limit } = *self;
-        let is_valid = is_finite(&from) && is_finite(&to) && radius >= 0.0;
+        let Self { from, to, radius, direction, limit } = self.capsule();
         let [a, b] = [from, to].map(|end| ball_bounds(end, radius));
         let both = Aabb {
             min: std::array::from_fn(|k| a.min[k].min(b.min[k])),
             max: std::array::from_fn(|k| a.max[k].max(b.max[k])),
         };
-        let aabb = if is_valid { both } else { Aabb { min: [f32::NAN; 3], max: [f32::NAN; 3] } };
+        let aabb = if self.is_valid() { both } else { Aabb { min: [f32::NAN; 3], max: [f32::NAN; 3] } };
         BoxCast { aabb, direction, limit }
     }
 
+    fn is_valid(&self) -> bool {
+        is_finite(&self.from) && is_finite(&self.to) && self.radius >= 0.0
+    }
+
+    /// Returns the same cast; with an infinite radius where its bounds are no numbers. Cut to numbers, they would not hold it while it moves.
     fn capsule(&self) -> Self {
-        *self
+        let is_number = |end: [f32; 3]| {
+            let Aabb { min, max } = Aabb::from_sphere(end, self.radius);
+            is_finite(&min) && is_finite(&max)
+        };
+        let is_cut = self.is_valid() && !(is_number(self.from) && is_number(self.to));
+        Self { radius: if is_cut { f32::INFINITY } else { self.radius }, ..*self }
     }
 }
 
@@ -216,7 +226,7 @@ macro_rules! round_cast {
             fn path(&self) -> Option<Path> {
                 let capsule = self.capsule();
                 let round = Round::new(capsule.from, capsule.to, capsule.radius);
-                Some(capsule.bounds().path()?.with_round(round))
+                Some(capsule.bounds().path()?.with_round(round).everywhere(capsule.radius == f32::INFINITY))
             }
 
             #[cfg(feature = "gpu")]

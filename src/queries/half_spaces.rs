@@ -65,7 +65,7 @@ impl HalfSpace {
 
     /// Returns when the box of a path first touches the half-space.
     fn reach(&self, path: &Path) -> Option<Touch> {
-        if self.touches(&Aabb { min: path.low, max: path.high }) {
+        if path.is_everywhere() || self.touches(&Aabb { min: path.low, max: path.high }) {
             return Some(Touch { t: 0.0, is_at_start: true });
         }
         let (above, speeds) = self.approach(path);
@@ -94,7 +94,7 @@ impl HalfSpace {
 
     /// Returns when a path first touches the half-space, which it does.
     fn exact_time(&self, path: &Path) -> Fraction {
-        if self.touches(&Aabb { min: path.low, max: path.high }) {
+        if path.is_everywhere() || self.touches(&Aabb { min: path.low, max: path.high }) {
             return Fraction::ZERO;
         }
         let (above, speeds) = self.approach(path);

@@ -27,6 +27,8 @@ pub struct Path {
     skips_start: bool,
     /// The round shape that the box bounds, if there is one: a hit touches it.
     round: Option<Round>,
+    /// True if all of space moves: every half-space is touched in the beginning.
+    is_everywhere: bool,
 }
 
 /// The first time at which a moving box touches another.
@@ -65,6 +67,7 @@ impl Path {
         is_finite: true,
         skips_start: false,
         round: None,
+        is_everywhere: false,
     };
 
     /// Creates a path of the box from `low` to `high`.
@@ -74,7 +77,7 @@ impl Path {
         let inverse = |d: f32| 1.0 / f64::from(d.abs());
         let is_finite = is_finite(&low) && is_finite(&high);
         let inverse = [inverse(x), inverse(y), inverse(z)];
-        Self { low, high, direction, limit, inverse, is_finite, skips_start: false, round: None }
+        Self { low, high, direction, limit, inverse, is_finite, skips_start: false, round: None, is_everywhere: false }
     }
 
     /// Returns the same path, which leaves out the boxes that it touches at `t = 0`, or not.
@@ -87,6 +90,17 @@ impl Path {
     #[inline]
     pub fn with_round(self, round: Option<Round>) -> Self {
         Self { round, ..self }
+    }
+
+    /// Returns the same path, of all of space or not.
+    #[inline]
+    pub fn everywhere(self, is_everywhere: bool) -> Self {
+        Self { is_everywhere, ..self }
+    }
+
+    /// Returns whether all of space moves.
+    pub fn is_everywhere(&self) -> bool {
+        self.is_everywhere
     }
 
     /// Returns whether what is touched at `t = 0` is left out.

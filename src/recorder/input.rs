@@ -86,8 +86,8 @@ impl<'a> GpuInput<'a> {
     pub(super) fn points(self, count: u32) -> Option<BoundPoints<'a>> {
         let (points, radius) = match self {
             Self::Boxes(_) => return None,
-            // Two halves are the distance.
-            Self::Points { points, distance } => (points, Some(0.5 * distance)),
+            // Two halves are the distance. Without the sign of -0, which is that of a radius of its own.
+            Self::Points { points, distance } => (points, Some(0.5 * distance.abs())),
             Self::Spheres(spheres) => (spheres, None),
         };
         Some((bind(points, bytes::<[f32; 4]>(count))?, radius))

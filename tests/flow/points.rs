@@ -83,7 +83,7 @@ fn recorded_points_and_spheres_have_the_pairs_of_exact_arithmetic() {
             for n in [0, 1, 2, 60] {
                 let mut points = lattice(&mut random, n, offset, scale);
                 pair_count += check(&mut recorder, &points, None);
-                for distance in [0.0, scale, 3.0 * scale, 5.0 * scale] {
+                for distance in [0.0, -0.0, scale, 3.0 * scale, 5.0 * scale] {
                     // Half of it is one too.
                     pair_count += check(&mut recorder, &points, Some(2.0 * (0.5 * distance)));
                 }
@@ -98,6 +98,7 @@ fn recorded_points_and_spheres_have_the_pairs_of_exact_arithmetic() {
                 pair_count += check(&mut recorder, &points, None);
                 // Their radius does not count.
                 pair_count += check(&mut recorder, &points, Some(2.0 * scale));
+                pair_count += check(&mut recorder, &points, Some(-0.0));
             }
         }
     }

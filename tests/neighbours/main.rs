@@ -323,7 +323,7 @@ fn system(random: &mut Random, is_single: bool) -> (System, bool) {
     let cell = cell(random);
     let has_cell = !random.is_one_of(4);
     // Farther points of a periodic cell are refused.
-    let farthest = if is_single { 1e5 } else { [1e12, 1e7][usize::from(has_cell)] };
+    let farthest = if is_single || has_cell { 1e5 } else { 1e12 };
     let far = random.choose(&[0.0, 0.0, 0.0, 100.0, 12_345.678, farthest]);
     let offset = [0; 3].map(|_| far * (4.0 * random.unit() - 2.0).round());
     let points = set(random, &cell, offset, is_single);

@@ -1,11 +1,13 @@
 //! Round shapes that move, compared with exact arithmetic: no box is missed, no time is too late, and almost no hit is none.
 
-use broadsweep::Aabb;
+use broadsweep::filter::HalfSpace;
 use broadsweep::internals::casts::{Path, Round};
-use broadsweep::query::CapsuleCast;
+use broadsweep::query::{CapsuleCast, SphereCast};
+use broadsweep::{Aabb, AnyTree, Filters, Hit, QueryEngine, Tree, cpu};
 use laboratory::scenes::Kind;
 use num_bigint::BigInt;
 
+use super::both::GPU;
 use super::cases;
 use super::numbers::{Like, Numbers};
 use super::oracle::whole;
@@ -147,11 +149,21 @@ fn padded(cast: &CapsuleCast, aabb: &Aabb) -> Apart {
 /// Compares when a capsule touches boxes with exact arithmetic.
 fn check(cast: &CapsuleCast, boxes: &[Aabb], counts: &mut Counts) {
     let bounds = cast.bounds();
+    let is_number = |end: [f32; 3]| {
+        let Aabb { min, max } = Aabb::from_sphere(end, cast.radius);
+        min.iter().chain(&max).all(|x| x.is_finite())
+    };
+    if !(is_number(cast.from) && is_number(cast.to)) {
+        // It is all of space.
+        return;
+    }
     let bounds = Path::new(bounds.aabb.min, bounds.aabb.max, bounds.direction, bounds.limit);
     let path = bounds.with_round(Round::new(cast.from, cast.to, cast.radius));
     for aabb in boxes {
         let Some(entry) = bounds.enter(aabb) else {
-            assert!(path.enter(aabb).is_none());
+            let is_at_infinity = (0..3).any(|k| aabb.min[k] == f32::INFINITY || aabb.max[k] == f32::NEG_INFINITY);
+            let is_missed = aabb.is_valid() && !is_at_infinity && Apart::new(cast, aabb).touches_by(cast.limit);
+            assert!(path.enter(aabb).is_none() && !is_missed, "{cast:?} misses {aabb:?}");
             continue;
         };
         counts.bounds += 1;
@@ -296,4 +308,33 @@ fn what_is_no_round_shape_moves_as_its_bounds() {
     assert!(Round::new([1.0; 3], [1.0; 3], 0.0).is_none());
     assert!(Round::new([1.0; 3], [2.0; 3], f32::INFINITY).is_none());
     assert!(Round::new([1.0; 3], [2.0; 3], 0.0).is_some());
+}
+
+#[test]
+fn a_sphere_that_reaches_beyond_numbers_misses_nothing() {
+    let boxes =
+        [Aabb::new([-3.4e38, 3.2e38, 0.0], [-3.4e38, 3.2e38, 0.0]), Aabb::new([f32::INFINITY; 3], [f32::INFINITY; 3])];
+    // Of what moves, no point is in the half-space that has a number of f32.
+    let beyond = HalfSpace { index: 2, normal: [0.5, 0.0, 0.0], offset: -2.5e38 };
+    let boxes = [boxes[0], boxes[1], Aabb::new([f32::NAN; 3], [f32::NAN; 3])];
+    let casts = [[1e38, 1e38, 0.0], [0.0, 1.0, 0.0], [-1e38, 0.0, 0.0]].map(|direction| SphereCast {
+        center: [-3e38, 0.0, 0.0],
+        radius: 3e38,
+        direction,
+        limit: f32::INFINITY,
+    });
+    let expected = [Hit { index: 0, t: 0.0 }, Hit { index: 2, t: 0.0 }];
+    let filters = Filters::default().with_half_spaces(vec![beyond]);
+    let mut trees = [AnyTree::from(cpu::Tree::new()), AnyTree::from(Tree::new(&GPU).unwrap())];
+    for tree in &mut trees {
+        tree.set_filters(filters.clone()).unwrap();
+        tree.build(&boxes).unwrap();
+        let all = tree.all_hits(&casts).unwrap();
+        assert!(all.iter().all(|hits| hits == expected), "{all:?}");
+    }
+    let endless = SphereCast { radius: f32::INFINITY, ..casts[1] };
+    assert_eq!(
+        trees.each_mut().map(|tree| tree.all_hits(&[endless]).unwrap()[0].to_vec()),
+        [expected; 2].map(Vec::from)
+    );
 }
