@@ -370,7 +370,7 @@ run_second() {
 run_at_length() {
     local name=$1 status=0
     step "long steps and scenes on $name"
-    run_programs 'flow steps neighbours' --ignored at_length:: 2>&1 | tee "$work/tests.txt" || status=$?
+    run_programs 'flow queries steps neighbours' --ignored at_length:: 2>&1 | tee "$work/tests.txt" || status=$?
     add_rust_results "$name, at length" "$work/tests.txt" "$status"
 }
 

@@ -230,13 +230,15 @@ fn check_scenes(hits: usize) {
 
 #[test]
 fn of_a_few_round_hits_in_scenes_none_is_too_many() {
-    check_scenes(100);
+    check_scenes(250);
 }
 
-#[test]
-#[ignore = "long"]
-fn of_round_hits_in_scenes_less_than_one_in_a_thousand_is_none() {
-    check_scenes(3_000);
+mod at_length {
+    #[test]
+    #[ignore = "takes minutes"]
+    fn of_round_hits_in_scenes_less_than_one_in_a_thousand_is_none() {
+        super::check_scenes(3_000);
+    }
 }
 
 /// Checks capsules of any numbers, and boxes that share coordinates with them.

@@ -136,9 +136,11 @@ fn check_capsules(box_count: usize, cast_count: usize) {
     assert_eq!(first.iter().any(|hits| hits.len() > 64), box_count > 64);
 }
 
-/// Returns bounds that end at the largest numbers.
+/// Returns bounds of numbers; all of space where others are finite and those are not.
 fn within_numbers(Aabb { min, max }: Aabb) -> Aabb {
-    Aabb::new(min.map(|x| x.max(f32::MIN)), max.map(|x| x.min(f32::MAX)))
+    let is_valid = min.iter().all(|x| *x < f32::INFINITY) && max.iter().all(|x| *x > f32::NEG_INFINITY);
+    let is_number = min.iter().chain(&max).all(|x| x.is_finite());
+    if is_number || !is_valid { Aabb::new(min, max) } else { Aabb::new([f32::MIN; 3], [f32::MAX; 3]) }
 }
 
 /// Compares the hits of round shapes with those of their bounds, and the first ones with all.
