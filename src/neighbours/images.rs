@@ -243,13 +243,13 @@ impl Images {
     }
 
     /// Returns the number of targets.
-    #[cfg(feature = "gpu")]
+    #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub fn count(&self) -> u32 {
         if self.is_identity() { self.point_count } else { self.targets.len() as u32 }
     }
 
     /// Returns target `k` of all, in ascending order.
-    #[cfg(feature = "gpu")]
+    #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     #[inline]
     pub fn target(&self, k: u32) -> u32 {
         if self.is_identity() { k } else { self.targets[k as usize] }
