@@ -54,6 +54,9 @@ const NOT_TAKEN: &str = "no case makes the first store change what the second on
 /// Words and variables that one invocation alone touches.
 const OWN: &str = "needless: two places of one invocation, and neither value rests on the other";
 
+/// Where a lower root makes a round shape touch later, but not by an `f32`.
+const NO_ROOT: &str = "no case of this kernel has a root that changes a time; those of query_first have";
+
 /// The section of a sort has one tile in every case: another one takes more than four million keys.
 const ONE_TILE: &str = "no case has a section of two tiles";
 
@@ -203,6 +206,13 @@ const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("query_sphere", "offsets[number].x = found;", OWN),
     ("query_times", "path_limit = queries[next + 3u];", OWN),
     ("query_times", "*a = Term(", OWN),
+    ("query_moving", "queries[to + BOX_CAST_U32_COUNT + k] = one[k];", ELEMENTS),
+    ("query_first", "round_radius = queries[first + 6u];", OWN),
+    ("query_hits", "round_radius = queries[first + 6u];", OWN),
+    ("query_cross", "round_radius = queries[first + 6u];", OWN),
+    ("query_cross", "var rest = shl64(digits.rest, 2u);", NO_ROOT),
+    ("query_times", "round_radius = queries[first + 6u];", OWN),
+    ("query_times", "var rest = shl64(digits.rest, 2u);", NO_ROOT),
 ];
 
 /// Finds the entry of a mutant among those that are known not to be missed.
