@@ -103,14 +103,14 @@ def find_neighbours(
     cell : (3, 3) or (3,) array, optional
         The lattice vectors, a row each, or the edges of a cell along the axes. In 2D (2, 2) or (2,).
     periodic : bool, or one for each lattice vector
-        Whether points repeat along it.
+        True if points repeat along it.
     both_directions : bool
-        Whether each pair comes twice, as (i, j, S) and as (j, i, -S). Otherwise it comes once, with i < j, or with i = j and
+        True to list each pair twice, as (i, j, S) and as (j, i, -S). Otherwise it is listed once, with i < j, or with i = j and
         one of S and -S.
     self_images : bool
-        Whether a point pairs with its own images.
+        True if a point pairs with its own images.
     vectors, squared_distances : bool
-        Whether to list these.
+        True to list these.
     device : str
         ``"auto"`` and ``"cpu"``: the CPU. ``"gpu"``, or part of the name of an adapter: a GPU finds candidates, and the CPU decides
         each. The result has the same bytes.
@@ -212,7 +212,7 @@ def radius_graph(
     batch : (n,) integers, optional
         The example that each point belongs to, in any order. Points of different examples have no edge.
     loop : bool
-        Whether each point has an edge to itself.
+        True for an edge of each point to itself.
     max_num_neighbors : int, optional
         The most edges to a point, loops included. If a point has more, there is an error.
 
@@ -284,7 +284,7 @@ def neighbour_list(
     cell : (3, 3) or (3,) array, optional
         As for `find_neighbours`.
     pbc : bool, or one for each lattice vector
-        Whether points repeat along it.
+        True if points repeat along it.
     device : str
         As for `find_neighbours`.
 

@@ -25,7 +25,7 @@ const BOUND_TIME: u32 = 0u;
 const BOUND_NEVER: u32 = 1u;
 const BOUND_NONE: u32 = 2u;
 
-// What a plane proves: that the shape touches no sooner than a time, that it never does, or nothing.
+// The proof of a plane: the shape touches no sooner than a time, it never does, or nothing.
 struct PlaneBound {
     kind: u32,
     time: vec2<u32>,

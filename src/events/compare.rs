@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 
 use super::places::Places;
+use crate::base::reserve::resize;
 use crate::{Error, Events, Pair};
 
 /// Pairs of this step that a thread compares at a time.
@@ -270,20 +271,4 @@ pub fn list_some(pairs: &[Pair], before: &[u64], to: &mut [Pair], is_listed: imp
 #[inline(always)]
 fn key(pair: Pair) -> u64 {
     u64::from(pair.a) << 32 | u64::from(pair.b)
-}
-
-/// Resizes a list, or returns an error instead of an abort.
-pub fn resize<T: Clone>(list: &mut Vec<T>, length: usize, value: T) -> Result<(), Error> {
-    reserve(list, length)?;
-    list.resize(length, value);
-    Ok(())
-}
-
-/// Reserves capacity for a list of this length.
-///
-/// # Errors
-/// [`Error::ListTooLong`].
-pub fn reserve<T>(list: &mut Vec<T>, length: usize) -> Result<(), Error> {
-    let more = length.saturating_sub(list.len());
-    list.try_reserve(more).map_err(|_| Error::list_too_long(length as u64))
 }

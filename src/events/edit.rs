@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::compare::{list_some, reserve, resize};
+use super::compare::list_some;
 use super::places::Places;
+use crate::base::reserve::{reserve_length, resize};
 use crate::{Error, Pair};
 
 /// Pairs that a thread lists at a time.
@@ -49,7 +50,7 @@ impl Edit {
     /// # Errors
     /// [`Error::ListTooLong`].
     pub fn reserve(&mut self, length: usize) -> Result<(), Error> {
-        reserve(&mut self.counts, length.div_ceil(PART))
+        reserve_length(&mut self.counts, length.div_ceil(PART))
     }
 
     /// Adds the pairs of `created`, which are not in the list, and removes the pairs of `lost`, which are. All three are ascending.

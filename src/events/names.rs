@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use super::Identity;
-use super::compare::resize;
 use super::step::StepSpec;
+use crate::base::reserve::resize;
 use crate::{Error, Pair};
 
 /// The index of a removed box.

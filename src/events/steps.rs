@@ -2,12 +2,13 @@
 
 use std::mem::{swap, take};
 
-use super::compare::{Comparison, reserve, resize};
+use super::compare::Comparison;
 use super::edit::Edit;
 use super::names::Names;
 use super::places::Places;
 use super::step::StepSpec;
 use super::{Events, Identity, StepReport};
+use crate::base::reserve::{reserve_length, resize};
 use crate::{Error, Filters, Pair};
 
 /// The state of earlier steps that the next one depends on.
@@ -126,8 +127,8 @@ impl Steps {
         if step.lists_persisting {
             // Allocation fails before the list is changed.
             let after = events.pairs.len() + created.len() - lost.len();
-            reserve(&mut events.before.words, after)?;
-            reserve(&mut events.persisting, after)?;
+            reserve_length(&mut events.before.words, after)?;
+            reserve_length(&mut events.persisting, after)?;
             self.edit.reserve(after)?;
         }
         self.edit.apply(&mut events.pairs, created, lost)?;

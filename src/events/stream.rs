@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::names::{Names, REMOVED, rename, was};
 use super::{Identity, StepReport};
+use crate::base::reserve::reserve_length;
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Options, Pair, Report, Step};
 
@@ -101,7 +102,7 @@ struct Shown {
 impl Shown {
     fn show(&mut self, boxes: &[Aabb], filters: Arc<CheckedFilters>) -> Result<(), Error> {
         self.boxes.clear();
-        super::compare::reserve(&mut self.boxes, boxes.len())?;
+        reserve_length(&mut self.boxes, boxes.len())?;
         self.boxes.extend_from_slice(boxes);
         self.filters = filters;
         self.prepared.clear();
@@ -283,7 +284,7 @@ fn part(pairs: &[Pair], is_in_other: &[bool], lists: [&mut Vec<Pair>; 2]) -> Res
         lists.into_iter().zip([true, false]).zip([in_other_count, pairs.len() - in_other_count])
     {
         list.clear();
-        super::compare::reserve(list, count)?;
+        reserve_length(list, count)?;
         list.extend(pairs.iter().zip(is_in_other).filter(|(_, is)| **is == wanted).map(|(pair, _)| *pair));
     }
     Ok(())

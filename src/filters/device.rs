@@ -271,7 +271,7 @@ impl FilterSet {
 
     /// Lists the allocated buffers, with their bytes.
     pub fn allocated(&self) -> Vec<Row> {
-        let points = self.points.iter().flat_map(PointLists::allocated);
+        let points = self.points.iter().flat_map(|points| points.buffers.allocated());
         if self.uploaded.is_none() {
             return points.collect();
         }

@@ -2,7 +2,7 @@
 
 use super::lists::FilterLists;
 use crate::Aabb;
-use crate::gpu::table::{Row, STORAGE, buffer_table};
+use crate::gpu::table::{STORAGE, buffer_table};
 
 /// The capacity for points.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ buffer_table! {
     }
 }
 
-/// What a search of points reads in place of boxes and lists of the filters.
+/// The boxes and lists of a search of points.
 #[derive(Clone, Debug)]
 pub struct PointLists {
     /// The lists of the filters, with the spheres of the points.
@@ -32,11 +32,4 @@ pub struct PointLists {
     pub buffers: PointBuffers,
     /// Their capacity.
     pub capacity: PointCapacity,
-}
-
-impl PointLists {
-    /// Lists the buffers with their allocated bytes.
-    pub fn allocated(&self) -> impl Iterator<Item = Row> + use<> {
-        self.buffers.allocated()
-    }
 }

@@ -4,7 +4,7 @@ use bytemuck::Zeroable;
 
 use super::search::Search;
 use super::{Coordinate, NeighbourOptions, NeighbourPairs};
-use crate::base::reserve::reserve;
+use crate::base::reserve::resize;
 use crate::{Error, Pair};
 
 /// The rows that one thread writes at a time.
@@ -55,10 +55,12 @@ impl RowPlaces {
             total += std::mem::replace(offset, total);
         }
         let options = search.options;
-        resize(&mut found.pairs, total, true, total)?;
-        resize(&mut found.shifts, total, options.cell.is_some(), total)?;
-        resize(&mut found.vectors, total, options.vectors, total)?;
-        resize(&mut found.squared_distances, total, options.squared_distances, total)?;
+        let pair_count = usize::try_from(total).map_err(|_| Error::list_too_long(total))?;
+        let length = |is_requested: bool| if is_requested { pair_count } else { 0 };
+        resize(&mut found.pairs, pair_count, Pair::zeroed())?;
+        resize(&mut found.shifts, length(options.cell.is_some()), [0; 3])?;
+        resize(&mut found.vectors, length(options.vectors), Zeroable::zeroed())?;
+        resize(&mut found.squared_distances, length(options.squared_distances), T::zeroed())?;
         let lists = Lists {
             pairs: &mut found.pairs,
             shifts: &mut found.shifts,
@@ -69,14 +71,6 @@ impl RowPlaces {
         writer.write(0, query_count, lists);
         Ok(())
     }
-}
-
-/// Sets the length of a list that is requested, and empties another one.
-fn resize<T: Copy + Zeroable>(list: &mut Vec<T>, length: u64, is_requested: bool, total: u64) -> Result<(), Error> {
-    let length = if is_requested { length } else { 0 };
-    reserve(list, length.saturating_sub(list.len() as u64)).map_err(|_| Error::list_too_long(total))?;
-    list.resize(length as usize, T::zeroed());
-    Ok(())
 }
 
 /// Parts of the lists of pairs. Those that are not requested are empty.

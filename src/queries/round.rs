@@ -54,7 +54,7 @@ pub struct Touch {
 /// The numbers of a shape that moves.
 struct Moving {
     from: [f64; 3],
-    /// What leads from the first end to the other.
+    /// The vector from the first end to the other.
     along: [f64; 3],
     to: [f64; 3],
     radius: f64,
@@ -72,7 +72,7 @@ struct Approach {
     square_of_normal: f64,
 }
 
-/// What a plane proves.
+/// The proof of a plane about a shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Bound {
     /// The shape touches no sooner.
