@@ -159,9 +159,10 @@ class Tree:
 
     Rays and casts also take a keyword for the whole batch:
 
-    skips_start : bool
-        True leaves out the boxes that they touch at ``t = 0``: those that hold the origin of a ray, or that touch the
-        moving box, sphere or capsule. A cast without a direction then hits nothing.
+    skips_separating : bool
+        True leaves out the boxes that they touch at ``t = 0`` and separate from. A ray or a moving box separates if it moves
+        away from, or along, the face through which the overlap ends by the shortest shift; a sphere or capsule if it does
+        not approach the nearest point of the box. A cast that moves deeper into a box still hits it at 0.
 
     Queries are in single precision; numbers in double precision are rounded to the nearest, but for boxes, which are rounded
     outward. A tree of boxes in 2D takes queries in 2D: points and directions ``(q, 2)``, boxes ``(q, 4)``. Those of another

@@ -86,7 +86,7 @@ pub fn query_filters(dict: &Bound<'_, PyDict>) -> PyResult<QueryFilters> {
         .with_body(numbers(dict, "body")?)
         .with_world(numbers(dict, "world")?)
         .with_ignore(numbers(dict, "ignore")?)
-        .with_skips_start(get(dict, "skips_start")?.unwrap_or(false)))
+        .with_skips_separating(get(dict, "skips_separating")?.unwrap_or(false)))
 }
 
 /// New values of one list by box.

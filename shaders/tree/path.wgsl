@@ -186,3 +186,38 @@ fn compare_boxes(own: BoxBits, other: BoxBits) -> i32 {
     }
     return compare_crossings(a, b);
 }
+
+// Returns how far two bounds of boxes that overlap are apart along an axis, as the crossing of one from the other; of speed 0 where that is infinite.
+fn depth_of(upper: u32, lower: u32) -> Crossing {
+    if upper == lower {
+        return Crossing(0u, 0u, ONE);
+    }
+    return Crossing(upper, lower, select(0u, ONE, max(upper & ~SIGN, lower & ~SIGN) < INFINITY));
+}
+
+// Returns the smaller of two depths.
+fn least_of(a: Crossing, b: Crossing) -> Crossing {
+    if a.speed == 0u || (b.speed != 0u && compare_crossings(b, a) < 0) {
+        return b;
+    }
+    return a;
+}
+
+// Returns whether the path does not go deeper into a box that it touches in the beginning, without rounding: whether the shortest way out of it is
+// one that the path takes, or one across the path.
+fn separates(own: BoxBits) -> bool {
+    var away = Crossing(0u, 0u, 0u);
+    var toward = away;
+    for (var k = 0u; k < 3u; k += 1u) {
+        let leave = crossing_along(k, own.low, own.high, true);
+        let reach = crossing_along(k, own.low, own.high, false);
+        away = least_of(away, depth_of(leave.plane, leave.origin));
+        let behind = depth_of(reach.origin, reach.plane);
+        if path_direction[k] == 0u {
+            away = least_of(away, behind);
+        } else {
+            toward = least_of(toward, behind);
+        }
+    }
+    return toward.speed == 0u || (away.speed != 0u && compare_crossings(away, toward) <= 0);
+}

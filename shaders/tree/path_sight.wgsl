@@ -89,9 +89,15 @@ fn touches_at_start(own: BoxBits) -> bool {
 // Returns whether the path touches a box by the time `sight_limit`, and the box is not left out. Near is 0 only where the path surely touches it
 // in the beginning.
 fn sight_of(own: BoxBits) -> Sight {
-    if has_flag(QUERY_SKIPS_START) && touches_at_start(own) {
-        // A round shape may touch later than its bounds.
-        return Sight(!(IS_ROUND && is_round), false, -1.0);
+    if has_flag(QUERY_SKIPS_SEPARATING) && touches_at_start(own) {
+        if IS_ROUND && is_round {
+            // It may touch later than its bounds.
+            return Sight(false, false, -1.0);
+        }
+        spent += 6u * DECISION;
+        if separates(own) {
+            return Sight(true, false, -1.0);
+        }
     }
     if !is_usual || class_of(own.low, own.high) != 0u {
         return Sight(is_none(own), false, -1.0);

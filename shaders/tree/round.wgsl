@@ -19,7 +19,14 @@ struct Touch {
     is_at_start: bool,
     // The time, in bits of f32.
     t: u32,
+    // Whether it approaches its nearest place of the box in the beginning.
+    course: u32,
 }
+
+// It does not, it does, or its segment is inside.
+const COURSE_APART: u32 = 0u;
+const COURSE_TOWARD: u32 = 1u;
+const COURSE_UNKNOWN: u32 = 2u;
 
 const BOUND_TIME: u32 = 0u;
 const BOUND_NEVER: u32 = 1u;
@@ -29,6 +36,7 @@ const BOUND_NONE: u32 = 2u;
 struct PlaneBound {
     kind: u32,
     time: vec2<u32>,
+    course: u32,
 }
 
 // Returns how far a place along the segment is from the box along an axis, at a time: below zero before it, 0 within it.
@@ -127,14 +135,15 @@ fn bound_by(own: BoxBits, t: vec2<u32>) -> PlaneBound {
     let closing = sum(product(speeds, half_to(ROUND_SPEED_BITS)), negative(speed));
     let is_apart = is_less(vec2<u32>(0u), gap);
     round_turns += 18u;
+    let course = select(COURSE_APART, COURSE_TOWARD, is_less(speed, vec2<u32>(0u)));
     if is_less(vec2<u32>(0u), closing) {
         let time = product(quotient(gap, closing), DOWN);
-        return PlaneBound(select(BOUND_NONE, BOUND_TIME, is_apart), time);
+        return PlaneBound(select(BOUND_NONE, BOUND_TIME, is_apart), time, course);
     }
     // It moves away from the plane, and is above it at that time or at once.
     let away = product(negative(closing), t);
     let is_above = is_apart || is_less(product(sum(size, away), half_to(ROUND_GAP_BITS)), sum(gap, away));
-    return PlaneBound(select(BOUND_NONE, BOUND_NEVER, is_above), t);
+    return PlaneBound(select(BOUND_NONE, BOUND_NEVER, is_above), t, course);
 }
 
 // 1 - 2^-ROUND_QUOTIENT_BITS.
@@ -144,15 +153,17 @@ const DOWN: vec2<u32> = vec2<u32>(~((1u << (53u - ROUND_QUOTIENT_BITS)) - 1u), 0
 fn touch_of(own: BoxBits, start: u32, is_at_start: bool) -> Touch {
     var t = widened(start);
     places_left = ROUND_ALL_PLACES;
+    var course = COURSE_UNKNOWN;
     for (var plane = 0u; plane < ROUND_PLANES; plane += 1u) {
         find_nearest(own, t);
         if !find_normal() {
             break;
         }
         let bound = bound_by(own, t);
+        course = bound.course;
         let is_late = path_limit != INFINITY && is_less(widened(path_limit), bound.time);
         if bound.kind == BOUND_NEVER || (bound.kind == BOUND_TIME && is_late) {
-            return Touch(false, false, INFINITY);
+            return Touch(false, false, INFINITY, course);
         }
         if bound.kind == BOUND_NONE || !is_less(t, bound.time) {
             break;
@@ -165,5 +176,10 @@ fn touch_of(own: BoxBits, start: u32, is_at_start: bool) -> Touch {
     }
     let bits = max(narrowed(unpacked(t), TO_ZERO), start);
     // No number below the smallest normal one.
-    return Touch(true, is_at_start && is_zero64(t), select(bits, 0u, bits < 0x800000u));
+    return Touch(true, is_at_start && is_zero64(t), select(bits, 0u, bits < 0x800000u), course);
+}
+
+// Returns whether a shape that touches a box in the beginning does not go deeper into it.
+fn departs(touch: Touch, own: BoxBits) -> bool {
+    return touch.course == COURSE_APART || (touch.course == COURSE_UNKNOWN && separates(own));
 }

@@ -25,10 +25,14 @@ pub struct QueryFilters {
     pub world: Vec<u32>,
     /// Holds a box that each query does not meet, or [`NO_BOX`](Self::NO_BOX).
     pub ignore: Vec<u32>,
-    /// True if casts leave out the boxes that they touch at the start, of all queries of the batch: those that the ray's origin or the moving
-    /// box touches at `t = 0`, exactly and closed, and those that the moving sphere or capsule touches then, but for rounding. So what stands on
-    /// several boxes is cast away from all of them. A cast that goes nowhere then hits nothing. Other queries have no start and ignore it.
-    pub skips_start: bool,
+    /// True if casts leave out the boxes that they touch at `t = 0` and separate from, for all queries of the batch. A cast that moves deeper into
+    /// a box still hits it at 0. Use it for a character that stands on several boxes: it can leave them or slide along them, and not fall through.
+    ///
+    /// A ray or a moving box separates from a box if it moves away from, or along, the face through which the overlap ends by the shortest shift;
+    /// of several such faces one is enough. A moving sphere or capsule separates if it does not approach the nearest point of the box, but for
+    /// rounding; where its segment touches the box, its bounds decide. A cast that goes nowhere separates from everything. From a half-space
+    /// everything separates whose direction does not point into it. Rays and boxes are decided exactly. Other queries ignore the option.
+    pub skips_separating: bool,
 }
 
 setters! {
@@ -38,7 +42,7 @@ setters! {
         with_body: body: Vec<u32>,
         with_world: world: Vec<u32>,
         with_ignore: ignore: Vec<u32>,
-        with_skips_start: skips_start: bool,
+        with_skips_separating: skips_separating: bool,
     }
 }
 
@@ -54,7 +58,7 @@ impl QueryFilters {
         body: Vec::new(),
         world: Vec::new(),
         ignore: Vec::new(),
-        skips_start: false,
+        skips_separating: false,
     };
 
     /// Returns filters by which each query meets only boxes whose group has a bit of its mask, under both [group rules](GroupRule): under
@@ -88,7 +92,7 @@ impl QueryFilters {
 
     /// Checks that each list has an element for each query, or none.
     pub(crate) fn check(&self, query_count: usize) -> Result<(), Error> {
-        let Self { group, mask, body, world, ignore, skips_start: _ } = self;
+        let Self { group, mask, body, world, ignore, skips_separating: _ } = self;
         for (list, values) in [("group", group), ("mask", mask), ("body", body), ("world", world), ("ignore", ignore)] {
             if !values.is_empty() && values.len() != query_count {
                 let (length, query_count) = (values.len() as u64, query_count as u64);

@@ -66,7 +66,7 @@ impl HalfSpace {
     /// Returns when the box of a path first touches the half-space.
     fn reach(&self, path: &Path) -> Option<Touch> {
         if path.is_everywhere() || self.touches(&Aabb { min: path.low, max: path.high }) {
-            return Some(Touch { t: 0.0, is_at_start: true });
+            return Some(Touch { t: 0.0, is_at_start: true, separates: None });
         }
         let (above, speeds) = self.approach(path);
         let toward = sum_of(speeds);
@@ -82,7 +82,7 @@ impl HalfSpace {
         let is_late = path.limit.is_finite()
             && sure_order(time, f64::from(path.limit)).unwrap_or_else(|| compare(path.limit)).is_gt();
         let t = || round_down_with(time, |number| compare(number).is_ge());
-        (!is_late).then(|| Touch { t: t(), is_at_start: false })
+        (!is_late).then(|| Touch { t: t(), is_at_start: false, separates: None })
     }
 
     /// Returns numbers whose exact sum is how far the deepest corner of a path is above the half-space in the beginning, and others whose exact
@@ -184,7 +184,7 @@ impl<'a> HalfSpaces<'a> {
 
     /// Lists the hits of query `i`, ascending by index.
     fn hits<'b, C: Cast>(&'b self, batch: Batch<'_, C>, i: usize, cast: &C) -> impl Iterator<Item = Hit> + use<'b, C> {
-        let path = cast.path().map(|path| path.skipping_start(batch.filters.skips_start));
+        let path = cast.path().map(|path| path.skipping_separating(batch.filters.skips_separating));
         let hit =
             move |half_space: &HalfSpace| Some(Hit { index: half_space.index, t: half_space.enter(path.as_ref()?)? });
         self.met(batch, i).filter_map(hit)

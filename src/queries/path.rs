@@ -23,8 +23,8 @@ pub struct Path {
     inverse: [f64; 3],
     /// True if all corners are finite.
     is_finite: bool,
-    /// True if boxes that are touched at `t = 0` are left out.
-    skips_start: bool,
+    /// True if boxes that are touched at `t = 0` are left out where the path does not go deeper into them.
+    skips_separating: bool,
     /// The round shape that the box bounds, if there is one: a hit touches it.
     round: Option<Round>,
     /// True if all of space moves: every half-space is touched in the beginning.
@@ -65,7 +65,7 @@ impl Path {
         limit: 0.0,
         inverse: [f64::INFINITY; 3],
         is_finite: true,
-        skips_start: false,
+        skips_separating: false,
         round: None,
         is_everywhere: false,
     };
@@ -77,13 +77,23 @@ impl Path {
         let inverse = |d: f32| 1.0 / f64::from(d.abs());
         let is_finite = is_finite(&low) && is_finite(&high);
         let inverse = [inverse(x), inverse(y), inverse(z)];
-        Self { low, high, direction, limit, inverse, is_finite, skips_start: false, round: None, is_everywhere: false }
+        Self {
+            low,
+            high,
+            direction,
+            limit,
+            inverse,
+            is_finite,
+            skips_separating: false,
+            round: None,
+            is_everywhere: false,
+        }
     }
 
-    /// Returns the same path, which leaves out the boxes that it touches at `t = 0`, or not.
+    /// Returns the same path, which leaves out the boxes that it touches at `t = 0` and separates from, or not.
     #[inline]
-    pub fn skipping_start(self, skips_start: bool) -> Self {
-        Self { skips_start, ..self }
+    pub fn skipping_separating(self, skips_separating: bool) -> Self {
+        Self { skips_separating, ..self }
     }
 
     /// Returns the same path, of a round shape that the box bounds.
@@ -101,11 +111,6 @@ impl Path {
     /// Returns whether all of space moves.
     pub fn is_everywhere(&self) -> bool {
         self.is_everywhere
-    }
-
-    /// Returns whether what is touched at `t = 0` is left out.
-    pub fn skips_start(&self) -> bool {
-        self.skips_start
     }
 
     /// Returns whether a round shape moves: its times are compared as they are reported.
@@ -126,16 +131,35 @@ impl Path {
             return self.enter_round(round, aabb);
         }
         // Only what is touched in the beginning is entered at 0.
-        self.reach(aabb).filter(|entry| !self.skips_start || entry.approximate > 0.0)
+        self.reach(aabb).filter(|entry| !self.skips_separating || entry.approximate > 0.0 || !self.separates(aabb))
     }
 
     #[cold]
     fn enter_round(&self, round: &Round, aabb: &Aabb) -> Option<Entry> {
         let bounds = self.reach(aabb)?;
-        let start = Touch { t: self.time_of_bounds(&bounds), is_at_start: bounds.approximate == 0.0 };
+        let start = Touch { t: self.time_of_bounds(&bounds), is_at_start: bounds.approximate == 0.0, separates: None };
         let touch = round.enter(aabb, &self.direction, self.limit, start)?;
-        let is_hit = !self.skips_start || !touch.is_at_start;
-        is_hit.then(|| Entry { approximate: padded(touch.t), aabb: *aabb })
+        let separates = || touch.separates.unwrap_or_else(|| self.separates(aabb));
+        let is_left_out = self.skips_separating && touch.is_at_start && separates();
+        (!is_left_out).then(|| Entry { approximate: padded(touch.t), aabb: *aabb })
+    }
+
+    /// Returns whether the path does not go deeper into a box that it touches at `t = 0`. The least distance by which the moving box would have to
+    /// be shifted until both are apart is compared, without rounding, over the faces that it moves away from or along, and over the others.
+    #[cold]
+    fn separates(&self, aabb: &Aabb) -> bool {
+        let faces = |k: usize| {
+            let d = self.direction[k];
+            [(d >= 0.0, aabb.max[k], self.low[k]), (d <= 0.0, self.high[k], aabb.min[k])]
+        };
+        let least = |is_away| {
+            let those = (0..3).flat_map(faces).filter(|&(away, ..)| away == is_away);
+            those.filter_map(|(_, upper, lower)| Depth::new(upper, lower)).min_by(Depth::compare)
+        };
+        match (least(true), least(false)) {
+            (Some(away), Some(toward)) => away.compare(&toward).is_le(),
+            (_, toward) => toward.is_none(),
+        }
     }
 
     /// Returns when the path first touches a half-space, rounded down, which its bounds do at `start`; none where it does not or is left out.
@@ -144,7 +168,12 @@ impl Path {
             Some(round) => round.enter_half_space(half_space, &self.direction, self.limit, start)?,
             None => start,
         };
-        (!self.skips_start || !touch.is_at_start).then_some(touch.t)
+        let separates = || {
+            let [x, y, z] = [0, 1, 2].map(|k| product(half_space.normal[k], self.direction[k]));
+            sign_of_sum([x, y, z]).is_ge()
+        };
+        let is_left_out = self.skips_separating && touch.is_at_start && separates();
+        (!is_left_out).then_some(touch.t)
     }
 
     #[inline]
@@ -274,6 +303,25 @@ impl Path {
     fn compare_number(&self, a: &Crossing, t: f32) -> Ordering {
         let moved = product(self.direction[a.axis].abs(), t);
         sign_of_sum([f64::from(a.plane), -f64::from(a.origin), -moved])
+    }
+}
+
+/// How far two boxes overlap along an axis: the exact difference of two finite numbers, at least 0.
+#[derive(Clone, Copy, Debug)]
+struct Depth([f64; 2]);
+
+impl Depth {
+    /// Takes an upper bound and a lower one; none where they are infinitely far apart.
+    fn new(upper: f32, lower: f32) -> Option<Self> {
+        if upper == lower {
+            return Some(Self([0.0; 2]));
+        }
+        (upper.is_finite() && lower.is_finite()).then(|| Self([upper.into(), lower.into()]))
+    }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        let (Self([a, b]), Self([c, d])) = (self, other);
+        sign_of_sum([*a, -b, -c, *d])
     }
 }
 

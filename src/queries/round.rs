@@ -49,6 +49,8 @@ pub struct Touch {
     pub t: f32,
     /// True if the shape touches at `t = 0`, but for rounding.
     pub is_at_start: bool,
+    /// True if the shape does not approach the nearest point of the box in the beginning; none where its segment is inside, or where that was not computed.
+    pub separates: Option<bool>,
 }
 
 /// The numbers of a shape that moves.
@@ -95,9 +97,12 @@ impl Round {
     pub fn enter(&self, aabb: &Aabb, direction: &[f32; 3], limit: f32, start: Touch) -> Option<Touch> {
         let (moving, limit) = (Moving::new(self, direction), f64::from(limit));
         let (mut t, mut places) = (f64::from(start.t), ROUND_ALL_PLACES);
+        let mut separates = None;
         for _ in 0..ROUND_PLANES {
             let Some(normal) = normal(&moving.nearest(aabb, t, &mut places)) else { break };
-            match moving.bound(&moving.approach(&normal, &support(aabb, &normal)), t) {
+            let approach = moving.approach(&normal, &support(aabb, &normal));
+            separates = Some(approach.speed >= 0.0);
+            match moving.bound(&approach, t) {
                 Bound::Never => return None,
                 Bound::Time(time) if time > limit => return None,
                 Bound::Time(time) if time > t => {
@@ -110,7 +115,7 @@ impl Round {
                 _ => break,
             }
         }
-        Some(start.later(t))
+        Some(Touch { separates, ..start.later(t) })
     }
 
     /// Returns when the shape first touches a half-space by the time `limit`; `start` is when its bounds do.
@@ -138,7 +143,7 @@ impl Touch {
     /// Returns the same, no sooner than a time.
     fn later(self, time: f64) -> Self {
         let t = round_down(time).max(self.t);
-        Self { t: if t < f32::MIN_POSITIVE { 0.0 } else { t }, is_at_start: self.is_at_start && time <= 0.0 }
+        Self { t: if t < f32::MIN_POSITIVE { 0.0 } else { t }, is_at_start: self.is_at_start && time <= 0.0, ..self }
     }
 }
 

@@ -95,7 +95,7 @@ impl Tree {
             half_space_count: (packed.words.len() as u32 - packed.parts) / 4,
             has_filters,
             has_groups: !filters.passes_all(),
-            skips_start: filters.skips_start,
+            skips_separating: filters.skips_separating,
             is_in_order,
             round_count: 0,
             vertices_per_pair: 0,

@@ -6,7 +6,7 @@ use broadsweep::query::CapsuleCast;
 
 use super::numbers::{Like, Numbers};
 
-/// Computes when each shape touches its box: whether its bounds do, whether it does, and at the start, and when. Of a shape that is not round, its
+/// Computes when each shape touches its box: whether its bounds do, whether it does, whether that is at the start and it separates, and when. Of a shape that is not round, its
 /// bounds.
 pub const KERNEL: Source = Source {
     label: "round_touch",
@@ -28,10 +28,11 @@ fn round_touch(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     if begin_shape(i) && enters(own.low, own.high) {
         let time = number_of(own);
         let is_at_start = latest(own.low, own.high).speed == 0u;
-        result = vec4<u32>(1u, 1u, select(0u, 1u, is_at_start), time);
+        result = vec4<u32>(1u, 1u, select(0u, 1u, is_at_start && separates(own)), time);
         if is_round {
             let touch = touch_of(own, time, is_at_start);
-            result = vec4<u32>(1u, select(0u, 1u, touch.is_touched), select(0u, 1u, touch.is_at_start), touch.t);
+            let is_left_out = touch.is_touched && touch.is_at_start && departs(touch, own);
+            result = vec4<u32>(1u, select(0u, 1u, touch.is_touched), select(0u, 1u, is_left_out), touch.t);
         }
     }
     results[i] = result;

@@ -55,6 +55,12 @@ fn enter(half_space: &HalfSpace, cast: &impl Moving) -> Option<(Fraction, bool)>
     is_in_time.then_some((time, false))
 }
 
+/// Returns whether what moves does not go deeper into a half-space.
+fn separates(half_space: &HalfSpace, cast: &impl Moving) -> bool {
+    let (_, _, direction, _) = cast.parts();
+    (0..3).map(|k| whole(half_space.normal[k]) * whole(direction[k])).sum::<BigInt>() >= BigInt::ZERO
+}
+
 /// Returns the square of the distance of a point.
 fn square(half_space: &HalfSpace, point: [f32; 3]) -> Fraction {
     let above = above(half_space, point).max(BigInt::ZERO);
@@ -88,7 +94,7 @@ impl Scene {
         if numbers.below(2) == 0 {
             (filters, of_queries) = some_filters(numbers, n, queries);
         }
-        of_queries.skips_start = numbers.below(3) == 0;
+        of_queries.skips_separating = numbers.below(3) == 0;
         let mut boxes = boxes.to_vec();
         for index in 0..n {
             if numbers.below(n as u64) < 3 {
@@ -124,18 +130,19 @@ impl Scene {
 
     /// Checks all that casts can be asked, and counts the hits of half-spaces, and those that only exact numbers order.
     pub fn check_casts<C: Cast + Moving + std::fmt::Debug>(&self, casts: &[C], what: &str) -> [usize; 2] {
-        let (tree, batch, skips) = (&self.tree, self.batch(casts), self.of_queries.skips_start);
+        let (tree, batch, skips) = (&self.tree, self.batch(casts), self.of_queries.skips_separating);
         let (nearest, any) = (tree.nearest_hits(batch).unwrap(), tree.any_hits(batch).unwrap());
         let (all, first) = (tree.all_hits(batch).unwrap(), tree.first_hits(batch, 3).unwrap());
         let (mut count, mut ties) = (0, 0);
         for (i, cast) in casts.iter().enumerate() {
             let what = format!("{what}, {cast:?}");
-            let is_hit = |j| self.is_box(i, j) && !(skips && oracle::touches_at_start(cast, &self.boxes[j]));
+            let is_left_out = |aabb| oracle::touches_at_start(cast, aabb) && oracle::separates(cast, aabb);
+            let is_hit = |j| self.is_box(i, j) && !(skips && is_left_out(&self.boxes[j]));
             let mut found = oracle::times(cast, &self.boxes, is_hit);
             let of_boxes = found.len();
             found.extend(self.planes(i).filter_map(|plane| {
                 let (t, is_start) = enter(plane, cast)?;
-                (!(skips && is_start)).then_some((t, plane.index))
+                (!(skips && is_start && separates(plane, cast))).then_some((t, plane.index))
             }));
             count += found.len() - of_boxes;
             let found = ordered(found, |j| self.is_plane(j), &mut ties);
@@ -240,7 +247,7 @@ fn check(scenes: u64, queries: usize) {
     let (mut of_casts, mut of_shapes, mut of_points) = (0, 0, 0);
     cases::each(scenes, |what, like, boxes, numbers| {
         let scene = Scene::of(boxes, like, numbers, queries);
-        let what = format!("{what}, {:?}, {:?}", scene.filters.half_spaces, scene.of_queries.skips_start);
+        let what = format!("{what}, {:?}, {:?}", scene.filters.half_spaces, scene.of_queries.skips_separating);
         let rays: Vec<Ray> = (0..queries).map(|_| numbers.ray(boxes, like)).collect();
         let casts: Vec<BoxCast> = (0..queries).map(|_| numbers.cast(boxes, like)).collect();
         of_casts += scene.check_casts(&rays, &what)[0] + scene.check_casts(&casts, &what)[0];

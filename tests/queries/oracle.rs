@@ -95,6 +95,23 @@ pub fn touches_at_start(cast: &impl Moving, aabb: &Aabb) -> bool {
     aabb.is_valid() && (0..3).all(|k| aabb.min[k] <= high[k] && low[k] <= aabb.max[k])
 }
 
+/// Returns whether what moves separates from a box that it touches before it moves: whether the overlap ends by the shortest shift through a
+/// face that it moves away from, or along.
+pub fn separates(cast: &impl Moving, aabb: &Aabb) -> bool {
+    let (low, high, direction, _) = cast.parts();
+    let depth = |upper: f32, lower: f32| {
+        let is_finite = upper.is_finite() && lower.is_finite();
+        if upper == lower { Some(BigInt::ZERO) } else { is_finite.then(|| whole(upper) - whole(lower)) }
+    };
+    let of_axis = |k: usize| {
+        let d = direction[k];
+        [(d, depth(aabb.max[k], low[k])), (-d, depth(high[k], aabb.min[k]))]
+    };
+    let faces: Vec<(f32, Option<BigInt>)> = (0..3).flat_map(of_axis).collect();
+    let least = faces.iter().filter_map(|(_, depth)| depth.as_ref()).min();
+    faces.iter().any(|(speed, depth)| depth.as_ref() == least && *speed >= 0.0)
+}
+
 /// Orders what is found by its number, and then by index.
 pub fn in_order(a: &(Fraction, u32), b: &(Fraction, u32)) -> Ordering {
     a.0.compare(&b.0).then(a.1.cmp(&b.1))

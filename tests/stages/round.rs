@@ -23,7 +23,7 @@ fn words(cast: &CapsuleCast) -> [u32; ROUND_CAST_U32_COUNT as usize] {
     std::array::from_fn(|k| all[k].to_bits())
 }
 
-/// Returns whether the bounds touch, whether the shape does, and at the start, and when.
+/// Returns whether the bounds touch, whether the shape does, whether that is at the start and it separates, and when.
 fn on_host(cast: &CapsuleCast, aabb: &Aabb) -> [u32; 4] {
     let bounds = cast.bounds();
     let is_path = bounds.aabb.is_valid() && bounds.limit >= 0.0 && bounds.direction.iter().all(|x| x.is_finite());
@@ -38,13 +38,13 @@ fn on_host(cast: &CapsuleCast, aabb: &Aabb) -> [u32; 4] {
     match path.enter(aabb) {
         None => [1, 0, 0, f32::INFINITY.to_bits()],
         Some(entry) => {
-            let is_at_start = path.skipping_start(true).enter(aabb).is_none();
-            [1, 1, is_at_start.into(), path.time(&entry).to_bits()]
+            let is_left_out = path.skipping_separating(true).enter(aabb).is_none();
+            [1, 1, is_left_out.into(), path.time(&entry).to_bits()]
         }
     }
 }
 
-/// Compares the kernel with the host, and counts the shapes that touch, that their bounds alone do, that touch at the start, and that touch later.
+/// Compares the kernel with the host, and counts the shapes that touch, that their bounds alone do, that touch at the start and separate, and that touch later.
 fn check(cases: &[(CapsuleCast, Aabb)]) -> [usize; 4] {
     let params =
         QueryParams { query_count: cases.len() as u32, u32_count: ROUND_CAST_U32_COUNT, ..QueryParams::zeroed() };
@@ -62,10 +62,10 @@ fn check(cases: &[(CapsuleCast, Aabb)]) -> [usize; 4] {
     for ((cast, aabb), found) in cases.iter().zip(written(&results)) {
         let expected = on_host(cast, aabb);
         assert_eq!(found, expected, "{cast:?} and {aabb:?}");
-        let [meets, touches, is_at_start, t] = expected;
+        let [meets, touches, is_left_out, t] = expected;
         counts[0] += touches as usize;
         counts[1] += (meets - touches) as usize;
-        counts[2] += is_at_start as usize;
+        counts[2] += is_left_out as usize;
         counts[3] += usize::from(touches == 1 && t != 0);
     }
     counts

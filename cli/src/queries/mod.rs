@@ -115,14 +115,14 @@ impl<Q: Clone> QueryBatch<Q> {
     /// Returns the first queries.
     fn first(&self, count: usize) -> Self {
         let cut = |list: &Vec<u32>| list[..list.len().min(count)].to_vec();
-        let QueryFilters { group, mask, body, world, ignore, skips_start, .. } = &self.filters;
+        let QueryFilters { group, mask, body, world, ignore, skips_separating, .. } = &self.filters;
         let filters = QueryFilters::default()
             .with_group(cut(group))
             .with_mask(cut(mask))
             .with_body(cut(body))
             .with_world(cut(world))
             .with_ignore(cut(ignore))
-            .with_skips_start(*skips_start);
+            .with_skips_separating(*skips_separating);
         Self { queries: self.queries[..count].to_vec(), filters }
     }
 }

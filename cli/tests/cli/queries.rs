@@ -230,22 +230,22 @@ fn half_spaces_of_a_scene_are_answered_as_boxes() {
 }
 
 #[test]
-fn rays_leave_out_the_boxes_that_they_touch_at_the_start() {
+fn rays_leave_out_the_boxes_that_they_separate_from_at_the_start() {
     let (place, (boxes, tree)) = (Place::new(), tree());
-    let rays: Vec<Ray> = boxes.iter().step_by(100).map(|aabb| Ray::new(aabb.min, [1.0, 0.5, 0.25])).collect();
+    let rays: Vec<Ray> = boxes.iter().step_by(100).map(|aabb| Ray::new(aabb.max, [1.0, 0.5, 0.25])).collect();
     let rows: Vec<f32> = rays.iter().flat_map(|ray| ray.origin.into_iter().chain(ray.direction)).collect();
     place.write("rays.npy", &array(&[20, 6], &rows));
     place.write("rays.npz", &npz(&[("rays", array(&[20, 6], &rows)), ("ignore", array(&[20], &[7u32; 20]))]));
-    let filters = QueryFilters::default().with_skips_start(true);
+    let filters = QueryFilters::default().with_skips_separating(true);
     let expected = tree.all_hits(Batch::new(&rays).with_filters(&filters)).unwrap();
     let with_start = tree.all_hits(&rays).unwrap();
     assert!(
         expected.iter().zip(with_start.iter()).all(|(own, all)| own.len() < all.len()) && !expected.answers.is_empty()
     );
     for question in ["rays.npz", "rays.npy --hits any", "rays.npy --hits 3", "rays.npz --hits all"] {
-        assert_engines_agree(&place, &format!("rays uniform:2000 --skips-start {question}"));
+        assert_engines_agree(&place, &format!("rays uniform:2000 --skips-separating {question}"));
     }
-    place.run("rays uniform:2000 rays.npy --skips-start --hits all --engine cpu --out hits.npz");
+    place.run("rays uniform:2000 rays.npy --skips-separating --hits all --engine cpu --out hits.npz");
     let hits = place.read("hits.npz");
     assert_eq!(offsets(&hits, 21), expected.offsets);
     let index = numbers::<u32>(&hits, "index", &[expected.answers.len() as u64]);

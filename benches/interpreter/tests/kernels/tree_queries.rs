@@ -513,7 +513,7 @@ fn answers_of_numbers(tree: &mut impl RecordedQueries, boxes: &[Aabb], like: Lik
     let regions: Vec<Aabb> = (0..n).map(|_| numbers.region(boxes, like)).collect();
     let round = Round::of(&rays, &spheres);
     let mut all: Vec<u64> = Vec::new();
-    for filters in [&QueryFilters::default(), &of_queries(n).with_skips_start(true)] {
+    for filters in [&QueryFilters::default(), &of_queries(n).with_skips_separating(true)] {
         fn batch<'a, Q>(queries: &'a [Q], filters: &'a QueryFilters) -> Batch<'a, Q> {
             Batch::new(queries).with_filters(filters)
         }
