@@ -143,7 +143,7 @@ by_methods! {
         /// unless the device is lost.
         fn find_pairs(self: &mut Self, boxes: &[Aabb]) -> Result<&Overlaps, Error>;
 
-        /// Finds every pair of a box of `first` and a box of `second` that overlap and that the filters accept, each once. Of a
+        /// Finds every pair of a box of `first` and a box of `second` that overlap and that the filters accept, each once. In a
         /// pair, `a` is an index in `first`, and `b` one in `second`. The engine on a GPU sweeps both sets at once. The CPU engine
         /// mostly queries a tree of one set with the boxes of the other ([`Report::tree_join`](crate::Report::tree_join)).
         ///

@@ -15,7 +15,7 @@ use crate::advice;
 pub fn parser() -> impl TypedValueParser<Value = Engine> {
     let values = Engine::all().into_iter().map(|engine| PossibleValue::new(engine.name()).help(engine.description()));
     Names(PossibleValuesParser::new(values)).map(|name| {
-        // What is no name of an engine has been refused.
+        // Unknown engines were refused earlier.
         Engine::all().into_iter().find(|engine| engine.name() == name).unwrap_or(Engine::Cpu)
     })
 }

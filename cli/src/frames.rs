@@ -60,7 +60,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Who finds the events.
+/// The source of the events.
 enum Finder {
     Gpu(Box<BroadPhase>),
     Cpu(Box<cpu::BroadPhase>),
@@ -96,7 +96,7 @@ struct Row {
     pairs: u64,
     created: u64,
     lost: u64,
-    /// What our engines report.
+    /// The reports of our engines.
     report: Option<StepReport>,
     seconds: f64,
 }
@@ -105,7 +105,7 @@ struct Row {
 struct Run<'a> {
     args: &'a Args,
     finder: Finder,
-    /// What verifies.
+    /// The reference of `--verify`.
     from_nothing: Option<(cpu::BroadPhase, Differences)>,
     rows: Vec<Row>,
     created: Vec<u32>,
@@ -311,7 +311,7 @@ fn each_frame(args: &Args, mut each: impl FnMut(&[Aabb]) -> Result<()>) -> Resul
         let opened = npy::open_file(path).map_err(Into::into);
         opened.and_then(|(file, length)| npy::read_frames(file, length, hand_over))
     };
-    // What a frame was refused for has nothing to do with the file.
+    // An error of a frame is not an error of the file.
     read.map_err(|error| if error.is::<npy::Error>() { error.context(name()) } else { error })
 }
 

@@ -158,7 +158,7 @@ impl<R: ReaderAt> Arrays<R> {
         Ok(margins.into_iter().map(|margin| Aabb::from_f64([0.0; 3], [margin; 3]).max[0]).collect())
     }
 
-    /// Reads spheres, rounded outward. Those of boxes in 2D have two coordinates, and z is 0.
+    /// Reads spheres, rounded outward. Half-spaces of 2D boxes have two coordinates; z is 0.
     fn spheres(&self) -> Result<Vec<[f32; 4]>> {
         if !self.has("sphere") {
             return Ok(Vec::new());

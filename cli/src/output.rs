@@ -63,7 +63,7 @@ impl Output {
         let path = resolved(path)?;
         match fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => bail!("it is a directory; give a file"),
-            // What a shell has opened under a number.
+            // A file descriptor that the shell opened.
             Ok(_) if path.starts_with("/dev/fd") => return Ok(Self::Special(path)),
             // Renaming would replace a file that may not be written to.
             Ok(_) => drop(OpenOptions::new().write(true).open(&path)?),
@@ -100,7 +100,7 @@ impl Output {
             }
             Self::File(path) => (replace(path, fill), text::path(path)),
         };
-        // What `fill` failed at may have nothing to do with the place.
+        // An error of `fill` need not concern the output file.
         written.map_err(|error| match error.is::<io::Error>() {
             true => error.context(format!("cannot write {place}")),
             false => error,

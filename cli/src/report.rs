@@ -22,7 +22,7 @@ pub struct Run<'a> {
     pub filters: &'a Filters,
     /// The engine, in one line.
     pub engine: String,
-    /// What the engine found.
+    /// The result of the engine.
     pub answer: &'a Answer,
     /// The comparison, if one was made.
     pub verified: Option<&'a Verified>,

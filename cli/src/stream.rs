@@ -72,7 +72,7 @@ impl<'a> PairWriter<'a> {
     pub fn finish(self) -> Result<()> {
         match self.waiting {
             Some(Waiting::InMemory(mut pairs)) => {
-                // Which finds the runs.
+                // This sort detects ascending runs.
                 pairs.sort();
                 npy::write_pairs(&mut *self.to, &pairs)?;
             }

@@ -105,7 +105,7 @@ fn copy_named(mut file: File, directory: &Path) -> io::Result<NamedTempFile> {
     Ok(named)
 }
 
-/// Whether signals remove files that have a name.
+/// True once signals remove files that have a name.
 static REMOVES_ON_SIGNALS: AtomicBool = AtomicBool::new(false);
 
 /// Makes files that have a name be removed when the user or the system ends the process.

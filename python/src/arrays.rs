@@ -146,7 +146,7 @@ pub fn pairs(py: Python<'_>, pairs: Vec<Pair>) -> PyResult<Bound<'_, PyArray2<u3
 
 /// Gives a list whose elements are two words of 32 bits to Python as `(m, 2)`, without a copy.
 pub fn two_columns<T: Pod>(py: Python<'_>, mut list: Vec<T>) -> PyResult<Bound<'_, PyArray2<u32>>> {
-    // What was kept for longer lists would stay with the array.
+    // Otherwise the array would hold memory reserved for longer lists.
     if list.capacity() > 2 * list.len() + 1024 {
         list.shrink_to_fit();
     }

@@ -1,4 +1,4 @@
-//! Which device a name stands for, and the devices that are open.
+//! Maps names to devices, and holds the open devices.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -38,7 +38,7 @@ pub fn refusal(error: &Error) -> PyErr {
 }
 
 fn forget() {
-    // Those of the process that this one was forked from cannot be closed here.
+    // A forked process cannot close the devices of its parent.
     let process = std::process::id();
     open_devices().retain(|(opener, _, _)| *opener != process);
 }
@@ -86,7 +86,7 @@ impl Device {
     }
 }
 
-/// What Python is told of where an engine runs.
+/// The description of an engine's device for Python.
 pub struct Place {
     /// Why it is the CPU, if nobody requested that.
     pub reason: Option<String>,

@@ -1,4 +1,4 @@
-//! What Python calls: the module `broadsweep._native`, which `broadsweep/*.py` dress.
+//! The module `broadsweep._native`, which `broadsweep/*.py` wrap.
 //!
 //! | file | does |
 //! |---|---|

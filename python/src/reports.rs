@@ -1,4 +1,4 @@
-//! What reports hold, as objects of Python.
+//! Converts reports to Python objects.
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -89,7 +89,7 @@ report! {
         lost_count: u64,
         /// Pairs of both steps, also of two boxes that sleep or are fixed, which `persisting` leaves out.
         persisting_count: u64,
-        /// Whether all boxes were searched.
+        /// True if all boxes were searched.
         searched: bool,
         /// Boxes that were not where they were; 0 where all boxes were searched.
         moved_count: u32,

@@ -70,7 +70,7 @@ fn half_space_meets_sphere(nth: u32, sphere: vec4<u32>) -> bool {
 
 // ---- without rounding ----
 
-// Of two spheres: returns whether the square of their distance is at most that of both radii, (a - b)^2 in parts a a - 2 a b + b b. Of a plane and a
+// For two spheres: returns whether the square of their distance is at most that of both radii, (a - b)^2 in parts a a - 2 a b + b b. Of a plane and a
 // centre: whether the square of the height is at most that of the radius times the normal's length.
 // One loop for both, since a driver writes out each call.
 fn is_sum_at_most_zero(a: vec4<u32>, b: vec4<u32>, radius: u32, is_plane: bool) -> bool {

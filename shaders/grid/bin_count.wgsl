@@ -68,7 +68,7 @@ fn position(x: f32) -> u32 {
     let segment = segment_of(x);
     let segment_bits = frame.position_bits - KNOT_BITS;
     let last = (1u << segment_bits) - 1u;
-    // Of more than 24 bits, the last quantum rounds up to the first of the next segment: clamped as an integer.
+    // With more than 24 bits, the last quantum rounds up to the first of the next segment, so it is clamped as an integer.
     let quantum = u32(clamp((x - segment.start) * segment.quanta, 0.0, f32(last)));
     return (segment.number << segment_bits) | min(quantum, last);
 }

@@ -31,7 +31,7 @@ var<workgroup> tile_counts: array<atomic<u32>, 2>;
 var<workgroup> near_found: array<atomic<u32>, EVENT_NEAR>;
 // The first of these tiles.
 var<private> near_tile: u32;
-// Of the invocation's pairs, a bit for each that is created.
+// A bit for each pair of the invocation: set if it is created.
 var<private> created: u32;
 
 // Returns whether boxes moved in the array.

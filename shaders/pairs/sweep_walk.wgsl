@@ -159,7 +159,7 @@ struct Comparison {
 // eighth bits.
 // Two boxes that overlap share one cell in each cell that both touch. The pair belongs to the one whose coordinates
 // are the larger of the two boxes' first cells: there, along u and along v, one of the two entries is in its box's
-// first cell. Those flags are the eighth bits of the first bytes.
+// first cell. The flags are the eighth bits of the first bytes.
 // Boxes of one set do not pair.
 // Two plain boxes whose footprints share more than their slop do overlap (docs/exactness.md).
 fn compare_footprints(own: u32, others: vec4<u32>) -> Comparison {

@@ -148,7 +148,7 @@ fn exact_sum(a: vec2<u32>, b: vec2<u32>) -> Wide {
     let is_in_order = less64(magnitude(b), magnitude(a));
     let large = unpacked(select(b, a, is_in_order));
     let small = unpacked(select(a, b, is_in_order));
-    // One bit more, for a carry. Of 53 bits nothing is lost by that.
+    // One bit more, for a carry. This loses nothing of 53 bits.
     let by = min(u32(large.power - small.power), 62u) + 1u;
     let shifted = shr64(small.bits, by);
     let addend = with_lost(shifted, shl64(shifted, by) ^ small.bits);

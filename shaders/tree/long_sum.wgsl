@@ -14,7 +14,7 @@ fn begin_sum() {
     sum_words = array<vec4<u32>, 5>(none, none, none, none, none);
 }
 
-// Adds a product times 2^more. Of what is not finite, the sum has no meaning.
+// Adds a product times 2^more. With numbers that are not finite, the sum is meaningless.
 fn add_product(a_bits: u32, b_bits: u32, more: u32) {
     let bits = vec3<u32>(a_bits, b_bits, 0u) & vec3<u32>(0x7fffffffu);
     let wholes = whole_part(bits);

@@ -94,7 +94,7 @@ fn begin_shape(number: u32) -> bool {
 
 // ---- without rounding ----
 
-// When a face of the moving box is in the plane of another's: (plane - origin) / speed. Of speed 0 where it is so already.
+// When a face of the moving box is in the plane of another's: (plane - origin) / speed. The speed is 0 if it is there already.
 struct Crossing {
     plane: u32,
     origin: u32,

@@ -19,7 +19,7 @@ struct Touch {
     is_at_start: bool,
     // The time, in bits of f32.
     t: u32,
-    // Whether it approaches its nearest place of the box in the beginning.
+    // Its course relative to the nearest point of the box in the beginning.
     course: u32,
 }
 

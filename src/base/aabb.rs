@@ -111,7 +111,7 @@ pub(crate) fn double_sum_rounded_up(a: f64, b: f64) -> f32 {
     if is_below { nearest.next_up() } else { nearest }
 }
 
-/// A pair of boxes that overlap, by their indices in the input, `a < b`: 8 bytes. Of a pair
+/// A pair of boxes that overlap, by their indices in the input, `a < b`: 8 bytes. In a pair
 /// [between two sets](crate::Engine::find_pairs_between), `a` is an index in the first and `b` one in the second.
 ///
 /// Pairs order by `(a, b)`, which is the canonical order of a list.

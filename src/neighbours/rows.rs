@@ -73,7 +73,7 @@ impl RowPlaces {
     }
 }
 
-/// Parts of the lists of pairs. Those that are not requested are empty.
+/// Parts of the lists of pairs. Lists that were not requested are empty.
 struct Lists<'a, T> {
     pairs: &'a mut [Pair],
     shifts: &'a mut [[i32; 3]],

@@ -34,7 +34,7 @@ pub struct Path {
 /// The first time at which a moving box touches another.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// The time, but for a relative error below half of `RELATIVE_ERROR`; 0 only where it is 0. Of a round shape, its time padded.
+    /// The time, but for a relative error below half of `RELATIVE_ERROR`; 0 only where it is 0. The padded time of a round shape.
     pub approximate: f64,
     /// The box that is touched.
     aabb: Aabb,

@@ -390,7 +390,7 @@ impl sealed::SealedShape for OrientedBox {
 
 impl OrientedBox {
     /// Returns what leads from the centre to the faces, and whether that is known: the corners are `center ± half[0] arms[0] ± half[1] arms[1] ±
-    /// half[2] arms[2]`. Of axes that are nearly in a plane, arms are not known well enough.
+    /// half[2] arms[2]`. If the axes are nearly in a plane, the arms are not accurate enough.
     fn arms(&self) -> ([[f64; 3]; 3], bool) {
         let axes = self.axes.map(|axis| axis.map(f64::from));
         let faces = [cross(axes[1], axes[2]), cross(axes[2], axes[0]), cross(axes[0], axes[1])];

@@ -48,7 +48,7 @@ const ID_VECTORS: u64 = WIDTH / 4;
 /// The kernels of the stage `tree`.
 #[derive(Debug)]
 pub struct Build {
-    /// Those of [`KERNELS`].
+    /// The compiled [`KERNELS`].
     kernels: [Kernel; 7],
 }
 

@@ -322,7 +322,7 @@ impl TreeRecorder {
         let needed = QueryCapacity {
             u32_count: Q::DERIVED.map_or(0, |derived| queries * u64::from(derived.u32_count() + 4 * derived.parts())),
             query_filters: if has_worlds { queries } else { 0 },
-            // Of more lists none are retained: they are found twice.
+            // Longer lists are not retained: they are found twice.
             short: if queries <= self.tree.most_retained() as u64 { needed.short } else { 0 },
             pairs: window.capacity.into(),
             stays: queries,

@@ -80,7 +80,7 @@ fn parser() -> impl TypedValueParser<Value = String> {
 /// Parses `--motions`.
 fn motion_parser() -> impl TypedValueParser<Value = Motion> {
     let value = |motion: Motion| PossibleValue::new(motion.name()).help(motion.description());
-    // What is no name of a motion has been refused.
+    // Unknown motions were refused earlier.
     PossibleValuesParser::new(Motion::ALL.map(value)).map(|name| name.parse().unwrap_or(Motion::Still))
 }
 

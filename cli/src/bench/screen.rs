@@ -1,4 +1,4 @@
-//! What is seen of a measurement while it goes on.
+//! Prints the progress of a measurement.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -48,7 +48,7 @@ impl Watcher for Screen<'_> {
         self.results.rows = rows.to_vec();
         self.results.unix_time = now();
         if let (Some(out), false) = (self.out, rows.is_empty()) {
-            // What cannot be written now may be later; if not, that is said then.
+            // A failed write is not reported here: the final write reports it.
             let _ = write_rows(&self.results, out);
         }
     }

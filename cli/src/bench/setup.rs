@@ -1,4 +1,4 @@
-//! What every measurement begins with: its GPU, and how it is stopped.
+//! Opens the GPU of a measurement, and handles its interruption.
 
 use anyhow::{Context, Result, ensure};
 use broadsweep::Gpu;
@@ -9,7 +9,7 @@ use crate::engine::headless;
 use crate::progress::Progress;
 use crate::say;
 
-/// What a stopped process ends with in a shell: 128 + SIGINT.
+/// The exit status of an interrupted process: 128 + SIGINT.
 pub const STOPPED: u8 = 130;
 
 /// Opens the GPU if it is among the engines. Where they are not `named`, a machine without one goes on without it.

@@ -68,7 +68,7 @@ pub struct Common {
 
     /// Compare the answers with brute force
     ///
-    /// Of many queries, the first ones are compared, which takes some seconds; the report prints their count. A difference is an
+    /// Compares at most the first queries of a large batch, in some seconds; the report prints their count. A difference is an
     /// error, and nothing is written.
     #[arg(long)]
     verify: bool,

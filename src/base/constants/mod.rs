@@ -162,7 +162,7 @@ const _: () = {
         3 * ((SOFTWARE_BOXES / ORDER_WINDOW + 1) * 76 + SOFTWARE_BOXES / 1024 + SOFTWARE_BOXES / (2 * ORDER_WINDOW))
             < SOFTWARE_TURNS
     );
-    // Those of an invocation of `bin_scatter` that deals out the entries of a block.
+    // Turns of an invocation of `bin_scatter` that shares out the entries of a block.
     assert!(BIN_BLOCK / 256 * (MAX_CELLS + 64) < SOFTWARE_TURNS);
     // Created and persisting pairs of a tile are counted in one word, and the counts of a group's tiles are loaded by as many invocations.
     assert!(

@@ -104,11 +104,11 @@ shared_constants! {
     QUERY_GROUPS: u32 = 128;
     /// Boxes that a path touches at its start are no hits.
     QUERY_SKIPS_SEPARATING: u32 = 256;
-    /// Of a query: it has all its answers.
+    /// Status of a query: it has all its answers.
     STATUS_ANSWERED: u32 = 0;
-    /// Of a query: a number has no meaning.
+    /// Status of a query: a number is invalid.
     STATUS_INVALID: u32 = 1;
-    /// Of a query: it took more rounds than were recorded.
+    /// Status of a query: it took more rounds than were recorded.
     STATUS_UNFINISHED: u32 = 2;
     /// `QueryFilters::NO_BOX`.
     NO_BOX: u32 = u32::MAX;

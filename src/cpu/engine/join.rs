@@ -49,7 +49,7 @@ impl Way {
 }
 
 impl BroadPhase {
-    /// Finds every pair of a box of `first` and a box of `second` that overlap, each once: the join of two sets. Of a
+    /// Finds every pair of a box of `first` and a box of `second` that overlap, each once: the join of two sets. In a
     /// [`Pair`], `a` is an index in `first`, and `b` one in `second`. In [canonical order](crate::PairOrder::Canonical) the
     /// pairs are sorted by `a`, then by `b`.
     ///

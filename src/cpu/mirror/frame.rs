@@ -85,13 +85,13 @@ pub fn sample<'a>(boxes: &[Aabb], scene: &Scale, memory: &'a mut SampleMemory) -
 /// Holds sums over centroids (shifted to the middle of the bounds) and edges, in scaled units, of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moments {
-    /// Of centroids.
+    /// Sums of centroids.
     pub sum: Vec3,
-    /// Of their squares.
+    /// Sums of their squares.
     pub squares: Vec3,
-    /// Of x and y, y and z, z and x.
+    /// Sums of the products of x and y, y and z, z and x.
     pub products: Vec3,
-    /// Of edges.
+    /// Sums of edges.
     pub edge_sum: Vec3,
     /// The largest edges.
     pub edge_max: Vec3,

@@ -1,6 +1,6 @@
 //! Neighbours of points on all cores: cells with sorted targets, a test of four at a time, and rows in ascending order.
 //!
-//! Places are rounded, with bounds of the errors. What these leave undecided is decided by the numbers of the caller, exactly.
+//! Places are rounded, with bounds of the errors. Pairs that these leave undecided are decided exactly, with the numbers of the caller.
 
 mod grid;
 mod lanes;

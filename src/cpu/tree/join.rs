@@ -32,7 +32,7 @@ pub struct Set<'a> {
 pub struct Counts {
     /// The tests of one of them against a box of the tree.
     pub tests: u64,
-    /// Those that are invalid.
+    /// The invalid boxes among them.
     pub invalid: u64,
 }
 

@@ -20,7 +20,7 @@ const PLANNERS: usize = 4;
 pub struct Levels {
     /// From the nodes that have boxes to the one above all.
     pub levels: Vec<Vec<Node>>,
-    /// Those that a tree of more boxes had above them, for one that has as many again.
+    /// Spare levels of a larger tree, for the next tree of that size.
     spare: Vec<Vec<Node>>,
     /// Half the surface of the nodes that a thread makes at a time, of one level.
     surfaces: Vec<f64>,

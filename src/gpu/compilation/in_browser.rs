@@ -22,7 +22,7 @@ pub struct Compilation(RefCell<Turns>);
 /// between.
 struct Turns {
     gpu: Gpu,
-    /// Those whose turn has not come, the next one last.
+    /// Kernels to compile, the next one last.
     kernels: Vec<Kernel>,
     /// The one whose turn it is.
     turn: Option<Pin<Box<dyn Future<Output = Result<(), Error>>>>>,
