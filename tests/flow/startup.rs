@@ -57,7 +57,7 @@ fn a_call_dispatches_as_often_as_the_documents_say() {
     let document = include_str!("../../docs/decisions.md").split_whitespace().collect::<Vec<_>>().join(" ");
     for text in [
         format!("{few} dispatches instead of {by_subgroups} ({portable} with the portable sort)"),
-        format!("A search has {} direct and {indirect} indirect ones", by_subgroups - indirect),
+        format!("A search has {} direct and {indirect} indirect dispatches", by_subgroups - indirect),
     ] {
         assert!(document.contains(&text), "docs/decisions.md does not contain: {text}");
     }
