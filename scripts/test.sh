@@ -432,8 +432,10 @@ begin install-python install_python
 if command -v python3 >/dev/null; then
     step "shape"
     python3 scripts/shape.py || fail "a size is above its limit (scripts/shape.py)"
+    step "claims"
+    python3 scripts/claims.py || fail "a claim of docs/exactness.md names no test, or one that does not exist (scripts/claims.py)"
 else
-    not_run+=("scripts/shape.py, without python3")
+    not_run+=("scripts/shape.py and scripts/claims.py, without python3")
 fi
 step "lints"
 if $all; then
