@@ -377,8 +377,9 @@ run_at_length() {
 # Puts the Python package together from the library that was built with the tests: with checks of overflow, and without compiling
 # everything again as `scripts/wheel.sh` does.
 assemble_python() {
-    rm -rf "$work/package" && mkdir -p "$work/package/python" "$work/package/examples" &&
+    rm -rf "$work/package" && mkdir -p "$work/package/python" "$work/package/examples" "$work/package/docs/guide/src" &&
         cp -r examples/ipctk "$work/package/examples" &&
+        cp docs/guide/src/python.md "$work/package/docs/guide/src" &&
         cp -r python/broadsweep python/tests python/README.md python/pyproject.toml "$work/package/python" &&
         cp "$target/debug/libbroadsweep_python.so" "$work/package/python/broadsweep/_native.abi3.so"
 }
