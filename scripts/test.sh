@@ -431,10 +431,12 @@ begin install-python install_python
 ! $all || begin install-mujoco install_mujoco
 
 if command -v python3 >/dev/null; then
-    step "shape"
+    step "shape, links, figures"
     python3 scripts/shape.py || fail "a size is above its limit (scripts/shape.py)"
+    python3 scripts/links.py || fail "a link leads nowhere (scripts/links.py)"
+    python3 scripts/figures.py --check || fail "a figure is not what scripts/figures.py draws"
 else
-    not_run+=("scripts/shape.py, without python3")
+    not_run+=("scripts/shape.py, links.py and figures.py, without python3")
 fi
 step "lints"
 if $all; then
