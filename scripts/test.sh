@@ -377,8 +377,9 @@ run_at_length() {
 # Puts the Python package together from the library that was built with the tests: with checks of overflow, and without compiling
 # everything again as `scripts/wheel.sh` does.
 assemble_python() {
-    rm -rf "$work/package" && mkdir -p "$work/package/python" "$work/package/examples" &&
+    rm -rf "$work/package" && mkdir -p "$work/package/python" "$work/package/examples" "$work/package/docs/guide/src" &&
         cp -r examples/ipctk "$work/package/examples" &&
+        cp docs/guide/src/python.md "$work/package/docs/guide/src" &&
         cp -r python/broadsweep python/tests python/README.md python/pyproject.toml "$work/package/python" &&
         cp "$target/debug/libbroadsweep_python.so" "$work/package/python/broadsweep/_native.abi3.so"
 }
@@ -430,12 +431,14 @@ begin install-python install_python
 ! $all || begin install-mujoco install_mujoco
 
 if command -v python3 >/dev/null; then
-    step "shape"
+    step "shape, links, figures"
     python3 scripts/shape.py || fail "a size is above its limit (scripts/shape.py)"
-    step "claims"
+    step "documents"
     python3 scripts/claims.py || fail "a claim of docs/exactness.md names no test, or one that does not exist (scripts/claims.py)"
+    python3 scripts/links.py || fail "a link leads nowhere (scripts/links.py)"
+    python3 scripts/figures.py --check || fail "a figure is not what scripts/figures.py draws"
 else
-    not_run+=("scripts/shape.py and scripts/claims.py, without python3")
+    not_run+=("scripts/shape.py, claims.py, links.py and figures.py, without python3")
 fi
 step "lints"
 if $all; then

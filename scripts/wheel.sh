@@ -83,6 +83,8 @@ try() {
     "$bin/python" -m pip install --quiet "$installed" "$@"
     mkdir "$work/tests"
     cp -r python/tests python/README.md "$work/tests"
+    mkdir -p "$work/docs/guide/src"
+    cp docs/guide/src/python.md "$work/docs/guide/src"
     (
         cd "$work/tests"
         # Where there is neither cargo nor rustc.

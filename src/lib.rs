@@ -123,12 +123,23 @@ pub use {
 pub(crate) use {device::*, record::*};
 pub(crate) use {filter::*, query::*, step::*};
 
-/// Tests that what the README shows compiles and holds.
+/// Tests that the Rust code of the README and of the guide compiles and holds.
 #[cfg(all(doctest, feature = "gpu"))]
-#[doc = include_str!("../README.md")]
-struct Readme;
-
-/// Tests the same of the chapter on neighbours.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/neighbours.md")]
-struct NeighbourChapter;
+mod documents {
+    macro_rules! documents {
+        ($($name:ident: $path:literal,)*) => { $(#[doc = include_str!($path)] struct $name;)* };
+    }
+    documents! {
+        Readme: "../README.md",
+        Engines: "../docs/guide/src/engines.md",
+        Events: "../docs/guide/src/events.md",
+        Filters: "../docs/guide/src/filters.md",
+        GettingStarted: "../docs/guide/src/getting-started.md",
+        Memory: "../docs/guide/src/memory.md",
+        Neighbours: "../docs/guide/src/neighbours.md",
+        Queries: "../docs/guide/src/queries.md",
+        Renderer: "../docs/guide/src/renderer.md",
+        StaticWorlds: "../docs/guide/src/static-worlds.md",
+        Worlds: "../docs/guide/src/worlds.md",
+    }
+}

@@ -3,7 +3,7 @@
 //! `cargo run --release --example liquid [STEPS] [SKIN] [FILE.svg]`; without arguments, 10,000 steps and a skin of 0.35.
 //!
 //! Units are reduced: the diameter σ and the mass of an atom and the depth ε of the potential are 1. The run fails if energy is not
-//! conserved, if lists are not reused, or if forces differ from brute force in any bit. docs/neighbours.md explains it.
+//! conserved, if lists are not reused, or if forces differ from brute force in any bit. docs/guide/src/neighbours.md explains it.
 
 mod draw;
 
