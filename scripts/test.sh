@@ -434,8 +434,10 @@ if command -v python3 >/dev/null; then
     python3 scripts/shape.py || fail "a size is above its limit (scripts/shape.py)"
     step "claims"
     python3 scripts/claims.py || fail "a claim of docs/exactness.md names no test, or one that does not exist (scripts/claims.py)"
+    step "results"
+    python3 scripts/results.py --check || fail "a page of benches/results differs from its CSV files (scripts/results.py)"
 else
-    not_run+=("scripts/shape.py and scripts/claims.py, without python3")
+    not_run+=("scripts/shape.py, scripts/claims.py and scripts/results.py, without python3")
 fi
 step "lints"
 if $all; then
