@@ -5,11 +5,12 @@
 Needs numpy, ase, matscipy, scipy, vesin, and the package in release (CONTRIBUTING.md). Each call has a process of its own, and
 the libraries take turns: a round calls each once, or where there are few points often. A row has the medians of the rounds:
 seconds of the clock, seconds of all processors, and the memory that the call adds at its peak. A library that takes longer
-than the limit is not called again with the same points. The last table has the processor time of the fastest other library,
-divided by ours.
+than the limit is not called again with the same points. The second list has the processor time of the fastest other library,
+divided by ours. Prints the rows of times.csv and ratios.csv in benches/results/neighbours.
 """
 
 import argparse
+import csv
 import importlib.metadata
 import json
 import os
@@ -21,6 +22,8 @@ from itertools import product
 
 import numpy as np
 
+OUT = csv.writer(sys.stdout, lineterminator="\n")
+COLUMNS = ("s", "processor s", "of ours", "ns per pair", "peak MB")
 COUNTS = (1_000, 10_000, 100_000, 1_000_000)
 FCC = np.array([[0, 0, 0], [0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]])
 
@@ -146,7 +149,7 @@ def measured(arguments, limit):
 
 
 def compare(scene, count, full, threads, options):
-    """Print a row for each library that makes these lists, and return the time of the fastest other one, divided by ours."""
+    """Prints a row for each library that makes these lists, and returns the time of the fastest other one, divided by ours."""
     rows = LIBRARIES.items()
     names = [name for name, (_, lists, most, points) in rows if full in lists and threads <= most and count <= points]
     rounds = {name: [] for name in names}
@@ -159,17 +162,15 @@ def compare(scene, count, full, threads, options):
         name: [statistics.median(column) for column in list(zip(*of))[:4]] for name, of in rounds.items() if None not in of
     }
     for name in names:
-        start = f"| {scene} | {count:,} | {'both' if full else 'one'} | {threads} | {name} |"
+        start = [scene, count, "both" if full else "one", threads, name]
         if name not in medians:
-            print(f"{start} > {options.limit:g} | | | | | |", flush=True)
+            OUT.writerow([*start, f"> {options.limit:g}", *[""] * 5])
             continue
         clock, processor, peak, pairs = medians[name]
         ratio = processor / medians["broadsweep"][1]
         same = "equal" if sums[name] == sums["broadsweep"] else "others"
-        print(
-            f"{start} {clock:.3g} | {processor:.3g} | {ratio:.2f} | {1e9 * processor / pairs:.1f} | {peak:,.0f} | {same} |",
-            flush=True,
-        )
+        numbers = [f"{clock:.3g}", f"{processor:.3g}", f"{ratio:.2f}", f"{1e9 * processor / pairs:.1f}", f"{peak:.0f}"]
+        OUT.writerow([*start, *numbers, same])
     return min(found[1] for name, found in medians.items() if name != "broadsweep") / medians["broadsweep"][1]
 
 
@@ -183,16 +184,17 @@ def main():
     options = parser.parse_args()
     if options.child:
         return child(*options.child)
-    print(", ".join(f"{name} {importlib.metadata.version(name)}" for name in LIBRARIES if name != "broadsweep"), end="\n\n")
-    print("| scene | points | directions | threads | library | s | processor s | of ours | ns per pair | peak MB | pairs |")
-    print(f"|{'---|' * 11}")
+    sys.stdout.reconfigure(line_buffering=True)
+    print("# " + ", ".join(f"{name} {importlib.metadata.version(name)}" for name in LIBRARIES if name != "broadsweep"))
+    OUT.writerow(["scene", "points", "directions", "threads", "library", *COLUMNS, "pairs"])
     counts = [count for count in COUNTS if count <= options.most]
     summary = {case: [] for case in product(options.scenes, (False, True), (1, 2))}
     for scene, count, full, threads in product(options.scenes, counts, (False, True), (1, 2)):
         summary[scene, full, threads].append(compare(scene, count, full, threads, options))
-    print(f"\n| scene | directions | threads | {' | '.join(f'{count:,}' for count in counts)} |\n|{'---|' * (3 + len(counts))}")
+    print()
+    OUT.writerow(["scene", "directions", "threads", *counts])
     for (scene, full, threads), times in summary.items():
-        print(f"| {scene} | {'both' if full else 'one'} | {threads} | {' | '.join(f'{time:.1f}' for time in times)} |")
+        OUT.writerow([scene, "both" if full else "one", threads, *(f"{time:.1f}" for time in times)])
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 # pairs too, side by side. Needs Rust, Python 3.10 or later and the network, and takes some minutes.
 #
 #   scripts/python-engines.sh            all of it
-#   scripts/python-engines.sh peers      the table of benches/results/python alone
+#   scripts/python-engines.sh peers      the rows of benches/results/python/packages.csv alone
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -435,10 +435,13 @@ if command -v python3 >/dev/null; then
     python3 scripts/shape.py || fail "a size is above its limit (scripts/shape.py)"
     step "documents"
     python3 scripts/claims.py || fail "a claim of docs/exactness.md names no test, or one that does not exist (scripts/claims.py)"
+    step "documents"
+    python3 scripts/claims.py || fail "a claim of docs/exactness.md names no test, or one that does not exist (scripts/claims.py)"
     python3 scripts/links.py || fail "a link leads nowhere (scripts/links.py)"
     python3 scripts/figures.py --check || fail "a figure is not what scripts/figures.py draws"
+    python3 scripts/results.py --check || fail "a page of benches/results is not what scripts/results.py makes of the CSV files"
 else
-    not_run+=("scripts/shape.py, claims.py, links.py and figures.py, without python3")
+    not_run+=("scripts/shape.py, claims.py, links.py, figures.py and results.py, without python3")
 fi
 step "lints"
 if $all; then

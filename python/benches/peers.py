@@ -6,10 +6,13 @@ Boxes lie on a grid of 2**-14, so that centres and half sizes, which some packag
 are those of a whole call, from boxes in NumPy to pairs in NumPy: building what is asked, asking, and where a package finds
 more than the pairs of boxes, dropping the rest. The least of three calls counts, in seconds of the clock and of all cores.
 What a package is given that is not an array (objects of its own) is made before the clock starts.
+Prints the rows of benches/results/python/packages.csv.
 """
 
 import argparse
+import csv
 import importlib.metadata
+import sys
 import time
 
 import numpy as np
@@ -153,16 +156,16 @@ def broadsweep_engine(order, threads=None):
 PEERS = [
     ("broadsweep.find_pairs", "broadsweep", broadsweep_once),
     ("broadsweep.BroadPhase", "broadsweep", broadsweep_engine("canonical")),
-    ('broadsweep.BroadPhase, order="sweep"', "broadsweep", broadsweep_engine("sweep")),
-    ("broadsweep.BroadPhase, threads=1", "broadsweep", broadsweep_engine("canonical", 1)),
+    ("broadsweep.BroadPhase (order of the sweep)", "broadsweep", broadsweep_engine("sweep")),
+    ("broadsweep.BroadPhase (1 thread)", "broadsweep", broadsweep_engine("canonical", 1)),
     ("warp Bvh on the CPU", "warp-lang", warp_bvh),
-    ("scipy cKDTree, then a filter", "scipy", scipy_tree),
+    ("scipy cKDTree and a filter", "scipy", scipy_tree),
     ("coal DynamicAABBTree", "coal", coal_tree),
     ("ipctk LBVH", "ipctk", ipctk_method("LBVH")),
     ("ipctk HashGrid", "ipctk", ipctk_method("HashGrid")),
     ("ipctk SpatialHash", "ipctk", ipctk_method("SpatialHash")),
     ("ipctk SweepAndPrune", "ipctk", ipctk_method("SweepAndPrune")),
-    ("rtree, bulk loaded", "rtree", rtree_index),
+    ("rtree (bulk loaded)", "rtree", rtree_index),
 ]
 
 
@@ -177,20 +180,19 @@ def main():
     parser.add_argument("--limit", type=float, default=60.0, help="seconds after which a package is not run with more boxes")
     arguments = parser.parse_args()
     late = set()
+    sys.stdout.reconfigure(line_buffering=True)
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow(["boxes", "package", "version", "ms", "ms of all cores", "pairs"])
     for n in arguments.n:
         boxes = scene(n)
         expected = key(*bs.find_pairs(boxes, device="cpu").T)
-        print(
-            f"\n{n:,} boxes, {len(expected):,} pairs\n\n"
-            "| package | version | ms | ms of all cores | pairs |\n|---|---|---|---|---|"
-        )
         for name, package, prepare in PEERS:
             try:
                 version = importlib.metadata.version(package)
             except importlib.metadata.PackageNotFoundError:
                 version = bs.__version__ if package == "broadsweep" else None
             if version is None or name in late:
-                print(f"| {name} | {version or 'not here'} | | | |")
+                out.writerow([n, name, version or "not here", "", "", ""])
                 continue
             try:
                 call = prepare(boxes)
@@ -204,7 +206,7 @@ def main():
                         late.add(name)
                         break
             except Exception as error:  # what another package raises is a line of the table
-                print(f"| {name} | {version} | | | {type(error).__name__}: {str(error)[:80]} |")
+                out.writerow([n, name, version, "", "", f"{type(error).__name__}: {str(error)[:80]}"])
                 continue
             if isinstance(found, (tuple, np.ndarray)):
                 pairs = key(*found)
@@ -214,8 +216,8 @@ def main():
                     else f"{len(np.setdiff1d(expected, pairs))} missing, {len(np.setdiff1d(pairs, expected))} too many"
                 )
             else:
-                verdict = f"{found:,}, as many" if found == len(expected) else f"{found:,}, and not {len(expected):,}"
-            print(f"| {name} | {version} | {best * 1e3:,.1f} | {cores * 1e3:,.1f} | {verdict} |", flush=True)
+                verdict = "count equal" if found == len(expected) else f"count is {found}, must be {len(expected)}"
+            out.writerow([n, name, version, f"{best * 1e3:.1f}", f"{cores * 1e3:.1f}", verdict])
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ pub struct BoxCast {
 ///
 /// No box that the sphere touches is missed, and `t` is never after the first touch. Rounding errs on the other side: a reported box may miss the
 /// sphere by 10⁻⁹ of the sizes involved. `t` is rounded down; where the sphere only grazes a box, it may be 10⁻⁵ of itself too early. A `t` below
-/// `f32::MIN_POSITIVE` is 0. Hits are ordered by the reported `t`, then by index. Every engine returns the same bits. benches/results/README.md counts the
+/// `f32::MIN_POSITIVE` is 0. Hits are ordered by the reported `t`, then by index. Every engine returns the same bits. benches/results/queries.md counts the
 /// false hits.
 ///
 /// It touches no box at infinity. With a radius of 0 it hits as a [`Ray`]. With an infinite radius, or one that
