@@ -10,7 +10,7 @@ use num_bigint::BigInt;
 
 use super::both::{Both, GPU};
 use super::cases;
-use super::filters::{meets, some_filters};
+use super::filters::{meets, some_filters, spheres};
 use super::numbers::{Like, Numbers};
 use super::oracle::{self, Fraction, Moving, whole};
 
@@ -30,7 +30,7 @@ fn square_of_normal(half_space: &HalfSpace) -> BigInt {
 }
 
 /// Tells whether a point is no farther than a radius.
-fn is_within(half_space: &HalfSpace, point: [f32; 3], radius: f32) -> bool {
+pub fn is_within(half_space: &HalfSpace, point: [f32; 3], radius: f32) -> bool {
     let above = above(half_space, point);
     let is_near = |radius: f32| &above * &above <= whole(radius) * whole(radius) * square_of_normal(half_space);
     above <= BigInt::ZERO || radius.is_infinite() || is_near(radius)
@@ -89,6 +89,10 @@ impl Scene {
             (filters, of_queries) = some_filters(numbers, n, queries);
         }
         of_queries.skips_start = numbers.below(3) == 0;
+        if numbers.below(3) == 0 {
+            (filters.sphere, of_queries.sphere) =
+                (spheres(numbers, boxes, like, n), spheres(numbers, boxes, like, queries));
+        }
         let mut boxes = boxes.to_vec();
         for index in 0..n {
             if numbers.below(n as u64) < 3 {

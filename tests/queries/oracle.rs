@@ -15,6 +15,16 @@ pub fn whole(x: f32) -> BigInt {
     if x.is_sign_negative() { -size } else { size }
 }
 
+/// Returns whether two spheres have a point in common.
+pub fn spheres_touch(a: &[f32; 4], b: &[f32; 4]) -> bool {
+    if a[3].is_infinite() || b[3].is_infinite() {
+        return true;
+    }
+    let along = (0..3).map(|k| whole(a[k]) - whole(b[k]));
+    let reach = whole(a[3]) + whole(b[3]);
+    along.map(|d| &d * &d).sum::<BigInt>() <= &reach * &reach
+}
+
 /// A fraction; the denominator is positive.
 #[derive(Clone, Debug)]
 pub struct Fraction(BigInt, BigInt);
