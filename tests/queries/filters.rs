@@ -7,7 +7,6 @@ use broadsweep::query::{
 use broadsweep::{Aabb, Error, Filters, Hit, Pair, Ray};
 
 use super::both::Both;
-use super::half_spaces::is_within;
 use super::numbers::{Like, Numbers};
 use super::oracle;
 
@@ -29,7 +28,7 @@ pub fn meets(filters: &Filters, queries: &QueryFilters, i: usize, j: usize) -> b
 fn by_sphere(filters: &Filters, queries: &QueryFilters, i: usize, j: usize) -> bool {
     let Some(own @ &[x, y, z, radius]) = queries.sphere.get(i) else { return true };
     match filters.half_spaces.iter().find(|half_space| half_space.index as usize == j) {
-        Some(half_space) => is_within(half_space, [x, y, z], radius),
+        Some(half_space) => oracle::is_near_half_space(half_space, [x, y, z], radius),
         None => filters.sphere.get(j).is_none_or(|other| oracle::spheres_touch(own, other)),
     }
 }
