@@ -316,12 +316,12 @@ def _is_single(value: Any) -> bool:
 
 def of_queries(query_filters: dict[str, Any], count: int, space: Space, are_casts: bool = False) -> dict[str, Any]:
     """Return the filters of this many queries. Only casts have a start to skip."""
-    names = ("group", "mask", "body", "world", "ignore", "sphere", *(("skips_start",) if are_casts else ()))
+    names = ("group", "mask", "body", "world", "ignore", "sphere", *(("skips_separating",) if are_casts else ()))
     lists: dict[str, Any] = {}
     for name, values in query_filters.items():
         if name not in names:
             raise TypeError(f"unexpected keyword {name!r}; these queries take {', '.join(names)}")
-        if name == "skips_start":
+        if name == "skips_separating":
             lists[name] = _arrays.flag(False if values is None else values, name)
         elif name == "sphere" and values is not None:
             lists[name] = space.spheres(_arrays.spheres(values, name), name)

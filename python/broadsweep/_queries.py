@@ -163,7 +163,7 @@ class Tree:
 
     Rays and casts also take a keyword for the whole batch:
 
-    skips_start : bool
+    skips_separating : bool
         True leaves out the boxes that they touch at ``t = 0``: those that hold the origin of a ray, or that touch the
         moving box, sphere or capsule. A cast without a direction then hits nothing.
 

@@ -87,7 +87,7 @@ pub fn query_filters(dict: &Bound<'_, PyDict>) -> PyResult<QueryFilters> {
         .with_world(numbers(dict, "world")?)
         .with_ignore(numbers(dict, "ignore")?)
         .with_sphere(spheres(dict)?)
-        .with_skips_start(get(dict, "skips_start")?.unwrap_or(false)))
+        .with_skips_separating(get(dict, "skips_separating")?.unwrap_or(false)))
 }
 
 /// New values of one list by box.

@@ -72,8 +72,8 @@ def test_casts_leave_out_what_they_touch_at_the_start(device, kind):
             "box": lambda: tree.cast_boxes((points - 1, ends + 1), directions, **more),
         }[kind]()
 
-    nearest, every = ask(skips_start=True), ask(skips_start=np.True_, hits="all")
-    first, some = ask(skips_start=1, hits=2), ask(skips_start=True, hits="any")
+    nearest, every = ask(skips_separating=True), ask(skips_separating=np.True_, hits="all")
+    first, some = ask(skips_separating=1, hits=2), ask(skips_separating=True, hits="any")
     whole, skipped = ask(hits="all"), 0
     for i in range(60):
         # The boxes, each larger by what moves, which is then a point.
@@ -87,10 +87,10 @@ def test_casts_leave_out_what_they_touch_at_the_start(device, kind):
         assert np.array_equal(every[i], np.sort(order)) and np.array_equal(first[i], order[:2])
         assert nearest.index[i] == (order[0] if len(order) else -1) and some[i] == (len(order) > 0)
     assert skipped > 60 and 0 < some.sum() < 60
-    assert np.array_equal(ask(skips_start=False, hits="all").index, whole.index)
+    assert np.array_equal(ask(skips_separating=False, hits="all").index, whole.index)
     for wrong, exception in (([True] * 60, ValueError), ("yes", TypeError), (2, ValueError), (0.5, TypeError)):
-        with pytest.raises(exception, match="skips_start must be"):
-            ask(skips_start=wrong)
+        with pytest.raises(exception, match="skips_separating must be"):
+            ask(skips_separating=wrong)
 
 
 def test_round_casts_hit_what_the_shape_touches_and_not_its_bounds(device):
@@ -100,17 +100,17 @@ def test_round_casts_hit_what_the_shape_touches_and_not_its_bounds(device):
     center, end, along = [[0, 0, 0]], [[0, 0.5, 0]], [1, 0, 0]
     for hits in (tree.cast_spheres(center, 1, along), tree.cast_capsules(center, end, 1, along)):
         assert hits.index[0] == 2 and hits.t[0] == 0
-    ball = tree.cast_spheres(center, 1, along, hits="all", skips_start=True)
+    ball = tree.cast_spheres(center, 1, along, hits="all", skips_separating=True)
     assert ball.tolist() == [[1]] and ball.t[0] == 4
-    capsule = tree.cast_capsules(center, end, 1, along, hits="all", skips_start=True)
+    capsule = tree.cast_capsules(center, end, 1, along, hits="all", skips_separating=True)
     assert capsule.tolist() == [[0, 1]] and capsule.t[1] == 4
     assert capsule.t[0] == pytest.approx(0.9 - (1 - 0.4**2 - 0.9**2) ** 0.5, abs=1e-6)
 
 
-def test_what_has_no_start_does_not_take_skips_start(tree):
+def test_what_has_no_start_does_not_take_skips_separating(tree):
     for ask in (tree.overlaps, tree.overlap_points, tree.nearest):
-        with pytest.raises(TypeError, match="skips_start"):
-            ask(scene(3)[:, : 6 if ask == tree.overlaps else 3], skips_start=True)
+        with pytest.raises(TypeError, match="skips_separating"):
+            ask(scene(3)[:, : 6 if ask == tree.overlaps else 3], skips_separating=True)
 
 
 def test_boxes_points_and_spheres_touch_exactly(tree, boxes):

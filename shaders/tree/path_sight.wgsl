@@ -89,7 +89,7 @@ fn touches_at_start(own: BoxBits) -> bool {
 // Returns whether the path touches a box by the time `sight_limit`, and the box is not left out. Near is 0 only where the path surely touches it
 // in the beginning.
 fn sight_of(own: BoxBits) -> Sight {
-    if has_flag(QUERY_SKIPS_START) && touches_at_start(own) {
+    if has_flag(QUERY_SKIPS_SEPARATING) && touches_at_start(own) {
         // A round shape may touch later than its bounds.
         return Sight(!(IS_ROUND && is_round), false, -1.0);
     }

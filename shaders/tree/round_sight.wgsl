@@ -15,6 +15,6 @@ fn near_exactly(own: BoxBits, near: f32) -> f32 {
     round_turns = 2u * DECISION;
     let touch = touch_of(own, number_of(own), touches_at_start(own));
     spent += round_turns;
-    let is_hit = touch.is_touched && !(touch.is_at_start && has_flag(QUERY_SKIPS_START));
+    let is_hit = touch.is_touched && !(touch.is_at_start && has_flag(QUERY_SKIPS_SEPARATING));
     return select(NOT_MET, bitcast<f32>(touch.t), is_hit);
 }

@@ -19,7 +19,7 @@ pub fn first_hits<C: Cast>(
 ) -> Result<Lists<Hit>, Error> {
     let (filters, prepared) = checked(batch, boxes, filters)?;
     let mut lists = lists(batch, |i, cast| {
-        let path = cast.path()?.skipping_start(batch.filters.skips_start);
+        let path = cast.path()?.skipping_separating(batch.filters.skips_separating);
         let entries = met(batch, &prepared, &filters, i).filter_map(|(id, aabb)| Some((path.enter(&aabb)?, id)));
         let compare = |a: &(_, u32), b: &(_, u32)| path.compare_entries(&a.0, &b.0).then(a.1.cmp(&b.1));
         Some(first(entries, most, compare, |(entry, index)| Hit { index: *index, t: path.time(entry) }))
@@ -32,7 +32,7 @@ pub fn first_hits<C: Cast>(
 pub fn all_hits<C: Cast>(batch: Batch<'_, C>, boxes: &[Aabb], filters: &Filters) -> Result<Lists<Hit>, Error> {
     let (filters, prepared) = checked(batch, boxes, filters)?;
     let mut lists = lists(batch, |i, cast| {
-        let path = cast.path()?.skipping_start(batch.filters.skips_start);
+        let path = cast.path()?.skipping_separating(batch.filters.skips_separating);
         let hit = |(index, aabb): (u32, Aabb)| Some(Hit { index, t: path.time(&path.enter(&aabb)?) });
         Some(met(batch, &prepared, &filters, i).filter_map(hit).collect())
     });

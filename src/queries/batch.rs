@@ -34,7 +34,7 @@ pub struct QueryFilters {
     /// True if casts leave out the boxes that they touch at the start, of all queries of the batch: those that the ray's origin or the moving
     /// box touches at `t = 0`, exactly and closed, and those that the moving sphere or capsule touches then, but for rounding. So what stands on
     /// several boxes is cast away from all of them. A cast that goes nowhere then hits nothing. Other queries have no start and ignore it.
-    pub skips_start: bool,
+    pub skips_separating: bool,
 }
 
 setters! {
@@ -45,7 +45,7 @@ setters! {
         with_world: world: Vec<u32>,
         with_ignore: ignore: Vec<u32>,
         with_sphere: sphere: Vec<[f32; 4]>,
-        with_skips_start: skips_start: bool,
+        with_skips_separating: skips_separating: bool,
     }
 }
 
@@ -62,7 +62,7 @@ impl QueryFilters {
         world: Vec::new(),
         ignore: Vec::new(),
         sphere: Vec::new(),
-        skips_start: false,
+        skips_separating: false,
     };
 
     /// Returns filters by which each query meets only boxes whose group has a bit of its mask, under both [group rules](GroupRule): under
@@ -99,7 +99,7 @@ impl QueryFilters {
     /// # Errors
     /// [`Error::QueryFilterLength`]; [`Error::BadFilter`] for a sphere that has no meaning.
     pub(crate) fn check(&self, query_count: usize) -> Result<(), Error> {
-        let Self { group, mask, body, world, ignore, sphere, skips_start: _ } = self;
+        let Self { group, mask, body, world, ignore, sphere, skips_separating: _ } = self;
         let of_u32 = [("group", group), ("mask", mask), ("body", body), ("world", world), ("ignore", ignore)];
         let lengths = of_u32.map(|(list, values)| (list, values.len()));
         for (list, length) in lengths.into_iter().chain([("sphere", sphere.len())]) {

@@ -183,7 +183,7 @@ impl<'a> HalfSpaces<'a> {
 
     /// Lists the hits of query `i`, ascending by index.
     fn hits<'b, C: Cast>(&'b self, batch: Batch<'_, C>, i: usize, cast: &C) -> impl Iterator<Item = Hit> + use<'b, C> {
-        let path = cast.path().map(|path| path.skipping_start(batch.filters.skips_start));
+        let path = cast.path().map(|path| path.skipping_separating(batch.filters.skips_separating));
         let hit =
             move |half_space: &HalfSpace| Some(Hit { index: half_space.index, t: half_space.enter(path.as_ref()?)? });
         self.met(batch, i).filter_map(hit)

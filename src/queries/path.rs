@@ -24,7 +24,7 @@ pub struct Path {
     /// True if all corners are finite.
     is_finite: bool,
     /// True if boxes that are touched at `t = 0` are left out.
-    skips_start: bool,
+    skips_separating: bool,
     /// The round shape that the box bounds, if there is one: a hit touches it.
     round: Option<Round>,
     /// True if all of space moves: every half-space is touched in the beginning.
@@ -65,7 +65,7 @@ impl Path {
         limit: 0.0,
         inverse: [f64::INFINITY; 3],
         is_finite: true,
-        skips_start: false,
+        skips_separating: false,
         round: None,
         is_everywhere: false,
     };
@@ -77,13 +77,13 @@ impl Path {
         let inverse = |d: f32| 1.0 / f64::from(d.abs());
         let is_finite = is_finite(&low) && is_finite(&high);
         let inverse = [inverse(x), inverse(y), inverse(z)];
-        Self { low, high, direction, limit, inverse, is_finite, skips_start: false, round: None, is_everywhere: false }
+        Self { low, high, direction, limit, inverse, is_finite, skips_separating: false, round: None, is_everywhere: false }
     }
 
     /// Returns the same path, which leaves out the boxes that it touches at `t = 0`, or not.
     #[inline]
-    pub fn skipping_start(self, skips_start: bool) -> Self {
-        Self { skips_start, ..self }
+    pub fn skipping_separating(self, skips_separating: bool) -> Self {
+        Self { skips_separating, ..self }
     }
 
     /// Returns the same path, of a round shape that the box bounds.
@@ -104,8 +104,8 @@ impl Path {
     }
 
     /// Returns whether what is touched at `t = 0` is left out.
-    pub fn skips_start(&self) -> bool {
-        self.skips_start
+    pub fn skips_separating(&self) -> bool {
+        self.skips_separating
     }
 
     /// Returns whether a round shape moves: its times are compared as they are reported.
@@ -126,7 +126,7 @@ impl Path {
             return self.enter_round(round, aabb);
         }
         // Only what is touched in the beginning is entered at 0.
-        self.reach(aabb).filter(|entry| !self.skips_start || entry.approximate > 0.0)
+        self.reach(aabb).filter(|entry| !self.skips_separating || entry.approximate > 0.0)
     }
 
     #[cold]
@@ -134,7 +134,7 @@ impl Path {
         let bounds = self.reach(aabb)?;
         let start = Touch { t: self.time_of_bounds(&bounds), is_at_start: bounds.approximate == 0.0 };
         let touch = round.enter(aabb, &self.direction, self.limit, start)?;
-        let is_hit = !self.skips_start || !touch.is_at_start;
+        let is_hit = !self.skips_separating || !touch.is_at_start;
         is_hit.then(|| Entry { approximate: padded(touch.t), aabb: *aabb })
     }
 
@@ -144,7 +144,7 @@ impl Path {
             Some(round) => round.enter_half_space(half_space, &self.direction, self.limit, start)?,
             None => start,
         };
-        (!self.skips_start || !touch.is_at_start).then_some(touch.t)
+        (!self.skips_separating || !touch.is_at_start).then_some(touch.t)
     }
 
     #[inline]

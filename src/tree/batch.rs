@@ -20,7 +20,7 @@ use super::query::{
 };
 use crate::base::constants::{
     QUERY_ANY, QUERY_EMITS, QUERY_FILTERS, QUERY_GROUPS, QUERY_LISTS, QUERY_NEXT_ROW, QUERY_RESUMED, QUERY_SHARED,
-    QUERY_SKIPS_START,
+    QUERY_SKIPS_SEPARATING,
 };
 use crate::base::layout::{QueryParams, TreeShape, Window};
 use crate::filters::lists::FilterLists;
@@ -100,7 +100,7 @@ pub(super) struct BatchPlan {
     /// True if they have spheres, and boxes too.
     pub has_spheres: bool,
     /// True if boxes that a path touches at its start are no hits.
-    pub skips_start: bool,
+    pub skips_separating: bool,
     /// True if most queries start near the one before.
     pub is_in_order: bool,
     /// Rounds of a phase that are recorded one after the other; 0 where the host reads back after each.
@@ -118,7 +118,7 @@ impl BatchPlan {
             (matches!(self.wanted, Wanted::Any) && self.round_count > 0, QUERY_ANY),
             (self.has_filters, QUERY_FILTERS),
             (self.has_groups, QUERY_GROUPS),
-            (self.skips_start, QUERY_SKIPS_START),
+            (self.skips_separating, QUERY_SKIPS_SEPARATING),
         ];
         flags.iter().filter(|(is_on, _)| *is_on).fold(0, |all, (_, flag)| all | flag)
     }

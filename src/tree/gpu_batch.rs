@@ -93,7 +93,7 @@ pub struct GpuBatch<'a, Q> {
     pub(super) query_filters: Option<wgpu::BufferSlice<'a>>,
     pub(super) has_spheres: bool,
     pub(super) is_in_order: bool,
-    pub(super) skips_start: bool,
+    pub(super) skips_separating: bool,
     pub(super) rounds: Option<u32>,
     pub(super) half_space_count: u32,
     pub(super) vertices_per_pair: u32,
@@ -110,7 +110,7 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
             query_filters: None,
             has_spheres: false,
             is_in_order: false,
-            skips_start: false,
+            skips_separating: false,
             rounds: None,
             half_space_count: 0,
             vertices_per_pair: 24,
@@ -174,9 +174,9 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
 }
 
 impl<C: Cast + GpuQuery> GpuBatch<'_, C> {
-    /// Leaves out the boxes that a cast touches at its start, as [`QueryFilters::skips_start`](crate::QueryFilters::skips_start) does.
-    pub fn skipping_start(self) -> Self {
-        Self { skips_start: true, ..self }
+    /// Leaves out the boxes that a cast touches at its start, as [`QueryFilters::skips_separating`](crate::QueryFilters::skips_separating) does.
+    pub fn skipping_separating(self) -> Self {
+        Self { skips_separating: true, ..self }
     }
 }
 

@@ -96,7 +96,7 @@ impl Tree {
             has_filters,
             has_groups: !filters.passes_all(),
             has_spheres,
-            skips_start: filters.skips_start,
+            skips_separating: filters.skips_separating,
             is_in_order,
             round_count: 0,
             vertices_per_pair: 0,

@@ -365,7 +365,7 @@ fn plan_of<Q: GpuQuery>(tree: &Tree, batch: &GpuBatch<'_, Q>, wanted: Wanted) ->
         has_filters: batch.query_filters.is_some(),
         has_groups: batch.query_filters.is_some(),
         has_spheres: batch.has_spheres && tree.has_spheres(),
-        skips_start: batch.skips_start,
+        skips_separating: batch.skips_separating,
         is_in_order: batch.is_in_order,
         round_count: rounds + 1,
         vertices_per_pair: batch.vertices_per_pair,

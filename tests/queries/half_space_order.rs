@@ -19,11 +19,11 @@ struct Ties {
 
 impl Ties {
     /// Makes the scene of these ties; boxes and margins have few bits, so that their sum is a number too.
-    fn scene(self, skips_start: bool) -> Scene {
+    fn scene(self, skips_separating: bool) -> Scene {
         let Self { mut boxes, margin, half_spaces } = self;
         let world: Vec<u32> = (0..boxes.len() as u32).map(|i| i / 4).collect();
         let of_queries = QueryFilters::default().with_world((0..boxes.len() as u32 / 4).collect());
-        let of_queries = of_queries.with_skips_start(skips_start);
+        let of_queries = of_queries.with_skips_separating(skips_separating);
         let filters = Filters::default().with_world(world).with_half_spaces(half_spaces).with_margin(margin.clone());
         let mut tree = Both::new();
         tree.set_filters(filters.clone()).unwrap();
@@ -109,9 +109,9 @@ fn check_ties(queries: usize) {
             around.add(numbers, [own, other], margin, |normal| dot(normal, from) - far * dot(normal, normal).sqrt());
             points.push(query);
         }
-        for skips_start in [true, false] {
-            add(0, along.clone().scene(skips_start).check_casts(&rays, "ties"));
-            add(1, across.clone().scene(skips_start).check_casts(&casts, "ties"));
+        for skips_separating in [true, false] {
+            add(0, along.clone().scene(skips_separating).check_casts(&rays, "ties"));
+            add(1, across.clone().scene(skips_separating).check_casts(&casts, "ties"));
         }
         add(2, around.scene(false).check_nearest(&points, "ties"));
     }

@@ -71,7 +71,7 @@ impl Scene {
         if numbers.below(2) == 0 {
             (filters, of_queries) = some_filters(numbers, n, queries);
         }
-        of_queries.skips_start = numbers.below(3) == 0;
+        of_queries.skips_separating = numbers.below(3) == 0;
         if numbers.below(3) == 0 {
             (filters.sphere, of_queries.sphere) =
                 (spheres(numbers, boxes, like, n), spheres(numbers, boxes, like, queries));
@@ -111,7 +111,7 @@ impl Scene {
 
     /// Checks all that casts can be asked, and counts the hits of half-spaces, and those that only exact numbers order.
     pub fn check_casts<C: Cast + Moving + std::fmt::Debug>(&self, casts: &[C], what: &str) -> [usize; 2] {
-        let (tree, batch, skips) = (&self.tree, self.batch(casts), self.of_queries.skips_start);
+        let (tree, batch, skips) = (&self.tree, self.batch(casts), self.of_queries.skips_separating);
         let (nearest, any) = (tree.nearest_hits(batch).unwrap(), tree.any_hits(batch).unwrap());
         let (all, first) = (tree.all_hits(batch).unwrap(), tree.first_hits(batch, 3).unwrap());
         let (mut count, mut ties) = (0, 0);
@@ -227,7 +227,7 @@ fn check(scenes: u64, queries: usize) {
     let (mut of_casts, mut of_shapes, mut of_points) = (0, 0, 0);
     cases::each(scenes, |what, like, boxes, numbers| {
         let scene = Scene::of(boxes, like, numbers, queries);
-        let what = format!("{what}, {:?}, {:?}", scene.filters.half_spaces, scene.of_queries.skips_start);
+        let what = format!("{what}, {:?}, {:?}", scene.filters.half_spaces, scene.of_queries.skips_separating);
         let rays: Vec<Ray> = (0..queries).map(|_| numbers.ray(boxes, like)).collect();
         let casts: Vec<BoxCast> = (0..queries).map(|_| numbers.cast(boxes, like)).collect();
         of_casts += scene.check_casts(&rays, &what)[0] + scene.check_casts(&casts, &what)[0];

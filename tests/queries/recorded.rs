@@ -199,7 +199,7 @@ fn compare_casts<C: Cast + GpuQuery>(tree: &mut TreeRecorder, casts: &[C], filte
     let mut encoder = encoder();
     let on_device = GpuBatch::<C>::new(queries.slice(..), n as u32);
     let on_device = filtered(on_device, &query_filters, filters);
-    let on_device = if filters.skips_start { on_device.skipping_start() } else { on_device };
+    let on_device = if filters.skips_separating { on_device.skipping_separating() } else { on_device };
     let left = tree.record_first_hits(&mut encoder, on_device, 5).unwrap();
     let found_first = Rows::of::<Hit>(&mut encoder, &left, n, 5);
     let left = tree.record_all_hits(&mut encoder, on_device, 0, all.answers.len() as u32).unwrap();
@@ -253,7 +253,7 @@ fn filters(boxes: usize, queries: usize) -> [(Filters, QueryFilters); 4] {
         .with_mask((0..queries).map(|i| 1 + i as u32 % 7).collect())
         .with_body((0..queries).map(|i| i as u32 % 50).collect())
         .with_ignore((0..queries).map(|i| i as u32 % 40).collect())
-        .with_skips_start(true);
+        .with_skips_separating(true);
     let by_world = by_group.clone().with_world((0..queries).map(|i| worlds[i / 3 % 5]).collect());
     let spheres = |n: usize, step: usize| -> Vec<[f32; 4]> {
         let at = |i: usize| [i % 5, i / 5 % 5, i / step % 5].map(|x| x as f32 - 2.0);
@@ -794,7 +794,7 @@ fn filters_that_are_set_between_recordings_hold_for_those_behind() {
         let query_filters = upload_filters(&of_queries, rays.len());
         let batch = GpuBatch::<Ray>::new(paths.slice(..), 300);
         let batch = filtered(batch, &query_filters, &of_queries);
-        let batch = if of_queries.skips_start { batch.skipping_start() } else { batch };
+        let batch = if of_queries.skips_separating { batch.skipping_separating() } else { batch };
         let left = tree.record_first_hits(&mut encoder, batch, 3).unwrap();
         found.push(Rows::of::<Hit>(&mut encoder, &left, 300, 3));
         from_host.tree_mut().set_filters(of_tree).unwrap();

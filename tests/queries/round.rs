@@ -177,7 +177,7 @@ fn check(cast: &CapsuleCast, boxes: &[Aabb], counts: &mut Counts) {
         assert!(!apart.touches_before(t), "{cast:?} hits {aabb:?} too late, at {t}");
         assert!(t >= bounds.time(&entry) || t < f32::MIN_POSITIVE, "{cast:?} hits {aabb:?} before its bounds, at {t}");
         counts.later += usize::from(t > bounds.time(&entry));
-        let is_late = path.skipping_start(true).enter(aabb).is_some();
+        let is_late = path.skipping_separating(true).enter(aabb).is_some();
         assert!(is_late || t == 0.0);
         counts.not_at_start += usize::from(!is_late && !padded(cast, aabb).touches_by(0.0));
         counts.at_start += usize::from(!is_late);

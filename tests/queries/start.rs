@@ -9,7 +9,7 @@ use super::numbers::{Like, Numbers};
 use super::oracle::{self, Moving};
 
 fn skipping() -> QueryFilters {
-    QueryFilters::default().with_skips_start(true)
+    QueryFilters::default().with_skips_separating(true)
 }
 
 fn bits(hits: &[Hit]) -> Vec<(u32, u32)> {

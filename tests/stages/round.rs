@@ -38,7 +38,7 @@ fn on_host(cast: &CapsuleCast, aabb: &Aabb) -> [u32; 4] {
     match path.enter(aabb) {
         None => [1, 0, 0, f32::INFINITY.to_bits()],
         Some(entry) => {
-            let is_at_start = path.skipping_start(true).enter(aabb).is_none();
+            let is_at_start = path.skipping_separating(true).enter(aabb).is_none();
             [1, 1, is_at_start.into(), path.time(&entry).to_bits()]
         }
     }

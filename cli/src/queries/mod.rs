@@ -117,7 +117,7 @@ impl<Q: Clone> QueryBatch<Q> {
         fn cut<T: Copy>(list: &[T], count: usize) -> Vec<T> {
             list[..list.len().min(count)].to_vec()
         }
-        let QueryFilters { group, mask, body, world, ignore, sphere, skips_start, .. } = &self.filters;
+        let QueryFilters { group, mask, body, world, ignore, sphere, skips_separating, .. } = &self.filters;
         let filters = QueryFilters::default()
             .with_group(cut(group, count))
             .with_mask(cut(mask, count))
@@ -125,7 +125,7 @@ impl<Q: Clone> QueryBatch<Q> {
             .with_world(cut(world, count))
             .with_ignore(cut(ignore, count))
             .with_sphere(cut(sphere, count))
-            .with_skips_start(*skips_start);
+            .with_skips_separating(*skips_separating);
         Self { queries: self.queries[..count].to_vec(), filters }
     }
 }

@@ -35,7 +35,7 @@ pub struct Args {
 
     /// Leave out the boxes that hold the origin of the ray
     #[arg(long)]
-    skips_start: bool,
+    skips_separating: bool,
 
     #[command(flatten)]
     common: Common,
@@ -84,7 +84,7 @@ fn read(path: &Path, boxes: &[Aabb]) -> Result<QueryBatch<Ray>> {
 pub fn run(args: &Args) -> Result<()> {
     let run = Run::start(&args.scene, &args.rays, &args.common)?;
     let mut batch = read(&args.rays, &run.boxes)?;
-    batch.filters.skips_start = args.skips_start;
+    batch.filters.skips_separating = args.skips_separating;
     let (boxes, filters) = (&run.boxes, &run.filters);
     let by_brute_force = |batch: &QueryBatch<Ray>, k| brute_force::first_hits(batch.batch(), boxes, filters, k);
     match args.hits {

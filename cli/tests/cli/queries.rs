@@ -253,16 +253,16 @@ fn rays_leave_out_the_boxes_that_they_touch_at_the_start() {
     let rows: Vec<f32> = rays.iter().flat_map(|ray| ray.origin.into_iter().chain(ray.direction)).collect();
     place.write("rays.npy", &array(&[20, 6], &rows));
     place.write("rays.npz", &npz(&[("rays", array(&[20, 6], &rows)), ("ignore", array(&[20], &[7u32; 20]))]));
-    let filters = QueryFilters::default().with_skips_start(true);
+    let filters = QueryFilters::default().with_skips_separating(true);
     let expected = tree.all_hits(Batch::new(&rays).with_filters(&filters)).unwrap();
     let with_start = tree.all_hits(&rays).unwrap();
     assert!(
         expected.iter().zip(with_start.iter()).all(|(own, all)| own.len() < all.len()) && !expected.answers.is_empty()
     );
     for question in ["rays.npz", "rays.npy --hits any", "rays.npy --hits 3", "rays.npz --hits all"] {
-        assert_engines_agree(&place, &format!("rays uniform:2000 --skips-start {question}"));
+        assert_engines_agree(&place, &format!("rays uniform:2000 --skips-separating {question}"));
     }
-    place.run("rays uniform:2000 rays.npy --skips-start --hits all --engine cpu --out hits.npz");
+    place.run("rays uniform:2000 rays.npy --skips-separating --hits all --engine cpu --out hits.npz");
     let hits = place.read("hits.npz");
     assert_eq!(offsets(&hits, 21), expected.offsets);
     let index = numbers::<u32>(&hits, "index", &[expected.answers.len() as u64]);

@@ -105,7 +105,7 @@ shared_constants! {
     /// True if a query meets a box depends on groups, bodies or a box to ignore.
     QUERY_GROUPS: u32 = 128;
     /// Boxes that a path touches at its start are no hits.
-    QUERY_SKIPS_START: u32 = 256;
+    QUERY_SKIPS_SEPARATING: u32 = 256;
     /// Of a query: it has all its answers.
     STATUS_ANSWERED: u32 = 0;
     /// Of a query: a number has no meaning.

@@ -217,7 +217,7 @@ impl<Q: Cast> TreeBatch<'_, Q> {
     /// Returns the path of a cast; none where a number has no meaning.
     #[inline]
     pub fn path(&self, cast: &Q) -> Option<Path> {
-        cast.path().map(|path| path.skipping_start(self.batch.filters.skips_start))
+        cast.path().map(|path| path.skipping_separating(self.batch.filters.skips_separating))
     }
 
     /// Finds the first box that each path hits.

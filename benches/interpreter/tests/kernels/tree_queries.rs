@@ -525,7 +525,7 @@ fn answers_of_numbers(tree: &mut impl RecordedQueries, boxes: &[Aabb], like: Lik
     let round = Round::of(&rays, &spheres);
     let mut all: Vec<u64> = Vec::new();
     let with_spheres = of_queries(n).with_sphere(self::spheres(n, [0.5, 1.5, f32::INFINITY, 2.0]));
-    for filters in [&QueryFilters::default(), &of_queries(n).with_skips_start(true), &with_spheres] {
+    for filters in [&QueryFilters::default(), &of_queries(n).with_skips_separating(true), &with_spheres] {
         fn batch<'a, Q>(queries: &'a [Q], filters: &'a QueryFilters) -> Batch<'a, Q> {
             Batch::new(queries).with_filters(filters)
         }
