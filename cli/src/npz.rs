@@ -143,7 +143,7 @@ impl<R: ReaderAt> Arrays<R> {
             .with_second(self.list("second", count)?)
             .with_world(self.list("world", count)?)
             .with_margin(self.margins(count)?)
-            .with_sphere(self.spheres()?)
+            .with_sphere(self.spheres_of_boxes()?)
             .with_exclude(pairs("exclude")?)
             .with_include(pairs("include")?)
             .with_half_spaces(self.half_spaces()?)
@@ -158,16 +158,23 @@ impl<R: ReaderAt> Arrays<R> {
         Ok(margins.into_iter().map(|margin| Aabb::from_f64([0.0; 3], [margin; 3]).max[0]).collect())
     }
 
-    /// Reads spheres, rounded outward. Half-spaces of 2D boxes have two coordinates; z is 0.
-    fn spheres(&self) -> Result<Vec<[f32; 4]>> {
+    /// Reads the spheres of boxes, if there are any. Spheres of 2D boxes have two coordinates.
+    fn spheres_of_boxes(&self) -> Result<Vec<[f32; 4]>> {
         if !self.has("sphere") {
             return Ok(Vec::new());
         }
-        let width = match self.shape("boxes")?[..] {
-            [_, 4] | [_, 2, 2] => 3,
-            _ => 4,
-        };
-        let (_, numbers) = self.needed("sphere", |array| array.read_rows::<f64>(&[width as u64]))?;
+        match self.shape("boxes")?[..] {
+            [_, 4] | [_, 2, 2] => self.spheres(&[3]),
+            _ => self.spheres(&[4]),
+        }
+    }
+
+    /// Reads spheres of one of these widths, rounded outward; in 2D, z is 0. None where the file has none.
+    pub fn spheres(&self, widths: &[u64]) -> Result<Vec<[f32; 4]>> {
+        if !self.has("sphere") {
+            return Ok(Vec::new());
+        }
+        let (width, numbers) = self.needed("sphere", |array| array.read_rows::<f64>(widths))?;
         let mut spheres = Vec::new();
         let count = numbers.len() / width;
         spheres.try_reserve_exact(count).map_err(|_| anyhow!("there is no memory for {count} spheres"))?;

@@ -314,15 +314,17 @@ def _is_single(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.ndim == 0
 
 
-def of_queries(query_filters: dict[str, Any], count: int, are_casts: bool = False) -> dict[str, Any]:
+def of_queries(query_filters: dict[str, Any], count: int, space: Space, are_casts: bool = False) -> dict[str, Any]:
     """Return the filters of this many queries. Only casts have a start to skip."""
-    names = ("group", "mask", "body", "world", "ignore", *(("skips_separating",) if are_casts else ()))
+    names = ("group", "mask", "body", "world", "ignore", "sphere", *(("skips_separating",) if are_casts else ()))
     lists: dict[str, Any] = {}
     for name, values in query_filters.items():
         if name not in names:
             raise TypeError(f"unexpected keyword {name!r}; these queries take {', '.join(names)}")
         if name == "skips_separating":
             lists[name] = _arrays.flag(False if values is None else values, name)
+        elif name == "sphere" and values is not None:
+            lists[name] = space.spheres(_arrays.spheres(values, name), name)
         elif values is not None:
             array = _arrays.as_array(values, name)
             array = np.full(count, array) if array.ndim == 0 else array

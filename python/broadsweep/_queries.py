@@ -130,7 +130,7 @@ class Tree:
     device : str
         As for `BroadPhase`.
     filters : Filters, optional
-        The filters of boxes, to be compared with those of queries: groups, masks, bodies, worlds; and margins. What
+        The filters of boxes, to be compared with those of queries: groups, masks, bodies, worlds, spheres; and margins. What
         concerns two boxes (`fixed`, `sleeping`, `second`, `exclude`, `include`) is not looked at.
     threads : int, optional
         As for `BroadPhase`.
@@ -156,6 +156,10 @@ class Tree:
         The world that the query is in, or -1 for all.
     ignore : integers
         A box that the query does not meet, or -1.
+    sphere : (q, 4) floats, in 2D (q, 3)
+        The centre and the radius of a sphere for each query; a radius of infinity is no sphere. The query then meets only
+        boxes whose own `sphere`, padded by their margin, has a point in common with it, decided exactly, and half-spaces that
+        it touches. A query without a sphere is not limited. Doubles are rounded outward, as for `Filters`.
 
     Rays and casts also take a keyword for the whole batch:
 
@@ -530,7 +534,7 @@ class Tree:
         self._check_built()
         directions, limits = self._space.vectors(directions, "directions"), _arrays.lengths(limits, "limits")
         rows = _arrays.columns(**shape, directions=directions, limits=limits)
-        lists = of_queries(query_filters, len(rows), are_casts=True)
+        lists = of_queries(query_filters, len(rows), self._space, are_casts=True)
         if hits == "nearest":
             answers, report = self._tree.nearest_hits(kind, rows, lists)
             self._answered(report)
@@ -611,14 +615,14 @@ class Tree:
         starts = np.zeros(len(planes) + 1, np.uint64)
         starts[1:] = np.cumsum([len(rows) for rows in planes])
         rows = _arrays.columns(shapes=np.concatenate([*planes, np.empty((0, 4), np.float32)]))
-        offsets, index, report = self._tree.overlaps_convex(rows, starts, of_queries(query_filters, len(planes)))
+        offsets, index, report = self._tree.overlaps_convex(rows, starts, of_queries(query_filters, len(planes), self._space))
         self._answered(report)
         return Lists(offsets.view(np.int64), index.view(np.int32))
 
     def _overlaps(self, kind: str, query_filters: dict[str, Any], **parts: NDArray[Any]) -> Lists:
         self._check_built()
         rows = _arrays.columns(**parts)
-        offsets, index, report = self._tree.overlaps(kind, rows, of_queries(query_filters, len(rows)))
+        offsets, index, report = self._tree.overlaps(kind, rows, of_queries(query_filters, len(rows), self._space))
         self._answered(report)
         return Lists(offsets.view(np.int64), index.view(np.int32))
 
@@ -645,7 +649,7 @@ class Tree:
         k = _arrays.number(k, "k", 1, (1 << 31) - 1)
         self._check_built()
         rows = _arrays.columns(points=self._space.points(points, "points"), radii=_arrays.lengths(radii, "radii"))
-        lists = of_queries(query_filters, len(rows))
+        lists = of_queries(query_filters, len(rows), self._space)
         try:
             index = np.full((len(rows), k), -1, np.int32)
             squared = np.full((len(rows), k), np.inf, np.float32)

@@ -86,6 +86,7 @@ pub fn query_filters(dict: &Bound<'_, PyDict>) -> PyResult<QueryFilters> {
         .with_body(numbers(dict, "body")?)
         .with_world(numbers(dict, "world")?)
         .with_ignore(numbers(dict, "ignore")?)
+        .with_sphere(spheres(dict)?)
         .with_skips_separating(get(dict, "skips_separating")?.unwrap_or(false)))
 }
 

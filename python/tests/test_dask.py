@@ -300,6 +300,34 @@ def test_filters_are_columns(client, tmp_path):
     assert_same(tmp_path / "out", bs.find_pairs(boxes, filters=bs.Filters(**said, rule="both"), device="cpu"))
 
 
+@pytest.mark.parametrize("dtype, origin", [(np.float32, None), (np.float64, (5e6, 4e6, -3e6))])
+def test_spheres_are_a_column_of_lists(client, tmp_path, dtype, origin):
+    boxes = giants_and_small().astype(dtype)
+    # Half as wide as the boxes; a tenth of the boxes have none.
+    at = np.where(np.isfinite(boxes), boxes, 0)
+    spheres = np.hstack([(at[:, :3] + at[:, 3:]) / 2, (at[:, 3:] - at[:, :3]).mean(1, keepdims=True) / 4]).astype(dtype)
+    spheres[5::10, 3] = np.inf
+    shift = np.zeros(3) if origin is None else np.array(origin)
+    boxes += np.tile(shift, 2).astype(dtype)
+    spheres[:, :3] += shift.astype(dtype)
+    lists, body = pa.FixedSizeListArray.from_arrays(pa.array(spheres.reshape(-1)), 4), np.arange(len(boxes)) // 2
+    write_parquet(tmp_path / "boxes.parquet", boxes, sphere=lists, body=body)
+    summary = bd.find_pairs(
+        tmp_path / "boxes.parquet",
+        tmp_path / "out",
+        client=client,
+        filters=("sphere", "body"),
+        memory_per_task=SMALL,
+        giant_tiles=8,
+        origin=origin,
+        progress=False,
+    )
+    expected = bs.find_pairs(boxes, filters=bs.Filters(sphere=spheres, body=body), device="cpu", origin=origin)
+    assert_same(tmp_path / "out", expected)
+    without = bs.find_pairs(boxes, filters=bs.Filters(body=body), device="cpu", origin=origin)
+    assert summary.tiles > 1 and summary.giants and 100 < len(expected) < 0.9 * len(without)
+
+
 # ---- what is refused ----
 
 
@@ -323,6 +351,14 @@ def test_what_has_no_meaning_is_refused(client, tmp_path, make, more, says):
     assert not (tmp_path / "out").exists()
 
 
+def rows_of(row, width):
+    return pa.array([row], pa.list_(pa.float64(), width))
+
+
+def with_spheres(spheres):
+    return {**{name: [1.0] for name in _sources.IN_3D}, "sphere": spheres}
+
+
 @pytest.mark.parametrize(
     "columns, more, says",
     [
@@ -333,6 +369,11 @@ def test_what_has_no_meaning_is_refused(client, tmp_path, make, more, says):
         ({**{name: [1.0] for name in _sources.IN_3D}, "name": [-1]}, {"ids": "name"}, "name of .* has -1"),
         ({**{name: [1.0] for name in _sources.IN_3D}, "world": [-2]}, {"filters": ["world"]}, "world has -2"),
         ({"box": [[1.0] * 6]}, {"columns": "box"}, "box of .* must be lists .* of a fixed size"),
+        (with_spheres([[1.0] * 4]), {"filters": ["sphere"]}, "sphere of .* must be lists of 4 numbers"),
+        (with_spheres(rows_of([1.0] * 6, 6)), {"filters": ["sphere"]}, "sphere of .* must be lists of 4"),
+        (with_spheres(rows_of([1.0] * 3, 3)), {"filters": ["sphere"]}, "is in 2D"),
+        (with_spheres(rows_of(None, 4)), {"filters": ["sphere"]}, "1 spheres are null"),
+        (with_spheres(rows_of([0.0, 0, 0, -1], 4)), {"filters": ["sphere"]}, r"has \[0.0, 0.0, 0.0, -1"),
     ],
 )
 def test_columns_that_have_no_meaning_are_refused(client, tmp_path, columns, more, says):

@@ -155,6 +155,32 @@ def test_an_origin_is_subtracted_from_spheres_too(device, origin):
     assert np.array_equal(found, that_touch(brute_force(everywhere), near))
 
 
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_queries_with_a_sphere_meet_boxes_whose_sphere_it_touches(device, dimension):
+    spheres, own = some_spheres(300, 1, dimension), some_spheres(40, 2, dimension)
+    boxes = boxes_of(spheres)
+    tree = bs.Tree(boxes, device=device, filters=bs.Filters(sphere=spheres))
+    apart = ((spheres[None, :, :-1] - own[:, None, :-1]).astype(np.float64) ** 2).sum(2)
+    meets = apart <= (spheres[None, :, -1].astype(np.float64) + own[:, None, -1]) ** 2
+    regions = boxes_of(own)
+    low, high = np.maximum(regions[:, None], boxes)[..., :dimension], np.minimum(regions[:, None], boxes)[..., dimension:]
+    overlaps = (low <= high).all(2)
+    expected = meets & overlaps
+    for kind in (own, own.astype(float)):
+        found = tree.overlaps(regions, sphere=kind)
+        assert all(np.array_equal(found[i], np.flatnonzero(expected[i])) for i in range(40))
+    assert 0 < expected.sum() < overlaps.sum()
+    points, along = np.zeros((40, dimension)), np.ones((40, dimension))
+    hits, nearest = tree.rays(points, along, hits="all", sphere=own), tree.nearest(points, k=300, sphere=own).index
+    for i in range(40):
+        assert meets[i, hits[i]].all()
+        assert np.array_equal(np.sort(nearest[i][nearest[i] >= 0]), np.flatnonzero(meets[i]))
+    with pytest.raises(ValueError, match="sphere"):
+        tree.overlaps(regions, sphere=own[:3])
+    with pytest.raises(ValueError, match="sphere.* at least zero"):
+        tree.overlaps(regions, sphere=np.where(np.arange(dimension + 1) == dimension, -1, own))
+
+
 def test_spheres_that_rounding_makes_much_larger_are_warned_of():
     near = some_spheres(100).astype(np.float64)
     far = near + np.array([5e6, 4e6, 0, 0])

@@ -206,6 +206,7 @@ struct QueryParams {
     part_count: u32,          // half-spaces
     retained_count: u32,      // answers of each list that are retained while they are counted: RETAINED_ANSWERS or 0
     vertices_per_pair: u32,   // of the draw arguments of lists
+    spheres: u32,             // where the spheres of queries begin behind their filters, in words; 0 if none are tested
 }
 
 // The state that a dispatch passes to the next.

@@ -1,7 +1,8 @@
 // query_worlds: the filters of queries in an external buffer, with the number of each world in place of its id.
 //
 // Reads   tree, query
-//         external_filters [query_count * 5] group, mask, body, world, box to ignore
+//         external_filters [query_count * 5] group, mask, body, world, box to ignore; from word `query.spheres` on, unless it is 0,
+//                    [query_count * 4] the spheres of the queries
 //         worlds     [world_count] (id, number), ascending by id
 // Writes  query_filters     [query_count * 5] the same, with the number of the world: one beyond all where no box is in it
 // An invocation for each query.
@@ -34,6 +35,11 @@ fn query_worlds(
             word = number_of(word);
         }
         query_filters[i * QUERY_FILTER_U32_COUNT + k] = word;
+    }
+    if query.spheres != 0u {
+        for (var k = 4u * i; k < 4u * i + 4u; k += 1u) {
+            query_filters[query.spheres + k] = external_filters[query.spheres + k];
+        }
     }
 }
 

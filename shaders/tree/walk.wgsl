@@ -191,6 +191,9 @@ fn walk(start: u32, end: u32) {
         if is_shared() && (!IS_ROUND || own_boxes != 0xffu) {
             // As many for each, whatever its box is, so that all of them end in one place.
             spent = spent_before + 1u + select(0u, decision_steps(), IS_EXACT) + select(0u, ROUND_STEPS, IS_ROUND);
+            if HAS_SPHERES {
+                spent += SPHERE_STEPS;
+            }
         }
         if is_done() || (IS_ROUND && resumed_at != NOWHERE) {
             return;

@@ -177,7 +177,7 @@ pub enum Error {
         /// The most half-spaces.
         most: u64,
     },
-    /// A value in the [`Filters`](crate::Filters) has no meaning, or the included pairs exceed one binding of
+    /// A value in the [`Filters`](crate::Filters) or the [`QueryFilters`](crate::QueryFilters) has no meaning, or the included pairs exceed one binding of
     /// the device.
     #[error("`{list}[{index}]` {problem}")]
     BadFilter {

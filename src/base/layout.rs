@@ -285,6 +285,7 @@ twins! {
         pub part_count: u32,
         pub retained_count: u32,
         pub vertices_per_pair: u32,
+        pub spheres: u32,
     }
 
     /// The state that a dispatch of queries passes to the next.

@@ -2,7 +2,7 @@
 //! length would take too long. Half-spaces are merged into the answers as those of trees are.
 //!
 //! # Errors
-//! All functions return those of [`Filters::check`], [`Error::QueryFilterLength`] and [`Error::OutOfMemory`].
+//! All functions return those of [`Filters::check`], [`Error::QueryFilterLength`], [`Error::BadFilter`] and [`Error::OutOfMemory`].
 
 use std::cmp::Ordering;
 
@@ -92,8 +92,8 @@ fn met<'a, Q>(
     filters: &'a CheckedFilters,
     i: usize,
 ) -> impl Iterator<Item = (u32, Aabb)> + use<'a, Q> {
-    let query_filter = batch.filters.query_filter(i);
-    let is_met = move |id: u32| filters.half_space(id).is_none() && query_filter.meets(filters.filters(), id);
+    let meeting = batch.filters.meeting_of(i, filters);
+    let is_met = move |id: u32| filters.half_space(id).is_none() && meeting.meets(id);
     (0..).zip(prepared).filter(move |(id, _)| is_met(*id)).map(|(id, aabb)| (id, *aabb))
 }
 

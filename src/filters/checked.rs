@@ -211,6 +211,8 @@ impl CheckedFilters {
         for (sphere, &margin) in self.spheres.iter_mut().zip(&self.filters.margin) {
             *sphere = padded_sphere(*sphere, margin);
         }
+        // Kernels compare bits: a radius of -0 becomes 0.
+        self.spheres.iter_mut().for_each(|sphere| sphere[3] += 0.0);
     }
 
     /// Returns the spheres of all boxes, padded by their margins; empty without spheres.

@@ -90,8 +90,8 @@ macro_rules! filtered {
     ($name:literal $(, $shared:literal)*) => {
         $crate::gpu::kernel::source!(
             $name $(, $shared)*,
-            "filters/filters", "filters/by_box", "filters/half_space", "filters/spheres", "shared/exact_sum",
-            "shared/long_add", "shared/float_parts";
+            "filters/filters", "filters/by_box", "filters/half_space", "filters/spheres", "filters/sphere_touch",
+            "shared/exact_sum", "shared/long_add", "shared/float_parts";
             $crate::filters::rows::WGSL
         )
     };

@@ -55,9 +55,8 @@ pub use predicate::SearchedBoxes;
 #[cfg(feature = "gpu")]
 pub use rows::GpuAttribute;
 pub use rows::{Attribute, BoxFilter, Filters};
-use spheres::check_spheres;
 pub use spheres::sphere_from_f64;
-pub(crate) use spheres::{NO_SPHERE, padded_sphere, spheres_touch};
+pub(crate) use spheres::{NO_SPHERE, check_spheres, padded_sphere, spheres_touch};
 pub use values::ValueFormat;
 
 use std::collections::HashSet;
@@ -137,7 +136,7 @@ impl Filters {
     /// Checks the values that do not depend on the box count.
     pub(crate) fn check_values(&self) -> Result<(), Error> {
         check_margins(0, &self.margin)?;
-        check_spheres(0, &self.sphere)?;
+        check_spheres("sphere", 0, &self.sphere)?;
         for (list, pairs) in [("exclude", &self.exclude), ("include", &self.include)] {
             if let Some(at) = pairs.iter().position(|pair| pair.a == pair.b) {
                 let problem = format!("is ({0}, {0}): a box with itself", pairs[at].a);
@@ -245,7 +244,7 @@ impl Filters {
     pub fn change(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         match values {
             Attribute::Margin(margins) => check_margins(first, margins)?,
-            Attribute::Sphere(spheres) => check_spheres(first, spheres)?,
+            Attribute::Sphere(spheres) => check_spheres("sphere", first, spheres)?,
             _ => {}
         }
         self.replace(first, values)

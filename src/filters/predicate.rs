@@ -98,6 +98,14 @@ impl CheckedFilters {
         self.filters().passes(a, b) && is_owned() && !is_listed() && self.shapes_meet(boxes, a, b)
     }
 
+    /// Returns whether a sphere has a point in common with the sphere of a box, or with its half-space; true if the box has neither.
+    pub fn touches_sphere(&self, index: u32, sphere: &[f32; 4]) -> bool {
+        match self.half_space(index) {
+            Some(half_space) => half_space.touches_sphere(sphere),
+            None => self.spheres().get(index as usize).is_none_or(|own| spheres_touch(own, sphere)),
+        }
+    }
+
     /// Returns whether the half-spaces and spheres of two boxes that overlap meet; true if neither box has any.
     pub fn shapes_meet(&self, boxes: SearchedBoxes<'_>, a: u32, b: u32) -> bool {
         let meets = |half_space: &HalfSpace, i: u32| {

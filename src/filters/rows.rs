@@ -63,7 +63,8 @@ filter_table! {
             /// two spheres have a point in common, decided exactly: touching spheres do. A box that stands for a half-space has no sphere of its own; it
             /// pairs with the boxes whose sphere it touches. A margin pads the sphere too: the radius is the smallest `f32` that is
             /// at least `radius + margin`. Spheres decide beside boxes, not in place of them: choose boxes that contain them. 16 bytes per
-            /// box, also of GPU memory. Queries ignore this list.
+            /// box, also of GPU memory. A query of a tree meets boxes by their spheres only if it has a sphere of its own
+            /// ([`QueryFilters::sphere`](crate::QueryFilters::sphere)).
             ///
             /// Source: the second filter of MuJoCo's broad phase, `mj_filterSphere`.
             sphere: [f32; 4] as Option<[f32; 4]> = None, Sphere, with_sphere;

@@ -16,9 +16,10 @@ use crate::gpu::buffers::Buffer;
 use crate::gpu::table::STORAGE;
 
 /// The lists that queries read.
-const READ: [&str; 7] = ["group", "mask", "body", "parent", HALF_SPACES, WORLD, MARGIN];
+const READ: [&str; 8] = ["group", "mask", "body", "parent", SPHERE, HALF_SPACES, WORLD, MARGIN];
 const HALF_SPACES: &str = "half_spaces";
 const MARGIN: &str = "margin";
+const SPHERE: &str = "sphere";
 
 impl FilterSet {
     /// Returns the same filters for queries, with the same lists on the device, which must be [uploaded](Self::upload) for this many
@@ -138,7 +139,8 @@ impl FilterSet {
             return Err(on_device(WORLD, "and trees are not built of worlds that the host does not know"));
         }
         if !self.checked().half_spaces().is_empty()
-            && let Some(list) = self.on_device.iter().find(|list| READ.contains(list) && **list != MARGIN)
+            && let Some(list) =
+                self.on_device.iter().find(|list| READ.contains(list) && ![MARGIN, SPHERE].contains(*list))
         {
             return Err(on_device(list, "and queries of half-spaces need the host to know it"));
         }

@@ -8,11 +8,11 @@ use crate::base::exact::{RELATIVE_ERROR, product, sign_of_sum, two_product};
 /// Stands for no sphere: a centre, and a radius without an end.
 pub(crate) const NO_SPHERE: [f32; 4] = [0.0, 0.0, 0.0, f32::INFINITY];
 
-/// Checks spheres. The first of them has index `first` in the list.
+/// Checks spheres of a list. The first of them has index `first` there.
 ///
 /// # Errors
 /// [`Error::BadFilter`] for a centre that is not finite, or a radius that is negative or NaN.
-pub(super) fn check_spheres(first: usize, spheres: &[[f32; 4]]) -> Result<(), Error> {
+pub(crate) fn check_spheres(list: &'static str, first: usize, spheres: &[[f32; 4]]) -> Result<(), Error> {
     let is_valid = |[x, y, z, radius]: &[f32; 4]| [x, y, z].iter().all(|c| c.is_finite()) && *radius >= 0.0;
     match spheres.iter().position(|sphere| !is_valid(sphere)) {
         None => Ok(()),
@@ -21,7 +21,7 @@ pub(super) fn check_spheres(first: usize, spheres: &[[f32; 4]]) -> Result<(), Er
             let problem = format!(
                 "is centre ({x}, {y}, {z}) and radius {radius}; the centre must be finite, and the radius at least zero, or infinity for no sphere"
             );
-            Err(Error::BadFilter { list: "sphere", index: first.saturating_add(at) as u64, problem })
+            Err(Error::BadFilter { list, index: first.saturating_add(at) as u64, problem })
         }
     }
 }

@@ -3,13 +3,14 @@
 use bytemuck::{Pod, Zeroable};
 
 use crate::base::setters::setters;
+use crate::filters::{CheckedFilters, check_spheres};
 use crate::{Error, Filters, GroupRule};
 
 /// Filters of the queries of a batch. A list has one element for each query, in their order; an empty list is not used.
 ///
-/// The [`Filters`] of the tree hold those of the boxes: a query meets a box that a box with the query's group, mask, body and
-/// world would meet. A query is neither fixed nor asleep, and is in no list of pairs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The [`Filters`] of the tree hold those of the boxes: a query meets a box that a box with the query's group, mask, body,
+/// world and sphere would meet. A query is neither fixed nor asleep, and is in no list of pairs.
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct QueryFilters {
@@ -25,6 +26,11 @@ pub struct QueryFilters {
     pub world: Vec<u32>,
     /// Holds a box that each query does not meet, or [`NO_BOX`](Self::NO_BOX).
     pub ignore: Vec<u32>,
+    /// Holds a sphere for each query: a centre, finite, and a radius, at least zero, or infinity for none. Beside what it queries, the
+    /// query then meets only boxes whose [`sphere`](Filters::sphere), with the margin of the box, has a point in common with its own, and
+    /// half-spaces that its sphere touches, decided exactly. Without a list no query is limited by spheres, nor by those of boxes. Rays, casts,
+    /// shapes and points are filtered alike. A query has no margin: add it to the radius.
+    pub sphere: Vec<[f32; 4]>,
     /// True if casts leave out the boxes that they touch at `t = 0` and separate from, for all queries of the batch. A cast that moves deeper into
     /// a box still hits it at 0. Use it for a character that stands on several boxes: it can leave them or slide along them, and not fall through.
     ///
@@ -42,6 +48,7 @@ setters! {
         with_body: body: Vec<u32>,
         with_world: world: Vec<u32>,
         with_ignore: ignore: Vec<u32>,
+        with_sphere: sphere: Vec<[f32; 4]>,
         with_skips_separating: skips_separating: bool,
     }
 }
@@ -58,6 +65,7 @@ impl QueryFilters {
         body: Vec::new(),
         world: Vec::new(),
         ignore: Vec::new(),
+        sphere: Vec::new(),
         skips_separating: false,
     };
 
@@ -91,15 +99,25 @@ impl QueryFilters {
     }
 
     /// Checks that each list has an element for each query, or none.
+    ///
+    /// # Errors
+    /// [`Error::QueryFilterLength`]; [`Error::BadFilter`] for a sphere that has no meaning.
     pub(crate) fn check(&self, query_count: usize) -> Result<(), Error> {
-        let Self { group, mask, body, world, ignore, skips_separating: _ } = self;
-        for (list, values) in [("group", group), ("mask", mask), ("body", body), ("world", world), ("ignore", ignore)] {
-            if !values.is_empty() && values.len() != query_count {
-                let (length, query_count) = (values.len() as u64, query_count as u64);
+        let Self { group, mask, body, world, ignore, sphere, skips_separating: _ } = self;
+        let of_u32 = [("group", group), ("mask", mask), ("body", body), ("world", world), ("ignore", ignore)];
+        let lengths = of_u32.map(|(list, values)| (list, values.len()));
+        for (list, length) in lengths.into_iter().chain([("sphere", sphere.len())]) {
+            if length != 0 && length != query_count {
+                let (length, query_count) = (length as u64, query_count as u64);
                 return Err(Error::QueryFilterLength { list, length, query_count });
             }
         }
-        Ok(())
+        check_spheres("query_filters.sphere", 0, sphere)
+    }
+
+    /// Returns the boxes of these filters that query `i` meets, were they to touch.
+    pub(crate) fn meeting_of<'a>(&self, i: usize, filters: &'a CheckedFilters) -> Meeting<'a> {
+        Meeting { query_filter: self.query_filter(i), sphere: self.sphere.get(i).copied(), filters }
     }
 
     /// Returns the filters of query `i`.
@@ -122,7 +140,8 @@ impl QueryFilters {
 
     /// Returns whether every query accepts every box, apart from the world and the start.
     pub(crate) fn passes_all(&self) -> bool {
-        self.group.is_empty() && self.mask.is_empty() && self.body.is_empty() && self.ignore.is_empty()
+        let Self { group, mask, body, ignore, sphere, .. } = self;
+        group.is_empty() && mask.is_empty() && body.is_empty() && ignore.is_empty() && sphere.is_empty()
     }
 }
 
@@ -196,6 +215,30 @@ pub struct QueryFilter {
     pub ignore: u32,
 }
 
+/// The filters of one query and those of the boxes that it may meet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Meeting<'a> {
+    query_filter: QueryFilter,
+    sphere: Option<[f32; 4]>,
+    filters: &'a CheckedFilters,
+}
+
+impl Meeting<'_> {
+    /// Returns the world of the query.
+    pub fn world(&self) -> u32 {
+        self.query_filter.world
+    }
+
+    /// Returns whether the query meets box `i`, were they to touch. Worlds decide too.
+    ///
+    /// # Panics
+    /// If a list of the filters is not empty and has no such index.
+    pub fn meets(&self, i: u32) -> bool {
+        self.query_filter.meets(self.filters.filters(), i)
+            && self.sphere.is_none_or(|sphere| self.filters.touches_sphere(i, &sphere))
+    }
+}
+
 impl Default for QueryFilter {
     /// No filters.
     fn default() -> Self {
@@ -205,11 +248,11 @@ impl Default for QueryFilter {
 }
 
 impl QueryFilter {
-    /// Returns whether the query meets box `i`, were they to touch. Worlds are looked at too.
+    /// Returns whether the query meets box `i`, were they to touch. Worlds decide too, and spheres do not.
     ///
     /// # Panics
     /// If a list of the filters is not empty and has no such index.
-    pub(crate) fn meets(&self, filters: &Filters, i: u32) -> bool {
+    fn meets(&self, filters: &Filters, i: u32) -> bool {
         let at = i as usize;
         let group = if filters.group.is_empty() { u32::MAX } else { filters.group[at] };
         let mask = if filters.mask.is_empty() { u32::MAX } else { filters.mask[at] };

@@ -177,9 +177,8 @@ impl<'a> HalfSpaces<'a> {
 
     /// Lists the half-spaces that query `i` meets, were they to touch; ascending.
     fn met<'b, Q>(&'b self, batch: Batch<'_, Q>, i: usize) -> impl Iterator<Item = &'b HalfSpace> + use<'b, Q> {
-        let query_filter = batch.filters.query_filter(i);
-        let filters = self.filters;
-        filters.half_spaces().iter().filter(move |half_space| query_filter.meets(filters.filters(), half_space.index))
+        let meeting = batch.filters.meeting_of(i, self.filters);
+        self.filters.half_spaces().iter().filter(move |half_space| meeting.meets(half_space.index))
     }
 
     /// Lists the hits of query `i`, ascending by index.

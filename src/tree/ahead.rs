@@ -16,7 +16,7 @@ impl Tree {
     /// that any tree of the device has compiled are not compiled again. The filters are those of now.
     ///
     /// Kernels that few calls need are compiled by the first one that does: where a tree has worlds, those of spheres and capsules that
-    /// move, and those that only [recorded](crate::TreeRecorder) queries have.
+    /// move, those of queries with [spheres](crate::QueryFilters::sphere), and those that only [recorded](crate::TreeRecorder) queries have.
     ///
     /// ```no_run
     /// # use broadsweep::query::Question;

@@ -15,8 +15,9 @@ use bytemuck::Zeroable;
 
 use super::Tree;
 use super::build::{TreeBuffers, TreeCapacity};
-use super::query::{Derived, Listed, Query, QueryBuffers, QueryCapacity, QueryInput, Ranked, RoundParams};
-use crate::Error;
+use super::query::{
+    Derived, Listed, Query, QueryBuffers, QueryCapacity, QueryInput, Ranked, RoundParams, u32_count_of,
+};
 use crate::base::constants::{
     QUERY_ANY, QUERY_EMITS, QUERY_FILTERS, QUERY_GROUPS, QUERY_LISTS, QUERY_NEXT_ROW, QUERY_RESUMED, QUERY_SHARED,
     QUERY_SKIPS_SEPARATING,
@@ -28,6 +29,7 @@ use crate::gpu::buffers::{Buffer, Constants};
 use crate::gpu::kernel::Pass;
 use crate::grid::sort::Sort;
 use crate::grid::sort_variant;
+use crate::{Error, QueryFilter};
 
 /// The least number of queries, and of boxes, that are worth a sort of the queries.
 const SORTED: u64 = 1 << 10;
@@ -93,8 +95,10 @@ pub(super) struct BatchPlan {
     pub half_space_count: u32,
     /// True if queries have filters.
     pub has_filters: bool,
-    /// True if these have groups, masks, bodies or boxes to ignore.
+    /// True if these have groups, masks, bodies, spheres or boxes to ignore.
     pub has_groups: bool,
+    /// True if they have spheres, and boxes too.
+    pub has_spheres: bool,
     /// True if boxes that a path touches at its start are no hits.
     pub skips_separating: bool,
     /// True if most queries start near the one before.
@@ -306,12 +310,18 @@ impl Tree {
             retained_count: capacity.retained_count(),
             round_count: plan.round_count,
             vertices_per_pair: plan.vertices_per_pair,
+            spheres: if plan.has_spheres { u32_count_of::<QueryFilter>() * plan.query_count } else { 0 },
             ..QueryParams::zeroed()
         };
         let sort = Sort::with_variant(&self.gpu, sort_variant(&self.gpu)?)?;
         let is_sorted = u64::from(plan.query_count).min(tree.capacity.boxes) >= SORTED && !plan.is_in_order;
         let order = buffers.values.clone();
         Ok(DeviceBatch { plan, tree, buffers, external, params, sort: is_sorted.then_some(sort), order })
+    }
+
+    /// Returns whether boxes have spheres.
+    pub(super) fn has_spheres(&self) -> bool {
+        !self.filters().sphere.is_empty()
     }
 
     /// Returns the tree that is queried: without boxes, one of a box that nothing meets.

@@ -22,7 +22,7 @@ impl Tree {
     ///
     /// # Errors
     /// [`Error::NotBuilt`], [`Error::QueryFilterLength`], [`Error::FiltersChanged`], [`Error::OutOfMemory`], [`Error::DeviceLost`],
-    /// [`Error::Gpu`].
+    /// [`Error::Gpu`]; [`Error::BadFilter`] for a sphere of a query that has no meaning.
     pub fn nearest_hits<'a, C: Cast + 'a>(&mut self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<Hit>, Error> {
         pollster::block_on(self.blocking().nearest_hits(casts))
     }

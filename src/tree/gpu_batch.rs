@@ -6,7 +6,10 @@ use std::marker::PhantomData;
 use super::query::{Derived, Listed, QueryBuffers};
 use crate::base::constants::{STATUS_ANSWERED, STATUS_INVALID, STATUS_UNFINISHED};
 use crate::gpu::external::bytes;
-use crate::{Aabb, BoxCast, Capsule, CapsuleCast, Cast, GpuPairs, NearestQuery, OrientedBox, Ray, Sphere, SphereCast};
+use crate::{
+    Aabb, BoxCast, Capsule, CapsuleCast, Cast, GpuPairs, NearestQuery, OrientedBox, QueryFilter, Ray, Sphere,
+    SphereCast,
+};
 
 /// A query that lies in a buffer of the device as it does in host memory: [`Ray`], [`BoxCast`], [`SphereCast`], [`CapsuleCast`],
 /// `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] and [`NearestQuery`]; and [`GpuConvex`]. A round shape that
@@ -88,6 +91,7 @@ pub struct GpuBatch<'a, Q> {
     pub(super) queries: wgpu::BufferSlice<'a>,
     pub(super) query_count: u32,
     pub(super) query_filters: Option<wgpu::BufferSlice<'a>>,
+    pub(super) has_spheres: bool,
     pub(super) is_in_order: bool,
     pub(super) skips_separating: bool,
     pub(super) rounds: Option<u32>,
@@ -104,6 +108,7 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
             queries,
             query_count,
             query_filters: None,
+            has_spheres: false,
             is_in_order: false,
             skips_separating: false,
             rounds: None,
@@ -119,6 +124,12 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
         bytes::<Q>(self.query_count) + bytes::<[f32; 4]>(parts)
     }
 
+    /// Counts the bytes of the filters of the queries, and of the spheres behind them.
+    pub(super) fn filter_bytes(&self) -> u64 {
+        let spheres = if self.has_spheres { self.query_count } else { 0 };
+        bytes::<QueryFilter>(self.query_count) + bytes::<[f32; 4]>(spheres)
+    }
+
     /// Names what lies in the slice.
     pub(super) fn content(&self) -> String {
         match self.half_space_count {
@@ -130,7 +141,15 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
     /// Adds filters: a [`QueryFilter`](crate::QueryFilter) for each query, in a buffer of the same kind.
     #[must_use]
     pub fn with_filters(self, query_filters: wgpu::BufferSlice<'a>) -> Self {
-        Self { query_filters: Some(query_filters), ..self }
+        Self { query_filters: Some(query_filters), has_spheres: false, ..self }
+    }
+
+    /// Adds filters, and behind the last of them in the same slice a sphere for each query: `[f32; 4]`, centre and radius, as an element of
+    /// [`QueryFilters::sphere`](crate::QueryFilters::sphere). A sphere that has no meaning has no points: where boxes have spheres, its query
+    /// meets no box.
+    #[must_use]
+    pub fn with_filters_and_spheres(self, query_filters: wgpu::BufferSlice<'a>) -> Self {
+        Self { query_filters: Some(query_filters), has_spheres: true, ..self }
     }
 
     /// Declares that most queries start near the one before, as rays of a camera do. They are not sorted then. This changes the time, not the

@@ -86,7 +86,7 @@ impl Tree {
         first: usize,
         is_in_order: bool,
     ) -> Result<DeviceBatch<'static>, Error> {
-        let has_filters = filters.has_lists();
+        let (has_filters, has_spheres) = (filters.has_lists(), !filters.sphere.is_empty() && self.has_spheres());
         let plan = BatchPlan {
             wanted,
             query_count: packed.count as u32,
@@ -95,6 +95,7 @@ impl Tree {
             half_space_count: (packed.words.len() as u32 - packed.parts) / 4,
             has_filters,
             has_groups: !filters.passes_all(),
+            has_spheres,
             skips_separating: filters.skips_separating,
             is_in_order,
             round_count: 0,
@@ -104,6 +105,7 @@ impl Tree {
         let needed = QueryCapacity {
             u32_count: packed.words.len() as u64,
             query_filters,
+            query_spheres: if has_spheres { query_filters } else { 0 },
             ..wanted.capacity(packed.count as u64)
         };
         let (capacity, buffers) = self.memory.ensure_capacity(&self.gpu, needed)?;
@@ -111,10 +113,12 @@ impl Tree {
         let scopes = self.gpu.open_scopes();
         batch.buffers.queries.write(&self.gpu, &packed.words);
         if has_filters {
-            batch
-                .buffers
-                .query_filters
-                .write(&self.gpu, &pack::query_filters(filters, first, packed.count, &self.worlds));
+            let words = pack::query_filters(filters, first, packed.count, &self.worlds);
+            batch.buffers.query_filters.write(&self.gpu, &words);
+            if has_spheres {
+                let spheres = bytemuck::cast_slice(&filters.sphere[first..first + packed.count]);
+                batch.buffers.query_filters.write_at(&self.gpu, batch.params.spheres.into(), spheres);
+            }
         }
         batch.buffers.query_counts.write(&self.gpu, &[build::sort_counts(plan.query_count)]);
         scopes.close("queries")?;

@@ -24,6 +24,7 @@ pub struct QueryLoad {
     u32_count: usize,
     answers: u64,
     has_filters: bool,
+    has_spheres: bool,
 }
 
 impl QueryLoad {
@@ -38,7 +39,7 @@ impl QueryLoad {
             Question::SphereOverlaps | Question::Nearest => 4,
         };
         let answers = u64::from(matches!(question, Question::FirstHits | Question::Nearest));
-        Self { question, query_count, u32_count, answers, has_filters: false }
+        Self { question, query_count, u32_count, answers, has_filters: false, has_spheres: false }
     }
 
     /// Sets the u32 count of a query. A ray has 7, a box that moves 10, a sphere or capsule that does 17; of shapes, a point has 3, a sphere 4, a
@@ -72,6 +73,12 @@ impl QueryLoad {
     #[must_use]
     pub fn with_filters(self) -> Self {
         Self { has_filters: true, ..self }
+    }
+
+    /// Adds filters with [spheres](crate::QueryFilters::sphere) to the queries of a tree whose boxes have spheres.
+    #[must_use]
+    pub fn with_spheres(self) -> Self {
+        Self { has_filters: true, has_spheres: true, ..self }
     }
 }
 
@@ -112,7 +119,7 @@ impl Tree {
 
     /// Returns the capacity of a part of this batch, and how many bytes of it are read back at a time.
     fn capacity_for(&self, load: &QueryLoad) -> (QueryCapacity, u64) {
-        let QueryLoad { question, query_count, u32_count, answers, has_filters } = *load;
+        let QueryLoad { question, query_count, u32_count, answers, has_filters, has_spheres } = *load;
         let k = usize::try_from(if question == Question::NearestHits { 1 } else { answers }).unwrap_or(usize::MAX);
         // No query has more answers than there are boxes.
         let k = self.built.as_ref().map_or(k, |built| k.min(built.capacity.boxes as usize));
@@ -133,8 +140,13 @@ impl Tree {
         };
         let queries = query_count.min(most) as u64;
         let query_filters = if has_filters { queries } else { 0 };
-        let capacity =
-            QueryCapacity { u32_count: queries * u32_count as u64, query_filters, ..wanted.capacity(queries) };
+        let query_spheres = if has_spheres { queries } else { 0 };
+        let capacity = QueryCapacity {
+            u32_count: queries * u32_count as u64,
+            query_filters,
+            query_spheres,
+            ..wanted.capacity(queries)
+        };
         match wanted {
             Wanted::Rows(..) => (capacity, queries * 16 + capacity.rows * 8),
             Wanted::Any => (capacity, queries * 16),

@@ -207,7 +207,7 @@ impl Tree {
     /// [`record_filters`](crate::Recorder::record_filters) put in place of the host's are shared too: submit those before any call that
     /// does not record. On another device all are uploaded, which the host has to know.
     ///
-    /// After the groups, masks, bodies, parents, worlds or margins of the owner change, each call that builds, refits, queries or records returns
+    /// After the groups, masks, bodies, parents, spheres, worlds or margins of the owner change, each call that builds, refits, queries or records returns
     /// [`Error::FiltersChanged`] until `share_filters` is called again. Earlier recordings use the lists at the time of submission. While a
     /// tree shares them, a change of a list by the owner copies all lists once on the host. [`change_filters`](Self::change_filters) and
     /// [`set_filters`](Self::set_filters) of the tree replace the shared filters. The tree needs no rebuild if worlds and margins are unchanged and
@@ -236,7 +236,7 @@ impl Tree {
     /// # Errors
     /// [`Error::FilterLength`] if the lists do not fit the boxes. [`Error::BadFilter`] for an owner region, for worlds
     /// that only the device knows, for any list that only another device knows, and beside half-spaces for any such
-    /// list except margins. [`Error::TooManyBoxes`]; with a memory budget the errors of
+    /// list except margins and spheres. [`Error::TooManyBoxes`]; with a memory budget the errors of
     /// [`BroadPhase::reserve`](crate::BroadPhase::reserve); [`Error::OutOfMemory`], [`Error::DeviceLost`]. The old
     /// filters then stay.
     pub fn share_filters<'a>(&mut self, owner: impl Into<FilterOwner<'a>>, box_count: usize) -> Result<(), Error> {

@@ -71,6 +71,11 @@ impl RoundParams {
     fn moves_round(&self) -> bool {
         self.host.u32_count == ROUND_CAST_U32_COUNT
     }
+
+    /// Returns whether queries and boxes have spheres.
+    fn has_spheres(&self) -> bool {
+        self.host.spheres > 0
+    }
 }
 
 /// The buffers that the kernels of a batch read and write.
@@ -144,7 +149,7 @@ impl Query {
 
     /// Lists the kernels that answer a question.
     pub fn kernels(&self, question: Question) -> Vec<Kernel> {
-        let lists = |source| [false, true].map(|decides| self.regions(source, decides)).to_vec();
+        let lists = |source| [false, true].map(|decides| self.walker(source, [(decides, "IS_EXACT")])).to_vec();
         let (mut kernels, others) = match question {
             Question::NearestHits | Question::FirstHits => (vec![self.kernel(&FIRST)], Some(&HITS)),
             Question::AnyHits => (vec![self.kernel(&CROSS)], None),
@@ -153,7 +158,9 @@ impl Query {
             Question::SphereOverlaps => (lists(&SPHERE), None),
             Question::Nearest => {
                 let rankers = [(false, true), (false, false), (true, false)];
-                (rankers.map(|(decides, is_single)| self.nearest(decides, is_single)).to_vec(), Some(&SQUARES))
+                let ranker =
+                    |(decides, is_single)| self.walker(&NEAR, [(decides, "IS_EXACT"), (is_single, "IS_SINGLE")]);
+                (rankers.map(ranker).to_vec(), Some(&SQUARES))
             }
         };
         kernels.extend([&ORDER].into_iter().chain(others).map(|source| self.kernel(source)));
@@ -164,25 +171,33 @@ impl Query {
         kernels
     }
 
-    /// Looks up a kernel of paths. They are always decided at once. One of round shapes is another pipeline: 64-bit numbers take registers, and
-    /// time to compile.
+    /// Looks up a kernel with the switches that are on.
+    fn walker<const N: usize>(&self, source: &Source, switches: [(bool, &'static str); N]) -> Kernel {
+        let on: Vec<_> = switches.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name).collect();
+        Kernel::specialised(&self.gpu, source, &on)
+    }
+
+    /// Looks up a kernel of answers to paths. One of round shapes is another pipeline: 64-bit numbers take registers, and time to compile.
     fn paths(&self, source: &Source, params: &RoundParams) -> Kernel {
-        Kernel::specialised(&self.gpu, source, if params.moves_round() { &["IS_ROUND"] } else { &[] })
+        self.walker(source, [(params.moves_round(), "IS_ROUND")])
+    }
+
+    /// Looks up a kernel that walks with paths. They are always decided at once.
+    fn path_walker(&self, source: &Source, params: &RoundParams) -> Kernel {
+        self.walker(source, [(params.moves_round(), "IS_ROUND"), (params.has_spheres(), "HAS_SPHERES")])
     }
 
     /// Looks up the kernel that ranks what is near.
-    fn nearest(&self, decides: bool, is_single: bool) -> Kernel {
-        let switches: &[_] = match (decides, is_single) {
-            (true, _) => &["IS_EXACT"],
-            (_, true) => &["IS_SINGLE"],
-            _ => &[],
-        };
-        Kernel::specialised(&self.gpu, &NEAR, switches)
+    fn nearest(&self, params: &RoundParams) -> Kernel {
+        let decides = params.decides();
+        let is_single = !decides && params.host.most == 1;
+        let switches = [(decides, "IS_EXACT"), (is_single, "IS_SINGLE"), (params.has_spheres(), "HAS_SPHERES")];
+        self.walker(&NEAR, switches)
     }
 
     /// Looks up a kernel that lists what regions touch.
-    fn regions(&self, source: &Source, decides: bool) -> Kernel {
-        Kernel::specialised(&self.gpu, source, if decides { &["IS_EXACT"] } else { &[] })
+    fn regions(&self, source: &Source, params: &RoundParams) -> Kernel {
+        self.walker(source, [(params.decides(), "IS_EXACT"), (params.has_spheres(), "HAS_SPHERES")])
     }
 
     /// Records the queries that a kernel derives from others. The parameters have the u32 count of a query in `external_queries`.
@@ -229,8 +244,8 @@ impl Query {
     /// Records the ranking of the first answers, or of those of pending queries.
     pub fn record_rows(&self, pass: &mut Pass, ranked: Ranked, input: &QueryInput) {
         let kernel = match ranked {
-            Ranked::Hits => self.paths(&FIRST, input.params),
-            Ranked::Near => self.nearest(input.params.decides(), input.params.host.most == 1),
+            Ranked::Hits => self.path_walker(&FIRST, input.params),
+            Ranked::Near => self.nearest(input.params),
         };
         input.walk(pass, &kernel, &input.bound());
     }
@@ -251,9 +266,9 @@ impl Query {
         let pairs = if input.params.has(QUERY_EMITS) { pairs.all() } else { retained_answers.all() };
         let bound = [vec![("pairs", pairs)], input.bound()].concat();
         let kernel = match listed {
-            Listed::Cross => self.paths(&CROSS, input.params),
-            Listed::Touch => self.regions(&TOUCH, input.params.decides()),
-            Listed::Sphere => self.regions(&SPHERE, input.params.decides()),
+            Listed::Cross => self.path_walker(&CROSS, input.params),
+            Listed::Touch => self.regions(&TOUCH, input.params),
+            Listed::Sphere => self.regions(&SPHERE, input.params),
         };
         input.walk(pass, &kernel, &bound);
     }

@@ -18,6 +18,8 @@ pub struct QueryCapacity {
     pub u32_count: u64,
     /// Queries with filters.
     pub query_filters: u64,
+    /// Queries with spheres.
+    pub query_spheres: u64,
     /// Queries whose answers are ranked.
     pub ranked: u64,
     /// Answers in rows: these queries times the length of a row.
@@ -42,6 +44,7 @@ impl QueryCapacity {
             queries: self.queries.max(other.queries),
             u32_count: self.u32_count.max(other.u32_count),
             query_filters: self.query_filters.max(other.query_filters),
+            query_spheres: self.query_spheres.max(other.query_spheres),
             ranked: self.ranked.max(other.ranked),
             rows: self.rows.max(other.rows),
             lists: self.lists.max(other.lists),
@@ -68,8 +71,8 @@ buffer_table! {
     pub struct QueryBuffers(capacity: QueryCapacity) {
         /// `[query_count * u32_count]` the queries, and the half-spaces behind them.
         queries: [u32; capacity.u32_count], STORAGE;
-        /// `[query_count * 5]` the filters of queries.
-        query_filters: [u32; 5 * capacity.query_filters], STORAGE;
+        /// `[query_count * 5]` the filters of queries, and `[query_count * 4]` their spheres behind them.
+        query_filters: [u32; 5 * capacity.query_filters + 4 * capacity.query_spheres], STORAGE;
         /// `[query_count * most]` the places of the first answers of each query.
         rows as "answer_rows": [[u32; 2]; capacity.rows], STORAGE;
         /// `[query_count * most]` these answers.

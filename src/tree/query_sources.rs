@@ -8,15 +8,15 @@ use crate::gpu::kernel::{Source, source};
 pub const ORDER: Source = source!("tree/query_order", "tree/curve");
 /// The source of `query_first`.
 pub const FIRST: Source = source!(
-    "tree/query_first", "tree/rows", "tree/waiting", "tree/walk", "tree/query_filter", "tree/path", "tree/path_sight",
-    "tree/round_shape", "tree/round", "tree/round_sight", "tree/path_time", "tree/round_down", "tree/double", "tree/places",
-    "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
+    "tree/query_first", "tree/rows", "tree/waiting", "tree/walk", "tree/query_filter", "filters/sphere_touch", "tree/path",
+    "tree/path_sight", "tree/round_shape", "tree/round", "tree/round_sight", "tree/path_time", "tree/round_down", "tree/double",
+    "tree/places", "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/long_add", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_near`.
 pub const NEAR: Source = source!(
-    "tree/query_near", "tree/rows", "tree/waiting", "tree/walk", "tree/query_filter", "tree/distance", "tree/distance_sight",
-    "tree/not_round", "tree/places", "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/long_add",
+    "tree/query_near", "tree/rows", "tree/waiting", "tree/walk", "tree/query_filter", "filters/sphere_touch", "tree/distance",
+    "tree/distance_sight", "tree/not_round", "tree/places", "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/long_add",
     "shared/float_parts";
     rows::WGSL
 );
@@ -50,21 +50,21 @@ pub const SQUARES: Source = source!(
 );
 /// The source of `query_cross`.
 pub const CROSS: Source = source!(
-    "tree/query_cross", "tree/lists", "tree/walk", "tree/query_filter", "tree/path", "tree/path_sight",
+    "tree/query_cross", "tree/lists", "tree/walk", "tree/query_filter", "filters/sphere_touch", "tree/path", "tree/path_sight",
     "tree/round_shape", "tree/round", "tree/round_sight", "tree/path_time", "tree/round_down", "tree/double", "tree/places",
-    "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/float_parts";
+    "tree/node", "tree/tree", "tree/curve", "shared/exact_sum", "shared/long_add", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_touch`.
 pub const TOUCH: Source = source!(
-    "tree/query_touch", "tree/lists", "tree/walk", "tree/query_filter", "tree/not_round", "tree/places", "tree/node",
-    "tree/tree", "filters/half_space", "shared/exact_sum", "shared/float_parts";
+    "tree/query_touch", "tree/lists", "tree/walk", "tree/query_filter", "filters/sphere_touch", "tree/not_round", "tree/places",
+    "tree/node", "tree/tree", "filters/half_space", "shared/exact_sum", "shared/long_add", "shared/float_parts";
     rows::WGSL
 );
 /// The source of `query_sphere`.
 pub const SPHERE: Source = source!(
-    "tree/query_sphere", "tree/lists", "tree/walk", "tree/query_filter", "tree/distance", "tree/distance_sight",
-    "tree/not_round", "tree/places", "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/long_add",
+    "tree/query_sphere", "tree/lists", "tree/walk", "tree/query_filter", "filters/sphere_touch", "tree/distance",
+    "tree/distance_sight", "tree/not_round", "tree/places", "tree/node", "tree/tree", "tree/curve", "tree/long_sum", "shared/long_add",
     "shared/float_parts";
     rows::WGSL
 );

@@ -12,12 +12,12 @@ use crate::base::constants::ROW;
 use crate::base::layout::{QueryParams, Round, Window};
 use crate::filters::lists::FilterLists;
 use crate::gpu::buffers::{Buffer, Constants};
-use crate::gpu::external::{bind, bytes, check};
+use crate::gpu::external::{bind, check};
 use crate::gpu::kernel::Pass;
 use crate::gpu::limits::limit_name;
 use crate::gpu::table::CONSTANT;
 use crate::pairs::recorded::RecordedSteps;
-use crate::{Cast, Error, NearestQuery, QueryFilter};
+use crate::{Cast, Error, NearestQuery};
 
 /// The most rounds beside the first.
 const MOST_ROUNDS: u32 = 4096;
@@ -278,9 +278,7 @@ impl TreeRecorder {
         let worlds = if has_worlds { Some(tree.world_ids()?) } else { None };
         let external = External {
             queries: bind(batch.queries, batch.bytes()),
-            filters: batch
-                .query_filters
-                .and_then(|query_filters| bind(query_filters, bytes::<QueryFilter>(plan.query_count))),
+            filters: batch.query_filters.and_then(|query_filters| bind(query_filters, batch.filter_bytes())),
             derived: None,
             worlds,
         };
@@ -322,6 +320,7 @@ impl TreeRecorder {
         let needed = QueryCapacity {
             u32_count: Q::DERIVED.map_or(0, |derived| queries * u64::from(derived.u32_count() + 4 * derived.parts())),
             query_filters: if has_worlds { queries } else { 0 },
+            query_spheres: if has_worlds && plan.has_spheres { queries } else { 0 },
             // Longer lists are not retained: they are found twice.
             short: if queries <= self.tree.most_retained() as u64 { needed.short } else { 0 },
             pairs: window.capacity.into(),
@@ -330,7 +329,7 @@ impl TreeRecorder {
             ..needed
         };
         let (limit, available) = limit_name(&self.tree.gpu.device().limits());
-        let given = [("queries", batch.bytes()), ("query_filters", bytes::<QueryFilter>(plan.query_count))];
+        let given = [("queries", batch.bytes()), ("query_filters", batch.filter_bytes())];
         let given = given.into_iter().take(if plan.has_filters { 2 } else { 1 });
         match given.chain(QueryBuffers::rows(&needed)).find(|(_, bytes)| *bytes > available) {
             Some((buffer, required)) => {
@@ -346,8 +345,9 @@ fn plan_of<Q: GpuQuery>(tree: &Tree, batch: &GpuBatch<'_, Q>, wanted: Wanted) ->
     let query_count = batch.query_count;
     check(&tree.gpu, batch.queries, batch.bytes(), "query", || batch.content())?;
     if let Some(query_filters) = batch.query_filters {
-        check(&tree.gpu, query_filters, bytes::<QueryFilter>(query_count), "query filter", || {
-            format!("{query_count} query filters")
+        check(&tree.gpu, query_filters, batch.filter_bytes(), "query filter", || match batch.has_spheres {
+            false => format!("{query_count} query filters"),
+            true => format!("{query_count} query filters and their spheres"),
         })?;
     }
     let rounds = batch.rounds.unwrap_or(budget(&tree.gpu).1);
@@ -364,6 +364,7 @@ fn plan_of<Q: GpuQuery>(tree: &Tree, batch: &GpuBatch<'_, Q>, wanted: Wanted) ->
         half_space_count: Q::DERIVED.map_or(batch.half_space_count, |derived| query_count * derived.parts()),
         has_filters: batch.query_filters.is_some(),
         has_groups: batch.query_filters.is_some(),
+        has_spheres: batch.has_spheres && tree.has_spheres(),
         skips_separating: batch.skips_separating,
         is_in_order: batch.is_in_order,
         round_count: rounds + 1,

@@ -6,6 +6,9 @@ mod common;
 #[path = "../common/filter_cases.rs"]
 mod filter_cases;
 
+#[path = "../common/touching.rs"]
+mod touching;
+
 mod arithmetic;
 mod changes;
 mod cpu_engine;

@@ -21,7 +21,22 @@ pub fn meets(filters: &Filters, queries: &QueryFilters, i: usize, j: usize) -> b
     let is_own = body != all && (of(&filters.body, j, j as u32) == body || of(&filters.parent, j, all) == body);
     let (world, of_box) = (of(&queries.world, i, all), of(&filters.world, j, all));
     let by_world = world == of_box || world == all || of_box == all;
-    by_group && !is_own && by_world && of(&queries.ignore, i, all) != j as u32
+    by_group && !is_own && by_world && of(&queries.ignore, i, all) != j as u32 && by_sphere(filters, queries, i, j)
+}
+
+/// The rule of spheres. There are no margins.
+fn by_sphere(filters: &Filters, queries: &QueryFilters, i: usize, j: usize) -> bool {
+    let Some(own @ &[x, y, z, radius]) = queries.sphere.get(i) else { return true };
+    match filters.half_spaces.iter().find(|half_space| half_space.index as usize == j) {
+        Some(half_space) => oracle::is_near_half_space(half_space, [x, y, z], radius),
+        None => filters.sphere.get(j).is_none_or(|other| oracle::spheres_touch(own, other)),
+    }
+}
+
+/// Generates spheres, some of them without an end.
+pub fn spheres(numbers: &mut Numbers, boxes: &[Aabb], like: Like, n: usize) -> Vec<[f32; 4]> {
+    let spheres = (0..n).map(|_| numbers.sphere(boxes, like));
+    spheres.map(|Sphere { center: [x, y, z], radius }| [x, y, z, radius]).collect()
 }
 
 fn list(numbers: &mut Numbers, n: usize, values: u64) -> Vec<u32> {
@@ -108,7 +123,7 @@ fn every_filter_decides_as_it_is_written_down() {
 }
 
 /// Checks spheres and capsules that move as these boxes do.
-fn assert_filtered_of_round_casts(
+pub fn assert_filtered_of_round_casts(
     tree: &Both,
     casts: &[BoxCast],
     spheres: &[Sphere],
@@ -138,7 +153,7 @@ fn assert_filtered_of_round_casts(
 }
 
 /// Checks shapes of every kind that lie where these spheres do.
-fn assert_filtered_of_shapes(
+pub fn assert_filtered_of_shapes(
     tree: &Both,
     spheres: &[Sphere],
     filters: &QueryFilters,
@@ -160,7 +175,7 @@ fn assert_filtered_of_shapes(
 }
 
 /// Checks that queries with filters have the answers without filters that pass.
-fn assert_filtered_by_cast<C: Cast>(
+pub fn assert_filtered_by_cast<C: Cast>(
     tree: &Both,
     casts: &[C],
     filters: &QueryFilters,

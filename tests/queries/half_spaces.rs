@@ -10,30 +10,13 @@ use num_bigint::BigInt;
 
 use super::both::{Both, GPU};
 use super::cases;
-use super::filters::{meets, some_filters};
+use super::filters::{meets, some_filters, spheres};
 use super::numbers::{Like, Numbers};
-use super::oracle::{self, Fraction, Moving, whole};
+use super::oracle::{self, Fraction, Moving, above, is_near_half_space, square_of_normal, whole};
 
 fn row(half_space: &HalfSpace) -> [f32; 4] {
     let [x, y, z] = half_space.normal;
     [x, y, z, half_space.offset]
-}
-
-/// Returns `normal · point - offset`, in units of 2⁻²⁹⁸; coordinates along which the normal is zero do not matter.
-fn above(half_space: &HalfSpace, point: [f32; 3]) -> BigInt {
-    let axes = (0..3).filter(|&k| half_space.normal[k] != 0.0);
-    axes.map(|k| whole(half_space.normal[k]) * whole(point[k])).sum::<BigInt>() - (whole(half_space.offset) << 149)
-}
-
-fn square_of_normal(half_space: &HalfSpace) -> BigInt {
-    half_space.normal.iter().map(|&n| whole(n) * whole(n)).sum()
-}
-
-/// Tells whether a point is no farther than a radius.
-fn is_within(half_space: &HalfSpace, point: [f32; 3], radius: f32) -> bool {
-    let above = above(half_space, point);
-    let is_near = |radius: f32| &above * &above <= whole(radius) * whole(radius) * square_of_normal(half_space);
-    above <= BigInt::ZERO || radius.is_infinite() || is_near(radius)
 }
 
 /// Returns when what moves first touches a half-space, and whether it does so at the start.
@@ -95,6 +78,10 @@ impl Scene {
             (filters, of_queries) = some_filters(numbers, n, queries);
         }
         of_queries.skips_separating = numbers.below(3) == 0;
+        if numbers.below(3) == 0 {
+            (filters.sphere, of_queries.sphere) =
+                (spheres(numbers, boxes, like, n), spheres(numbers, boxes, like, queries));
+        }
         let mut boxes = boxes.to_vec();
         for index in 0..n {
             if numbers.below(n as u64) < 3 {
@@ -189,7 +176,7 @@ impl Scene {
                 let query = &points[i];
                 let mut found = oracle::squares(query, &self.boxes, |j| self.is_box(i, j));
                 let of_boxes = found.len();
-                let planes = self.planes(i).filter(|plane| is_within(plane, query.point, query.radius));
+                let planes = self.planes(i).filter(|plane| is_near_half_space(plane, query.point, query.radius));
                 found.extend(planes.map(|plane| (square(plane, query.point), plane.index)));
                 count += found.len() - of_boxes;
                 let found = ordered(found, |j| self.is_plane(j), &mut ties);
@@ -266,7 +253,7 @@ fn check(scenes: u64, queries: usize) {
             .check_shapes(&regions, &what, Aabb::overlaps, |region, plane| oracle::reaches_into(&row(plane), region));
         let spheres: Vec<Sphere> = (0..queries).map(|_| numbers.sphere(boxes, like)).collect();
         of_shapes += scene.check_shapes(&spheres, &what, oracle::touches, |sphere, plane| {
-            is_within(plane, sphere.center, sphere.radius)
+            is_near_half_space(plane, sphere.center, sphere.radius)
         });
     });
     let counts = [of_casts, of_shapes, of_points];
@@ -322,7 +309,7 @@ fn capsules_turned_boxes_and_convex_shapes_touch_the_half_spaces_that_they_shoul
             })
             .collect();
         let of_capsules = check_touched(&tree, &capsules, &planes, |capsule, plane| {
-            [capsule.from, capsule.to].iter().any(|&end| is_within(plane, end, capsule.radius))
+            [capsule.from, capsule.to].iter().any(|&end| is_near_half_space(plane, end, capsule.radius))
         });
         let turned =
             |capsule: &Capsule| OrientedBox { center: capsule.from, half: [capsule.radius, 1.0, 0.5], axes: AXES };

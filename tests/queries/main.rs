@@ -14,6 +14,9 @@ mod round;
 mod rounded;
 mod shapes;
 mod shared;
+mod spheres;
 mod start;
 mod static_worlds;
+#[path = "../common/touching.rs"]
+mod touching;
 mod trees;

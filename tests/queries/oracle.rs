@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use broadsweep::filter;
 use broadsweep::query::{BoxCast, Near, NearestQuery, OrientedBox, Sphere};
 use broadsweep::{Aabb, Hit, Ray};
 use num_bigint::BigInt;
@@ -13,6 +14,33 @@ pub fn whole(x: f32) -> BigInt {
     let (exponent, mantissa) = (bits >> 23 & 0xff, bits & 0x7f_ffff);
     let size = if exponent == 0 { BigInt::from(mantissa) } else { BigInt::from(mantissa | 1 << 23) << (exponent - 1) };
     if x.is_sign_negative() { -size } else { size }
+}
+
+/// Returns whether two spheres have a point in common.
+pub fn spheres_touch(a: &[f32; 4], b: &[f32; 4]) -> bool {
+    if a[3].is_infinite() || b[3].is_infinite() {
+        return true;
+    }
+    let along = (0..3).map(|k| whole(a[k]) - whole(b[k]));
+    let reach = whole(a[3]) + whole(b[3]);
+    along.map(|d| &d * &d).sum::<BigInt>() <= &reach * &reach
+}
+
+/// Returns `normal · point - offset`, in units of 2⁻²⁹⁸; coordinates along which the normal is zero do not matter.
+pub fn above(half_space: &filter::HalfSpace, point: [f32; 3]) -> BigInt {
+    let axes = (0..3).filter(|&k| half_space.normal[k] != 0.0);
+    axes.map(|k| whole(half_space.normal[k]) * whole(point[k])).sum::<BigInt>() - (whole(half_space.offset) << 149)
+}
+
+pub fn square_of_normal(half_space: &filter::HalfSpace) -> BigInt {
+    half_space.normal.iter().map(|&n| whole(n) * whole(n)).sum()
+}
+
+/// Tells whether a point is no farther than a radius.
+pub fn is_near_half_space(half_space: &filter::HalfSpace, point: [f32; 3], radius: f32) -> bool {
+    let above = above(half_space, point);
+    let is_near = |radius: f32| &above * &above <= whole(radius) * whole(radius) * square_of_normal(half_space);
+    above <= BigInt::ZERO || radius.is_infinite() || is_near(radius)
 }
 
 /// A fraction; the denominator is positive.

@@ -169,7 +169,22 @@ fn upload_filters(filters: &QueryFilters, count: usize) -> Option<wgpu::Buffer> 
             ignore: of(ignore, i),
         })
         .collect();
-    (filters != QueryFilters::NONE).then(|| upload(&query_filters))
+    let mut bytes: Vec<u32> = bytemuck::cast_slice(&query_filters).to_vec();
+    bytes.extend_from_slice(bytemuck::cast_slice(&filters.sphere));
+    (filters != QueryFilters::NONE).then(|| upload(&bytes))
+}
+
+/// Adds uploaded filters to a batch.
+fn filtered<'a, Q: GpuQuery>(
+    batch: GpuBatch<'a, Q>,
+    uploaded: &'a Option<wgpu::Buffer>,
+    filters: &QueryFilters,
+) -> GpuBatch<'a, Q> {
+    match uploaded {
+        None => batch,
+        Some(uploaded) if filters.sphere.is_empty() => batch.with_filters(uploaded.slice(..)),
+        Some(uploaded) => batch.with_filters_and_spheres(uploaded.slice(..)),
+    }
 }
 
 /// Answers paths on the host, then with every kind of query in one encoder, and compares.
@@ -183,8 +198,7 @@ fn compare_casts<C: Cast + GpuQuery>(tree: &mut TreeRecorder, casts: &[C], filte
     let any = tree.tree_mut().any_hits(batch).unwrap();
     let mut encoder = encoder();
     let on_device = GpuBatch::<C>::new(queries.slice(..), n as u32);
-    let on_device =
-        query_filters.as_ref().map_or(on_device, |query_filters| on_device.with_filters(query_filters.slice(..)));
+    let on_device = filtered(on_device, &query_filters, filters);
     let on_device = if filters.skips_separating { on_device.skipping_separating() } else { on_device };
     let left = tree.record_first_hits(&mut encoder, on_device, 5).unwrap();
     let found_first = Rows::of::<Hit>(&mut encoder, &left, n, 5);
@@ -207,8 +221,7 @@ fn compare_shapes<S: Shape + GpuShape>(tree: &mut TreeRecorder, shapes: &[S], fi
     let expected = tree.tree_mut().overlaps(broadsweep::query::Batch::new(shapes).with_filters(filters)).unwrap();
     let (queries, query_filters) = (upload(shapes), upload_filters(filters, shapes.len()));
     let on_device = GpuBatch::<S>::new(queries.slice(..), shapes.len() as u32);
-    let on_device =
-        query_filters.as_ref().map_or(on_device, |query_filters| on_device.with_filters(query_filters.slice(..)));
+    let on_device = filtered(on_device, &query_filters, filters);
     let mut encoder = encoder();
     let left = tree.record_overlaps(&mut encoder, on_device, 0, expected.answers.len() as u32 + 9).unwrap();
     let found = Listed::of(&mut encoder, &left, shapes.len());
@@ -221,8 +234,7 @@ fn compare_points(tree: &mut TreeRecorder, points: &[NearestQuery], filters: &Qu
     let (queries, query_filters) = (upload(points), upload_filters(filters, points.len()));
     // The farthest boxes are compared without rounding, with each answer of the row.
     let on_device = GpuBatch::new(queries.slice(..), points.len() as u32).with_rounds(100);
-    let on_device =
-        query_filters.as_ref().map_or(on_device, |query_filters| on_device.with_filters(query_filters.slice(..)));
+    let on_device = filtered(on_device, &query_filters, filters);
     let mut encoder = encoder();
     let left = tree.record_nearest(&mut encoder, on_device, k as u32).unwrap();
     let found = Rows::of::<Near>(&mut encoder, &left, points.len(), k);
@@ -231,7 +243,7 @@ fn compare_points(tree: &mut TreeRecorder, points: &[NearestQuery], filters: &Qu
 }
 
 /// Filters of boxes and of queries, in worlds whose ids are far apart.
-fn filters(boxes: usize, queries: usize) -> [(Filters, QueryFilters); 3] {
+fn filters(boxes: usize, queries: usize) -> [(Filters, QueryFilters); 4] {
     let worlds = [7, 4_000_000_000, 19, Filters::GLOBAL, 100];
     let of_boxes = Filters::default()
         .with_group((0..boxes).map(|i| 1 << (i % 3)).collect())
@@ -243,10 +255,18 @@ fn filters(boxes: usize, queries: usize) -> [(Filters, QueryFilters); 3] {
         .with_ignore((0..queries).map(|i| i as u32 % 40).collect())
         .with_skips_separating(true);
     let by_world = by_group.clone().with_world((0..queries).map(|i| worlds[i / 3 % 5]).collect());
+    let spheres = |n: usize, step: usize| -> Vec<[f32; 4]> {
+        let at = |i: usize| [i % 5, i / 5 % 5, i / step % 5].map(|x| x as f32 - 2.0);
+        let sphere = |i: usize| [at(i)[0], at(i)[1], at(i)[2], if i.is_multiple_of(6) { f32::INFINITY } else { (i % 4) as f32 }];
+        (0..n).map(sphere).collect()
+    };
+    let (of_both, by_both) =
+        (of_boxes.clone().with_sphere(spheres(boxes, 7)), by_world.clone().with_sphere(spheres(queries, 3)));
     [
         (Filters::default(), QueryFilters::default()),
         (of_boxes.clone().with_world(Vec::new()), by_group),
         (of_boxes, by_world),
+        (of_both, by_both),
     ]
 }
 
@@ -298,9 +318,9 @@ fn recorded_queries_answer_as_those_of_the_host_whatever_the_numbers_are() {
         let of_points: Vec<[f32; 3]> = near.iter().map(|near| near.point).collect();
         let of_boxes: Vec<Aabb> = casts.iter().map(|cast| cast.aabb).collect();
         let round = round_shapes(&mut numbers, &boxes, like, n);
-        // Two of three, in turn.
+        // Two of four, in turn.
         let some =
-            filters(boxes.len(), n).into_iter().enumerate().filter(|(i, _)| !(i + seed as usize).is_multiple_of(3));
+            filters(boxes.len(), n).into_iter().enumerate().filter(|(i, _)| (i + seed as usize).is_multiple_of(2));
         for (_, (of_tree, of_queries)) in some {
             tree.tree_mut().set_filters(of_tree).unwrap();
             tree.tree_mut().build(&boxes).unwrap();
@@ -404,10 +424,7 @@ fn convex_shapes_in_buffers_touch_what_those_of_the_host_touch() {
             words.extend(&parts);
             let (queries, query_filters) = (upload(&words), upload_filters(&of_queries, n));
             let batch = GpuBatch::<GpuConvex>::new(queries.slice(..), n as u32).with_half_spaces(parts.len() as u32);
-            let batch = query_filters
-                .as_ref()
-                .map_or(batch, |query_filters| batch.with_filters(query_filters.slice(..)))
-                .with_rounds(100);
+            let batch = filtered(batch, &query_filters, &of_queries).with_rounds(100);
             let mut encoder = encoder();
             let left = tree.record_overlaps(&mut encoder, batch, 0, pairs.len() as u32).unwrap();
             let found = Listed::of(&mut encoder, &left, n);
@@ -776,7 +793,7 @@ fn filters_that_are_set_between_recordings_hold_for_those_behind() {
         tree.record_build(&mut encoder, on_device.slice(..), 3_000).unwrap();
         let query_filters = upload_filters(&of_queries, rays.len());
         let batch = GpuBatch::<Ray>::new(paths.slice(..), 300);
-        let batch = query_filters.as_ref().map_or(batch, |query_filters| batch.with_filters(query_filters.slice(..)));
+        let batch = filtered(batch, &query_filters, &of_queries);
         let batch = if of_queries.skips_separating { batch.skipping_separating() } else { batch };
         let left = tree.record_first_hits(&mut encoder, batch, 3).unwrap();
         found.push(Rows::of::<Hit>(&mut encoder, &left, 300, 3));

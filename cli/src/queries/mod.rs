@@ -35,7 +35,7 @@ const BRUTE_FORCE_TESTS: usize = 1 << 29;
 const FIRST: usize = 2048;
 
 /// Arrays that a file of queries may have beside the queries.
-const FILTERS: [&str; 5] = ["group", "mask", "body", "world", "ignore"];
+const FILTERS: [&str; 6] = ["group", "mask", "body", "world", "ignore", "sphere"];
 
 /// The engine that answers queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -114,14 +114,17 @@ impl<Q> QueryBatch<Q> {
 impl<Q: Clone> QueryBatch<Q> {
     /// Returns the first queries.
     fn first(&self, count: usize) -> Self {
-        let cut = |list: &Vec<u32>| list[..list.len().min(count)].to_vec();
-        let QueryFilters { group, mask, body, world, ignore, skips_separating, .. } = &self.filters;
+        fn cut<T: Copy>(list: &[T], count: usize) -> Vec<T> {
+            list[..list.len().min(count)].to_vec()
+        }
+        let QueryFilters { group, mask, body, world, ignore, sphere, skips_separating, .. } = &self.filters;
         let filters = QueryFilters::default()
-            .with_group(cut(group))
-            .with_mask(cut(mask))
-            .with_body(cut(body))
-            .with_world(cut(world))
-            .with_ignore(cut(ignore))
+            .with_group(cut(group, count))
+            .with_mask(cut(mask, count))
+            .with_body(cut(body, count))
+            .with_world(cut(world, count))
+            .with_ignore(cut(ignore, count))
+            .with_sphere(cut(sphere, count))
             .with_skips_separating(*skips_separating);
         Self { queries: self.queries[..count].to_vec(), filters }
     }
@@ -155,7 +158,8 @@ fn filters_of(arrays: &Arrays<FileReader>, count: usize) -> Result<QueryFilters>
         .with_mask(list("mask")?)
         .with_body(list("body")?)
         .with_world(list("world")?)
-        .with_ignore(list("ignore")?))
+        .with_ignore(list("ignore")?)
+        .with_sphere(arrays.spheres(&[3, 4])?))
 }
 
 /// Splits KIND:N, unless there is such a file or it is the name of one.

@@ -36,8 +36,8 @@ pub struct Args {
     ///
     /// Points, boxes and spheres are exact. For the other shapes, the answer has every box that touches, and few that do not.
     ///
-    /// Optional query filters are u4 (k,) `group`, `mask`, `body` and `world`, and `ignore`, the index of a box. cubes:N generates
-    /// cubes for the scene that touch about ten boxes each.
+    /// Optional query filters are u4 (k,) `group`, `mask`, `body` and `world`, `ignore`, the index of a box, and (k, 4) `sphere`,
+    /// which the spheres of boxes must touch. cubes:N generates cubes for the scene that touch about ten boxes each.
     ///
     /// The arrays of --out: u4 `index`, the boxes of one shape after the other, ascending within each, and u8 (k + 1,) `offsets`,
     /// the position of the first box of each shape in it.

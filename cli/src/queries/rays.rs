@@ -21,7 +21,7 @@ pub struct Args {
     ///
     /// t is in lengths of the direction, which need not be 1. The array has floats or integers, rounded to the nearest float32.
     /// An .npz file has this array as `rays`, and optional query filters: u4 (m,) `group`, `mask`, `body` and `world`, and
-    /// `ignore`, the index of a box. KIND:N, such as camera:1000000, generates rays for the scene: camera, incoherent or short.
+    /// `ignore`, the index of a box, and (m, 4) `sphere`, which the spheres of boxes must touch. KIND:N, such as camera:1000000, generates rays for the scene: camera, incoherent or short.
     #[arg(value_name = "RAYS.npy|RAYS.npz")]
     rays: PathBuf,
 

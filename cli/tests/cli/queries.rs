@@ -114,6 +114,23 @@ fn assert_engines_agree(place: &Place, question: &str) {
 }
 
 #[test]
+fn shapes_with_a_sphere_meet_boxes_by_theirs() {
+    let place = Place::new();
+    let spheres = |rows: &[f32]| ("sphere", array(&[rows.len() as u64 / 4, 4], rows));
+    let boxes = [0.0f32, 0.0, 0.0, 1.0, 1.0, 1.0].repeat(3);
+    let of_boxes = [0.5, 0.5, 0.5, 0.5, 9.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, f32::INFINITY];
+    place.write("scene.npz", &npz(&[("boxes", array(&[3, 6], &boxes)), spheres(&of_boxes)]));
+    let points = ("points", array(&[2, 3], &[0.5f32; 6]));
+    place.write("points.npz", &npz(&[points, spheres(&[9.0, 0.5, 2.0, 1.0, 0.5, 0.5, 0.5, f32::INFINITY])]));
+    for engine in ["gpu", "cpu", "brute"] {
+        place.run(&format!("overlaps scene.npz points.npz --engine {engine} --verify --out touching.npz"));
+        let touching = place.read("touching.npz");
+        assert_eq!(offsets(&touching, 3), [0, 2, 5]);
+        assert_eq!(numbers::<u32>(&touching, "index", &[5]), [1, 2, 0, 1, 2]);
+    }
+}
+
+#[test]
 fn shapes_give_the_boxes_that_touch_them() {
     let (place, (boxes, tree)) = (Place::new(), tree());
     let spheres: Vec<Sphere> =

@@ -146,7 +146,8 @@ def find_pairs(
         The column of Parquet that holds the id of each box; row numbers of the whole source if not given.
     filters : sequence of str
         Columns of Parquet that filter pairs, each named as the filter that it holds: ``"group"``, ``"mask"``, ``"body"``,
-        ``"parent"``, ``"fixed"``, ``"sleeping"``, ``"world"``. See `broadsweep.Filters`.
+        ``"parent"``, ``"fixed"``, ``"sleeping"``, ``"world"``; and ``"sphere"``, a column of lists of 4 numbers, in 2D of 3, the
+        centre and the radius. See `broadsweep.Filters`.
     rule : {"any", "both"}
         How groups and masks decide.
     memory_per_task : int, optional

@@ -19,9 +19,8 @@ from .._space import Space
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FILTERS = ("group", "mask", "body", "parent", "fixed", "sleeping", "world")
-"""The filters that a column may hold. A margin would move boxes, the giants' pass needs the sets of `second`, and a sphere is
-four numbers."""
+FILTERS = ("group", "mask", "body", "parent", "fixed", "sleeping", "world", "sphere")
+"""The filters that a column may hold. A margin would move boxes, and the giants' pass needs the sets of `second`."""
 
 IN_3D = ("min_x", "min_y", "min_z", "max_x", "max_y", "max_z")
 IN_2D = ("min_x", "min_y", "max_x", "max_y")
@@ -51,7 +50,8 @@ class Columns:
 
     def row(self) -> np.dtype[Any]:
         """Return what is written of each box when boxes are sent to tiles."""
-        return np.dtype([("bounds", "<f4", 6), ("id", "<u8"), *((name, "<u4") for name in self.filters)])
+        filters = [(name, "<f4", 4) if name == "sphere" else (name, "<u4") for name in self.filters]
+        return np.dtype([("bounds", "<f4", 6), ("id", "<u8"), *filters])
 
 
 class Batch(NamedTuple):
@@ -60,7 +60,7 @@ class Batch(NamedTuple):
     offset: int
     bounds: NDArray[np.float32]
     ids: NDArray[np.uint64]
-    filters: dict[str, NDArray[np.uint32]]
+    filters: dict[str, NDArray[Any]]
 
     def valid(self) -> NDArray[np.bool_]:
         """Distinguish boxes from those with a NaN or with a lower bound above the upper, which pair with nothing."""
@@ -144,17 +144,13 @@ class Part:
                 tables = (pa.Table.from_batches([batch]) for batch in batches)
             for table in tables:
                 ids = None if columns.ids is None else self._ids(table.column(columns.ids), columns.ids)
-                filters = {name: self._filter(table.column(name), name) for name in columns.filters}
-                yield self._boxes(table, columns.boxes, space), ids, filters
+                boxes = self._boxes(table, columns.boxes, space)
+                yield boxes, ids, {name: self._filter(table.column(name), name, space) for name in columns.filters}
 
     def _boxes(self, table: Any, names: Sequence[str], space: Space) -> NDArray[np.float32]:
         where = f"{', '.join(names)} of {self.path}"
         if len(names) == 1:
-            lists = table.column(names[0])
-            if lists.null_count:
-                raise ValueError(f"{where}: {lists.null_count} boxes are null; drop those rows")
-            flat = lists.combine_chunks().flatten().to_numpy(zero_copy_only=False)
-            return _bounds(flat.reshape(len(lists), -1), where, space)
+            return _bounds(_lists(table.column(names[0]), "boxes", where), where, space)
         parts = [_arrays.floats(table.column(name).to_numpy(), f"{name} of {self.path}") for name in names]
         boxes = np.empty((table.num_rows, len(names)), np.result_type(*parts))
         for k, part in enumerate(parts):
@@ -169,13 +165,32 @@ class Part:
             raise ValueError(f"{name} of {self.path} has {int(ids.min())}; ids must be from 0 to 2**64 - 1")
         return ids.astype(np.uint64)
 
-    def _filter(self, column: Any, name: str) -> NDArray[np.uint32]:
+    def _filter(self, column: Any, name: str, space: Space) -> NDArray[Any]:
+        if name == "sphere":
+            return self._spheres(column, space)
         if column.null_count:
             raise ValueError(f"{name} of {self.path}: {column.null_count} values are null")
         try:
             return _BY_BOX[name](column.to_numpy()).astype(np.uint32)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{self.path}: {error}") from error
+
+
+    def _spheres(self, column: Any, space: Space) -> NDArray[np.float32]:
+        where = f"sphere of {self.path}"
+        spheres = space.spheres(_arrays.spheres(_lists(column, "spheres", where), where), where)
+        valid = np.isfinite(spheres[:, :3]).all(1) & (spheres[:, 3] >= 0)
+        if not valid.all():
+            wrong = spheres[~valid][0].tolist()
+            raise ValueError(f"{where} has {wrong}; the centre must be finite, and the radius at least 0, or infinity for none")
+        return spheres
+
+
+def _lists(column: Any, what: str, where: str) -> NDArray[Any]:
+    """Return a column of lists of a fixed size as rows."""
+    if column.null_count:
+        raise ValueError(f"{where}: {column.null_count} {what} are null; drop those rows")
+    return column.combine_chunks().flatten().to_numpy(zero_copy_only=False).reshape(len(column), -1)
 
 
 def parts_of(source: Any, columns: Columns, most: int) -> tuple[list[Part], Columns, list[dict[str, Any]]]:
@@ -309,6 +324,9 @@ def _check_column(kind: Any, name: str, columns: Columns, path: str) -> None:
     if name == columns.ids:
         if not pa.types.is_integer(kind):
             raise ValueError(f"{where} must be integers to be ids, not {kind}")
+    elif name == "sphere" and name in columns.filters:
+        if not (pa.types.is_fixed_size_list(kind) and kind.list_size in (3, 4) and is_number(kind.value_type)):
+            raise ValueError(f"{where} must be lists of 4 numbers, or of 3 in 2D, of a fixed size; not {kind}")
     elif name in columns.filters:
         if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
             raise ValueError(f"{where} must be integers or booleans to be a filter, not {kind}")

@@ -28,6 +28,8 @@ BYTES_PER_CANDIDATE = 8
 """A pair of the engine. Where all boxes that are tested overlap, there are as many pairs as candidates."""
 _BYTES_PER_ROW = 72
 """The memory of a box that is only held, for tiles that are searched block by block."""
+_BYTES_PER_SPHERE = 16
+"""The memory of a sphere that is only held. A search has five: of the row, the list and the block, and two of the engine."""
 _ROW_GROUP = 1 << 20
 """Pairs of a row group of the output: 16 MiB of ids at once."""
 _ENTRIES_PER_BOX = 4
@@ -69,7 +71,7 @@ class Job:
     @property
     def most_boxes(self) -> int:
         """Boxes of one search: they have half of the memory, and the pairs the other half."""
-        return max(self.memory // 2 // BYTES_PER_BOX, 1)
+        return max(self.memory // 2 // (BYTES_PER_BOX + 5 * self._sphere_bytes), 1)
 
     @property
     def most_candidates(self) -> int:
@@ -78,7 +80,11 @@ class Job:
     @property
     def most_rows(self) -> int:
         """Boxes of one tile, where it is searched block by block."""
-        return max(self.memory // 2 // _BYTES_PER_ROW, 1)
+        return max(self.memory // 2 // (_BYTES_PER_ROW + 2 * self._sphere_bytes), 1)
+
+    @property
+    def _sphere_bytes(self) -> int:
+        return _BYTES_PER_SPHERE if "sphere" in self.columns.filters else 0
 
     def work(self, stage: str, name: Any = None, end: str = "") -> Path:
         """Return the place of a file that is deleted in the end."""

@@ -41,6 +41,8 @@ shared_constants! {
     ROUND_SMALL_BITS: u32 = 100;
     /// Turns of loops that are charged for whether a round shape touches a box, where invocations share a query: about as many as most boxes take.
     ROUND_STEPS: u32 = 64;
+    /// Turns of loops in which the spheres of a query and a box are compared without rounding: 12, of four loops and steps each.
+    SPHERE_STEPS: u32 = 48;
     /// Words of a region: bounds, the number of its first half-space, and how many there are. No other shape has as many.
     REGION_U32_COUNT: u32 = 8;
     /// The most half-spaces that cut out a box that is turned: two along each of three normals and nine edges.

@@ -445,12 +445,12 @@ impl<Q> TreeBatch<'_, Q> {
 
     /// Shows the visitor of query `i` the boxes that its filters leave.
     fn walk<V: Visitor>(&self, i: usize, stack: &mut Stack<V::Known>, visitor: &mut V) {
-        let query_filter = self.batch.filters.query_filter(i);
-        let (levels, ids, ranges) = (&self.tree.levels, &self.tree.ids, self.tree.worlds.of(query_filter.world));
+        let meeting = self.batch.filters.meeting_of(i, &self.tree.filters);
+        let (levels, ids, ranges) = (&self.tree.levels, &self.tree.ids, self.tree.worlds.of(meeting.world()));
         if self.passes_all {
             walk(levels, ids, &ranges, stack, visitor);
         } else {
-            let meets = |id| query_filter.meets(self.tree.filters(), id);
+            let meets = |id| meeting.meets(id);
             walk(levels, ids, &ranges, stack, &mut Met { visitor, meets });
         }
     }

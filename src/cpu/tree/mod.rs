@@ -89,7 +89,7 @@ impl Tree {
         Self::default()
     }
 
-    /// Sets the filters of the boxes. Groups, masks and bodies hold from the next query on; worlds and margins
+    /// Sets the filters of the boxes. Groups, masks, bodies and spheres hold from the next query on; worlds and margins
     /// from the next [`build`](Self::build) on, until which the tree is not built.
     ///
     /// Two boxes are never compared here: lists of pairs, and whether boxes are fixed or asleep, do not matter.
@@ -222,7 +222,8 @@ impl Tree {
     /// Finds the first box that each path hits: by `t`, then by index.
     ///
     /// # Errors
-    /// [`Error::NotBuilt`], [`Error::QueryFilterLength`], [`Error::OutOfMemory`].
+    /// [`Error::NotBuilt`], [`Error::QueryFilterLength`], [`Error::OutOfMemory`]; [`Error::BadFilter`] for a sphere of a query that has no
+    /// meaning.
     pub fn nearest_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<Hit>, Error> {
         let batch = casts.into();
         let mut answers = TreeBatch::new(self, batch)?.nearest_hits()?;

@@ -32,7 +32,14 @@ pub fn boxes(n: usize) -> Vec<Aabb> {
 
 /// Creates filters that trees know.
 pub fn filters(n: usize) -> Filters {
-    inputs::filters(n).with_include(Vec::new()).with_exclude(Vec::new()).with_owner(None)
+    let all = inputs::filters(n).with_include(Vec::new()).with_exclude(Vec::new()).with_owner(None);
+    all.with_sphere(spheres(n, [1.5, f32::INFINITY, 2.5, 0.5]))
+}
+
+/// Generates spheres about points that lie in a grid, of which many touch exactly.
+fn spheres(n: usize, radii: [f32; 4]) -> Vec<[f32; 4]> {
+    let sphere = |i: usize| [(i % 7) as f32, (i % 5) as f32, (i % 3) as f32, radii[i / 2 % 4]];
+    (0..n).map(sphere).collect()
 }
 
 fn of_queries(n: usize) -> QueryFilters {
@@ -274,7 +281,8 @@ impl Recorder<'_> {
         let queries = upload(&self.gpu, queries);
         let batch = GpuBatch::<Q>::new(queries.slice(..), self.n as u32);
         let mut encoder = encoder(&self.gpu);
-        let left = record(self.tree, &mut encoder, batch.with_filters(self.said.slice(..)).with_rounds(ROUNDS))?;
+        let left =
+            record(self.tree, &mut encoder, batch.with_filters_and_spheres(self.said.slice(..)).with_rounds(ROUNDS))?;
         Ok((encoder, left))
     }
 
@@ -367,7 +375,9 @@ fn left_of(
             ignore: filters.ignore[i],
         })
         .collect();
-    let said = upload(&gpu, bytemuck::cast_slice(&query_filters));
+    let mut words: Vec<u32> = bytemuck::cast_slice(&query_filters).to_vec();
+    words.extend_from_slice(bytemuck::cast_slice(&filters.sphere));
+    let said = upload(&gpu, bytemuck::cast_slice(&words));
     let mut own = Recorder { tree: recorder, gpu, said, n };
     let round = Round::of(rays, spheres);
     let mut all = own.first_hits(rays)?;
@@ -488,7 +498,8 @@ fn left(tree: &mut impl RecordedQueries) -> Result<Vec<u64>, Error> {
     let mut rays: Vec<Ray> = (0..20).map(|i| Ray::new(at(i), way(i))).collect();
     let mut spheres: Vec<Sphere> = (0..20).map(|i| Sphere { center: at(i), radius: (i % 4) as f32 * 0.5 }).collect();
     (rays[7].limit, spheres[7].radius) = (f32::NAN, -1.0);
-    let mut all = tree.left(&rays, &spheres, &of_queries(20))?;
+    let filters = of_queries(20).with_sphere(self::spheres(20, [0.5, 1.5, f32::INFINITY, 2.0]));
+    let mut all = tree.left(&rays, &spheres, &filters)?;
     // More than two workgroups count, each with several that are left and several that have no meaning.
     let mut many: Vec<Ray> = (0..600).map(|i| Ray { limit: 0.25, ..Ray::new(at(i % 70), way(i % 70)) }).collect();
     for i in [4, 9, 260, 270] {
@@ -513,7 +524,8 @@ fn answers_of_numbers(tree: &mut impl RecordedQueries, boxes: &[Aabb], like: Lik
     let regions: Vec<Aabb> = (0..n).map(|_| numbers.region(boxes, like)).collect();
     let round = Round::of(&rays, &spheres);
     let mut all: Vec<u64> = Vec::new();
-    for filters in [&QueryFilters::default(), &of_queries(n).with_skips_separating(true)] {
+    let with_spheres = of_queries(n).with_sphere(self::spheres(n, [0.5, 1.5, f32::INFINITY, 2.0]));
+    for filters in [&QueryFilters::default(), &of_queries(n).with_skips_separating(true), &with_spheres] {
         fn batch<'a, Q>(queries: &'a [Q], filters: &'a QueryFilters) -> Batch<'a, Q> {
             Batch::new(queries).with_filters(filters)
         }

@@ -1,0 +1,129 @@
+// The exact test of two spheres. Shared, together with long_add.wgsl and float_parts.wgsl, by the kernels that test pairs and by those that
+// answer queries. A sphere is a centre and a radius, in bits of f32. A sphere with a NaN as radius has no points, and one with an infinite
+// radius has all.
+//
+// Reads   filter_layout, filters
+//
+// Most spheres are decided in f32, with a bound for all roundings. The others are decided in integers, as sums of products of four f32 without
+// rounding. Such a product is a whole number of less than 2^96 times a power of two, from 2^-596 on. In units of 2^-600, twice thirteen of
+// them take 1131 bits.
+// The twin of src/filters/spheres.rs.
+
+// No number beyond this overflows a square; in bits of f32.
+const USUAL_LENGTH: f32 = 1.1529215e18; // 2^60
+// Bounds the error of a comparison of two squares that were rounded to f32 some six times each, and of what is flushed to zero.
+const SQUARE_ROUNDING: f32 = 1.9073486e-6; // 2^-19
+const SQUARE_FLUSHED: f32 = 1.8807910e-37; // 2^-122
+
+// The words of a sum in two's complement, from the lowest.
+var<private> square_words: array<vec4<u32>, 9>;
+
+// Returns the sphere of a box.
+fn sphere_of(i: u32) -> vec4<u32> {
+    let at = filter_layout.sphere + 4u * i;
+    return vec4<u32>(filters[at], filters[at + 1u], filters[at + 2u], filters[at + 3u]);
+}
+
+fn spheres_touch(a: vec4<u32>, b: vec4<u32>) -> bool {
+    let touch = touch_in_f32(a, b);
+    if touch == 0 {
+        return is_sum_at_most_zero(a, b, 0u, false);
+    }
+    return touch > 0;
+}
+
+// Returns 1 for two spheres that have a point in common and -1 for two that have none; 0 where f32 leaves that undecided.
+fn touch_in_f32(a: vec4<u32>, b: vec4<u32>) -> i32 {
+    let larger = max(a.w, b.w);
+    if larger >= 0x7f800000u {
+        return select(-1, 1, larger == 0x7f800000u);
+    }
+    let one = bitcast<vec4<f32>>(a);
+    let other = bitcast<vec4<f32>>(b);
+    if all(max(abs(one), abs(other)) <= vec4<f32>(USUAL_LENGTH)) {
+        let apart = one.xyz - other.xyz;
+        let distance = apart.x * apart.x + apart.y * apart.y + apart.z * apart.z;
+        let radius = one.w + other.w;
+        let reach = radius * radius;
+        if abs(distance - reach) > max(distance, reach) * SQUARE_ROUNDING + SQUARE_FLUSHED {
+            return select(-1, 1, distance < reach);
+        }
+    }
+    return 0;
+}
+
+// ---- without rounding ----
+
+// For two spheres: returns whether the square of their distance is at most that of both radii, (a - b)^2 in parts a a - 2 a b + b b. For a plane and a
+// centre: whether the square of the height is at most that of the radius times the normal's length.
+// One loop for both, since a driver writes out each call.
+fn is_sum_at_most_zero(a: vec4<u32>, b: vec4<u32>, radius: u32, is_plane: bool) -> bool {
+    square_words = array<vec4<u32>, 9>();
+    for (var turn = 0u; turn < select(12u, 13u, is_plane); turn += 1u) {
+        var factors = vec4<u32>(ONE);
+        var is_double = false;
+        if !is_plane {
+            let k = turn / 3u;
+            let part = turn % 3u;
+            is_double = part == 1u;
+            let flip = select(0u, 0x80000000u, is_double || k == 3u);
+            factors.x = select(a[k], b[k], part == 2u) ^ flip;
+            factors.y = select(b[k], a[k], part == 0u);
+        } else if turn < 10u {
+            // Each two of four products, i <= j.
+            let i = select(0u, 1u, turn >= 4u) + select(0u, 1u, turn >= 7u) + select(0u, 1u, turn >= 9u);
+            let j = turn - i * (7u - i) / 2u;
+            is_double = i != j;
+            factors = vec4<u32>(a[i], b[i], a[j], b[j]);
+        } else {
+            let n = a[turn - 10u];
+            factors = vec4<u32>(radius ^ 0x80000000u, radius, n, n);
+        }
+        add_squares(factors, select(0u, 1u, is_double));
+    }
+    let low = (square_words[0] | square_words[1]) | (square_words[2] | square_words[3]);
+    let high = (square_words[4] | square_words[5]) | (square_words[6] | square_words[7]) | square_words[8];
+    return square_words[8].w >= 0x80000000u || all((low | high) == vec4<u32>(0u));
+}
+
+// Adds the product of four finite f32, in bits, times 2^more.
+fn add_squares(factors: vec4<u32>, more: u32) {
+    let sizes = factors & vec4<u32>(0x7fffffffu);
+    let powers = power_part(sizes.xyz);
+    let at = powers.x + powers.y + powers.z + power_part(sizes.www).x + more;
+    let signs = (factors.x ^ factors.y) ^ (factors.z ^ factors.w);
+    // A number that is subtracted from another in two's complement is added to the one with all bits turned.
+    let turned = vec4<u32>(select(0u, 0xffffffffu, signs >= 0x80000000u));
+    let first = product64(whole_part(sizes.xyz).x, whole_part(sizes.xyz).y);
+    let second = product64(whole_part(sizes.xyz).z, whole_part(sizes.www).x);
+    // The second of 48 bits in three parts: with each, a product has 64 bits.
+    for (var k = 0u; k < 3u; k += 1u) {
+        let part = select(select(second.y, second.x >> 16u, k == 1u), second.x & 0xffffu, k == 0u);
+        add_part(first, part, at + 16u * k, turned);
+    }
+}
+
+// Adds a number of 48 bits times one of 16, times 2^at.
+fn add_part(number: vec2<u32>, part: u32, at: u32, turned: vec4<u32>) {
+    let lowest = (number.x & 0xffffu) * part;
+    let middle = (number.x >> 16u) * part;
+    let low = lowest + (middle << 16u);
+    let high = number.y * part + (middle >> 16u) + select(0u, 1u, low < lowest);
+    let shift = at & 31u;
+    let words = vec3<u32>(
+        low << shift,
+        (high << shift) | ((low >> 1u) >> (31u - shift)),
+        (high >> 1u) >> (31u - shift),
+    );
+    var carry = 0u;
+    let place = vec4<u32>(0u, 1u, 2u, 3u) - vec4<u32>(at / 32u);
+    square_words[0] = added(square_words[0] ^ turned, words, place, &carry) ^ turned;
+    square_words[1] = added(square_words[1] ^ turned, words, place + vec4<u32>(4u), &carry) ^ turned;
+    square_words[2] = added(square_words[2] ^ turned, words, place + vec4<u32>(8u), &carry) ^ turned;
+    square_words[3] = added(square_words[3] ^ turned, words, place + vec4<u32>(12u), &carry) ^ turned;
+    square_words[4] = added(square_words[4] ^ turned, words, place + vec4<u32>(16u), &carry) ^ turned;
+    square_words[5] = added(square_words[5] ^ turned, words, place + vec4<u32>(20u), &carry) ^ turned;
+    square_words[6] = added(square_words[6] ^ turned, words, place + vec4<u32>(24u), &carry) ^ turned;
+    square_words[7] = added(square_words[7] ^ turned, words, place + vec4<u32>(28u), &carry) ^ turned;
+    square_words[8] = added(square_words[8] ^ turned, words, place + vec4<u32>(32u), &carry) ^ turned;
+}
