@@ -3,7 +3,7 @@
 //! Boxes go in, 24 bytes each, from host memory or from a GPU buffer; every pair of boxes that overlap comes out
 //! once, in host memory or in a GPU buffer. Between them run WGSL kernels through [`wgpu`], on any adapter with
 //! compute shaders. **The set of pairs is that of the double loop over the input, bit for bit**, whatever the
-//! boxes, the adapter and the options: nothing is lost when a buffer is full, and touching counts.
+//! boxes, the adapter and the options. Boxes that touch overlap. A list that is too short is never cut without notice.
 //!
 //! ```no_run
 //! use broadsweep::{Aabb, BroadPhase, Gpu, Options, Pair};
@@ -30,8 +30,8 @@
 //! | do without a GPU, or check a result | [`cpu`] |
 //!
 //! # Two engines
-//! [`BroadPhase`] is the engine on a GPU, [`cpu::BroadPhase`] the same method on all cores of the CPU, for machines
-//! without a GPU. A [`Recorder`] takes boxes from a GPU buffer and leaves the pairs in one, in the caller's command
+//! [`BroadPhase`] is the engine on a GPU, [`cpu::BroadPhase`] the engine on all cores of a CPU. Both sweep the same grid; the CPU engine
+//! also uses trees, and caches pairs from step to step. A [`Recorder`] takes boxes from a GPU buffer and leaves the pairs in one, in the caller's command
 //! encoder. [`Engine`] is what both engines have in common: the same options, filters and pairs. The GPU engine is
 //! behind the feature `gpu`, which is on by default; a program that wants the CPU engine alone, and not to compile
 //! wgpu, turns it off.
@@ -135,7 +135,7 @@ mod documents {
         Events: "../docs/guide/src/events.md",
         Filters: "../docs/guide/src/filters.md",
         GettingStarted: "../docs/guide/src/getting-started.md",
-        Memory: "../docs/guide/src/memory.md",
+        Migrating: "../docs/guide/src/migrating.md",
         Neighbours: "../docs/guide/src/neighbours.md",
         Queries: "../docs/guide/src/queries.md",
         Renderer: "../docs/guide/src/renderer.md",

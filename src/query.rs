@@ -12,7 +12,7 @@
 //! | `overlaps` | a point `[f32; 3]`, [`Aabb`](crate::Aabb), [`Sphere`], [`Capsule`], [`OrientedBox`], [`Convex`] | a list of indices each |
 //! | `nearest` | [`NearestQuery`] | a list of [`Near`] each |
 //!
-//! Coordinates and distances are in the units of the boxes; `t` is in lengths of the direction. A slice of queries is a batch;
+//! Coordinates and distances are in the units of the boxes; a hit is at `origin + t * direction`. A slice of queries is a batch;
 //! [`Batch::with_filters`] adds groups, bodies and worlds of the queries. A query with a NaN has no answers and is counted in the
 //! [`QueryReport`]. Cost: about the time of a walk from the root to the boxes found, for each query; a GPU needs some thousand queries in a
 //! batch to be faster than the CPU.

@@ -91,8 +91,8 @@ pub enum Error {
     },
     /// The pairs are counted, but their list does not fit host memory.
     #[error(
-        "{pair_count} pairs need {required} bytes of host memory, which could not be had. On a GPU, \
-         `BroadPhase::stream_pairs` gives them piece by piece instead"
+        "{pair_count} pairs need {required} bytes of host memory, which cannot be allocated. On a GPU, use \
+         `BroadPhase::stream_pairs`; otherwise search the scene in tiles"
     )]
     ListTooLong {
         /// The exact pair count. If a call takes several passes: the pairs found so far. On the CPU engine: the

@@ -33,7 +33,7 @@ pub struct Options {
     pub axis: SweepAxis,
     /// The edge of a cell of the grid across that direction.
     pub cell_size: CellSize,
-    /// Up to this many boxes every box is tested against every other: two dispatches, neither axis nor grid, and pairs
+    /// Up to this many boxes, every pair is tested without a grid: two dispatches, and pairs
     /// in canonical order. That costs `n (n - 1) / 2` tests for any boxes, and a bit of GPU memory per
     /// test. If `candidate_limit` or `memory_budget` does not allow the tests, the boxes are swept. In a
     /// [join](crate::cpu::BroadPhase::find_pairs_between) the boxes of both sets count. 0 always sweeps; more than

@@ -42,15 +42,15 @@ filter_table! {
             group: u32 as u32 = u32::MAX, Group, with_group;
             /// The groups that each box meets, a bit each. If only `group` is set, every box meets all groups.
             mask: u32 as u32 = u32::MAX, Mask, with_mask;
-            /// The body of each box, any number. Boxes of one body never pair. If only `parent` is
-            /// set, every box is a separate body, with the box's index as its number.
+            /// The body of each box, any number. Boxes of one body never pair. No number stands for "no body": give such a box a number that
+            /// no other box has. If only `parent` is set, every box is a separate body, with the box's index as its number.
             body: u32 as Option<u32> = None, Body, with_body;
-            /// The parent of each box's body, or [`NO_PARENT`](Self::NO_PARENT). A box never pairs
-            /// with boxes of its body's parent. The list is by box: boxes of one body may have different parents.
+            /// The body number of the parent of each box, or [`NO_PARENT`](Self::NO_PARENT). A box never pairs
+            /// with boxes of its parent. The list is by box: boxes of one body may have different parents.
             parent: u32 as Option<u32> = None, Parent, with_parent;
             /// True if each box is fixed in place. Two fixed boxes never pair.
             fixed: bool as bool = false, Fixed, with_fixed;
-            /// True if each box sleeps. Two sleeping boxes never pair.
+            /// True if each box sleeps. Two sleeping boxes never pair. [Steps](crate::Events) ignore this list, except in `persisting`.
             sleeping: bool as bool = false, Sleeping, with_sleeping;
             /// True if each box is in the second of two sets. Boxes of one set never pair: the result is the join of
             /// the two. A sweep compares the sets by a bit of the footprints, before it reads the boxes. Queries ignore

@@ -15,7 +15,7 @@ use crate::{Error, Report};
 pub struct Hit {
     /// The box; [`NO_BOX`](crate::QueryFilters::NO_BOX) where nothing is hit.
     pub index: u32,
-    /// The least `t`, in lengths of the direction, rounded down; infinite where nothing is hit.
+    /// The least `t`, rounded down: the hit is at `origin + t * direction`. Infinite where nothing is hit.
     pub t: f32,
 }
 

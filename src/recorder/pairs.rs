@@ -66,8 +66,8 @@ impl Recorder {
     /// allocates: [`compile_ahead`](Self::compile_ahead) and [`reserve`](Self::reserve) avoid both.
     ///
     /// The list has capacity for the pairs that [`reserve`](Self::reserve) requested, or for four pairs per box, 4,096 at least. If that is too
-    /// little, the header reports it, with the exact number; [`record_window`](Self::record_window) then gives the rest, or the whole into a
-    /// longer list. Once the host has read that a list was too short, some frames later, the next recording allocates a list for
+    /// little, the header has the exact count; [`record_window`](Self::record_window) then writes the rest, or all pairs into a
+    /// longer list. When the GPU has completed a recording whose list was too short, the next recording allocates a list for
     /// 1.5 times the counted pairs, as far as limits and budget allow. With more candidates than
     /// [`Options::candidate_limit`](crate::Options::candidate_limit) the list is empty, and [`PairHeader::overflow`](crate::PairHeader::overflow)
     /// reports it.

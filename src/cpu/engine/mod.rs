@@ -164,8 +164,8 @@ impl BroadPhase {
         search.add(filters.include(), options)
     }
 
-    /// Passes every pair of `boxes` that overlaps, each once, to `each`. On a GPU this call streams lists of any
-    /// length in bounded memory. On the CPU the list is in host memory anyway, and is one piece.
+    /// Passes every pair of `boxes` that overlaps, each once, to `each`, as one piece. Memory holds the whole list; only the engine on a GPU
+    /// streams in bounded memory. For a list that does not fit, search [tiles](Filters::owner).
     ///
     /// # Errors
     /// Those of [`find_pairs`](Self::find_pairs) and of `each`.
