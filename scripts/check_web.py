@@ -157,8 +157,8 @@ def run(browser_address, page, out, seconds):
         print(f"{name}: {said['status']}")
         for line in said["lines"]:
             print(f"  {line}")
-        if said["compiled"] is not None:
-            print(f"  first pairs after {said['compiled'] / 1000:.1f} s")
+        if said["firstPairs"] is not None:
+            print(f"  first pairs {said['firstPairs'] / 1000:.1f} s after navigation")
         return said, colors
 
     said, colors = show("check&scene=pile&n=3000", "page", lambda said: said["frames"] > 20)

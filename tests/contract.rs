@@ -6,7 +6,7 @@ use std::mem::offset_of;
 use std::path::Path;
 
 use broadsweep::internals::filters::rows::FilterLayout;
-use broadsweep::internals::gpu::kernel::{Source, bindings};
+use broadsweep::internals::gpu::kernel::Source;
 use broadsweep::internals::kernels::sources;
 use broadsweep::internals::layout::{TWINS, Twin};
 use broadsweep::wgpu::BufferBindingType::{Storage, Uniform};
@@ -360,7 +360,7 @@ fn every_kernel_stays_within_the_default_limits_of_webgpu() {
     for source in sources() {
         let label = source.label;
         let module = module(source);
-        let bindings = bindings(&module);
+        let bindings = source.bindings();
         let storage = bindings.iter().filter(|binding| matches!(binding.kind, Storage { .. })).count();
         let uniform = bindings.iter().filter(|binding| binding.kind == Uniform).count();
         assert!(storage <= limits.max_storage_buffers_per_shader_stage as usize, "{label}: {storage} storage buffers");
@@ -400,6 +400,29 @@ fn every_kernel_but_the_sort_by_ballots_does_without_optional_features() {
                 panic!("{name}.wgsl:{} uses `{word}`", number + 1);
             }
         }
+    }
+}
+
+#[test]
+fn the_buffers_that_are_bound_are_those_that_naga_finds_in_the_kernel() {
+    for source in sources() {
+        let module = module(source);
+        let variables = module.global_variables.iter().filter_map(|(_, variable)| {
+            let kind = match variable.space {
+                naga::AddressSpace::Uniform => Uniform,
+                naga::AddressSpace::Storage { access } => {
+                    Storage { read_only: !access.contains(naga::StorageAccess::STORE) }
+                }
+                _ => return None,
+            };
+            Some((variable.binding?.binding, variable.name.clone()?, kind))
+        });
+        let mut found: Vec<_> = variables.collect();
+        let declared = source.bindings().into_iter().map(|binding| (binding.index, binding.name, binding.kind));
+        let mut declared: Vec<_> = declared.collect();
+        found.sort_by_key(|(index, ..)| *index);
+        declared.sort_by_key(|(index, ..)| *index);
+        assert_eq!(declared, found, "{}", source.label);
     }
 }
 

@@ -4,9 +4,13 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 #[cfg(not(target_arch = "wasm32"))]
-use {rayon::prelude::*, wgpu::naga};
-
-use naga::valid::{Capabilities, ValidationFlags, Validator};
+use {
+    rayon::prelude::*,
+    wgpu::naga::{
+        self,
+        valid::{Capabilities, ValidationFlags, Validator},
+    },
+};
 
 use super::Gpu;
 use super::bind_groups::Bound;
@@ -98,10 +102,17 @@ impl Source {
         text + &crate::base::constants::wgsl()
     }
 
+    /// Lists the buffer variables, each of which is declared in a line.
+    pub fn bindings(&self) -> Vec<Binding> {
+        let texts = [self.own].into_iter().chain(self.shared.iter().copied());
+        texts.flat_map(str::lines).filter_map(Binding::declared).collect()
+    }
+
     /// Parses and validates the text.
     ///
     /// # Errors
     /// [`Error::Gpu`] with naga's message.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn module(&self) -> Result<naga::Module, Error> {
         let text = self.text();
         let module = self.parse(&text)?;
@@ -112,32 +123,32 @@ impl Source {
         Ok(module)
     }
 
+    #[cfg(not(target_arch = "wasm32"))]
     fn parse(&self, text: &str) -> Result<naga::Module, Error> {
         naga::front::wgsl::parse_str(text).map_err(|error| self.error(error.emit_to_string(text), Cause::of(error)))
     }
 
+    #[cfg(not(target_arch = "wasm32"))]
     fn error(&self, message: String, cause: Cause) -> Error {
         Error::Gpu { label: self.label.to_owned(), message, cause: Some(cause) }
     }
 }
 
-/// Lists the buffer variables of a module.
-pub fn bindings(module: &naga::Module) -> Vec<Binding> {
-    use wgpu::BufferBindingType::{Storage, Uniform};
-    module
-        .global_variables
-        .iter()
-        .filter_map(|(_, variable)| {
-            let kind = match variable.space {
-                naga::AddressSpace::Uniform => Uniform,
-                naga::AddressSpace::Storage { access } => {
-                    Storage { read_only: !access.contains(naga::StorageAccess::STORE) }
-                }
-                _ => return None,
-            };
-            Some(Binding { name: variable.name.clone()?, index: variable.binding.as_ref()?.binding, kind })
-        })
-        .collect()
+impl Binding {
+    /// Returns the variable that a line declares, if it is a buffer: `@group(0) @binding(1) var<storage, read> boxes: …`.
+    fn declared(line: &str) -> Option<Self> {
+        use wgpu::BufferBindingType::{Storage, Uniform};
+        let (index, variable) = line.trim_start().strip_prefix("@group(0) @binding(")?.split_once(") var<")?;
+        let (space, named) = variable.split_once("> ")?;
+        let kind = match space {
+            "uniform" => Uniform,
+            "storage, read" => Storage { read_only: true },
+            "storage, read_write" => Storage { read_only: false },
+            _ => return None,
+        };
+        let (name, _) = named.split_once(':')?;
+        Some(Self { name: name.to_owned(), index: index.parse().ok()?, kind })
+    }
 }
 
 impl Compiled {
@@ -156,16 +167,14 @@ impl Compiled {
     /// Creates the parts of a kernel. They are valid if the scopes have no errors.
     fn begin(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Result<(Self, Scopes), Error> {
         let constants: Vec<_> = switches.iter().map(|&name| (name, 1.0)).collect();
-        let text = source.text();
-        let module = source.parse(&text)?;
-        let bindings = bindings(&module);
-        let device = gpu.device();
-        let scopes = gpu.open_scopes();
-        // The parsed module is reused. A browser accepts text only.
+        let (text, bindings) = (source.text(), source.bindings());
+        // The module is parsed once. A browser parses the text itself.
         #[cfg(not(target_arch = "wasm32"))]
-        let shader_source = wgpu::ShaderSource::Naga(Cow::Owned(module));
+        let shader_source = wgpu::ShaderSource::Naga(Cow::Owned(source.parse(&text)?));
         #[cfg(target_arch = "wasm32")]
         let shader_source = wgpu::ShaderSource::Wgsl(Cow::Owned(text));
+        let device = gpu.device();
+        let scopes = gpu.open_scopes();
         let module = device
             .create_shader_module(wgpu::ShaderModuleDescriptor { label: Some(source.label), source: shader_source });
         let entries: Vec<_> = bindings
@@ -243,7 +252,7 @@ impl Kernel {
     /// Requests the kernel from the browser, unless it was requested, and returns when it is compiled.
     ///
     /// # Errors
-    /// [`Error::Gpu`] where naga or the browser rejects it; [`Error::OutOfMemory`]; [`Error::DeviceLost`].
+    /// [`Error::Gpu`] where the browser rejects it; [`Error::OutOfMemory`]; [`Error::DeviceLost`].
     #[cfg(target_arch = "wasm32")]
     pub fn compile_later(&self, gpu: &Gpu) -> impl Future<Output = Result<(), Error>> + 'static {
         let begun = match self.slot.result.get() {

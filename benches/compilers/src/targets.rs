@@ -4,12 +4,12 @@
 
 use std::fmt;
 
-use broadsweep::internals::gpu::kernel::{Binding, bindings};
+use broadsweep::internals::gpu::kernel::Binding;
 use broadsweep::wgpu::BufferBindingType::{Storage, Uniform};
 use naga::back::{hlsl, msl, spv};
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::ModuleInfo;
-use naga::{Module, ResourceBinding, ShaderStage};
+use naga::{AddressSpace, Module, ResourceBinding, ShaderStage, StorageAccess};
 
 /// A back end of `wgpu`, on a device of a kind for which it translates differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,15 @@ impl fmt::Display for Target {
 
 /// Lists the buffers of a kernel in the order in which back ends number them.
 pub fn buffers(module: &Module) -> Vec<Binding> {
-    let mut buffers = bindings(module);
+    let variables = module.global_variables.iter().filter_map(|(_, variable)| {
+        let kind = match variable.space {
+            AddressSpace::Uniform => Uniform,
+            AddressSpace::Storage { access } => Storage { read_only: !access.contains(StorageAccess::STORE) },
+            _ => return None,
+        };
+        Some(Binding { name: variable.name.clone()?, index: variable.binding.as_ref()?.binding, kind })
+    });
+    let mut buffers: Vec<_> = variables.collect();
     buffers.sort_by_key(|buffer| buffer.index);
     buffers
 }

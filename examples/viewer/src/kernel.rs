@@ -1,5 +1,7 @@
 //! The little that is built on wgpu: buffers with a name, and kernels that remember what was bound.
 
+use std::cell::OnceCell;
+
 use broadsweep::wgpu;
 use wgpu::util::DeviceExt;
 
@@ -70,35 +72,41 @@ pub enum Size<'a> {
     Indirect(&'a wgpu::Buffer, u64),
 }
 
-/// A compute pipeline.
+/// A compute pipeline, compiled by the first dispatch.
 pub struct Kernel {
     device: wgpu::Device,
-    pipeline: wgpu::ComputePipeline,
-    layout: wgpu::BindGroupLayout,
+    module: wgpu::ShaderModule,
+    name: &'static str,
+    pipeline: OnceCell<(wgpu::ComputePipeline, wgpu::BindGroupLayout)>,
     /// Invocations of a workgroup.
     width: u32,
     bound: Bound,
 }
 
 impl Kernel {
-    /// Compiles the entry point `name` of a module, whose workgroups have `width` invocations.
-    pub fn new(device: &wgpu::Device, module: &wgpu::ShaderModule, name: &str, width: u32) -> Self {
-        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some(name),
-            layout: None,
-            module,
-            entry_point: Some(name),
-            compilation_options: Default::default(),
-            cache: None,
-        });
-        let layout = pipeline.get_bind_group_layout(0);
-        Self { device: device.clone(), pipeline, layout, width, bound: Bound::default() }
+    /// Prepares the entry point `name` of a module, whose workgroups have `width` invocations.
+    pub fn new(device: &wgpu::Device, module: &wgpu::ShaderModule, name: &'static str, width: u32) -> Self {
+        let (device, module) = (device.clone(), module.clone());
+        Self { device, module, name, pipeline: OnceCell::new(), width, bound: Bound::default() }
     }
 
     /// Records a dispatch.
     pub fn dispatch(&mut self, pass: &mut wgpu::ComputePass<'_>, buffers: &[(u32, &wgpu::Buffer)], size: Size<'_>) {
-        pass.set_pipeline(&self.pipeline);
-        pass.set_bind_group(0, self.bound.get(&self.device, &self.layout, buffers), &[]);
+        let Self { device, module, name, bound, .. } = self;
+        let (pipeline, layout) = self.pipeline.get_or_init(|| {
+            let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some(name),
+                layout: None,
+                module,
+                entry_point: Some(name),
+                compilation_options: Default::default(),
+                cache: None,
+            });
+            let layout = pipeline.get_bind_group_layout(0);
+            (pipeline, layout)
+        });
+        pass.set_pipeline(pipeline);
+        pass.set_bind_group(0, bound.get(device, layout, buffers), &[]);
         match size {
             Size::Cover(invocations) => {
                 let groups = invocations.div_ceil(self.width);

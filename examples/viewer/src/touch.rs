@@ -13,7 +13,7 @@ pub const ENDED_MOST: u32 = 8192;
 pub struct Touch {
     device: wgpu::Device,
     push: Kernel,
-    age: [Kernel; 2],
+    age: Kernel,
     begin: Kernel,
     end: Kernel,
     end_counted: Kernel,
@@ -27,14 +27,14 @@ pub struct Touch {
 }
 
 impl Touch {
-    /// Creates what a scene of so many boxes needs.
+    /// Creates what a scene of so many boxes needs. Kernels are compiled by the frames that use them.
     pub fn new(device: &wgpu::Device, box_count: u32) -> Self {
         let module = module(device, "touch", include_str!("../shaders/touch.wgsl"));
         let kernel = |name| Kernel::new(device, &module, name, 256);
         let none = wgpu::BufferUsages::empty();
         Self {
             push: kernel("push"),
-            age: [kernel("age"), kernel("age")],
+            age: kernel("age"),
             begin: kernel("begin"),
             end: kernel("end"),
             end_counted: Kernel::new(device, &module, "end_counted", 1),
@@ -77,7 +77,7 @@ impl Touch {
             (10, &ages[*turn]),
             (11, created.header),
         ];
-        self.age[*turn].dispatch(&mut pass, &aged, over(pairs));
+        self.age.dispatch(&mut pass, &aged, over(pairs));
         let begun = [(0, created.header), (1, created.pairs), (2, globals), (6, &*stamps)];
         self.begin.dispatch(&mut pass, &begun, over(created));
         let over_now = [(0, lost.header), (1, lost.pairs), (2, globals), (6, &*stamps), (7, &*ended)];

@@ -278,6 +278,12 @@ impl Viewer {
         Ok(is_ready)
     }
 
+    /// Returns whether kernels are being compiled, those of the first frames or others.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) fn is_compiling(&self) -> bool {
+        self.search.is_compiling()
+    }
+
     /// Records a frame: boxes move, their pairs are found, and what is seen of it is drawn. Nothing waits for the device. While
     /// kernels are being compiled, boxes are drawn that do not move. Returns whether they did.
     ///

@@ -34,6 +34,9 @@ const CLICK: f64 = 4.0;
 /// How long it takes until one looks again whether there is something to draw to.
 #[cfg(not(target_arch = "wasm32"))]
 const UNSEEN: std::time::Duration = std::time::Duration::from_millis(15);
+/// Seconds from one picture to the next while nothing moves, since kernels are compiled.
+#[cfg(target_arch = "wasm32")]
+const STILL: f64 = 1.0;
 /// Devices that may be lost in a row before a frame is shown.
 const MOST_LOST: u32 = 3;
 
@@ -99,6 +102,9 @@ struct Open {
     /// Frames that were submitted and have not run.
     #[cfg(target_arch = "wasm32")]
     on_their_way: Arc<std::sync::atomic::AtomicU32>,
+    /// When the last frame was drawn.
+    #[cfg(target_arch = "wasm32")]
+    drawn: Option<Instant>,
 }
 
 /// A button that is down.
@@ -208,6 +214,8 @@ impl Open {
             rejected,
             #[cfg(target_arch = "wasm32")]
             on_their_way: Arc::default(),
+            #[cfg(target_arch = "wasm32")]
+            drawn: None,
         })
     }
 
@@ -233,10 +241,13 @@ impl Open {
         #[cfg(target_arch = "wasm32")]
         {
             // A canvas does not wait for frames, and behind many of them no kernel would be compiled for a long time.
-            let most = if self.viewer.is_ready()? { 2 } else { 1 };
-            if self.on_their_way.load(Ordering::Relaxed) >= most {
+            let is_ready = self.viewer.is_ready()?;
+            let most = if self.viewer.is_compiling() { 1 } else { 2 };
+            let is_soon = !is_ready && self.drawn.is_some_and(|drawn| drawn.elapsed().as_secs_f64() < STILL);
+            if is_soon || self.on_their_way.load(Ordering::Relaxed) >= most {
                 return Ok(None);
             }
+            self.drawn = Some(Instant::now());
         }
         use wgpu::CurrentSurfaceTexture as Current;
         let frame = match self.surface.get_current_texture() {

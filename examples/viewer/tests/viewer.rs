@@ -272,6 +272,34 @@ fn no_frame_compiles_a_kernel_of_the_library_once_it_is_ready() {
 }
 
 #[test]
+fn the_first_frames_have_all_pairs_before_the_kernels_of_later_ones_are_compiled() {
+    let gpu = new_gpu();
+    let settings = Settings { has_events: false, ..settings(Kind::Pile, 3000) };
+    let mut viewer = Viewer::new(&gpu, FORMAT, settings, Vec::new()).unwrap();
+    while !viewer.is_ready().unwrap() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let compiled = gpu.compiled_kernels();
+    assert!(compiled.contains(&"small_emit") && !compiled.contains(&"sweep_test"), "{compiled:?}");
+    let texture = inspect::texture(gpu.device(), SIZE);
+    let target = Target { view: &texture.create_view(&Default::default()), size: SIZE };
+    let filters = Scene::new(Kind::Pile, 3000, &[]).filters;
+    let (mut found, mut expected) = (Vec::new(), Vec::new());
+    // Until the options are those that were requested.
+    while found.last().is_none_or(|(all_pairs_up_to, _)| *all_pairs_up_to == found[0].0) {
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        assert!(viewer.record(&mut encoder, &target).unwrap(), "a frame in which nothing moves");
+        gpu.queue().submit([encoder.finish()]);
+        gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        found.extend(viewer.poll().report.as_ref().map(|report| (report.all_pairs_up_to, report.pair_count)));
+        expected.push(expected_pairs(&viewer, filters.clone()));
+    }
+    // What is read back may be of the frame before.
+    let is_expected = |(_, pair_count): &(u32, u64)| *pair_count > 0 && expected.contains(pair_count);
+    assert!(found.iter().all(is_expected), "{expected:?}: {found:?}");
+}
+
+#[test]
 fn what_is_too_much_for_a_device_is_refused_and_what_there_was_goes_on() {
     let limits =
         wgpu::Limits { max_storage_buffer_binding_size: 4 << 20, max_buffer_size: 16 << 20, ..Gpu::required_limits() };
