@@ -50,7 +50,6 @@ examples! {
     a_game_filters_its_pairs: "game";
     contacts_begin_and_end: "contacts";
     boxes_come_and_go: "spawn";
-    robots_share_terrain: "robots";
     #[ignore = "long"]
     a_tree_is_chosen_at_run_time: "any_tree" "gpu";
     #[ignore = "long"]
@@ -59,6 +58,8 @@ examples! {
     searches_are_submitted_ahead: "submit_ahead";
     #[ignore = "long"]
     movers_meet_a_static_world: "static_world";
+    #[ignore = "long"]
+    robots_share_terrain: "robots";
 }
 
 #[test]
