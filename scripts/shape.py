@@ -112,7 +112,11 @@ def uses_of_internals():
     """Lists the lines of programs that use what is public for tests only."""
     folders = ["cli/src", "python/src", "examples"]
     paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.rs")) if "tests" not in path.parts]
-    return [f"{path.relative_to(ROOT)}: internals" for path in paths if "internals" in path.read_text()]
+    found = [f"{path.relative_to(ROOT)}: internals" for path in paths if "internals" in path.read_text()]
+    # Users who copy an example have neither the laboratory nor the private module of the Python package.
+    examples = [path for end in ("rs", "toml", "py") for path in sorted((ROOT / "examples").rglob(f"*.{end}"))]
+    hidden = re.compile(r"\blaboratory\b|\b_native\b")
+    return found + [f"{path.relative_to(ROOT)}: {use[0]}" for path in examples if (use := hidden.search(path.read_text()))]
 
 
 def homes():

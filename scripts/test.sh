@@ -164,6 +164,12 @@ export_mujoco() {
         dog humanoid_CMU quadruped stacker tilted pairs humanoids:10 pile:300 sleepers)
 }
 
+# Compares the pairs of spheres with those of MuJoCo's second filter, with the package that was put together.
+run_mujoco_spheres() {
+    local script=$PWD/examples/mujoco/spheres.py
+    (cd "$work" && PYTHONPATH=$work/package/python "$mujoco_python" -B "$script" pairs stacker tilted --steps 40 --every 10)
+}
+
 python=$work/python/bin/python
 python_packages=(hypothesis numpy pytest)
 if $all; then
@@ -527,6 +533,10 @@ has_python=false
 if finish install-python; then
     assemble_python
     has_python=true
+    if $all && [ -n "${BROADSWEEP_MUJOCO:-}" ]; then
+        step "MuJoCo's second filter"
+        run_mujoco_spheres || fail "a pair that MuJoCo keeps is missing (examples/mujoco/spheres.py)"
+    fi
 else
     not_run+=("Python, as its packages cannot be fetched here ($(tail -n 1 "$work/install-python.txt"))")
     [ "${CI:-}" != true ] || fail "no Python: $(tail -n 1 "$work/install-python.txt")"

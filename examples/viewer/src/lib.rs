@@ -20,6 +20,8 @@ pub mod grid;
 pub mod inspect;
 mod kernel;
 #[cfg(not(target_arch = "wasm32"))]
+pub mod npy;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod offscreen;
 #[cfg(feature = "window")]
 pub mod overlay;

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use broadsweep::wgpu;
 use broadsweep_viewer::clock::PARTS;
+use broadsweep_viewer::npy::read_boxes;
 use broadsweep_viewer::scene::Kind;
 use broadsweep_viewer::settings::{BOXES, Lines, Settings};
 use broadsweep_viewer::trace::Trace;
 use broadsweep_viewer::viewer::Viewer;
 use broadsweep_viewer::{device, offscreen};
 use clap::Parser;
-use laboratory::scenes::npy::read_boxes;
 
 /// Boxes that move, and which of them touch.
 #[derive(Parser)]
