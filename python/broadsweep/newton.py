@@ -33,9 +33,9 @@ __all__ = ["BroadPhase", "PairBufferError", "attach"]
 _KINEMATIC = int(newton.BodyFlags.KINEMATIC)
 _COLLIDES = int(newton.ShapeFlags.COLLIDE_SHAPES)
 _GROUP_BITS = 32
-# By how much boxes are padded, relative to their numbers, where pairs are then tested in single precision as Newton does: 16
-# times the rounding of one operation. Less than the sum of that test's roundings would miss pairs; more only costs tests.
-_SLACK = 2.0**-20
+# By how much swept boxes are padded, relative to their numbers: 16 times the rounding of one operation in single precision.
+# Newton's test and the sweep round each number four times at most. Less would miss pairs; more only costs tests.
+_SLACK = np.float32(2.0**-20)
 
 
 class PairBufferError(RuntimeError):
@@ -231,6 +231,9 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
             None if filter_pairs is None else filter_pairs.numpy()[:num_filter_pairs],
         )
         pairs = self._found(lower, upper, gap, displacement)
+        if gap is not None or displacement is not None:
+            moving = None if displacement is None else shape_displacement
+            pairs = _touching(pairs, shape_lower, shape_upper, shape_gap, moving)
         capacity = candidate_pair.shape[0]
         if len(pairs) > capacity:
             candidate_pair_count.numpy()[0] = 0
@@ -293,10 +296,9 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
             self._all_pairs = newton.geometry.BroadPhaseAllPairs(worlds, collides, device="cpu")
 
     def _found(self, lower: Any, upper: Any, gap: Any, displacement: Any) -> NDArray[np.int32]:
-        """Return the pairs of shapes, by their bounds and the filters."""
+        """Return the pairs of shapes that the filters keep and whose swept boxes overlap."""
         shapes = slice(self._count) if self._shapes is None else self._shapes
-        at_rest = gap is None and displacement is None
-        if at_rest:
+        if gap is None and displacement is None:
             self._boxes[:, :3], self._boxes[:, 3:] = lower[shapes], upper[shapes]
             boxes: NDArray[Any] = self._boxes
         else:
@@ -304,8 +306,6 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
         pairs = self._engine.find_pairs(boxes).view(np.int32)
         if self._shapes is not None:
             pairs = self._shapes.astype(np.int32)[pairs]
-        if not at_rest:
-            pairs = pairs[_touch(pairs, lower, upper, gap, displacement)]
         if self._groups is not None:
             pairs = pairs[_groups_collide(self._groups[pairs[:, 0]], self._groups[pairs[:, 1]])]
         return pairs
@@ -393,41 +393,35 @@ def _groups_collide(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool_]:
     return collide
 
 
-def _swept(lower: Any, upper: Any, gap: Any, displacement: Any) -> NDArray[np.float64]:
-    """Return boxes that hold where shapes are on their way, with their gaps: of pairs that `_touch`, none is missed."""
-    boxes = np.hstack([lower, upper]).astype(np.float64)
-    invalid = ~(boxes[:, :3] <= boxes[:, 3:]).all(1)
-    padding = np.zeros((len(boxes), 1)) if gap is None else gap[:, None].astype(np.float64)
-    slack = np.abs(boxes) + (np.abs(padding).max(initial=0.0) if gap is not None else 0.0)
+def _touching(pairs: NDArray[np.int32], lower: Any, upper: Any, gap: Any, displacement: Any) -> NDArray[np.int32]:
+    """Return the pairs that pass Newton's own test of boxes with gaps that move, in their order.
+
+    That test rounds: the pairs that it keeps are not exactly those that touch on their way. So Newton's kernel tests them.
+    """
+    kept, count = np.empty_like(pairs), np.zeros(1, np.int32)
+    tested, written = (warp.array(array, dtype=warp.vec2i, device="cpu", copy=False) for array in (pairs, kept))
+    counted: Any = warp.array(count, dtype=warp.int32, device="cpu", copy=False)
+    newton.geometry.BroadPhaseExplicit().launch(
+        lower, upper, gap, tested, len(pairs), written, counted, device="cpu", shape_displacement=displacement
+    )
+    return kept[: count[0]]
+
+
+@np.errstate(over="ignore")
+def _swept(lower: Any, upper: Any, gap: Any, displacement: Any) -> NDArray[np.float32]:
+    """Return boxes that contain shapes with their gaps on their whole way: those of each pair that Newton keeps overlap."""
+    boxes = np.hstack([lower, upper])
+    boxes[~(lower <= upper).all(1)] = np.nan
+    slack = np.abs(boxes)
     if displacement is not None:
         slack += np.abs(np.tile(displacement, 2))
         boxes[:, :3] += np.minimum(displacement, 0)
         boxes[:, 3:] += np.maximum(displacement, 0)
-    boxes[:, :3] -= padding
-    boxes[:, 3:] += padding
-    boxes[:, :3] -= slack[:, :3] * _SLACK
-    boxes[:, 3:] += slack[:, 3:] * _SLACK
-    boxes[invalid] = np.nan
+    if gap is not None:
+        slack += np.abs(gap).max(initial=0)
+        boxes[:, :3] -= gap[:, None]
+        boxes[:, 3:] += gap[:, None]
+    slack *= _SLACK
+    boxes[:, :3] -= slack[:, :3]
+    boxes[:, 3:] += slack[:, 3:]
     return boxes
-
-
-def _touch(pairs: NDArray[np.int32], lower: Any, upper: Any, gap: Any, displacement: Any) -> NDArray[np.bool_]:
-    """Return for each pair whether Newton's test finds that it touches, in single precision as there.
-
-    That is `check_aabb_overlap`, and `check_aabb_overlap_moving` for shapes that move.
-    """
-    a, b = pairs[:, 0], pairs[:, 1]
-    cutoff = np.float32(0) if gap is None else (gap[a] + gap[b])[:, None]
-    near, far = lower[b] - cutoff, upper[b] + cutoff
-    if displacement is None:
-        touch: NDArray[np.bool_] = ((lower[a] <= far) & (upper[a] >= near)).all(1)
-        return touch
-    delta = displacement[a] - displacement[b]
-    still = delta == 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        first, last = (near - upper[a]) / delta, (far - lower[a]) / delta
-    enter = np.where(still, np.float32(0), np.minimum(first, last)).max(1).clip(min=0)
-    leave = np.where(still, np.float32(1), np.maximum(first, last)).min(1).clip(max=1)
-    apart = still & ((lower[a] > far) | (upper[a] < near))
-    touch = (enter <= leave) & ~apart.any(1)
-    return touch
