@@ -143,7 +143,7 @@ mujoco_python=$work/mujoco/bin/python
 # Fails where there is no Python or no network, or where they have no build of it.
 install_mujoco() {
     # Both, and in these versions: an earlier run may have been stopped, or be of other ones.
-    local core=4.0.0 control=1.0.50
+    local core=4.0.1 control=1.0.50
     "$mujoco_python" -c "import mujoco
 from importlib.metadata import version
 assert (version('mujoco-core'), version('dm_control')) == ('$core', '$control')" && return

@@ -59,6 +59,27 @@ def run(model, steps, buffer, ours, each=lambda step, pipeline: None):
     return now.body_q.numpy().copy(), seconds, counts
 
 
+def run_speculative(model, steps, buffer, interval, speed, seed=1):
+    """Run with speculative contacts, checked in each step; return the pairs of boxes around paths, and the kept ones."""
+    pipeline = newton.CollisionPipeline(model, broad_phase="sap", shape_pairs_max=buffer, speculative_contact_gap_max=0.5)
+    broad_phase = broadsweep.newton.attach(pipeline, check=True)
+    solver = newton.solvers.SolverXPBD(model, iterations=4)
+    now, then, control, contacts = model.state(), model.state(), model.control(), pipeline.contacts()
+    velocities = now.body_qd.numpy()
+    velocities[:, :3] += np.random.default_rng(seed).normal(0, speed, (len(velocities), 3))
+    now.body_qd.assign(velocities)
+    substeps = max(1, round(interval * 120))
+    counts = []
+    for _ in range(steps):
+        now.clear_forces()
+        pipeline.collide(now, contacts, dt=interval)
+        counts.append((broad_phase.report.pair_count, len(broad_phase.pairs)))
+        for _ in range(substeps):
+            solver.step(now, then, control, contacts, interval / substeps)
+            now, then = then, now
+    return np.mean(counts, axis=0)
+
+
 class Comparison:
     """Launches several broad phases on the same boxes in each step, in turns, and compares what they find.
 
@@ -191,10 +212,17 @@ def main():
     parser.add_argument("--buffer", type=int, default=200_000, help="pairs that the pipeline has room for")
     parser.add_argument("--all-pairs", action="store_true", help="time Newton's test of all pairs too")
     parser.add_argument("--picture", help="a .png")
+    parser.add_argument("--speculative", type=float, metavar="SECONDS", help="with contacts for this long ahead; counts pairs")
+    parser.add_argument("--speed", type=float, default=0, help="with --speculative: random velocities, m/s an axis")
     said = parser.parse_args()
 
     model = build(said.worlds, said.bodies)
     print(f"{model.shape_count} shapes in {said.worlds} world(s), {said.steps} steps")
+    if said.speculative:
+        paths, kept = run_speculative(model, said.steps, said.buffer, said.speculative, said.speed)
+        print(f"mean pairs a step: {paths:,.0f} of boxes around paths, {kept:,.0f} of them kept ({kept / paths:.1%})")
+        print(f"the same pairs in {said.steps} of {said.steps} steps")
+        return
     comparison = Comparison(model, said.buffer, said.all_pairs)
     comparison.newton_counts = []
     where, _, contacts = run(model, said.steps, said.buffer, True, comparison)

@@ -33,9 +33,9 @@ __all__ = ["BroadPhase", "PairBufferError", "attach"]
 _KINEMATIC = int(newton.BodyFlags.KINEMATIC)
 _COLLIDES = int(newton.ShapeFlags.COLLIDE_SHAPES)
 _GROUP_BITS = 32
-# By how much boxes are padded, relative to their numbers, where pairs are then tested in single precision as Newton does: 16
-# times the rounding of one operation. Less than the sum of that test's roundings would miss pairs; more only costs tests.
-_SLACK = 2.0**-20
+# By how much swept boxes are padded, relative to their numbers: 16 times the rounding of one operation in single precision.
+# Newton's test and the sweep round each number four times at most. Less would miss pairs; more only costs tests.
+_SLACK = np.float32(2.0**-20)
 
 
 class PairBufferError(RuntimeError):
@@ -131,12 +131,14 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
     A pair is reported if the boxes touch, both shapes have ``COLLIDE_SHAPES``, their worlds are one or one is global (-1),
     their groups collide (0 with nothing, a positive one with itself and with all negative ones, a negative one with all
     but itself), their bodies are two, not both are fixed (or kinematic, if the pipeline requests it), and it is not in the
-    model's filter pairs. Gaps and margins are in the boxes that Newton gives. Speculative contacts are supported.
+    model's filter pairs. Gaps and margins are in the boxes that Newton gives. With speculative contacts, the boxes must touch
+    at one time while they move: Newton's own kernel tests the pairs of the boxes around their paths.
 
     The data of the rules are prepared once, and again when the model's arrays have changed since. The collision flags of
     shapes are read when the pipeline is created, as Newton does.
 
-    A box that is inside out pairs with nothing; Newton makes such boxes only for shapes that are empty.
+    A box that is inside out pairs with nothing; Newton makes such boxes only for shapes that are empty. A box with NaN pairs
+    with nothing either. With speculative contacts, `BroadPhaseAllPairs` pairs it with all shapes; `check` ignores those pairs.
 
     `BroadPhaseSAP` loses pairs by rounding: boxes that touch or overlap by the last bits are apart in its projection. So
     with `check`, where its set is another one, `BroadPhaseAllPairs` decides.
@@ -231,6 +233,9 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
             None if filter_pairs is None else filter_pairs.numpy()[:num_filter_pairs],
         )
         pairs = self._found(lower, upper, gap, displacement)
+        if gap is not None or displacement is not None:
+            moving = None if displacement is None else shape_displacement
+            pairs = _touching(pairs, shape_lower, shape_upper, shape_gap, moving)
         capacity = candidate_pair.shape[0]
         if len(pairs) > capacity:
             candidate_pair_count.numpy()[0] = 0
@@ -293,10 +298,9 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
             self._all_pairs = newton.geometry.BroadPhaseAllPairs(worlds, collides, device="cpu")
 
     def _found(self, lower: Any, upper: Any, gap: Any, displacement: Any) -> NDArray[np.int32]:
-        """Return the pairs of shapes, by their bounds and the filters."""
+        """Return the pairs of shapes that the filters keep and whose swept boxes overlap."""
         shapes = slice(self._count) if self._shapes is None else self._shapes
-        at_rest = gap is None and displacement is None
-        if at_rest:
+        if gap is None and displacement is None:
             self._boxes[:, :3], self._boxes[:, 3:] = lower[shapes], upper[shapes]
             boxes: NDArray[Any] = self._boxes
         else:
@@ -304,8 +308,6 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
         pairs = self._engine.find_pairs(boxes).view(np.int32)
         if self._shapes is not None:
             pairs = self._shapes.astype(np.int32)[pairs]
-        if not at_rest:
-            pairs = pairs[_touch(pairs, lower, upper, gap, displacement)]
         if self._groups is not None:
             pairs = pairs[_groups_collide(self._groups[pairs[:, 0]], self._groups[pairs[:, 1]])]
         return pairs
@@ -315,6 +317,10 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
         if np.array_equal(self.pairs, self._newtons(self._sap, inputs, named)):
             return
         expected = self._newtons(self._all_pairs, inputs, named)
+        # No comparison with NaN is true, so none ends Newton's test of boxes that move: it keeps their pairs.
+        given = [_optional(array) for array in (*inputs[:2], named["shape_displacement"])]
+        known = ~np.isnan(np.hstack([array for array in given if array is not None])).any(1)
+        expected = expected[known[expected].all(1)]
         if np.array_equal(self.pairs, expected):
             return
         ours, theirs = set(map(tuple, self.pairs.tolist())), set(map(tuple, expected.tolist()))
@@ -393,41 +399,36 @@ def _groups_collide(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool_]:
     return collide
 
 
-def _swept(lower: Any, upper: Any, gap: Any, displacement: Any) -> NDArray[np.float64]:
-    """Return boxes that hold where shapes are on their way, with their gaps: of pairs that `_touch`, none is missed."""
-    boxes = np.hstack([lower, upper]).astype(np.float64)
-    invalid = ~(boxes[:, :3] <= boxes[:, 3:]).all(1)
-    padding = np.zeros((len(boxes), 1)) if gap is None else gap[:, None].astype(np.float64)
-    slack = np.abs(boxes) + (np.abs(padding).max(initial=0.0) if gap is not None else 0.0)
+def _touching(pairs: NDArray[np.int32], lower: Any, upper: Any, gap: Any, displacement: Any) -> NDArray[np.int32]:
+    """Return the pairs that pass Newton's own test of boxes with gaps that move, in their order.
+
+    That test rounds: the pairs that it keeps are not exactly those that touch on their way. So Newton's kernel tests them. On
+    the CPU, Warp runs the threads of a kernel one after another.
+    """
+    kept, count = np.empty_like(pairs), np.zeros(1, np.int32)
+    tested, written = (warp.array(array, dtype=warp.vec2i, device="cpu", copy=False) for array in (pairs, kept))
+    counted: Any = warp.array(count, dtype=warp.int32, device="cpu", copy=False)
+    newton.geometry.BroadPhaseExplicit().launch(
+        lower, upper, gap, tested, len(pairs), written, counted, device="cpu", shape_displacement=displacement
+    )
+    return kept[: count[0]]
+
+
+@np.errstate(over="ignore")
+def _swept(lower: Any, upper: Any, gap: Any, displacement: Any) -> NDArray[np.float32]:
+    """Return boxes that contain shapes with their gaps on their whole way: those of each pair that Newton keeps overlap."""
+    boxes = np.hstack([lower, upper])
+    boxes[~(lower <= upper).all(1)] = np.nan
+    slack = np.abs(boxes)
     if displacement is not None:
         slack += np.abs(np.tile(displacement, 2))
         boxes[:, :3] += np.minimum(displacement, 0)
         boxes[:, 3:] += np.maximum(displacement, 0)
-    boxes[:, :3] -= padding
-    boxes[:, 3:] += padding
-    boxes[:, :3] -= slack[:, :3] * _SLACK
-    boxes[:, 3:] += slack[:, 3:] * _SLACK
-    boxes[invalid] = np.nan
+    if gap is not None:
+        slack += np.abs(gap).max(initial=0)
+        boxes[:, :3] -= gap[:, None]
+        boxes[:, 3:] += gap[:, None]
+    slack *= _SLACK
+    boxes[:, :3] -= slack[:, :3]
+    boxes[:, 3:] += slack[:, 3:]
     return boxes
-
-
-def _touch(pairs: NDArray[np.int32], lower: Any, upper: Any, gap: Any, displacement: Any) -> NDArray[np.bool_]:
-    """Return for each pair whether Newton's test finds that it touches, in single precision as there.
-
-    That is `check_aabb_overlap`, and `check_aabb_overlap_moving` for shapes that move.
-    """
-    a, b = pairs[:, 0], pairs[:, 1]
-    cutoff = np.float32(0) if gap is None else (gap[a] + gap[b])[:, None]
-    near, far = lower[b] - cutoff, upper[b] + cutoff
-    if displacement is None:
-        touch: NDArray[np.bool_] = ((lower[a] <= far) & (upper[a] >= near)).all(1)
-        return touch
-    delta = displacement[a] - displacement[b]
-    still = delta == 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        first, last = (near - upper[a]) / delta, (far - lower[a]) / delta
-    enter = np.where(still, np.float32(0), np.minimum(first, last)).max(1).clip(min=0)
-    leave = np.where(still, np.float32(1), np.maximum(first, last)).min(1).clip(max=1)
-    apart = still & ((lower[a] > far) | (upper[a] < near))
-    touch = (enter <= leave) & ~apart.any(1)
-    return touch
