@@ -90,7 +90,7 @@ where
 
 /// What a search reads of the world.
 #[derive(SystemParam)]
-pub struct Proxies<'w, 's> {
+struct Proxies<'w, 's> {
     trees: Res<'w, ColliderTrees>,
     moved: Res<'w, MovedProxies>,
     /// Proxies that came during the last step, which Avian does not list as moved.
