@@ -1,0 +1,11 @@
+//! Avian's broad phase, replaced by broadsweep's CPU engine: [`BroadsweepBroadPhasePlugin`].
+//!
+//! The plugin is one file, [`plugin`], which a game can copy. [`check`] compares it with Avian's own broad phase in every step;
+//! [`scenes`] are those of the command line and of the tests.
+
+pub mod check;
+pub mod plugin;
+pub mod scenes;
+pub mod simulation;
+
+pub use plugin::BroadsweepBroadPhasePlugin;

@@ -1,0 +1,204 @@
+//! Pairs are those of Avian's own broad phase, in every step.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use avian3d::dynamics::solver::islands::IslandPlugin;
+use avian3d::prelude::*;
+use bevy::ecs::system::SystemParam;
+use bevy::prelude::*;
+use broadsweep_avian::check::CheckReport;
+use broadsweep_avian::scenes::{Numbers, Scene, Size};
+use broadsweep_avian::simulation::{Engine, Simulation};
+
+fn report_of(simulation: &Simulation) -> &CheckReport {
+    simulation.report().expect("the simulation is checked")
+}
+
+fn assert_same_pairs(simulation: &Simulation, steps: usize) {
+    let report = report_of(simulation);
+    assert_eq!((report.steps, report.steps_that_differ, &report.first_difference), (steps, 0, &None));
+}
+
+fn cube(world: &mut World, body: RigidBody, at: Vec3) -> Entity {
+    world.spawn((body, Collider::cuboid(1.0, 1.0, 1.0), Transform::from_translation(at))).id()
+}
+
+#[test]
+fn every_scene_has_the_pairs_of_avian_in_every_step() {
+    for scene in Scene::ALL {
+        let mut simulation = Simulation::new(Engine::Checked, scene, Size::Small);
+        (0..200).for_each(|_| simulation.step());
+        assert_same_pairs(&simulation, 200);
+        assert!(report_of(&simulation).added > 100, "{}: few pairs", scene.name());
+    }
+}
+
+#[test]
+fn a_difference_is_reported() {
+    let mut simulation = Simulation::empty(Engine::Checked);
+    cube(simulation.app.world_mut(), RigidBody::Dynamic, Vec3::ZERO);
+    cube(simulation.app.world_mut(), RigidBody::Dynamic, Vec3::X);
+    // Drops what was found, after the broad phase and before the comparison.
+    let drop_all = |mut graph: ResMut<ContactGraph>| graph.clear();
+    let after = BroadPhaseSystems::CollectCollisions;
+    simulation.app.add_systems(PhysicsSchedule, drop_all.after(after).before(BroadPhaseSystems::Last));
+    simulation.step();
+    let report = report_of(&simulation);
+    assert_eq!((report.steps, report.steps_that_differ), (1, 1));
+    assert!(report.first_difference.as_ref().is_some_and(|text| text.starts_with("step 1: 0 pairs, Avian 1;")));
+}
+
+/// Changes a body at random, in a way that a broad phase has to notice.
+fn change(world: &mut World, entities: &mut Vec<Entity>, numbers: &mut Numbers) {
+    let at = Vec3::from([(); 3].map(|()| numbers.between(-8.0, 8.0)));
+    let body = [RigidBody::Dynamic, RigidBody::Kinematic, RigidBody::Static][numbers.between(0.0, 2.99) as usize];
+    let index = numbers.between(0.0, entities.len() as f32 - 0.01) as usize;
+    let other = entities[numbers.between(0.0, entities.len() as f32 - 0.01) as usize];
+    let Ok(mut entity) = world.get_entity_mut(entities[index]) else { return };
+    match numbers.between(0.0, 13.99) as u32 {
+        0 => entities.push(cube(world, body, at)),
+        1 => {
+            entity.despawn();
+            entities.swap_remove(index);
+        }
+        2 => drop(entity.insert(body)),
+        3 => drop(entity.insert(Transform::from_translation(at))),
+        4 => {
+            let bits = numbers.between(1.0, 7.99) as u32;
+            entity.insert(CollisionLayers::from_bits(bits, 7 - bits / 2));
+        }
+        5 if entity.contains::<Sensor>() => drop(entity.remove::<Sensor>()),
+        5 => drop(entity.insert(Sensor)),
+        6 if entity.contains::<RigidBodyDisabled>() => drop(entity.remove::<RigidBodyDisabled>()),
+        6 => drop(entity.insert(RigidBodyDisabled)),
+        7 if entity.contains::<ColliderDisabled>() => drop(entity.remove::<ColliderDisabled>()),
+        7 => drop(entity.insert(ColliderDisabled)),
+        8 => drop(entity.insert(CollisionEventsEnabled)),
+        9 if entity.id() != other => {
+            let joint = DistanceJoint::new(entity.id(), other).with_limits(0.0, 3.0);
+            world.spawn((joint, JointCollisionDisabled));
+        }
+        10 => drop(entity.insert(Collider::sphere(numbers.between(0.2, 1.5)))),
+        11 => {
+            let child = (Collider::cuboid(0.5, 2.0, 0.5), Transform::from_translation(at / 5.0));
+            entity.with_child(child);
+        }
+        // A collider without a body.
+        12 => entities.push(world.spawn((Collider::sphere(1.0), Transform::from_translation(at))).id()),
+        _ => drop(entity.insert(LinearVelocity(at))),
+    }
+}
+
+#[test]
+fn bodies_that_come_go_and_change_have_the_pairs_of_avian() {
+    for seed in 0..4 {
+        let (mut numbers, mut entities) = (Numbers(seed), Vec::new());
+        // Avian's islands panic at some of these changes, with any broad phase.
+        let plugins = PhysicsPlugins::default().build().disable::<IslandPlugin>();
+        let mut simulation = Simulation::with_plugins::<()>(Engine::Checked, plugins);
+        let world = simulation.app.world_mut();
+        world.insert_resource(Gravity(Vec3::NEG_Y * 2.0));
+        for _ in 0..400 {
+            entities.push(cube(world, RigidBody::Dynamic, Vec3::from([(); 3].map(|()| numbers.between(-8.0, 8.0)))));
+        }
+        for _ in 0..150 {
+            for _ in 0..8 {
+                change(simulation.app.world_mut(), &mut entities, &mut numbers);
+            }
+            simulation.step();
+        }
+        assert_same_pairs(&simulation, 150);
+        assert!(report_of(&simulation).added > 500, "{:?}", report_of(&simulation).added);
+    }
+}
+
+#[derive(Resource, Default)]
+struct Calls(Mutex<Vec<[Entity; 2]>>);
+
+#[derive(SystemParam)]
+struct Refuse<'w> {
+    calls: Res<'w, Calls>,
+}
+
+impl CollisionHooks for Refuse<'_> {
+    fn filter_pairs(&self, collider1: Entity, collider2: Entity, _: &mut Commands) -> bool {
+        self.calls.0.lock().unwrap_or_else(PoisonError::into_inner).push([collider1, collider2]);
+        !(2 * collider1.index_u32() + collider2.index_u32()).is_multiple_of(3)
+    }
+}
+
+#[test]
+fn hooks_are_called_for_the_pairs_that_avian_calls_them_for() {
+    let plugins = PhysicsPlugins::default().with_collision_hooks::<Refuse>().build();
+    let mut simulation = Simulation::with_plugins::<Refuse>(Engine::Checked, plugins);
+    let world = simulation.app.world_mut();
+    world.init_resource::<Calls>();
+    let mut numbers = Numbers(9);
+    for i in 0..150 {
+        let body = [RigidBody::Dynamic, RigidBody::Kinematic, RigidBody::Static][i % 3];
+        let velocity = LinearVelocity(Vec3::from([(); 3].map(|()| numbers.between(-3.0, 3.0))));
+        let cube = cube(world, body, Vec3::from([(); 3].map(|()| numbers.between(-4.0, 4.0))));
+        world.entity_mut(cube).insert((velocity, ActiveCollisionHooks::FILTER_PAIRS));
+        if i % 4 == 0 {
+            world.entity_mut(cube).insert(Sensor);
+        }
+    }
+    let mut refused = 0;
+    for _ in 0..60 {
+        simulation.step();
+        let calls = std::mem::take(&mut *simulation.app.world_mut().resource_mut::<Calls>());
+        let mut counts = HashMap::new();
+        for call in calls.0.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            *counts.entry(call).or_insert(0) += 1;
+            refused += usize::from((2 * call[0].index_u32() + call[1].index_u32()).is_multiple_of(3));
+        }
+        // Avian calls for a pair, and then this package does.
+        assert!(counts.values().all(|count| *count == 2), "{counts:?}");
+    }
+    assert_same_pairs(&simulation, 60);
+    assert!(refused > 50 && report_of(&simulation).added > 100, "{refused}");
+}
+
+#[test]
+fn a_wall_that_is_spawned_during_a_step_stops_a_ball() {
+    let mut simulation = Simulation::empty(Engine::Checked);
+    let world = simulation.app.world_mut();
+    world.insert_resource(Gravity(Vec3::ZERO));
+    // Another static body: Avian drops colliders that come while a tree is rebuilt, as an empty one is in every step.
+    cube(world, RigidBody::Static, Vec3::Y * 50.0);
+    let ball = (Collider::sphere(0.5), Transform::default(), LinearVelocity(Vec3::X * 6.0));
+    let ball = world.spawn((RigidBody::Dynamic, ball)).id();
+    let wall = |mut commands: Commands, mut steps: Local<u32>| {
+        *steps += 1;
+        if *steps == 20 {
+            // Avian reads transforms at the beginning of a step.
+            let place = (Transform::from_xyz(4.0, 0.0, 0.0), Position::from_xyz(4.0, 0.0, 0.0));
+            commands.spawn((RigidBody::Static, Collider::cuboid(1.0, 9.0, 9.0), place));
+        }
+    };
+    simulation.app.add_systems(PhysicsSchedule, wall.in_set(PhysicsStepSystems::NarrowPhase));
+    (0..120).for_each(|_| simulation.step());
+    assert_same_pairs(&simulation, 120);
+    let position = simulation.app.world().get::<Position>(ball).expect("the ball has a position");
+    assert!(position.x < 3.1, "{position:?}");
+}
+
+#[test]
+fn a_level_that_is_taken_down_leaves_no_pairs() {
+    let mut simulation = Simulation::empty(Engine::Checked);
+    let world = simulation.app.world_mut();
+    let tiles: Vec<Entity> =
+        (0..400).map(|i| cube(world, RigidBody::Static, Vec3::new((i % 20) as f32, -1.0, (i / 20) as f32))).collect();
+    for i in 0..20 {
+        cube(world, RigidBody::Dynamic, Vec3::new(2.0 * (i % 8) as f32, 0.2, 2.0 * (i / 8) as f32));
+    }
+    (0..30).for_each(|_| simulation.step());
+    assert!(simulation.pair_count() > 20);
+    for tile in tiles {
+        assert!(simulation.app.world_mut().despawn(tile));
+    }
+    (0..30).for_each(|_| simulation.step());
+    assert_same_pairs(&simulation, 60);
+    assert_eq!(simulation.pair_count(), 0);
+}
