@@ -28,6 +28,7 @@ export PYTHONPATH=$work/package
 if [ "${1:-}" != peers ]; then
     (cd python && "$python" -B -m pytest -q -p no:cacheprovider tests/test_newton.py tests/test_ipctk.py tests/test_arrays.py)
     "$python" -B examples/newton/pile.py --worlds 2 --bodies 200 --steps 60
+    "$python" -B examples/newton/pile.py --worlds 2 --bodies 200 --steps 20 --speculative 0.016667
     "$python" -B examples/ipctk/cloth.py --steps 10
 fi
 "$python" -B python/benches/peers.py
