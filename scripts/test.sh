@@ -437,10 +437,8 @@ begin install-python install_python
 ! $all || begin install-mujoco install_mujoco
 
 if command -v python3 >/dev/null; then
-    step "shape, links, figures"
+    step "shape"
     python3 scripts/shape.py || fail "a size is above its limit (scripts/shape.py)"
-    step "documents"
-    python3 scripts/claims.py || fail "a claim of docs/exactness.md names no test, or one that does not exist (scripts/claims.py)"
     step "documents"
     python3 scripts/claims.py || fail "a claim of docs/exactness.md names no test, or one that does not exist (scripts/claims.py)"
     python3 scripts/links.py || fail "a link leads nowhere (scripts/links.py)"

@@ -7,7 +7,8 @@ use std::process::Command;
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
 /// The tests of folders that are not run here: a file, and a text in it.
-const RUN_ELSEWHERE: [(&str, &str, &str); 5] = [
+const RUN_ELSEWHERE: [(&str, &str, &str); 6] = [
+    ("avian", ".github/workflows/test.yml", "examples/avian"),
     ("ipctk", "python/tests/test_ipctk.py", r#""examples" / "ipctk""#),
     ("mujoco", "scripts/test.sh", "examples/mujoco/export.py"),
     ("newton", "scripts/python-engines.sh", "examples/newton/pile.py"),
