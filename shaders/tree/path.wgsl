@@ -187,37 +187,32 @@ fn compare_boxes(own: BoxBits, other: BoxBits) -> i32 {
     return compare_crossings(a, b);
 }
 
-// Returns how far two bounds of boxes that overlap are apart along an axis, as the crossing of one from the other; of speed 0 where that is infinite.
-fn depth_of(upper: u32, lower: u32) -> Crossing {
-    if upper == lower {
-        return Crossing(0u, 0u, ONE);
-    }
-    return Crossing(upper, lower, select(0u, ONE, max(upper & ~SIGN, lower & ~SIGN) < INFINITY));
-}
-
-// Returns the smaller of two depths.
-fn least_of(a: Crossing, b: Crossing) -> Crossing {
-    if a.speed == 0u || (b.speed != 0u && compare_crossings(b, a) < 0) {
-        return b;
-    }
-    return a;
-}
-
-// Returns whether the path does not go deeper into a box that it touches in the beginning, without rounding: whether the shortest way out of it is
-// one that the path takes, or one across the path.
+// Returns whether the path does not go deeper into a box that it touches in the beginning, without rounding: whether, of the faces through
+// which the overlap ends by the shortest shift, the path moves away from or along one.
 fn separates(own: BoxBits) -> bool {
-    var away = Crossing(0u, 0u, 0u);
-    var toward = away;
-    for (var k = 0u; k < 3u; k += 1u) {
-        let leave = crossing_along(k, own.low, own.high, true);
-        let reach = crossing_along(k, own.low, own.high, false);
-        away = least_of(away, depth_of(leave.plane, leave.origin));
-        let behind = depth_of(reach.origin, reach.plane);
-        if path_direction[k] == 0u {
-            away = least_of(away, behind);
-        } else {
-            toward = least_of(toward, behind);
+    // The least overlap so far, as the crossing of one bound from the other.
+    var least = Crossing(0u, 0u, 0u);
+    var is_away = true;
+    for (var face = 0u; face < 6u; face += 1u) {
+        let k = face >> 1u;
+        let is_rear = (face & 1u) == 0u;
+        let bounds = crossing_along(k, own.low, own.high, is_rear);
+        var depth = Crossing(select(bounds.origin, bounds.plane, is_rear), select(bounds.plane, bounds.origin, is_rear), ONE);
+        if depth.plane == depth.origin {
+            depth = Crossing(0u, 0u, ONE);
+        }
+        let is_face_away = is_rear || path_direction[k] == 0u;
+        var order = 1;
+        if is_crossing(depth) {
+            order = -1;
+            if least.speed != 0u {
+                order = compare_crossings(depth, least);
+            }
+        }
+        if order < 0 || (order == 0 && is_face_away) {
+            least = depth;
+            is_away = is_face_away;
         }
     }
-    return toward.speed == 0u || (away.speed != 0u && compare_crossings(away, toward) <= 0);
+    return is_away;
 }

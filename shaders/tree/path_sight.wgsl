@@ -1,6 +1,9 @@
 // The f32 test for boxes that a path touches by the time `sight_limit`. Shared by the kernels that walk along paths, together
 // with path.wgsl and walk.wgsl.
 
+// True if boxes that are touched in the beginning are left out where the path does not go deeper into them.
+override SKIPS_SEPARATING: bool = false;
+
 // Turns of loops that a decision takes.
 const DECISION: u32 = 12u;
 
@@ -89,7 +92,7 @@ fn touches_at_start(own: BoxBits) -> bool {
 // Returns whether the path touches a box by the time `sight_limit`, and the box is not left out. Near is 0 only where the path surely touches it
 // in the beginning.
 fn sight_of(own: BoxBits) -> Sight {
-    if has_flag(QUERY_SKIPS_SEPARATING) && touches_at_start(own) {
+    if SKIPS_SEPARATING && touches_at_start(own) {
         if IS_ROUND && is_round {
             // It may touch later than its bounds.
             return Sight(false, false, -1.0);

@@ -15,7 +15,7 @@ fn near_exactly(own: BoxBits, near: f32) -> f32 {
     round_turns = 2u * DECISION;
     let touch = touch_of(own, number_of(own), touches_at_start(own));
     spent += round_turns;
-    if touch.is_at_start && has_flag(QUERY_SKIPS_SEPARATING) {
+    if SKIPS_SEPARATING && touch.is_at_start {
         spent += 6u * DECISION;
         if departs(touch, own) {
             return NOT_MET;

@@ -144,22 +144,22 @@ impl Path {
         (!is_left_out).then(|| Entry { approximate: padded(touch.t), aabb: *aabb })
     }
 
-    /// Returns whether the path does not go deeper into a box that it touches at `t = 0`. The least distance by which the moving box would have to
-    /// be shifted until both are apart is compared, without rounding, over the faces that it moves away from or along, and over the others.
+    /// Returns whether the path does not go deeper into a box that it touches at `t = 0`: whether, of the faces through which the overlap ends by
+    /// the shortest shift, the path moves away from or along one. Overlaps are compared without rounding.
     #[cold]
     fn separates(&self, aabb: &Aabb) -> bool {
-        let faces = |k: usize| {
-            let d = self.direction[k];
-            [(d >= 0.0, aabb.max[k], self.low[k]), (d <= 0.0, self.high[k], aabb.min[k])]
-        };
-        let least = |is_away| {
-            let those = (0..3).flat_map(faces).filter(|&(away, ..)| away == is_away);
-            those.filter_map(|(_, upper, lower)| Depth::new(upper, lower)).min_by(Depth::compare)
-        };
-        match (least(true), least(false)) {
-            (Some(away), Some(toward)) => away.compare(&toward).is_le(),
-            (_, toward) => toward.is_none(),
+        let (mut least, mut is_away): (Option<Depth>, bool) = (None, true);
+        for (k, d) in self.direction.into_iter().enumerate() {
+            let faces = [(d >= 0.0, aabb.max[k], self.low[k]), (d <= 0.0, self.high[k], aabb.min[k])];
+            for (is_face_away, upper, lower) in faces {
+                let Some(depth) = Depth::new(upper, lower) else { continue };
+                let order = least.map_or(Ordering::Less, |least| depth.compare(&least));
+                if order.is_lt() || (order.is_eq() && is_face_away) {
+                    (least, is_away) = (Some(depth), is_face_away);
+                }
+            }
         }
+        is_away
     }
 
     /// Returns when the path first touches a half-space, rounded down, which its bounds do at `start`; none where it does not or is left out.

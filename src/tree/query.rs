@@ -7,8 +7,8 @@ use super::build::TreeBuffers;
 use super::question::Question;
 use crate::Error;
 use crate::base::constants::{
-    PLACE_BITS, QUERY_ANY, QUERY_EMITS, QUERY_LISTS, QUERY_NEXT_ROW, QUERY_RESUMED, QUERY_SHARED, ROUND_CAST_U32_COUNT,
-    SHARERS, SORTERS, WALKERS,
+    PLACE_BITS, QUERY_ANY, QUERY_EMITS, QUERY_LISTS, QUERY_NEXT_ROW, QUERY_RESUMED, QUERY_SHARED,
+    QUERY_SKIPS_SEPARATING, ROUND_CAST_U32_COUNT, SHARERS, SORTERS, WALKERS,
 };
 use crate::base::layout::{QueryParams, Round, TreeShape, Window};
 use crate::filters::lists::FilterLists;
@@ -184,7 +184,12 @@ impl Query {
 
     /// Looks up a kernel that walks with paths. They are always decided at once.
     fn path_walker(&self, source: &Source, params: &RoundParams) -> Kernel {
-        self.walker(source, [(params.moves_round(), "IS_ROUND"), (params.has_spheres(), "HAS_SPHERES")])
+        let switches = [
+            (params.moves_round(), "IS_ROUND"),
+            (params.has_spheres(), "HAS_SPHERES"),
+            (params.has(QUERY_SKIPS_SEPARATING), "SKIPS_SEPARATING"),
+        ];
+        self.walker(source, switches)
     }
 
     /// Looks up the kernel that ranks what is near.

@@ -257,7 +257,8 @@ fn filters(boxes: usize, queries: usize) -> [(Filters, QueryFilters); 4] {
     let by_world = by_group.clone().with_world((0..queries).map(|i| worlds[i / 3 % 5]).collect());
     let spheres = |n: usize, step: usize| -> Vec<[f32; 4]> {
         let at = |i: usize| [i % 5, i / 5 % 5, i / step % 5].map(|x| x as f32 - 2.0);
-        let sphere = |i: usize| [at(i)[0], at(i)[1], at(i)[2], if i.is_multiple_of(6) { f32::INFINITY } else { (i % 4) as f32 }];
+        let sphere =
+            |i: usize| [at(i)[0], at(i)[1], at(i)[2], if i.is_multiple_of(6) { f32::INFINITY } else { (i % 4) as f32 }];
         (0..n).map(sphere).collect()
     };
     let (of_both, by_both) =

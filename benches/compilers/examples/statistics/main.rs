@@ -17,8 +17,9 @@ use vulkan::{Device, Statistics};
 /// The statistics that must be zero, by the beginnings of their names: registers that did not fit lie in memory.
 const MUST_BE_ZERO: [&str; 4] = ["Spill", "Scratch", "Stack", "Local Memory"];
 
-/// The switch with which it need not be: round casts decide in f64 made of u32, which takes most of the time in any case.
-const MAY_SPILL: &str = "IS_ROUND";
+/// The switches with which kernels of queries need not have zeros. Rare decisions without rounding take most registers: f64 made of u32, sums of 1,152 bits, and
+/// comparisons of overlaps.
+const MAY_SPILL: [&str; 3] = ["IS_ROUND", "HAS_SPHERES", "SKIPS_SEPARATING"];
 
 /// The statistic that is worse where it is smaller.
 const BEST_IS_LARGEST: &str = "Subgroups per SIMD";
@@ -94,7 +95,10 @@ fn report(device: &str, rows: &[Row]) -> ExitCode {
         }
     }
     let mut bad_count = 0;
-    for row in rows.iter().filter(|row| !row.set.switches.iter().any(|switch| switch == MAY_SPILL)) {
+    let may_spill = |row: &Row| {
+        row.label.starts_with("query_") && row.set.switches.iter().any(|switch| MAY_SPILL.contains(&switch.as_str()))
+    };
+    for row in rows.iter().filter(|row| !may_spill(row)) {
         for (name, value) in row.statistics.iter().filter(|(name, value)| is_bad(name) && *value > 0) {
             eprintln!("{}: {name} is {value}", row.set.name(row.label));
             bad_count += 1;

@@ -57,6 +57,9 @@ const OWN: &str = "needless: two places of one invocation, and neither value res
 /// Where a lower root makes a round shape touch later, but not by an `f32`.
 const NO_ROOT: &str = "no case of this kernel has a root that changes a time; those of query_first have";
 
+/// Words of a sum that carry into the next one.
+const NO_CARRY: &str = "no case of this kernel has a sum of spheres that carries; those of query_touch have";
+
 /// The section of a sort has one tile in every case: another one takes more than four million keys.
 const ONE_TILE: &str = "no case has a section of two tiles";
 
@@ -210,6 +213,16 @@ const STORES_NOT_MISSED: &[(&str, &str, &str)] = &[
     ("query_first", "round_radius = queries[first + 6u];", OWN),
     ("query_hits", "round_radius = queries[first + 6u];", OWN),
     ("query_cross", "round_radius = queries[first + 6u];", OWN),
+    ("query_first", "var total = partial;", NO_CARRY),
+    ("query_first", "total.x += *carry;", NO_CARRY),
+    ("query_first", "total.y += from_x;", NO_CARRY),
+    ("query_first", "total.z += from_y;", NO_CARRY),
+    ("query_first", "total.w += from_z;", NO_CARRY),
+    ("query_cross", "var total = partial;", NO_CARRY),
+    ("query_cross", "total.x += *carry;", NO_CARRY),
+    ("query_cross", "total.y += from_x;", NO_CARRY),
+    ("query_cross", "total.z += from_y;", NO_CARRY),
+    ("query_cross", "total.w += from_z;", NO_CARRY),
     ("query_cross", "var rest = shl64(digits.rest, 2u);", NO_ROOT),
     ("query_times", "round_radius = queries[first + 6u];", OWN),
     ("query_times", "var rest = shl64(digits.rest, 2u);", NO_ROOT),

@@ -36,6 +36,9 @@ pub fn filters(n: usize) -> Filters {
     all.with_sphere(spheres(n, [1.5, f32::INFINITY, 2.5, 0.5]))
 }
 
+/// Radii of queries, with which spheres reach into each other, or fail to touch, by a last bit.
+const NEARLY_TOUCHING: [f32; 4] = [0.5f32.next_up(), 1.5f32.next_up(), f32::INFINITY, 2.5f32.next_down()];
+
 /// Generates spheres about points that lie in a grid, of which many touch exactly.
 fn spheres(n: usize, radii: [f32; 4]) -> Vec<[f32; 4]> {
     let sphere = |i: usize| [(i % 7) as f32, (i % 5) as f32, (i % 3) as f32, radii[i / 2 % 4]];
@@ -498,7 +501,7 @@ fn left(tree: &mut impl RecordedQueries) -> Result<Vec<u64>, Error> {
     let mut rays: Vec<Ray> = (0..20).map(|i| Ray::new(at(i), way(i))).collect();
     let mut spheres: Vec<Sphere> = (0..20).map(|i| Sphere { center: at(i), radius: (i % 4) as f32 * 0.5 }).collect();
     (rays[7].limit, spheres[7].radius) = (f32::NAN, -1.0);
-    let filters = of_queries(20).with_sphere(self::spheres(20, [0.5, 1.5, f32::INFINITY, 2.0]));
+    let filters = of_queries(20).with_sphere(self::spheres(20, NEARLY_TOUCHING));
     let mut all = tree.left(&rays, &spheres, &filters)?;
     // More than two workgroups count, each with several that are left and several that have no meaning.
     let mut many: Vec<Ray> = (0..600).map(|i| Ray { limit: 0.25, ..Ray::new(at(i % 70), way(i % 70)) }).collect();
@@ -524,7 +527,7 @@ fn answers_of_numbers(tree: &mut impl RecordedQueries, boxes: &[Aabb], like: Lik
     let regions: Vec<Aabb> = (0..n).map(|_| numbers.region(boxes, like)).collect();
     let round = Round::of(&rays, &spheres);
     let mut all: Vec<u64> = Vec::new();
-    let with_spheres = of_queries(n).with_sphere(self::spheres(n, [0.5, 1.5, f32::INFINITY, 2.0]));
+    let with_spheres = of_queries(n).with_sphere(self::spheres(n, NEARLY_TOUCHING));
     for filters in [&QueryFilters::default(), &of_queries(n).with_skips_separating(true), &with_spheres] {
         fn batch<'a, Q>(queries: &'a [Q], filters: &'a QueryFilters) -> Batch<'a, Q> {
             Batch::new(queries).with_filters(filters)
