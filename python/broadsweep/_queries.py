@@ -156,7 +156,7 @@ class Tree:
         The world that the query is in, or -1 for all.
     ignore : integers
         A box that the query does not meet, or -1.
-    sphere : (q, 4) floats, in 2D (q, 3)
+    sphere : (q, 4) floats, in 2D (q, 3); never one for all
         The centre and the radius of a sphere for each query; a radius of infinity is no sphere. The query then meets only
         boxes whose own `sphere`, padded by their margin, has a point in common with it, decided exactly, and half-spaces that
         it touches. A query without a sphere is not limited. Doubles are rounded outward, as for `Filters`.

@@ -425,7 +425,10 @@ def _swept(lower: Any, upper: Any, gap: Any, displacement: Any) -> NDArray[np.fl
         boxes[:, :3] += np.minimum(displacement, 0)
         boxes[:, 3:] += np.maximum(displacement, 0)
     if gap is not None:
-        slack += np.abs(gap).max(initial=0)
+        # Newton adds the gaps of both shapes. A gap that is not finite concerns its own shape only.
+        slack += np.abs(gap).max(initial=0, where=np.isfinite(gap))
+        # A negative gap may be less than the other shape's, so it does not shrink the box.
+        gap = np.maximum(gap, 0)
         boxes[:, :3] -= gap[:, None]
         boxes[:, 3:] += gap[:, None]
     slack *= _SLACK

@@ -317,6 +317,21 @@ def test_gaps_are_added_with_newtons_rounding(any_model):
     assert len(launched(broadsweep.newton.BroadPhase(any_model), lower, upper, groups, worlds, gap=gap)) == 1
 
 
+def test_a_gap_that_is_nan_or_negative_concerns_its_own_shape(any_model):
+    lower = np.array([[0, 0, 0], [1.5, 0, 0], [0, 1.5, 0], [4, 0, 0]], np.float32)
+    upper, groups, worlds = lower + 1, np.ones(4, np.int32), np.zeros(4, np.int32)
+    for gap, expected in (
+        ([0.5, 0.5, np.nan, 0], [[0, 1]]),
+        # Less than nothing on one side, and more on the other.
+        ([-0.6, 1.2, -9, 0], [[0, 1]]),
+        ([0, 0, 0, 2], [[1, 3]]),
+    ):
+        named = {"gap": np.array(gap, np.float32)}
+        newtons = launched(newton.geometry.BroadPhaseAllPairs(worlds, device="cpu"), lower, upper, groups, worlds, **named)
+        ours = launched(broadsweep.newton.BroadPhase(any_model), lower, upper, groups, worlds, **named)
+        assert ours.tolist() == sorted(newtons.tolist()) == expected
+
+
 def test_pairs_that_touch_at_a_corner_are_all_pairs_and_sap_loses_some(any_model):
     rng = np.random.default_rng(3)
     low = rng.uniform(-50, 50, (200, 3)).astype(np.float32)

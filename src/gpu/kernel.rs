@@ -16,8 +16,10 @@ use super::Gpu;
 use super::bind_groups::Bound;
 use super::scopes::Scopes;
 use super::timing::{START, Timer};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::Cause;
+use crate::Error;
 use crate::base::layout::dispatch_size;
-use crate::{Cause, Error};
 
 /// A kernel, compiled when it is first needed. Its label is the name of its file and of its entry point. A clone is the
 /// same kernel.

@@ -36,7 +36,7 @@ pub struct QueryFilters {
     ///
     /// A ray or a moving box separates from a box if it moves away from, or along, the face through which the overlap ends by the shortest shift;
     /// of several such faces one is enough. A moving sphere or capsule separates if it does not approach the nearest point of the box, but for
-    /// rounding; where its segment touches the box, its bounds decide. A cast that goes nowhere separates from everything. From a half-space
+    /// rounding; where its segment touches the box, or its radius is infinite, its bounds decide. A cast that goes nowhere separates from everything. From a half-space
     /// everything separates whose direction does not point into it. Rays and boxes are decided exactly. Other queries ignore the option.
     pub skips_separating: bool,
 }

@@ -15,8 +15,9 @@ impl Tree {
     /// browser), and returns at once: a program that shows something meanwhile does not stand still at its first query. Kernels
     /// that any tree of the device has compiled are not compiled again. The filters are those of now.
     ///
-    /// Kernels that few calls need are compiled by the first one that does: where a tree has worlds, those of spheres and capsules that
-    /// move, those of queries with [spheres](crate::QueryFilters::sphere), and those that only [recorded](crate::TreeRecorder) queries have.
+    /// Kernels that few calls need are compiled by the first one that does: those of spheres and capsules that move, of queries with
+    /// [spheres](crate::QueryFilters::sphere), of casts that [skip what they separate from](crate::QueryFilters::skips_separating), of trees with
+    /// worlds, and those that only [recorded](crate::TreeRecorder) queries have.
     ///
     /// ```no_run
     /// # use broadsweep::query::Question;

@@ -175,6 +175,7 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
 
 impl<C: Cast + GpuQuery> GpuBatch<'_, C> {
     /// Leaves out the boxes that a cast touches at its start and separates from, as [`QueryFilters::skips_separating`](crate::QueryFilters::skips_separating) does.
+    #[must_use]
     pub fn skipping_separating(self) -> Self {
         Self { skips_separating: true, ..self }
     }

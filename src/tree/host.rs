@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::batch::{BatchPlan, DeviceBatch, External, Phase, Wanted};
 use super::pack::{self, Packed};
-use super::query::{Query, QueryCapacity, QueryInput, RoundParams};
+use super::query::{Query, QueryCapacity, QueryInput, RoundParams, filter_u32_count};
 use super::submission::{Recording, wait};
 use super::{AsyncTree, Tree, build};
 use crate::base::constants::{AGAIN, CURVE_SIDE, INVALID_QUERY, QUERY_RESUMED, RETAINED_ANSWERS};
@@ -56,9 +56,8 @@ impl Tree {
     pub(super) fn most_queries(&self, stride: usize, answers: usize) -> usize {
         let most_u32s = self.most_u32_count();
         let of_rows = MOST_ANSWERS as usize / answers.max(1);
-        // The filters of a query take up to five `u32`s.
         MOST_QUERIES
-            .min(most_u32s / stride.max(5))
+            .min(most_u32s / stride.max(filter_u32_count(true, true) as usize))
             .min(of_rows.max(1))
             .min(most_u32s / answers.max(1).saturating_mul(2))
             .max(1)
@@ -101,11 +100,9 @@ impl Tree {
             round_count: 0,
             vertices_per_pair: 0,
         };
-        let query_filters = if has_filters { packed.count as u64 } else { 0 };
         let needed = QueryCapacity {
             u32_count: packed.words.len() as u64,
-            query_filters,
-            query_spheres: if has_spheres { query_filters } else { 0 },
+            query_filters: packed.count as u64 * filter_u32_count(has_filters, has_spheres),
             ..wanted.capacity(packed.count as u64)
         };
         let (capacity, buffers) = self.memory.ensure_capacity(&self.gpu, needed)?;

@@ -1,7 +1,7 @@
 //! The memory that a batch of queries takes on the device, before it runs.
 
 use super::batch::Wanted;
-use super::query::{Listed, QueryBuffers, QueryCapacity, Ranked, u32_count_of};
+use super::query::{Listed, QueryBuffers, QueryCapacity, Ranked, filter_u32_count, u32_count_of};
 use super::query_memory::staging_bytes;
 use super::{Question, Tree};
 use crate::base::constants::{ROUND_CAST_U32_COUNT, ROW};
@@ -139,12 +139,9 @@ impl Tree {
             Wanted::Lists(_) => self.most_lists(5).min((self.most_u32_count() / u32_count).max(1)),
         };
         let queries = query_count.min(most) as u64;
-        let query_filters = if has_filters { queries } else { 0 };
-        let query_spheres = if has_spheres { queries } else { 0 };
         let capacity = QueryCapacity {
             u32_count: queries * u32_count as u64,
-            query_filters,
-            query_spheres,
+            query_filters: queries * filter_u32_count(has_filters, has_spheres),
             ..wanted.capacity(queries)
         };
         match wanted {

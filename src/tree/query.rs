@@ -1,6 +1,6 @@
 //! The stage `query`: finds the boxes of a tree that a batch of queries meets.
 
-pub use super::query_buffers::{QueryBuffers, QueryCapacity};
+pub use super::query_buffers::{QueryBuffers, QueryCapacity, filter_u32_count};
 pub use super::query_sources::*;
 
 use super::build::TreeBuffers;

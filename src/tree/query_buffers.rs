@@ -16,10 +16,8 @@ pub struct QueryCapacity {
     pub queries: u64,
     /// The u32 count of all queries and their half-spaces.
     pub u32_count: u64,
-    /// Queries with filters.
+    /// The u32 count of the filters and spheres of queries.
     pub query_filters: u64,
-    /// Queries with spheres.
-    pub query_spheres: u64,
     /// Queries whose answers are ranked.
     pub ranked: u64,
     /// Answers in rows: these queries times the length of a row.
@@ -44,7 +42,6 @@ impl QueryCapacity {
             queries: self.queries.max(other.queries),
             u32_count: self.u32_count.max(other.u32_count),
             query_filters: self.query_filters.max(other.query_filters),
-            query_spheres: self.query_spheres.max(other.query_spheres),
             ranked: self.ranked.max(other.ranked),
             rows: self.rows.max(other.rows),
             lists: self.lists.max(other.lists),
@@ -66,13 +63,22 @@ impl QueryCapacity {
     }
 }
 
+/// Returns the u32 count of the filters of a query, with its sphere.
+pub const fn filter_u32_count(has_filters: bool, has_spheres: bool) -> u64 {
+    match (has_filters, has_spheres) {
+        (false, _) => 0,
+        (true, false) => 5,
+        (true, true) => 9,
+    }
+}
+
 buffer_table! {
     /// The buffers of a batch of queries.
     pub struct QueryBuffers(capacity: QueryCapacity) {
         /// `[query_count * u32_count]` the queries, and the half-spaces behind them.
         queries: [u32; capacity.u32_count], STORAGE;
         /// `[query_count * 5]` the filters of queries, and `[query_count * 4]` their spheres behind them.
-        query_filters: [u32; 5 * capacity.query_filters + 4 * capacity.query_spheres], STORAGE;
+        query_filters: [u32; capacity.query_filters], STORAGE;
         /// `[query_count * most]` the places of the first answers of each query.
         rows as "answer_rows": [[u32; 2]; capacity.rows], STORAGE;
         /// `[query_count * most]` these answers.

@@ -5,7 +5,7 @@
 
 use super::batch::{BatchPlan, DeviceBatch, External, Phase, Wanted, budget};
 use super::build::sort_counts;
-use super::query::{Derived, Listed, QueryBuffers, QueryCapacity, Ranked, RoundParams, u32_count_of};
+use super::query::{Derived, Listed, QueryBuffers, QueryCapacity, Ranked, RoundParams, filter_u32_count, u32_count_of};
 use super::query_memory::QueryMemory;
 use super::{GpuAnswers, GpuBatch, GpuLists, GpuQuery, GpuShape, Tree};
 use crate::base::constants::ROW;
@@ -319,8 +319,7 @@ impl TreeRecorder {
         let needed = plan.wanted.capacity(queries);
         let needed = QueryCapacity {
             u32_count: Q::DERIVED.map_or(0, |derived| queries * u64::from(derived.u32_count() + 4 * derived.parts())),
-            query_filters: if has_worlds { queries } else { 0 },
-            query_spheres: if has_worlds && plan.has_spheres { queries } else { 0 },
+            query_filters: queries * filter_u32_count(has_worlds, plan.has_spheres),
             // Longer lists are not retained: they are found twice.
             short: if queries <= self.tree.most_retained() as u64 { needed.short } else { 0 },
             pairs: window.capacity.into(),

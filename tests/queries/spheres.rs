@@ -3,7 +3,9 @@
 use broadsweep::filter::{Attribute, HalfSpace};
 use broadsweep::query::{Batch, BoxCast, NearestQuery, QueryFilters, QueryLoad, Question, Sphere};
 use broadsweep::record::{GpuAttribute, GpuBatch, GpuIdentity, PairHeader};
-use broadsweep::{Aabb, BroadPhase, Error, Filters, Options, Pair, PairOrder, Ray, Recorder, Tree, TreeRecorder, cpu};
+use broadsweep::{
+    Aabb, BroadPhase, Error, Filters, Gpu, Options, Pair, PairOrder, Ray, Recorder, Tree, TreeRecorder, cpu, wgpu,
+};
 
 use super::both::{Both, GPU};
 use super::filters::{
@@ -111,6 +113,34 @@ fn spheres_of_queries_that_touch_to_the_last_bit_meet() {
     }
     assert!(counts.iter().all(|&count| count > 50), "{counts:?}");
     assert!(wrong > 0, "f64 is never wrong");
+}
+
+#[test]
+fn queries_with_spheres_that_exceed_a_binding_run_in_parts() {
+    let limits = wgpu::Limits { max_storage_buffer_binding_size: 1 << 22, ..Gpu::required_limits() };
+    let adapter =
+        pollster::block_on(wgpu::Instance::default().request_adapter(&wgpu::RequestAdapterOptions::default()));
+    let descriptor = wgpu::DeviceDescriptor { required_limits: limits, ..Default::default() };
+    let (device, queue) = pollster::block_on(adapter.unwrap().request_device(&descriptor)).unwrap();
+    let boxes: Vec<Aabb> = (0..100).map(|i| Aabb::new([i as f32, 0.0, 0.0], [i as f32 + 0.5, 1.0, 1.0])).collect();
+    let near = |x: f32| [x + 0.25, 0.5, 0.5, 0.5];
+    let filters = Filters::default().with_sphere((0..100).map(|i| near(i as f32)).collect());
+    let mut tree = Tree::new(&Gpu::from_device(device, queue).unwrap()).unwrap();
+    let mut on_cpu = cpu::Tree::new();
+    tree.set_filters(filters.clone()).unwrap();
+    on_cpu.set_filters(filters).unwrap();
+    tree.build(&boxes).unwrap();
+    on_cpu.build(&boxes).unwrap();
+    // A ray and its filters are seven and nine words: 120,000 of them exceed four MiB, and so do those of other queries before.
+    let rays = vec![Ray::new([-1.0, 0.5, 0.5], [1.0, 0.0, 0.0]); 120_000];
+    let ignore = QueryFilters::default().with_ignore((0..rays.len()).map(|i| i as u32 % 3).collect());
+    let sphere = (0..rays.len()).map(|i| near((i % 100) as f32)).collect();
+    for of_queries in [ignore.clone(), ignore.with_sphere(sphere)] {
+        let batch = Batch::new(&rays).with_filters(&of_queries);
+        let hits = tree.nearest_hits(batch).unwrap();
+        assert_eq!(hits.answers, on_cpu.nearest_hits(batch).unwrap().answers);
+        assert_ne!(hits.iter().any(|hit| hit.index > 3), of_queries.sphere.is_empty());
+    }
 }
 
 #[test]

@@ -152,7 +152,7 @@ def find_pairs(
         How groups and masks decide.
     memory_per_task : int, optional
         Bytes that a task may use, beyond the 0.2 GB of a Python process. Half of a worker's memory for each of its threads if
-        not given. A tile has about one box for every 640 bytes, or fewer where pairs are dense.
+        not given. A tile has about one box for every 640 bytes (with spheres 840), or fewer where pairs are dense.
     giant_tiles : int
         Boxes that touch more tiles than this are giants. They are not copied to tiles, but searched against all boxes in a
         pass of their own, which reads the whole source again.
@@ -192,7 +192,7 @@ def find_pairs(
     ``_summary.json`` is there once all are. Two calls write the same pairs, in the same order, to files
     of the same names.
 
-    While it runs, ``out/_work`` holds the boxes of each tile: 32 bytes for each box and copy, and 4 for each filter.
+    While it runs, ``out/_work`` holds the boxes of each tile: 32 bytes for each box and copy, 4 for each filter, and 16 for a sphere.
 
     A worker that dies is replaced by Dask, and its task is done again, up to ``distributed.scheduler.allowed-failures`` times.
     After an interruption, the same call goes on with what is missing. One process at a time may write to `out`.
