@@ -33,6 +33,7 @@ static OWNS: LazyLock<Kernel> = LazyLock::new(|| {
         include_str!("../../shaders/filters/by_box.wgsl"),
         include_str!("../../shaders/filters/half_space.wgsl"),
         include_str!("../../shaders/filters/spheres.wgsl"),
+        include_str!("../../shaders/filters/sphere_touch.wgsl"),
         include_str!("../../shaders/shared/long_add.wgsl"),
         include_str!("../../shaders/shared/exact_sum.wgsl"),
         include_str!("../../shaders/shared/float_parts.wgsl"),
