@@ -1,4 +1,4 @@
-//! Draws a scene after some steps, with Avian's ray casts: `cargo run --release --example draw -- pyramid 70 picture.png`.
+//! Draws a scene after some steps, with Avian's ray casts: `cargo run --release --example draw -- pyramid 75 picture.png`.
 
 use std::error::Error;
 use std::fs::File;

@@ -8,20 +8,23 @@
 //! Here, proxies that rest are in one [`cpu::Tree`], and all others, which are *loose*, in a second one. A step updates the boxes of
 //! moved proxies, refits the second tree, and queries both with the moved proxies. If most loose proxies moved,
 //! [`cpu::BroadPhase`] searches them instead, with filters: two proxies that did not move count as two that sleep.
+//!
+//! The boxes are cached in [`BroadPhaseCache`]: a game that restores [`ColliderTrees`] from a snapshot has to reset it.
 
 use std::marker::PhantomData;
-use std::time::Instant;
 
 use avian3d::collider_tree::{
     ColliderTreeProxy, ColliderTreeProxyFlags as Flags, ColliderTreeProxyKey as Key, ColliderTreeType, ColliderTrees,
-    MovedProxies,
+    MovedProxies, ProxyId,
 };
 use avian3d::collision::CollisionDiagnostics;
 use avian3d::collision::contact_types::ContactEdgeFlags;
 use avian3d::data_structures::pair_key::PairKey;
 use avian3d::dynamics::solver::joint_graph::JointGraph;
 use avian3d::prelude::*;
+use bevy::ecs::entity::EntityHashSet;
 use bevy::ecs::system::{StaticSystemParam, SystemParam, SystemParamItem};
+use bevy::platform::time::Instant;
 use bevy::prelude::*;
 use broadsweep::filter::GroupRule;
 use broadsweep::{Aabb, Error, Filters, Options, cpu};
@@ -51,19 +54,13 @@ type Found<T> = std::result::Result<T, Error>;
 
 /// Finds Avian's pairs with broadsweep, in place of [`BvhBroadPhasePlugin`], with the same hooks.
 ///
-/// ```no_run
-/// use avian3d::prelude::*;
-/// use bevy::prelude::*;
-/// use broadsweep_avian::BroadsweepBroadPhasePlugin;
-///
-/// App::new().add_plugins((
-///     MinimalPlugins,
-///     TransformPlugin,
+/// ```ignore
+/// app.add_plugins(
 ///     PhysicsPlugins::default()
 ///         .build()
 ///         .disable::<BvhBroadPhasePlugin>()
 ///         .add(BroadsweepBroadPhasePlugin::<()>::default()),
-/// ));
+/// );
 /// ```
 pub struct BroadsweepBroadPhasePlugin<H: CollisionHooks = ()>(PhantomData<H>);
 
@@ -78,6 +75,7 @@ where
     for<'w, 's> SystemParamItem<'w, 's, H>: CollisionHooks,
 {
     fn build(&self, app: &mut App) {
+        app.init_resource::<BroadPhaseCache>().add_observer(note_detached);
         app.add_systems(PhysicsSchedule, collect_pairs::<H>.in_set(BroadPhaseSystems::CollectCollisions));
     }
 
@@ -85,6 +83,25 @@ where
         if app.is_plugin_added::<BvhBroadPhasePlugin<H>>() {
             warn!("Avian's own broad phase runs too: disable::<BvhBroadPhasePlugin>() in PhysicsPlugins");
         }
+    }
+}
+
+/// The boxes of all proxies and their trees, from step to step. The pairs of a step do not depend on it.
+///
+/// Reset it after each change of [`ColliderTrees`] that Avian does not make, such as a rollback to a snapshot:
+/// `world.insert_resource(BroadPhaseCache::default())`. The next step then reads all boxes and builds both trees.
+#[derive(Resource, Default)]
+pub struct BroadPhaseCache {
+    search: Option<Search>,
+    /// Colliders that lost their body since the last search.
+    detached: EntityHashSet,
+}
+
+/// Notes a collider that loses its body. Avian adds it to another tree, and does not change its key component.
+fn note_detached(removal: On<Remove, ColliderOf>, keys: Query<&Key>, mut cache: ResMut<BroadPhaseCache>) {
+    // Avian leaves colliders without a proxy as they are, such as disabled ones.
+    if keys.get(removal.entity).is_ok_and(|&key| key != Key::PLACEHOLDER) {
+        cache.detached.insert(removal.entity);
     }
 }
 
@@ -101,7 +118,7 @@ struct Proxies<'w, 's> {
 fn collect_pairs<H: CollisionHooks>(
     proxies: Proxies,
     hooks: StaticSystemParam<H>,
-    mut search: Local<Option<Search>>,
+    mut cache: ResMut<BroadPhaseCache>,
     mut graph: ResMut<ContactGraph>,
     mut diagnostics: ResMut<CollisionDiagnostics>,
     mut commands: Commands,
@@ -111,11 +128,14 @@ where
 {
     let start = Instant::now();
     let hooks = hooks.into_inner();
-    let search = match &mut *search {
+    let BroadPhaseCache { search, detached } = &mut *cache;
+    let unlisted = proxies.unlisted(search.is_none(), detached);
+    detached.clear();
+    let search = match search {
         Some(search) => search,
         none => none.insert(Search::new()?),
     };
-    let mut meetings = search.find_new(&proxies, &graph)?;
+    let mut meetings = search.find_new(&proxies, &unlisted, &graph)?;
     meetings.retain(|meeting| {
         let Meeting { first, second, .. } = meeting;
         !joint_disables(&proxies.joints, first, second)
@@ -127,6 +147,27 @@ where
     }
     diagnostics.broad_phase += start.elapsed();
     Ok(())
+}
+
+impl Proxies<'_, '_> {
+    /// Returns the keys of proxies whose boxes may differ from the cached ones, besides those that Avian lists as moved.
+    fn unlisted(&self, is_first_step: bool, detached: &EntityHashSet) -> Vec<Key> {
+        if is_first_step {
+            return ColliderTreeType::ALL.into_iter().flat_map(|kind| self.of_type(kind)).map(|(key, _)| key).collect();
+        }
+        let mut keys: Vec<Key> = self.changed.iter().copied().collect();
+        if !detached.is_empty() {
+            let standalone = self.of_type(ColliderTreeType::Standalone);
+            keys.extend(standalone.filter(|(_, proxy)| detached.contains(&proxy.collider)).map(|(key, _)| key));
+        }
+        keys.retain(|&key| self.trees.get_proxy(key).is_some());
+        keys
+    }
+
+    fn of_type(&self, kind: ColliderTreeType) -> impl Iterator<Item = (Key, &ColliderTreeProxy)> {
+        let proxies = self.trees.tree_for_type(kind).proxies.iter();
+        proxies.map(move |(index, proxy)| (Key::new(ProxyId::new(index as u32), kind), proxy))
+    }
 }
 
 /// Returns whether a joint between the two bodies disables their collisions.
@@ -241,10 +282,15 @@ impl Search {
 
     /// Finds the pairs of this step that the contact graph does not have, by all rules but those of joints and hooks, in a
     /// fixed order.
-    fn find_new<'a>(&mut self, proxies: &'a Proxies, graph: &ContactGraph) -> Found<Vec<Meeting<'a>>> {
+    fn find_new<'a>(
+        &mut self,
+        proxies: &'a Proxies,
+        unlisted: &[Key],
+        graph: &ContactGraph,
+    ) -> Found<Vec<Meeting<'a>>> {
         let (trees, moved) = (&*proxies.trees, proxies.moved.proxies());
         self.step += 1;
-        self.mark(trees, moved, proxies.changed.iter());
+        self.mark(trees, moved, unlisted);
         if moved.is_empty() {
             return Ok(Vec::new());
         }
@@ -267,7 +313,7 @@ impl Search {
     }
 
     /// Notes which proxies moved, and with which boxes. Those that moved or came are loose.
-    fn mark<'a>(&mut self, trees: &ColliderTrees, moved: &[Key], changed: impl Iterator<Item = &'a Key>) {
+    fn mark(&mut self, trees: &ColliderTrees, moved: &[Key], unlisted: &[Key]) {
         let Self { step, slots, loose, .. } = self;
         let mut set_box = |key: Key, slot: &mut Slot| match loose.boxes.get_mut(slot.loose as usize) {
             Some(aabb) => *aabb = box_of(trees, key),
@@ -283,7 +329,7 @@ impl Search {
             (slot.moved, slot.place) = (*step, place);
             set_box(key, slot);
         }
-        for &key in changed.filter(|&&key| trees.get_proxy(key).is_some()) {
+        for &key in unlisted {
             set_box(key, slots.of_mut(key));
         }
     }

@@ -1,11 +1,12 @@
 //! A scene in a Bevy app without a window, one physics step at a time.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use avian3d::collision::CollisionDiagnostics;
 use avian3d::prelude::*;
 use bevy::app::PluginGroupBuilder;
 use bevy::ecs::system::SystemParamItem;
+use bevy::platform::time::Instant;
 use bevy::prelude::*;
 use bevy::time::TimeUpdateStrategy;
 

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use avian3d::collider_tree::{ColliderTrees, MovedProxies};
 use avian3d::dynamics::solver::islands::IslandPlugin;
 use avian3d::prelude::*;
 use bevy::ecs::system::SystemParam;
 use bevy::prelude::*;
+use broadsweep_avian::BroadPhaseCache;
 use broadsweep_avian::check::CheckReport;
 use broadsweep_avian::scenes::{Numbers, Scene, Size};
 use broadsweep_avian::simulation::{Engine, Simulation};
@@ -182,6 +184,77 @@ fn a_wall_that_is_spawned_during_a_step_stops_a_ball() {
     assert_same_pairs(&simulation, 120);
     let position = simulation.app.world().get::<Position>(ball).expect("the ball has a position");
     assert!(position.x < 3.1, "{position:?}");
+}
+
+#[test]
+fn a_collider_that_loses_its_body_in_a_collision_still_meets_others() {
+    for is_child in [false, true] {
+        let mut simulation = Simulation::empty(Engine::Checked);
+        let world = simulation.app.world_mut();
+        world.insert_resource(Gravity(Vec3::ZERO));
+        // Another collider without a body: Avian drops colliders that come while a tree is rebuilt, as an empty one is in every step.
+        world.spawn((Collider::sphere(1.0), Transform::from_xyz(0.0, 50.0, 0.0)));
+        let collider = (Collider::cuboid(1.0, 1.0, 1.0), CollisionEventsEnabled, Transform::default());
+        let platform = world.spawn(collider).id();
+        if is_child {
+            let body = world.spawn((RigidBody::Static, Transform::default())).id();
+            world.entity_mut(platform).insert(ChildOf(body));
+        } else {
+            world.entity_mut(platform).insert(RigidBody::Static);
+        }
+        let ball = |world: &mut World, x: f32, velocity: f32| {
+            let place = (Transform::from_xyz(x, 0.0, 0.0), LinearVelocity(Vec3::X * velocity));
+            world.spawn((RigidBody::Dynamic, Collider::sphere(0.5), place)).id()
+        };
+        // A sensor: Avian's solver panics at a contact whose collider loses its body.
+        let first = ball(world, -2.0, 4.0);
+        world.entity_mut(first).insert(Sensor);
+        let second = ball(world, 8.0, -4.0);
+        // Avian reports collisions at the end of a step.
+        world.add_observer(move |_: On<CollisionStart>, mut commands: Commands| {
+            commands.entity(platform).remove::<(RigidBody, ColliderOf)>();
+        });
+        let mut has_met = false;
+        for _ in 0..120 {
+            simulation.step();
+            has_met |= simulation.app.world().resource::<ContactGraph>().contains(platform, second);
+        }
+        assert_same_pairs(&simulation, 120);
+        assert!(!simulation.app.world().entity(platform).contains::<ColliderOf>());
+        assert!(has_met, "child: {is_child}");
+    }
+}
+
+#[test]
+fn a_rollback_with_a_reset_has_the_pairs_of_avian() {
+    let mut simulation = Simulation::empty(Engine::Checked);
+    let world = simulation.app.world_mut();
+    let target = cube(world, RigidBody::Static, Vec3::ZERO);
+    let mover = cube(world, RigidBody::Kinematic, Vec3::NEG_X * 4.0);
+    world.entity_mut(mover).insert((Sensor, LinearVelocity(Vec3::X * 6.0)));
+    let met = |simulation: &Simulation| simulation.app.world().resource::<ContactGraph>().contains(target, mover);
+    let mut snapshot = None;
+    let mut steps = 0;
+    while !met(&simulation) && steps < 60 {
+        let world = simulation.app.world();
+        let (trees, moved) = (world.resource::<ColliderTrees>(), world.resource::<MovedProxies>());
+        snapshot = Some((trees.clone(), moved.clone(), world.resource::<ContactGraph>().clone()));
+        simulation.step();
+        steps += 1;
+    }
+    simulation.app.world_mut().entity_mut(target).insert(Transform::from_xyz(0.0, 90.0, 0.0));
+    (0..5).for_each(|_| simulation.step());
+    assert!(!met(&simulation));
+    let world = simulation.app.world_mut();
+    let (trees, moved, graph) = snapshot.expect("a step was simulated");
+    world.insert_resource(trees);
+    world.insert_resource(moved);
+    world.insert_resource(graph);
+    world.insert_resource(BroadPhaseCache::default());
+    simulation.step();
+    assert_same_pairs(&simulation, steps + 6);
+    let report = report_of(&simulation);
+    assert_eq!(report.added, 2, "the pair is new in two steps");
 }
 
 #[test]
