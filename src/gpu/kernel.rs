@@ -30,7 +30,8 @@ pub struct Kernel {
     slot: Arc<Slot>,
 }
 
-/// The place of a compiled kernel. A kernel is compiled once; after a lack of memory, it is tried again.
+/// The place of a compiled kernel. A kernel is compiled once; after a lack of memory, it is tried again. In a browser a kernel counts
+/// as compiled when it is requested: one that is rejected is not tried again, and each submission that uses it fails.
 #[derive(Debug, Default)]
 struct Slot {
     /// Held while the kernel is compiled.
@@ -251,7 +252,8 @@ impl Kernel {
         compiled.as_ref().map_err(Clone::clone)
     }
 
-    /// Requests the kernel from the browser, unless it was requested, and returns when it is compiled.
+    /// Requests the kernel from the browser, unless it was requested, and returns when it is compiled. Only this future reports that
+    /// the browser rejects it: if it is dropped, the submission that uses the kernel reports that.
     ///
     /// # Errors
     /// [`Error::Gpu`] where the browser rejects it; [`Error::OutOfMemory`]; [`Error::DeviceLost`].
@@ -344,8 +346,8 @@ impl Kernel {
 /// Compiles those of these kernels that are not compiled yet: several at once if there are several cores.
 ///
 /// # Errors
-/// [`Error::Gpu`] where naga or the driver rejects one of them; [`Error::OutOfMemory`], after which it is tried again;
-/// [`Error::DeviceLost`].
+/// [`Error::Gpu`] where naga or the driver rejects one of them; [`Error::OutOfMemory`], after which it is tried again, except in a
+/// browser; [`Error::DeviceLost`].
 pub fn compile(gpu: &Gpu, kernels: &[&Kernel]) -> Result<(), Error> {
     compile_until(gpu, kernels, || false, || ())
 }
@@ -353,8 +355,8 @@ pub fn compile(gpu: &Gpu, kernels: &[&Kernel]) -> Result<(), Error> {
 /// Compiles these kernels, calls `count` after each, and begins no further one once `is_cancelled`.
 ///
 /// # Errors
-/// [`Error::Gpu`] where naga or the driver rejects one of them; [`Error::OutOfMemory`], after which it is tried again;
-/// [`Error::DeviceLost`].
+/// [`Error::Gpu`] where naga or the driver rejects one of them; [`Error::OutOfMemory`], after which it is tried again, except in a
+/// browser; [`Error::DeviceLost`].
 pub fn compile_until(
     gpu: &Gpu,
     kernels: &[&Kernel],

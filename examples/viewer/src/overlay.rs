@@ -138,6 +138,9 @@ fn counts(ui: &mut egui::Ui, viewer: &Viewer, pace: Pace) {
     if let Some(error) = viewer.refused() {
         ui.colored_label(egui::Color32::LIGHT_RED, format!("refused: {error}"));
     }
+    if let Some(error) = &read_back.failure {
+        ui.colored_label(egui::Color32::LIGHT_RED, format!("each box is tested against each: {error}"));
+    }
     if let Some(report) = &read_back.report {
         row(ui, "candidates", grouped(report.candidate_count));
         row(ui, "entries in cells", grouped(report.entry_count.into()));

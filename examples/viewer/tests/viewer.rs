@@ -1,6 +1,8 @@
 //! Frames without a window, on whatever adapter there is.
 
-use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
 use broadsweep::{Aabb, CellSize, Filters, Gpu, SweepAxis, cpu, wgpu};
 use broadsweep_viewer::error::Error;
@@ -12,6 +14,7 @@ use broadsweep_viewer::trace::Trace;
 use broadsweep_viewer::viewer::Viewer;
 use broadsweep_viewer::{device, inspect};
 
+const MILLISECOND: Duration = Duration::from_millis(1);
 const SIZE: [u32; 2] = [240, 150];
 const FORMAT: Format = Format { color: offscreen::COLOR, samples: 1 };
 
@@ -297,6 +300,91 @@ fn the_first_frames_have_all_pairs_before_the_kernels_of_later_ones_are_compiled
     // What is read back may be of the frame before.
     let is_expected = |(_, pair_count): &(u32, u64)| *pair_count > 0 && expected.contains(pair_count);
     assert!(found.iter().all(is_expected), "{expected:?}: {found:?}");
+}
+
+/// Keeps all of rayon's threads busy until it is dropped: no further kernel is compiled.
+struct BusyThreads(Arc<AtomicBool>);
+
+impl BusyThreads {
+    fn start() -> Self {
+        let (is_over, busy) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
+        let (seen, count) = (Arc::clone(&is_over), Arc::clone(&busy));
+        rayon::spawn_broadcast(move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+            while !seen.load(Ordering::Relaxed) {
+                std::thread::sleep(MILLISECOND);
+            }
+        });
+        let threads = Self(is_over);
+        while busy.load(Ordering::Relaxed) < rayon::current_num_threads() {
+            std::thread::sleep(MILLISECOND);
+        }
+        threads
+    }
+}
+
+impl Drop for BusyThreads {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn boxes_move_on_after_changes_while_the_kernels_of_the_sweep_are_compiled() {
+    let gpu = new_gpu();
+    let mut viewer = Viewer::new(&gpu, FORMAT, settings(Kind::Pile, 3000), Vec::new()).unwrap();
+    let texture = inspect::texture(gpu.device(), SIZE);
+    let target = Target { view: &texture.create_view(&Default::default()), size: SIZE };
+    let frame = |viewer: &mut Viewer| {
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        let moves = viewer.record(&mut encoder, &target).unwrap();
+        gpu.queue().submit([encoder.finish()]);
+        gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        moves
+    };
+    while viewer.poll().pair_count().is_none() {
+        frame(&mut viewer);
+    }
+    let compiled = gpu.compiled_kernels();
+    assert!(!compiled.contains(&"sweep_test"), "{compiled:?}");
+    let changes: [fn(&mut Settings); 5] = [
+        |settings| settings.axis = SweepAxis::X,
+        |settings| settings.has_events = false,
+        |settings| settings.box_count = 6000,
+        |settings| settings.kind = Kind::City,
+        |settings| settings.has_events = true,
+    ];
+    let threads = BusyThreads::start();
+    let mut found = Vec::new();
+    for change in changes {
+        change(&mut viewer.settings);
+        let start = Instant::now();
+        while !frame(&mut viewer) {
+            assert!(start.elapsed() < Duration::from_secs(20), "nothing moves: {:?}", viewer.settings);
+            std::thread::sleep(MILLISECOND);
+        }
+        viewer.settings.is_paused = true;
+        for _ in 0..4 {
+            frame(&mut viewer);
+        }
+        let boxes: Vec<Aabb> = inspect::read(&gpu, viewer.boxes());
+        found.push((viewer.settings, boxes, viewer.poll().pair_count()));
+        viewer.settings.is_paused = false;
+        assert!(frame(&mut viewer), "{:?}", viewer.settings);
+    }
+    let compiled = gpu.compiled_kernels();
+    assert!(!compiled.contains(&"sweep_test"), "{compiled:?}");
+    drop(threads);
+    for (settings, boxes, pair_count) in found {
+        let mut engine = cpu::BroadPhase::new(Default::default()).unwrap();
+        engine.set_filters(Scene::new(settings.kind, settings.box_count, &[]).filters).unwrap();
+        let expected = engine.find_pairs(&boxes).unwrap().pairs.len() as u64;
+        assert_eq!(pair_count, Some(expected), "{settings:?}");
+    }
+    // Then comes the sweep.
+    while !gpu.compiled_kernels().contains(&"sweep_test") {
+        assert!(frame(&mut viewer));
+    }
 }
 
 #[test]
