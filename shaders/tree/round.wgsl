@@ -23,7 +23,7 @@ struct Touch {
     course: u32,
 }
 
-// It does not, it does, or its segment is inside.
+// It does not approach that point, it approaches it, or its segment is inside the box.
 const COURSE_APART: u32 = 0u;
 const COURSE_TOWARD: u32 = 1u;
 const COURSE_UNKNOWN: u32 = 2u;

@@ -99,7 +99,7 @@ pub(super) struct BatchPlan {
     pub has_groups: bool,
     /// True if they have spheres, and boxes too.
     pub has_spheres: bool,
-    /// True if boxes that a path touches at its start are no hits.
+    /// True if casts skip the boxes that they separate from at their start.
     pub skips_separating: bool,
     /// True if most queries start near the one before.
     pub is_in_order: bool,

@@ -3,13 +3,10 @@
 use bytemuck::{Pod, Zeroable};
 use std::marker::PhantomData;
 
-use super::query::{Derived, Listed, QueryBuffers};
+use super::query::{Derived, Listed, QueryBuffers, filter_u32_count};
 use crate::base::constants::{STATUS_ANSWERED, STATUS_INVALID, STATUS_UNFINISHED};
 use crate::gpu::external::bytes;
-use crate::{
-    Aabb, BoxCast, Capsule, CapsuleCast, Cast, GpuPairs, NearestQuery, OrientedBox, QueryFilter, Ray, Sphere,
-    SphereCast,
-};
+use crate::{Aabb, BoxCast, Capsule, CapsuleCast, Cast, GpuPairs, NearestQuery, OrientedBox, Ray, Sphere, SphereCast};
 
 /// A query that lies in a buffer of the device as it does in host memory: [`Ray`], [`BoxCast`], [`SphereCast`], [`CapsuleCast`],
 /// `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] and [`NearestQuery`]; and [`GpuConvex`]. A round shape that
@@ -126,8 +123,7 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
 
     /// Counts the bytes of the filters of the queries, and of the spheres behind them.
     pub(super) fn filter_bytes(&self) -> u64 {
-        let spheres = if self.has_spheres { self.query_count } else { 0 };
-        bytes::<QueryFilter>(self.query_count) + bytes::<[f32; 4]>(spheres)
+        4 * u64::from(self.query_count) * filter_u32_count(true, self.has_spheres)
     }
 
     /// Names what lies in the slice.

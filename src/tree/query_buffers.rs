@@ -7,7 +7,7 @@ use crate::gpu::sort_buffers::SortBuffers;
 use crate::gpu::table::{CONSTANT, SIZES, STORAGE, buffer_table};
 use crate::grid::sort::{digit_sum_u32_count, histogram_u32_count};
 use crate::pairs::order::OrderBuffers;
-use crate::{Error, Pair};
+use crate::{Error, Pair, QueryFilter};
 
 /// How large the buffers of a batch are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,11 +65,12 @@ impl QueryCapacity {
 
 /// Returns the u32 count of the filters of a query, with its sphere.
 pub const fn filter_u32_count(has_filters: bool, has_spheres: bool) -> u64 {
-    match (has_filters, has_spheres) {
+    let bytes = match (has_filters, has_spheres) {
         (false, _) => 0,
-        (true, false) => 5,
-        (true, true) => 9,
-    }
+        (true, false) => size_of::<QueryFilter>(),
+        (true, true) => size_of::<QueryFilter>() + size_of::<[f32; 4]>(),
+    };
+    (bytes / size_of::<u32>()) as u64
 }
 
 buffer_table! {

@@ -45,7 +45,7 @@ where
     }
 }
 
-/// What the comparison of all steps has found.
+/// The results of the comparison of all steps.
 #[derive(Resource, Clone, Debug, Default)]
 pub struct CheckReport {
     /// The steps that were compared.
@@ -56,7 +56,7 @@ pub struct CheckReport {
     pub added: usize,
     /// The steps with other pairs than Avian's.
     pub steps_that_differ: usize,
-    /// What the first of them differs in, if any.
+    /// The difference in the first of these steps.
     pub first_difference: Option<String>,
     /// The time of Avian's broad phase in each step.
     pub avian: Vec<Duration>,

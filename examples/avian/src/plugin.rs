@@ -105,7 +105,7 @@ fn note_detached(removal: On<Remove, ColliderOf>, keys: Query<&Key>, mut cache: 
     }
 }
 
-/// What a search reads of the world.
+/// The parts of the world that a search reads.
 #[derive(SystemParam)]
 struct Proxies<'w, 's> {
     trees: Res<'w, ColliderTrees>,
@@ -199,7 +199,7 @@ struct Meeting<'a> {
     second: &'a ColliderTreeProxy,
 }
 
-/// What is known of a proxy, by its key.
+/// The state of a proxy, by its key.
 #[derive(Clone, Copy)]
 struct Slot {
     /// The last step in which the proxy moved. Steps begin at 1.
@@ -380,7 +380,7 @@ impl Search {
         let count: usize = trees.iter_trees().map(|tree| tree.proxies.len()).sum();
         let there = loose.keys.iter().filter(|&&key| is_there(key)).count();
         let stay = loose.keys.iter().filter(|&&key| is_there(key) && !rests(key, slots.of(key))).count();
-        // Those that went, or became loose, after they were put into the tree.
+        // Proxies that went, or became loose, after they were put into the tree.
         let outdated = (resting.keys.len() + there).saturating_sub(count);
         if loose.keys.len() - stay + outdated <= count / 8 {
             return Ok(());

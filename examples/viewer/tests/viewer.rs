@@ -297,7 +297,7 @@ fn the_first_frames_have_all_pairs_before_the_kernels_of_later_ones_are_compiled
         found.extend(viewer.poll().report.as_ref().map(|report| (report.all_pairs_up_to, report.pair_count)));
         expected.push(expected_pairs(&viewer, filters.clone()));
     }
-    // What is read back may be of the frame before.
+    // The counts that are read back may be of the frame before.
     let is_expected = |(_, pair_count): &(u32, u64)| *pair_count > 0 && expected.contains(pair_count);
     assert!(found.iter().all(is_expected), "{expected:?}: {found:?}");
 }

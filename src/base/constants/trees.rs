@@ -104,7 +104,7 @@ shared_constants! {
     QUERY_FILTERS: u32 = 64;
     /// True if a query meets a box depends on groups, bodies or a box to ignore.
     QUERY_GROUPS: u32 = 128;
-    /// Boxes that a path touches at its start are no hits.
+    /// Casts skip what they separate from at their start: the host selects kernels with `SKIPS_SEPARATING`.
     QUERY_SKIPS_SEPARATING: u32 = 256;
     /// Status of a query: it has all its answers.
     STATUS_ANSWERED: u32 = 0;
