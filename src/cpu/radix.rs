@@ -16,7 +16,7 @@ const MOST_CHUNKS: usize = 8;
 const CHUNK_MIN: usize = 1 << 14;
 /// The most bits of a digit within a part, which has two digits: two histograms fit a first-level cache beside the
 /// items.
-const DIGIT_BITS: u32 = (32 - PART_BITS) / 2;
+pub const DIGIT_BITS: u32 = (32 - PART_BITS) / 2;
 /// The most items for which a comparison sort is faster; it needs no memory but the stack.
 const FEW: usize = 256;
 
@@ -105,16 +105,18 @@ fn sort_part(items: &mut [u64], other: &mut [u64], bits: u32, large: usize) {
             .for_each(|(to, from)| to.copy_from_slice(from));
     } else {
         let low_bits = bits / 2;
-        pass(other, items, 32, low_bits);
-        pass(items, other, 32 + low_bits, bits - low_bits);
+        pass(other, items, low_bits, |item| item >> 32);
+        pass(items, other, bits - low_bits, |item| item >> (32 + low_bits));
     }
 }
 
-/// Runs one pass of a sort from the last digit.
-fn pass(from: &[u64], to: &mut [u64], shift: u32, bits: u32) {
+/// Runs one pass of a sort from the last digit: copies `from` to `to`, stably sorted by the low `bits` of `key`, at most
+/// [`DIGIT_BITS`].
+#[inline(always)]
+pub fn pass<T: Copy>(from: &[T], to: &mut [T], bits: u32, key: impl Fn(&T) -> u64) {
     let mut offsets = [0u32; 1 << DIGIT_BITS];
     let mask = (1 << bits) - 1;
-    let digit = |item: &u64| (item >> shift) as usize & mask;
+    let digit = |item: &T| key(item) as usize & mask;
     for item in from {
         offsets[digit(item)] += 1;
     }

@@ -9,6 +9,9 @@ use crate::cpu::mirror::bin::{self, Totals};
 use crate::cpu::mirror::pca;
 use crate::filters::CheckedFilters;
 
+/// The bit of an entry whose box is of the second set. The sweep on a GPU has another flag there.
+pub const ENTRY_SECOND: u32 = ENTRY_LAST_U;
+
 /// Holds bounds and counts over the boxes of one chunk.
 #[derive(Clone, Copy, Debug)]
 struct ChunkTotals {
@@ -23,7 +26,24 @@ impl Default for ChunkTotals {
     }
 }
 
-/// Holds the cells and positions of boxes in the grid.
+/// A box as the sweep needs it, within one cache line: boxes are fetched in another order than theirs.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+pub struct Placed {
+    pub aabb: Aabb,
+    /// The quantised start on the sweep axis, below the bits of the box's world.
+    start: u32,
+    /// The quantised end.
+    pub end: u32,
+}
+
+impl Default for Placed {
+    fn default() -> Self {
+        Self { aabb: Aabb::new([0.0; 3], [0.0; 3]), start: 0, end: 0 }
+    }
+}
+
+/// Holds the places of boxes in the grid.
 #[derive(Debug, Default)]
 pub struct Chunks {
     chunks: Vec<ChunkTotals>,
@@ -31,8 +51,8 @@ pub struct Chunks {
     world_cells: Vec<[u32; 4]>,
     /// `[box_count]` first and last cell (u, v, u, v).
     pub cells: Vec<[i32; 4]>,
-    /// `[box_count]` (start, end, footprint, 0), the bits of its world above the start.
-    pub positions: Vec<[u32; 4]>,
+    /// `[box_count]`
+    pub placed: Vec<Placed>,
 }
 
 impl Chunks {
@@ -48,19 +68,23 @@ impl Chunks {
         })
     }
 
-    /// Finds cells and positions of all boxes, and returns the counts over all of them.
+    /// Finds the places of all boxes, and returns the counts over all of them.
     pub fn count(&mut self, boxes: &[Aabb], filters: &CheckedFilters, frame: &Frame) -> Totals {
-        let (worlds, second) = (filters.worlds(), &filters.filters().second[..]);
+        let worlds = filters.worlds();
         self.cells.resize(boxes.len(), [0; 4]);
-        self.positions.resize(boxes.len(), [0; 4]);
+        self.placed.resize(boxes.len(), Placed::default());
         self.chunks
             .par_iter_mut()
             .zip(boxes.par_chunks(CHUNK).enumerate())
-            .zip(self.cells.par_chunks_mut(CHUNK).zip(self.positions.par_chunks_mut(CHUNK)))
-            .for_each(|((chunk, (number, boxes)), (cells, positions))| {
+            .zip(self.cells.par_chunks_mut(CHUNK).zip(self.placed.par_chunks_mut(CHUNK)))
+            .for_each(|((chunk, (number, boxes)), (cells, placed))| {
                 let worlds = worlds.chunks(CHUNK).nth(number).unwrap_or_default();
-                chunk.totals = bin::count(boxes, worlds, &[], frame, cells, positions);
-                bin::mark_sets(second.chunks(CHUNK).nth(number).unwrap_or_default(), positions);
+                let mut places = cells.iter_mut().zip(placed);
+                chunk.totals = bin::place_all(boxes, worlds, &[], frame, |&aabb, cells, [start, end, ..]| {
+                    if let Some(place) = places.next() {
+                        (*place.0, *place.1) = (cells, Placed { aabb, start, end });
+                    }
+                });
             });
         if frame.outside_count > 0 {
             self.put_into_worlds(worlds, filters.world_count(), frame);
@@ -71,7 +95,7 @@ impl Chunks {
     /// Sets the cells of boxes without cells to the cells of their world, if they have a world. The mirror does so for all boxes
     /// at once; here the cells of the other boxes exist already.
     fn put_into_worlds(&mut self, worlds: &[u32], world_count: u32, frame: &Frame) {
-        let Self { chunks, cells, positions, world_cells, .. } = self;
+        let Self { chunks, cells, placed, world_cells } = self;
         let is_outside = |cells: [i32; 4], world: u32| cells == bin::CELLS_OF_UNBOUNDED && world != WORLD_GLOBAL;
         if !cells.iter().zip(worlds).any(|(&own, &world)| is_outside(own, world)) {
             return;
@@ -83,24 +107,22 @@ impl Chunks {
                 bin::widen(&mut world_cells[world as usize], own);
             }
         }
-        let boxes = cells.iter_mut().zip(positions).zip(worlds).enumerate();
-        for (i, ((own, position), &world)) in boxes {
+        for (i, ((own, placed), &world)) in cells.iter_mut().zip(placed).zip(worlds).enumerate() {
             if is_outside(*own, world) {
-                let set = position[2] & FOOTPRINT_SECOND;
-                (*own, *position) = bin::in_world(frame, world_cells[world as usize], world);
-                position[2] |= set;
+                (*own, [placed.start, placed.end, ..]) = bin::in_world(frame, world_cells[world as usize], world);
                 chunks[i / CHUNK].totals.binned(*own, frame);
             }
         }
     }
 
     /// Lists the entries of all boxes at a level, key and entry in one number, ordered by box and then by rows of
-    /// cells.
-    pub fn scatter(&mut self, frame: &Frame, level: u32, entries: &mut Vec<u64>) {
+    /// cells. An entry has the box, in which directions the cell is its first, and its set: `second` has a flag for each box, or
+    /// is empty.
+    pub fn scatter(&mut self, frame: &Frame, level: u32, second: &[bool], entries: &mut Vec<u64>) {
         let entry_count: u64 = self.chunks.iter().map(|chunk| chunk.totals.entries[level as usize]).sum();
         entries.resize(entry_count as usize, 0);
-        let scatter = Scatter { frame, level };
-        scatter.halves(&self.chunks, 0, &self.cells, &mut self.positions, entries);
+        let scatter = Scatter { frame, level, second };
+        scatter.halves(&self.chunks, 0, &self.cells, &self.placed, entries);
     }
 
     /// Lists the giants and the first invalid boxes, ascending.
@@ -121,7 +143,8 @@ impl Chunks {
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
         self.chunks.capacity() * size_of::<ChunkTotals>()
-            + (self.cells.capacity() + self.positions.capacity() + self.world_cells.capacity()) * 16
+            + self.placed.capacity() * size_of::<Placed>()
+            + (self.cells.capacity() + self.world_cells.capacity()) * 16
     }
 }
 
@@ -129,43 +152,38 @@ impl Chunks {
 struct Scatter<'a> {
     frame: &'a Frame,
     level: u32,
+    second: &'a [bool],
 }
 
 impl Scatter<'_> {
     /// Processes the two halves of the chunks in parallel, recursively, each with its half of the lists.
-    fn halves(
-        &self,
-        chunks: &[ChunkTotals],
-        first: u32,
-        cells: &[[i32; 4]],
-        positions: &mut [[u32; 4]],
-        out: &mut [u64],
-    ) {
+    fn halves(&self, chunks: &[ChunkTotals], first: u32, cells: &[[i32; 4]], placed: &[Placed], out: &mut [u64]) {
         if chunks.len() <= 1 {
-            return self.one(first, cells, positions, out);
+            return self.one(first, cells, placed, out);
         }
         let (left, right) = chunks.split_at(chunks.len() / 2);
         let boxes = left.len() * CHUNK;
         let entries: u64 = left.iter().map(|chunk| chunk.totals.entries[self.level as usize]).sum();
         let cells = cells.split_at(boxes);
-        let positions = positions.split_at_mut(boxes);
+        let placed = placed.split_at(boxes);
         let out = out.split_at_mut(entries as usize);
         rayon::join(
-            || self.halves(left, first, cells.0, positions.0, out.0),
-            || self.halves(right, first + boxes as u32, cells.1, positions.1, out.1),
+            || self.halves(left, first, cells.0, placed.0, out.0),
+            || self.halves(right, first + boxes as u32, cells.1, placed.1, out.1),
         );
     }
 
-    fn one(&self, first: u32, cells: &[[i32; 4]], positions: &mut [[u32; 4]], out: &mut [u64]) {
+    fn one(&self, first: u32, cells: &[[i32; 4]], placed: &[Placed], out: &mut [u64]) {
         let mut places = out.iter_mut();
-        for ((&own, position), index) in cells.iter().zip(positions).zip(first..) {
+        for ((&own, placed), index) in cells.iter().zip(placed).zip(first..) {
             if !bin::is_binned(own) || bin::is_giant(own, self.level, self.frame) {
                 continue;
             }
-            position[2] = bin::merged_footprint(own, position[2], self.level);
-            bin::for_each_entry(own, index, position[0], self.frame, self.level, |key, entry| {
+            let is_second = self.second.get(index as usize).is_some_and(|&is_second| is_second);
+            let set = if is_second { ENTRY_SECOND } else { 0 };
+            bin::for_each_entry(own, index, placed.start, self.frame, self.level, |key, entry| {
                 if let Some(place) = places.next() {
-                    *place = u64::from(key) << 32 | u64::from(entry);
+                    *place = u64::from(key) << 32 | u64::from(entry & !ENTRY_SECOND | set);
                 }
             });
         }

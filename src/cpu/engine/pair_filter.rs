@@ -1,7 +1,7 @@
 //! Filters of overlapping pairs. The loops are compiled for each case: if all pairs are reported,
 //! no filter is called.
 
-use crate::base::constants::FOOTPRINT_SECOND;
+use super::chunks::ENTRY_SECOND;
 use crate::filters::{CheckedFilters, SearchedBoxes};
 use crate::{HalfSpace, Pair};
 
@@ -23,7 +23,7 @@ pub trait PairFilter: Copy + Sync {
         list.truncate(end);
     }
 
-    /// Returns whether two boxes with these footprints may pair: boxes of one set may not.
+    /// Returns whether two entries may pair: boxes of one set may not.
     fn crosses(&self, a: u32, b: u32) -> bool;
 
     /// Returns the half-space that a box stands for. Every box overlaps that box, but few may touch the half-space.
@@ -65,7 +65,7 @@ pub struct Filtered<'a> {
 impl<'a> Filtered<'a> {
     /// Reports the pairs of these boxes that the filters accept.
     pub fn new(filters: &'a CheckedFilters, boxes: impl Into<SearchedBoxes<'a>>) -> Self {
-        let one_set = if filters.filters().second.is_empty() { FOOTPRINT_SECOND } else { 0 };
+        let one_set = if filters.filters().second.is_empty() { ENTRY_SECOND } else { 0 };
         Self { filters, boxes: boxes.into(), one_set, has_only_sets: filters.has_only_sets() }
     }
 }
@@ -88,7 +88,7 @@ impl PairFilter for Filtered<'_> {
 
     #[inline(always)]
     fn crosses(&self, a: u32, b: u32) -> bool {
-        (a ^ b | self.one_set) & FOOTPRINT_SECOND != 0
+        (a ^ b | self.one_set) & ENTRY_SECOND != 0
     }
 
     fn half_space(&self, index: u32) -> Option<&HalfSpace> {

@@ -97,10 +97,10 @@ impl Search {
         let frame = frame::choose(&params, boxes, &bounds);
         let totals = self.chunks.count(boxes, filters, &frame);
         let level = bin::level(&totals, box_count, params.entry_capacity);
-        self.chunks.scatter(&frame, level, &mut self.entries);
+        self.chunks.scatter(&frame, level, &filters.filters().second, &mut self.entries);
         self.chunks.list(&frame, level, &mut self.giants.ids, &mut self.found.report.first_invalid);
         radix::sort(&mut self.entries, &mut self.other_entries, frame.key_bits);
-        let swept = self.sorted.gather(boxes, &self.entries, &self.chunks.positions, &frame);
+        let swept = self.sorted.gather(&self.entries, &self.chunks.placed, &frame);
 
         let candidate_count = swept + self.giants.ids.len() as u64 * u64::from(box_count);
         let limit = options.effective_candidate_limit();
@@ -108,7 +108,7 @@ impl Search {
             return Err(Error::TooManyCandidates { candidate_count, limit });
         }
         let pairs = &mut self.found.pairs;
-        self.sorted.sweep(&self.entries, filter, &mut self.lists, pairs)?;
+        self.sorted.sweep(filter, &mut self.lists, pairs)?;
         let is_giant = |i: u32| bin::is_giant(self.chunks.cells[i as usize], level, &frame);
         self.giants.test(boxes, is_giant, filter, &mut self.lists, pairs)?;
         if options.order == PairOrder::Canonical {

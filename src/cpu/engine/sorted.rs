@@ -2,15 +2,17 @@
 
 use std::ops::Range;
 
-use glam::Vec3A;
+use glam::{Vec3, Vec4};
 use rayon::prelude::*;
 
 use super::box_of;
+use super::chunks::Placed;
 use super::pair_filter::PairFilter;
 use super::task_lists::TaskLists;
+use crate::base::constants::{ENTRY_BOX, ENTRY_FIRST_U, ENTRY_FIRST_V};
 use crate::base::layout::Frame;
 use crate::base::reserve::reserve;
-use crate::cpu::mirror::{rank, sweep};
+use crate::cpu::mirror::rank;
 use crate::{Aabb, Error, Pair};
 
 /// The ranks that a thread gathers at a time.
@@ -23,46 +25,76 @@ const TASK: u64 = 1 << 15;
 /// The candidates that are tested at a time. The list has capacity for all of them.
 const BATCH: usize = 1 << 10;
 
+/// The corners of a box, and the cell that reports its pairs: in each direction the first that has both boxes, so the cell must be
+/// the first of one of them. The fourth coordinates of corners compare as the others do exactly then.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+struct Corners {
+    /// 0 in the first row of the box, otherwise 1.
+    min: Vec4,
+    /// 1 in the first column of the box, otherwise 0.
+    max: Vec4,
+}
+
+impl Corners {
+    fn new(aabb: &Aabb, entry: u32) -> Self {
+        let is = |flag| if entry & flag != 0 { 1.0 } else { 0.0 };
+        let min = Vec3::from(aabb.min).extend(1.0 - is(ENTRY_FIRST_V));
+        Self { min, max: Vec3::from(aabb.max).extend(is(ENTRY_FIRST_U)) }
+    }
+
+    /// Swaps the roles of rows and columns: of two entries, one is turned.
+    fn turned(self) -> Self {
+        let Self { min, max } = self;
+        Self { min: min.with_w(1.0 - max.w), max: max.with_w(1.0 - min.w) }
+    }
+
+    /// Returns whether the boxes of two entries of one cell overlap, and are reported there. `other` is turned.
+    #[inline(always)]
+    fn meets(&self, other: &Self) -> bool {
+        (self.min.cmple(other.max) & other.min.cmple(self.max)).all()
+    }
+}
+
 /// Holds the part of each entry that the sweep needs, by rank, so that candidates are neighbours in memory.
 #[derive(Debug, Default)]
 pub struct Sorted {
     /// `[entry_count]` first rank after the last candidate.
     ends: Vec<u32>,
-    /// `[entry_count]` the footprint of the box in its cell.
-    footprints: Vec<u32>,
-    /// `[entry_count]` corners of the box.
-    corners: Vec<[Vec3A; 2]>,
+    /// `[entry_count]` box and flags.
+    entries: Vec<u32>,
+    /// `[entry_count]`
+    corners: Vec<Corners>,
     /// Candidates in each chunk.
     candidates: Vec<u64>,
 }
 
 impl Sorted {
     /// Looks up all sorted entries, and returns the count of their candidates.
-    pub fn gather(&mut self, boxes: &[Aabb], entries: &[u64], positions: &[[u32; 4]], frame: &Frame) -> u64 {
-        self.ends.resize(entries.len(), 0);
-        self.footprints.resize(entries.len(), 0);
-        self.corners.resize(entries.len(), [Vec3A::ZERO; 2]);
-        self.candidates.resize(entries.len().div_ceil(CHUNK), 0);
+    pub fn gather(&mut self, sorted: &[u64], placed: &[Placed], frame: &Frame) -> u64 {
+        self.ends.resize(sorted.len(), 0);
+        self.entries.resize(sorted.len(), 0);
+        self.corners.resize(sorted.len(), Corners::default());
+        self.candidates.resize(sorted.len().div_ceil(CHUNK), 0);
         let mask = (1 << frame.position_bits) - 1;
-        let ends = self.ends.par_chunks_mut(CHUNK).zip(self.footprints.par_chunks_mut(CHUNK));
+        let ends = self.ends.par_chunks_mut(CHUNK).zip(self.entries.par_chunks_mut(CHUNK));
         let all = ends.zip(self.corners.par_chunks_mut(CHUNK).zip(&mut self.candidates)).enumerate();
-        all.for_each(|(chunk, ((ends, footprints), (corners, candidates)))| {
+        all.for_each(|(chunk, ((ends, entries), (corners, candidates)))| {
             *candidates = 0;
-            let places = ends.chunks_mut(BLOCK).zip(footprints.chunks_mut(BLOCK)).zip(corners.chunks_mut(BLOCK));
-            for (((ends, footprints), corners), first) in places.zip((chunk * CHUNK..).step_by(BLOCK)) {
+            let places = ends.chunks_mut(BLOCK).zip(entries.chunks_mut(BLOCK)).zip(corners.chunks_mut(BLOCK));
+            for (((ends, entries), corners), first) in places.zip((chunk * CHUNK..).step_by(BLOCK)) {
                 // Boxes lie anywhere in memory: all loads first, so that many of them run at the same time.
-                for ((end, footprint), (corners, &entry)) in
-                    ends.iter_mut().zip(&mut *footprints).zip(corners.iter_mut().zip(&entries[first..]))
+                for ((end, entry), (corners, &sorted)) in
+                    ends.iter_mut().zip(entries).zip(corners.iter_mut().zip(&sorted[first..]))
                 {
-                    let index = box_of(entry) as usize;
-                    [_, *end, *footprint, _] = positions[index];
-                    *corners = [boxes[index].min.into(), boxes[index].max.into()];
+                    let placed = &placed[box_of(sorted) as usize];
+                    (*end, *entry) = (placed.end, sorted as u32);
+                    *corners = Corners::new(&placed.aabb, *entry);
                 }
-                for ((end, footprint), at) in ends.iter_mut().zip(footprints).zip(first..) {
-                    let end_key = (entries[at] >> 32) as u32 & !mask | *end;
-                    let reach = rank::reach(&entries[at..], |&entry| (entry >> 32) as u32 <= end_key);
+                for (end, at) in ends.iter_mut().zip(first..) {
+                    let end_key = (sorted[at] >> 32) as u32 & !mask | *end;
+                    let reach = rank::reach(&sorted[at..], |&entry| (entry >> 32) as u32 <= end_key);
                     *end = (at + reach) as u32;
-                    *footprint = rank::footprint(entries[at] as u32, *footprint);
                     *candidates += reach as u64 - 1;
                 }
             }
@@ -71,13 +103,7 @@ impl Sorted {
     }
 
     /// Appends the pairs among the candidates, by rank.
-    pub fn sweep(
-        &self,
-        entries: &[u64],
-        filter: impl PairFilter,
-        lists: &mut TaskLists,
-        pairs: &mut Vec<Pair>,
-    ) -> Result<(), Error> {
+    pub fn sweep(&self, filter: impl PairFilter, lists: &mut TaskLists, pairs: &mut Vec<Pair>) -> Result<(), Error> {
         let mut next = 0;
         let tasks = std::iter::from_fn(|| {
             let (first, mut candidates) = (next, 0);
@@ -87,21 +113,15 @@ impl Sorted {
             }
             (first < next).then_some((first, next))
         });
-        lists.fill(tasks, pairs, |&(first, last), list| self.test(entries, first..last, filter, list))
+        lists.fill(tasks, pairs, |&(first, last), list| self.test(first..last, filter, list))
     }
 
     /// Appends the pairs among the candidates of `ranks` to an empty list.
-    fn test(
-        &self,
-        entries: &[u64],
-        ranks: Range<usize>,
-        filter: impl PairFilter,
-        list: &mut Vec<Pair>,
-    ) -> Result<(), Error> {
+    fn test(&self, ranks: Range<usize>, filter: impl PairFilter, list: &mut Vec<Pair>) -> Result<(), Error> {
         // Written pairs, and the count of those that passed the filter.
         let (mut found, mut retained) = (0, 0);
         for rank in ranks {
-            let (own, [min, max], a) = (self.footprints[rank], self.corners[rank], box_of(entries[rank]));
+            let (corners, own) = (self.corners[rank].turned(), self.entries[rank]);
             // An entry may have as many candidates as there are entries, and few pairs.
             for first in (rank + 1..self.ends[rank] as usize).step_by(BATCH) {
                 let others = first..(self.ends[rank] as usize).min(first + BATCH);
@@ -112,17 +132,13 @@ impl Sorted {
                     list.resize(found + 2 * BATCH, Pair { a: 0, b: 0 });
                 }
                 let out = &mut list[..];
-                let footprints = &self.footprints[others.clone()];
-                for ((&footprint, &[other_min, other_max]), &entry) in
-                    footprints.iter().zip(&self.corners[others.clone()]).zip(&entries[others])
-                {
+                for (other, &entry) in self.corners[others.clone()].iter().zip(&self.entries[others]) {
                     // No branch, since it would be mispredicted: two boxes are always written, and counted if they
                     // are a pair.
-                    let meets = (min.cmple(other_max) & other_min.cmple(max)).all();
                     if let Some(place) = out.get_mut(found) {
-                        *place = Pair::new(a, box_of(entry));
+                        *place = Pair::new(own & ENTRY_BOX, entry & ENTRY_BOX);
                     }
-                    found += usize::from(meets & sweep::survives(own, footprint) & filter.crosses(own, footprint));
+                    found += usize::from(other.meets(&corners) & filter.crosses(own, entry));
                 }
             }
         }
@@ -133,7 +149,7 @@ impl Sorted {
 
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
-        let per_entry = 2 * size_of::<u32>() + size_of::<[Vec3A; 2]>();
+        let per_entry = 2 * size_of::<u32>() + size_of::<Corners>();
         self.ends.capacity() * per_entry + self.candidates.capacity() * size_of::<u64>()
     }
 }

@@ -2,9 +2,8 @@
 
 use std::cmp::Ordering;
 
-use glam::Vec3;
+use glam::{BVec3A, Vec3A, Vec4};
 
-use super::frame::project;
 use crate::Aabb;
 use crate::base::constants::*;
 use crate::base::layout::Frame;
@@ -84,31 +83,52 @@ pub fn footprint_of([u0, v0, u1, v1]: [u32; 4]) -> u32 {
     u0 | u1 << 8 | v0 << 16 | v1 << 24
 }
 
-/// Returns the first and last cell of a box in scaled units, and its footprint: where in those it begins and ends.
+/// The directions of a frame, by their coordinates: each vector has those along u, v and the sweep axis.
+struct Directions {
+    along: [Vec3A; 3],
+    /// Where they are positive.
+    is_positive: [BVec3A; 3],
+}
+
+impl Directions {
+    fn new(frame: &Frame) -> Self {
+        let along = [0, 1, 2].map(|k| Vec3A::new(frame.plane_u[k], frame.plane_v[k], frame.sweep[k]));
+        Self { along, is_positive: along.map(|along| along.cmpgt(Vec3A::ZERO)) }
+    }
+
+    /// Does as [`project`](super::frame::project) on all three directions at once: returns the starts and the ends.
+    #[inline(always)]
+    fn project(&self, low: Vec3A, high: Vec3A) -> [Vec3A; 2] {
+        let [x, y, z] =
+            [0, 1, 2].map(|k| (Vec3A::splat(low[k]), Vec3A::splat(high[k]), self.is_positive[k], self.along[k]));
+        let start = |(low, high, is_positive, along)| Vec3A::select(is_positive, low, high) * along;
+        let end = |(low, high, is_positive, along)| Vec3A::select(is_positive, high, low) * along;
+        [start(x) + start(y) + start(z), end(x) + end(y) + end(z)]
+    }
+}
+
+/// Returns the first and last cell of a box in scaled units, and its footprint: where in those it begins and ends. The starts
+/// and the ends are along u and v.
 #[inline(always)] // a call costs a twentieth of a whole frame of small boxes
-fn place_of(frame: &Frame, low: Vec3, high: Vec3) -> ([i32; 4], u32) {
-    let u = project(frame.plane_u.into(), low, high);
-    let v = project(frame.plane_v.into(), low, high);
-    let corner = [u.0, v.0, u.1, v.1];
-    let places: [(i32, u32); 4] = std::array::from_fn(|k| {
-        let at = (corner[k] - frame.origin[k % 2]) * frame.inverse_cell;
-        let slop = frame.plane_slop + at.abs() * RELATIVE_SLOP;
-        let outward = if k < 2 { at - slop } else { at + slop };
-        let reach = CELL_REACH as f32;
-        let inside = outward.clamp(-reach, reach);
-        // `f32::floor` is a call where the processor is not known to have an instruction for it.
-        let whole = inside as i32;
-        let cell = whole - i32::from(whole as f32 > inside);
-        let clamped = cell.clamp(frame.cell_min[k % 2], frame.cell_max[k % 2]);
-        let within = (inside - cell as f32) * (FRACTION_LAST + 1) as f32;
-        let fraction = match cell.cmp(&clamped) {
+fn place_of(frame: &Frame, start: Vec3A, end: Vec3A) -> ([i32; 4], u32) {
+    let both = |[u, v]: [f32; 2]| Vec4::new(u, v, u, v);
+    let at = (Vec4::new(start.x, start.y, end.x, end.y) - both(frame.origin)) * frame.inverse_cell;
+    let slop = frame.plane_slop + at.abs() * RELATIVE_SLOP;
+    let reach = Vec4::splat(CELL_REACH as f32);
+    let inside = (at + slop * Vec4::new(-1.0, -1.0, 1.0, 1.0)).max(-reach).min(reach).to_array();
+    // `f32::floor` is a call where the processor is not known to have an instruction for it.
+    let whole = inside.map(|inside| inside as i32);
+    let cells: [i32; 4] = std::array::from_fn(|k| whole[k] - i32::from(whole[k] as f32 > inside[k]));
+    let clamped = std::array::from_fn(|k| cells[k].clamp(frame.cell_min[k % 2], frame.cell_max[k % 2]));
+    let fractions = std::array::from_fn(|k| {
+        let within = (inside[k] - cells[k] as f32) * (FRACTION_LAST + 1) as f32;
+        match cells[k].cmp(&clamped[k]) {
             Ordering::Less => 0,
             Ordering::Equal => within.clamp(0.0, FRACTION_LAST as f32) as u32,
             Ordering::Greater => FRACTION_LAST,
-        };
-        (clamped, fraction)
+        }
     });
-    (places.map(|place| place.0), footprint_of(places.map(|place| place.1)))
+    (clamped, footprint_of(fractions))
 }
 
 /// Returns the footprint of a box in merged cells.
@@ -160,10 +180,11 @@ pub fn worlds(boxes: &[Aabb], worlds: &[u32], frame: &Frame, world_cells: &mut [
     if frame.outside_count == 0 {
         return;
     }
+    let directions = Directions::new(frame);
     for (aabb, &world) in boxes.iter().zip(worlds) {
         if world != WORLD_GLOBAL && super::pca::counts_within(aabb, frame.limit) {
-            let (low, high) = (Vec3::from(aabb.min) * frame.scale, Vec3::from(aabb.max) * frame.scale);
-            let ([u0, v0, u1, v1], _) = place_of(frame, low, high);
+            let [start, end] = directions.project(scaled(aabb.min, frame), scaled(aabb.max, frame));
+            let ([u0, v0, u1, v1], _) = place_of(frame, start, end);
             widen(&mut world_cells[world as usize], [u0, v0, u1, v1]);
         }
     }
@@ -194,6 +215,10 @@ pub fn in_world(frame: &Frame, packed: [u32; 4], world: u32) -> ([i32; 4], [u32;
     (cells_of_world(frame, packed), [tile_of(frame, world), last, everywhere, 0])
 }
 
+fn scaled(corner: [f32; 3], frame: &Frame) -> Vec3A {
+    Vec3A::from(corner) * frame.scale
+}
+
 /// Puts a box into the grid: returns its cells and position, [`CELLS_OF_INVALID`] for one that is not valid.
 #[inline(always)] // as `place_of`
 fn place_box<const WORLDS: bool>(
@@ -201,6 +226,7 @@ fn place_box<const WORLDS: bool>(
     world: u32,
     world_cells: &[[u32; 4]],
     frame: &Frame,
+    directions: &Directions,
 ) -> ([i32; 4], [u32; 4]) {
     if !aabb.is_valid() {
         return (CELLS_OF_INVALID, [0; 4]);
@@ -209,12 +235,10 @@ fn place_box<const WORLDS: bool>(
         return (CELLS_OF_UNBOUNDED, [0; 4]);
     }
     if super::pca::counts_within(aabb, frame.limit) {
-        let low = Vec3::from(aabb.min) * frame.scale;
-        let high = Vec3::from(aabb.max) * frame.scale;
-        let (own, footprint) = place_of(frame, low, high);
-        let (from, to) = project(frame.sweep.into(), low, high);
-        let start = position(frame, from - frame.sweep_slop).saturating_sub(1);
-        let end = (position(frame, to + frame.sweep_slop) + 1).min((1 << frame.position_bits) - 1);
+        let [from, to] = directions.project(scaled(aabb.min, frame), scaled(aabb.max, frame));
+        let (own, footprint) = place_of(frame, from, to);
+        let start = position(frame, from.z - frame.sweep_slop).saturating_sub(1);
+        let end = (position(frame, to.z + frame.sweep_slop) + 1).min((1 << frame.position_bits) - 1);
         let tile = if WORLDS { tile_of(frame, world) } else { 0 };
         return (own, [tile | start, end, footprint, 0]);
     }
@@ -235,32 +259,51 @@ pub fn count(
     cells: &mut [[i32; 4]],
     positions: &mut [[u32; 4]],
 ) -> Totals {
-    // The loop is compiled for either case, so that worlds cost nothing where there are none.
-    if worlds.is_empty() {
-        return count_in::<false>(boxes, worlds, world_cells, frame, cells, positions);
-    }
-    count_in::<true>(boxes, worlds, world_cells, frame, cells, positions)
+    let mut places = cells.iter_mut().zip(positions);
+    place_all(boxes, worlds, world_cells, frame, |_, own, position| {
+        if let Some(place) = places.next() {
+            (*place.0, *place.1) = (own, position);
+        }
+    })
 }
 
-fn count_in<const WORLDS: bool>(
+/// Does as [`count`], and passes each box with its cells and position to `each`.
+#[inline(always)] // what `each` does not use is not computed
+pub fn place_all(
     boxes: &[Aabb],
     worlds: &[u32],
     world_cells: &[[u32; 4]],
     frame: &Frame,
-    cells: &mut [[i32; 4]],
-    positions: &mut [[u32; 4]],
+    each: impl FnMut(&Aabb, [i32; 4], [u32; 4]),
+) -> Totals {
+    // The loop is compiled for either case, so that worlds cost nothing where there are none.
+    if worlds.is_empty() {
+        return place_all_in::<false>(boxes, worlds, world_cells, frame, each);
+    }
+    place_all_in::<true>(boxes, worlds, world_cells, frame, each)
+}
+
+#[inline(always)]
+fn place_all_in<const WORLDS: bool>(
+    boxes: &[Aabb],
+    worlds: &[u32],
+    world_cells: &[[u32; 4]],
+    frame: &Frame,
+    mut each: impl FnMut(&Aabb, [i32; 4], [u32; 4]),
 ) -> Totals {
     let mut totals = Totals::default();
     let mut single = [0; LEVELS as usize];
+    let directions = Directions::new(frame);
     for (i, aabb) in boxes.iter().enumerate() {
         let world = if WORLDS { worlds[i] } else { 0 };
-        (cells[i], positions[i]) = place_box::<WORLDS>(aabb, world, world_cells, frame);
-        if cells[i] == CELLS_OF_INVALID {
+        let (own, position) = place_box::<WORLDS>(aabb, world, world_cells, frame, &directions);
+        each(aabb, own, position);
+        if own == CELLS_OF_INVALID {
             totals.invalid += 1;
             continue;
         }
         for level in 0..LEVELS {
-            match if is_binned(cells[i]) { cell_count(cells[i], level, frame) } else { 0 } {
+            match if is_binned(own) { cell_count(own, level, frame) } else { 0 } {
                 0 => totals.giants[level as usize] += 1,
                 1 => {
                     // A box in one cell at this level is in one cell at all further levels.
@@ -277,13 +320,6 @@ fn count_in<const WORLDS: bool>(
         *entries += running;
     }
     totals
-}
-
-/// Marks the footprints of boxes of the second set. `second` has a flag for each box, or is empty.
-pub fn mark_sets(second: &[bool], positions: &mut [[u32; 4]]) {
-    for (position, &is_second) in positions.iter_mut().zip(second) {
-        position[2] |= if is_second { FOOTPRINT_SECOND } else { 0 };
-    }
 }
 
 /// Returns the first level whose entries fit and whose cost is not much above the least; see `bin_level.wgsl`.
