@@ -1,6 +1,7 @@
-// Times Embree 3 on the boxes and rays of the benchmark `queries`, and compares its answers with ours.
+// Times Embree 3 on the boxes and rays of the benchmark `queries` and on the pairs of the benchmark `pairs`, and compares
+// its answers with ours.
 //
-//   embree THREADS RUNS BOXES.npy [KIND RAYS.npy NEAREST.npy]...
+//   embree THREADS RUNS BOXES.npy [pairs PAIRS.npy | KIND RAYS.npy NEAREST.npy]
 //
 // Boxes are user geometry: Embree builds a tree over their bounds, and calls back for the test of a ray and a box. The
 // files are those of the benchmark's `--out`: boxes f4 (n, 6), rays f4 (m, 7) with origin, direction and limit, and u4
@@ -23,6 +24,7 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -43,6 +45,8 @@ constexpr size_t PART = 1024;
 struct Box {
     std::array<float, 3> min, max;
 };
+
+using Pair = std::array<uint32_t, 2>;
 
 struct Ray {
     std::array<float, 3> origin, direction;
@@ -261,6 +265,51 @@ void any_hits(RTCScene scene, const std::vector<Ray>& rays, int threads, std::ve
     });
 }
 
+// ---- pairs ----
+
+// The pairs that the threads of one search found. A thread has its own list.
+class Pairs {
+public:
+    explicit Pairs(const std::vector<Box>& boxes) : boxes(boxes) {}
+
+    // Finds the pairs of a tree with itself. Embree reports both (a, b) and (b, a) of leaves that may overlap: the callback tests.
+    void find(RTCScene scene) {
+        for (auto& list : lists) list->clear();
+        rtcCollide(scene, scene, add, this);
+    }
+
+    // Copies the pairs of all threads to one list, as ours are.
+    const std::vector<Pair>& joined() {
+        all.clear();
+        for (const auto& list : lists) all.insert(all.end(), list->begin(), list->end());
+        return all;
+    }
+
+private:
+    static void add(void* user, RTCCollision* collisions, unsigned count) {
+        auto& self = *static_cast<Pairs*>(user);
+        // There is one object of this class in the program.
+        thread_local std::vector<Pair>* list = nullptr;
+        if (!list) {
+            const std::lock_guard lock(self.mutex);
+            list = self.lists.emplace_back(std::make_unique<std::vector<Pair>>()).get();
+        }
+        for (unsigned i = 0; i < count; ++i) {
+            const auto [geometry_a, a, geometry_b, b] = collisions[i];
+            if (a >= b) continue;
+            const Box &first = self.boxes[a], &second = self.boxes[b];
+            bool meets = true;
+            for (int k = 0; k < 3; ++k) meets &= first.min[k] <= second.max[k] && second.min[k] <= first.max[k];
+            if (meets) list->push_back({a, b});
+        }
+    }
+
+    const std::vector<Box>& boxes;
+    std::mutex mutex;
+    std::vector<std::unique_ptr<std::vector<Pair>>> lists;
+    std::vector<Pair> all;
+};
+
 // ---- times and answers ----
 
 template <typename Call>
@@ -354,11 +403,30 @@ private:
     std::vector<uint32_t> ours;
 };
 
+// Times a build and the pairs of its tree, and compares the pairs with ours, which are in canonical order.
+void ask_pairs(Tree& tree, Pairs& pairs, int runs, const std::vector<Pair>& ours, const char* engine) {
+    print_time("pairs", engine, median_ms(runs, [&] {
+        tree.build();
+        pairs.find(tree.scene());
+        pairs.joined();
+    }));
+    std::vector<Pair> theirs = pairs.joined();
+    std::sort(theirs.begin(), theirs.end());
+    const auto unique = std::unique(theirs.begin(), theirs.end());
+    const size_t doubled = theirs.end() - unique;
+    theirs.erase(unique, theirs.end());
+    std::vector<Pair> both;
+    std::set_intersection(ours.begin(), ours.end(), theirs.begin(), theirs.end(), std::back_inserter(both));
+    std::printf("equal|pairs|%s|%zu of %zu; missing: %zu, extra: %zu, doubled: %zu\n", engine, both.size(), ours.size(),
+                ours.size() - both.size(), theirs.size() - both.size(), doubled);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) try {
-    if (count < 4 || (count - 4) % 3 != 0) {
-        std::fprintf(stderr, "embree THREADS RUNS BOXES.npy [KIND RAYS.npy NEAREST.npy]...\n");
+    const bool has_pairs = count == 6 && std::string(arguments[4]) == "pairs";
+    if (count != 4 && count != 7 && !has_pairs) {
+        std::fprintf(stderr, "embree THREADS RUNS BOXES.npy [pairs PAIRS.npy | KIND RAYS.npy NEAREST.npy]\n");
         return 2;
     }
     const int threads = std::stoi(arguments[1]), runs = std::stoi(arguments[2]);
@@ -366,12 +434,16 @@ int main(int count, char** arguments) try {
     const Device device(rtcNewDevice(("threads=" + std::to_string(threads)).c_str()), rtcReleaseDevice);
     if (!device) throw std::runtime_error("Embree does not start");
     Tree low(device.get(), boxes, RTC_BUILD_QUALITY_LOW), medium(device.get(), boxes, RTC_BUILD_QUALITY_MEDIUM);
-    if (count == 4) {
+    if (has_pairs) {
+        const auto ours = read<Pair>(arguments[5], "<u4");
+        Pairs pairs(boxes);
+        ask_pairs(low, pairs, runs, ours, "low");
+        ask_pairs(medium, pairs, runs, ours, "medium");
+    } else if (count == 4) {
         print_time("build", "low", median_ms(runs, [&] { low.build(); }));
         print_time("build", "medium", median_ms(runs, [&] { medium.build(); }));
-    }
-    for (int i = 4; i < count; i += 3) {
-        const Asked asked(threads, runs, boxes, arguments[i], arguments[i + 1], arguments[i + 2]);
+    } else {
+        const Asked asked(threads, runs, boxes, arguments[4], arguments[5], arguments[6]);
         asked.ask<1>(low, "low");
         asked.ask<1>(medium, "medium");
         asked.ask<8>(medium, "packets");
