@@ -3,6 +3,7 @@
 
     python3 scripts/links.py          fails if a file or a heading that a document links to does not exist
     python3 scripts/links.py --book   preprocessor of mdBook: the book on standard input, and with other links on standard output
+    python3 scripts/links.py --words  counts the words of all documents, without code, tables and comments
 """
 
 import base64
@@ -44,9 +45,23 @@ def wrong_links(document):
     return wrong
 
 
-def check():
+def list_documents():
     listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    documents = [ROOT / name for name in listed.split()]
+    return [ROOT / name for name in listed.split()]
+
+
+def count_words():
+    total = 0
+    for document in list_documents():
+        lines = re.sub(r"<!--.*?-->", "", CODE.sub("", document.read_text(encoding="utf-8")), flags=re.DOTALL).splitlines()
+        words = sum(len(line.split()) for line in lines if not line.lstrip().startswith("|"))
+        print(f"{words:6} {document.relative_to(ROOT)}")
+        total += words
+    print(f"{total:6} in all")
+
+
+def check():
+    documents = list_documents()
     wrong = [f"{document.relative_to(ROOT)}: {link}" for document in documents for link in wrong_links(document)]
     print("\n".join(wrong) or f"the links of {len(documents)} documents lead somewhere")
     sys.exit(bool(wrong))
@@ -92,4 +107,4 @@ def book():
 if __name__ == "__main__":
     if sys.argv[1:3] == ["--book", "supports"]:
         sys.exit(0)
-    book() if sys.argv[1:] == ["--book"] else check()
+    {"--book": book, "--words": count_words, "": check}["".join(sys.argv[1:2])]()

@@ -531,6 +531,16 @@ has_python=false
 if finish install-python; then
     assemble_python
     has_python=true
+    if $all; then
+        step "guide and Python reference"
+        status=0
+        PYTHONPATH=$work/package/python scripts/docs.sh --no-rust || status=$?
+        case $status in
+        0) ;;
+        3) not_run+=("the guide and the Python reference (scripts/docs.sh), as their tools cannot be fetched here") ;;
+        *) fail "the documentation cannot be built (scripts/docs.sh)" ;;
+        esac
+    fi
     if $all && [ -n "${BROADSWEEP_MUJOCO:-}" ]; then
         step "MuJoCo's second filter"
         run_mujoco_spheres || fail "a pair that MuJoCo keeps is missing (examples/mujoco/spheres.py)"

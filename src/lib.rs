@@ -1,7 +1,7 @@
 //! Finds every overlapping pair among millions of axis-aligned boxes, on the GPU or on all cores of a CPU.
 //!
 //! Boxes go in, 24 bytes each, from host memory or from a GPU buffer; every pair of boxes that overlap comes out
-//! once, in host memory or in a GPU buffer. Between them run WGSL kernels through [`wgpu`], on any adapter with
+//! once, in host memory or in a GPU buffer. Between them run WGSL kernels through [wgpu](https://docs.rs/wgpu), on any adapter with
 //! compute shaders. **The set of pairs is that of the double loop over the input, bit for bit**, whatever the
 //! boxes, the adapter and the options. Boxes that touch overlap. A list that is too short is never cut without notice.
 //!

@@ -309,7 +309,7 @@ impl Gpu {
     /// Returns the same device, whose kernels are compiled with this cache from now on; compiled kernels do not
     /// change. A program that stores its [data](wgpu::PipelineCache::get_data) in a file starts faster if the driver
     /// has no such file of its own. The program creates the cache, since wgpu trusts data from a file, which is `unsafe`;
-    /// and the device, with [`wgpu::Features::PIPELINE_CACHE`] ([`Gpu::from_device`]).
+    /// and the device, with `wgpu::Features::PIPELINE_CACHE` ([`Gpu::from_device`]).
     #[must_use]
     pub fn with_pipeline_cache(self, cache: wgpu::PipelineCache) -> Self {
         Self { pipeline_cache: Some(cache), ..self }
