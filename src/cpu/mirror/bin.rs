@@ -9,12 +9,12 @@ use crate::Aabb;
 use crate::base::constants::*;
 use crate::base::layout::Frame;
 
-/// Marks a box that pairs with nothing, in place of its cells.
+/// The cells of a box that pairs with nothing.
 pub const CELLS_OF_INVALID: [i32; 4] = [1, 0, 0, 0];
-/// Marks a box that is unbounded, or so far out that it counts as unbounded, in place of its cells.
+/// The cells of a box that is unbounded, or so far out that it counts as unbounded.
 pub const CELLS_OF_UNBOUNDED: [i32; 4] = [1, 1, 0, 0];
 
-/// Holds the counts over a set of boxes.
+/// The counts of a set of boxes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Entries at each level of coarsening.
@@ -26,7 +26,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Moves a box from the giants to the boxes that have cells, once it has got these cells.
+    /// Counts a former giant as a box with these cells.
     pub fn binned(&mut self, cells: [i32; 4], frame: &Frame) {
         for level in 0..LEVELS {
             let count = cell_count(cells, level, frame);
@@ -35,7 +35,7 @@ impl Totals {
         }
     }
 
-    /// Returns the counts of two sets of boxes together.
+    /// Returns the sums of the counts of two sets.
     pub fn united(self, other: &Self) -> Self {
         Self {
             entries: std::array::from_fn(|level| self.entries[level] + other.entries[level]),
@@ -45,7 +45,7 @@ impl Totals {
     }
 }
 
-/// Returns whether a box is in any cell at all.
+/// Returns whether a box has cells.
 pub fn is_binned(cells: [i32; 4]) -> bool {
     cells[0] <= cells[2]
 }
@@ -56,7 +56,7 @@ pub fn coarse(cells: [i32; 4], level: u32) -> [i32; 4] {
     cells.map(|cell| if shift < 32 { cell >> shift } else { 0 })
 }
 
-/// Counts the cells that a binned box is in; 0 for a giant.
+/// Returns the cell count of a binned box; 0 for a giant.
 pub fn cell_count(cells: [i32; 4], level: u32, frame: &Frame) -> u32 {
     let [u0, v0, u1, v1] = coarse(cells, level);
     let spans = [u0.abs_diff(u1) + 1, v0.abs_diff(v1) + 1];
@@ -84,7 +84,7 @@ pub fn footprint_of([u0, v0, u1, v1]: [u32; 4]) -> u32 {
     u0 | u1 << 8 | v0 << 16 | v1 << 24
 }
 
-/// Returns the first and last cell of a box in scaled units, and its footprint: where in those it begins and ends.
+/// Returns the first and last cell of a box in scaled units, and its footprint.
 #[inline(always)] // a call costs a twentieth of a whole frame of small boxes
 fn place_of(frame: &Frame, low: Vec3, high: Vec3) -> ([i32; 4], u32) {
     let u = project(frame.plane_u.into(), low, high);
@@ -96,7 +96,7 @@ fn place_of(frame: &Frame, low: Vec3, high: Vec3) -> ([i32; 4], u32) {
         let outward = if k < 2 { at - slop } else { at + slop };
         let reach = CELL_REACH as f32;
         let inside = outward.clamp(-reach, reach);
-        // `f32::floor` is a call where the processor is not known to have an instruction for it.
+        // `f32::floor` compiles to a function call for processors without an instruction for it.
         let whole = inside as i32;
         let cell = whole - i32::from(whole as f32 > inside);
         let clamped = cell.clamp(frame.cell_min[k % 2], frame.cell_max[k % 2]);
@@ -127,7 +127,8 @@ pub fn merged_footprint(own: [i32; 4], footprint: u32, level: u32) -> u32 {
     footprint_of(merged) | footprint & FOOTPRINT_OF_BOX
 }
 
-/// Returns whether a box is plain; see `bin_count.wgsl`. [`count`] omits this, since the CPU engine tests every survivor.
+/// Returns whether a box is plain; see `bin_count.wgsl`. [`count`] does not compute it, since the CPU engine tests
+/// every survivor.
 pub fn is_plain(aabb: &Aabb, frame: &Frame, own: [i32; 4], position: [u32; 4]) -> bool {
     let is_denormal = |x: &f32| x.is_subnormal();
     let is_central = (0..4).all(|k| {
@@ -144,7 +145,7 @@ pub fn is_plain(aabb: &Aabb, frame: &Frame, own: [i32; 4], position: [u32; 4]) -
         && !aabb.min.iter().chain(&aabb.max).any(is_denormal)
 }
 
-/// Returns the bits that the keys of a world's entries are changed by; see `bin_count.wgsl`.
+/// Returns the bits to flip in the keys of a world's entries; see `bin_count.wgsl`.
 fn tile_of(frame: &Frame, world: u32) -> u32 {
     let bits = [0, 1].map(|k| frame.cell_bits[k] - frame.tile_bits[k]);
     let low = world & ((1 << bits[0]) - 1);
@@ -153,8 +154,8 @@ fn tile_of(frame: &Frame, world: u32) -> u32 {
     cell << frame.position_bits
 }
 
-/// Finds the range of cells that the boxes of each world are in, as `cells_of_world` takes it; see `bin_worlds.wgsl`.
-/// Leaves zeros for a world into whose cells no box has to be put.
+/// Finds the range of cells of each world's boxes, packed as input of `cells_of_world`; see `bin_worlds.wgsl`. A world
+/// without boxes to place in its cells has zeros.
 pub fn worlds(boxes: &[Aabb], worlds: &[u32], frame: &Frame, world_cells: &mut [[u32; 4]]) {
     world_cells.fill([0; 4]);
     if frame.outside_count == 0 {
@@ -169,13 +170,13 @@ pub fn worlds(boxes: &[Aabb], worlds: &[u32], frame: &Frame, world_cells: &mut [
     }
 }
 
-/// Widens the range that [`worlds`] keeps by the cells of a box.
+/// Widens a packed range by the cells of a box.
 pub fn widen(packed: &mut [u32; 4], [u0, v0, u1, v1]: [i32; 4]) {
     let own = [CELL_BASE - u0, CELL_BASE - v0, CELL_BASE + u1, CELL_BASE + v1];
     *packed = std::array::from_fn(|k| packed[k].max(own[k] as u32));
 }
 
-/// Turns the range that [`worlds`] keeps into cells, somewhat wider.
+/// Unpacks a range into cells, somewhat wider.
 fn cells_of_world(frame: &Frame, packed: [u32; 4]) -> [i32; 4] {
     let ([u0, v0], [u1, v1]) = (frame.cell_min, frame.cell_max);
     if packed == [0; 4] {
@@ -194,7 +195,7 @@ pub fn in_world(frame: &Frame, packed: [u32; 4], world: u32) -> ([i32; 4], [u32;
     (cells_of_world(frame, packed), [tile_of(frame, world), last, everywhere, 0])
 }
 
-/// Puts a box into the grid: returns its cells and position, [`CELLS_OF_INVALID`] for one that is not valid.
+/// Returns cells and position of a box; [`CELLS_OF_INVALID`] for an invalid box.
 #[inline(always)] // as `place_of`
 fn place_box<const WORLDS: bool>(
     aabb: &Aabb,
@@ -224,9 +225,9 @@ fn place_box<const WORLDS: bool>(
     }
 }
 
-/// Writes the cells and (start, end, footprint, 0) of each box, with the bits of its world above the start, and returns
-/// the counts over all boxes. `worlds` has the number of each box's world, or nothing; `world_cells` is what [`worlds`]
-/// found, or nothing, and then boxes without cells of their own are giants.
+/// Writes cells and (start, end, footprint, 0) of each box, with the bits of its world above the start. Returns the
+/// counts of all boxes. `worlds` has the number of each box's world, or is empty. `world_cells` is the output of
+/// [`worlds`], or empty; boxes without cells are then giants.
 pub fn count(
     boxes: &[Aabb],
     worlds: &[u32],
@@ -235,7 +236,7 @@ pub fn count(
     cells: &mut [[i32; 4]],
     positions: &mut [[u32; 4]],
 ) -> Totals {
-    // The loop is compiled for either case, so that worlds cost nothing where there are none.
+    // The loop is compiled for both cases, so that a search without worlds pays nothing for them.
     if worlds.is_empty() {
         return count_in::<false>(boxes, worlds, world_cells, frame, cells, positions);
     }
@@ -297,7 +298,7 @@ pub fn level(totals: &Totals, box_count: u32, entry_capacity: u32) -> u32 {
     (0..last).find(|&level| fits(level) && cost(level) <= 4 * least).unwrap_or(last) as u32
 }
 
-/// Holds what [`scatter`] writes.
+/// The output of [`scatter`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entries {
     /// `[entry_count]` [cell v bits | cell u bits | start].
@@ -334,8 +335,8 @@ pub fn for_each_entry(
     }
 }
 
-/// Lists the entries of each box at a level, the giants and the first invalid boxes. Replaces footprints by those at
-/// this level.
+/// Lists the entries of each box at a level, the giants and the first invalid boxes. Replaces the footprints by the
+/// footprints at this level.
 pub fn scatter(cells: &[[i32; 4]], positions: &mut [[u32; 4]], frame: &Frame, level: u32) -> Entries {
     let mut out = Entries::default();
     for (i, &own) in cells.iter().enumerate() {
