@@ -32,8 +32,8 @@ impl BroadPhase {
     ///
     /// # Errors
     /// The errors of [`stream_pairs`](Self::stream_pairs) for either step, the errors of `each`, and
-    /// [`Error::BadStep`]. After an error, the last step is still the last successful one. If a reduced
-    /// [budget](crate::Options::memory_budget) has no room for the last step, every step fails until
+    /// [`Error::BadStep`]. After an error, the last step is still the last successful one. If the last step exceeds
+    /// a reduced [budget](crate::Options::memory_budget), every step fails until
     /// [`forget_steps`](Self::forget_steps).
     pub fn stream_events<'a, E: From<Error>>(
         &mut self,

@@ -6,8 +6,8 @@
 //!
 //! # Errors
 //! [`Error::FilterLength`] and [`Error::BadFilter`] if the filters do not fit the boxes; [`Error::BadFilter`] also if
-//! queries have filters with an owner region; [`Error::QueryFilterLength`] if the query filters of a batch do not fit
-//! its queries; [`Error::ListTooLong`] and [`Error::OutOfMemory`] if there is no memory for the result.
+//! the filters of a query call have an owner region; [`Error::QueryFilterLength`] if the query filters of a batch do
+//! not fit its queries; [`Error::ListTooLong`] and [`Error::OutOfMemory`] if there is no memory for the result.
 //!
 //! ```
 //! use broadsweep::cpu::brute_force;
