@@ -1,8 +1,10 @@
-//! Share a device: [`Gpu`](crate::Gpu) with its kernels, compilation ahead of the first call, times of kernels, and planned memory.
+//! Shares a device: [`Gpu`](crate::Gpu) with its kernels, compilation ahead of the first call, times of kernels, and
+//! memory plans.
 //!
-//! [`Gpu::headless`](crate::Gpu::headless) opens a device, [`Gpu::from_device`](crate::Gpu::from_device) takes that of a renderer. Clones share
-//! kernels, which are compiled once. `compile_ahead` of an engine returns a [`Compilation`]: a program starts it, loads its scene, and waits.
-//! [`MemoryPlan`] lists every buffer of a search with its bytes before anything is allocated.
+//! [`Gpu::headless`](crate::Gpu::headless) opens a device, [`Gpu::from_device`](crate::Gpu::from_device) uses the
+//! device of a renderer. Clones share kernels, which are compiled once. `compile_ahead` of an engine returns a
+//! [`Compilation`]: start it, load the scene, then wait. [`MemoryPlan`] lists every buffer of a search with its bytes
+//! before anything is allocated.
 //!
 //! ```no_run
 //! use broadsweep::{BroadPhase, Error, Gpu, Options};

@@ -1,18 +1,20 @@
-//! Choose which pairs are wanted: groups, bodies, worlds, and lists of pairs; and give boxes margins or half-spaces.
+//! Selects the reported pairs by groups, bodies, worlds and lists of pairs, and adds margins, spheres and half-spaces
+//! to boxes.
 //!
-//! [`Filters`](crate::Filters) holds all of it, a list for each kind with one element per box; an empty list is not used and costs nothing.
-//! Every engine and tree has `set_filters`, `filters` and `change_filters` (one list from a box on, an [`Attribute`]). Margins and
-//! half-spaces change the boxes before the search, and worlds separate them in it. All other filters decide after the exact test. A pair that is
-//! not wanted is never written; `include` overrules all filters. [`FilterOwner`] shares the filters of an engine with a tree
+//! [`Filters`](crate::Filters) has a list for each kind of filter, with one element per box. An empty list is not used
+//! and costs nothing. Every engine and tree has `set_filters`, `filters`, and `change_filters`, which replaces values
+//! of one list (an [`Attribute`]). Margins and half-spaces change the boxes before the search, and worlds separate them
+//! during the search. All other filters decide after the exact test. A rejected pair is never written. `include`
+//! overrules all filters. [`FilterOwner`] shares the filters of an engine with a tree
 //! ([`Tree::share_filters`](crate::Tree::share_filters)).
 //!
-//! Where boxes come and go, [`Slots`](crate::step::Slots) keeps the lists as long as the boxes, with a
-//! [`BoxFilter`](crate::step::BoxFilter) for each.
+//! If boxes are added and removed, [`Slots`](crate::step::Slots) maintains the lists, with a
+//! [`BoxFilter`](crate::step::BoxFilter) per box.
 //!
-//! Errors: [`Error::FilterLength`](crate::Error::FilterLength) if a list has another length than the boxes,
-//! [`Error::BadFilter`](crate::Error::BadFilter) with list, index and value if a value has no meaning. Cost per box on the
-//! device: 4 bytes for each list of numbers, a bit for each list of flags, 24 bytes for margins or half-spaces, 16 for spheres; and reads for
-//! each pair found.
+//! Errors: [`Error::FilterLength`](crate::Error::FilterLength) if the length of a list differs from the box count,
+//! [`Error::BadFilter`](crate::Error::BadFilter) with list, index and value if a value is invalid. Cost per box on the
+//! device: 4 bytes per list of numbers, a bit per list of flags, 24 bytes for margins or half-spaces, 16 for spheres.
+//! Each found pair reads the lists in use.
 //!
 //! ```
 //! use broadsweep::filter::Attribute;

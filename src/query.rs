@@ -1,8 +1,9 @@
-//! Query a tree: the boxes that a ray hits, that touch a shape, that are nearest to a point.
+//! Queries a tree: finds the boxes that a ray hits, that touch a shape, or that are nearest to a point.
 //!
-//! [`Tree`](crate::Tree) is the tree on a GPU, [`cpu::Tree`](crate::cpu::Tree) the tree on the CPU; [`QueryEngine`](crate::QueryEngine) has the
-//! calls of both, and [`AnyTree`](crate::AnyTree) chooses at run time. [`TreeRecorder`](crate::TreeRecorder) takes queries from buffers of the
-//! device and leaves the answers there ([`record`](crate::record)).
+//! [`Tree`](crate::Tree) is the tree on a GPU, [`cpu::Tree`](crate::cpu::Tree) the tree on the CPU;
+//! [`QueryEngine`](crate::QueryEngine) has the calls of both, and [`AnyTree`](crate::AnyTree) chooses at run time.
+//! [`TreeRecorder`](crate::TreeRecorder) reads queries from buffers of the device and writes the answers to others
+//! ([`record`](crate::record)).
 //!
 //! | call | queries | answers |
 //! |---|---|---|
@@ -12,10 +13,10 @@
 //! | `overlaps` | a point `[f32; 3]`, [`Aabb`](crate::Aabb), [`Sphere`], [`Capsule`], [`OrientedBox`], [`Convex`] | a list of indices each |
 //! | `nearest` | [`NearestQuery`] | a list of [`Near`] each |
 //!
-//! Coordinates and distances are in the units of the boxes; a hit is at `origin + t * direction`. A slice of queries is a batch;
-//! [`Batch::with_filters`] adds groups, bodies and worlds of the queries. A query with a NaN has no answers and is counted in the
-//! [`QueryReport`]. Cost: about the time of a walk from the root to the boxes found, for each query; a GPU needs some thousand queries in a
-//! batch to be faster than the CPU.
+//! Coordinates and distances are in the units of the boxes; a hit is at `origin + t * direction`. A slice of queries is
+//! a batch; [`Batch::with_filters`] adds groups, bodies and worlds of the queries. A query with a NaN has no answers
+//! and is counted in the [`QueryReport`]. Cost: each query walks from the root to the boxes that it finds. A GPU is
+//! faster than the CPU with some thousand queries per batch.
 //!
 //! ```
 //! use broadsweep::filter::GroupRule;

@@ -1,13 +1,15 @@
-//! Record on a device: boxes, queries and answers stay in GPU buffers, in the command encoder of the caller.
+//! Records searches and queries into the caller's command encoder: boxes, queries and answers stay in GPU buffers.
 //!
-//! [`Recorder`](crate::Recorder) records searches for pairs of boxes, points or spheres ([`GpuInput`]) and steps, [`TreeRecorder`](crate::TreeRecorder) builds, refits and queries of a
-//! tree. Each call returns references to buffers: [`GpuPairs`], [`GpuEvents`], [`GpuNeighbours`], [`GpuAnswers`], [`GpuLists`]. Nothing is
-//! submitted or read back. The next recording overwrites the buffers. It does not compile while a result of the one before is in use; of a
-//! cloned buffer nothing is checked.
+//! [`Recorder`](crate::Recorder) records searches for pairs of boxes, points or spheres ([`GpuInput`]) and steps,
+//! [`TreeRecorder`](crate::TreeRecorder) builds, refits and queries of a tree. Each call returns references to buffers:
+//! [`GpuPairs`], [`GpuEvents`], [`GpuNeighbours`], [`GpuAnswers`], [`GpuLists`]. Nothing is submitted or read back. The
+//! next recording overwrites the buffers. The compiler checks that no result of the last recording is in use then; it
+//! cannot check cloned buffers.
 //!
-//! Counts lie in headers ([`PairHeader`], [`QueryHeader`]); a list that is too short has the exact count there. [`PairArguments`] are the
-//! arguments of an indirect dispatch and of indirect draws over a list. [`Recorder::statistics`](crate::Recorder::statistics) returns what has
-//! reached the host, usually some frames later. [`wgsl`](crate::wgsl) has the declarations of these structures for kernels of the caller.
+//! Counts lie in headers ([`PairHeader`], [`QueryHeader`]); a list that is too short has the exact count there.
+//! [`PairArguments`] are the arguments of an indirect dispatch and of indirect draws over a list.
+//! [`Recorder::statistics`](crate::Recorder::statistics) returns the results that have reached the host, usually some
+//! frames later. [`wgsl`](crate::wgsl) has the declarations of these structures for kernels of the caller.
 //!
 //! Units and layout: a box has 24 bytes as [`Aabb`](crate::Aabb), a point or a sphere 16, a pair 8 as [`Pair`](crate::Pair), little-endian. Errors:
 //! [`Error::BadBuffer`](crate::Error::BadBuffer) names the buffer and the rule. Cost: 15 dispatches for a search (23 with the

@@ -1,4 +1,4 @@
-//! Boxes that come and go, each under a handle: [`Slots`].
+//! [`Slots`]: a list of boxes with insertion and removal, each box under a handle.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,11 +7,11 @@ use crate::cpu::call::checked_count;
 use crate::engine::HasFilters;
 use crate::{Aabb, BoxFilter, Engine, Error, Events, Filters, Step};
 
-/// Body numbers from here on belong to boxes that are a body of their own.
+/// Body numbers from here on belong to boxes without a body.
 const OWN_BODIES: u32 = 1 << 31;
-/// The element of a new box in the list of bodies, before it gets a number of these.
+/// The body of a new box before it gets such a number.
 const OWN_BODY: u32 = u32::MAX;
-/// The fewest slots where there are any.
+/// The least slots, unless there are none.
 const FEWEST: usize = 64;
 /// The box of a slot without one.
 const NO_BOX: Aabb = Aabb::new([f32::NAN; 3], [f32::NAN; 3]);
@@ -42,7 +42,7 @@ impl BoxFilter {
     }
 }
 
-/// Names a box of [`Slots`] for as long as it is there. A handle is never used again for another box.
+/// Identifies a box of [`Slots`] until it is removed. No other box ever has the same handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Handle {
@@ -58,17 +58,17 @@ impl Handle {
     }
 }
 
-/// Boxes that come and go. Each box keeps one slot until it is removed; the index of the slot is the index of the box in pairs. A free slot has a
-/// NaN box, which pairs with nothing, so that no other box has to move.
+/// A list of boxes with insertion and removal. Each box has one slot until it is removed; the index of the slot is the
+/// index of the box in pairs. A free slot has a NaN box, which pairs with nothing, so no other box moves.
 ///
-/// It is plain data on the host. [`find_events`](Self::find_events) passes boxes, generations and [filters](BoxFilter) to an engine:
-/// pairs of a removed box are `lost`; pairs of an inserted one are `created`, also where it has the slot of a box that was removed in the same step.
-/// For queries and recordings, call [`update_filters`](Self::update_filters) on a tree or a [`Recorder`](crate::Recorder) and use
-/// [`boxes`](Self::boxes) and [`generations`](Self::generations).
+/// It is plain data on the host. [`find_events`](Self::find_events) passes boxes, generations and [filters](BoxFilter)
+/// to an engine: pairs of a removed box are `lost`, and pairs of an inserted one are `created`, also if it reuses the
+/// slot of a box removed in the same step. For queries and recordings, call [`update_filters`](Self::update_filters) on
+/// a tree or a [`Recorder`](crate::Recorder) and use [`boxes`](Self::boxes) and [`generations`](Self::generations).
 ///
-/// Freed slots are used again, the lowest index first. Where all are in use, their number doubles, up to 2²⁵; it never decreases. Reports
-/// count free slots as invalid boxes. Memory: 36 bytes for each slot, and 4 (a flag: 1) for each list by box in which a box has a value other than
-/// the default.
+/// Free slots are reused, the lowest index first. If all are in use, the slot count doubles, up to 2²⁵; it never
+/// decreases. Reports count free slots as invalid boxes. Memory: 36 bytes per slot, and 4 (for a flag, 1) per slot for
+/// each list by box in which a box has a value other than the default.
 ///
 /// ```
 /// use broadsweep::step::{BoxFilter, Slots};
@@ -96,9 +96,9 @@ impl Handle {
 #[derive(Clone, Debug, Default)]
 pub struct Slots {
     boxes: Vec<Aabb>,
-    /// Odd where a slot has a box, so that a handle is valid where its generation is the slot's.
+    /// Odd if the slot has a box. A handle is valid if its generation equals the slot's.
     generations: Vec<u32>,
-    /// Slots that had a box, and those that never had one: all from `fresh` on.
+    /// Free slots that had a box. Slots from `fresh` on never had one.
     free: BinaryHeap<Reverse<u32>>,
     fresh: u32,
     len: usize,
@@ -109,7 +109,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Creates this many slots, so that their number does not change before all are in use.
+    /// Creates this many slots. The slot count does not change before all are in use.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`] beyond 2²⁵.
@@ -119,13 +119,12 @@ impl Slots {
         Ok(slots)
     }
 
-    /// Inserts a box with its filter values, and returns its handle. The cost grows with the logarithm of the number of free slots; where there is
-    /// none, all are copied, and the next [`update_filters`](Self::update_filters) sets all filters.
+    /// Inserts a box with its filter values, and returns its handle. Cost: the logarithm of the count of free slots. If
+    /// there is none, all slots are copied, and the next [`update_filters`](Self::update_filters) replaces all filters.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for a margin that is negative or not finite, and for the number of a body or a parent from 2³¹ on, and
-    /// for the world 2³² − 1;
-    /// [`Error::TooManyBoxes`] beyond 2²⁵ slots. Nothing is changed then.
+    /// [`Error::BadFilter`] if a margin is negative or not finite, a body or a parent is 2³¹ or more, or the world is
+    /// 2³² − 1; [`Error::TooManyBoxes`] beyond 2²⁵ slots. After an error nothing is changed.
     pub fn insert(&mut self, aabb: Aabb, filter: BoxFilter) -> Result<Handle, Error> {
         let index = self.free.peek().map_or(self.fresh, |Reverse(index)| *index);
         filter.check(index as usize)?;
@@ -144,11 +143,12 @@ impl Slots {
         Ok(Handle { index, generation: self.generations[index as usize] })
     }
 
-    /// Removes a box, and returns it; `None` where the handle is stale. The slot keeps the filter values until it is used again.
+    /// Removes a box, and returns it; `None` if the handle is stale. The slot retains its filter values until it is
+    /// reused.
     pub fn remove(&mut self, handle: Handle) -> Option<Aabb> {
         let index = self.find(handle)?;
         self.len -= 1;
-        // The slot of a box with the largest generation is not used again, so that no handle returns.
+        // A slot at the largest generation is not reused, so that no handle repeats.
         self.generations[index] = self.generations[index].wrapping_add(1);
         if self.generations[index] > 0 {
             self.free.push(Reverse(handle.index));
@@ -156,7 +156,7 @@ impl Slots {
         Some(std::mem::replace(&mut self.boxes[index], NO_BOX))
     }
 
-    /// Returns a box; `None` where the handle is stale.
+    /// Returns a box; `None` if the handle is stale.
     pub fn get(&self, handle: Handle) -> Option<&Aabb> {
         self.find(handle).map(|index| &self.boxes[index])
     }
@@ -171,7 +171,7 @@ impl Slots {
         Ok(())
     }
 
-    /// Returns the filter values of a box; `None` where the handle is stale.
+    /// Returns the filter values of a box; `None` if the handle is stale.
     pub fn filter(&self, handle: Handle) -> Option<BoxFilter> {
         let index = self.find(handle)?;
         let filter = self.filters.of_one(index);
@@ -181,7 +181,7 @@ impl Slots {
     /// Changes the filter values of a box.
     ///
     /// # Errors
-    /// [`Error::StaleHandle`], and [`Error::BadFilter`] as [`insert`](Self::insert); nothing is changed then.
+    /// [`Error::StaleHandle`], and [`Error::BadFilter`] as [`insert`](Self::insert); then nothing is changed.
     pub fn set_filter(&mut self, handle: Handle, filter: BoxFilter) -> Result<(), Error> {
         let index = self.find(handle).ok_or(handle.stale())?;
         filter.check(index)?;
@@ -189,15 +189,15 @@ impl Slots {
         Ok(())
     }
 
-    /// Returns the handle of the box in a slot; `None` where the slot is free or does not exist. The boxes of `created`, `persisting` and
-    /// all `pairs` of a step are found with it, as long as no box was removed since.
+    /// Returns the handle of the box in a slot; `None` if the slot is free or does not exist. Use it for boxes of
+    /// `created`, `persisting` and `pairs` of a step, unless a box was removed since.
     pub fn handle_of(&self, index: u32) -> Option<Handle> {
         handle_of(&self.generations, index)
     }
 
-    /// Returns the handle of the box that a slot had in the step before the newest one. Use it for `lost` pairs: their boxes may be removed, and the
-    /// slots used again. Steps are those of [`find_events`](Self::find_events) and [`mark_step`](Self::mark_step), of one engine: if several engines
-    /// share the slots, one of them follows the steps.
+    /// Returns the handle of the box that a slot had in the step before the newest one. Use it for `lost` pairs: their
+    /// boxes may be removed, and the slots used again. Steps are calls of [`find_events`](Self::find_events) and
+    /// [`mark_step`](Self::mark_step). If several engines share the slots, count the steps of one engine only.
     pub fn last_handle_of(&self, index: u32) -> Option<Handle> {
         handle_of(&self.marked[1], index)
     }
@@ -210,7 +210,7 @@ impl Slots {
             .map(|(index, (aabb, &generation))| (Handle { index, generation }, aabb))
     }
 
-    /// Lists all boxes with their handles, ascending by slot, to be moved.
+    /// Lists all boxes, mutable, with their handles, ascending by slot.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (Handle, &mut Aabb)> {
         let slots = (0..).zip(self.boxes.iter_mut().zip(&self.generations));
         slots
@@ -228,15 +228,16 @@ impl Slots {
         self.len == 0
     }
 
-    /// Returns `[slot]` the box of each slot, a NaN box where it is free. A GPU buffer of boxes has these 24 bytes each.
+    /// Returns the box of each slot, `[slot]`; a NaN box if the slot is free. The layout is the layout of a GPU buffer
+    /// of boxes, 24 bytes each.
     pub fn boxes(&self) -> &[Aabb] {
         &self.boxes
     }
 
-    /// Returns `[slot]` the generation of each slot: the numbers of
-    /// [`Identity::Generations`](crate::step::Identity::Generations) and of
-    /// [`GpuIdentity::Generations`](crate::record::GpuIdentity::Generations). It is odd where the slot has a box, and
-    /// grows by one where a box comes or goes.
+    /// Returns the generation of each slot, `[slot]`: the list for
+    /// [`Identity::Generations`](crate::step::Identity::Generations) and
+    /// [`GpuIdentity::Generations`](crate::record::GpuIdentity::Generations). It is odd if the slot has a box, and
+    /// grows by one when a box is inserted or removed.
     pub fn generations(&self) -> &[u32] {
         &self.generations
     }
@@ -246,33 +247,35 @@ impl Slots {
         Step::new(&self.boxes).with_generations(&self.generations)
     }
 
-    /// Takes note that the boxes of now are a step: [`last_handle_of`](Self::last_handle_of) returns handles of the step before.
-    /// [`find_events`](Self::find_events) does so; call it where a step was recorded or submitted.
+    /// Marks the current boxes as a step, for [`last_handle_of`](Self::last_handle_of).
+    /// [`find_events`](Self::find_events) does this itself; call it after a step that was recorded or submitted.
     pub fn mark_step(&mut self) {
         self.marked.swap(0, 1);
         self.marked[0].clone_from(&self.generations);
     }
 
-    /// Updates the filters of an engine, a recorder or a tree to those of the slots, with as few changes as possible. All that is not by box (rule,
-    /// excluded and included pairs, half-spaces, owner region) stays as it is set there; it names slots by index, and does not follow a box that is
-    /// removed. Several engines and trees may have the same slots.
+    /// Updates the lists by box of an engine, a recorder or a tree to the values of the slots, with as few changes as
+    /// possible. Other filters (rule, excluded and included pairs, half-spaces, owner region) do not change. They refer
+    /// to slots by index, so update them after a removal. Several engines and trees may share the slots.
     ///
-    /// The cost is that of comparing the lists in use, and of a [`change_filters`](Engine::change_filters) for each run
-    /// of slots that differ. Where the number of slots has changed, or a list is used for the first time, all filters
-    /// are set: an engine on the CPU then searches all boxes once. A box in another world than the last one in its slot
-    /// has the same effect there. After another world or margin a tree is to be built again.
+    /// Cost: a comparison of the lists in use, and a [`change_filters`](Engine::change_filters) per run of different
+    /// values. If the slot count has changed, or a list is used for the first time, all filters are replaced, and the
+    /// next step of the CPU engine searches all boxes; so it does after a change of a world. After a change of a world
+    /// or a margin, a tree must be built again.
     ///
     /// # Errors
-    /// Those of `change_filters` and `set_filters` there. A part of the values may be changed then; call it again.
+    /// The errors of `change_filters` and `set_filters` of the target. After an error, a part of the values may be
+    /// changed; call it again.
     pub fn update_filters(&self, target: &mut impl HasFilters) -> Result<(), Error> {
         target.update_lists(&self.filters)
     }
 
-    /// Updates the filters of an engine, and finds what began and what ended since its last step. Lost pairs have slots of that step
+    /// Updates the filters of an engine, and finds the events since its last step. Lost pairs have slots of that step
     /// ([`last_handle_of`](Self::last_handle_of)).
     ///
     /// # Errors
-    /// Those of [`update_filters`](Self::update_filters) and [`Engine::find_events`]. A step that was refused does not count.
+    /// The errors of [`update_filters`](Self::update_filters) and [`Engine::find_events`]. A failed step does not
+    /// count.
     pub fn find_events<'a>(&mut self, engine: &'a mut impl Engine) -> Result<&'a Events, Error> {
         self.update_filters(engine)?;
         let events = engine.find_events(self.step())?;
@@ -280,7 +283,7 @@ impl Slots {
         Ok(events)
     }
 
-    /// Returns the slot of a handle that is not stale.
+    /// Returns the slot of a handle; `None` if it is stale.
     fn find(&self, handle: Handle) -> Option<usize> {
         (self.handle_of(handle.index)? == handle).then_some(handle.index as usize)
     }
@@ -298,7 +301,7 @@ impl Slots {
         let had_bodies = !self.filters.body.is_empty();
         self.filters.set_of_one(index, self.boxes.len(), filter);
         if !self.filters.parent.is_empty() && self.filters.body.is_empty() {
-            // Without a list of bodies, parents would be indices of boxes.
+            // Without a list of bodies, parents are indices of boxes.
             self.filters.body.resize(self.boxes.len(), OWN_BODY);
         }
         if !had_bodies {
@@ -308,7 +311,7 @@ impl Slots {
         }
     }
 
-    /// Gives each box without a body a number that no other has.
+    /// Numbers each box without a body by a number that no other box has.
     fn number_own_bodies(&mut self) {
         for (own, body) in (OWN_BODIES..).zip(&mut self.filters.body) {
             *body = if *body == OWN_BODY { own } else { *body };

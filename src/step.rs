@@ -1,14 +1,16 @@
-//! Follow steps: the pairs that are created, lost and persist from one step to the next.
+//! Finds events from step to step: the pairs that are created, lost or persist.
 //!
-//! `find_events` of an engine takes a [`Step`](crate::Step), the boxes of now, and returns [`Events`](crate::Events) since the step before. If
-//! boxes are inserted, removed or reordered between steps, [`Identity`] maps each box to its old index. `stream_events` hands lists that do not fit
-//! over in [pieces](EventPiece); [`Recorder::record_events`](crate::Recorder::record_events) leaves the lists on the device.
+//! `find_events` of an engine has a [`Step`](crate::Step) as input, the current boxes, and returns the
+//! [`Events`](crate::Events) since the last step. If boxes are inserted, removed or reordered between steps,
+//! [`Identity`] maps each box to its old index. `stream_events` returns long lists in [pieces](EventPiece).
+//! [`Recorder::record_events`](crate::Recorder::record_events) keeps the lists on the device.
 //!
-//! [`Slots`] handles boxes that come and go: each box has a [`Handle`], [filter values](BoxFilter), and a slot whose index it keeps.
+//! [`Slots`] is a list of boxes with insertion and removal: each box has a [`Handle`], [filter values](BoxFilter), and
+//! a slot with a constant index.
 //!
-//! Errors: [`Error::BadStep`](crate::Error::BadStep) if the identities do not fit the boxes; the refused step does not count. Cost: on the CPU,
-//! time grows with the boxes that moved, on a GPU a step is a search; [`StepReport`] has the work of each step, and the
-//! [reason](SearchReason) why all boxes were searched.
+//! Errors: [`Error::BadStep`](crate::Error::BadStep) if the identities do not fit the boxes; a failed step does not
+//! count. Cost: on the CPU, time grows with the number of moved boxes; on a GPU, each step is a search. [`StepReport`]
+//! has the work of each step, and the [reason](SearchReason) if all boxes were searched.
 //!
 //! ```
 //! use broadsweep::{Aabb, Error, Options, Pair, cpu};

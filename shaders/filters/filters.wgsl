@@ -9,7 +9,7 @@
 // True if there are spheres. Without them, none of their code is compiled.
 override HAS_SPHERES: bool = false;
 
-// Returns whether the pair of two boxes that overlap is reported. It has no short circuits, since they are divergent
+// Returns whether the pair of two overlapping boxes is reported. It has no short circuits, since they are divergent
 // branches.
 fn passes(a: u32, b: u32) -> bool {
     var retained = true;
@@ -63,7 +63,7 @@ fn is_listed(a: u32, b: u32) -> bool {
         low = filters[filter_layout.listed_rows + a];
         end = filters[filter_layout.listed_rows + a + 1u];
     }
-    // The first of the row that is not below b.
+    // Search the first element of the row that is not below b.
     var high = end;
     while low < high {
         let middle = low + (high - low) / 2u;

@@ -1,10 +1,10 @@
-// The exact test of a box against a half-space: the sign of n.x c.x + n.y c.y + n.z c.z - d, without rounding. Shared,
-// together with exact_sum.wgsl, by the kernels that test boxes against half-spaces.
+// The exact test of a box against a half-space: the exact sign of n.x c.x + n.y c.y + n.z c.z - d. Shared by the
+// kernels that test boxes against half-spaces, which also include exact_sum.wgsl.
 
-// Returns what `HalfSpace::touches` does, for a finite normal and offset and a valid box, all in bits.
+// Returns `HalfSpace::touches` for a finite normal and offset and a valid box, all in bits.
 fn half_space_touches(normal_bits: vec3<u32>, offset_bits: u32, min_bits: vec3<u32>, max_bits: vec3<u32>) -> bool {
     let sign = vec3<u32>(0x80000000u);
-    // The corner that lies deepest. If the normal is zero, of either sign, any corner is right.
+    // The deepest corner. Along an axis where the normal is zero, of either sign, any coordinate is right.
     let corner_bits = select(max_bits, min_bits, normal_bits < sign);
     let normal = normal_bits & ~sign;
     let corner = corner_bits & ~sign;
@@ -17,7 +17,7 @@ fn half_space_touches(normal_bits: vec3<u32>, offset_bits: u32, min_bits: vec3<u
     );
     let is_within = sum.high >= 0x80000000u || (sum.high | sum.low) == 0u;
 
-    // Infinitely far inside along one coordinate is inside, for any other coordinates.
+    // A corner infinitely far inside along one coordinate is inside, for any other coordinates.
     let is_infinite = (corner == vec3<u32>(0x7f800000u)) & (normal != vec3<u32>(0u));
     return any(is_infinite & is_negative) || (is_within && !any(is_infinite));
 }

@@ -1,5 +1,4 @@
-// prepare_boxes: the boxes as they are searched: padded by their margins, or the whole space if a box stands for a
-// half-space.
+// prepare_boxes: pads boxes by their margins; replaces a box that stands for a half-space by the whole space.
 //
 // Reads   params
 //         boxes            [box_count * 3] bits of f32, two at a time

@@ -1,4 +1,4 @@
-// prepare_count: the parameters of a search whose box count lies in a buffer, or whose filters may be refused.
+// prepare_count: sets the box count of a search, if it lies in a buffer or filters may be refused.
 //
 // Reads   max_params   the parameters with the largest allowed box count
 //         count        the box count is the first number; `max_params` if the host knows it

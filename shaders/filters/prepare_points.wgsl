@@ -1,4 +1,4 @@
-// prepare_points: the boxes and spheres of points.
+// prepare_points: derives the boxes and spheres of points.
 //
 // Reads   change      the number of points, the start of the spheres, and the radius of all points or a NaN
 //         points      [change.count] centre and radius, bits of f32

@@ -23,10 +23,10 @@ fn prepare_worlds(
     }
 }
 
-// Returns the number of a world. No two worlds have the same number. Any id may occur. An id without a number is its own number, unless
-// it is below world_count and so the number of another world. There are as many such ids as there are ids at or above world_count that
-// have a number, so these are free: the first of the former gets the first of the latter as its number, and so on. The number of GLOBAL
-// is WORLD_GLOBAL.
+// Returns the number of a world; two worlds never have the same number. The host assigned the numbers below
+// world_count. Any other id is its own number, unless it is below world_count, where it would collide. Such ids are
+// exactly as many as the assigned ids at or above world_count, which no world uses as its number. So the first of the
+// former gets the first of the latter as its number, and so on. The number of GLOBAL is WORLD_GLOBAL.
 fn number_of(id: u32) -> u32 {
     let place = ids_before(id);
     var number = id;
@@ -38,7 +38,7 @@ fn number_of(id: u32) -> u32 {
     return number;
 }
 
-// Counts the ids that have a number and are below this one.
+// Counts the assigned ids below this one.
 fn ids_before(id: u32) -> u32 {
     var first = 0u;
     var end = change.world_count;

@@ -1,8 +1,9 @@
-// The exact test of two boxes with spheres, of which one may stand for a half-space. Shared, together with sphere_touch.wgsl, half_space.wgsl and
-// exact_sum.wgsl, by the kernels that test pairs.
-// The twin of `CheckedFilters::shapes_meet` in src/filters/predicate.rs.
+// The exact test of two boxes with spheres; one of them may stand for a half-space. Shared, together with
+// sphere_touch.wgsl, half_space.wgsl and exact_sum.wgsl, by the kernels that test pairs. The twin of
+// `CheckedFilters::shapes_meet` in src/filters/predicate.rs.
 
-// Returns whether the spheres of two boxes have a point in common; of a box and a half-space, whether the half-space and the sphere have.
+// Returns whether the spheres of two boxes have a point in common; for a box and a half-space, whether the sphere
+// touches the half-space.
 fn spheres_meet(a: u32, b: u32) -> bool {
     if filter_layout.half_space_count != 0u {
         let a_is_half = bit_of(filter_layout.half_space_bits, a) == 1u;
@@ -14,7 +15,8 @@ fn spheres_meet(a: u32, b: u32) -> bool {
     return spheres_touch(sphere_of(a), sphere_of(b));
 }
 
-// Returns whether half-space number `nth` has a point of a sphere: its centre is at most the radius above the plane.
+// Returns whether half-space number `nth` contains a point of a sphere: the centre is at most the radius above the
+// plane.
 fn half_space_meets_sphere(nth: u32, sphere: vec4<u32>) -> bool {
     if sphere.w >= 0x7f800000u {
         return sphere.w == 0x7f800000u;

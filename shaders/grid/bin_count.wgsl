@@ -1,4 +1,4 @@
-// bin_count: the cells and the quantised interval of each box, and how many entries each block of boxes has.
+// bin_count: computes the cells and the quantised interval of each box, and counts the entries of each block of boxes.
 //
 // Reads   boxes         [box_count * 3] bits of f32, two at a time; and the same four at a time as box_quads
 //         frame         one Frame
@@ -7,17 +7,17 @@
 // Writes  cells         [box_count] first and last cell, before any coarsening, and the start on the sweep axis
 //                       (packed_cells), for bin_scatter. Above the start, where a key has the cell, are the bits
 //                       that distinguish the world of the box
-//         box_ends      [box_count] for rank_ends: the end on the sweep axis, and where in its first and last
-//                       cells the box begins and ends, as a footprint: bytes (first u, last u, first v, last v)
+//         box_ends      [box_count] for rank_ends: the end on the sweep axis, and where in its first and last cells the
+//                       box begins and ends, as a footprint: bytes (first u, last u, first v, last v)
 //         block_counts  [ceil(box_count / BIN_BLOCK) * BIN_COUNTS] per block: entries at each level of
 //                       coarsening, giants at each level, invalid boxes
-// Changes block_counts  before those, [groups * BIN_COUNTS] the same of each BIN_GROUP blocks, added to zeros
-// Cells and positions are computed here once and stored as integers. Later stages compare integers only, so no
-// rounding of a later kernel can disagree with this one. Every interval is widened by more than any rounding:
-// boxes that share a point share a cell, and the start of either is not after the end of the other.
-// Knots are searched in workgroup memory, and the entries of boxes in one or two cells along u and v, which are most, are
-// counted at all levels at once. Both save operations, of which there are most here.
-// Source: a uniform grid with sweep and prune inside each cell, Li, Lu, He 2003 (USSCD); cells are columns here.
+// Changes block_counts  before those, [groups * BIN_COUNTS] the same of each BIN_GROUP blocks, added to zeros Cells and
+// positions are computed here once and stored as integers. Later stages compare integers only, so no rounding of a
+// later kernel can disagree with this one. Every interval is widened by more than any rounding: boxes that share a
+// point share a cell, and neither starts after the other ends. To save operations, knots are searched in workgroup
+// memory, and the entries of boxes in one or two cells along u and v, the most common case, are counted at all levels
+// at once. Source: a uniform grid with sweep and prune inside each cell, Li, Lu, He 2003 (USSCD); cells are columns
+// here.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
@@ -32,7 +32,7 @@ const LOW_SHIFTS: vec4<u32> = vec4<u32>(LEVEL_SHIFTS[0], LEVEL_SHIFTS[1], LEVEL_
 // The last level has one cell for all, and no shift.
 const HIGH_SHIFTS: vec4<u32> = vec4<u32>(LEVEL_SHIFTS[4], LEVEL_SHIFTS[5], LEVEL_SHIFTS[6], 31u);
 
-// Where the segments of the position scale start, and their quanta per unit length.
+// The starts of the segments of the position scale, and their quanta per unit length.
 var<workgroup> knot_starts: array<f32, KNOT_COUNT>;
 var<workgroup> knot_quanta: array<f32, KNOT_COUNT>;
 // Entries at the levels, per invocation, then per run of sixteen.
@@ -41,13 +41,13 @@ var<workgroup> high_sums: array<vec4<u32>, 256>;
 var<workgroup> giants: array<atomic<u32>, LEVELS>;
 var<workgroup> invalid: atomic<u32>;
 
-// Goes on by `step` segments if x is not before the one there.
+// Advances by `step` segments if that segment does not start after x.
 fn go_on(segment: u32, step: u32, x: f32) -> u32 {
     let next = segment + step;
     return select(segment, next, knot_starts[next] <= x);
 }
 
-// A segment of the position scale: its number, where it starts, and quanta per unit length in it.
+// A segment of the position scale: its number, its start, and its quanta per unit length.
 struct Segment {
     number: u32,
     start: f32,
@@ -73,9 +73,9 @@ fn position(x: f32) -> u32 {
     return (segment.number << segment_bits) | min(quantum, last);
 }
 
-// Returns the bits that are flipped in the keys of a world's entries, so that they differ from those of most other
-// worlds: its number, in the bits that cells of one world do not vary in, or not often. Keys of one world that differ
-// still do, and that is all that the sweep relies on.
+// Returns the bits to flip in the keys of a world's entries, so that keys of different worlds mostly differ. It is the
+// world's number, in key bits that are mostly constant among the cells of one world. Different keys of one world stay
+// different; the sweep relies only on this.
 fn tile_of(world: u32) -> u32 {
     let bits = frame.cell_bits - frame.tile_bits;
     let low = world & ((1u << bits.x) - 1u);
@@ -86,12 +86,12 @@ fn tile_of(world: u32) -> u32 {
 
 // Values that are the same for all boxes.
 struct Invariants {
-    // True if the axes are coordinate axes; and those of them, along the sweep, u and v, that are y and z.
+    // True if the axes are coordinate axes. Then: which of the sweep axis, u and v are y, and which are z.
     is_straight: bool,
     is_y: vec3<bool>,
     is_z: vec3<bool>,
-    // True if any box may be plain, and of the cells of one that may be: what to add to their coordinates, and how many
-    // there are then along u and v.
+    // True if any box may be plain. Then: the offset that makes cells of plain boxes nonnegative, and the count of such
+    // cells along u and v.
     has_plain: bool,
     before: vec4<i32>,
     ids: vec4<u32>,
@@ -122,7 +122,7 @@ struct Intervals {
     high: vec3<f32>,
 }
 
-// Projects a box. Along a coordinate axis that is one of its coordinates.
+// Projects a box. Along a coordinate axis, the projection is a coordinate.
 fn intervals_of(low: vec3<f32>, high: vec3<f32>, invariants: Invariants) -> Intervals {
     if invariants.is_straight {
         return Intervals(
@@ -136,12 +136,12 @@ fn intervals_of(low: vec3<f32>, high: vec3<f32>, invariants: Invariants) -> Inte
     return Intervals(vec3<f32>(sweep.x, u.x, v.x), vec3<f32>(sweep.y, u.y, v.y));
 }
 
-// Returns whether a box is plain: if the grid's data of it and of another plain box overlap by enough, the boxes
-// overlap (docs/exactness.md). The axes are those of the coordinates. None of its cells has the id of another cell
-// that a plain box may be in: where ids repeat, those about the origin count. Its interval is longer than what its ends
-// were moved by. No rounding to zero matters.
+// Returns whether a box is plain: if its quantised data and the data of another plain box overlap by enough, the boxes
+// overlap (docs/exactness.md). Conditions: the axes are coordinate axes; its cells have ids that no other cells of
+// plain boxes have (if ids repeat, only cells about the origin count); its interval is longer than the widening; no
+// coordinate is so small that flushing to zero matters.
 fn is_plain(own: Binned, min_bits: vec3<u32>, max_bits: vec3<u32>, invariants: Invariants) -> bool {
-    // A negative number is above all others without a sign.
+    // As an unsigned number, a negative one is larger than all others.
     let is_central = all(vec4<u32>(own.cells + invariants.before) < invariants.ids);
     let start = own.start & ((1u << frame.position_bits) - 1u);
     let is_long = own.end >= start + PROVEN_QUANTA;
@@ -149,8 +149,8 @@ fn is_plain(own: Binned, min_bits: vec3<u32>, max_bits: vec3<u32>, invariants: I
     return invariants.has_plain & is_central & is_long & !has_denormal;
 }
 
-// Returns how far the bits of floats without their signs are behind those of the smallest denormal; of zero, more than
-// of any.
+// Returns the bits of floats, without signs, minus the bits of the smallest denormal. Zero wraps around to the largest
+// value.
 fn beyond_zero(bits: vec3<u32>) -> vec3<u32> {
     return (bits & vec3<u32>(0x7fffffffu)) - vec3<u32>(1u);
 }
@@ -167,7 +167,7 @@ struct Binned {
     footprint: u32,
 }
 
-// Puts box i, of these bounds, into the grid.
+// Places box i, with these bounds, in the grid.
 fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>, invariants: Invariants) -> Binned {
     var own = Binned(select(CELLS_OF_UNBOUNDED, CELLS_OF_INVALID, kind == KIND_INVALID), 0u, 0u, 0u);
     var world = 0u;
@@ -177,7 +177,7 @@ fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>, invari
         has_worlds = filter_layout.world != ABSENT;
     }
     if world == WORLD_GLOBAL {
-        // It meets boxes in the cells of every world.
+        // A global box meets boxes in the cells of every world.
     } else if kind == KIND_FINITE && is_within(min_bits, max_bits, frame.limit) {
         let low = bitcast<vec3<f32>>(min_bits) * frame.scale;
         let high = bitcast<vec3<f32>>(max_bits) * frame.scale;
@@ -198,8 +198,8 @@ fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>, invari
             own.footprint |= FOOTPRINT_PLAIN;
         }
     } else if has_worlds && kind != KIND_INVALID && world < arrayLength(&world_cells) {
-        // A world that the host did not know as the search was recorded has no cells, and its boxes without an end are giants.
-        // In all cells that boxes of its world are in, so that it need not be tested against other worlds.
+        // Place an unbounded box in all cells of its world, so that it is not tested against other worlds. If the host
+        // did not know the world when the search was recorded, it has no cells, and its unbounded boxes are giants.
         own.cells = cells_of_world(world_cells[world]);
         own.start = tile_of(world);
         own.end = (1u << frame.position_bits) - 1u;
@@ -240,8 +240,8 @@ fn add_box(totals: Totals, own: vec4<i32>, is_invalid: bool) -> Totals {
     );
 }
 
-// Entries of boxes in one or two cells along u and v, in bytes: how many more than one at levels 0 to 3; the same at
-// levels 4 to 6; and above those, the boxes.
+// Counts of boxes in one or two cells along u and v, in bytes: additional entries, beyond one per box, at levels 0 to
+// 3; then at levels 4 to 6, and in the highest byte the count of boxes.
 struct Few {
     low: u32,
     high: u32,
@@ -251,13 +251,13 @@ const_assert BIN_BLOCK == 1024u;
 
 // Returns whether a box is in one or two cells along u and v.
 fn has_few(own: vec4<i32>) -> bool {
-    // Where there are none, the difference is -1.
+    // Without cells, the difference is -1.
     let more = vec2<u32>(own.zw - own.xy);
     return (more.x | more.y) <= 1u;
 }
 
-// Adds such a box. Cells that follow each other are apart at a level if the bit of its shift is among those in which they
-// differ. A box in two cells along one of u and v has one entry more there, and one in two along both has three.
+// Adds such a box. Two consecutive cells are distinct at a level if they differ in the bit of its shift. A box in two
+// cells along one of u and v has one additional entry at that level, and a box in two along both has three.
 fn add_few(few: Few, own: vec4<i32>) -> Few {
     let along_u = u32(own.x ^ own.z);
     let along_v = u32(own.y ^ own.w);
@@ -272,17 +272,17 @@ fn add_few(few: Few, own: vec4<i32>) -> Few {
 const_assert LEVEL_SHIFTS[0] == 0u && LEVEL_SHIFTS[1] == 1u && LEVEL_SHIFTS[2] == 2u && LEVEL_SHIFTS[3] == 3u;
 const_assert LEVEL_SHIFTS[4] == 4u && LEVEL_SHIFTS[5] == 6u && LEVEL_SHIFTS[6] == 8u;
 
-// Moves bits 0 to 3 into a byte each: copies that are seven bits apart, which do not meet.
+// Moves bits 0 to 3 into a byte each: copies seven bits apart, which do not overlap.
 fn low_levels(bits: u32) -> u32 {
     return ((bits & 0xfu) * 0x00204081u) & 0x01010101u;
 }
 
-// Moves bits 4, 6 and 8 into a byte each: copies that are six bits apart, which do not meet.
+// Moves bits 4, 6 and 8 into a byte each: copies six bits apart, which do not overlap.
 fn high_levels(bits: u32) -> u32 {
     return (((bits >> 4u) & 0x15u) * 0x00001041u) & 0x00010101u;
 }
 
-// Returns the totals with those boxes.
+// Returns the totals with these boxes added.
 fn with_few(totals: Totals, few: Few) -> Totals {
     let bytes = vec4<u32>(0u, 8u, 16u, 24u);
     let boxes = vec4<u32>(few.high >> 24u);
@@ -295,7 +295,7 @@ fn with_few(totals: Totals, few: Few) -> Totals {
     );
 }
 
-// Adds up what all invocations counted, and writes it. Every invocation of the workgroup has to call.
+// Adds up and writes the counts of all invocations. Every invocation of the workgroup must call it.
 fn write_block(local: u32, block: u32, mine: Totals) {
     low_sums[local] = mine.low_entries;
     high_sums[local] = mine.high_entries;
@@ -307,7 +307,7 @@ fn write_block(local: u32, block: u32, mine: Totals) {
         }
         atomicAdd(&invalid, mine.invalid);
     }
-    // Sixteen runs of sixteen, then the runs.
+    // Add up sixteen runs of sixteen, then the runs.
     var low_entries = mine.low_entries;
     var high_entries = mine.high_entries;
     let run_end = select(0u, 256u, local < 16u);
@@ -315,7 +315,7 @@ fn write_block(local: u32, block: u32, mine: Totals) {
         low_entries += low_sums[k];
         high_entries += high_sums[k];
     }
-    // The first sixteen are not among those that were read.
+    // The first sixteen elements were not read, so they can be overwritten.
     if local < 16u {
         low_sums[local] = low_entries;
         high_sums[local] = high_entries;
@@ -334,7 +334,7 @@ fn write_block(local: u32, block: u32, mine: Totals) {
     }
 }
 
-// Writes a count of a block, and adds it to that of its group.
+// Writes a count of a block, and adds it to the count of its group.
 fn write_count(block: u32, k: u32, count: u32) {
     let groups = div_ceil(div_ceil(params.box_count, BIN_BLOCK), BIN_GROUP);
     atomicStore(&block_counts[(groups + block) * BIN_COUNTS + k], count);

@@ -1,9 +1,8 @@
-// The level of coarsening at which the entries fit, and the sums before a block of boxes: from the counts of bin_count. Every
-// workgroup of bin_scatter, which binds params and block_counts, derives the same level.
-// The last level puts every box in one cell, so the entries always fit: they are never more than the boxes there, and the host
-// allocates at least that many.
-// Source: count, scan, then write, Blelloch 1990, Prefix sums and their applications. That the counts of eight grids
-// choose one of them is of this project.
+// Chooses the level of coarsening at which the entries fit, and adds up the counts before a block of boxes, from the
+// counts of bin_count. Every workgroup of bin_scatter, which binds params and block_counts, derives the same level. At
+// the last level all boxes are in one cell, so the entries always fit: the host allocates at least one per box. Source:
+// count, scan, then write, Blelloch 1990, Prefix sums and their applications. The choice among eight grids by their
+// counts is of this project.
 
 const LANES: u32 = 256u / LEVELS;
 
@@ -18,13 +17,13 @@ var<workgroup> chosen_level: u32;
 // Entries, giants and invalid boxes before the block; then all invalid boxes.
 var<workgroup> block_sums: array<atomic<u32>, 4>;
 
-// Adds with saturation, so that a total past 2^32 still compares as too many.
+// Adds with saturation, so that a total beyond 2^32 still compares as too large.
 fn add_saturating(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     return select(a + b, vec2<u32>(0xffffffffu), a + b < a);
 }
 
 // Returns the first level whose entries fit and whose cost is not much above the least. Coarser levels have fewer
-// entries and giants, but more candidates, which are not known yet.
+// entries and giants, but more candidates, whose count is unknown here.
 fn choose_level() -> u32 {
     var least = vec2<u32>(0xffffffffu);
     for (var level = 0u; level < LEVELS; level += 1u) {
@@ -48,7 +47,7 @@ fn cost(level: u32) -> vec2<u32> {
     return add64(mul64(totals.x, TESTS_PER_ENTRY), mul64(totals.y, params.box_count));
 }
 
-// Returns (entries, giants) at a level, of counts that begin at this place.
+// Returns (entries, giants) at a level, from counts that begin at this place.
 fn level_counts(at: u32, level: u32) -> vec2<u32> {
     return vec2<u32>(block_counts[at + level], block_counts[at + LEVELS + level]);
 }
@@ -57,7 +56,8 @@ fn invalid_count(at: u32) -> u32 {
     return block_counts[at + 2u * LEVELS];
 }
 
-// Adds up the entries and giants of all groups at each level, and chooses one. Every invocation of the workgroup has to call.
+// Adds up the entries and giants of all groups at each level, and chooses one. Every invocation of the workgroup must
+// call it.
 fn level_of_grid(local: u32) -> u32 {
     let group_count = bin_groups();
     // LANES invocations to a level.
@@ -85,8 +85,8 @@ fn level_of_grid(local: u32) -> u32 {
     return chosen_level;
 }
 
-// Adds up what comes before a block at a level, into `block_sums`: the groups before its own, and the blocks before it in its
-// group. A barrier has to follow.
+// Adds up the counts before a block at a level, into `block_sums`: the groups before its own, and the blocks before it
+// in its group. A barrier must follow.
 fn add_before(local: u32, block: u32, level: u32) {
     let group_count = bin_groups();
     let own = block / BIN_GROUP;

@@ -11,13 +11,13 @@
 //         counts         level, entry_count, giant_count, invalid_count, tiles and blocks of giants; first_invalid, ascending
 //         giant_sizes    of giants_test
 // Changes box_ends       [box_count], of bin_count: where cells are merged, the footprints become those in merged cells
-// Entries come in the order of boxes, those of one box by rows of cells. Each invocation writes those of its boxes,
-// unless a box of the block is in many cells: then the block's entries are dealt out evenly over the workgroup, so that
-// such a box does not hold up one invocation. Neighbouring invocations have neighbouring boxes, for the sake of a GPU's
-// memory; for the scan alone, each has four that follow each other.
-// Sources: the list of (cell, box) of Green 2008, Particle simulation using CUDA, with boxes in all cells they touch;
-// ids that repeat, as those of a hashed grid: Teschner et al. 2003, Optimized spatial hashing for collision detection
-// of deformable objects; load-balancing search, Baxter, Modern GPU, 2013.
+// Entries are in the order of boxes; the entries of a box are by rows of cells. Each invocation writes the entries of
+// its boxes. If a box of the block is in many cells, the workgroup distributes the entries of the block evenly instead,
+// so that no invocation has to write all entries of such a box. Adjacent invocations have adjacent boxes, for coalesced
+// access; only in the scan, each has four consecutive ones. Sources: the list of (cell, box) of Green 2008, Particle
+// simulation using CUDA, with boxes in all cells they touch; repeating ids, as in a hashed grid: Teschner et al. 2003,
+// Optimized spatial hashing for collision detection of deformable objects; load-balancing search, Baxter, Modern GPU,
+// 2013.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> frame: Frame;
@@ -32,9 +32,9 @@
 
 const PER_INVOCATION: u32 = BIN_BLOCK / 256u;
 const_assert PER_INVOCATION == 4u;
-// A box in more cells has its entries dealt out.
+// If a box is in more cells, the entries of its block are distributed.
 const FEW_CELLS: u32 = 16u;
-// Bits of a count. No box that is not a giant is in so many cells.
+// Flags in a count of entries. Only giants are in so many cells.
 const IS_GIANT: u32 = 0x40000000u;
 const IS_INVALID: u32 = 0x80000000u;
 const_assert MAX_CELLS < IS_GIANT;
@@ -55,7 +55,7 @@ fn bin_scatter(
         atomicStore(&has_many, 0u);
     }
     add_before(local, block, level);
-    // Neighbours load neighbouring boxes, all four at once, and write their entries later.
+    // Adjacent invocations load adjacent boxes, all four at once, and write their entries later.
     let first = block * BIN_BLOCK + local;
     let own_a = words_of(first);
     let own_b = words_of(first + 256u);
@@ -93,10 +93,11 @@ fn bin_scatter(
     }
 }
 
-// Turns the counts of the block's boxes into the entries before each, and lists its giants and invalid boxes. Returns
-// the entries of the block. Every invocation of the workgroup has to call.
+// Replaces the counts of the block's boxes by the count of entries before each box, and lists giants and invalid boxes.
+// Returns the entry count of the block. Every invocation of the workgroup must call it.
 fn place_block(local: u32, block: u32, base: vec4<u32>) -> u32 {
-    // An invocation has boxes that follow each other. A block has so few boxes that giants and invalid ones share a count.
+    // An invocation has consecutive boxes. Giants and invalid boxes of a block are so few that they share a word of
+    // counts.
     let first = local * PER_INVOCATION;
     var mine = vec2<u32>(0u);
     for (var k = 0u; k < PER_INVOCATION; k += 1u) {
@@ -116,7 +117,8 @@ fn place_block(local: u32, block: u32, base: vec4<u32>) -> u32 {
     return scan.total.x;
 }
 
-// Merges the footprint of box i, where cells are, and writes its entries from `place` on unless they are dealt out.
+// Merges the footprint of box i, if cells are merged, and writes its entries from `place` on, unless entries are
+// distributed.
 fn finish_box(i: u32, own: vec4<u32>, count: u32, level: u32, place: u32, deals: bool) {
     let entry_count = entries_in(count);
     if level > 0u && entry_count > 0u {
@@ -141,8 +143,8 @@ fn list_box(i: u32, is_giant: bool, base: vec4<u32>, running: u32) {
 // Without a loop: Mesa's software drivers end all loops of an invocation after 65,535 turns together, and a block may have
 // 16,384 items for each invocation.
 fn write_item(block: u32, level: u32, first: u32, item: u32) {
-    // The last box whose entries start at or before the item; boxes without entries start where the
-    // next one does, and so are passed over.
+    // The last box whose entries start at or before the item. A box without entries starts at the same place as the
+    // next box, so it is never the last.
     let half = advance(advance(0u, 512u, item), 256u, item);
     let sixteenth = advance(advance(half, 128u, item), 64u, item);
     let of_64 = advance(advance(sixteenth, 32u, item), 16u, item);
@@ -176,7 +178,8 @@ fn write_entries(i: u32, own: vec4<u32>, level: u32, place: u32, count: u32) {
     }
 }
 
-// Writes the entry of box i in a cell of its span. Its start has the bits of its world, which change those of the cell.
+// Writes the entry of box i in a cell of its span. The start has the bits of the box's world, which flip bits of the
+//         cell.
 fn write_entry(i: u32, start: u32, span: vec4<i32>, at: u32, cell: vec2<i32>) {
     let wrapped = vec2<u32>(cell) & ((vec2<u32>(1u) << frame.cell_bits) - 1u);
     keys[at] = (((wrapped.y << frame.cell_bits.x) | wrapped.x) << frame.position_bits) ^ start;
@@ -187,7 +190,7 @@ fn write_entry(i: u32, start: u32, span: vec4<i32>, at: u32, cell: vec2<i32>) {
         | select(0u, ENTRY_LAST_V, cell.y == span.w);
 }
 
-// Returns the footprint in cells that are merged.
+// Returns the footprint in merged cells.
 fn merged_footprint(own: vec4<i32>, footprint: u32, level: u32) -> u32 {
     let shift = LEVEL_SHIFTS[level];
     if shift >= 32u {
@@ -199,7 +202,7 @@ fn merged_footprint(own: vec4<i32>, footprint: u32, level: u32) -> u32 {
     return merged | (footprint & FOOTPRINT_OF_BOX);
 }
 
-// Loads the words of a box. Beyond the last box they are zeros, which `counted` ignores.
+// Loads the words of a box; zeros beyond the last box, which `counted` ignores.
 fn words_of(i: u32) -> vec4<u32> {
     if i < params.box_count {
         return cells[i];
@@ -207,7 +210,7 @@ fn words_of(i: u32) -> vec4<u32> {
     return vec4<u32>(0u);
 }
 
-// Counts the entries of box i, which has these words, or returns that it is a giant, or invalid.
+// Returns the entry count of box i, which has these words, with a flag if it is a giant or invalid.
 fn counted(i: u32, words: vec4<u32>, level: u32) -> u32 {
     if i >= params.box_count {
         return 0u;

@@ -1,12 +1,11 @@
-// bin_worlds: the range of cells that the boxes of each world are in, where other boxes of it have no cells of their
-// own.
+// bin_worlds: finds the range of cells of each world, for its unbounded boxes.
 //
 // Reads   boxes          [box_count * 3] bits of f32, two at a time
 //         frame          one Frame
 //         filter_layout, filters: the worlds (filters.wgsl)
-// Changes world_cells    [world_count] from zeros to the input of cells_of_world: maxima, so that no order matters
-// An unbounded box of a world, such as its floor, would be a giant, and be tested against the boxes of all worlds. It
-// is put into these cells instead: each box that it meets is in one of them. No box is read if all have cells.
+// Changes world_cells    [world_count] from zeros to the input of cells_of_world: maxima, so that no order matters As a
+// giant, an unbounded box of a world, such as its floor, is tested against the boxes of all worlds. So it is placed in
+// these cells instead; each box that it meets is in one of them. No box is read if all have cells.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
@@ -26,7 +25,7 @@ fn bin_worlds(
     let min_bits = min_bits_of(i);
     let max_bits = max_bits_of(i);
     let world = world_of(i);
-    // There may be more worlds now than when the search was recorded, and worlds of the device that the host does not know.
+    // There may be more worlds than when the search was recorded, and worlds that only the device knows.
     if world >= arrayLength(&world_cells) || kind_of(min_bits, max_bits) != KIND_FINITE || !is_within(min_bits, max_bits, frame.limit) {
         return;
     }

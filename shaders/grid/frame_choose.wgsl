@@ -1,18 +1,16 @@
-// frame_choose: the sweep axis, the grid and the sort key, from the bounds and a sample of the boxes.
+// frame_choose: chooses the sweep axis, the grid and the sort key, from the bounds and a sample of the boxes.
 //
 // Reads   boxes    [box_count * 3] bits of f32, two at a time
 //         bounds   [pca_groups], of pca_bounds
-// Writes  frame    one Frame
-// One workgroup. Whatever it decides can change the time, never the set of pairs. One invocation decides; what it
-// decides from is added up and sorted by all, since a whole device waits for this kernel.
+// Writes  frame    one Frame One workgroup. Its decisions change the time, never the set of pairs. All invocations add
+// up and sort the sample, since the whole device waits for this kernel; one invocation decides.
 //
 // - Axes: eigenvectors of the covariance of the sample's centroids by cyclic Jacobi rotations with a fixed number of sweeps.
-// - Cell size: by how many entries the boxes of a sample have then, without the largest of them; or by the cost model
-//   of Li, Lu, He 2003.
-// - Position scale: quantiles of the sample, so that each quantum holds about as many boxes wherever they lie,
-//   and neither outliers nor distant clusters spoil it.
-// Values that two engines may round differently have a margin in decisions, so that both decide alike; limits lie where
-// regular scenes have no number.
+// - Cell size: from the entries of the sample's boxes, without the largest ones; or by the cost model of Li, Lu, He
+//   2003.
+// - Position scale: quantiles of the sample, so that each quantum holds about the same count of boxes, also with
+//   outliers and distant clusters. Decisions have a margin for values that two engines may round differently, so that
+//   both decide alike. Limits avoid values that occur in regular scenes.
 //
 // Sources: Jacobi 1846, rotations in cyclic order as in Golub and Van Loan, Matrix Computations; the principal axis as
 // in MuJoCo's mj_broadphase and in Liu, Harada, Lee, Kim 2010, Real-time collision culling of a million bodies on
@@ -41,7 +39,7 @@ var<workgroup> chosen_axis: u32;
 var<workgroup> edge_sums: array<vec2<f32>, EDGE_LANES>;
 var<workgroup> position_bits: u32;
 
-// How far centroids are spread, and how long edges are on average, in scaled units.
+// The spread of the centroids and the mean edges, in scaled units.
 struct Spread {
     squares: vec3<f32>,       // variances along x, y, z
     products: vec3<f32>,      // covariances of x and y, y and z, z and x
@@ -66,24 +64,24 @@ fn unit(k: u32) -> vec3<f32> {
     return vec3<f32>(vec3<u32>(k) == vec3<u32>(0u, 1u, 2u));
 }
 
-// Returns, of d and -d, the one whose first large component is positive. Some component is at least sqrt(1/3) in size;
-// the limit is a number that directions of lattices do not have.
+// Returns d or -d, so that the first large component is positive. Some component is at least sqrt(1/3). The limit is a
+// value that directions of lattices do not have.
 fn upright(d: vec3<f32>) -> vec3<f32> {
     let is_large = abs(d) > vec3<f32>(0.55);
     let component = select(select(d.z, d.y, is_large.y), d.x, is_large.x);
     return select(-d, d, component > 0.0);
 }
 
-// Returns a unit vector across d: as near as can be to the first coordinate axis that is not too near to d.
+// Returns a unit vector perpendicular to d: the nearest one to the first coordinate axis that is not too near to d.
 fn across(d: vec3<f32>) -> vec3<f32> {
     let is_small = abs(d) < vec3<f32>(0.59);
     let k = select(select(2u, 1u, is_small.y), 0u, is_small.x);
     return normalize(unit(k) - d[k] * d);
 }
 
-// Returns the eigenvectors of the covariance, the one of the largest eigenvalue first. Where eigenvalues are equal but
-// for rounding, as in lattices, so that any vectors of a plane or of space would do, the result is built from the others by `upright` and
-// `across`, or is x, y and z.
+// Returns the eigenvectors of the covariance, by descending eigenvalue. If two eigenvalues are equal up to rounding, as
+// in lattices, their eigenvectors are ambiguous: the result is built from the third one by `upright` and `across`. If
+// all three are equal, it is x, y and z.
 fn principal_axes(spread: Spread) -> array<vec3<f32>, 3> {
     let squares = spread.squares;
     let products = spread.products;
@@ -118,7 +116,7 @@ fn principal_axes(spread: Spread) -> array<vec3<f32>, 3> {
 }
 
 // Returns the axis, among x, y, z and the principal one, with the largest spread per mean projected edge. A later axis
-// must be provably better by a margin, so that a degenerate spectrum falls to a coordinate axis.
+// must be better by a margin, so that a degenerate spectrum yields a coordinate axis.
 fn best_axis(spread: Spread, principal: vec3<f32>) -> u32 {
     var axis = AXIS_X;
     var best = -1.0;
@@ -139,7 +137,7 @@ fn best_axis(spread: Spread, principal: vec3<f32>) -> u32 {
     return axis;
 }
 
-// Decides the three axes.
+// Chooses the three axes.
 fn choose_axes() {
     let spread = spread_of(sums[0]);
     let eigenvectors = principal_axes(spread);
@@ -149,7 +147,7 @@ fn choose_axes() {
         axis = best_axis(spread, principal);
     }
 
-    // Along a coordinate axis, projection is exact, so a principal axis that nearly is one becomes one.
+    // Projection on a coordinate axis is exact, so a principal axis near a coordinate axis is replaced by it.
     let turned = abs(principal);
     let straight = max(turned.x, max(turned.y, turned.z)) > 0.999999;
     if axis == AXIS_PRINCIPAL && !straight {
@@ -166,8 +164,8 @@ fn choose_axes() {
 
 // ---- grid and key ----
 
-// Returns the larger root x of x + 6 = 2 ln(x^3 D), D = density * w^3: the cell edge in units of the largest edge w,
-// where the cost of Li, Lu, He 2003 is least; 2 where the boxes lie too sparsely for a root.
+// Returns the larger root x of x + 6 = 2 ln(x^3 D), D = density * w^3: the cell edge, in units of the largest edge w,
+// with the least cost of Li, Lu, He 2003; 2 if the boxes are too sparse for a root.
 fn usscd_cell(log_density: f32) -> f32 {
     if log_density < 0.6247 {
         return 2.0;
@@ -184,26 +182,27 @@ fn quantile(list: u32, count: u32, part: f32) -> f32 {
     return samples[list][slot(u32(part * f32(count - 1u)))];
 }
 
-// Returns the length of the range that most samples are in.
+// Returns the length of the range that contains most samples.
 fn range(list: u32, count: u32) -> f32 {
     return quantile(list, count, 0.98) - quantile(list, count, 0.02);
 }
 
-// Bounds the difference of two evaluations of a projection. Sums of products differ by a few units in the last place
-// where one place fuses them and another does not; no scaled coordinate reaches 4, and a coordinate axis has no such
-// error.
+// Bounds the difference of two evaluations of a projection. Two evaluations of a sum of products differ by a few units
+// in the last place if only one of them uses fused operations. Scaled coordinates are below 4. A coordinate axis has no
+// such error.
 fn oblique_error() -> f32 {
     let turned = abs(axes[0]);
     return select(0.0, OBLIQUE_ERROR, max(turned.x, max(turned.y, turned.z)) < 1.0);
 }
 
-// Returns how many of the sampled edges count. The largest 1/64 do not: a single enormous box would ruin the grid.
+// Returns the count of retained edges of the sample. The largest 1/64 are dropped, since a single enormous box would
+// spoil the grid.
 fn retained_edges(count: u32) -> u32 {
     return count - count / 64u;
 }
 
-// Returns the unit in which edges are added up: a power of two, so that nothing is rounded, and near the largest edge that
-// counts, so that squares neither vanish nor overflow. `retained` is the number of edges that count.
+// Returns the unit of the sums of edges: a power of two, so that nothing is rounded, near the largest retained edge, so
+// that squares neither vanish nor overflow. `retained` is the count of retained edges.
 fn unit_edge(retained: u32) -> f32 {
     var largest = CELL_MIN;
     if retained > 0u {
@@ -212,7 +211,7 @@ fn unit_edge(retained: u32) -> f32 {
     return bitcast<f32>(bitcast<u32>(largest) & 0x7f800000u);
 }
 
-// Adds up the edges that count, and their squares, in runs of EDGE_LANES apart.
+// Adds up the retained edges and their squares, with a stride of EDGE_LANES per invocation.
 fn add_edges(local: u32, count: u32) {
     let retained = retained_edges(count);
     let inverse = bitcast<f32>((254u << 23u) - bitcast<u32>(unit_edge(retained)));
@@ -245,13 +244,13 @@ fn choose_cell(scene: Scale, count: u32) -> f32 {
     let means = sums_of_edges / f32(max(retained, 1u));
     let unit = unit_edge(retained);
     let mean_edge = means.x * unit;
-    // The cell in which boxes of these edges have ENTRIES_PER_BOX entries each: the root of
-    // 1 + 2 mean / cell + mean of squares / cell^2 = ENTRIES_PER_BOX, in units of the mean edge.
+    // The cell edge with which boxes of these edges have ENTRIES_PER_BOX entries on average. It is the root of 1 + 2
+    // mean / cell + mean of squares / cell^2 = ENTRIES_PER_BOX, in units of the mean edge.
     let ratio = unit / max(mean_edge, CELL_MIN);
     let spread = means.y * (ratio * ratio);
     let more = ENTRIES_PER_BOX - 1.0;
     let edges = (1.0 + sqrt(1.0 + more * spread)) / more;
-    // Where boxes are small and few, more than one cell for every two boxes is a waste.
+    // For few small boxes, more than one cell per two boxes gains nothing.
     let least = oblique_error();
     let range_u = max(range(CENTRES_U, count), least);
     let range_v = max(range(CENTRES_V, count), least);
@@ -259,7 +258,7 @@ fn choose_cell(scene: Scale, count: u32) -> f32 {
     return max(edges * mean_edge, sparse);
 }
 
-// Decides the grid and the sort key, but for the knots. Returns the bits of a position.
+// Chooses the grid and the sort key, without the knots. Returns the bits of a position.
 fn choose_grid(scene: Scale, count: u32) -> u32 {
     frame.sweep = axes[0];
     frame.plane_u = axes[1];
@@ -279,8 +278,8 @@ fn choose_grid(scene: Scale, count: u32) -> u32 {
     return of_position;
 }
 
-// Sets the edge of a cell, and by how much intervals are widened. Returns the inverse of the edge: to read from the
-// frame what was just written there is a way to memory and back.
+// Sets the edge of a cell, and the widening of intervals. Returns the inverse of the edge, which saves a read of the
+// frame from memory.
 fn set_cell(scene: Scale, count: u32) -> f32 {
     var cell = 1.0;
     if count > 0u {
@@ -289,7 +288,7 @@ fn set_cell(scene: Scale, count: u32) -> f32 {
     if !(cell > CELL_MIN) {
         cell = CELL_MIN;
     }
-    // Cells smaller than the error would only make every box span more of them.
+    // Cells smaller than the error only increase the cells per box.
     let oblique = oblique_error();
     cell = min(max(cell, oblique), CELL_MAX);
     let inverse = 1.0 / cell;
@@ -302,14 +301,14 @@ fn set_cell(scene: Scale, count: u32) -> f32 {
 
 // The ids of cells along u and v.
 struct CellIds {
-    low: vec2<f32>,           // where the scene begins
-    fits: vec2<u32>,          // bits that are enough for the whole scene
-    bits: vec2<u32>,          // bits that cells of one world vary in
+    low: vec2<f32>,           // the lower corner of the scene
+    fits: vec2<u32>,          // bits that hold the cells of the whole scene
+    bits: vec2<u32>,          // bits that differ among the cells of one world
     world: vec2<u32>,         // bits that only distinguish worlds
 }
 
-// Decides the key bits of the cells: enough for the range where most boxes are, as long as MIN_POSITION_BITS are
-// left for the position. A scene that fills space has about n^(2/3) columns of a few edges; a flat one, oblique, more.
+// Chooses the key bits of the cells: enough for the range of most boxes, if MIN_POSITION_BITS remain for the position.
+// A scene that fills space has about n^(2/3) columns of a few edges; a flat one, oblique, more.
 fn choose_ids(scene: Scale, count: u32, inverse_cell: f32) -> CellIds {
     var ids = CellIds();
     for (var k = 0u; k < 2u; k += 1u) {
@@ -322,8 +321,8 @@ fn choose_ids(scene: Scale, count: u32, inverse_cell: f32) -> CellIds {
         ids.fits[k] = bits_about((interval.y - interval.x) * inverse_cell + 2.0);
         ids.bits[k] = min(min(ids.fits[k], bits_about(most + 2.0)), MAX_CELL_BITS);
     }
-    // Where there are worlds, those of one of them: they may all be in the same place. Three bits to spare are for
-    // those that are longer than wide, or emptier than others: where ids repeat, they may be those of another world.
+    // With worlds, the bits for the cells of one world, since worlds may all be in the same place. Three spare bits
+    // allow for worlds that are elongated or sparse, since repeating ids may coincide with ids of another world.
     let worlds = max(params.world_count, 1u);
     let magnitude = bits_for(f32(params.box_count / worlds) + 1.0);
     var most_bits = max(5u * magnitude / 6u, 2u);
@@ -333,7 +332,7 @@ fn choose_ids(scene: Scale, count: u32, inverse_cell: f32) -> CellIds {
         most_bits = min(most_bits + 3u, params.key_bits - MIN_POSITION_BITS - world_bits);
     }
     ids.bits = shortened(ids.bits, most_bits);
-    // About as many bits for u as for v.
+    // Divide the bits about evenly between u and v.
     let of_u = u32(clamp((i32(world_bits) + i32(ids.bits.y) - i32(ids.bits.x)) / 2, 0, i32(world_bits)));
     ids.world = vec2<u32>(of_u, world_bits - of_u);
     for (var k = 0u; k < 2u; k += 1u) {
@@ -342,8 +341,7 @@ fn choose_ids(scene: Scale, count: u32, inverse_cell: f32) -> CellIds {
     return ids;
 }
 
-// Takes bits away until there are no more than `most` in all: from the one that has more, from v first where both have
-// as many.
+// Reduces two counts of bits to a sum of at most `most`: always the larger one, or v if both are equal.
 fn shortened(bits: vec2<u32>, most: u32) -> vec2<u32> {
     let excess = max(bits.x + bits.y, most) - most;
     let of_larger = min(excess, max(bits.x, bits.y) - min(bits.x, bits.y));
@@ -352,7 +350,7 @@ fn shortened(bits: vec2<u32>, most: u32) -> vec2<u32> {
     return bits - cut - vec2<u32>(of_both / 2u, of_both - of_both / 2u);
 }
 
-// Sets where the grid begins and ends along u and v.
+// Sets the bounds of the grid along u and v.
 fn place_grid(ids: CellIds, count: u32) {
     for (var k = 0u; k < 2u; k += 1u) {
         if ids.bits[k] == ids.fits[k] {
@@ -362,9 +360,9 @@ fn place_grid(ids: CellIds, count: u32) {
             frame.cell_max[k] = i32(1u << ids.bits[k]) - 1;
             frame.max_span[k] = 1u << ids.bits[k];
         } else {
-            // The grid has no bounds; ids repeat. Boxes that overlap and span at most half the ids are too close
-            // to notice: entries of theirs with one id are in one cell. The origin is where most boxes are,
-            // since floats are finest there.
+            // The grid has no bounds, and ids repeat. If two boxes overlap and span at most half of the ids, their
+            // entries with the same id are in the same cell. The origin is near most boxes, where floats have the
+            // finest steps.
             frame.origin[k] = 0.0;
             if count > 0u {
                 frame.origin[k] = quantile(CENTRES_U + k, count, 0.5);
@@ -384,12 +382,12 @@ fn bits_for(x: f32) -> u32 {
     return exponent - 127u;
 }
 
-// Does as bits_for for an x that may be rounded, so that one that should be a power of two counts as one.
+// Returns bits_for of a rounded x. An x that is a power of two, up to rounding, counts as one.
 fn bits_about(x: f32) -> u32 {
     return bits_for(x * (1.0 - 1.0 / 262144.0));
 }
 
-// Puts box i of the sample into the lists.
+// Adds box i of the sample to the lists.
 fn list_sample(i: u32, own: Sample) {
     var start = FLOAT_MAX;
     var edge = FLOAT_MAX;
@@ -411,7 +409,7 @@ fn list_sample(i: u32, own: Sample) {
 
 @compute @workgroup_size(256)
 fn frame_choose(@builtin(local_invocation_index) local: u32) {
-    // Before the bounds, so that all are waited for at once.
+    // Load the sample before the bounds, so that both loads overlap.
     let bits_a = sample_bits(local);
     let bits_b = sample_bits(local + 256u);
     let scene = scene_scale(local);
@@ -439,7 +437,7 @@ fn frame_choose(@builtin(local_invocation_index) local: u32) {
     }
 }
 
-// Returns where a segment of the position scale starts, and quanta per unit length in it.
+// Returns the start of a segment of the position scale, and its quanta per unit length.
 fn knot(segment: u32, count: u32) -> vec2<f32> {
     var start = 0.0;
     var next = 0.0;

@@ -6,13 +6,13 @@ struct Eigen {
     vectors: mat3x3<f32>,     // columns
 }
 
-// Finds eigenvalues and eigenvectors. Diagonal elements that differ by no more than `tie` count as equal where that
-// decides which way to turn.
+// Finds eigenvalues and eigenvectors. Diagonal elements that differ by at most `tie` count as equal in the choice of
+// the rotation's direction.
 fn jacobi(covariance: mat3x3<f32>, tie: f32) -> Eigen {
     var turned = Turned(covariance, mat3x3<f32>(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0));
     // A 3x3 matrix converges in about six sweeps; a fixed number keeps every run the same.
     for (var sweep = 0u; sweep < 8u; sweep += 1u) {
-        // Not a loop: indices that are constants leave the matrices in registers.
+        // No loop: with constant indices, the matrices stay in registers.
         turned = turn(turned, 0u, 1u, tie);
         turned = turn(turned, 0u, 2u, tie);
         turned = turn(turned, 1u, 2u, tie);
@@ -27,7 +27,7 @@ struct Turned {
     vectors: mat3x3<f32>,
 }
 
-// Turns axes p and q so that their element outside of the diagonal vanishes.
+// Rotates axes p and q so that their off-diagonal element vanishes.
 fn turn(before: Turned, p: u32, q: u32, tie: f32) -> Turned {
     var a = before.matrix;
     var v = before.vectors;

@@ -1,14 +1,14 @@
-// The sample of boxes that frame_choose decides from: two for each of 256 invocations, and the moments of all.
+// Loads the sample of boxes for frame_choose, two per invocation of 256, and adds up its moments.
 //
-// Axes and cells are no better for a larger sample (docs/decisions.md): the standard error of a variance is 6 % where coordinates spread
-// as those of a normal distribution. Centroids are shifted by the middle of the bounds and scaled by a power of two, so that
-// nothing overflows and little cancels. The order of the sums is fixed, so an adapter gives the same result on every run.
-// The covariance they give is that of MuJoCo's mj_broadphase, of a sample; by reduction as in Liu, Harada, Lee, Kim 2010.
-// Sources: those two; Knuth, The Art of Computer Programming 3, 6.4, for the hash by multiplication; Chan, Golub, LeVeque 1983, Algorithms
-// for computing the sample variance, for the shift.
+// A larger sample gives no better axes and cells (docs/decisions.md): the standard error of a variance is 6 % for
+// normally distributed coordinates. Centroids are shifted by the middle of the bounds and scaled by a power of two, so
+// that nothing overflows and little cancels. The order of the sums is fixed, so an adapter gives the same result on
+// every run. Sources: the covariance of MuJoCo's mj_broadphase, here of a sample; its reduction in Liu, Harada, Lee,
+// Kim 2010; Knuth, The Art of Computer Programming 3, 6.4, for the hash by multiplication; Chan, Golub, LeVeque 1983,
+// Algorithms for computing the sample variance, for the shift.
 
 const_assert SAMPLES == 2u * 256u;
-// Invocations that add up their moments at once: one for each element of `sums`.
+// Invocations that add up moments at the same time: one per element of `sums`.
 const MOMENT_LANES: u32 = 32u;
 
 // Sums over centroids (shifted and scaled) and edges (scaled).
@@ -25,13 +25,13 @@ struct Moments {
 struct Sample {
     low: vec3<f32>,
     high: vec3<f32>,
-    counts: bool,             // whether it is there, finite, and not beyond the limit
+    counts: bool,             // whether it exists, is finite and within the limit
 }
 
 var<workgroup> sums: array<Moments, MOMENT_LANES>;
 
-// Returns the bits of box i of the sample. Beyond the last box: NaN, an invalid box. The sample is spread over the input by a multiplicative
-// hash, since boxes that follow each other in the input often follow each other in space too.
+// Returns the bits of box i of the sample. Beyond the last box: NaN, an invalid box. The sample is spread over the
+// input by a multiplicative hash, since consecutive boxes in the input are often adjacent in space.
 fn sample_bits(i: u32) -> LoadedBox {
     if i >= params.box_count {
         return LoadedBox(vec3<u32>(0xffffffffu), vec3<u32>(0xffffffffu));
@@ -57,7 +57,7 @@ fn moments_of(own: Sample, middle: vec3<f32>) -> Moments {
     return Moments(centroid, 1.0, centroid * centroid, centroid * centroid.yzx, edge, edge);
 }
 
-// Returns the moments of two sets of boxes together.
+// Returns the moments of the union of two sets of boxes.
 fn combined(a: Moments, b: Moments) -> Moments {
     return Moments(
         a.sum + b.sum,
@@ -69,7 +69,8 @@ fn combined(a: Moments, b: Moments) -> Moments {
     );
 }
 
-// Adds up the moments of all invocations, into the first element of `sums`. Every invocation of the workgroup has to call.
+// Adds up the moments of all invocations, into the first element of `sums`. Every invocation of the workgroup must call
+// it.
 fn sum_moments(local: u32, mine: Moments) {
     if local < MOMENT_LANES {
         sums[local] = mine;
@@ -81,7 +82,7 @@ fn sum_moments(local: u32, mine: Moments) {
         }
     }
     workgroupBarrier();
-    // Eight times four, then the eight.
+    // Add up eight runs of four, then the eight sums.
     if local < 8u {
         let halves = combined(sums[local], sums[local + 16u]);
         sums[local] = combined(halves, combined(sums[local + 8u], sums[local + 24u]));

@@ -5,13 +5,13 @@
 // Invocations that sort a list, eight samples each.
 const LIST_LANES: u32 = 256u / 4u;
 
-// Returns where sample i lies in its list: invocations that have eight in a row each, or at other distances that the
-// sort has, find theirs in different banks.
+// Returns the place of sample i in its list. It avoids bank conflicts when each invocation accesses eight consecutive
+// samples, or samples at other strides of the sort.
 fn slot(i: u32) -> u32 {
     return i + i / 8u;
 }
 
-// Eight samples that follow each other, or that are a stride apart.
+// Eight samples, consecutive or a stride apart.
 struct Eight {
     low: vec4<f32>,
     high: vec4<f32>,
@@ -45,12 +45,12 @@ fn store_eight(list: u32, first: u32, stride: u32, own: Eight) {
     samples[list][slot(first + 7u * stride)] = own.high.w;
 }
 
-// Puts each sample and that of four places further in ascending order.
+// Sorts each sample with the sample four places further.
 fn by_four(own: Eight) -> Eight {
     return Eight(min(own.low, own.high), max(own.low, own.high));
 }
 
-// Does so with those of two places further.
+// Sorts each sample with the sample two places further.
 fn by_two(own: Eight) -> Eight {
     let a = vec4<f32>(own.low.xy, own.high.xy);
     let b = vec4<f32>(own.low.zw, own.high.zw);
@@ -59,7 +59,7 @@ fn by_two(own: Eight) -> Eight {
     return Eight(vec4<f32>(least.xy, most.xy), vec4<f32>(least.zw, most.zw));
 }
 
-// Does so with those of the next place.
+// Sorts each sample with the next sample.
 fn by_one(own: Eight) -> Eight {
     let a = vec4<f32>(own.low.xz, own.high.xz);
     let b = vec4<f32>(own.low.yw, own.high.yw);
@@ -71,7 +71,7 @@ fn by_one(own: Eight) -> Eight {
     );
 }
 
-// Sorts eight samples. With a sign of -1, as everywhere here, they descend.
+// Sorts eight samples. With a sign of -1, here and below, they descend.
 fn sorted_eight(own: Eight, sign: f32) -> Eight {
     let sides = vec4<f32>(1.0, 1.0, -1.0, -1.0);
     let twos = by_one(Eight(sides * own.low, sides * own.high));
@@ -80,9 +80,9 @@ fn sorted_eight(own: Eight, sign: f32) -> Eight {
     return Eight(sign * all_eight.low, sign * all_eight.high);
 }
 
-// Sorts all four lists at once by Batcher's bitonic network; what was not sampled is FLOAT_MAX and ends up last. An
-// invocation does three steps of the network on eight samples between two barriers. Where fewer are left, some are done
-// again, which changes nothing.
+// Sorts all four lists at once by Batcher's bitonic network. Unused samples are FLOAT_MAX and come last. Between two
+// barriers, an invocation executes three steps of the network on eight samples. If fewer steps remain, some are
+// repeated, which has no effect.
 fn sort_samples(local: u32) {
     let list = local / LIST_LANES;
     let lane = local % LIST_LANES;

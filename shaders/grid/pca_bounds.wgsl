@@ -1,10 +1,9 @@
-// pca_bounds: the bounds of the finite boxes, a partial result per workgroup.
+// pca_bounds: finds the bounds of the finite boxes, as a partial result per workgroup.
 //
 // Reads   boxes    [box_count * 3] bits of f32, two at a time; and the same four at a time as box_quads
-// Writes  bounds   [pca_groups]
-// Two sets of boxes are separate: those whose coordinates are of ordinary magnitude, and all finite ones.
-// A single sentinel such as FLT_MAX would otherwise scale every other box to nothing.
-// Minimum and maximum do not depend on order, so the result is the same on every run.
+// Writes  bounds   [pca_groups] Bounds are separate for boxes of ordinary magnitude and for all finite boxes, since a
+// sentinel such as FLT_MAX would scale all other boxes to zero. Minimum and maximum do not depend on order, so the
+// result is the same on every run.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
@@ -31,7 +30,7 @@ fn pca_bounds(
 ) {
     let stride = pca_groups(params.box_count) * 128u;
     var mine = BoundsPartial(no_bounds(), no_bounds());
-    // Four boxes are loaded at once, so that they are waited for once. The stride is even.
+    // Four boxes are loaded at once, to hide latency. The stride is even.
     let is_odd = local % 2u == 1u;
     for (var i = group.x * 128u + local; i < params.box_count; i += 4u * stride) {
         let a = load_words(i);

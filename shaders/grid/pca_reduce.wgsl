@@ -1,8 +1,7 @@
-// The bounds of a whole workgroup, and the magnitude of the scene from all partial bounds: shared by pca_bounds and frame_choose.
-// For workgroups of at least 128 invocations, every one of which has to call. A kernel that computes the magnitude binds bounds; both bind
-// params and boxes.
-// Source: reduction in two levels, Harris, Optimizing parallel reduction in CUDA, 2007; here in runs, for fewer
-// barriers.
+// Reduces the bounds of a workgroup, and computes the magnitude of the scene from all partial bounds: shared by
+// pca_bounds and frame_choose. For workgroups of at least 128 invocations; every invocation must call it. Both kernels
+// bind params and boxes; frame_choose also binds bounds. Source: reduction in two levels, Harris, Optimizing parallel
+// reduction in CUDA, 2007; here in runs, for fewer barriers.
 
 // The bits of the least coordinates, and the number of boxes.
 var<workgroup> lows: array<vec4<u32>, 128>;
@@ -26,19 +25,19 @@ fn stored_bounds(k: u32) -> Bounds {
     return Bounds(bitcast<vec3<f32>>(low.xyz), low.w, highs[k], 0u);
 }
 
-// Returns the union over invocations 0 to 127. Between two calls there has to be a barrier.
+// Returns the union over invocations 0 to 127. There must be a barrier between two calls.
 fn reduce_bounds(local: u32, mine: Bounds) -> Bounds {
     if local < 128u {
         store_bounds(local, mine);
     }
     workgroupBarrier();
-    // Eight times sixteen, then the eight. A loop that is not entered costs nothing, a barrier does everywhere.
+    // Reduce eight runs of sixteen, then the eight results. A skipped loop costs nothing; a barrier always costs time.
     let run_end = select(0u, 128u, local < 8u);
     var own = mine;
     for (var k = local + 8u; k < run_end; k += 8u) {
         own = united(own, stored_bounds(k));
     }
-    // The first eight are not among those that were read.
+    // The first eight elements were not read, so they can be overwritten.
     if local < 8u {
         store_bounds(local, own);
     }
@@ -50,7 +49,7 @@ fn reduce_bounds(local: u32, mine: Bounds) -> Bounds {
     return all_bounds;
 }
 
-// Does so with both sets of boxes.
+// Reduces the bounds of both sets of boxes.
 fn reduce_both(local: u32, mine: BoundsPartial) -> BoundsPartial {
     let ordinary = reduce_bounds(local, mine.ordinary);
     workgroupBarrier();
@@ -65,8 +64,8 @@ struct Scale {
     count: u32,
 }
 
-// Returns coordinates in scaled units, which reach 4. The limits change no number; they stand between the product and what is
-// added, for drivers turn a * s - b * s into (a - b) * s (NVIDIA's does), which overflows where the largest floats are.
+// Returns coordinates in scaled units, up to 4. The clamp changes no value. It keeps drivers (NVIDIA's, for one) from
+// rewriting a * s - b * s as (a - b) * s, which overflows for the largest floats.
 fn scaled(coordinates: vec3<f32>, scale: f32) -> vec3<f32> {
     return clamp(coordinates * scale, vec3<f32>(-4.0), vec3<f32>(4.0));
 }
@@ -82,7 +81,7 @@ fn scene_scale(local: u32) -> Scale {
     let partial = reduce_both(local, BoundsPartial(ordinary_share, finite_share));
     let ordinary = partial.ordinary;
     let finite = partial.finite;
-    // The ordinary boxes decide unless they are the minority.
+    // The ordinary boxes are used, unless they are the minority.
     var used = ordinary;
     var limit = ORDINARY_MAX;
     if ordinary.count < finite.count - ordinary.count {

@@ -1,13 +1,13 @@
 // The division of keys among workgroups: shared by the kernels of a radix pass, which bind `sort_pass` and `counts`.
 //
-// A workgroup has a section: tiles of SORT_TILE keys in a row. SECTION_GROUP sections in a row are a group.
+// A workgroup has a section: consecutive tiles of SORT_TILE keys. SECTION_GROUP consecutive sections are a group.
 
 // Returns the number of keys.
 fn sort_length() -> u32 {
     return select(counts.entry_count, counts.written, sort_pass.of_pairs == 1u);
 }
 
-// How so many keys are divided.
+// The division of the keys into sections.
 struct Sections {
     tile_count: u32,
     tiles_each: u32,          // of a section; the last one may have fewer

@@ -4,18 +4,17 @@
 //         counts       for the number of keys
 //         histograms   [sections * digits], and digit_sums [groups * digits], of sort_count, two at a time
 //         keys_in, values_in     [n]
-// Writes  keys_out, values_out   [n]
-// A workgroup per section, which it sorts tile by tile; there may be more workgroups.
-// Each subgroup takes a run of consecutive keys of the tile, in rounds of as many keys as it has invocations. Nine
-// ballots a round show each invocation the others with its digit (Ashkiani et al. 2016, "GPU multisplit"). Two
-// digits share a word of counts, and the lowest of the invocations with either of them adds for all: so each word has
-// one writer a round, and a barrier between two rounds is all that orders them. The counts are scanned over the
-// subgroups and the digits, which gives each key its position in the sorted tile. Keys, then values, are laid out in
-// that order in workgroup memory and written from there, so that neighbours mostly write to neighbouring words.
+// Writes  keys_out, values_out   [n] A workgroup per section, which it sorts tile by tile; there may be more
+// workgroups. Each subgroup has a run of consecutive keys of the tile. In each round, every invocation processes one
+// key, and nine ballots find the invocations with the same digit (Ashkiani et al. 2016, "GPU multisplit"). Two digits
+// share a word of counts. The lowest invocation with either digit adds for all of them, so each word has one writer per
+// round, and one barrier between rounds suffices. A scan of the counts over subgroups and digits gives each key its
+// position in the sorted tile. Keys, then values, are arranged in that order in workgroup memory and written from
+// there, so that adjacent invocations mostly write adjacent words.
 //
-// Keys are held in registers, four to a vector: an array with an index that varies would lie in memory. Places behind
-// the end count as keys of ones, which sort last, so that only the first and the last step have to test for the end.
-// For subgroups of 8 to 64 invocations, the workgroup cut evenly; with nine bits, of 16 to 64.
+// Keys are in registers, four per vector, since dynamically indexed arrays spill to memory. Places behind the end count
+// as keys of all ones, which sort last, so only the first and the last step test for the end. For subgroups of 8 to 64
+// invocations (with nine bits, 16 to 64) that divide the workgroup evenly.
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<storage, read> counts: Counts;
@@ -29,8 +28,8 @@
 // True if subgroups may have more than 32 invocations.
 override UP_TO_64: bool = false;
 
-// One after the other: the counts, [subgroup * words + word], of up to 32 subgroups; the tile's keys in order; for each
-// digit, what turns positions in the tile into places; the tile's values in order.
+// In turn: the counts, [subgroup * words + word], of up to 32 subgroups; the tile's keys in order; for each digit, the
+// difference of place and position in the tile; the tile's values in order.
 var<workgroup> tile_words: array<u32, SORT_TILE>;
 
 // The constants of an invocation.
@@ -60,7 +59,7 @@ fn digits_of(keys: vec4<u32>, lane: Lane) -> vec4<u32> {
     return (keys >> vec4<u32>(lane.shift)) & vec4<u32>(2u * lane.words - 1u);
 }
 
-// Returns the word at `at` of a list, or what stands for it behind the end.
+// Returns the key at `at`, or all ones behind the end.
 fn key_at(at: u32, n: u32) -> u32 {
     var key = 0xffffffffu;
     if at < n {
@@ -85,7 +84,7 @@ fn four_values(at: u32, step: u32, n: u32) -> vec4<u32> {
     return vec4<u32>(value_at(at, n), value_at(at + step, n), value_at(at + 2u * step, n), value_at(at + 3u * step, n));
 }
 
-// Returns the invocations of the subgroup that have this bit, of this value, as it is in `digit`.
+// Returns the invocations of the subgroup whose digits agree with `digit` in this bit.
 fn with_bit(digit: u32, bit: u32) -> vec2<u32> {
     let is_set = (digit & bit) != 0u;
     let ones = subgroupBallot(is_set).xy;
@@ -118,10 +117,10 @@ fn clear_counts(lane: Lane, subgroups: u32) {
     }
 }
 
-// One round: returns how many keys before this one, in the subgroup's part of the tile, have this digit. Every
-// invocation of the workgroup has to call.
+// Executes a round: returns the count of earlier keys with this digit in the subgroup's part of the tile. Every
+// invocation of the workgroup must call it.
 fn rank_of(digit: u32, lane: Lane) -> u32 {
-    // Not a loop: compilers do not unroll those that naga bounds. No digit of eight bits has the highest one.
+    // No loop, since compilers do not unroll loops that naga bounds. The highest bit is zero for digits of eight bits.
     let upper = with_bit(digit, 32u) & with_bit(digit, 64u) & with_bit(digit, 128u) & with_bit(digit, 256u);
     let lower = with_bit(digit, 2u) & with_bit(digit, 4u) & with_bit(digit, 8u) & with_bit(digit, 16u);
     let with_word = lane.active_lanes & upper & lower;
@@ -137,7 +136,7 @@ fn rank_of(digit: u32, lane: Lane) -> u32 {
         tile_words[at] = before + (own << half) + (other << (16u - half));
     }
     before = subgroupShuffle(before, lowest);
-    // The next round comes after this round's counts, and who reads them after the last of them.
+    // This round's counts precede the next round, and all counts precede their readers.
     workgroupBarrier();
     return ((before >> half) & 0xffffu) + number_of(with_digit & lane.below);
 }
@@ -151,8 +150,8 @@ fn four_ranks(keys: vec4<u32>, lane: Lane) -> vec4<u32> {
     return vec4<u32>(x, y, z, w);
 }
 
-// Adds up the values of all invocations before this one. Overwrites the first words of `tile_words`. Every invocation of the
-// workgroup has to call.
+// Adds up the values of all invocations before this one. Overwrites the first words of `tile_words`. Every invocation
+// of the workgroup must call it.
 fn sum_before(lane: Lane, subgroup: u32, value: u32) -> u32 {
     var sum = subgroupExclusiveAdd(value);
     if lane.index + 1u == lane.width {
@@ -166,7 +165,7 @@ fn sum_before(lane: Lane, subgroup: u32, value: u32) -> u32 {
     return sum;
 }
 
-// Returns the places where the section's keys of the invocation's two digits begin. Every invocation has to call.
+// Returns the first places of the section's keys with the invocation's two digits. Every invocation must call it.
 fn places_in(section: u32, section_count: u32, lane: Lane, subgroup: u32) -> vec2<u32> {
     var digits = Digits();
     if lane.local < lane.words {
@@ -182,8 +181,8 @@ struct TileDigits {
     counts: vec2<u32>,
 }
 
-// Turns the counts into the positions in the sorted tile at which each subgroup's keys of each digit begin. Every invocation
-// has to call.
+// Replaces the counts by the first position, in the sorted tile, of each subgroup's keys of each digit. Every
+// invocation must call it.
 fn scan_digits(lane: Lane, subgroup: u32, subgroups: u32) -> TileDigits {
     let word = lane.local;
     var own = 0u;
@@ -194,7 +193,7 @@ fn scan_digits(lane: Lane, subgroup: u32, subgroups: u32) -> TileDigits {
     }
     let counts = vec2<u32>(own & 0xffffu, own >> 16u);
     let first = select(0u, tile_words[word & (lane.words - 1u)], word < lane.words);
-    // The first subgroup's counts are in registers: their words are free.
+    // The first subgroup's counts are in registers, so their words are free.
     workgroupBarrier();
     let base = sum_before(lane, subgroup, counts.x + counts.y);
     if word < lane.words {
@@ -226,7 +225,7 @@ fn lay_out(positions: vec4<u32>, words: vec4<u32>) {
     tile_words[positions.w] = words.w;
 }
 
-// Lays out the difference of place and position of the invocation's two digits.
+// Stores the difference of place and position of the invocation's two digits.
 fn lay_out_shifts(shifts: vec2<u32>, lane: Lane) {
     if lane.local < lane.words {
         tile_words[2u * lane.local] = shifts.x;
@@ -234,7 +233,7 @@ fn lay_out_shifts(shifts: vec2<u32>, lane: Lane) {
     }
 }
 
-// Returns the words at a position and at the ones 256, 512 and 768 behind it.
+// Returns the words at a position and 256, 512 and 768 behind it.
 fn four_words(at: u32) -> vec4<u32> {
     return vec4<u32>(tile_words[at], tile_words[at + 256u], tile_words[at + 512u], tile_words[at + 768u]);
 }
@@ -274,8 +273,8 @@ fn put_values(values: vec4<u32>, places: vec4<u32>, position: u32, length: u32) 
     }
 }
 
-// Moves the keys and values of a tile, where those of the invocation's digits begin at `places`, and returns where those of the
-// next tile begin. Every invocation of the workgroup has to call.
+// Moves the keys and values of a tile. Keys of the invocation's two digits begin at `places`. Returns the places for
+// the next tile. Every invocation of the workgroup must call it.
 fn sort_tile(tile: u32, n: u32, places: vec2<u32>, lane: Lane, subgroup: u32, subgroups: u32) -> vec2<u32> {
     let first = tile * SORT_TILE + subgroup * SORT_RUN * lane.width + lane.index;
     let width = lane.width;
@@ -283,7 +282,7 @@ fn sort_tile(tile: u32, n: u32, places: vec2<u32>, lane: Lane, subgroup: u32, su
 
     clear_counts(lane, subgroups);
     workgroupBarrier();
-    // All loads are issued before any of them is used, the values before the counts are scanned.
+    // Issue all loads before any result is used, and load the values before the scan.
     let keys_a = four_keys(first, width, n);
     let keys_b = four_keys(first + step, width, n);
     let keys_c = four_keys(first + 2u * step, width, n);

@@ -1,4 +1,4 @@
-// sort_count: how often each digit occurs in each section of keys, and in each group of sections.
+// sort_count: counts each digit in each section of keys, and in each group of sections.
 //
 // Reads   sort_pass    one SortPass
 //         counts       for the number of keys

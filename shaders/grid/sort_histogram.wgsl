@@ -1,14 +1,14 @@
-// How often each digit occurs in a section of keys: shared by the kernels that count digits, which bind `sort_pass`, `histograms` and
-// `digit_sums`.
+// Counts each digit in a section of keys: shared by the kernels that count digits, which bind `sort_pass`, `histograms`
+// and `digit_sums`.
 
-// The one behind those of the digits is for what lies behind the end.
+// A count per digit. The last element is for places behind the end.
 var<workgroup> histogram: array<atomic<u32>, BALLOT_RADIX + 1u>;
 
 fn digit_of(key: u32) -> u32 {
     return (key >> sort_pass.shift) & ((1u << sort_pass.digit_bits) - 1u);
 }
 
-// Every invocation of the workgroup has to call.
+// Clears the counts. Every invocation of the workgroup must call it.
 fn clear_histogram(local: u32) {
     for (var bin = local; bin <= 1u << sort_pass.digit_bits; bin += 256u) {
         atomicStore(&histogram[bin], 0u);
@@ -16,8 +16,8 @@ fn clear_histogram(local: u32) {
     workgroupBarrier();
 }
 
-// Writes the counts of a section, and adds them to those of its group. Additions commute, so their order does not matter. Every invocation
-// of the workgroup has to call.
+// Writes the counts of a section, and adds them to the counts of its group. The order of the additions does not matter.
+// Every invocation of the workgroup must call it.
 fn write_histogram(section: u32, local: u32) {
     workgroupBarrier();
     let radix = 1u << sort_pass.digit_bits;

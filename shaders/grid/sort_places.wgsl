@@ -1,13 +1,13 @@
-// The places of the keys of a section, from the counts of sort_count: shared by the kernels that scatter, which bind `histograms` and
-// `digit_sums`, two digits at a time.
+// Computes the places of the keys of a section from the counts of sort_count: shared by the kernels that scatter, which
+// bind `histograms` and `digit_sums`, two digits at a time.
 
-// Two digits in a row, which one invocation handles.
+// Two consecutive digits of one invocation.
 struct Digits {
     before: vec2<u32>,        // keys of the digit in earlier sections
     totals: vec2<u32>,        // keys of the digit in all sections
 }
 
-// Returns these counts of digits 2 * word and 2 * word + 1, where there are `words` such pairs of digits.
+// Returns these counts for digits 2 * word and 2 * word + 1. There are `words` such pairs of digits.
 fn digits_of_section(section: u32, section_count: u32, word: u32, words: u32) -> Digits {
     let group = section / SECTION_GROUP;
     let earlier = sum_groups(word, group * words, words);
@@ -16,7 +16,7 @@ fn digits_of_section(section: u32, section_count: u32, word: u32, words: u32) ->
     return Digits(earlier + own, earlier + later);
 }
 
-// Adds up the counts of groups from place `first` on, a row of `words` apart, to before place `end`. Four are loaded at once.
+// Adds up the counts of groups at places from `first` to before `end`, with a stride of `words`. It loads four at once.
 fn sum_groups(first: u32, end: u32, words: u32) -> vec2<u32> {
     var sum = vec2<u32>(0u);
     var at = first;
@@ -29,7 +29,7 @@ fn sum_groups(first: u32, end: u32, words: u32) -> vec2<u32> {
     return sum;
 }
 
-// Does so for sections.
+// Adds up the counts of sections in the same way.
 fn sum_sections(first: u32, end: u32, words: u32) -> vec2<u32> {
     var sum = vec2<u32>(0u);
     var at = first;

@@ -4,12 +4,11 @@
 //         counts       for the number of keys
 //         histograms   [sections * RADIX], and digit_sums [groups * RADIX], of sort_count, two at a time
 //         keys_in, values_in     [n], four at a time
-// Writes  keys_out, values_out   [n]
-// A workgroup per section, which it sorts tile by tile; there may be more workgroups.
-// Each invocation takes SORT_RUN consecutive keys of the tile. Its sixteen counts are packed two to a word and
-// scanned over the workgroup, eight words at a time; then it places its keys one after the other.
-// Second step of a radix pass (Merrill and Grimshaw 2011, High performance and scalable radix sorting); several counts
-// packed to a word as in Harada and Howes 2011, Introduction to GPU radix sort.
+// Writes  keys_out, values_out   [n] A workgroup per section, which it sorts tile by tile; there may be more
+// workgroups. Each invocation takes SORT_RUN consecutive keys of the tile. Its sixteen counts are packed two per word
+// and scanned over the workgroup, eight words at a time. Then it places its keys one after the other. Second step of a
+// radix pass (Merrill and Grimshaw 2011, High performance and scalable radix sorting); several counts packed to a word
+// as in Harada and Howes 2011, Introduction to GPU radix sort.
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<storage, read> counts: Counts;
@@ -24,16 +23,16 @@ const WORDS: u32 = RADIX / 2u;
 const SEGMENTS: u32 = 256u / WORDS;
 const SEGMENT: u32 = 256u / SEGMENTS;
 
-// Words from one list of 256 to the next. With a word left out behind each 32, invocations that take a segment each are
-// at different banks, and so are those that take a word each of any list.
+// Words between lists of 256. One word of padding per 32 avoids bank conflicts, both if each invocation reads a segment
+// and if each reads a word of one list.
 const PITCH: u32 = 256u + 32u;
 
-// [rank_index(word, invocation)] keys before, within the tile, with either of the word's two digits.
+// [rank_index(word, invocation)] earlier keys of the tile with either of the word's two digits.
 var<workgroup> ranks: array<u32, WORDS * PITCH>;
 var<workgroup> segment_sums: array<u32, 256>;
-// How often each digit occurs in all sections.
+// The count of each digit in all sections.
 var<workgroup> totals: array<u32, RADIX>;
-// Where the tile's keys of each digit begin.
+// The first place of the tile's keys of each digit.
 var<workgroup> places: array<u32, RADIX>;
 
 fn rank_index(word: u32, invocation: u32) -> u32 {
@@ -69,7 +68,8 @@ fn sort_scatter(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
     }
 }
 
-// Moves the keys and values of a tile, and adds those of each digit to `places`. Every invocation of the workgroup has to call.
+// Moves the keys and values of a tile, and adds the count of each digit to `places`. Every invocation of the workgroup
+// must call it.
 fn sort_tile(tile: u32, n: u32, local: u32) {
     let shift = sort_pass.shift;
     let first = tile * SORT_TILE + local * SORT_RUN;
@@ -87,10 +87,10 @@ fn sort_tile(tile: u32, n: u32, local: u32) {
     }
     workgroupBarrier();
 
-    // Exclusive scan of each word over the invocations: sums of segments first, then inside each.
+    // An exclusive scan of each word over the invocations: first sums of segments, then within each segment.
     let word = local / SEGMENTS;
     let segment = local % SEGMENTS;
-    // A segment lies within 32 words, so nothing is left out inside.
+    // A segment lies within 32 words, so it has no padding inside.
     let base = rank_index(word, segment * SEGMENT);
     var sum = 0u;
     for (var k = 0u; k < SEGMENT; k += 1u) {

@@ -1,13 +1,14 @@
-// emit_again: computes pairs again that were only counted, and writes those in the window: pairs of giants, and of the tiles of the sweep
-// whose runs were not retained.
+// emit_again: computes pairs again that were only counted, and writes the ones in the window: pairs of giants, and
+// pairs of sweep tiles whose runs were not retained.
 //
 // Reads   params, window, boxes, counts, entries, stretches, footprints, path_bases, as giants_test and sweep_test
 //         block_hits     [HIT_SUMS] sums, then [giant_blocks + sweep_blocks] pairs of each block
-// Writes  pairs          [window.capacity] (a, b), a < b: of giants tile by tile and in it by rows, before all of emit_sweep; then in the order
-//                        of the path
-// Separate from emit_sweep, which would otherwise need the registers of a walk for a rare case. No workgroup for the sweep if all its runs
-// were retained. One workgroup per block from counts.first_block on, those of giants first. One of the sweep goes through the tiles from the last
-// one back, so that it does not need the number of pairs of the retained tiles before them.
+// Writes  pairs          [window.capacity] (a, b), a < b: of giants tile by tile and in it by rows, before all of
+//                        emit_sweep; then in the order of the path It is separate from emit_sweep, since it needs many
+//                        registers for a rare case. One workgroup per block from counts.first_block on, blocks of
+//                        giants first; no workgroup for the sweep if all its runs were retained. A workgroup of the
+//                        sweep visits its tiles from last to first, so that it does not need the pair count of the
+//                        retained tiles before them.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;
@@ -34,7 +35,7 @@ fn emit_again(
     }
 }
 
-// Writes the pairs of a block of the sweep. All invocations of the workgroup have to call.
+// Writes the pairs of a block of the sweep. Every invocation of the workgroup must call it.
 fn list_again(at_block: u32, local: u32) {
     let block = at_block - counts.giant_blocks;
     let start = pairs_before(at_block, local);
@@ -53,7 +54,7 @@ fn list_again(at_block: u32, local: u32) {
         let run = found.run;
         var hits = exact_hits(found);
         let scan = scan_workgroup(local, countOneBits(hits));
-        // The number of pairs of the tile, as a value that the compiler knows to be the same for all invocations.
+        // The pair count of the tile, as a value that is uniform for the compiler.
         next = sub64(next, vec2<u32>(workgroupUniformLoad(&scan_bases[16]).x, 0u));
         var at = add64(next, vec2<u32>(scan.before, 0u));
         for (; hits != 0u; hits &= hits - 1u) {

@@ -1,4 +1,4 @@
-// emit_range: finds the blocks that have pairs in the window, so that a further window of a list dispatches no others.
+// emit_range: finds the blocks that have pairs in the window, so that a further window of a list dispatches only these.
 //
 // Reads   params, window
 //         block_hits  [HIT_SUMS] sums, then [giant_blocks + sweep_blocks] pairs of each block (hit_sums.wgsl)
@@ -54,13 +54,14 @@ fn contains(first: vec2<u32>, count: vec2<u32>, number: vec2<u32>) -> bool {
     return !less64(number, first) & less64(number, add64(first, count));
 }
 
-// Returns the block that has the pair of this number, or `blocks` if there is no such pair. Every invocation of the workgroup has to call.
+// Returns the block that has the pair of this number, or `blocks` if there is no such pair. Every invocation of the
+// workgroup must call it.
 fn block_with(number: vec2<u32>, blocks: u32, local: u32) -> u32 {
     if local == 0u {
         found_group = BlockGroup(blocks, vec2<u32>(0u));
         found_block = blocks;
     }
-    // An invocation has some groups in a row.
+    // An invocation has consecutive groups.
     let groups = div_ceil(blocks, SUM_BLOCKS);
     let each = div_ceil(groups, 256u);
     let first = local * each;
@@ -69,7 +70,7 @@ fn block_with(number: vec2<u32>, blocks: u32, local: u32) -> u32 {
     for (var group = first; group < end; group += 1u) {
         own = add64(own, pairs_of_group(group));
     }
-    // Its barriers order the writes above before those below.
+    // Its barriers order the writes above before the writes below.
     var before = scan_workgroup48(local, own).before;
     for (var group = first; group < end; group += 1u) {
         let count = pairs_of_group(group);

@@ -1,4 +1,4 @@
-// emit_sweep: writes the pairs in the window that sweep_test stored; and the number of pairs.
+// emit_sweep: writes the pairs in the window that sweep_test stored, and the pair count.
 //
 // Reads   params, window, entries
 //         runs           [tiles * RUN_U32_COUNT * 256], of sweep_test
@@ -6,12 +6,11 @@
 // Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path, behind those of giants
 //         counts         pairs, written; the included ones come behind all others
 //         header         for a consumer on the GPU
-//         arguments      of its indirect calls
-// A workgroup per block from counts.first_block on; the first one counts, also if there is no block. It can be dispatched for any windows:
-// together with those of emit_again they are the whole list, each pair once.
-// If each invocation wrote the pairs of its run, half of the lanes would wait for those with most pairs, and the
-// writes would be scattered. So the workgroup shares the pairs of each tile evenly.
-// Source: work divided evenly after a scan, as in Baxter, Modern GPU, 2013.
+//         arguments      of its indirect calls A workgroup per block from counts.first_block on; the first one counts,
+// also if there is no block. It can be dispatched for any windows. Together with emit_again, they give the whole list,
+// each pair once. The workgroup distributes the pairs of each tile evenly over its invocations, since runs have
+// different pair counts, and for coalesced writes. Source: work divided evenly after a scan, as in Baxter, Modern GPU,
+// 2013.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;
@@ -36,8 +35,8 @@ fn run_at(tile: u32, local: u32) -> Run {
     return run_from(runs[at], runs[at + 256u], runs[at + 512u]);
 }
 
-// Stores those pairs of a run that are among the SHARE pairs of the tile from `first` on; `before` is the number of pairs of the tile
-// before the run.
+// Stores the pairs of a run that are among the SHARE pairs of the tile from `first` on. `before` is the pair count of
+// the tile before the run.
 fn share_run(local: u32, run_hits: u32, before: u32, first: u32) {
     if before >= first + SHARE || before + countOneBits(run_hits) <= first {
         return;
@@ -51,7 +50,7 @@ fn share_run(local: u32, run_hits: u32, before: u32, first: u32) {
     }
 }
 
-// Loads the entries of a pair that was shared.
+// Loads the entries of a shared pair.
 fn shared_entries(at: u32, is_written: bool) -> vec2<u32> {
     if !is_written {
         return vec2<u32>(0u);
@@ -70,12 +69,12 @@ fn write_shared(at: u32, own: vec2<u32>, is_written: bool) {
     }
 }
 
-// Writes the pairs of a tile, the first of which has this number, of which neighbouring invocations take neighbouring ones. Returns
-// how many there are. Every invocation of the workgroup has to call.
+// Writes the pairs of a tile, whose first pair has this number. Adjacent invocations write adjacent pairs. Returns the
+// pair count. Every invocation of the workgroup must call it.
 fn write_tile(tile: u32, local: u32, number: vec2<u32>) -> u32 {
     let run = run_at(tile, local);
     let scan = scan_workgroup(local, countOneBits(run.hits));
-    // As a value that the compiler knows to be the same for all invocations.
+    // A value that is uniform for the compiler.
     let count = workgroupUniformLoad(&scan_bases[16]).x;
     let part = part_in_window(number, count);
     let to = number.x - window.first_low;

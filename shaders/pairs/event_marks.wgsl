@@ -1,8 +1,9 @@
-// A step and the last one: shared by the kernels of events, which bind `step_params`, and `header` if they read the step. `event_marks` has
-// - EVENT_TOTALS words: the numbers of pairs that are created, that persist and are not at rest, and that are lost; and
+// Marks of the pairs of a step and of the last one: shared by the kernels of events, which bind `step_params`, and
+// `header` if they read the step. `event_marks` has
+// - EVENT_TOTALS words: the counts of created pairs, of persisting pairs that are not at rest, and of lost pairs; and
 //   the reason if the step is discarded;
-// - bits, a word per 32 pairs: of the last list, those that were found in this step; of this one those that are created; of this one those that
-//   persist and are not at rest;
+// - bits, a word per 32 pairs: of the last list, found in this step; of this list, created; of this list, persist and
+//   are not at rest;
 // - three counts for each tile of EVENT_TILE pairs: created, persisting and not at rest, found; and the sums of EVENT_GROUP tiles.
 
 // The kinds of bits.
@@ -25,7 +26,7 @@ fn group_at(group: u32) -> u32 {
     return tile_at(div_ceil(step_params.capacity, EVENT_TILE) + group);
 }
 
-// Returns a word in which the first `count` bits are set, or all where there are more.
+// Returns a word in which the first `count` bits are set, or all if there are more.
 fn bits_up_to(count: u32) -> u32 {
     return select((1u << (count % 32u)) - 1u, 0xffffffffu, count >= 32u);
 }

@@ -6,14 +6,14 @@ struct EventStep {
     refused: u32,             // 0, or OVERFLOW_*: the step is discarded, and both lengths are 0
 }
 
-// Returns the lengths, if the last list has this one. A list that is not whole, or was refused, is not compared; nor is one for whose
-// events a memory budget leaves less capacity than for its pairs.
+// Returns the lengths, if the last list has `last_count` pairs. The step is discarded if its list is incomplete or
+// refused, or exceeds the capacity for events, which a memory budget may limit.
 fn event_step(last_count: u32) -> EventStep {
     var refused = header.overflow;
     if refused == 0u && header.written > step_params.capacity {
         refused = OVERFLOW_PAIRS;
     }
-    // The list of an unfinished query is empty, and its pairs would be lost.
+    // An unfinished query has no pairs, which would count as lost.
     if step_params.is_join != 0u && header.unfinished > 0u {
         refused = OVERFLOW_UNFINISHED;
     }

@@ -5,14 +5,15 @@
 //         last_step    pairs of the last step; boxes of the last step that had generations; these generations
 //         pairs        of the step, in canonical order
 //         last_pairs   of the last step, in canonical order
-//         names        [box_count] NAMING_WAS: the index that each box had; NAMING_GENERATIONS: its generation; or nothing that is read
+//         names        [box_count] NAMING_WAS: the index of each box in the last step; NAMING_GENERATIONS: its
+//                      generation; otherwise not read
 // Writes  before       places in the last list, or EVENT_CREATED
-// Changes event_marks  zeros, to bits, counts of tiles and sums of groups
-// An invocation per EVENT_RUN pairs. Both lists ascend: unless boxes moved in the array, the pairs of a span lie between the places of its
-// first pair and of the next one's. If little changed, each is as far behind that place as behind the first pair. Other pairs are
-// searched one after the other, by bisection behind the one before; if boxes moved, in the place behind it first, and then in the whole
-// list.
-// Source: the binary searches of a merge path, Odeh, Green, Mwassi, Shmueli, Birk 2012, Merge path.
+// Changes event_marks  zeros, to bits, counts of tiles and sums of groups An invocation per EVENT_RUN pairs. Both lists
+// ascend. Unless boxes are renamed, the pairs of a span lie between the places of its first pair and of the next span's
+// first pair. If little changed, the offset of each pair from the span's first pair is the same in both lists, so that
+// place is tried first. Other pairs are searched one after the other, by bisection behind the place of the pair before.
+// If boxes are renamed, the next place is tried first, and then the whole list. Source: the binary searches of a merge
+// path, Odeh, Green, Mwassi, Shmueli, Birk 2012, Merge path.
 
 @group(0) @binding(0) var<uniform> step_params: StepParams;
 @group(0) @binding(1) var<storage, read> header: QueryHeader;
@@ -23,9 +24,11 @@
 @group(0) @binding(6) var<storage, read_write> before: array<u32>;
 @group(0) @binding(7) var<storage, read_write> event_marks: array<atomic<u32>>;
 
-// The first places in the last list whose pairs are not below the first one of each span of the tile; and behind the tile.
+// For each span of the tile, the first place in the last list whose pair is not below the span's first pair; and the
+// same behind the tile.
 var<workgroup> span_ends: array<u32, EVENT_TILE / EVENT_SPAN + 1u>;
-// The bits of the tile, created and awake; their counts; and the number of pairs of EVENT_NEAR tiles of the last list that were found.
+// The bits of the tile, created and awake; their counts; and the count of found pairs in EVENT_NEAR tiles of the last
+// list.
 var<workgroup> tile_bits: array<atomic<u32>, EVENT_TILE / 16u>;
 var<workgroup> tile_counts: array<atomic<u32>, 2>;
 var<workgroup> near_found: array<atomic<u32>, EVENT_NEAR>;
@@ -34,12 +37,12 @@ var<private> near_tile: u32;
 // A bit for each pair of the invocation: set if it is created.
 var<private> created: u32;
 
-// Returns whether boxes moved in the array.
+// Returns whether boxes may have other indices than in the last step.
 fn is_renamed() -> bool {
     return step_params.naming == NAMING_WAS;
 }
 
-// Returns the index that a box had in the last step, or EVENT_CREATED where it is new.
+// Returns the index of a box in the last step, or EVENT_CREATED if it is new.
 fn name_of(i: u32) -> u32 {
     if is_renamed() {
         return names[i];
@@ -51,8 +54,8 @@ fn name_of(i: u32) -> u32 {
     return name;
 }
 
-// Returns a pair by the indices that its boxes had in the last step; EVENT_CREATED is the second where one is new. In a join, the second
-// box is of a set that stays.
+// Returns a pair by the indices of its boxes in the last step; the second is EVENT_CREATED if a box is new. In a join,
+// the second box keeps its index.
 fn named(pair: vec2<u32>) -> vec2<u32> {
     let a = name_of(pair.x);
     if step_params.is_join != 0u {
@@ -143,7 +146,7 @@ fn add_count(tile: u32, which: u32, count: u32) {
     }
 }
 
-// Returns the first place in the last list whose pair is not below this one; `count` where there is none.
+// Returns the first place in the last list whose pair is not below this one; `count` if there is none.
 fn first_not_below(pair: vec2<u32>, count: u32) -> u32 {
     var first = 0u;
     var end = count;
@@ -158,7 +161,8 @@ fn first_not_below(pair: vec2<u32>, count: u32) -> u32 {
     return first;
 }
 
-// Finds pairs from one place to another between these ends of the last list: those first that follow each other from `likely` on.
+// Finds the pairs from `first` to `behind` between these ends of the last list. It first tries consecutive places from
+// `likely` on.
 fn find(first: u32, behind: u32, likely: u32, ends: vec2<u32>) {
     var k = 0u;
     while k < min(behind - first, ends.y - min(likely, ends.y)) && all(last_pairs[likely + k] == named(pairs[first + k])) {
@@ -198,7 +202,7 @@ fn rests(i: u32) -> bool {
     return bit != 0u;
 }
 
-// Returns, of the bits of pairs from this one on, those of pairs that are not at rest.
+// Clears the bits of pairs at rest. `first` is the pair of the first bit.
 fn awake(bits: u32, first: u32) -> u32 {
     var all = bits;
     if (filter_layout.fixed & filter_layout.sleeping) != ABSENT {
@@ -213,10 +217,10 @@ fn awake(bits: u32, first: u32) -> u32 {
     return all;
 }
 
-// Searches pairs from one place to another, one after the other, between these ends of the last list.
+// Searches the pairs from `first` to `behind`, one after the other, between these ends of the last list.
 fn search_each(first: u32, behind: u32, ends: vec2<u32>) {
-    // Pairs before the place of a pair are below all that follow, unless boxes moved in the array. Then names do not ascend, but
-    // most pairs are still next to each other.
+    // The search for the next pair starts behind the place of the last one, unless boxes are renamed. Renamed pairs do
+    // not ascend, but most are still adjacent.
     var low = ends.x;
     var next = ends.y;
     for (var i = first; i < behind; i += 1u) {
@@ -243,17 +247,17 @@ fn search_each(first: u32, behind: u32, ends: vec2<u32>) {
 }
 
 struct Lookup {
-    place: u32,               // the first one whose pair is not below the one that is looked up
-    is_there: bool,           // that pair is it
+    place: u32,               // the first place whose pair is not below the searched one
+    is_there: bool,           // whether they are equal
 }
 
-// Looks a pair up from `low` on within these ends, by bisection. Behind another pair of the run it is likely near: steps that grow
-// twofold come first.
+// Looks a pair up from `low` on within these ends, by bisection. It is likely near the place of the pair before, so the
+// step of the search doubles first.
 fn look_up(pair: vec2<u32>, low: u32, ends: vec2<u32>) -> Lookup {
     var first = low;
     var end = ends.y;
     var is_there = false;
-    // Zero is no limit.
+    // Zero means no limit.
     var most = select(1u, 0u, low == ends.x);
     while first < end {
         let middle = first + min(most - 1u, (end - first) / 2u);

@@ -1,4 +1,4 @@
-// events_list: the pairs that are created, those that persist and are not at rest, and those of the last step that are lost.
+// events_list: lists the created pairs, the persisting pairs that are not at rest, and the lost pairs of the last step.
 //
 // Reads   step_params
 //         header       of the list of the step
@@ -34,7 +34,7 @@ fn events_list(
     let tile = group_index(group, groups);
     let lengths = event_step(last_step[0]);
     let tiles = div_ceil(max(lengths.pair_count, lengths.last_count), EVENT_TILE);
-    // The same for all invocations. The first workgroup has the totals to write.
+    // Uniform for all invocations. The first workgroup must write the totals.
     if tile >= max(tiles, 1u) {
         return;
     }
@@ -54,7 +54,7 @@ fn events_list(
 
     let all_created = atomicLoad(&event_sums[3]);
     let all_found = atomicLoad(&event_sums[5]);
-    // As many pairs of the last list were found as pairs found one; unless two boxes have the same name in the last step.
+    // The two counts of found pairs are equal, unless two boxes have the same index in the last step.
     let is_one_to_one = lengths.pair_count - all_created == all_found;
     let is_counted = is_one_to_one && lengths.refused == 0u;
     if tile == 0u && local == 0u {
@@ -94,7 +94,7 @@ fn add_counts_before(tile: u32, tiles: u32, local: u32) {
     }
 }
 
-// Adds three counts, which begin at a place, to the sums of the tiles before this one, and to those of all.
+// Adds three counts, which begin at a place, to the sums of the tiles before this one, and to the sums of all tiles.
 fn add_counts(place: u32, is_before: bool, is_of_all: bool) {
     for (var k = 0u; k < 3u; k += 1u) {
         let count = event_marks[place + k];

@@ -1,5 +1,5 @@
-// exclude_split: splits the pairs to exclude into keys and values for the sort, which sorts by the larger index and then, stably, by the
-// smaller one. All pairs that the tests of a search skip are listed together: the included ones come behind.
+// exclude_split: splits the pairs to exclude into keys and values for the sort, which sorts by the larger index and
+// then, stably, by the smaller one. The included pairs follow, since the tests of a search skip them too.
 //
 // Reads   change    the numbers of boxes and included pairs, and the most pairs to exclude
 //         count     the number of pairs, first; only if change.is_stored

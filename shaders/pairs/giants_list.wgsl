@@ -1,6 +1,7 @@
-// The pairs of giants in the window, which giants_test counted, are computed again: by the first workgroups of emit_again.
+// Computes the pairs of giants in the window again, which giants_test only counted. The first workgroups of emit_again
+// run it.
 
-// Writes the pairs of a block. All invocations of the workgroup have to call.
+// Writes the pairs of a block. Every invocation of the workgroup must call it.
 fn list_giants(block: u32, local: u32) {
     var next = pairs_before(block, local);
     if !meets_window(next, hits_of(block)) {
@@ -18,12 +19,12 @@ fn list_giants(block: u32, local: u32) {
     }
 }
 
-// Writes the pairs that the word of an invocation stands for, of which the first one has this number.
+// Writes the pairs in the word of an invocation. The first one has this number.
 fn write_row(tile: u32, local: u32, word: u32, first: vec2<u32>) {
     let meeting = meeting_of(tile, local, word & ALL_OF_GROUP);
     var count = count_in(word);
     var number = first;
-    // No farther than to the last pair; nor on and on, should boxes have changed since they were tested.
+    // End at the last pair; and end in any case, even if boxes changed since the test.
     for (var k = 0u; k < GIANT_ROW && count > 0u; k += 1u) {
         let item = item_of(meeting.row, k);
         let met = giants_met(item, meeting);

@@ -1,9 +1,9 @@
-// giants_test: the exact test of giants against all boxes; and the division of the sweep.
+// giants_test: tests giants against all boxes exactly, and divides the sweep.
 //
 // Reads   params
 //         boxes       [box_count * 3] bits of f32, two at a time
 //         entries     [entry_count], and behind them the giants (giants_walk.wgsl)
-// Changes path_bases  quads of groups of sections to those before each group (path.wgsl)
+// Changes path_bases  quads of groups of sections, to the quads before each group (path.wgsl)
 //         counts      reads what bin_scatter wrote; writes candidates, refused, tiles and blocks of the sweep, first_block
 // Writes  block_hits  [HIT_SUMS] sums, added to zeros, then [giant_blocks] the pairs of each block (hit_count.wgsl)
 //         dispatches  of sweep_test, emit_sweep and emit_again

@@ -1,9 +1,9 @@
-// Giants against all boxes: groups of GIANT_GROUP giants against rows of boxes that lie near each other, GIANT_ROW entries in a row in
-// sorted order, and behind them GIANT_ROW giants in a row. A tile is a group and 256 rows, one for each invocation. Giants that do not meet
-// the bounds of a row are not tested against its boxes. Shared by giants_test and emit_again, which bind params, boxes, counts and
-// entries, behind which the giants lie.
-// Sources: ODE's hash space, where what is too large for its cells has a list of its own and is tested against all; joins
-// that prune both sides by bounds, Brinkhoff, Kriegel and Seeger 1993, Efficient processing of spatial joins using R-trees.
+// Tests giants against all boxes: groups of GIANT_GROUP giants against rows of near boxes. A row is GIANT_ROW
+// consecutive entries in sorted order; behind these, GIANT_ROW consecutive giants. A tile is a group and 256 rows, one
+// per invocation. Giants that do not meet the bounds of a row skip its boxes. Shared by giants_test and emit_again,
+// which bind params, boxes, counts and entries, behind which the giants lie. Sources: ODE's hash space, which tests
+// boxes that are too large for its cells against all others; joins that prune both sides by bounds, Brinkhoff, Kriegel
+// and Seeger 1993, Efficient processing of spatial joins using R-trees.
 
 // Returns giant k, in the order of the boxes.
 fn giant_at(k: u32) -> u32 {
@@ -13,10 +13,10 @@ fn giant_at(k: u32) -> u32 {
 // A box of a row.
 struct Item {
     index: u32,
-    is_there: bool,           // an entry stands for its box in the first cell of the box alone
+    is_there: bool,           // only the entry in the first cell of a box represents it
 }
 
-// Counts the rows of entries, behind which those of giants come.
+// Returns the count of rows of entries. Rows of giants follow.
 fn entry_row_count() -> u32 {
     return div_ceil(counts.entry_count, GIANT_ROW);
 }
@@ -25,7 +25,7 @@ fn row_count() -> u32 {
     return rows_of(counts.entry_count, counts.giant_count);
 }
 
-// Returns box k of a row. A missing one has the index of any box.
+// Returns box k of a row. A missing box has the index of any box.
 fn item_of(row: u32, k: u32) -> Item {
     let entry_rows = entry_row_count();
     if row < entry_rows {
@@ -50,7 +50,7 @@ fn around(a: OrderedBox, b: OrderedBox) -> OrderedBox {
 // A bit for each giant of a group.
 const ALL_OF_GROUP: u32 = (1u << GIANT_GROUP) - 1u;
 
-// Returns those giants of a group, which begins at number `first`, that meet these bounds: a bit for each.
+// Returns a bit per giant of the group that begins at `first`: set if it meets these bounds.
 fn giants_near(first: u32, bounds: OrderedBox) -> u32 {
     var near = 0u;
     let there = ALL_OF_GROUP >> (GIANT_GROUP - min(counts.giant_count - first, GIANT_GROUP));
@@ -64,13 +64,13 @@ fn giants_near(first: u32, bounds: OrderedBox) -> u32 {
     return near;
 }
 
-// Removes giants that stand for half-spaces apart from the bounds: one that meets a box meets all bounds around it. Without
+// Removes half-spaces that do not meet the bounds: a half-space that meets a box also meets all bounds of it. Without
 // half-spaces, no loop has a turn.
 fn without_half_spaces_apart(first: u32, among: u32, bounds: OrderedBox) -> u32 {
     let low = bitcast<vec3<u32>>(ordered(bitcast<vec3<u32>>(bounds.min)));
     let high = bitcast<vec3<u32>>(ordered(bitcast<vec3<u32>>(bounds.max)));
     var near = among;
-    // Half-spaces ascend by box as giants do: between two giants there are at most as many of them as boxes.
+    // Half-spaces ascend by box, as giants do. So between two giants there are at most as many half-spaces as boxes.
     var before = giant_at(first);
     let count = select(0u, filter_layout.half_space_count, among != 0u);
     var nth = half_space_between(before, 0u, count);
@@ -94,7 +94,7 @@ struct Meeting {
     bounds: OrderedBox,       // of these giants
 }
 
-// Returns the group and the row of an invocation in a tile, with the giants of the group that are near its row.
+// Returns the group and the row of an invocation in a tile. `near` has the giants of the group near the row.
 fn meeting_of(tile: u32, local: u32, near: u32) -> Meeting {
     let row_tiles = div_ceil(row_count(), 256u);
     let first_giant = tile / row_tiles * GIANT_GROUP;
@@ -105,7 +105,7 @@ fn meeting_of(tile: u32, local: u32, near: u32) -> Meeting {
     return Meeting(first_giant, tile % row_tiles * 256u + local, near, bounds);
 }
 
-// Returns which giants of a tile are near the row of an invocation: a bit for each.
+// Returns a bit per giant of a tile: set if it is near the row of an invocation.
 fn near_of(tile: u32, local: u32) -> u32 {
     let row_tiles = div_ceil(row_count(), 256u);
     let row = tile % row_tiles * 256u + local;
@@ -122,10 +122,10 @@ fn near_of(tile: u32, local: u32) -> u32 {
     return giants_near(tile / row_tiles * GIANT_GROUP, bounds);
 }
 
-// Tests the box of an item against the giants that are near its row, and returns a bit for each that it meets.
+// Tests the box of an item against the giants near its row, and returns a bit per giant: set if they overlap.
 fn giants_met(item: Item, meeting: Meeting) -> u32 {
     let own = ordered_box(item.index);
-    // Two giants meet once, from the smaller index.
+    // A pair of giants is found once, from the smaller index.
     let is_giant = meeting.row >= entry_row_count();
     var met = 0u;
     let may_meet = item.is_there & overlap(meeting.bounds, own);
@@ -144,7 +144,7 @@ fn giants_met(item: Item, meeting: Meeting) -> u32 {
     return met;
 }
 
-// Returns how many pairs an invocation has in a tile, and which giants are near its row, in a word.
+// Returns the pair count of an invocation in a tile and the giants near its row, packed into a word.
 fn word_of(tile: u32, local: u32) -> u32 {
     let meeting = meeting_of(tile, local, near_of(tile, local));
     return (count_met(meeting) << GIANT_GROUP) | meeting.near;

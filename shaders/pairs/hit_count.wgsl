@@ -3,7 +3,8 @@
 
 var<workgroup> hits_in_block: atomic<u32>;
 
-// Counts the pairs of a block, of which this invocation found some. Every invocation of the workgroup has to call.
+// Counts the pairs of a block. `found` are the pairs of this invocation. Every invocation of the workgroup must call
+// it.
 fn count_block(block: u32, local: u32, found: u32) {
     if local == 0u {
         atomicStore(&hits_in_block, 0u);

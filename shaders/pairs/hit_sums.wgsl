@@ -1,6 +1,5 @@
-// The number of pairs before a block of tiles, from the counts of count_block: shared by the kernels that write pairs, which bind
-// block_hits.
-// Source: as that of grid/sort_places.wgsl.
+// Computes the pair count before a block of tiles from the counts of count_block: shared by the kernels that write
+// pairs, which bind block_hits. Source: as grid/sort_places.wgsl.
 
 var<workgroup> added_hits: array<atomic<u32>, 2>;
 var<workgroup> all_added: vec2<u32>;
@@ -10,8 +9,8 @@ fn hits_of(block: u32) -> u32 {
     return block_hits[2u * HIT_SUMS + block];
 }
 
-// Returns the pairs in all blocks before this one, of `2 * MOST_BLOCKS` that there may be. Every invocation of the workgroup has to call.
-// The compiler knows that the result is the same for all invocations.
+// Returns the pair count of all blocks before this one, of up to `2 * MOST_BLOCKS`. Every invocation of the workgroup
+// must call it. The result is uniform for the compiler.
 fn pairs_before(block: u32, local: u32) -> vec2<u32> {
     if local < 2u {
         atomicStore(&added_hits[local], 0u);

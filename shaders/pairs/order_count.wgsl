@@ -1,4 +1,4 @@
-// order_count: the sizes of rows. A pair is in the row of its first box, or in the rows of both.
+// order_count: counts the sizes of rows. A pair is in the row of its first box, or in the rows of both.
 //
 // Reads   order     one OrderParams
 //         counts    written
@@ -35,7 +35,7 @@ fn order_count(
     }
 }
 
-// Counts elements of a row, if any are there.
+// Adds `length` elements to a row, if it is not 0.
 fn count(row: u32, length: u32) {
     if length > 0u {
         atomicAdd(&offsets[row + 1u], length);

@@ -1,12 +1,13 @@
-// order_rows: where each row begins.
+// order_rows: computes the begin of each row.
 //
 // Reads   order      one OrderParams
 //         row_sums   of order_sums
 // Changes offsets    [row_count + 1] the size of row i at place i + 1, to its begin
-// Writes  tile_rows  [elements / ORDER_TILE] rounded up, the row of the first element of each tile
-// A workgroup per ORDER_ROWS rows, of which an invocation has four in a row. The tiles that begin in these rows are divided evenly among its
-// invocations, so that no long row holds up one of them; each finds the row of its tile by a search in workgroup memory.
-// Source: sums by one kernel, prefixes by the next: Sengupta, Harris, Zhang, Owens 2007, Scan primitives for GPU computing.
+// Writes  tile_rows  [elements / ORDER_TILE] rounded up, the row of the first element of each tile A workgroup per
+// ORDER_ROWS rows; an invocation has four consecutive rows. The tiles that begin in these rows are divided evenly among
+// the invocations, since rows have different lengths. Each finds the row of its tile by a search in workgroup memory.
+// Source: sums by one kernel, prefixes by the next: Sengupta, Harris, Zhang, Owens 2007, Scan primitives for GPU
+// computing.
 
 @group(0) @binding(0) var<uniform> order: OrderParams;
 @group(0) @binding(1) var<storage, read> row_sums: array<u32>;
@@ -29,7 +30,7 @@ fn order_rows(
     for (var i = first; i < end; i += 1u) {
         sizes += offsets[i + 1u];
     }
-    // The last row may reach past the end.
+    // The last row may extend beyond the end.
     let sums_end = min(tile, div_ceil(order.row_count, ORDER_ROWS));
     var earlier = 0u;
     for (var i = local; i < sums_end; i += 256u) {
@@ -52,7 +53,7 @@ fn order_rows(
     }
 }
 
-// Returns which of the workgroup's rows has this element: the last one that begins at or before it.
+// Returns the row of the workgroup with this element: the last one that begins at or before it.
 fn row_at(element: u32) -> u32 {
     var row = 0u;
     for (var half = ORDER_ROWS / 2u; half > 0u; half /= 2u) {

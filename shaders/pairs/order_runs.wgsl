@@ -1,5 +1,5 @@
-// Four pairs in a row: shared by order_count and order_scatter, which bind counts and pairs. Pairs of one first box that follow each other
-// take one atomic: those of a giant would else all wait for the same word.
+// Loads four consecutive pairs: shared by order_count and order_scatter, which bind counts and pairs. Consecutive pairs
+// with the same first box share one atomic operation, since all pairs of a giant contend for the same word.
 
 struct FourPairs {
     rows: vec4<u32>,          // the first boxes
@@ -8,7 +8,7 @@ struct FourPairs {
     lengths: vec4<u32>,       // pairs of the same first box from this one on, one after the other; 0 if the pair continues a run
 }
 
-// Returns the pairs from this one on, which is there.
+// Returns the four pairs from `first` on. The first one exists.
 fn four_pairs(first: u32) -> FourPairs {
     let last = counts.written - 1u;
     let a = pairs[first];

@@ -1,11 +1,11 @@
-// order_scatter: the other boxes of all pairs, row by row, in any order within a row.
+// order_scatter: writes the other boxes of all pairs, row by row, in any order within a row.
 //
 // Reads   order     one OrderParams
 //         counts    written
 //         pairs     [written] (a, b), each once
 // Changes offsets   [row_count + 1] the begin of row i at place i + 1, to its end: from then on, row i begins at place i
-// Writes  others    [ways * written]
-// An invocation per four pairs (order_runs.wgsl). The order within a row depends on which invocation comes first; order_sort ends that.
+// Writes  others    [ways * written] An invocation per four pairs (order_runs.wgsl). The order within a row depends on
+// the order of invocations; order_sort then sorts each row.
 
 @group(0) @binding(0) var<uniform> order: OrderParams;
 @group(0) @binding(1) var<storage, read> counts: Counts;
@@ -23,7 +23,7 @@ fn order_scatter(
     if first >= counts.written {
         return;
     }
-    // All places before the first is used: the atomics need not wait for each other.
+    // Reserve all places before the first is used, so that the atomics overlap.
     let four = four_pairs(first);
     let x = place_of(four.rows.x, four.lengths.x);
     let y = place_of(four.rows.y, four.lengths.y);
@@ -51,14 +51,14 @@ fn order_scatter(
     }
 }
 
-// Writes an element to its place, if it is there.
+// Writes an element to its place, if it exists.
 fn put(place: u32, element: u32, is_there: bool) {
     if is_there {
         others[place] = element;
     }
 }
 
-// Takes `length` places of a row, if any are wanted, and returns the first.
+// Reserves `length` places of a row, and returns the first.
 fn place_of(row: u32, length: u32) -> u32 {
     if length == 0u {
         return 0u;

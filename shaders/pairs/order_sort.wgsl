@@ -1,16 +1,15 @@
-// order_sort: the elements of each row, ascending.
+// order_sort: sorts the elements of each row.
 //
 // Reads   order      one OrderParams
 //         counts     written
 //         offsets    [row_count + 1] where rows begin, and their end
 //         tile_rows  of order_rows
 //         others     [ways * written] row by row, each once in its row
-// Writes  in_order   [ways * written] the same, ascending within each row; where ways is 1 with the row in front of each
-// A workgroup per ORDER_TILE elements, of which an invocation has two in a row. The place of an element of a short row is the
-// number of smaller ones. A long row is divided among the workgroups that have a part of it, by ranges of boxes; each sorts its range by a
-// bit for each box, ORDER_WINDOW boxes at a time.
-// Source: rank by counting, Knuth, The Art of Computer Programming 3, 5.2; sorting distinct numbers in a bit map, Bentley 1986,
-// Programming Pearls, column 1.
+// Writes  in_order   [ways * written] the same, ascending within each row; if ways is 1, with the row before each A
+// workgroup per ORDER_TILE elements; an invocation has two consecutive ones. The place of an element in a short row is
+// the count of smaller elements. A long row is divided, by ranges of boxes, among the workgroups that have a part of
+// it. Each sorts its range by a bit per box, ORDER_WINDOW boxes at a time. Source: rank by counting, Knuth, The Art of
+// Computer Programming 3, 5.2; sorting distinct numbers in a bit map, Bentley 1986, Programming Pearls, column 1.
 
 @group(0) @binding(0) var<uniform> order: OrderParams;
 @group(0) @binding(1) var<storage, read> counts: Counts;
@@ -21,13 +20,13 @@
 
 // The elements of the tile, and ORDER_SHORT before and behind it.
 var<workgroup> nearby: array<u32, ORDER_TILE + 2u * ORDER_SHORT>;
-// The long rows that have a part in the tile, and how many they are.
+// The long rows that have a part in the tile, and their count.
 var<workgroup> long_rows: array<u32, ORDER_LONG_ROWS>;
 var<workgroup> long_count: atomic<u32>;
 var<workgroup> all_long: u32;
 // A bit for each box of a window.
 var<workgroup> window_bits: array<atomic<u32>, ORDER_WINDOW / 32u>;
-// How many elements of the row come before the window, and where the next window begins.
+// The count of elements of the row before the window, and the begin of the next window.
 var<workgroup> before_window: atomic<u32>;
 var<workgroup> next_window: atomic<u32>;
 var<workgroup> window_end: u32;
@@ -43,13 +42,13 @@ fn order_sort(
 ) {
     let tile = group_index(group, groups);
     let count = counts.written * order.ways;
-    // Workgroups behind the last element end at once: all of their invocations, and `count` is the same for all.
+    // A workgroup behind the last element ends at once. `count` is uniform, so all of its invocations do.
     if tile >= div_ceil(count, ORDER_TILE) {
         return;
     }
     let first = tile * ORDER_TILE;
     let end = min(first + ORDER_TILE, count);
-    // Before the first element, places are large numbers. All are loaded at once.
+    // Places before the first element wrap to large numbers. All are loaded at once.
     let staged = vec4<u32>(first + local - ORDER_SHORT) + vec4<u32>(0u, 256u, 512u, 768u);
     let near = vec4<u32>(
         other_at(staged.x, count),
@@ -98,7 +97,7 @@ fn order_sort(
 
 const_assert ORDER_TILE + 2u * ORDER_SHORT == 1024u;
 
-// Returns the element at a place, if it is there.
+// Returns the element at a place, if it exists.
 fn other_at(place: u32, count: u32) -> u32 {
     if place >= count {
         return 0u;
@@ -106,8 +105,8 @@ fn other_at(place: u32, count: u32) -> u32 {
     return others[place];
 }
 
-// Returns the last of `count` rows from `low` on, none behind `last`, that begins at or before a place, as the first does. Three begins are
-// loaded at once, so that a search waits for memory half as often as one by halves.
+// Returns the last of `count` rows from `low` on, at most `last`, that begins at or before a place; the first row does.
+// Three begins are loaded at once, which halves the memory latencies of a bisection.
 fn row_of(place: u32, low: u32, last: u32, count: u32) -> u32 {
     var row = low;
     var step = count;
@@ -126,7 +125,8 @@ fn row_of(place: u32, low: u32, last: u32, count: u32) -> u32 {
     return row;
 }
 
-// Writes an element of a short row of the tile from `first` on to its place. Takes note of a long row, at its first element in the tile.
+// Writes an element of a short row of the tile from `first` on to its place. Lists a long row, at its first element in
+//         the tile.
 fn sort_short(first: u32, place: u32, row: u32) {
     let begin = offsets[row];
     let behind = offsets[row + 1u];
@@ -145,10 +145,11 @@ fn sort_short(first: u32, place: u32, row: u32) {
     put(sorted, row, own);
 }
 
-// Sorts this workgroup's range of a long row. All of its invocations call.
+// Sorts this workgroup's range of a long row. Every invocation of the workgroup must call it.
 //
-// Mesa's software drivers end all loops of an invocation after 65,535 turns together. A range without elements is skipped, so that
-// there are no more windows than elements, and a turn takes four elements. `SOFTWARE_BOXES` has the bound.
+// Mesa's software drivers end all loops of an invocation after 65,535 turns together. Ranges without elements are
+// skipped, so there are at most as many windows as elements. A turn processes four elements. `SOFTWARE_BOXES` has the
+// bound.
 fn sort_long(local: u32, tile: u32, row: u32) {
     let begin = offsets[row];
     let behind = offsets[row + 1u];
@@ -201,7 +202,7 @@ struct Tally {
     next: u32,                // the least element behind it, or the end of the range
 }
 
-// Adds an element, if it is in the row, which ends at `behind`: sets its bit, where it is in the window, from one box to before another.
+// Adds element i, if it is before `behind`, the end of the row. Sets its bit, if its box is in the window.
 fn add_element(tally: Tally, i: u32, behind: u32, window: vec2<u32>) -> Tally {
     var now = tally;
     if i < behind {

@@ -1,4 +1,4 @@
-// order_sums: sums of the sizes of ORDER_ROWS rows each.
+// order_sums: adds up the sizes of ORDER_ROWS rows each.
 //
 // Reads   order      one OrderParams
 //         offsets    [row_count + 1] of order_count

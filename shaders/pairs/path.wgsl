@@ -1,8 +1,8 @@
 // The places of the sums of the path in `path_bases`, which the kernels that include this bind, two words each.
 //
-// [2 * groups] quads and candidates of each PATH_GROUP sections, in the two words of a sum (shared/scan.wgsl); in place of the quads,
-// giants_test leaves those before the group. Behind them [sections] quads of each section of PATH_SECTION
-// entries; behind those, quads before every ENTRY_STRIDE-th entry within its section; both as (low, high).
+// [2 * groups] quads and candidates of each PATH_GROUP sections, in the two words of a sum (shared/scan.wgsl);
+// giants_test replaces the quads by the quads before the group. Behind them [sections] quads of each section of
+// PATH_SECTION entries; behind those, quads before every ENTRY_STRIDE-th entry within its section; both as (low, high).
 
 fn path_sections() -> u32 {
     return div_ceil(counts.entry_count, PATH_SECTION);
@@ -12,12 +12,12 @@ fn path_groups() -> u32 {
     return div_ceil(path_sections(), PATH_GROUP);
 }
 
-// Returns where the quads of a section are.
+// Returns the place of the quads of a section.
 fn section_at(section: u32) -> u32 {
     return 2u * path_groups() + section;
 }
 
-// Returns where the quads before an entry are, whose rank is `stride * ENTRY_STRIDE`.
+// Returns the place of the quads before the entry of rank `stride * ENTRY_STRIDE`.
 fn stride_at(stride: u32) -> u32 {
     return section_at(path_sections()) + stride;
 }

@@ -1,4 +1,5 @@
-// rank_ends: where the interval of each entry ends among the sorted starts, and the data of each entry for the sweep.
+// rank_ends: finds the end of each entry's interval among the sorted starts, and writes the data of each entry for the
+// sweep.
 //
 // Reads   frame, counts
 //         keys       [entry_count] sorted: cell and start; and the same four at a time as key_quads
@@ -10,18 +11,16 @@
 //         footprints [entry_count] where in its cell the box begins and ends, whether the cell is its first, and
 //                    whether the box is plain, and its set
 //         path_bases quads of each section of PATH_SECTION entries, and before every ENTRY_STRIDE-th entry of it (path.wgsl)
-// Changes path_bases quads and candidates of each group of sections, added to zeros
-// A workgroup per section; there may be more workgroups.
-// The candidates of an entry are the ranks between its own and its end. A quad is four footprints in a row, which
-// one load reads; an entry without candidates has one quad nevertheless, which bounds how many entries a piece
-// of the path can span. Entries between two bases have none: a search for one counts from the ends, which it needs too.
-// The start of an entry is its own rank. An end is only as far from it as the entry has candidates. So REACH_QUADS quads of
-// keys come first, of which four are compared at once: an entry with twelve candidates waits for memory once or twice, not
-// eight times. Behind them the search doubles its step from FIRST_REACH on. Touching intervals meet: a start equal to the
-// end is not after it.
-// Sources: a sweep of every entry on its own, without a list of those that have begun, Liu, Harada, Lee, Kim 2010;
-// Bentley and Yao 1976, An almost optimal algorithm for unbounded searching; work counted before it is divided, as in Baxter,
-// Modern GPU, 2013.
+// Changes path_bases quads and candidates of each group of sections, added to zeros A workgroup per section; there may
+// be more workgroups. The candidates of an entry are the ranks between its own and its end. A quad is four consecutive
+// footprints, which one load reads. An entry without candidates also has one quad, which bounds the entries that a
+// piece of the path can span. Only every ENTRY_STRIDE-th entry stores a base; the others are counted from the ends. The
+// search for an end starts at the rank of the entry. Its distance is the count of candidates, which is mostly small. So
+// the search first compares REACH_QUADS quads of keys, four quads at once, which needs one or two memory latencies for
+// twelve candidates. Then its step doubles, from FIRST_REACH on. Touching intervals meet: a start equal to the end is
+// not after it. Sources: an independent sweep per entry, without a list of active entries, Liu, Harada, Lee, Kim 2010;
+// Bentley and Yao 1976, An almost optimal algorithm for unbounded searching; work counted before it is divided, as in
+// Baxter, Modern GPU, 2013.
 
 @group(0) @binding(0) var<uniform> frame: Frame;
 @group(0) @binding(1) var<uniform> counts: Counts;
@@ -36,9 +35,9 @@
 // The quads of keys that are compared, four at once, before the search doubles its step.
 const REACH_QUADS: u32 = 16u;
 
-// Counts how many of sixteen ascending keys are at most `most`, which the last of them is not.
+// Counts the keys, of sixteen ascending ones, that are at most `most`. The last one exceeds it.
 fn number_up_to(a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32>, most: u32) -> u32 {
-    // By halves: the quad whose last key is the first of the four that is above.
+    // A bisection: finds the first quad whose last key exceeds `most`.
     let is_upper = b.w <= most;
     let low = select(a, c, is_upper);
     let high = select(b, d, is_upper);
@@ -48,7 +47,7 @@ fn number_up_to(a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32>, most: u3
     return select(0u, 8u, is_upper) + select(0u, 4u, is_high) + ones.x + ones.y + ones.z;
 }
 
-// Finds the first rank from `first` on whose key is above `end_key`, which that of the rank before is not.
+// Finds the first rank from `first` on whose key exceeds `end_key`. The key of the rank before does not.
 fn search_end(first: u32, n: u32, end_key: u32) -> u32 {
     // keys[low] <= end_key < keys[high], with high == n standing for a key above all.
     var low = first - 1u;
@@ -80,15 +79,16 @@ fn unproven_before(rank: u32, end: u32, last_proven: u32) -> u32 {
     return count;
 }
 
-// Returns where the candidates of an entry end whose interval ends at `own_end` in `cell`, and how many are unproven.
+// Returns the end of the candidates of an entry, whose interval ends at `own_end` in `cell`, packed with the count of
+// unproven ones.
 fn packed_end(rank: u32, n: u32, cell: u32, own_end: u32) -> u32 {
     let end_key = cell | own_end;
     let is_proven = own_end >= PROVEN_QUANTA;
     let last_proven = cell | select(0u, own_end - PROVEN_QUANTA, is_proven);
     let next = rank + 1u;
     var is_proven_end_found = false;
-    // Sixteen keys at a time, until the last of them is above `last_proven`. Keys of the first quad up to the own one may
-    // be above it too, but not above the end.
+    // Sixteen keys at a time, until the last of them exceeds `last_proven`. Keys of the first quad up to the entry's
+    // own may exceed it too, but not the end.
     var quad = next / 4u;
     let last_quad = min(quad + REACH_QUADS, n / 4u);
     var a = vec4<u32>(0u);
@@ -117,7 +117,7 @@ fn packed_end(rank: u32, n: u32, cell: u32, own_end: u32) -> u32 {
     return end | (select(ALL_UNPROVEN, unproven, is_proven) << END_BITS);
 }
 
-// Where the candidates of each entry of the section end; zero where there is no entry.
+// The end of the candidates of each entry of the section; zero if there is no entry.
 var<workgroup> entry_ends: array<u32, PATH_SECTION>;
 // Candidates of the section, in the two words of a sum (shared/scan.wgsl).
 var<workgroup> section_candidates: array<atomic<u32>, 2>;
@@ -125,7 +125,7 @@ var<workgroup> section_candidates: array<atomic<u32>, 2>;
 const STRIDES: u32 = PATH_SECTION / ENTRY_STRIDE;
 const_assert PATH_SECTION == 512u && ENTRY_STRIDE == 8u;
 
-// Writes where the candidates of an entry end, and its footprint.
+// Writes the end of the candidates of an entry, and its footprint.
 fn rank_entry(rank: u32, n: u32) {
     if rank >= n {
         entry_ends[rank % PATH_SECTION] = 0u;
@@ -141,13 +141,13 @@ fn rank_entry(rank: u32, n: u32) {
     stretches[rank] = word;
     entry_ends[rank % PATH_SECTION] = end_of(word);
 
-    // The box goes on beyond a cell that is not its first, or not its last.
+    // In a cell that is not its first, or not its last, the box extends beyond the cell.
     let first = select(0u, 0xffu, (entry & ENTRY_FIRST_U) != 0u) | select(0u, 0xff0000u, (entry & ENTRY_FIRST_V) != 0u);
     let last = select(0x7f00u, 0u, (entry & ENTRY_LAST_U) != 0u) | select(0x7f000000u, 0u, (entry & ENTRY_LAST_V) != 0u);
     footprints[rank] = ((own.y | FOOTPRINT_FIRST) & (first | 0xff00ff00u)) | last;
 }
 
-// Counts the quads and the candidates of ENTRY_STRIDE entries in a row.
+// Counts the quads and the candidates of ENTRY_STRIDE consecutive entries.
 fn count_stride(stride: u32) -> vec2<u32> {
     var sums = vec2<u32>(0u);
     for (var rank = stride * ENTRY_STRIDE; rank < (stride + 1u) * ENTRY_STRIDE; rank += 1u) {

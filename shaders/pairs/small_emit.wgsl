@@ -6,9 +6,8 @@
 // Writes  pairs       [window.capacity] (a, b), a < b, ascending: a row has a box's pairs with those behind it
 //         counts      all of it
 //         header      for a consumer on the GPU
-//         arguments   of its indirect calls
-// Workgroup 0 sums up; each other one has a group of rows, with eight invocations for a row. It can be dispatched for any
-// windows: together they are the whole list, each pair once.
+//         arguments   of its indirect calls Workgroup 0 adds up the counts; each other one has a group of rows, with
+// eight invocations per row. It can be dispatched for any windows; together they give the whole list, each pair once.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;
@@ -95,7 +94,7 @@ fn write_rows(group: u32, local: u32) {
     }
     let rows = group % SMALL_GROUPS;
     let row = rows * SMALL_ROWS + local / SMALL_LINES;
-    // A row has as many words for each of its invocations as there are tiles in the row.
+    // A row has a word per invocation and tile.
     let words_each = small_blocks() - block;
     let first = local % SMALL_LINES * words_each;
     let line = tiles_before(block) * SMALL_LINES + first;

@@ -1,7 +1,7 @@
-// small_include: sets the bits of the included pairs where every box was tested against every other.
+// small_include: sets the bits of the included pairs, if every box was tested against every other.
 //
 // Reads   params
-//         included    [include_count] (a, b), a < b, each once; small_test has set the bit of none of them
+//         included    [include_count] (a, b), a < b, each once; small_test sets none of their bits
 // Changes hit_words   [tiles * SMALL_LINES * 256] a bit per test (small_tiles.wgsl)
 //         block_hits  [tiles * SMALL_GROUPS] pairs found, by group of rows and tile
 

@@ -20,12 +20,12 @@ pub struct Aabb {
 }
 
 impl Aabb {
-    /// Creates a box of its lower and upper corner, taken as they are.
+    /// Creates a box from its lower and upper corner, without a check.
     pub const fn new(min: [f32; 3], max: [f32; 3]) -> Self {
         Self { min, max }
     }
 
-    /// Creates the smallest single-precision box that holds a double-precision one: each bound is rounded outward.
+    /// Creates the smallest `f32` box that contains an `f64` box: each bound is rounded outward.
     ///
     /// Boxes that overlap in double precision therefore still overlap. A bound beyond the range of `f32`
     /// becomes infinite on the outer side and the largest finite number on the inner side; NaN stays NaN.
@@ -33,8 +33,7 @@ impl Aabb {
         Self { min: min.into().map(round_down), max: max.into().map(round_up) }
     }
 
-    /// Creates the smallest box that holds all points. The box is invalid where there are no points, or where a point has
-    /// a NaN.
+    /// Creates the smallest box that holds all points. The box is invalid if there are no points or a point has a NaN.
     pub fn from_points<P: Into<[f32; 3]>>(points: impl IntoIterator<Item = P>) -> Self {
         let empty = Self { min: [f32::INFINITY; 3], max: [f32::NEG_INFINITY; 3] };
         points.into_iter().map(Into::into).fold(empty, |mut aabb, point| {
@@ -48,8 +47,8 @@ impl Aabb {
         })
     }
 
-    /// Creates the smallest box that holds all points at most `half` away from `center` along each axis: bounds are the
-    /// exact sums, rounded outward. A negative `half` makes an invalid box.
+    /// Creates the smallest box that contains all points at most `half` away from `center` along each axis. Bounds are
+    /// the exact sums, rounded outward. A negative `half` gives an invalid box.
     pub fn from_center_half(center: impl Into<[f32; 3]>, half: impl Into<[f32; 3]>) -> Self {
         let (center, half) = (center.into(), half.into());
         Self {
@@ -69,7 +68,7 @@ impl Aabb {
         (0..3).all(|k| self.min[k] <= self.max[k])
     }
 
-    /// Tests two closed boxes for overlap: the test that defines the answer of this crate.
+    /// Tests two closed boxes for overlap: the test that defines the pairs of this crate.
     ///
     /// The test is exact in `f32`: touching counts, `-0` equals `0`, and an invalid box overlaps nothing, not even
     /// itself.
@@ -80,22 +79,21 @@ impl Aabb {
     }
 }
 
-/// Takes corners of any type that converts to `[f32; 3]`: glam's, nalgebra's, mint's, of whatever version.
+/// Converts two corners of any type that converts to `[f32; 3]`: of glam, nalgebra or mint, in any version.
 impl<A: Into<[f32; 3]>, B: Into<[f32; 3]>> From<(A, B)> for Aabb {
     fn from((min, max): (A, B)) -> Self {
         Self { min: min.into(), max: max.into() }
     }
 }
 
-/// Gives corners of any type that `[f32; 3]` converts to.
+/// Converts to two corners of any type that `[f32; 3]` converts to.
 impl<A: From<[f32; 3]>, B: From<[f32; 3]>> From<Aabb> for (A, B) {
     fn from(aabb: Aabb) -> Self {
         (aabb.min.into(), aabb.max.into())
     }
 }
 
-/// Returns the smallest `f32` that is at least the exact sum of two; where one of the two is not finite, the sum of
-/// IEEE 754.
+/// Returns the smallest `f32` that is at least the exact sum; the IEEE 754 sum if one number is not finite.
 pub(crate) fn sum_rounded_up(bound: f32, margin: f32) -> f32 {
     if !bound.is_finite() || !margin.is_finite() {
         return bound + margin;

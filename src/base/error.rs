@@ -1,9 +1,9 @@
-//! All errors, each with its remedy.
+//! The error type. Each message names the cause and the remedy.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// The reason why a call was refused or could not finish. No call drops a pair instead.
+/// The error of a call. No call drops a pair instead of an error.
 ///
 /// `Debug` prints the message too, as `main` does with an error that it returns.
 #[derive(Clone, PartialEq, thiserror::Error)]
@@ -45,15 +45,15 @@ pub enum Error {
         available: u64,
     },
     /// There are more boxes than fit the device at once. [`find_pairs`](crate::BroadPhase::find_pairs) and
-    /// [`stream_pairs`](crate::BroadPhase::stream_pairs) return this error only if the scene cannot be cut into
-    /// slabs that fit, since too many boxes begin at one point, or contain it.
+    /// [`stream_pairs`](crate::BroadPhase::stream_pairs) return this error only if too many boxes begin at or contain
+    /// one point, so that no slabs fit.
     #[error(
         "{box_count} boxes need {required} bytes for `{buffer}`, and {limit} is {available}. \
          At most {max_boxes} boxes fit at once. On a GPU, `BroadPhase::find_pairs` takes more in several passes, unless too \
-         many meet in one place; or request the device with more where it is a device's limit"
+         many meet in one place; if it is a limit of the device, request the device with a higher one"
     )]
     TooManyBoxes {
-        /// Boxes asked for.
+        /// The box count of the call.
         box_count: u64,
         /// The buffer that does not fit.
         buffer: &'static str,
@@ -71,7 +71,7 @@ pub enum Error {
         "{box_count} boxes need at least {required} bytes of GPU memory, and the budget is {budget}. Raise `Options::memory_budget`"
     )]
     OverBudget {
-        /// Boxes asked for.
+        /// The box count of the call.
         box_count: u64,
         /// The least sufficient budget.
         required: u64,
@@ -95,36 +95,36 @@ pub enum Error {
          `BroadPhase::stream_pairs`; otherwise search the scene in tiles"
     )]
     ListTooLong {
-        /// The exact pair count. If a call takes several passes: the pairs found so far. On the CPU engine: the
-        /// pair count whose allocation failed, at most the pairs found so far plus the remaining candidates.
+        /// The exact pair count. In several passes: the pairs found so far. On the CPU engine: the pair count whose
+        /// allocation failed; it is at most the pairs found so far plus the remaining candidates.
         pair_count: u64,
         /// Bytes of the list.
         required: u64,
     },
-    /// An option has no meaning.
+    /// An option has an invalid value.
     #[error("{option} is {value}; it must be {expected}")]
     BadOption {
-        /// The option's name.
+        /// The name of the option.
         option: &'static str,
         /// The refused value.
         value: String,
         /// The allowed values.
         expected: &'static str,
     },
-    /// A list by box of the [`Filters`](crate::Filters) has another length than the box count.
+    /// A list of the [`Filters`](crate::Filters) does not have one element per box.
     #[error("`{list}` has {length} elements, and there are {box_count} boxes. It must have one for each, or none")]
     FilterLength {
-        /// The list.
+        /// The name of the list.
         list: &'static str,
         /// Its length.
         length: u64,
         /// Boxes of the call.
         box_count: u64,
     },
-    /// A list of the [`QueryFilters`](crate::QueryFilters) has another length than the query count.
+    /// A list of the [`QueryFilters`](crate::QueryFilters) does not have one element per query.
     #[error("`{list}` has {length} elements, and there are {query_count} queries. It must have one for each, or none")]
     QueryFilterLength {
-        /// The list.
+        /// The name of the list.
         list: &'static str,
         /// Its length.
         length: u64,
@@ -139,11 +139,11 @@ pub enum Error {
         /// The box count of the refit.
         box_count: u64,
     },
-    /// The queried or refitted tree is not built: never, or not since a build failed or since its worlds or margins were changed. A tree of no boxes is
-    /// built.
+    /// The queried or refitted tree is not built: there was no build, the last build failed, or its worlds or margins
+    /// changed since. A tree without boxes counts as built.
     #[error("the tree is not built. Build it first, and again after its worlds or margins are changed")]
     NotBuilt,
-    /// A tree shares the filters of a broad phase, and they were changed there since.
+    /// A tree shares the filters of a broad phase, and the broad phase changed them.
     #[error("the filters were changed in the broad phase that the tree shares them with. Let it share them again")]
     FiltersChanged,
     /// A recording has more queries, or capacity for more answers, than a buffer of the device can hold. Calls with queries in host
@@ -153,7 +153,7 @@ pub enum Error {
          queries at a time, or capacity for fewer answers, or request the device with more"
     )]
     TooManyQueries {
-        /// Queries asked for.
+        /// The query count of the call.
         query_count: u64,
         /// The buffer that does not fit.
         buffer: &'static str,
@@ -177,40 +177,41 @@ pub enum Error {
         /// The most half-spaces.
         most: u64,
     },
-    /// A value in the [`Filters`](crate::Filters) or the [`QueryFilters`](crate::QueryFilters) has no meaning, or the included pairs exceed one binding of
-    /// the device.
+    /// A value in the [`Filters`](crate::Filters) or the [`QueryFilters`](crate::QueryFilters) is invalid, or the
+    /// included pairs exceed one binding of the device.
     #[error("`{list}[{index}]` {problem}")]
     BadFilter {
-        /// The list.
+        /// The name of the list.
         list: &'static str,
-        /// The first wrong index, from 0.
+        /// The first invalid index, from 0.
         index: u64,
         /// The problem, and the remedy.
         problem: String,
     },
-    /// The identity in a [`Step`](crate::Step) has no meaning after the last step.
+    /// The identity in a [`Step`](crate::Step) does not fit the last step.
     #[error("`{list}` {problem}")]
     BadStep {
-        /// The list.
+        /// The name of the list.
         list: &'static str,
         /// The problem, and the remedy.
         problem: String,
     },
-    /// A periodic cell has no meaning.
+    /// A periodic cell is invalid.
     #[error("the cell {problem}")]
     BadCell {
         /// The problem, and the remedy.
         problem: String,
     },
-    /// A list of a [`PointSet`](crate::neighbour::PointSet) has another length than the points, or a value without meaning.
+    /// A list of a [`PointSet`](crate::neighbour::PointSet) does not have one element per point, or has an invalid
+    /// value.
     #[error("`{list}` {problem}")]
     BadPoints {
-        /// The list.
+        /// The name of the list.
         list: &'static str,
         /// The problem, and the remedy.
         problem: String,
     },
-    /// The radius of a neighbour search reaches too many periodic images.
+    /// Too many periodic images lie within the radius of a neighbour search.
     #[error(
         "{point_count} points have {image_count} periodic images within the radius, and the limit is {limit}. Use a smaller radius, or a cell \
          whose vectors are not so short"
@@ -223,7 +224,7 @@ pub enum Error {
         /// The most images.
         limit: u64,
     },
-    /// A handle names a box that was removed, or one of other [`Slots`](crate::step::Slots).
+    /// A handle belongs to a removed box, or to other [`Slots`](crate::step::Slots).
     #[error(
         "the handle (index {index}, generation {generation}) is stale: its box was removed. Use the handle that `Slots::insert` returned for \
          the box that is there now"
@@ -234,7 +235,7 @@ pub enum Error {
         /// Its generation at that time.
         generation: u32,
     },
-    /// A pair has a box without an id: [`IdPair::append`](crate::IdPair::append).
+    /// A box of a pair has no id; see [`IdPair::append`](crate::IdPair::append).
     #[error(
         "box {index} is in a pair, and there are {id_count} ids. Pass one for each box of the call that found the pair"
     )]
@@ -258,7 +259,7 @@ pub enum Error {
          `try_take_events` or `take_events`)"
     )]
     Busy,
-    /// A recorded step still holds buffers that larger ones have to replace.
+    /// A recorded step still uses buffers that must be replaced by larger ones.
     #[error(
         "a recorded step was not submitted, and the next one needs larger buffers. Submit its commands (in a browser, also wait until \
          they have run), or drop them; then record again"
@@ -267,7 +268,7 @@ pub enum Error {
     /// There is no submission in flight.
     #[error("nothing was submitted; call `submissions().submit` (for steps, `submit_events`) first")]
     NothingSubmitted,
-    /// There is no recording to emit from.
+    /// There is no recording whose pairs can be emitted.
     #[error("the last recording of this many boxes is no longer available; call `record` first")]
     NothingRecorded,
     /// There is no memory for a buffer of the device, or for a list on the host.
@@ -281,7 +282,7 @@ pub enum Error {
         /// Its bytes; 0 if it is not one buffer.
         bytes: u64,
     },
-    /// The device is gone.
+    /// The device was lost.
     #[error("the GPU device was lost ({reason}). Create a new device and new engines, and call again")]
     DeviceLost {
         /// The message of the driver.
@@ -303,8 +304,8 @@ pub enum Error {
     },
 }
 
-/// The error of wgpu or the compiler of shaders that an [`Error`] was made of: its [`source`](std::error::Error::source). The message of the
-/// [`Error`] contains its text. Two causes are equal if their texts are.
+/// The error of wgpu or of the shader compiler behind an [`Error`]: its [`source`](std::error::Error::source). The
+/// message of the [`Error`] contains its text. Causes are equal if their texts are equal.
 #[derive(Clone)]
 pub struct Cause(Arc<dyn std::error::Error + Send + Sync>);
 
@@ -359,7 +360,7 @@ impl fmt::Debug for Error {
 }
 
 impl Error {
-    /// Creates the error for this many pairs that do not fit host memory.
+    /// Creates the error of a list of this many pairs that does not fit host memory.
     pub(crate) fn list_too_long(pair_count: u64) -> Self {
         Self::ListTooLong { pair_count, required: pair_count.saturating_mul(size_of::<crate::Pair>() as u64) }
     }

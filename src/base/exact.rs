@@ -1,29 +1,29 @@
 //! Sums of products of `f32`, compared without rounding.
 //!
-//! A product of two `f32` is exact in `f64`: 48 bits, and an exponent between 2⁻²⁹⁸ and 2²⁵⁶. So what has to be decided is
-//! the sign of a sum of a few `f64`, of which nothing may be lost.
+//! A product of two `f32` is exact in `f64`: 48 bits, and an exponent between 2⁻²⁹⁸ and 2²⁵⁶. So a comparison needs the
+//! exact sign of a sum of a few `f64`.
 
 use std::cmp::Ordering;
 
-/// Bounds the relative error of a comparison of two positive numbers that were rounded to `f64` some five times each: 18
-/// times 2⁻⁵³.
+/// An upper bound of the relative error of a comparison of two positive numbers, each rounded to `f64` about five
+/// times: 18 times 2⁻⁵³.
 pub const RELATIVE_ERROR: f64 = 2e-15;
 
-/// Compares the exact sum of finite numbers with zero. The running sum is an expansion of numbers that do not overlap, of
-/// ascending magnitude: the last one that is not zero has the sign of the whole (Shewchuk 1997).
+/// Compares the exact sum of finite numbers with zero. The running sum is an expansion: numbers of ascending magnitude
+/// that do not overlap. The last nonzero one has the sign of the sum (Shewchuk 1997).
 #[cold]
 pub fn sign_of_sum<const N: usize>(mut terms: [f64; N]) -> Ordering {
     sign_of_terms(&mut terms)
 }
 
-/// Does what [`sign_of_sum`] does, and replaces the terms by their expansion.
+/// Returns [`sign_of_sum`], and replaces the terms by their expansion.
 pub fn sign_of_terms(terms: &mut [f64]) -> Ordering {
     expand(terms);
     let leading = terms.iter().rev().find(|&&part| part != 0.0);
     leading.map_or(Ordering::Equal, |&part| if part < 0.0 { Ordering::Less } else { Ordering::Greater })
 }
 
-/// Returns the sum of finite numbers, but for a relative error below 2⁻⁵¹; 0 only where it is 0.
+/// Returns the sum of finite numbers with a relative error below 2⁻⁵¹; 0 only if the exact sum is 0.
 #[inline]
 pub fn sum_of<const N: usize>(mut terms: [f64; N]) -> f64 {
     // Parts that do not overlap are added from the smallest on.
@@ -56,7 +56,8 @@ pub fn product(a: f32, b: f32) -> f64 {
     f64::from(a) * f64::from(b)
 }
 
-/// Returns two numbers whose exact sum is the product of two finite numbers, where neither overflows nor is less than 2⁻¹⁰⁷⁴.
+/// Returns two numbers whose exact sum is the product of two finite numbers, if neither overflows nor is less than
+/// 2⁻¹⁰⁷⁴.
 #[inline]
 pub fn two_product(a: f64, b: f64) -> [f64; 2] {
     let product = a * b;
@@ -76,8 +77,8 @@ pub fn round_up(value: f64) -> f32 {
     -round_down(-value)
 }
 
-/// Rounds a number down to `f32` that is known but for a relative error below [`RELATIVE_ERROR`]. `is_at_most` is the exact test whether
-/// an `f32` is at most the number; it is called only if the error matters.
+/// Rounds down to `f32` a number whose `approximate` value has a relative error below [`RELATIVE_ERROR`]. `is_at_most`
+/// decides exactly whether an `f32` is at most the number; it is called only if the error matters.
 #[inline]
 pub fn round_down_with(approximate: f64, is_at_most: impl FnOnce(f32) -> bool) -> f32 {
     let error = approximate.abs() * RELATIVE_ERROR;

@@ -1,15 +1,15 @@
-//! Pairs by ids of the caller's: [`IdPair`].
+//! [`IdPair`]: a pair of 64-bit ids of the caller.
 
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 
 use crate::{Error, Pair};
 
-/// The least number of pairs that a thread looks up.
+/// The least pairs per thread.
 const CHUNK: usize = 1 << 14;
 
-/// A pair of boxes that overlap, by 64-bit ids of the caller's, `a <= b`: 16 bytes. The ids mean the same in every call, where
-/// the indices of a [`Pair`] mean the boxes of one call: those of one [tile](crate::Filters::owner), or of one step.
+/// A pair of overlapping boxes, by 64-bit ids of the caller, `a <= b`: 16 bytes. Ids have the same meaning in every
+/// call. The indices of a [`Pair`] have a meaning within one call only: one [tile](crate::Filters::owner), or one step.
 ///
 /// Id pairs order by `(a, b)`, which is their canonical order.
 #[repr(C)]
@@ -18,7 +18,7 @@ const CHUNK: usize = 1 << 14;
 pub struct IdPair {
     /// The smaller id.
     pub a: u64,
-    /// The larger id. It is the same where the caller gave one id to two boxes that overlap.
+    /// The larger id. It equals `a` if two overlapping boxes have the same id.
     pub b: u64,
 }
 
@@ -28,15 +28,15 @@ impl IdPair {
         if i < j { Self { a: i, b: j } } else { Self { a: j, b: i } }
     }
 
-    /// Appends `pairs` to a list, in their order, with the ids of their boxes in place of the indices: box `i` has the id
-    /// `ids[i]`. A list that comes piece by piece ([`stream_pairs`](crate::Engine::stream_pairs)) can be appended so.
+    /// Appends `pairs` to a list, in their order, with the ids of their boxes in place of the indices: box `i` has the
+    /// id `ids[i]`. Call it for each piece of a streamed list ([`stream_pairs`](crate::Engine::stream_pairs)).
     ///
-    /// Ids may be any, in any order. Two boxes with one id give a pair of that id with itself. Pairs
-    /// [between two sets](crate::Engine::find_pairs_between) have indices in two lists, and are not for this.
+    /// Ids can have any values in any order. Two boxes with the same id give a pair of that id with itself. Not for
+    /// pairs [between two sets](crate::Engine::find_pairs_between), whose indices refer to two lists.
     ///
     /// # Errors
-    /// [`Error::NoId`] for the first pair with an index that has no id; [`Error::ListTooLong`] where there is no memory. The list
-    /// then stays as it was.
+    /// [`Error::NoId`] for the first pair with an index that has no id; [`Error::ListTooLong`] if there is no memory.
+    /// After an error the list is unchanged.
     ///
     /// ```
     /// use broadsweep::{IdPair, Pair};
@@ -60,7 +60,7 @@ impl IdPair {
         Ok(())
     }
 
-    /// Sorts a list into canonical order, in place, on all cores of the CPU. Lists of several tiles, put one behind the other and
+    /// Sorts a list into canonical order, in place, on all cores of the CPU. The concatenated lists of all tiles,
     /// sorted, are the list of the whole scene.
     pub fn sort(list: &mut [Self]) {
         list.par_sort_unstable();

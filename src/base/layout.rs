@@ -1,5 +1,6 @@
-//! The structures that pass between stages: twins of those in `shaders/shared/common.wgsl`, which `tests/contract.rs`
-//! compares. Vectors of three take sixteen bytes in WGSL; the number after each fills the rest.
+//! The structures that pass between stages: twins of the structures in `shaders/shared/common.wgsl`.
+//! `tests/contract.rs` compares them. A vector of three takes sixteen bytes in WGSL; the number after it fills the
+//! rest.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -84,7 +85,7 @@ twins! {
         pub unused: u32,
     }
 
-    /// Bounds of the boxes that count for the statistics.
+    /// Bounds of the boxes that enter the statistics.
     #[allow(missing_docs)]
     pub struct Bounds {
         pub min: [f32; 3],
@@ -123,7 +124,7 @@ twins! {
         pub cell_size: f32,
         pub outside_count: u32,
         pub tile_bits: [u32; 2],
-        /// Where each segment of the position scale starts, and quanta per unit length in it.
+        /// The start of each segment of the position scale, and its quanta per unit length.
         pub knots: [[f32; 2]; KNOT_COUNT as usize],
     }
 
@@ -179,13 +180,14 @@ twins! {
         pub count_high: u32,
         /// Pairs that the list can hold.
         pub capacity: u32,
-        /// 0 without overflow. 1 if the list is too short: `count` is exact, and the list holds its first `written` pairs.
-        /// 2 if there are more candidates than `Options::candidate_limit`, 5 if there are more boxes than their
-        /// [capacity](crate::GpuCount::Stored), 6 if there are more excluded pairs than their
-        /// [capacity](crate::Recorder::record_exclude): nothing was tested, and both counts of pairs are 0.
-        /// Of [events](crate::GpuEvents): 0, or the code of a step that does not count, and both counts of pairs are 0: 1, 2,
-        /// 5 and 6 as in the header of all pairs; 3 if a query of a tree is unfinished; 4 if two boxes have the same index in the
-        /// last step.
+        /// 0 if everything fits. 1 if the list is too short: `count` is exact, and the list has the first `written`
+        /// pairs. With the other codes nothing was tested, and both pair counts are 0: 2 if there are more candidates
+        /// than `Options::candidate_limit`; 5 if there are more boxes than their [capacity](crate::GpuCount::Stored); 6
+        /// if there are more excluded pairs than their [capacity](crate::Recorder::record_exclude).
+        ///
+        /// In a header of [events](crate::GpuEvents), any code except 0 means that the step is skipped: it counts
+        /// neither as a step nor as the last one, and both pair counts are 0. There, 3 means that a query of a tree is
+        /// unfinished, and 4 that two boxes have the same index in the last step.
         pub overflow: u32,
         /// Pairs in the list.
         pub written: u32,
@@ -202,8 +204,8 @@ twins! {
         pub unused: u32,
         /// Indirect draw: `Options::vertices_per_pair`, one instance for each pair in the list, 0, 0.
         pub draw: [u32; 4],
-        /// Indirect draw of one instance: as many vertices for all pairs together (at most 2³² − 1), 1, 0, 0. Where a pair has few
-        /// vertices, instances leave most of a GPU idle.
+        /// Indirect draw of one instance: the vertices of all pairs together (at most 2³² − 1), 1, 0, 0. Faster than
+        /// `draw` if a pair has few vertices, since short instances leave most of a GPU idle.
         pub draw_list: [u32; 4],
     }
 
@@ -253,7 +255,7 @@ twins! {
         pub is_stored: u32,
     }
 
-    /// The part of space that the curve of a tree goes through.
+    /// The cube that the curve of a tree fills.
     #[allow(missing_docs)]
     pub struct Cube {
         pub low: [f32; 3],
@@ -302,54 +304,54 @@ twins! {
     /// The header of answers that stay on the GPU; every field is a little-endian `u32`.
     #[derive(Eq)]
     pub struct QueryHeader {
-        /// Answers to all queries that were done, lower half, whether they fit or not. Of nearest and first hits, nearest boxes and any
-        /// hits: the places in the answers, which is queries times `k`, misses included.
+        /// The count of answers of all finished queries, lower half, whether they fit or not. For nearest and first
+        /// hits, nearest boxes and any hits: queries times `k`, misses included.
         pub count: u32,
         /// The same count, upper half.
         pub count_high: u32,
         /// Answers that the list can hold.
         pub capacity: u32,
-        /// 0 without overflow. 1 if not all answers are in the list: `count` is exact, and the list holds `written` of them. 3 if
-        /// they could not be written in the recorded rounds: `count` is exact, and `written` is 0.
+        /// 0 without overflow. 1 if not all answers are in the list: `count` is exact, and the list holds `written` of
+        /// them. 3 if the recorded rounds did not suffice to write them: `count` is exact, and `written` is 0.
         pub overflow: u32,
         /// Answers in the list.
         pub written: u32,
-        /// Queries that were not finished in the recorded rounds. They have no answers, and are marked in
+        /// Queries that the recorded rounds did not finish. They have no answers, and are marked in
         /// [`GpuAnswers::status`](crate::GpuAnswers::status).
         pub unfinished: u32,
-        /// Queries with a NaN or another invalid value. They have no answers, and are marked too.
+        /// Queries with a NaN or another invalid value. They have no answers, and are marked there too.
         pub invalid: u32,
         #[allow(missing_docs)]
         pub unused: u32,
     }
 }
 
-/// Packs the cells of a box and the start of its interval into the words of `cells`, as `packed_cells` in WGSL does.
+/// Packs the cells of a box and the start of its interval into words, as `packed_cells` in WGSL.
 pub fn packed_cells(cells: [i32; 4], start: u32) -> [u32; 4] {
     let above = |k: usize| (cells[k] as u32) << 8 | (cells[3] as u32 >> (8 * k) & 0xff);
     [above(0), above(1), above(2), start]
 }
 
-/// Returns the cells in such words.
+/// Unpacks the cells from these words.
 pub fn cells_from(words: [u32; 4]) -> [i32; 4] {
     let last_v = (words[0] & 0xff) << 8 | (words[1] & 0xff) << 16 | words[2] << 24;
     [words[0], words[1], words[2], last_v].map(|word| word as i32 >> 8)
 }
 
 impl Run {
-    /// Returns the words that stand for the run, one in each of the parts of a tile of `runs`.
+    /// Packs the run into words, one per part of a tile of `runs`.
     pub fn words(&self) -> [u32; RUN_U32_COUNT as usize] {
         [self.hits, self.first_quad, self.first_rank | self.turns >> 1 << RANK_BITS]
     }
 
-    /// Returns the words that stand for the runs of a tile: the first ones of all, then the second ones, then the third.
+    /// Packs the runs of a tile: the first words of all runs, then the second words, then the third.
     pub fn tile_words(runs: &[Self]) -> impl Iterator<Item = u32> {
         (0..RUN_U32_COUNT as usize).flat_map(|k| runs.iter().map(move |run| run.words()[k]))
     }
 }
 
 impl Frame {
-    /// Returns a corner of the cells along the two directions across, in input units, as the nearest `f32`.
+    /// Returns a corner of the cells along u and v, in input units, as the nearest `f32`.
     pub fn corner(&self) -> [f32; 2] {
         self.origin.map(|at| ((f64::from(at) / f64::from(self.scale)) as f32).clamp(f32::MIN, f32::MAX))
     }

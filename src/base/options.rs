@@ -33,37 +33,36 @@ pub struct Options {
     pub axis: SweepAxis,
     /// The edge of a cell of the grid across that direction.
     pub cell_size: CellSize,
-    /// Up to this many boxes, every pair is tested without a grid: two dispatches, and pairs
-    /// in canonical order. That costs `n (n - 1) / 2` tests for any boxes, and a bit of GPU memory per
-    /// test. If `candidate_limit` or `memory_budget` does not allow the tests, the boxes are swept. In a
-    /// [join](crate::cpu::BroadPhase::find_pairs_between) the boxes of both sets count. 0 always sweeps; more than
-    /// 32,768 means 32,768.
+    /// Up to this many boxes, every pair is tested without a grid: two dispatches, and pairs in canonical order. Cost:
+    /// `n (n - 1) / 2` tests, and a bit of GPU memory per test. If `candidate_limit` or `memory_budget` does not allow
+    /// the tests, the boxes are swept. In a [join](crate::cpu::BroadPhase::find_pairs_between) the boxes of both sets
+    /// count. 0 always sweeps; more than 32,768 means 32,768.
     ///
     /// Default: `None`, the threshold of the device: 12,288 on a discrete GPU, 4,096 on an integrated or virtual one,
-    /// 2,560 on any other adapter, and 1,024 for the CPU engine. Up to it, testing all pairs was measured or predicted to be
-    /// about as fast as a sweep, or faster, on that kind of device. [`Report::all_pairs_up_to`](crate::Report::all_pairs_up_to) is the
-    /// value in use, and `options()` of an engine returns it.
+    /// 2,560 on any other adapter, and 1,024 for the CPU engine. Up to this count, testing all pairs is about as fast
+    /// as a sweep, or faster, on that kind of device. [`Report::all_pairs_up_to`](crate::Report::all_pairs_up_to) is
+    /// the value in use, and `options()` of an engine returns it.
     pub all_pairs_up_to: Option<u32>,
-    /// The order in which pairs come out. Default: [`PairOrder::Sweep`].
+    /// The order of the list of pairs. Default: [`PairOrder::Sweep`].
     pub order: PairOrder,
-    /// The most GPU memory to use, in bytes; `None` for no limit but the device's. Less memory means smaller pieces,
-    /// more of them, and finally an error, never a lost pair. If the boxes themselves do not fit, calls
-    /// that block take several passes, and other calls return an error.
+    /// The most GPU memory to use, in bytes; `None` for no limit but the device's. With less memory, lists are read in
+    /// more and smaller pieces. If the boxes do not fit, calls that block search in several passes, and other calls
+    /// return an error. No pair is lost.
     pub memory_budget: Option<u64>,
     /// The most candidates (box pairs to test exactly) of one call. Beyond it, the call returns
     /// [`Error::TooManyCandidates`](crate::Error::TooManyCandidates) before any test; in a tree join
-    /// ([`Report::tree_join`](crate::Report::tree_join)), after some tests.
-    /// The limit guards against an input that would occupy the GPU for minutes. Default: 2⁴⁰; more than 2⁴² means 2⁴², and on a
-    /// software adapter more than 8 billion means 8 billion, since these drivers end long loops.
-    /// If a call takes several [passes](crate::Report::passes), the limit applies to each, and the error may follow successful ones.
+    /// ([`Report::tree_join`](crate::Report::tree_join)), after some tests. The limit prevents that an input occupies
+    /// the GPU for minutes. Default: 2⁴⁰. Values are clamped to 2⁴², and on a software adapter to 8 billion, since
+    /// these drivers end long loops. In several [passes](crate::Report::passes), the limit applies to each pass, and
+    /// the error may come after successful passes.
     pub candidate_limit: u64,
-    /// A hint for the CPU engine: the margin by which boxes are padded while their pairs are cached
-    /// [from step to step](crate::cpu::BroadPhase::find_events), in the units of the input, positive and finite. If you know the speed of boxes,
-    /// set the distance that they move in about four steps. A margin of m edges causes (1 + 2m)³ times as many pairs; up to half an edge paid
-    /// in measurements. With a margin, pairs of faster boxes are cached too, unless there are too many. A change applies when boxes are padded
-    /// the next time. The GPU engine checks it and does not use it: a step there is a search.
-    /// Default: `None`: a twentieth to a quarter of the usual edge, by a sample of the speeds; no pairs are cached if boxes are too
-    /// fast.
+    /// A hint for the CPU engine: the margin by which boxes are padded while their pairs are cached [from step to
+    /// step](crate::cpu::BroadPhase::find_events), in the units of the input, positive and finite. If you know the
+    /// speed of the boxes, set the distance that they move in about four steps. A margin of m edges multiplies the
+    /// cached pairs by about (1 + 2m)³; margins of up to half an edge pay. With an explicit margin, pairs of fast boxes
+    /// are cached too, unless there are too many. A change applies when boxes are padded the next time. The GPU engine
+    /// checks the value but does not use it, since each step is a search. Default: `None`, a twentieth to a quarter of
+    /// the usual edge, derived from a sample of speeds; no pairs are cached if the boxes are too fast.
     pub step_margin: Option<f32>,
     /// `vertex_count` of the indirect draw arguments of a list that stays on the GPU: the vertices
     /// of a renderer per pair. Default: 24, the twelve edges of a box as lines.
@@ -104,20 +103,20 @@ impl Options {
         }
     }
 
-    /// Returns the effective candidate limit: `candidate_limit`, but at most 2⁴², since the tiles of more candidates
-    /// would not fit 32 bits.
+    /// Returns the effective candidate limit: `candidate_limit`, but at most 2⁴², since the tiles of more candidates do
+    /// not fit 32 bits.
     pub(crate) fn effective_candidate_limit(&self) -> u64 {
         self.candidate_limit.min(1 << 42)
     }
 
-    /// Returns whether this many boxes are tested each against each, if the memory suffices.
+    /// Returns whether every pair of this many boxes is tested, if the memory suffices.
     pub(crate) fn tests_all_pairs(&self, box_count: u32) -> bool {
         let tests = u64::from(box_count) * u64::from(box_count.saturating_sub(1)) / 2;
         let most = self.most_in_all_pairs();
         most > 0 && box_count <= most && tests <= self.effective_candidate_limit()
     }
 
-    /// Returns the most boxes that may be tested each against each.
+    /// Returns the most boxes for which every pair may be tested.
     pub(crate) fn most_in_all_pairs(&self) -> u32 {
         self.all_pairs_up_to.unwrap_or(ALL_PAIRS_ELSEWHERE).min(SMALL_MOST)
     }
@@ -194,8 +193,8 @@ impl SweepAxis {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum CellSize {
-    /// The edge with which the boxes of a sample (without the largest few) are in about two cells each on average, or
-    /// in more cells if the boxes lie sparsely. Equal cubes get 2.5 times their edge, boxes of mixed sizes more.
+    /// The edge with which boxes are in about two cells on average, or in more if the boxes are sparse. It is chosen
+    /// from a sample, without its largest boxes. Equal cubes get 2.5 times their edge, boxes of mixed sizes more.
     #[default]
     Auto,
     /// The cost model of Li, Lu and He 2003 (USSCD), from the largest edge in a sample of 512 boxes and the density.
@@ -221,9 +220,9 @@ impl CellSize {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum PairOrder {
-    /// The default. The order of the sweep: the same every time for the same boxes, options and adapter. Few boxes (up to
-    /// [`all_pairs_up_to`](Options::all_pairs_up_to)) are tested each against each and come in ascending `(a, b)`: request `Canonical` to rely
-    /// on that order. A tree join has the order of its queries.
+    /// The default. The order of the sweep. It depends only on boxes, options and adapter. If every pair is tested (up
+    /// to [`all_pairs_up_to`](Options::all_pairs_up_to) boxes), the order is ascending `(a, b)`; request `Canonical` to
+    /// rely on it. A tree join has the order of its queries.
     #[default]
     Sweep,
     /// Ascending `(a, b)`: the same bytes for every axis, cell size, engine and adapter. Cost: a sort,

@@ -1,4 +1,4 @@
-//! The answer to a call: the pairs, and the report of the search.
+//! The result of a call: the pairs, and the report of the search.
 
 use std::ops::Index;
 
@@ -16,18 +16,20 @@ pub struct Overlaps {
     pub report: Report,
 }
 
-/// Counts and choices of one call. If it took several [`passes`](Self::passes), their counts are added up, and a
-/// box counts in each pass that searched it, except in `box_count`, `invalid_count` and `pair_count`; axis,
-/// directions, corner and cell size are those of the first pass.
+/// Counts and choices of one call. For several [`passes`](Self::passes), the counts of all passes are added.
+/// `box_count`, `invalid_count` and `pair_count` count each box and pair once. Axis, directions, corner and cell size
+/// describe the first pass.
 ///
-/// To compare answers, compare pairs in [`PairOrder::Canonical`](crate::PairOrder::Canonical), not reports. With the same
-/// [`all_pairs_up_to`](Self::all_pairs_up_to), whose default depends on the device, reports of different adapters, and of the GPU and the CPU
-/// engine, are the same but for rounding and `gpu_bytes`: the last bits of
-/// `direction`, `across`, `corner` and `cell_size` may differ, and where the axis is oblique, so that projections are rounded, some
-/// thousandths of the entries, candidates and giants; more only where a number that decides the grid lies within
-/// rounding of its limit, or where cells are hardly larger than rounding. If one engine [queried a
-/// tree](Self::tree_join) and the other swept, only the counts of boxes and pairs are the same. The pairs are always
-/// the same.
+/// To compare answers, compare pairs in [`PairOrder::Canonical`](crate::PairOrder::Canonical), not reports. The pairs
+/// are the same on every adapter and on both engines. Reports can differ:
+///
+/// - [`gpu_bytes`](Self::gpu_bytes) depends on the device, and so does the default of
+///   [`all_pairs_up_to`](Self::all_pairs_up_to).
+/// - The last bits of `direction`, `across`, `corner` and `cell_size` depend on rounding.
+/// - With an oblique axis, some thousandths of the entries, candidates and giants depend on rounding; more only if a
+///   decision about the grid is within rounding of its limit, or if cells are hardly larger than rounding.
+/// - If one engine [queried a tree](Self::tree_join) and the other one swept, only the counts of boxes and pairs are
+///   the same.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
@@ -38,21 +40,22 @@ pub struct Report {
     pub invalid_count: u32,
     /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`].
     pub first_invalid: Vec<u32>,
-    /// Boxes that are unbounded or touch too many cells. They are tested against all boxes; many giants only against boxes
-    /// near them. 0 if every box was tested against every other ([`tested_all_pairs`](Self::tested_all_pairs)), or in a tree join.
+    /// Boxes that are unbounded or touch too many cells. They are tested against all boxes. Many giants are tested
+    /// against near boxes only. 0 if every box was tested against every other
+    /// ([`tested_all_pairs`](Self::tested_all_pairs)), or in a tree join.
     pub giant_count: u32,
-    /// Incidences of a box in a cell; 0 if there were no cells, since every box was tested against every other, or in a
-    /// tree join. At most 2³² − 1, also if all passes together have more.
+    /// (Box, cell) incidences; 0 if every box was tested against every other, or in a tree join. At most 2³² − 1, also
+    /// if all passes together have more.
     pub entry_count: u32,
-    /// Tests: entries of one cell whose intervals meet on the sweep axis, plus giants × boxes, which also counts tests that many giants
-    /// skip; or all `n (n - 1) / 2` pairs; or in a tree join, each query against the boxes of the leaves that it visits.
+    /// Tests. In a sweep: pairs of entries of one cell whose intervals meet on the sweep axis, plus giants × boxes,
+    /// also if many giants skip some of these tests. If every box is tested against every other: `n (n - 1) / 2`. In a
+    /// tree join: the boxes of the leaves that each query visits.
     pub candidate_count: u64,
     /// Overlapping pairs that the [`Filters`](crate::Filters) accept, plus the included pairs. During
     /// several passes of [`stream_pairs`](crate::BroadPhase::stream_pairs), it counts the pairs passed to the caller so far.
     pub pair_count: u64,
-    /// The axis of the sweep; [`SweepAxis::Auto`] only if there was none, since every box was tested against every
-    /// other, or in a tree join. If slabs were needed and the first was searched without an axis, the axis along which the slabs were
-    /// cut.
+    /// The axis of the sweep; [`SweepAxis::Auto`] if every box was tested against every other, or in a tree join. With
+    /// slabs whose first was searched without an axis: the axis along which the slabs were cut.
     pub axis: SweepAxis,
     /// The direction of the axis, of unit length; zeros if there was no axis.
     pub direction: [f32; 3],
@@ -69,15 +72,15 @@ pub struct Report {
     /// ([`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs)). Invalid boxes are in no slab: if one slab has
     /// all valid boxes, the count is 1 too.
     pub passes: u32,
-    /// The box count up to which every box is tested against every other, in this call
+    /// The box count up to which this call tests every box against every other
     /// ([`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to)).
     pub all_pairs_up_to: u32,
     /// True if every box was tested against every other, without axis and grid
     /// ([`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to)). False if the scene was cut into slabs, for any search within them.
     pub tested_all_pairs: bool,
     /// True if the boxes of one of two sets queried a tree of the other. The CPU engine does so for most joins
-    /// ([`cpu::BroadPhase::find_pairs_between`](crate::cpu::BroadPhase::find_pairs_between)). There is neither axis nor
-    /// grid then.
+    /// ([`cpu::BroadPhase::find_pairs_between`](crate::cpu::BroadPhase::find_pairs_between)). Then there is no axis and
+    /// no grid.
     pub tree_join: bool,
     /// Bytes of GPU memory held; 0 for the CPU engine.
     pub gpu_bytes: u64,
@@ -145,7 +148,7 @@ impl Index<usize> for Overlaps {
 }
 
 impl Default for Report {
-    /// Returns the report on no boxes.
+    /// Returns the report of a search of no boxes.
     fn default() -> Self {
         Self::of_all_pairs(0)
     }

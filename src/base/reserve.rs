@@ -1,8 +1,8 @@
-//! The growth of lists, with errors where `Vec` aborts.
+//! Grows lists, with an error if there is no memory.
 
 use crate::{Error, Pair};
 
-/// Reserves capacity for `more` elements, or returns an error where `Vec::reserve` aborts.
+/// Reserves capacity for `more` elements, or returns an error if there is no memory.
 ///
 /// # Errors
 /// [`Error::ListTooLong`].
@@ -19,7 +19,7 @@ pub fn reserve_length<T>(list: &mut Vec<T>, length: usize) -> Result<(), Error> 
     reserve(list, length.saturating_sub(list.len()) as u64)
 }
 
-/// Resizes a list, or returns an error where `Vec::resize` aborts.
+/// Resizes a list, or returns an error if there is no memory.
 ///
 /// # Errors
 /// [`Error::ListTooLong`].
@@ -29,7 +29,7 @@ pub fn resize<T: Clone>(list: &mut Vec<T>, length: usize, value: T) -> Result<()
     Ok(())
 }
 
-/// Appends a pair, or returns an error where `Vec::push` aborts.
+/// Appends a pair, or returns an error if there is no memory.
 ///
 /// # Errors
 /// [`Error::ListTooLong`].

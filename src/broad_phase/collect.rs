@@ -1,9 +1,8 @@
 //! Reads the pairs of a submission back.
 //!
-//! If all pairs were copied along with the counts, one round trip reads all of them. The rest
-//! of a longer list is collected piece by piece: each is written into the list on the GPU (`emit` writes any range of it)
-//! and copied from there. If the GPU has run another search since then, the search is run again for the boxes
-//! of the submission, which it leases.
+//! If all pairs were copied along with the counts, one round trip reads all of them. The rest of a longer list is
+//! collected piece by piece: `emit` writes a piece into the list on the GPU, and it is copied from there. If the GPU
+//! has run another search since then, the search is repeated with the leased boxes of the submission.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -16,16 +15,16 @@ use crate::filters::device::FilterSet;
 use crate::memory::{Call, FRAME_OFFSET, Lease, PIECES_AT_ONCE, SUMMARY_BYTES, Staging};
 use crate::{Error, Pair, Report};
 
-/// The next action to get the pairs that were not copied along with the counts.
+/// The next action to read back the pairs that were not copied along with the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
-    /// There are no such pairs.
+    /// All pairs were copied.
     Done,
     /// The pairs are in the list.
     CopyRest,
     /// The list has to be written again, piece by piece, or at once if it can grow.
     EmitAgain,
-    /// The GPU has run another search since: this one has to run again.
+    /// The GPU has run another search since then, so this one must run again.
     SearchAgain,
 }
 
@@ -44,8 +43,8 @@ fn next(count: u64, written: u64, copied: u64, are_results_there: bool) -> Next 
 }
 
 impl Core {
-    /// Passes the pieces of the front submission that were read back to `each`, and requests the rest; ready after the last
-    /// piece. A list that has to grow grows to `longest` pairs at most.
+    /// Passes the pieces of the front submission that were read back to `each`, and requests the rest; ready after the
+    /// last piece. The list grows to at most `longest` pairs.
     pub fn poll_pieces<E: From<Error>>(
         &mut self,
         filters: &mut FilterSet,
@@ -85,7 +84,7 @@ impl Core {
                 if self.flight.collection.take().is_none() {
                     self.flight.queue.pop_front();
                 }
-                // In a browser the buffers may be the cause: invalid from lack of memory.
+                // In a browser the buffers may be the cause: without memory they are invalid.
                 self.workspace.release();
             }
             _ => {}
@@ -134,7 +133,7 @@ impl Core {
                 collection.window = 0..0;
                 let mut own = self.own_filters(&mut collection, filters)?;
                 let filters = own.as_deref_mut().unwrap_or(&mut *filters);
-                // The submission is still in flight, though `Flight` does not list it: its filters must stay.
+                // The submission is still in flight, although `Flight` does not list it. Its filters must stay.
                 self.workspace.ensure(&collection.call, &self.options, filters, true)?;
                 filters.upload(&self.gpu, collection.call.box_count as usize, true)?;
                 if written != count {
@@ -314,7 +313,7 @@ impl Core {
     }
 }
 
-/// The state after a piece was passed on.
+/// The result of [`deliver`](Core::deliver).
 #[expect(clippy::large_enum_variant)] // it is moved once, and never stored
 enum Delivered {
     All(Report),

@@ -55,8 +55,8 @@ impl Core {
         results.and_then(|results| results.params.clone()).map_or_else(|| self.params(call), Ok)
     }
 
-    /// Records the search of this call, and marks its results in the buffers: those of the
-    /// submission with this number, or of a recording.
+    /// Records the search of this call, and marks the buffers as its results: of the submission with this number, or of
+    /// a recording.
     pub fn record_flow(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -106,8 +106,8 @@ impl Core {
         Ok(self.counted.insert(Counted { params, block_sizes, none_refused }).clone())
     }
 
-    /// Records the search of this call for the number of boxes at the start of `count`, at most the number of the call, or for the latter
-    /// without `count`; and for no boxes if filters were refused.
+    /// Records the search of this call. The box count is the number at the start of `count`, at most the box count of
+    /// the call; without `count` it is the latter. It is 0 if filters were refused.
     pub fn record_counted(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,

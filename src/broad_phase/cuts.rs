@@ -1,15 +1,15 @@
 //! The cuts of a scene into slabs, and the boxes of each slab.
 //!
 //! The cuts are coordinates on one axis. A slab begins at its cut and ends right before the next one; a box is in every
-//! slab from the slab of its lower bound to the slab of its upper bound. Two boxes that overlap share the larger of
-//! their lower bounds, so the slab of that coordinate has both, and no other slab reports the pair: it is the only
-//! slab that has both and in which at least one of them begins.
+//! slab from the slab of its lower bound to the slab of its upper bound. Two overlapping boxes both contain the larger
+//! of their lower bounds, so the slab of that coordinate has both. It is the only slab with both boxes in which one of
+//! them begins, and no other slab reports the pair.
 
 use std::ops::RangeInclusive;
 
 use crate::{Aabb, Error};
 
-/// The most copies of boxes in slabs, per box: a scene with more is refused, since further cuts would not help.
+/// The most copies of boxes in slabs, per box: a scene with more is refused, since further cuts do not help.
 const MOST_COPIES: u64 = 16;
 
 /// A scene in slabs, each of which fits.
@@ -38,8 +38,8 @@ impl Slabs {
         (0..3).filter_map(|axis| Self::along(axis, boxes, most)).min_by_key(Self::copies)
     }
 
-    /// Cuts each slab that is too full at quantiles of the lower bounds in it, until none is. Each cut has lower bounds
-    /// on both sides, so this ends.
+    /// Cuts each slab with too many boxes at quantiles of its lower bounds, until all slabs fit. Each cut has lower
+    /// bounds on both sides, so this ends.
     fn along(axis: usize, boxes: &[Aabb], most: u64) -> Option<Self> {
         if most == 0 {
             return None;
@@ -62,7 +62,7 @@ impl Slabs {
             }
             let full = starts.into_iter().zip(&slabs.counts).filter(|&(_, &count)| count > most);
             let new = full.map(|(starts, count)| {
-                // A sixteenth more parts than would do if no box were in several.
+                // A sixteenth more parts, since some boxes are in several slabs.
                 let parts = (count + count / 16) / most + 1;
                 cuts_between(starts, parts as usize)
             });
@@ -131,7 +131,7 @@ fn cuts_between(mut starts: Vec<f32>, parts: usize) -> Option<Vec<f32>> {
     let first = *starts.first()?;
     let quantile = |part: usize| starts[(starts.len() as u128 * part as u128 / parts as u128) as usize];
     let mut cuts: Vec<f32> = (1..parts).map(quantile).filter(|&cut| cut > first).collect();
-    // As numbers, since -0 is 0.
+    // Compare numbers, not bits, since -0 equals 0.
     cuts.dedup();
     if cuts.is_empty() {
         cuts.push(*starts.get(starts.partition_point(|&start| start <= first))?);
@@ -206,13 +206,13 @@ mod tests {
         let identical = vec![Aabb::new([0.0; 3], [1.0; 3]); 100];
         assert_eq!(Slabs::new(&identical, 99), None);
         assert_eq!(Slabs::new(&identical, 0), None);
-        // Not two coordinates.
+        // -0 and 0 are not two coordinates.
         let zeros: Vec<Aabb> = [-0.0, 0.0].map(|zero| Aabb::new([zero; 3], [0.0; 3])).repeat(50);
         assert_eq!(Slabs::new(&zeros, 99), None);
-        // All reach through all.
+        // Each box reaches through all later ones.
         let nested: Vec<Aabb> = (0..100).map(|i| Aabb::new([i as f32; 3], [f32::INFINITY; 3])).collect();
         assert_eq!(Slabs::new(&nested, 60), None);
-        // All but one begin at one point.
+        // All boxes except one begin at one point.
         let mut one_off = identical.clone();
         one_off[70].min[1] = 0.5;
         assert_eq!(Slabs::new(&one_off, 98), None);
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn the_cuts_are_where_the_fewest_boxes_are_in_several_slabs() {
-        // Sticks along x, whose starts lie as densely on every axis.
+        // Sticks along x, whose starts are equally dense on every axis.
         let at = |i: usize| [i, i * 37 % 1000, i * 71 % 1000].map(|k| k as f32);
         let sticks: Vec<Aabb> =
             (0..1000).map(at).map(|p| Aabb::new(p, [p[0] + 300.0, p[1] + 5.0, p[2] + 9.0])).collect();

@@ -16,21 +16,20 @@ use crate::filters::sets::{TwoSets, number_second};
 use crate::{Aabb, Error, Overlaps, Report};
 
 impl BroadPhase {
-    /// Finds every pair of `boxes` that overlaps, each once. **Blocks** until the result is complete. The answer stays
+    /// Finds every overlapping pair of `boxes`, each once. **Blocks** until the result is complete. The result remains
     /// until the next call; [`take_overlaps`](Self::take_overlaps) moves it out.
     ///
     /// Up to 2³² − 2 boxes. If they exceed the device's limits or the memory budget (see
-    /// [`memory_plan`](Self::memory_plan)), the scene is cut into slabs along an axis, each slab is searched in its own
-    /// pass, and each pair is reported by one pass. Boxes that reach into several slabs are searched in each; the
-    /// boxes of a slab are copied on the host. In the order of the sweep the pairs come slab by slab; in canonical
-    /// order the pairs of all slabs are merged on the CPU. [`Report::passes`] has the number of passes.
+    /// [`memory_plan`](Self::memory_plan)), the scene is cut into slabs along an axis, and each slab is searched in its
+    /// own pass. Each pair is reported once. A box that reaches into several slabs is searched in each. The host copies
+    /// the boxes of a slab. In the order of the sweep, pairs come slab by slab; in canonical order, the CPU merges the
+    /// pairs of all slabs. [`Report::passes`] has the number of passes.
     ///
     /// # Errors
-    /// Before any work: [`Error::TooManyBoxes`], [`Error::OverBudget`] if the boxes do not fit one pass and no
-    /// axis can be cut so that each slab fits (boxes that all begin at one point, or reach through the whole scene),
-    /// [`Error::Busy`]. Later: [`Error::TooManyCandidates`], [`Error::ListTooLong`], [`Error::OutOfMemory`],
-    /// [`Error::DeviceLost`], [`Error::Gpu`]. After any of them the engine can be used again, unless the device is
-    /// lost; the last answer is discarded.
+    /// Before any work: [`Error::Busy`]; [`Error::TooManyBoxes`] or [`Error::OverBudget`] if the boxes do not fit one
+    /// pass and cannot be cut into slabs, since too many begin at one point or reach through the whole scene. Later:
+    /// [`Error::TooManyCandidates`], [`Error::ListTooLong`], [`Error::OutOfMemory`], [`Error::DeviceLost`],
+    /// [`Error::Gpu`]. An error discards the last result. The engine can be used again, unless the device is lost.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
         self.find(boxes, false)?;
@@ -52,20 +51,20 @@ impl BroadPhase {
         self.finish(result)
     }
 
-    /// Finds every pair of a box of `first` and a box of `second` that overlap, each once: the join of two sets. In a
-    /// [`Pair`](crate::Pair), `a` is an index in `first`, and `b` one in `second`. In
-    /// [canonical order](crate::PairOrder::Canonical) the pairs are sorted by `a`, then by `b`. **Blocks** until the result
-    /// is complete.
+    /// Finds every overlapping pair of a box of `first` and a box of `second`, each once: the join of two sets. In a
+    /// [`Pair`](crate::Pair), `a` is an index in `first`, and `b` one in `second`. In [canonical
+    /// order](crate::PairOrder::Canonical) the pairs are sorted by `a`, then by `b`. **Blocks** until the result is
+    /// complete.
     ///
-    /// The boxes of both sets are swept at once; a bit excludes pairs of one set before their bounds are
-    /// loaded. Few boxes, and giants, are tested against all, and candidates within a set count for the
-    /// [limit](crate::Options::candidate_limit). For the filters and the report they are one input: the boxes of `first`, then
-    /// those of `second`. [`Filters::second`](crate::Filters::second) is replaced during the call.
+    /// For the filters and the report, the input is one list: the boxes of `first`, then the boxes of `second`.
+    /// [`Filters::second`](crate::Filters::second) is replaced during the call. Cost: a search of all boxes together.
+    /// Candidates within a set are rejected before their bounds are loaded, but count for the
+    /// [limit](crate::Options::candidate_limit).
     ///
-    /// The filters are uploaded anew by this call and by the next one, and with a memory budget all buffers are allocated again.
-    /// To avoid this, to get the pairs in pieces, or to leave them on the GPU, set that list and use the other calls, or a
-    /// [`Recorder`](crate::Recorder).
-    /// If one set is much smaller than the other, a [`Tree`](crate::Tree) of the larger one is faster.
+    /// This call and the next one upload the filters again, and with a memory budget allocate all buffers again. To
+    /// avoid this, to stream the pairs, or to keep them on the GPU, set [`Filters::second`](crate::Filters::second) and
+    /// use other calls, or a [`Recorder`](crate::Recorder). If one set is much smaller than the other, a
+    /// [`Tree`](crate::Tree) of the larger one is faster.
     ///
     /// # Errors
     /// As [`find_pairs`](Self::find_pairs); [`Error::BadFilter`] if [`include`](crate::Filters::include) has a pair within
@@ -97,25 +96,24 @@ impl BroadPhase {
         found.and(restored)
     }
 
-    /// Passes every pair of `boxes` that overlaps, each once, to `each`, piece by piece: lists of any length in
-    /// bounded memory. **Blocks** until the last piece was passed on.
+    /// Passes every overlapping pair of `boxes`, each once, to `each`, piece by piece, in bounded memory. **Blocks**
+    /// until the last piece was passed on.
     ///
-    /// `each` is called at least once, with an empty piece if there are no pairs. In one pass ([`passes`](Report::passes) is 1), every
-    /// call gets the whole [`Report`]: `pair_count` is known before the first pair is stored. An error that `each` returns ends the search
-    /// and is returned.
+    /// `each` is called at least once, with an empty piece if there are no pairs. In one pass
+    /// ([`passes`](Report::passes) is 1), every call gets the complete [`Report`], so `pair_count` is known from the
+    /// first piece on. If `each` returns an error, the search ends and returns it.
     ///
-    /// The pieces are in two mapped staging buffers in turn, so that the host allocates no memory for them beyond the
-    /// driver's; the GPU writes a piece while the one before is read. A piece has at most 4,194,304 pairs
-    /// (32 MiB), or the capacity of the list after calls that needed a longer one, or fewer if a binding
-    /// or the [memory budget](crate::Options::memory_budget) is smaller.
+    /// Pieces lie in two mapped staging buffers, and the GPU writes one while the host reads the other. A piece has at
+    /// most 4,194,304 pairs (32 MiB). It has more if earlier calls allocated a longer list, and fewer if a binding or
+    /// the [memory budget](crate::Options::memory_budget) requires it.
     ///
-    /// The order is that of the sweep, over all pieces. In canonical order, each piece is ascending in itself, and all
-    /// pieces together are ascending if the list has capacity for all pairs ([`reserve`](Self::reserve)
-    /// sets it); longer lists are ascending runs, to be merged.
+    /// In the order of the sweep, the pieces follow each other in that order. In canonical order, each piece is
+    /// ascending. All pieces together are ascending if the list has capacity for all pairs ([`reserve`](Self::reserve)
+    /// sets it); otherwise each piece is a run, to be merged by the caller.
     ///
-    /// More boxes than fit take several passes, as in [`find_pairs`](Self::find_pairs), and slabs follow each other; in
-    /// canonical order each slab is a run or several. `pair_count` then counts the pairs so far, including the piece, and
-    /// the other counts are those of the slabs so far. The returned report is complete.
+    /// More boxes than fit take several passes, as in [`find_pairs`](Self::find_pairs), slab by slab. In canonical
+    /// order each slab is one run or several. `pair_count` then counts the pairs so far, including the piece, and the
+    /// other counts include the slabs so far. The returned report is complete.
     ///
     /// ```no_run
     /// # use broadsweep::{Aabb, BroadPhase};
@@ -134,8 +132,8 @@ impl BroadPhase {
     /// ```
     ///
     /// # Errors
-    /// As [`find_pairs`](Self::find_pairs), except [`Error::ListTooLong`]; and those of `each`. It stores no answer. With several
-    /// passes, an error of a later one comes after pieces of the earlier ones.
+    /// The errors of [`find_pairs`](Self::find_pairs), except [`Error::ListTooLong`], and the errors of `each`. In
+    /// several passes, an error of a later pass comes after pieces of earlier ones. The call stores no result.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn stream_pairs<E: From<Error>>(
         &mut self,
@@ -202,27 +200,27 @@ impl BroadPhase {
         .await
     }
 
-    /// Returns the last answer. Before the first answer, after an error, and while the next answer is read back in several
-    /// pieces, it is empty: no pairs of no boxes.
+    /// Returns the last result. It is empty before the first result, after an error, and while the next result is read
+    /// back in several pieces.
     pub fn last_overlaps(&self) -> &Overlaps {
         &self.found
     }
 
-    /// Moves the last answer out, without a copy; the next answer has to allocate again. Returns
-    /// an empty answer if [`last_overlaps`](Self::last_overlaps) does; pieces of the next answer stay.
+    /// Moves the last result out, without a copy; the next result allocates again. Returns an empty result if
+    /// [`last_overlaps`](Self::last_overlaps) does. Pieces of the next result stay.
     pub fn take_overlaps(&mut self) -> Overlaps {
         take(&mut self.found)
     }
 
     pub(super) fn poll_take_pairs(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        // Otherwise steps are in flight, and `take_events` returns their events.
+        // If steps are in flight, `take_events` returns their events.
         if self.stepping.is_empty() { self.poll_take(context) } else { Poll::Ready(Err(Error::NothingSubmitted)) }
     }
 
     pub(super) fn poll_take(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
         let Self { core, filters, found, partial, .. } = self;
         if core.flight.collection.is_none() {
-            // A call that panicked may leave pieces behind.
+            // A call that panicked may have left pieces.
             *partial = PartialAnswer::default();
         }
         let polled = core.poll_pieces(filters, context, u64::MAX, &mut |report, piece| {
@@ -247,7 +245,7 @@ impl BroadPhase {
         self.core.passes(boxes, &self.filters, is_step)
     }
 
-    /// Stores the pieces as the answer. After an error there is none.
+    /// Stores the pieces as the result; after an error, an empty one.
     fn finish(&mut self, result: Result<Report, Error>) -> Result<(), Error> {
         match result {
             Ok(report) => {
@@ -255,7 +253,7 @@ impl BroadPhase {
                 Ok(())
             }
             Err(error) => {
-                // The pieces are no answer, and the memory of long lists is released.
+                // Discard the pieces, and release the memory of long lists.
                 (self.found, self.partial) = (Overlaps::default(), PartialAnswer::default());
                 Err(error)
             }

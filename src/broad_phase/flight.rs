@@ -11,13 +11,13 @@ use crate::gpu::readback::Readback;
 use crate::memory::{Call, Lease, Staging, SubmissionBoxes};
 use crate::{Error, Report};
 
-/// Most pairs that the first submission copies, before their number is known: 8 MiB.
+/// The most pairs that the first submission copies, before the pair count is known: 8 MiB.
 const FIRST_COPY: u64 = 1 << 20;
-/// Pairs that any submission copies, if they fit.
+/// The least pairs that a submission copies, if the list has capacity for them.
 const LEAST_COPY: u64 = 64;
 
-/// Pairs in a piece of a streamed list, unless the list is longer anyway: 32 MiB. With fewer, the cost of a submission
-/// for each piece shows; more take memory and gain nothing.
+/// Pairs per piece of a streamed list, unless its buffer is longer: 32 MiB. Smaller pieces pay for more submissions.
+/// Larger pieces take more memory and are no faster.
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) const STREAMED_PIECE: u64 = 1 << 22;
 
@@ -52,7 +52,8 @@ pub(super) struct Collection {
     pub number: u64,
     pub call: Call,
     pub boxes: Lease<SubmissionBoxes>,
-    /// The filters of the submission; and with their own buffers, if they have changed since and the search runs again.
+    /// The filters of the submission. They have buffers of their own if the filters changed since then and the search
+    /// runs again.
     pub filters: Arc<CheckedFilters>,
     pub own: Option<Box<FilterSet>>,
     pub report: Report,
@@ -132,11 +133,12 @@ impl Flight {
         }
     }
 
-    /// Returns the number of pairs of `box_count` boxes to copy along with the counts. The number changes the time only.
+    /// Returns the number of pairs of `box_count` boxes to copy along with the counts. A wrong estimate costs time
+    /// only.
     pub fn expected_pairs(&self, box_count: u32) -> u64 {
         let n = u64::from(box_count);
         let expected = match self.last {
-            // The pairs per box of the last submission, and an eighth more.
+            // The pairs per box of the last submission, plus an eighth.
             Some((pairs, boxes)) => {
                 let scaled = u128::from(pairs) * u128::from(n) / u128::from(boxes.max(1));
                 u64::try_from(scaled + scaled / 8).unwrap_or(u64::MAX)

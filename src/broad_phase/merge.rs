@@ -1,9 +1,10 @@
-//! One ascending list of several.
+//! Merges ascending runs of pairs into one ascending list.
 
 use crate::Pair;
 
-/// Sorts pairs that consist of ascending runs, by merging neighbours with scratch memory for half of the pairs. If
-/// that memory cannot be allocated, or the runs are short, sorts in place without regard to the runs, which takes longer.
+/// Sorts pairs that consist of ascending runs. It merges adjacent runs, with scratch memory for half of the pairs. If
+/// that memory cannot be allocated or the runs are short, it sorts in place without use of the runs, which takes
+/// longer.
 pub(crate) fn merge_runs(pairs: &mut [Pair]) {
     let mut ends: Vec<usize> = (1..pairs.len()).filter(|&i| key(pairs[i]) < key(pairs[i - 1])).take(1 << 16).collect();
     if ends.is_empty() {
@@ -27,7 +28,7 @@ pub(crate) fn merge_runs(pairs: &mut [Pair]) {
     }
 }
 
-/// Merges two ascending runs, of which the second begins at `middle`. The shorter is set aside in `scratch`.
+/// Merges two ascending runs. The second begins at `middle`. The shorter one is copied to `scratch`.
 fn merge(pairs: &mut [Pair], middle: usize, scratch: &mut Vec<Pair>) {
     scratch.clear();
     let end = pairs.len();
@@ -44,7 +45,7 @@ fn merge(pairs: &mut [Pair], middle: usize, scratch: &mut Vec<Pair>) {
         }
         pairs[to..to + middle - i].copy_from_slice(&scratch[i..]);
     } else {
-        // From the ends down.
+        // Merge from the last pair to the first.
         scratch.extend_from_slice(&pairs[middle..]);
         let (mut i, mut j, mut to) = (middle, scratch.len(), end);
         while i > 0 && j > 0 {

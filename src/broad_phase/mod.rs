@@ -1,5 +1,6 @@
-//! [`BroadPhase`]: boxes and pairs in host memory. [`setup`] has options, filters and memory, [`core`] records searches, [`submit`]
-//! submits them, [`collect`] reads pairs back, `stream_events` streams events, `slabs` searches more boxes than fit.
+//! [`BroadPhase`]: boxes and pairs in host memory. [`setup`] has options, filters and memory, [`core`](self::core)
+//! records searches, [`submit`] submits them, [`collect`] reads pairs back, `stream_events` streams events, `slabs`
+//! searches more boxes than fit.
 
 pub(crate) mod collect;
 pub(crate) mod core;
@@ -42,26 +43,29 @@ use crate::gpu::compilation::Compilation;
 use crate::memory::{MOST_IN_FLIGHT, MemoryPlan};
 use crate::{Attribute, Error, Filters, Options, Overlaps};
 
-/// The engine that finds all overlapping pairs of boxes on a GPU. Keep one across calls: its kernels are compiled once,
-/// and its buffers are reused and grow when they have to.
+/// The engine that finds all overlapping pairs of boxes on a GPU. Reuse it: its kernels are compiled once, and its
+/// buffers are reused and grow if necessary.
 ///
-/// There are four ways to use it, all with the same flow:
+/// It has four kinds of calls, all with the same flow:
 /// - [`find_pairs`](Self::find_pairs) blocks and returns the pairs;
-/// - [`stream_pairs`](Self::stream_pairs) blocks and hands over the pairs piece by piece, however many there are;
-/// - [`submissions`](Self::submissions) has calls that do not block;
+/// - [`stream_pairs`](Self::stream_pairs) blocks and passes the pairs on piece by piece, also if they exceed host
+///   memory;
+/// - [`submissions`](Self::submissions) has the calls that do not block;
 /// - [`find_events`](Self::find_events), [`stream_events`](Self::stream_events) and [`Submissions::submit_events`] return the pairs that began and
 ///   ended since the last step.
 ///
-/// A [`Recorder`](crate::Recorder) takes boxes from a GPU buffer and leaves the pairs in one, in the caller's encoder.
+/// A [`Recorder`](crate::Recorder) records the same search into the caller's encoder, from a GPU buffer of boxes to a
+/// GPU buffer of pairs.
 ///
-/// [`set_filters`](Self::set_filters) specifies the reported pairs, for all of them. A call whose boxes do not fit the
-/// filters is refused with [`Error::FilterLength`] or [`Error::BadFilter`] before any work.
+/// [`set_filters`](Self::set_filters) selects the reported pairs, for all calls. A call whose boxes do not fit the
+/// filters returns [`Error::FilterLength`] or [`Error::BadFilter`] before it uploads anything.
 ///
-/// More than half a megabyte of boxes or pairs in host memory is copied by the threads of the `rayon` pool that a call comes
-/// from, as [`Tree`](crate::Tree) does with queries and answers: do not hold a lock that other tasks of that pool wait for.
+/// The threads of the caller's `rayon` pool copy boxes and pairs of more than half a megabyte; [`Tree`](crate::Tree)
+/// copies queries and answers in the same way. So do not hold a lock during a call if other tasks of that pool wait for
+/// it.
 ///
-/// Memory and work grow with boxes, entries and candidates; [`MemoryPlan`] predicts the memory. The two ways that block
-/// accept more boxes than fit the device or the budget, in several passes; the others refuse them.
+/// Memory and work grow with boxes, entries and candidates; [`MemoryPlan`] predicts the memory. Calls that block search
+/// more boxes than fit the device or the budget in several passes; the others return an error.
 ///
 /// [`cpu::BroadPhase`](crate::cpu::BroadPhase) has the same calls on the CPU; [`Engine`](crate::Engine) is the trait of both
 /// engines.
@@ -69,13 +73,13 @@ use crate::{Attribute, Error, Filters, Options, Overlaps};
 pub struct BroadPhase {
     core: Core,
     filters: FilterSet,
-    /// The last answer.
+    /// The result of the last search.
     found: Overlaps,
     partial: PartialAnswer,
     /// The last two sets that were joined.
     #[cfg(not(target_arch = "wasm32"))]
     sets: TwoSets,
-    /// The data for the comparison with the next step.
+    /// The last step, to compare the next one with.
     steps: Steps,
     /// The last streamed step.
     streamed: Streamed,
@@ -87,9 +91,9 @@ impl BroadPhase {
     /// The most submissions whose results have not been taken.
     pub const SUBMISSIONS_IN_FLIGHT: usize = MOST_IN_FLIGHT;
 
-    /// Creates an engine on this device. No memory is allocated for boxes yet, and nothing is compiled: a kernel is compiled
-    /// by the first call on the device that needs it, or [ahead](Self::compile_ahead). A kernel that a driver rejects is an [`Error::Gpu`] of
-    /// that call.
+    /// Creates an engine on this device. This allocates no memory for boxes and compiles nothing. The first call on the
+    /// device that needs a kernel compiles it, unless it was compiled [ahead](Self::compile_ahead). If the driver
+    /// rejects the kernel, that call returns [`Error::Gpu`].
     ///
     /// # Errors
     /// [`Error::BadOption`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
@@ -112,8 +116,8 @@ impl BroadPhase {
         &self.core.options
     }
 
-    /// Sets other options, from the next call on. The kernels stay; the memory is released if it was laid out for
-    /// another order or budget.
+    /// Replaces the options, from the next call on. The kernels stay. The memory is released if the pair order or the
+    /// budget changes.
     ///
     /// # Errors
     /// [`Error::BadOption`], [`Error::Busy`]; the options do not change.
@@ -129,16 +133,16 @@ impl BroadPhase {
 
     // ---- filters ----
 
-    /// Sets the filters, which exclude or include pairs, from the next call on, until they are replaced;
-    /// `Filters::default()` reports every pair of boxes that overlap.
+    /// Replaces the filters, which exclude or include pairs, from the next call on. `Filters::default()` reports every
+    /// overlapping pair.
     ///
-    /// The filters are uploaded once, by the next call. Kernels that test pairs have a second form that reads filters, which the first
-    /// call on the device with any filters compiles.
+    /// The next call uploads them, once. Kernels that test pairs have a second form that reads filters. The first call
+    /// with filters on a device compiles it.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for what has no meaning with any boxes; [`Error::Busy`] while a result is to be taken, with a
-    /// [memory budget](Options::memory_budget); [`Error::OutOfMemory`], [`Error::DeviceLost`]. The filters do not change.
-    /// Each call checks whether the filters fit its boxes: [`Filters::check`].
+    /// [`Error::BadFilter`] if a value is invalid for any boxes; [`Error::Busy`] if there is a [memory
+    /// budget](Options::memory_budget) and a result was not taken; [`Error::OutOfMemory`], [`Error::DeviceLost`]. After
+    /// an error the filters are unchanged. Each call checks whether the filters fit its boxes: [`Filters::check`].
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.core.replace_filters(&mut self.filters, filters)?;
         self.streamed.filters_changed();
@@ -150,13 +154,14 @@ impl BroadPhase {
         self.filters.filters()
     }
 
-    /// Changes one list of the filters from box `first` on, and uploads no more than that (of the worlds, all): for
-    /// changes from call to call, such as sleeping flags.
+    /// Replaces values of one list of the filters, from box `first` on, and uploads only these values (for worlds, the
+    /// whole list). Use it for values that change from call to call, such as sleeping flags.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] if the list is shorter, or not in use, or a margin is negative or not finite;
-    /// [`Error::Busy`] while a result is to be taken, with a [memory budget](Options::memory_budget): nothing is changed then.
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]: the list is changed, and the next call uploads it.
+    /// [`Error::BadFilter`] if the list is empty or too short, or a margin is negative or not finite; [`Error::Busy`]
+    /// if there is a [memory budget](Options::memory_budget) and a result was not taken. After these two errors the
+    /// list is unchanged. After [`Error::OutOfMemory`], [`Error::DeviceLost`] or [`Error::Gpu`] it is changed, and the
+    /// next call uploads it.
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         let changed = self.core.change_filters(&mut self.filters, first, values);
         if !matches!(values, Attribute::Sleeping(_)) {
@@ -167,7 +172,7 @@ impl BroadPhase {
 
     // ---- steps ----
 
-    /// Forgets all steps, found and streamed: in the next one, every pair is created.
+    /// Forgets all steps, found and streamed. In the next step every pair is created.
     pub fn forget_steps(&mut self) {
         self.steps = Steps::default();
         self.streamed = Streamed::default();
@@ -175,12 +180,13 @@ impl BroadPhase {
 
     // ---- memory ----
 
-    /// Predicts the GPU memory that `box_count` boxes would take on this device, with the [filters](Self::set_filters).
+    /// Predicts the GPU memory of a search of `box_count` boxes on this device, with the [filters](Self::set_filters)
+    /// in use. Allocates nothing.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`] if the boxes do not fit one pass.
-    /// [`find_pairs`](Self::find_pairs) and [`stream_pairs`](Self::stream_pairs) then take several passes; any other
-    /// call returns this error.
+    /// [`find_pairs`](Self::find_pairs) and [`stream_pairs`](Self::stream_pairs) then search in several passes; any
+    /// other call returns this error.
     pub fn memory_plan(&self, box_count: usize) -> Result<MemoryPlan, Error> {
         self.core.workspace.plan(box_count, &self.core.options, &self.filters)
     }
@@ -198,8 +204,8 @@ impl BroadPhase {
         rows
     }
 
-    /// Allocates for `box_count` boxes and a list of `pair_capacity` pairs (as far as limits and budget allow), and
-    /// compiles kernels, now rather than in the first call that needs them.
+    /// Allocates memory for `box_count` boxes and a list of `pair_capacity` pairs (less if limits or budget require
+    /// it), and compiles the kernels. Without this call, the first search does both.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`], [`Error::OutOfMemory`], [`Error::Busy`], [`Error::Gpu`],
@@ -208,9 +214,9 @@ impl BroadPhase {
         self.core.reserve(&mut self.filters, box_count, pair_capacity)
     }
 
-    /// Starts to compile the kernels that a call for `box_count` boxes needs with the filters and options there are, and returns at once:
-    /// other threads compile, or the browser does. Each kernel is compiled once on a device. Calls in the meantime wait for the kernels
-    /// that they need. [`Compilation`] reports progress, and can wait.
+    /// Starts to compile the kernels that a call with `box_count` boxes and these filters and options needs, and
+    /// returns at once. Other threads or the browser compile. Each kernel is compiled once per device. A call waits for
+    /// the kernels that it needs. [`Compilation`] reports progress, and can wait.
     ///
     /// ```no_run
     /// # use broadsweep::{Aabb, BroadPhase, Error};

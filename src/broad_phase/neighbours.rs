@@ -1,5 +1,5 @@
-//! Neighbours of points on a GPU: [`Neighbours`]. Points become spheres in `f32`, rounded outward, and boxes of these. The pairs of the broad
-//! phase are candidates; the host decides each by the numbers of the caller, exactly.
+//! Neighbours of points on a GPU: [`Neighbours`]. Points become spheres in `f32`, rounded outward, and their boxes. The
+//! pairs of the broad phase are candidates. The host decides each candidate exactly, from the caller's numbers.
 
 use rayon::prelude::*;
 
@@ -12,13 +12,13 @@ use crate::neighbours::search::{Search, Targets};
 use crate::neighbours::{Coordinate, NeighbourOptions, NeighbourPairs, PointSet};
 use crate::{Aabb, Error, Filters, Options, Pair, PairOrder};
 
-/// A search for neighbours of points on a GPU, with points and pairs in host memory. It reuses its memory from call to call.
+/// Finds neighbours of points on a GPU, with points and pairs in host memory. Reuse it: it reuses its memory.
 ///
-/// It has the calls of [`cpu::Neighbours`](crate::cpu::Neighbours), and returns the same bytes. Coordinates are searched in `f32`, rounded
-/// outward, and the host decides each candidate. So points that `f32` cannot distinguish, relative to the extent of the scene, are
-/// candidates of each other: clusters that are small in a large `f64` scene take longer than on the CPU.
+/// It has the calls of [`cpu::Neighbours`](crate::cpu::Neighbours), and returns the same bytes. The GPU searches in
+/// `f32`, rounded outward, and the host decides each candidate. Points that are equal in `f32`, relative to the extent
+/// of the scene, are candidates of each other. So small clusters in a large `f64` scene take longer than on the CPU.
 ///
-/// A [`Recorder`](crate::Recorder) takes points from a GPU buffer and leaves the pairs in one.
+/// A [`Recorder`](crate::Recorder) reads points from a GPU buffer and writes the pairs to one.
 ///
 /// ```no_run
 /// use broadsweep::neighbour::{NeighbourOptions, PeriodicCell};
@@ -45,14 +45,14 @@ pub struct Neighbours<T = f32> {
     rows: RowPlaces,
 }
 
-/// A query and a target in its reach.
+/// A query, and a target within its radius.
 type Hit = (u32, u32);
 
 /// The targets of a chunk of rows.
 const CHUNK: usize = 1 << 16;
 
 impl<T: Coordinate> Neighbours<T> {
-    /// Creates a search on this device with these options. Nothing is allocated or compiled yet.
+    /// Creates a search on this device with these options. Allocates and compiles nothing.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
@@ -74,17 +74,17 @@ impl<T: Coordinate> Neighbours<T> {
         &self.options
     }
 
-    /// Sets the options of further calls.
+    /// Replaces the options, from the next call on.
     pub fn set_options(&mut self, options: NeighbourOptions<T>) {
         self.options = options;
     }
 
-    /// Returns the result of the last call. Before the first call and after an error, it is empty.
+    /// Returns the result of the last call; empty before the first call and after an error.
     pub fn found(&self) -> &NeighbourPairs<T> {
         &self.found
     }
 
-    /// Returns the result of the last call, and leaves an empty one. After an error it is empty.
+    /// Moves the result of the last call out; empty after an error.
     pub fn take(&mut self) -> NeighbourPairs<T> {
         std::mem::take(&mut self.found)
     }
@@ -98,7 +98,8 @@ impl<T: Coordinate> Neighbours<T> {
         self.search(None, points.into())
     }
 
-    /// Finds the pairs of a query and a point. The periodic images are those of the points. **Blocks** until the result is complete.
+    /// Finds the pairs of a query and a point. Periodic images are taken of the points, not of the queries. **Blocks**
+    /// until the result is complete.
     ///
     /// # Errors
     /// As [`find`](Self::find).
@@ -125,7 +126,7 @@ impl<T: Coordinate> Neighbours<T> {
             hits.par_extend(piece.par_iter().flat_map_iter(|pair| hits_of(search, *pair)));
             Ok::<(), Error>(())
         })?;
-        // Pairs in canonical order are sorted, unless there are images or both directions.
+        // Hits from pairs in canonical order are already sorted, unless there are images or both directions.
         hits.par_sort_unstable();
         fill_chunks(hits, chunks);
         found.invalid_count = search.invalid_count();
@@ -134,7 +135,7 @@ impl<T: Coordinate> Neighbours<T> {
     }
 }
 
-/// Lists the boxes of a search: of all targets, and of all queries behind them if these are another set. Returns their filters.
+/// Lists the boxes of a search: all targets, then all queries if they are another set. Returns their filters.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], [`Error::ListTooLong`].
@@ -163,13 +164,14 @@ fn filters<T: Coordinate>(search: &Search<'_, T>, boxes: &mut Vec<Aabb>) -> Resu
     if !search.is_within_one {
         filters.second = (0..target_count + query_count).map(|index| index >= target_count).collect();
     } else if !images.is_identity() {
-        // Two images never are a pair: one of the two is a point.
+        // A pair has at most one image, so two images are both fixed.
         filters.fixed = images.targets().map(|target| images.own(images.owner(target).0) != target).collect();
     }
     Ok(filters)
 }
 
-/// Lists the query and target of a pair of boxes that are in reach, exactly: none, one, or both directions.
+/// Decides exactly whether the points of a pair of boxes are neighbours. Lists query and target: none, one, or both
+/// directions.
 fn hits_of<T: Coordinate>(search: &Search<'_, T>, pair: Pair) -> impl Iterator<Item = Hit> {
     let images = search.images;
     let hits = if search.is_within_one {
@@ -201,23 +203,24 @@ fn fill_chunks(hits: &[Hit], chunks: &mut Vec<ChunkRows>) {
     }
 }
 
-/// The transform of places to numbers of `f32`.
+/// The transform from the caller's coordinates to `f32`.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
-    /// The middle of the scene along each axis; 0 where that is near, so that small coordinates keep their precision.
+    /// The middle of the scene along each axis; 0 if the middle is near 0, so that small coordinates keep their
+    /// precision.
     center: [f64; 3],
-    /// A power of two, for which no square of a coordinate or radius overflows.
+    /// A power of two. With it, no square of a coordinate or radius overflows.
     scale: f64,
-    /// Half of the radius of the options, and the error of places, scaled.
+    /// Half of the radius of the options, plus the error of coordinates, scaled.
     radius: f64,
 }
 
-/// The largest scaled number: less than the limit of kernels that compare spheres in `f32`, 2⁶⁰, by a factor for places that are not
-/// centred, and for sums.
+/// Scaled numbers are below 2 to this power. Kernels that compare spheres in `f32` need less than 2⁶⁰; the rest is for
+/// coordinates that are not centred and for sums.
 const MOST_SCALED: i32 = 56;
-/// Exceeds the relative error of a radius in `f64`.
+/// An upper bound of the relative error of a radius in `f64`.
 const RADIUS_ERROR: f64 = 1.0 / (1u64 << 48) as f64;
-/// Exceeds what scaled numbers lose to underflow. It is less than the smallest `f32`.
+/// An upper bound of the error of scaled numbers by underflow. It is less than the smallest `f32`.
 const UNDERFLOW: f64 = 1e-300;
 
 impl Frame {
@@ -231,7 +234,7 @@ impl Frame {
             largest = largest.max(if is_near { middle.abs() + half } else { half });
             if is_near { 0.0 } else { middle }
         });
-        // The exponent of the largest number; of 0 and subnormal numbers, the least one.
+        // The exponent of the largest number; the least exponent for 0 and subnormal numbers.
         let exponent = (largest.to_bits() >> 52 & 0x7ff) as i32 - 1023;
         let scale = f64::from_bits((((MOST_SCALED - exponent).min(1023) + 1023) as u64) << 52);
         let error: f64 = search.errors.iter().sum();
@@ -244,7 +247,7 @@ impl Frame {
             return (Aabb::new([f32::NAN; 3], [f32::NAN; 3]), NO_SPHERE);
         }
         let scaled: [f64; 3] = std::array::from_fn(|k| (place[k] - self.center[k]) * self.scale);
-        // Half a unit in the last place of each coordinate.
+        // Half a unit in the last place of each coordinate is at most this sum.
         let rounding = scaled.iter().map(|x| x.abs()).sum::<f64>() * f64::EPSILON;
         let radius = (radius * self.scale + self.radius + rounding) * (1.0 + RADIUS_ERROR) + UNDERFLOW;
         let sphere @ [x, y, z, radius] = sphere_from_f64(scaled, radius);

@@ -6,7 +6,7 @@ use super::merge::merge_runs;
 use crate::gpu::host_copy::extend;
 use crate::{Error, Overlaps, Pair, PairOrder, Report};
 
-/// The pairs of the next answer that were read back so far. They reuse the memory of the last answer.
+/// The pairs of the next result that were read back so far. They reuse the memory of the last result.
 #[derive(Debug, Default)]
 pub(super) struct PartialAnswer {
     pairs: Vec<Pair>,
@@ -14,7 +14,7 @@ pub(super) struct PartialAnswer {
 }
 
 impl PartialAnswer {
-    /// Begins an answer in the memory of the last one, which is cleared.
+    /// Begins a result in the memory of the last one, which is cleared.
     pub fn begin(&mut self, last: &mut Overlaps) {
         last.clear();
         *self = Self { pairs: take(&mut last.pairs), pieces: 0 };
@@ -47,12 +47,12 @@ impl PartialAnswer {
         let pair_count = (self.pairs.len() + piece.len()) as u64;
         self.pairs.try_reserve(piece.len()).map_err(|_| Error::list_too_long(pair_count))?;
         extend(&mut self.pairs, piece, Pair::clone);
-        // A piece of a slab is one run, or several.
+        // A piece of a slab can be several runs, so it counts as more than one.
         self.pieces += 2;
         Ok(())
     }
 
-    /// Returns the answer with this report, after the last piece; in canonical order the pieces are merged.
+    /// Returns the complete result with this report. In canonical order it merges the pieces.
     pub fn finish(&mut self, report: Report, order: PairOrder) -> Overlaps {
         let Self { mut pairs, pieces } = take(self);
         if order == PairOrder::Canonical && pieces > 1 {
@@ -62,8 +62,8 @@ impl PartialAnswer {
     }
 }
 
-/// Ensures that an empty list has capacity for this many pairs. If it has to grow, it gets somewhat more, for longer lists
-/// that may follow.
+/// Ensures that an empty list has capacity for this many pairs. If it has to grow, it grows by somewhat more, since the
+/// next list may be longer.
 fn allocate_empty(pairs: &mut Vec<Pair>, pair_count: u64) -> Result<(), Error> {
     let count = usize::try_from(pair_count).map_err(|_| Error::list_too_long(pair_count))?;
     if pairs.capacity() >= count {

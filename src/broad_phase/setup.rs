@@ -1,4 +1,4 @@
-//! The device, options, filters and memory: common to [`BroadPhase`](crate::BroadPhase) and [`Recorder`](crate::Recorder).
+//! Device, options, filters and memory, shared by [`BroadPhase`](crate::BroadPhase) and [`Recorder`](crate::Recorder).
 
 use super::core::Core;
 use crate::filters::device::FilterSet;
@@ -42,7 +42,7 @@ impl Core {
             self.workspace.forget_results();
         }
         if self.options.memory_budget.is_some() {
-            // The filters may not fit beside the buffers.
+            // Filters and buffers together may exceed the budget.
             self.workspace.release();
         }
     }
@@ -65,7 +65,7 @@ impl Core {
         changed
     }
 
-    /// Checks that the filters may change: a budget does not include older filters of submissions in flight.
+    /// Checks that the filters may change. A budget does not include the older filters of submissions in flight.
     ///
     /// # Errors
     /// [`Error::Busy`].
@@ -73,7 +73,8 @@ impl Core {
         if self.options.memory_budget.is_some() { self.flight.check_idle() } else { Ok(()) }
     }
 
-    /// Returns the filters for the queries of a tree of this many boxes on a device: with their buffers, if it is the same [`Gpu`].
+    /// Returns the filters for the queries of a tree of this many boxes on a device: with their buffers, if the device
+    /// is the same [`Gpu`].
     fn share_filters(&mut self, filters: &mut FilterSet, gpu: &Gpu, box_count: usize) -> Result<FilterSet, Error> {
         filters.filters().check_for_queries()?;
         filters.fit_for_queries(box_count)?;
@@ -84,7 +85,7 @@ impl Core {
         }
         check_rows(box_count as u64, &gpu.device().limits(), &filters.rows(box_count))?;
         if self.options.memory_budget.is_some() && filters.check_uploaded(box_count).is_err() {
-            // As for a recorded change: the budget includes filters only beside the buffers of a search.
+            // The budget is checked for filters and search buffers together, so the search buffers are needed too.
             self.ensure_capacity(filters, box_count, 0, SearchKind::Boxes)?;
         }
         filters.upload(gpu, box_count, !self.flight.is_empty())?;
@@ -117,7 +118,7 @@ impl Core {
     pub fn reserve(&mut self, filters: &mut FilterSet, box_count: usize, pair_capacity: u32) -> Result<(), Error> {
         self.ensure_capacity(filters, box_count, pair_capacity, SearchKind::Boxes)?;
         if self.gpu.is_lost_on_trial() {
-            // Buffers of a lost device are created without an error.
+            // wgpu creates buffers on a lost device without an error.
             return Err(self.gpu.lost("nothing can be allocated", None));
         }
         Ok(())
@@ -130,10 +131,11 @@ impl Core {
         Needs::of(tests_all_pairs, kind, filters, self.options.order)
     }
 
-    /// Starts to compile the kernels that a search of this many boxes needs, also one of a step, and others behind them.
+    /// Starts to compile the kernels that a search or a step with this many boxes needs, and then the kernels in
+    /// `others`.
     pub fn compile_ahead(&self, filters: &FilterSet, box_count: usize, others: Vec<Kernel>) -> Compilation {
         let [search, step] = [SearchKind::Boxes, SearchKind::Step].map(|kind| self.needs(filters, box_count, kind));
-        // Another pipeline with the same kernels, which belong to the device.
+        // A second pipeline value shares the kernels, which belong to the device.
         let pipeline = Pipeline::new(&self.gpu);
         Compilation::start(&self.gpu, move || {
             let mut kernels: Vec<Kernel> = pipeline.kernels(search)?.into_iter().cloned().collect();
@@ -155,7 +157,8 @@ pub struct FilterOwner<'a> {
 }
 
 impl FilterOwner<'_> {
-    /// Returns the filters for the queries of a tree of this many boxes on a device: with their buffers, if it is the same [`Gpu`].
+    /// Returns the filters for the queries of a tree of this many boxes on a device: with their buffers, if the device
+    /// is the same [`Gpu`].
     ///
     /// # Errors
     /// The errors of [`Filters::check`] and of [`Filters::check_for_queries`]; those of

@@ -1,4 +1,4 @@
-//! More boxes than fit the device at once: the scene is cut into slabs, and each is searched by itself.
+//! Searches more boxes than fit the device at once. The scene is cut into slabs, and each slab is searched alone.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::filters::device::FilterSet;
 use crate::memory::{Call, MemoryPlan};
 use crate::{Aabb, Error, Pair, Report, SweepAxis};
 
-/// A scene that is cut: its prepared boxes, and its slabs.
+/// A scene cut into slabs, with its prepared boxes.
 #[derive(Debug)]
 pub(super) struct CutScene<'a> {
     boxes: Cow<'a, [Aabb]>,
@@ -21,14 +21,15 @@ pub(super) struct CutScene<'a> {
 /// The passes of a search.
 #[derive(Debug)]
 pub(super) enum Passes<'a> {
-    /// Once.
+    /// All boxes in one pass.
     One(Call),
-    /// Slab by slab.
+    /// One pass per slab.
     Slabs(CutScene<'a>),
 }
 
 impl Core {
-    /// Decides whether the boxes fit one pass, and cuts those that do not. In a step, sleeping flags are ignored.
+    /// Decides whether the boxes fit one pass, and cuts the scene into slabs if not. In a step, sleeping flags are
+    /// ignored.
     pub(super) fn passes<'a>(
         &self,
         boxes: &'a [Aabb],
@@ -45,7 +46,7 @@ impl Core {
         }
         let mut boxes = Cow::Borrowed(boxes);
         if !filters.filters().leaves_boxes() {
-            // Padded boxes may reach into further slabs.
+            // Slabs are cut by padded boxes, since padding may reach into further slabs.
             filters.filters().prepare(boxes.to_mut());
         }
         let slabs = Slabs::new(&boxes, self.most_boxes(filters)).ok_or(refused)?;
@@ -66,8 +67,8 @@ impl Core {
         most
     }
 
-    /// Passes every pair to `each`, slab by slab and then the included pairs, in pieces that are not empty, with the report of the
-    /// slabs so far. `filters` are the filters of the whole scene; each slab is searched with its part of them.
+    /// Passes every pair to `each`: the pairs of each slab, then the included pairs. No piece is empty. Each has the
+    /// report of the slabs so far. `filters` are the filters of the whole scene; each slab uses its part of them.
     pub(super) fn search_slabs<E: From<Error>>(
         &mut self,
         scene: &CutScene<'_>,
@@ -104,7 +105,7 @@ impl Core {
                 if retained.is_empty() {
                     return Ok(());
                 }
-                // All pairs of the only slab are pairs of the scene.
+                // With one slab, the pair count of the scene is known from the first piece on.
                 let all_of_one = (slab_count == 1).then(|| report.pair_count + included.len() as u64);
                 each(&scene_report.up_to(whole.as_ref(), report, all_of_one.unwrap_or(pair_count)), &retained)
             })?;
@@ -128,7 +129,7 @@ struct SceneReport {
 }
 
 impl SceneReport {
-    /// Counts the invalid boxes of a scene.
+    /// Derives the fields of the scene, and counts its invalid boxes.
     fn new(CutScene { boxes, slabs, .. }: &CutScene<'_>) -> Self {
         let box_count = boxes.len() as u32;
         let invalid = || (0..box_count).filter(|&index| !boxes[index as usize].is_valid());
@@ -137,7 +138,7 @@ impl SceneReport {
         Self { box_count, invalid_count: invalid().count() as u32, first_invalid, passes, axis }
     }
 
-    /// Returns the report of the slabs up to one, from the report of the slabs before and its own.
+    /// Returns the report of all slabs up to this one, from the report of the slabs before it and its own.
     fn up_to(&self, before: Option<&Report>, slab: &Report, pair_count: u64) -> Report {
         let mut report = before.unwrap_or(slab).clone();
         if before.is_some() {
@@ -146,7 +147,7 @@ impl SceneReport {
         report.first_invalid.clone_from(&self.first_invalid);
         report.passes = self.passes;
         if report.tested_all_pairs {
-            // Only boxes of one slab were tested against each other: the slabs are the only grid.
+            // Boxes of different slabs were not tested against each other.
             report.tested_all_pairs = false;
             report.axis = SweepAxis::from_code(AXIS_X + self.axis as u32);
             report.direction = std::array::from_fn(|k| if k == self.axis { 1.0 } else { 0.0 });

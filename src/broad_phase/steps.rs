@@ -1,4 +1,5 @@
-//! Events from step to step: the pairs of a step are found on the GPU, and compared with those of the last step on the host.
+//! Events from step to step. The GPU finds the pairs of a step, and the host compares them with the pairs of the last
+//! step.
 
 #[cfg(not(target_arch = "wasm32"))]
 use std::sync::Arc;
@@ -14,17 +15,19 @@ use crate::filters::CheckedFilters;
 use crate::{Error, Events, PairOrder, StepReport};
 
 impl BroadPhase {
-    /// Finds the pairs of these boxes, and compares them with those of the last call of this method that succeeded; other calls in between do not
-    /// matter. In the
-    /// first step every pair is created. The events stay until the next step; [`last_overlaps`](Self::last_overlaps) is empty afterwards.
-    /// **Blocks** until the pairs are complete.
+    /// Finds the pairs of these boxes, and compares them with the pairs of the last successful call of this method.
+    /// Calls of other methods in between have no effect. In the first step every pair is created. The events remain
+    /// until the next step. [`last_overlaps`](Self::last_overlaps) is empty afterwards. **Blocks** until the pairs are
+    /// complete.
     ///
-    /// All boxes are uploaded and searched in every step, and all pairs are read back to the host, which compares them; in the order of the sweep
-    /// they are sorted there first. [`Recorder::record_events`](crate::Recorder::record_events) compares on the GPU. [`Step::moved`] and
-    /// [`Options::step_margin`](crate::Options::step_margin) are checked and otherwise not used: hints for the CPU engine.
+    /// Cost: each step uploads and searches all boxes, and reads all pairs back. The host compares them; in the order
+    /// of the sweep it sorts them first. [`Recorder::record_events`](crate::Recorder::record_events) compares on the
+    /// GPU. [`Step::moved`] and [`Options::step_margin`](crate::Options::step_margin) are checked but not used; they
+    /// are hints for the CPU engine.
     ///
     /// # Errors
-    /// As [`find_pairs`](Self::find_pairs); [`Error::BadStep`]. A step that was refused does not count as the last one.
+    /// As [`find_pairs`](Self::find_pairs); [`Error::BadStep`]. After an error, the last step is still the last
+    /// successful one.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn find_events<'a>(&mut self, step: impl Into<Step<'a>>) -> Result<&Events, Error> {
         let step = step.into();
@@ -49,20 +52,20 @@ impl BroadPhase {
             return Poll::Ready(Err(Error::NothingSubmitted));
         };
         if self.core.flight.is_empty() {
-            // If the device is lost, all steps are lost.
+            // A lost device loses all steps in flight.
             self.stepping.clear();
         }
         let checked = self.steps.check(&step.spec());
         Poll::Ready(self.compare(found.and(checked), &step.spec(), &filters))
     }
 
-    /// Returns the events of the last step. After a step that was refused, other than with [`Error::Busy`], they are empty, and the
-    /// pairs are those of the last step that was not.
+    /// Returns the events of the last step. After a step that failed with an error other than [`Error::Busy`], the
+    /// events are empty, and the pairs are the pairs of the last successful step.
     pub fn events(&self) -> &Events {
         &self.steps.events
     }
 
-    /// Compares the pairs of a step, if they were found, with those of the last one.
+    /// Compares the pairs of a step, if the search succeeded, with the pairs of the last step.
     fn compare(
         &mut self,
         found: Result<(), Error>,

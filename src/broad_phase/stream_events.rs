@@ -1,4 +1,5 @@
-//! Events in pieces: two searches in bounded memory, whose pairs are looked up on the host.
+//! Streams events in pieces: two searches in bounded memory. The host tests each pair against the boxes of the other
+//! step.
 
 use std::mem::replace;
 use std::sync::Arc;
@@ -10,27 +11,29 @@ use crate::filters::device::FilterSet;
 use crate::{Aabb, Error, EventPiece, Options, Pair, Report, Step, StepReport};
 
 impl BroadPhase {
-    /// Passes the events since the last streamed step to `each`, piece by piece: events of any length in bounded
-    /// memory. **Blocks** until the last piece was passed on.
+    /// Passes the events since the last streamed step to `each`, piece by piece, in bounded memory. **Blocks** until
+    /// the last piece was passed on.
     ///
-    /// The host retains the boxes with their filters from step to step, but no list. Both steps are streamed, as
-    /// [`stream_pairs`](Self::stream_pairs) does it: first this one, whose pairs come with those among them that are created and that
-    /// persist, then the last one, for what is lost. If nothing changed, the last one is omitted. So a step needs up to two streams;
-    /// [`find_events`](Self::find_events) is faster if its lists fit, and returns the place of each pair in the last list.
+    /// The host retains boxes and filters from step to step, but no list of pairs. The call streams the pairs of this
+    /// step, as [`stream_pairs`](Self::stream_pairs) does, with the created and the persisting ones among them. Then it
+    /// streams the pairs of the last step, to find the lost ones, unless nothing changed. So a step costs up to two
+    /// streams. [`find_events`](Self::find_events) is faster if its lists fit, and also returns the place of each pair
+    /// in the last list.
     ///
-    /// `each` is called at least once. In the report that it sees, boxes are those of the whole step from the first
-    /// piece on. So is [`pair_count`](StepReport::pair_count), unless the boxes take several passes; then it counts the
-    /// pairs so far. Events are counted so far. If the step [counts them first](Step::counts_first), which needs a
-    /// third stream, all counts are complete. The returned report has all counts. An error that `each` returns ends the
-    /// call and is returned.
+    /// `each` is called at least once, with a report. Its counts of boxes are complete in every piece. Its
+    /// [`pair_count`](StepReport::pair_count) is complete too if the boxes take one pass; in several passes it counts
+    /// the pairs so far. Its counts of events are the events so far. If the step [counts them
+    /// first](Step::counts_first), which costs a third stream, all counts are complete. The returned report has all
+    /// counts. If `each` returns an error, the call ends and returns it.
     ///
     /// Streamed steps and found steps are two independent sequences. If filters other than
-    /// [`sleeping`](crate::Filters::sleeping) have changed since the last step, the old ones are uploaded for its search, and then the new ones
-    /// again.
+    /// [`sleeping`](crate::Filters::sleeping) changed since the last step, the old ones are uploaded to search the last
+    /// step, and then the new ones again.
     ///
     /// # Errors
-    /// As [`stream_pairs`](Self::stream_pairs), of either step, and those of `each`; [`Error::BadStep`]. Such a step does not count as the last
-    /// one. If the last step does not fit a [budget](crate::Options::memory_budget) that is smaller now, every step fails until
+    /// The errors of [`stream_pairs`](Self::stream_pairs) for either step, the errors of `each`, and
+    /// [`Error::BadStep`]. After an error, the last step is still the last successful one. If the last step exceeds
+    /// a reduced [budget](crate::Options::memory_budget), every step fails until
     /// [`forget_steps`](Self::forget_steps).
     pub fn stream_events<'a, E: From<Error>>(
         &mut self,
@@ -63,7 +66,7 @@ impl Source for BroadPhase {
         options: &Options,
         each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
-        /// Puts options and filters back, even where `each` panics.
+        /// Restores options and filters, even if `each` panics.
         struct Others<'a>(&'a mut BroadPhase, Options, Option<FilterSet>);
         impl Drop for Others<'_> {
             fn drop(&mut self) {
@@ -83,7 +86,7 @@ impl Source for BroadPhase {
         let engine = &mut *swapped.0;
         let others = FilterSet::of(&engine.core.gpu, Arc::clone(others))?;
         if engine.core.options.memory_budget.is_some() {
-            // Both may not fit.
+            // Old and new filters together may exceed the budget.
             engine.filters.unload(&engine.core.gpu)?;
         }
         swapped.2 = Some(replace(&mut engine.filters, others));

@@ -1,4 +1,4 @@
-//! Searches in flight: submitted now, read back in a later call.
+//! Searches in flight: one call submits, a later call reads the result back.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -6,15 +6,16 @@ use std::task::{Context, Poll, Waker};
 use super::BroadPhase;
 use crate::{Aabb, Error, Events, Overlaps, Step};
 
-/// The calls of a [`BroadPhase`] that do not block: a search is submitted, and its result is read back by a later call.
-/// [`BroadPhase::submissions`] returns it.
+/// The calls of a [`BroadPhase`] that do not block. One call submits a search, a later one reads its result back.
+/// [`BroadPhase::submissions`] returns this value.
 ///
-/// [`BroadPhase::SUBMISSIONS_IN_FLIGHT`] searches may be in flight, so that the GPU has work while the host uses the pairs. Results come in the
-/// order of submission. A search and a step are not in flight together.
+/// [`BroadPhase::SUBMISSIONS_IN_FLIGHT`] searches may be in flight, so that the GPU works while the host uses the
+/// pairs. Results come in the order of submission. Searches and steps cannot be in flight together.
 ///
-/// The second submission uses boxes and a staging buffer of its own (24 bytes per box and 8 per pair of the list), allocated the first time,
-/// beside the [`MemoryPlan`](crate::MemoryPlan) but within the budget. A submission with many more pairs than the one before is searched twice
-/// if another was submitted after it, or was refused for lack of memory; the result is the same.
+/// The second submission in flight needs its own box buffer and staging buffer: 24 bytes per box and 8 per pair of the
+/// list. They are allocated when first needed. They are not part of the [`MemoryPlan`](crate::MemoryPlan), but count
+/// against the budget. If a submission has many more pairs than the one before, it may be searched a second time when
+/// its result is taken; the result is the same.
 ///
 /// ```no_run
 /// # fn frame(broad_phase: &mut broadsweep::BroadPhase, boxes: &[broadsweep::Aabb]) -> Result<(), broadsweep::Error> {
@@ -40,14 +41,15 @@ impl BroadPhase {
 }
 
 impl<'b> Submissions<'b> {
-    /// Uploads `boxes` and starts the search for their pairs. Does not block, after the kernels are compiled
-    /// ([`BroadPhase::compile_ahead`]). [`try_take`](Self::try_take) or [`take`](Self::take) returns the result.
+    /// Uploads `boxes` and starts the search for their pairs. Does not block if the kernels are
+    /// [compiled](BroadPhase::compile_ahead). [`try_take`](Self::try_take) or [`take`](Self::take) returns the result.
     ///
     /// # Errors
-    /// [`Error::Busy`] if as many submissions are in flight already, if the memory budget or the device has no memory for another
-    /// one, or while a list is read back in several pieces: take a result first, and submit again. [`Error::TooManyBoxes`] or
-    /// [`Error::OverBudget`] for more boxes than one pass holds; [`BroadPhase::find_pairs`] accepts them. [`Error::OutOfMemory`],
-    /// [`Error::DeviceLost`], [`Error::Gpu`]. Searches in flight are not affected.
+    /// [`Error::Busy`] if the maximum number of submissions is in flight, if the memory budget or the device has no
+    /// memory for another one, or if a list is being read back in several pieces. Then take a result, and submit again.
+    /// [`Error::TooManyBoxes`] or [`Error::OverBudget`] for more boxes than one pass holds; [`BroadPhase::find_pairs`]
+    /// accepts them. [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]. Searches in flight are not
+    /// affected.
     pub fn submit(self, boxes: &[Aabb]) -> Result<(), Error> {
         if !self.engine.stepping.is_empty() {
             return Err(Error::Busy);
@@ -55,16 +57,17 @@ impl<'b> Submissions<'b> {
         self.engine.submit_boxes(boxes, false)
     }
 
-    /// Returns the result of the oldest [`submit`](Self::submit) that was not taken, or `None` if it is not complete. Does not block. The answer
-    /// remains until the readback of the next result begins; [`BroadPhase::take_overlaps`] moves it out.
+    /// Returns the result of the oldest [`submit`](Self::submit) that was not taken, or `None` if it is not complete.
+    /// Does not block. The result remains until the readback of the next one begins; [`BroadPhase::take_overlaps`]
+    /// moves it out.
     ///
-    /// A long result needs several calls: each reads a piece back, and requests the next one. In canonical order the pieces of a list longer
-    /// than one binding (16.7 million pairs with WebGPU's default) are merged here, on the CPU, which takes half as much memory again, or more
-    /// time if that memory is not available.
+    /// A long result needs several calls: each reads one piece back, and requests the next. In canonical order, this
+    /// call merges the pieces of a list that is longer than one binding (16.7 million pairs with WebGPU's default
+    /// limits). The merge takes memory for half of the pairs, or more time if that memory is not available.
     ///
     /// # Errors
-    /// [`Error::NothingSubmitted`]; as [`BroadPhase::find_pairs`] after its search began. An error takes the place of one result, and the next
-    /// one can still be taken; with the device all are lost.
+    /// [`Error::NothingSubmitted`]; as [`BroadPhase::find_pairs`] after its search began. An error replaces one result;
+    /// the next result can still be taken. After [`Error::DeviceLost`], all results are lost.
     pub fn try_take(self) -> Result<Option<&'b Overlaps>, Error> {
         match self.engine.poll_take_pairs(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(result) => result.map(|()| Some(self.engine.last_overlaps())),
@@ -74,8 +77,8 @@ impl<'b> Submissions<'b> {
 
     /// Waits for the result of the oldest [`submit`](Self::submit) that was not taken, without blocking the thread.
     ///
-    /// Outside browsers a device makes progress only when it is polled: each poll of this future polls the device, and requests another poll,
-    /// so that it keeps an executor busy. Dropping the future loses nothing; the result can still be taken.
+    /// Outside browsers a device makes progress only when it is polled. Each poll of this future polls the device and
+    /// requests another poll, so it keeps an executor busy. After the future is dropped, the result can still be taken.
     ///
     /// # Errors
     /// As [`try_take`](Self::try_take).
@@ -87,7 +90,7 @@ impl<'b> Submissions<'b> {
     /// Uploads the boxes of a step and starts the search for their pairs, as [`submit`](Self::submit) does. Does not block.
     /// [`try_take_events`](Self::try_take_events) or [`take_events`](Self::take_events) returns the events. The identities of the step are copied.
     ///
-    /// Each step is compared with the one that was submitted before it, or, if that one was refused, with the last one that was not.
+    /// Each step is compared with the last one that was submitted successfully.
     ///
     /// # Errors
     /// As [`submit`](Self::submit); [`Error::Busy`] also while a result of [`submit`](Self::submit) is to be taken; [`Error::BadStep`]. Steps in
@@ -106,12 +109,13 @@ impl<'b> Submissions<'b> {
         Ok(())
     }
 
-    /// Returns the events of the oldest [`submit_events`](Self::submit_events) that were not taken, or `None` if they are not complete. Does not
-    /// block, except for the time of the comparison. They remain until the next ones are taken.
+    /// Returns the events of the oldest [`submit_events`](Self::submit_events) that were not taken, or `None` if they
+    /// are not complete. Does not block, except to compare the lists on the host. The events remain until the next ones
+    /// are taken.
     ///
     /// # Errors
-    /// As [`try_take`](Self::try_take). [`Error::BadStep`] if a step [refers](crate::Identity::Was) to the boxes of one that was refused. An error
-    /// takes the place of one step, which does not count.
+    /// As [`try_take`](Self::try_take). [`Error::BadStep`] if a step [refers](crate::Identity::Was) to the boxes of a
+    /// step that failed. An error replaces the events of one step, which is then skipped in comparisons.
     pub fn try_take_events(self) -> Result<Option<&'b Events>, Error> {
         match self.engine.poll_take_events(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(result) => result.map(|()| Some(self.engine.events())),

@@ -1,5 +1,5 @@
-//! Submits searches. A submission copies its counts and the expected number of pairs into a staging buffer that it
-//! leases; [`collect`](super::collect) reads counts and pairs back.
+//! Submits searches. A submission copies its counts and some pairs, as many as the last search suggests, into a leased
+//! staging buffer. [`collect`](super::collect) reads counts and pairs back.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ impl Core {
     /// Uploads the boxes, which must fit the filters, and starts the search of this call.
     pub fn submit_search(&mut self, boxes: &[Aabb], call: Call, filters: &mut FilterSet) -> Result<(), Error> {
         if filters.check_uploaded(boxes.len()).is_err() {
-            // Even if this call fails, it may replace the filters that the last results depend on.
+            // Even a call that fails may replace the filters that the last results depend on.
             self.workspace.forget_results();
         }
         let in_flight: Vec<&Call> = self.flight.queue.iter().map(|other| &other.call).collect();

@@ -1,13 +1,13 @@
-//! Pairs and answers by plain loops over all boxes, to check a result: of an engine, of a tree, or of a program's own method. The loops define
-//! the answers: engines and trees return the same bits.
+//! Finds pairs and answers queries by plain loops over all boxes, to check the results of an engine, a tree, or a
+//! method of the caller. The loops define the results: engines and trees return the same bits.
 //!
 //! All functions run on one thread and use no tree. Cost: `n (n - 1) / 2` tests for pairs, and queries times boxes for queries; some seconds for
 //! 50,000 boxes, or for a thousand queries of a million.
 //!
 //! # Errors
-//! [`Error::FilterLength`] and [`Error::BadFilter`] if the filters do not fit the boxes, or have an owner region, which queries do not know;
-//! [`Error::QueryFilterLength`] if those of a batch do not
-//! fit its queries; [`Error::ListTooLong`] and [`Error::OutOfMemory`] if there is no memory for the list.
+//! [`Error::FilterLength`] and [`Error::BadFilter`] if the filters do not fit the boxes; [`Error::BadFilter`] also if
+//! the filters of a query call have an owner region; [`Error::QueryFilterLength`] if the query filters of a batch do
+//! not fit its queries; [`Error::ListTooLong`] and [`Error::OutOfMemory`] if there is no memory for the result.
 //!
 //! ```
 //! use broadsweep::cpu::brute_force;
@@ -25,10 +25,10 @@
 use super::{brute_pairs, brute_queries};
 use crate::{Aabb, Batch, Cast, Error, Filters, Hit, Lists, Near, NearestQuery, Pair, Shape};
 
-/// Finds every pair that overlaps and that `filters` accept, ascending by `a`, then by `b`.
+/// Finds every overlapping pair that `filters` accept, ascending by `a`, then by `b`.
 ///
 /// # Errors
-/// Those of the [module](self).
+/// The errors of the [module](self).
 ///
 /// ```
 /// use broadsweep::cpu::brute_force;
@@ -51,7 +51,7 @@ pub fn find_pairs(boxes: &[Aabb], filters: &Filters) -> Result<Vec<Pair>, Error>
 /// Finds the first `k` boxes that each path hits: by `t`, then by index.
 ///
 /// # Errors
-/// Those of the [module](self).
+/// The errors of the [module](self).
 ///
 /// ```
 /// use broadsweep::cpu::brute_force;
@@ -75,7 +75,7 @@ pub fn first_hits<'a, C: Cast + 'a>(
 /// Finds all boxes that each path hits, ascending by index.
 ///
 /// # Errors
-/// Those of the [module](self).
+/// The errors of the [module](self).
 ///
 /// ```
 /// use broadsweep::cpu::brute_force;
@@ -98,7 +98,7 @@ pub fn all_hits<'a, C: Cast + 'a>(
 /// Finds all boxes that each shape touches, ascending by index.
 ///
 /// # Errors
-/// Those of the [module](self).
+/// The errors of the [module](self).
 ///
 /// ```
 /// use broadsweep::cpu::brute_force;
@@ -120,7 +120,7 @@ pub fn overlaps<'a, S: Shape + 'a>(
 /// Finds the `k` boxes that are nearest to each point: by distance, then by index.
 ///
 /// # Errors
-/// Those of the [module](self).
+/// The errors of the [module](self).
 ///
 /// ```
 /// use broadsweep::cpu::brute_force;

@@ -9,15 +9,15 @@ use crate::{Aabb, Error, Filters, Pair};
 /// Finds every overlapping pair, ascending, by `n (n - 1) / 2` tests. This loop defines the answer.
 ///
 /// # Panics
-/// Where there is no memory for the list; [`try_find_pairs`] returns an error instead.
+/// If there is no memory for the list; [`try_find_pairs`] returns an error instead.
 pub fn find_pairs(boxes: &[Aabb]) -> Vec<Pair> {
     listed(try_find_pairs(boxes))
 }
 
-/// Finds what [`find_pairs`] finds.
+/// Does the same as [`find_pairs`], and returns an error instead of a panic.
 ///
 /// # Errors
-/// [`Error::ListTooLong`] where there is no memory for the list.
+/// [`Error::ListTooLong`] if there is no memory for the list.
 pub fn try_find_pairs(boxes: &[Aabb]) -> Result<Vec<Pair>, Error> {
     let mut pairs = Vec::new();
     for (a, box_a) in boxes.iter().enumerate() {
@@ -33,25 +33,25 @@ pub fn try_find_pairs(boxes: &[Aabb]) -> Result<Vec<Pair>, Error> {
 /// Finds every pair that `filters` accept, ascending: the same double loop, with each filter as documented.
 ///
 /// # Panics
-/// Where [`Filters::check`] refuses the filters, and where there is no memory for the list;
-/// [`try_find_filtered_pairs`] returns an error for the latter instead.
+/// If [`Filters::check`] refuses the filters, or there is no memory for the list; [`try_find_filtered_pairs`] returns
+/// an error for the latter instead.
 pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
     listed(try_find_filtered_pairs(boxes, filters))
 }
 
-/// Finds what [`find_filtered_pairs`] finds.
+/// Does the same as [`find_filtered_pairs`], and returns an error if there is no memory.
 ///
 /// # Errors
-/// [`Error::ListTooLong`] where there is no memory for the list.
+/// [`Error::ListTooLong`] if there is no memory for the list.
 ///
 /// # Panics
-/// Where [`Filters::check`] refuses the filters.
+/// If [`Filters::check`] refuses the filters.
 pub fn try_find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Result<Vec<Pair>, Error> {
     let padded = |i: usize| filters.margin.get(i).map_or(boxes[i], |&margin| padded(&boxes[i], margin));
     let boxes: Vec<Aabb> = (0..boxes.len()).map(padded).collect();
     let margin = |i: usize| filters.margin.get(i).copied().unwrap_or(0.0);
     let spheres: Vec<_> = (0..).zip(&filters.sphere).map(|(i, sphere)| padded_sphere(*sphere, margin(i))).collect();
-    // By box: there may be a floor for each of thousands of worlds.
+    // Indexed by box, since thousands of worlds may each have a floor.
     let mut half_spaces = vec![None; boxes.len()];
     filters.half_spaces.iter().for_each(|half_space| half_spaces[half_space.index as usize] = Some(half_space));
     let set = |pairs: &[Pair]| pairs.iter().map(|pair| Pair::new(pair.a, pair.b)).collect::<HashSet<Pair>>();
@@ -78,7 +78,7 @@ pub fn try_find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Result<Vec<
     Ok(pairs)
 }
 
-/// Unwraps a list for the tests, whose lists are short.
+/// Unwraps a list. Lists of tests are short.
 fn listed(pairs: Result<Vec<Pair>, Error>) -> Vec<Pair> {
     match pairs {
         Ok(pairs) => pairs,

@@ -1,5 +1,5 @@
-//! Queries by a loop over all boxes, without a tree. Trees are compared with it where the tests' exact arithmetic in integers of any
-//! length would take too long. Half-spaces are merged into the answers as those of trees are.
+//! Answers queries by a loop over all boxes, without a tree. Tests compare trees with it if exact arithmetic in
+//! integers of any length would take too long. Half-spaces are merged into the answers as in a tree.
 //!
 //! # Errors
 //! All functions return those of [`Filters::check`], [`Error::QueryFilterLength`], [`Error::BadFilter`] and [`Error::OutOfMemory`].
@@ -85,7 +85,7 @@ fn checked<Q>(batch: Batch<'_, Q>, boxes: &[Aabb], filters: &Filters) -> Result<
     Ok((checked, prepared))
 }
 
-/// Returns the boxes that the filters of query `i` accept, without those that stand for half-spaces.
+/// Returns the boxes that the filters of query `i` accept, except boxes that stand for half-spaces.
 fn met<'a, Q>(
     batch: Batch<'a, Q>,
     prepared: &'a [Aabb],

@@ -1,11 +1,11 @@
-//! Decisions of engine, tree and reference before they begin.
+//! Checks and parameters of a call, for engine, tree and reference.
 
 use crate::base::constants::*;
 use crate::base::layout::Params;
 use crate::filters::CheckedFilters;
 use crate::{Error, Options};
 
-/// Returns the number of boxes, if not more than a grid has entries.
+/// Returns the box count, if it is at most the entries of a grid.
 ///
 /// # Errors
 /// [`Error::TooManyBoxes`].
@@ -13,7 +13,7 @@ pub(crate) fn checked_count(box_count: usize) -> Result<u32, Error> {
     count_at_most(box_count, MAX_ENTRIES, "entries", "the number of entries, times their 4 bytes,")
 }
 
-/// Returns the number of boxes, if there are at most `most`, for each of which `buffer` has 4 bytes.
+/// Returns the box count, if it is at most `most`. `buffer` has 4 bytes per box.
 ///
 /// # Errors
 /// [`Error::TooManyBoxes`].

@@ -1,17 +1,20 @@
-//! Search and query on the CPU: the same method on all cores, with the same options, filters, pairs and answers as on a GPU.
+//! Finds pairs and answers queries on all cores of the CPU, with the options, filters, pairs and answers of the GPU
+//! engine.
 //!
 //! [`BroadPhase`] finds pairs and events and reuses its memory from call to call; [`find_pairs`] is one call of it. [`Tree`] answers
 //! [queries](crate::query). [`brute_force`] has the plain loops, to check a result. [`Engine`](crate::Engine) and
 //! [`QueryEngine`](crate::QueryEngine) are the calls that both engines share.
 //!
-//! Units: any, the same for all boxes; results have the units of the input. The report equals the GPU's, except for rounding, and for joins of
-//! two sets, which a GPU sweeps; see [`Report`](crate::Report).
+//! Units: any, the same for all boxes; results have the units of the input. Reports equal the reports of a GPU, except
+//! for rounding and for joins of two sets; see [`Report`](crate::Report).
 //!
-//! Errors: [`Error::TooManyBoxes`] beyond 2²⁵ boxes, [`Error::TooManyCandidates`], [`Error::ListTooLong`] and [`Error::OutOfMemory`] instead of an
-//! abort where memory ends, [`Error::BadOption`], [`Error::FilterLength`] and [`Error::BadFilter`]. After an error, the engine can be used again.
+//! Errors: [`Error::TooManyBoxes`] beyond 2²⁵ boxes, [`Error::TooManyCandidates`], [`Error::ListTooLong`] and
+//! [`Error::OutOfMemory`] if there is no memory (there is no abort), [`Error::BadOption`], [`Error::FilterLength`] and
+//! [`Error::BadFilter`]. After an error, the engine can be used again.
 //!
-//! Cost: a call takes the threads of the [`rayon`](https://docs.rs/rayon) pool that it is called from, and blocks. A warm call allocates no lists.
-//! A [step](crate::step) costs time for the boxes that moved; [`Options::memory_budget`] is ignored.
+//! Cost: a call blocks, and uses the threads of the caller's [`rayon`](https://docs.rs/rayon) pool. A warm call
+//! allocates no lists. The cost of a [step](crate::step) grows with the number of moved boxes.
+//! [`Options::memory_budget`] is ignored.
 //!
 //! ```
 //! use broadsweep::{Aabb, Error, Options, Pair, cpu};
@@ -26,10 +29,9 @@
 //! # }
 //! ```
 
-// engine/ is that engine. mirror/ has a file for each stage and a function for each kernel, with the result of the kernel and
-// not its schedule; the kernels that only write what `sweep_test` found have none. mirror/reference chains them on one
-// thread, for readers and for the tests of both engines. brute_pairs and brute_queries are the oracle, with
-// brute_force for callers.
+// engine/ has the engine. mirror/ has a file per stage and a function per kernel, with the result of the kernel but not
+// its schedule. Kernels that only write the hits of `sweep_test` have none. mirror/reference chains the mirrors on one
+// thread, for readers and tests. brute_pairs and brute_queries are the oracles; brute_force publishes them.
 pub mod brute_force;
 pub(crate) mod brute_pairs;
 pub(crate) mod brute_queries;
@@ -49,7 +51,7 @@ use crate::{Aabb, Error, Options, Overlaps};
 /// Finds every pair of `boxes` that overlaps, each once, on all cores of the CPU.
 ///
 /// `options.memory_budget` concerns GPU memory and is ignored. Up to `options.all_pairs_up_to` boxes (1,024 if `None`),
-/// every two boxes are tested, as on the GPU. A program that calls more than once should reuse a [`BroadPhase`].
+/// every two boxes are tested, as on the GPU. For more than one call, reuse a [`BroadPhase`].
 ///
 /// # Errors
 /// [`Error::BadOption`], [`Error::TooManyBoxes`] beyond 2²⁵ boxes, [`Error::TooManyCandidates`],

@@ -1,7 +1,7 @@
-//! A stable parallel radix sort, from the leading digit.
+//! A stable parallel radix sort that starts with the leading digit.
 //!
-//! Dealt out by its leading digit, a list falls into parts that fit a cache, and each part is sorted by one thread
-//! alone: two passes over memory, where a sort from the last digit makes three or four.
+//! The leading digit divides a list into parts that fit a cache. One thread sorts each part. So the sort passes over
+//! memory twice; a sort from the last digit needs three or four passes.
 
 use std::slice::IterMut;
 
@@ -10,9 +10,9 @@ use rayon::prelude::*;
 /// The parts of one [`partition`].
 pub const PARTS: usize = 1 << PART_BITS;
 const PART_BITS: u32 = 8;
-/// The most threads that one partition can occupy: each has a place to write in each part, on the stack, 42 KiB in all.
+/// The most threads per partition. Each has a write position per part on the stack, 42 KiB in all.
 const MOST_CHUNKS: usize = 8;
-/// The least items for another thread.
+/// The least items per thread.
 const CHUNK_MIN: usize = 1 << 14;
 /// The most bits of a digit within a part, which has two digits: two histograms fit a first-level cache beside the
 /// items.
@@ -20,8 +20,7 @@ pub const DIGIT_BITS: u32 = (32 - PART_BITS) / 2;
 /// The most items for which a comparison sort is faster; it needs no memory but the stack.
 const FEW: usize = 256;
 
-/// Copies `from` to `to` by the `part_of` of each item, stably, and returns where each part begins, and where the last
-/// ends.
+/// Copies `from` to `to`, sorted stably by `part_of`. Returns the start of each part, and the end of the last.
 pub fn partition<T: Copy + Send + Sync>(
     from: &[T],
     to: &mut [T],
@@ -58,19 +57,19 @@ pub fn partition<T: Copy + Send + Sync>(
     starts
 }
 
-/// Sorts by the low `bits` of the upper 32, at most all of them. `other` is scratch memory.
+/// Sorts by the low `bits` of the upper 32 bits. `other` is scratch memory.
 pub fn sort(items: &mut Vec<u64>, other: &mut Vec<u64>, bits: u32) {
     other.resize(items.len(), 0);
     sort_slices(items, other, bits);
     std::mem::swap(items, other);
 }
 
-/// Sorts what is in `items` into `other`.
+/// Sorts `items` into `other`.
 fn sort_slices(items: &mut [u64], other: &mut [u64], bits: u32) {
     let shift = 32 + bits.saturating_sub(PART_BITS);
     let starts = partition(items, other, |item| (item >> shift) as usize % PARTS);
-    // A thread that waits for others may begin another part, on top of its stack: parts are dealt out again only where
-    // they are so large that there are few of them.
+    // A waiting thread may start another part on top of its stack. To bound the stack, only large parts, which are few,
+    // are partitioned again.
     let large = (items.len() / 4).max(8 * CHUNK_MIN);
     each_part(&starts, items, other, bits.saturating_sub(PART_BITS), large);
 }
@@ -92,12 +91,12 @@ fn each_part(starts: &[usize], items: &mut [u64], other: &mut [u64], bits: u32, 
     );
 }
 
-/// Sorts `other` by the low `bits` of the upper 32.
+/// Sorts `other` by the low `bits` of the upper 32 bits.
 fn sort_part(items: &mut [u64], other: &mut [u64], bits: u32, large: usize) {
     if other.len() <= FEW {
         other.sort_by_key(|item| item >> 32);
     } else if bits > PART_BITS && other.len() > large {
-        // This many items with one leading digit are worth all threads.
+        // So many items share the leading digit that all threads sort them.
         sort_slices(other, items, bits);
         other
             .par_chunks_mut(CHUNK_MIN)
@@ -140,7 +139,7 @@ mod tests {
     fn any_keys_sort_stably() {
         for n in [0, 1, 2, FEW, FEW + 1, CHUNK_MIN - 1, 3 * CHUNK_MIN + 1, 20 * CHUNK_MIN] {
             for bits in [1, 8, 9, 24, 31, 32] {
-                // All kinds of crowds: everywhere, few values, one value but for one item.
+                // Distributions: uniform, few values, one value except for one item.
                 for (mask, crowd) in [(u32::MAX, 0), (0x0700_0300, 0), (u32::MAX, 0xfeed_beef)] {
                     let key = |i: u32| if crowd > 0 && i != 7 { crowd } else { i.wrapping_mul(2_654_435_769) & mask };
                     let keep = u32::MAX >> (32 - bits);

@@ -1,4 +1,4 @@
-//! Changes an ascending list of pairs in place: retained pairs move in whole stretches.
+//! Changes an ascending list of pairs in place. Retained pairs move in whole stretches.
 
 use std::ops::Range;
 
@@ -67,8 +67,8 @@ impl Edit {
         self.cut(pairs, created, lost);
 
         pairs.resize(before.max(after), Pair { a: 0, b: 0 });
-        // New places ascend and are distinct. So a stretch that stays or moves up ends before the new place of the next one, and
-        // no stretch that moves down overwrites it.
+        // New places ascend and are distinct. So a stretch that stays or moves up ends before the new place of the next
+        // stretch, and no stretch that moves down overwrites it.
         let down = self.stretches.iter().filter(|stretch| stretch.to < stretch.start);
         down.for_each(|stretch| pairs.copy_within(stretch.start..stretch.end, stretch.to));
         let up = self.stretches.iter().rev().filter(|stretch| stretch.to > stretch.start);
@@ -131,7 +131,7 @@ impl Edit {
         }
     }
 
-    /// Returns the stretches from the first one on that ends after `first`.
+    /// Returns the stretches from the first one that ends after `first`.
     fn from(&self, first: usize, place: fn(&Stretch) -> usize) -> &[Stretch] {
         let stretches = &self.stretches[..];
         &stretches[stretches.partition_point(|stretch| place(stretch) + stretch.len() <= first)..]
@@ -160,7 +160,7 @@ impl Edit {
         Ok(())
     }
 
-    /// Cuts the list at created and lost pairs.
+    /// Cuts the list into stretches at created and lost pairs.
     fn cut(&mut self, pairs: &[Pair], created: &[Pair], lost: &[Pair]) {
         let (mut created, mut lost) = (created.iter().peekable(), lost.iter().peekable());
         let (mut start, mut to, mut earlier) = (0, 0, 0);

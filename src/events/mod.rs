@@ -5,13 +5,13 @@
 //! | `step` | the input of a step ([`Step`]), and its check |
 //! | `compare` | compares two ascending lists of pairs on all threads |
 //! | `edit` | changes the list of the last step in place |
-//! | `places` | where pairs stood in the list of the last step ([`Places`]) |
+//! | `places` | the places of pairs in the list of the last step ([`Places`]) |
 //! | `names` | renames the pairs of the last list to the indices of this step |
 //! | `stream` | the events of a step in pieces, without a list of the last one |
 //! | `steps` | [`Steps`](steps::Steps): the last list, and the comparison with the next one |
 //!
-//! The list of the last step is stored. The comparison of two lists is right after any change of boxes, filters, options or box
-//! count, and for any way in which an engine found the lists.
+//! Two lists are compared, so events are right after any change of boxes, filters, options or box count, and with any
+//! engine.
 
 mod compare;
 mod edit;
@@ -31,10 +31,10 @@ use crate::{Pair, Report};
 
 /// The events of a step and its pairs: the result of [`find_events`](crate::Engine::find_events). All lists are ascending.
 ///
-/// The pairs of a step are the pairs that a search of its boxes finds, with filters and included pairs. Sleeping flags are
-/// ignored: a pair does not end because its boxes fall asleep, nor begin because one wakes.
+/// The pairs of a step are the pairs that a search of its boxes finds, with filters and included pairs. Sleeping flags
+/// are ignored: no pair ends when its boxes fall asleep, and none begins when a box wakes.
 ///
-/// `==` compares `report.work` too, which differs between engines: compare the lists to compare answers.
+/// `==` also compares `report.work`, which differs between engines. To compare results, compare the lists.
 ///
 /// ```
 /// use broadsweep::{Aabb, Options, Pair, cpu};
@@ -54,16 +54,16 @@ use crate::{Pair, Report};
 pub struct Events {
     /// All pairs of this step.
     pub pairs: Vec<Pair>,
-    /// `[pair_count]` the place of each of `pairs` in `pairs` of the last step that was not refused; none for a pair that is created.
-    /// [`carry`](Self::carry) takes values of a solver over. Empty if the step requests
-    /// [changes alone](Step::changes_only); the next step has the places in its `pairs`.
+    /// `[pair_count]` the place of each pair in `pairs` of the last successful step; none for a created pair.
+    /// [`carry`](Self::carry) uses it to keep values of a solver. Empty if the step requests [changes
+    /// only](Step::changes_only).
     pub before: Places,
     /// The pairs of this step that are not in the last one.
     pub created: Vec<Pair>,
     /// The pairs of the last step that are not in this one, by their indices in the last step.
     pub lost: Vec<Pair>,
-    /// The pairs of both steps with at least one box that is awake: neither asleep nor fixed. Empty if the
-    /// step requests [changes only](Step::changes_only).
+    /// The pairs of both steps with at least one awake box. An awake box is neither asleep nor fixed. Empty if the step
+    /// requests [changes only](Step::changes_only).
     pub persisting: Vec<Pair>,
     /// Counts.
     pub report: StepReport,
@@ -99,8 +99,9 @@ pub struct StepReport {
 pub struct StepWork {
     /// True if all boxes were searched.
     pub searched: bool,
-    /// Why all boxes were searched; `None` where they were not. Where an epoch [began](Self::began_epoch), why there was none to go on
-    /// with; otherwise why none began, so that the next step is searched too.
+    /// The reason why all boxes were searched; `None` if they were not. If an epoch [began](Self::began_epoch), the
+    /// reason why the last epoch could not continue. Otherwise the reason why no epoch began, so the next step is a
+    /// search too.
     pub reason: Option<SearchReason>,
     /// True if an epoch began: padded boxes were searched, and their pairs are cached for later steps.
     pub began_epoch: bool,
@@ -112,32 +113,35 @@ pub struct StepWork {
     pub left_padding_in_epoch: u32,
     /// Cached pairs of padded boxes.
     pub cached_pair_count: u64,
-    /// True if only the cached pairs of moved boxes were tested, and the list of the last step was changed in place. This happens if few
-    /// boxes moved.
+    /// True if only the cached pairs of moved boxes were tested, and the list of the last step was changed in place.
+    /// Happens if few boxes moved.
     pub edited: bool,
 }
 
-/// Why all boxes of a step were searched, in place of the boxes that moved. The limits are those of the CPU engine.
+/// The reason why a step searched all boxes instead of the moved ones. The limits apply to the CPU engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum SearchReason {
-    /// The engine on a GPU, and streamed steps of both engines: every step is a search.
+    /// Every step is a search: on a GPU, and in streamed steps of both engines.
     Always,
     /// There are fewer than 1,024 boxes.
     FewBoxes,
-    /// There is no last step: it is the first, the last one was refused, or steps were forgotten.
+    /// There is no last step: this is the first, the last one failed, or steps were forgotten.
     FirstStep,
-    /// The number of boxes is not that of the last step, and no pairs are cached from it.
+    /// The box count differs from the last step, and no pairs are cached.
     BoxCountChanged,
-    /// All filters were set, or worlds changed. Use [`change_filters`](crate::Engine::change_filters) for other lists.
+    /// The filters were replaced, or worlds changed. Changes of other lists by
+    /// [`change_filters`](crate::Engine::change_filters) cause no search.
     FiltersChanged,
-    /// More than a sixteenth of the boxes moved by more than a 32nd of the usual edge in this step. Where they stay within a distance for several
-    /// steps, set [`Options::step_margin`](crate::Options::step_margin) to it.
+    /// More than a sixteenth of the boxes moved by more than a 32nd of the usual edge in this step. If boxes stay
+    /// within a distance for several steps, set [`Options::step_margin`](crate::Options::step_margin) to that distance.
     TooFast,
-    /// More than an eighth of the boxes left their padded boxes. After an epoch of less than four steps, the engine waits for some steps, at most 64.
+    /// More than an eighth of the boxes left their padded boxes. After an epoch of less than four steps, the engine
+    /// begins no epoch for some steps, at most 64.
     ManyLeftPadding,
-    /// Padded boxes have too many pairs to cache, as small boxes between large ones. The engine waits for some steps, at most 64.
+    /// Padded boxes have too many pairs to cache, for example small boxes between large ones. The engine begins no
+    /// epoch for some steps, at most 64.
     TooManyPairs,
 }
 
@@ -158,7 +162,7 @@ impl SearchReason {
 }
 
 impl StepWork {
-    /// A search of all boxes, and no other work.
+    /// The work of a search of all boxes.
     pub(crate) const SEARCHED: Self = Self {
         searched: true,
         reason: Some(SearchReason::Always),
@@ -185,11 +189,12 @@ impl StepReport {
 }
 
 impl Events {
-    /// Returns a value for each of `pairs`: that of the same pair in `last`, the values beside `pairs` of the last step, or `new` for a created
-    /// pair. A solver carries its impulses over this way. After a step that lists no `before`, or with a `last` of another step, all that is
-    /// missing is `new`.
+    /// Returns a value per pair: the value of the same pair in `last`, or `new` for a created pair. `last` has a value
+    /// per pair of the last step. A solver keeps its impulses in this way. A missing value is `new`: all values if the
+    /// step lists no `before`, some if `last` is from another step.
     ///
-    /// If boxes were [renamed](Step::rebased), `a` and `b` of a pair may have changed places: turn values that point from `a` to `b`.
+    /// If boxes were [renamed](Step::rebased), `a` and `b` of a pair may be swapped: negate values that point from `a`
+    /// to `b`.
     ///
     /// ```
     /// use broadsweep::{Aabb, Options, Step, cpu};

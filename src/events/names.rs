@@ -10,7 +10,7 @@ use crate::{Error, Pair};
 /// The index of a removed box.
 pub const REMOVED: u32 = u32::MAX;
 
-/// A pair by its new name, and its place in the last list.
+/// A renamed pair, and its place in the last list.
 type Named = (Pair, u64);
 
 /// Returns the index of box `i` in the last step. For a new box, it returns [`REMOVED`] or an index beyond the last step.
@@ -48,7 +48,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Returns whether a pair of the last step may have other indices in this step, or none.
+    /// Returns whether boxes of the last step may have other indices in this step, or be removed.
     pub fn matter(step: &StepSpec<'_>, generations: &[u32]) -> bool {
         match step.identity {
             Identity::Index => false,

@@ -1,8 +1,8 @@
-//! Where pairs stood in the list of the last step: [`Places`].
+//! [`Places`]: the places of pairs in the list of the last step.
 
 use std::fmt;
 
-/// The place of each pair of a step in the list of the last step; none for a pair that is created. 8 bytes per pair.
+/// The place of each pair of a step in the list of the last step; none for a created pair. 8 bytes per pair.
 ///
 /// ```
 /// use broadsweep::step::Places;
@@ -19,7 +19,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// Stands for a pair that the last step did not have.
+    /// The place of a created pair.
     pub(super) const CREATED: u64 = u64::MAX;
 
     /// Returns the number of pairs.
@@ -32,7 +32,7 @@ impl Places {
         self.words.is_empty()
     }
 
-    /// Returns the place of pair `k` of the step; none if it is created, or if there is no pair `k`.
+    /// Returns the place of pair `k` of the step; `None` if it is created or `k` is out of range.
     pub fn get(&self, k: usize) -> Option<u64> {
         self.words.get(k).copied().filter(|place| *place != Self::CREATED)
     }

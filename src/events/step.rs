@@ -2,31 +2,33 @@
 
 use crate::{Aabb, Error};
 
-/// The boxes of a step, and their identity with boxes of the last step. A slice of boxes converts to a step: `boxes.into()`.
+/// The boxes of a step, and their identity: which box of the last step each one is. A slice of boxes converts to a
+/// step: `boxes.into()`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Step<'a> {
     /// The boxes.
     pub boxes: &'a [Aabb],
-    /// The box of the last step that each box is.
+    /// The identity of each box.
     pub identity: Identity<'a>,
     /// True if [`before`](crate::Events::before) and [`persisting`](crate::Events::persisting) are filled.
     pub lists_persisting: bool,
     /// All boxes that moved, if the caller knows them; a hint for the CPU engine: [`Step::moved`].
     pub moved: Option<&'a [u32]>,
-    /// True if a stream counts all events before it hands over the first piece: [`Step::counts_first`].
+    /// True if a stream counts all events before the first piece: [`Step::counts_first`].
     pub counts_first: bool,
 }
 
-/// The box of the last step that each box of a step is.
+/// Identifies each box of a step with a box of the last step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Identity<'a> {
     /// The box with the same index. Boxes beyond the last step's count are new; boxes beyond this step's count are removed.
     #[default]
     Index,
-    /// `[box_count]` the box with the same index, if this number is the same as in the last step with generations, or if that
-    /// step had no number for it. Otherwise the box is new and replaces a removed one. A pair of such an index can be lost *and* created.
+    /// `[box_count]` generations. The box with the same index, if its generation is the same as in the last step with
+    /// generations, or that step had no such index. Otherwise the box is new, and replaces a removed one; then a pair
+    /// with this index can be lost *and* created.
     Generations(&'a [u32]),
     /// `[box_count]` the box with this index in the last step, or [`Step::NEW`]. Indices must be distinct. Boxes of the last step that
     /// do not occur are removed.
@@ -34,7 +36,8 @@ pub enum Identity<'a> {
 }
 
 impl<'a> Step<'a> {
-    /// The element of a list of indices for a new box, 2³² − 1. Lists are uploaded as they are, so an element is a plain number.
+    /// The element of a list of indices for a new box, 2³² − 1. It is a plain number, since lists are uploaded
+    /// unchanged.
     pub const NEW: u32 = u32::MAX;
 
     /// Creates a step of these boxes. Each is the box with the same index in the last step.
@@ -48,8 +51,9 @@ impl<'a> Step<'a> {
         Self { identity: Identity::Generations(generations), ..self }
     }
 
-    /// Sets which box of the last step each box is: [`Identity::Was`]. Filters are by the indices of this step and do not follow: if boxes are added,
-    /// removed or reordered, set filters of the new length and order first. [`Events::carry`](crate::Events::carry) shows it with a solver.
+    /// Sets the index of each box in the last step: [`Identity::Was`]. Filters use the indices of this step: if boxes
+    /// are added, removed or reordered, set filters of the new length and order first.
+    /// [`Events::carry`](crate::Events::carry) has an example.
     #[must_use]
     pub fn rebased(self, was: &'a [u32]) -> Self {
         Self { identity: Identity::Was(was), ..self }
@@ -62,26 +66,26 @@ impl<'a> Step<'a> {
     }
 
     /// Requests exact counts of all events in the report of the first piece of a
-    /// [stream](crate::BroadPhase::stream_events), for programs that reserve memory first. Cost: the step is streamed once more. `find_events`
-    /// always returns whole lists with their counts.
+    /// [stream](crate::BroadPhase::stream_events), for programs that reserve memory first. Cost: one more stream of the
+    /// step. `find_events` always returns complete lists with their counts.
     #[must_use]
     pub fn counts_first(self) -> Self {
         Self { counts_first: true, ..self }
     }
 
-    /// Sets the boxes that moved: all indices whose bounds differ, in any bit, from the bounds of the same index in the last step. The list
-    /// may contain other indices, in any order. It is a hint for the CPU engine, which does not read other boxes: if one of them did
-    /// move, events are wrong until a step reads it. The GPU engine checks the list and does not use it: a step there is a
-    /// search of all boxes.
+    /// Lists the moved boxes, so that the CPU engine reads no others. The list must have every index whose bounds
+    /// differ, in any bit, from the bounds of the same index in the last step. It may have other indices, in any order.
+    /// If it lacks a moved box, events are wrong until a step reads that box. The GPU engine checks the list but does
+    /// not use it, since each step is a search.
     ///
-    /// The last step is here the last call of `find_events`. If that was refused or had another number of boxes, all boxes are compared, as without
-    /// this list.
+    /// The last step is the last call of `find_events`. If it failed or had another box count, all boxes are compared,
+    /// as without this list.
     #[must_use]
     pub fn moved(self, moved: &'a [u32]) -> Self {
         Self { moved: Some(moved), ..self }
     }
 
-    /// Checks the list of boxes that moved.
+    /// Checks the list of moved boxes.
     ///
     /// # Errors
     /// [`Error::BadStep`].
@@ -90,9 +94,10 @@ impl<'a> Step<'a> {
         let beyond = |&index: &u32| index as usize >= box_count;
         match self.moved.and_then(|moved| moved.iter().copied().find(beyond)) {
             None => Ok(()),
-            Some(index) => {
-                Err(Error::BadStep { list: "moved", problem: format!("has {index}, and there are {box_count} boxes") })
-            }
+            Some(index) => Err(Error::BadStep {
+                list: "moved",
+                problem: format!("has {index}, and there are {box_count} boxes; indices must be smaller"),
+            }),
         }
     }
 
@@ -166,7 +171,11 @@ impl StepSpec<'_> {
             Identity::Was(numbers) => ("was", numbers),
         };
         if numbers.len() != self.box_count {
-            let problem = format!("has {} elements, and there are {} boxes", numbers.len(), self.box_count);
+            let problem = format!(
+                "has {} elements, and there are {} boxes; it must have one for each",
+                numbers.len(),
+                self.box_count
+            );
             return Err(Error::BadStep { list, problem });
         }
         if let Identity::Was(was) = self.identity {
@@ -174,8 +183,10 @@ impl StepSpec<'_> {
             is_named.resize(last as usize, false);
             for (i, &index) in was.iter().enumerate().filter(|&(_, &index)| index != Step::NEW) {
                 let problem = match is_named.get_mut(index as usize) {
-                    None => format!("has {index} for box {i}, and the last step had {last} boxes"),
-                    Some(true) => format!("has {index} for box {i}, and for another box too"),
+                    None => format!(
+                        "has {index} for box {i}, and the last step had {last} boxes; it must be smaller, or `Step::NEW`"
+                    ),
+                    Some(true) => format!("has {index} for box {i}, and for another box too; indices must be distinct"),
                     Some(is_named) => {
                         *is_named = true;
                         continue;

@@ -1,4 +1,4 @@
-//! The list of the last step, and its comparison with the next one: [`Steps`].
+//! [`Steps`]: the list of the last step, and its comparison with the next one.
 
 use std::mem::{swap, take};
 
@@ -18,15 +18,14 @@ pub struct Steps {
     pub events: Events,
     /// Boxes of the last step.
     box_count: u32,
-    /// The generations of the last step that had some.
+    /// The generations of the last step with generations.
     generations: Vec<u32>,
     comparison: Comparison,
     names: Names,
     /// Scratch memory.
     is_named: Vec<bool>,
     edit: Edit,
-    /// True if every pair of the last step persists from the step before at the same place, and `before` and `persisting` are filled
-    /// so.
+    /// True if the last step had the pairs of the step before it, so that `before` and `persisting` are filled already.
     is_settled: bool,
 }
 
@@ -105,13 +104,13 @@ impl Steps {
         !Names::matter(step, &self.generations)
     }
 
-    /// Notes that other boxes sleep.
+    /// Notes that sleeping or fixed flags changed.
     pub fn awake_changed(&mut self) {
         self.is_settled = false;
     }
 
-    /// Advances by a step whose pairs are those of the last one with `created` and without `lost` pairs, if
-    /// [these suffice](Self::may_change). It swaps the two lists with those of the last step.
+    /// Advances by a step whose pairs are the pairs of the last step, plus `created`, minus `lost`, if [these
+    /// suffice](Self::may_change). It swaps both lists with the lists of the last step.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -159,7 +158,7 @@ impl Steps {
         self.box_count = step.box_count as u32;
     }
 
-    /// Clears the events of a refused step. The pairs of the last step stay.
+    /// Clears the events of a failed step. The pairs of the last step stay.
     pub fn fail(&mut self) {
         self.is_settled = false;
         let Events { before, created, lost, persisting, report, .. } = &mut self.events;
@@ -183,7 +182,7 @@ impl Steps {
             + edit.bytes()
     }
 
-    /// Compares the pairs of a step with those of the last one. Without `now`, they are the same.
+    /// Compares the pairs of a step with the pairs of the last one. Without `now`, they are equal.
     fn compare(&mut self, step: &StepSpec<'_>, filters: &Filters, now: Option<&[Pair]>) -> Result<(), Error> {
         let Self { events, comparison, names, generations, box_count, is_named, .. } = self;
         let then = take(&mut events.pairs);
@@ -214,7 +213,7 @@ impl Steps {
     }
 }
 
-/// Returns the rule of listed persisting pairs: one of the two boxes is awake.
+/// Returns the rule for listed persisting pairs: at least one box is awake.
 fn is_any_awake(filters: &Filters) -> impl Fn(Pair) -> bool + Sync + '_ {
     move |pair| !filters.rests(pair.a) || !filters.rests(pair.b)
 }

@@ -1,9 +1,9 @@
-//! The events of a step in pieces: [`Streamed`].
+//! [`Streamed`]: the events of a step in pieces.
 //!
-//! No list is stored, only the boxes of the last step with their filters. A pair of this step is in the last one if its two boxes
-//! overlapped there and those filters accept it. A pair of the last step is lost if the same is false in this step. So two searches
-//! find all events: one of the boxes of this step, and one of the boxes of the last. After any change of boxes, filters and names,
-//! each pair is looked up in constant time, and lists may have any length.
+//! It stores the boxes and filters of the last step, but no list of pairs. A pair of this step is in the last one if
+//! its boxes overlapped there and the filters of that step accept it. A pair of the last step is lost if the same test
+//! fails in this step. So two searches find all events: of the boxes of this step, and of the boxes of the last. The
+//! test of a pair takes constant time.
 
 use std::mem::{swap, take};
 use std::sync::Arc;
@@ -28,19 +28,19 @@ pub struct EventPiece<'a> {
     pub pairs: &'a [Pair],
     /// The pairs among them that are not in the last step.
     pub created: &'a [Pair],
-    /// The pairs among them that are in the last step, and of which a box is awake. Empty if the step requests
+    /// The pairs among them that are also in the last step, with at least one awake box. Empty if the step requests
     /// [changes only](Step::changes_only).
     pub persisting: &'a [Pair],
     /// Pairs of the last step that are not in this one, by their indices in the last step.
     pub lost: &'a [Pair],
 }
 
-/// The calls of an engine that streams need.
+/// The calls that a stream needs of an engine.
 pub trait Source {
     /// Checks that the filters in use fit this many boxes, and returns them.
     ///
     /// # Errors
-    /// Those of [`Filters::check`](crate::Filters::check).
+    /// The errors of [`Filters::check`](crate::Filters::check).
     fn fitted(&mut self, box_count: usize) -> Result<&CheckedFilters, Error>;
 
     /// Returns the options in use.
@@ -53,7 +53,7 @@ pub trait Source {
     /// options in use, except for order and budget.
     ///
     /// # Errors
-    /// Those of a search, and those of `each`.
+    /// The errors of a search, and of `each`.
     fn stream_awake<E: From<Error>>(
         &mut self,
         boxes: &[Aabb],
@@ -66,7 +66,7 @@ pub trait Source {
 /// Streams the events of a step. After an error, or a panic of `each`, the last step is unchanged.
 ///
 /// # Errors
-/// [`Error::BadStep`]; those of the filters, of searches, and of `each`.
+/// [`Error::BadStep`]; the errors of filters, of searches, and of `each`.
 pub fn stream<S: Source, E: From<Error>>(
     source: &mut S,
     step: &Step<'_>,
@@ -88,13 +88,13 @@ pub fn stream<S: Source, E: From<Error>>(
     streamed.run(*source, step, each)
 }
 
-/// The boxes and filters of a step: they decide without a search whether two boxes are a pair.
+/// The boxes and filters of a step. They decide without a search whether two boxes are a pair.
 #[derive(Debug, Default)]
 struct Shown {
     boxes: Vec<Aabb>,
-    /// The boxes as they are searched, if the filters change them.
+    /// The prepared boxes, if the filters change boxes.
     prepared: Vec<Aabb>,
-    /// Without sleeping flags.
+    /// The filters without sleeping flags.
     filters: Arc<CheckedFilters>,
     options: Options,
 }
@@ -110,7 +110,7 @@ impl Shown {
         Ok(())
     }
 
-    /// Returns whether a pair is one of the step.
+    /// Returns whether the step has this pair.
     fn has(&self, pair: Pair) -> bool {
         let boxes = if self.prepared.is_empty() { &self.boxes[..] } else { &self.prepared };
         let overlap = || boxes[pair.a as usize].overlaps(&boxes[pair.b as usize]);
@@ -128,7 +128,7 @@ impl Shown {
 pub struct Streamed {
     last: Shown,
     now: Shown,
-    /// The generations of the last step that had some.
+    /// The generations of the last step with generations.
     generations: Vec<u32>,
     /// True if the filters have not changed since the last step.
     has_same_filters: bool,
@@ -187,7 +187,7 @@ impl Streamed {
         if !self.last.boxes.is_empty() && !self.stays(step) {
             let Self { last, now, is, is_in_other, lists: [list, others], has_same_filters, .. } = self;
             let filters = (!*has_same_filters).then_some(&last.filters);
-            // With the options of the last step, since other options might refuse its boxes.
+            // Use the options of the last step, since new options might refuse its boxes.
             source.stream_awake(&last.boxes, filters, &last.options, |_, pairs| {
                 look_up(pairs, is, now, is_in_other);
                 part(pairs, is_in_other, [list, others])?;
@@ -246,7 +246,7 @@ impl Streamed {
         Ok(())
     }
 
-    /// Returns whether nothing has changed since the last step.
+    /// Returns whether the step equals the last one.
     fn stays(&self, step: &Step<'_>) -> bool {
         let bits = bytemuck::cast_slice::<Aabb, u32>;
         let is_same = self.has_same_filters && !Names::matter(&step.spec(), &self.generations);
@@ -263,7 +263,7 @@ impl Streamed {
     }
 }
 
-/// Looks each pair up in another step, by the indices of boxes there.
+/// Tests for each pair whether another step has it, by the indices of its boxes there.
 fn look_up(pairs: &[Pair], names: &[u32], other: &Shown, is_in_other: &mut Vec<bool>) {
     let look = |pair: &Pair| {
         let [a, b] = [pair.a, pair.b].map(|i| names[i as usize]);

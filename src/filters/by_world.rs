@@ -3,8 +3,7 @@
 use super::Filters;
 use crate::{Error, Overlaps, Pair};
 
-/// Holds the pairs of one call by the world that they belong to, and how many boxes each world has:
-/// [`Overlaps::by_world`].
+/// The pairs of one call grouped by world, and the box count of each world: [`Overlaps::by_world`].
 ///
 /// A pair belongs to [the world of its boxes](Filters::world_of). If one box is global, the pair belongs to the world of the
 /// other; if both are, to [`Filters::GLOBAL`]. An included pair across two worlds belongs to the world of its box `a`.
@@ -12,14 +11,14 @@ use crate::{Error, Overlaps, Pair};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct ByWorld {
-    /// Lists the worlds that occur in [`Filters::world`], `[world_count]`, ascending, including worlds without a pair.
+    /// The worlds that occur in [`Filters::world`], `[world_count]`, ascending, including worlds without a pair.
     /// [`Filters::GLOBAL`], if it occurs, is the last.
     pub worlds: Vec<u32>,
-    /// Counts the boxes of each world, `[world_count]`. A global box counts for [`Filters::GLOBAL`] alone.
+    /// The box count of each world, `[world_count]`. A global box counts for [`Filters::GLOBAL`] only.
     pub box_counts: Vec<u32>,
-    /// Holds the index of the first pair of each world, and the pair count at the end, `[world_count + 1]`.
+    /// The index of the first pair of each world, and the pair count at the end, `[world_count + 1]`.
     pub offsets: Vec<usize>,
-    /// Lists the pairs, `[pair_count]`, world by world; within a world, in the order of the search.
+    /// The pairs, `[pair_count]`, world by world; within a world, in the order of the search.
     pub pairs: Vec<Pair>,
 }
 
@@ -76,7 +75,7 @@ impl Overlaps {
         if filters.world.is_empty() {
             return self.of_one_world();
         }
-        // The caller can change the pairs: they may name boxes beyond the box count of the report.
+        // The caller can change the pairs, so they may have indices beyond the box count of the report.
         let named = self.pairs.iter().map(|pair| u64::from(pair.a.max(pair.b)) + 1).max().unwrap_or(0);
         let (length, box_count) = (filters.world.len() as u64, named.max(u64::from(self.report.box_count)));
         if length != box_count {

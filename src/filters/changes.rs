@@ -1,4 +1,4 @@
-//! Counts of changes of filters, and the source of filters that are shared.
+//! Change counts of filters, and the source of shared filters.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};

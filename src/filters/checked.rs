@@ -8,16 +8,16 @@ use super::values::{Tested, Values};
 use super::{Attribute, Filters, HalfSpace, padded_sphere};
 use crate::{Aabb, Error, Pair};
 
-/// Checked filters, with the tables that engines look up: listed pairs by box, and worlds by number. They serve every
-/// box count that [`fit`](Self::fit) accepts.
+/// Checked filters, with the tables that engines read: listed pairs by box, and worlds by number. Valid for every box
+/// count that [`fit`](Self::fit) accepts.
 #[derive(Clone, Debug, Default)]
 pub struct CheckedFilters {
     filters: Filters,
     /// Ascending, each once.
     include: Vec<Pair>,
-    /// The excluded and the included pairs, ascending, each once. The search itself reports none of them.
+    /// The excluded and the included pairs, ascending, each once. The search reports none of them.
     listed_pairs: Vec<Pair>,
-    /// The same by box.
+    /// The same pairs by box.
     listed: ListedPairs,
     /// By box: the number of its world, below `world_count`, or [`Filters::GLOBAL`]; 0 if all are global. Empty
     /// without worlds.
@@ -55,14 +55,14 @@ impl CheckedFilters {
         Ok(checked)
     }
 
-    /// Returns the filters as the caller gave and changed them.
+    /// Returns the filters of the caller, with later changes.
     pub fn filters(&self) -> &Filters {
         &self.filters
     }
 
-    /// Checks that the filters fit this many boxes. Values are already checked, so this takes constant time if they fit. The
-    /// first call also fills the tables by box. They are not filled earlier, since an unchecked index can be any number,
-    /// and the table would be as long.
+    /// Checks that the filters fit this many boxes. Values are already checked, so this takes constant time if they
+    /// fit. The first call also fills the tables by box. They are not filled earlier, since the table is as long as the
+    /// largest index, which can be any number until it is checked.
     ///
     /// # Errors
     /// The errors of [`Filters::check`]; [`Error::OutOfMemory`].
@@ -90,7 +90,7 @@ impl CheckedFilters {
         Ok(self.is_laid_out)
     }
 
-    /// Returns whether a search reports every two prepared boxes that overlap.
+    /// Returns whether a search reports every overlapping pair of prepared boxes.
     pub fn passes_all(&self) -> bool {
         let no_list = self.filters.tested().iter().all(|tested| tested.values.is_empty());
         no_list && self.decides_by_lists()
@@ -121,12 +121,12 @@ impl CheckedFilters {
         Ok(())
     }
 
-    /// Sets which boxes are in the second of two sets, and returns the previous list.
+    /// Replaces the list `second`, and returns the previous list.
     pub fn set_second(&mut self, second: Vec<bool>) -> Vec<bool> {
         std::mem::replace(&mut self.filters.second, second)
     }
 
-    /// Sets which boxes sleep, and returns the previous list.
+    /// Replaces the list `sleeping`, and returns the previous list.
     pub fn set_sleeping(&mut self, sleeping: Vec<bool>) -> Vec<bool> {
         std::mem::replace(&mut self.filters.sleeping, sleeping)
     }
@@ -136,15 +136,15 @@ impl CheckedFilters {
         std::mem::replace(&mut self.filters.owner, owner)
     }
 
-    /// Numbers the worlds from zero, in the order of a hash of their ids. Worlds that are neighbours in space often have
-    /// consecutive ids, and both the place and the number go into the key of a cell.
+    /// Numbers the worlds from zero, in the order of a hash of their ids. Adjacent worlds often have consecutive ids,
+    /// and the key of a cell combines position and world number, so unhashed numbers would collide.
     fn number_worlds(&mut self) {
         let ids: HashSet<u32> = self.filters.world.iter().copied().filter(|&id| id != Filters::GLOBAL).collect();
         let mut ids: Vec<u32> = ids.into_iter().collect();
         ids.sort_unstable_by_key(|&id| hash(id));
         self.world_count = ids.len() as u32;
         if ids.is_empty() {
-            // If all boxes are global, they are searched as one world: no box needs a test against all others.
+            // If all boxes are global, they are searched as one world, without giants.
             self.worlds = vec![0; self.filters.world.len()];
             self.world_count = u32::from(!self.worlds.is_empty());
             return;
@@ -188,7 +188,7 @@ impl CheckedFilters {
         self.world_count
     }
 
-    /// Lists the worlds that have numbers with these, ascending, the global one aside.
+    /// Lists worlds and their numbers, ascending by world, without the global world.
     #[cfg(feature = "gpu")]
     pub fn world_ids(&self) -> Vec<[u32; 2]> {
         let numbered = self.filters.world.iter().zip(&self.worlds).filter(|(id, _)| **id != Filters::GLOBAL);
@@ -198,7 +198,7 @@ impl CheckedFilters {
         ids
     }
 
-    /// Returns whether the same boxes stand for half-spaces in others.
+    /// Returns whether the same boxes stand for half-spaces in `other`.
     pub fn has_half_spaces_of(&self, other: &Self) -> bool {
         let indices =
             |filters: &Self| filters.half_spaces.iter().map(|half_space| half_space.index).collect::<Vec<_>>();
@@ -225,7 +225,7 @@ impl CheckedFilters {
         &self.half_spaces
     }
 
-    /// Returns `[box_count]` bits, 32 to a word: set for boxes that stand for half-spaces. Empty where there are none.
+    /// Returns `[box_count]` bits, 32 to a word: set for boxes that stand for half-spaces. Empty without half-spaces.
     pub fn half_space_bits(&self, box_count: usize) -> Vec<u32> {
         let mut words = self.half_space_bits.clone();
         words.resize(if words.is_empty() { 0 } else { box_count.div_ceil(32) }, 0);
@@ -234,7 +234,7 @@ impl CheckedFilters {
 
     /// Returns the half-space that a box stands for.
     pub fn half_space(&self, index: u32) -> Option<&HalfSpace> {
-        // Nearly all boxes stop here.
+        // Most boxes return here.
         if self.half_space_bits.get(index as usize / 32)? >> (index % 32) & 1 == 0 {
             return None;
         }
@@ -242,7 +242,7 @@ impl CheckedFilters {
         Some(&self.half_spaces[at])
     }
 
-    /// Lists the lists by box that tests read, as they read them: worlds by number, spheres padded.
+    /// Returns the lists by box in the form that tests read: worlds by number, spheres padded.
     pub(super) fn tested(&self) -> [Tested<'_>; TESTED_LISTS] {
         self.filters.tested().map(|tested| match tested.list {
             "world" => Tested { values: Values::U32(&self.worlds), ..tested },
@@ -252,7 +252,7 @@ impl CheckedFilters {
     }
 }
 
-/// Mixes the bits of an id, as a bijection that leaves no order.
+/// Hashes an id with a bijection.
 fn hash(id: u32) -> u32 {
     let id = (id ^ id >> 16).wrapping_mul(0x7feb_352d);
     let id = (id ^ id >> 15).wrapping_mul(0x846c_a68b);

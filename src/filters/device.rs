@@ -1,4 +1,4 @@
-//! The filters of a search, with their buffers on the GPU: [`FilterSet`].
+//! [`FilterSet`]: the filters of a search, with their buffers on the GPU.
 //!
 //! The first call that needs filters uploads them, since it knows the box count. They stay until they are replaced. Later
 //! changes overwrite the old values in place.
@@ -83,9 +83,9 @@ pub struct ExcludeCapacity {
 buffer_table! {
     /// The buffers that excluded pairs are sorted in.
     pub struct ExcludeBuffers(capacity: ExcludeCapacity) {
-        /// `[pairs]` larger indices; then smaller ones.
+        /// `[pairs]` larger indices; after the first sort, smaller ones.
         keys as "exclude_keys": [u32; capacity.pairs], STORAGE;
-        /// `[pairs]` smaller indices; then larger ones.
+        /// `[pairs]` smaller indices; after the first sort, larger ones.
         values as "exclude_values": [u32; capacity.pairs], STORAGE;
         /// `[pairs]` scratch.
         other_keys as "exclude_other_keys": [u32; capacity.pairs], STORAGE;
@@ -143,12 +143,12 @@ impl FilterSet {
         })
     }
 
-    /// Returns the filters as the caller gave and changed them.
+    /// Returns the filters of the caller, with later changes.
     pub fn filters(&self) -> &Filters {
         self.checked.filters()
     }
 
-    /// Returns the checked filters, with what searches look up.
+    /// Returns the checked filters, with their tables.
     pub fn checked(&self) -> &Arc<CheckedFilters> {
         &self.checked
     }
@@ -164,7 +164,7 @@ impl FilterSet {
     /// [`Error::BadFilter`].
     pub fn check_on_host(&self) -> Result<(), Error> {
         let Some(list) = self.on_device.first() else { return Ok(()) };
-        Err(on_device(list, "and only recorded calls know it until set_filters sets it anew"))
+        Err(on_device(list, "and only recorded calls can use it; replace it with `set_filters`"))
     }
 
     /// Checks that the filters fit this many boxes.
@@ -192,12 +192,12 @@ impl FilterSet {
         &self.buffers.world_cells
     }
 
-    /// Returns the included pairs, ascending; `None` where there are none.
+    /// Returns the included pairs, ascending; `None` without included pairs.
     pub fn included(&self) -> Option<&Buffer<Pair>> {
         (self.uploaded.is_some() && !self.checked.include().is_empty()).then_some(&self.buffers.included)
     }
 
-    /// Returns the buffers that boxes are prepared with; `None` if filters do not change the boxes.
+    /// Returns the buffers that prepare boxes; `None` if filters do not change the boxes.
     pub fn preparation(&self) -> Option<&FilterBuffers> {
         (self.uploaded.is_some() && !self.filters().leaves_boxes()).then_some(&self.buffers)
     }
@@ -219,13 +219,14 @@ impl FilterSet {
         }
     }
 
-    /// Returns the capacity for excluded pairs from an external buffer and included pairs; `None` if `exclude_at_most` is 0.
+    /// Returns the capacity for included pairs and for excluded pairs from an external buffer; `None` if
+    /// `exclude_at_most` is 0.
     fn exclude_capacity(&self) -> Option<ExcludeCapacity> {
         let most = u64::from(self.filters().exclude_at_most);
         (most > 0).then(|| ExcludeCapacity { pairs: most + self.checked.include().len() as u64 })
     }
 
-    /// Lists the buffers that are not empty for this many boxes, with their bytes.
+    /// Lists the nonempty buffers for this many boxes, with their bytes.
     pub fn rows(&self, box_count: usize) -> Vec<Row> {
         let capacity = self.capacity(box_count);
         if self.are_shared() && self.check_uploaded(box_count).is_ok() {
@@ -234,8 +235,8 @@ impl FilterSet {
         self.rows_in(&capacity)
     }
 
-    /// Lists the largest buffers that the filters of a slab of this many boxes need: [`CheckedFilters::part`] numbers
-    /// the bodies there by index.
+    /// Lists the buffers of the filters of a slab of this many boxes, at their largest. [`CheckedFilters::part`] may
+    /// add a list of bodies.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn slab_rows(&self, box_count: usize) -> Vec<Row> {
         let mut capacity = self.capacity(box_count);
@@ -313,11 +314,11 @@ impl FilterSet {
         if let Some(list) = self.on_device.first() {
             return Err(on_device(
                 list,
-                "and is lost, since its memory was given back or there are more boxes: set_filters sets it anew",
+                "and is lost, since its memory was released or there are more boxes; replace it with `set_filters`",
             ));
         }
         if !is_in_flight {
-            // Both at once might not fit.
+            // Old and new buffers together may exceed the memory.
             self.unload(gpu)?;
         }
         let lists = FilterLists::new(gpu, &self.checked, box_count)?;
@@ -333,7 +334,7 @@ impl FilterSet {
             excluding.refused.write(gpu, &[0]);
         }
         scopes.close("filters")?;
-        // Replace all buffers or none: a submission in flight may be searched again with the old ones.
+        // Replace all buffers or none, since a submission in flight may be searched again with the old ones.
         (self.lists, self.step_lists) = (lists, step_lists);
         (self.buffers, self.excluding, self.uploaded) = (buffers, excluding, Some(box_count));
         self.lists_alive = Arc::default();
@@ -370,11 +371,14 @@ impl FilterSet {
         let (list, count) = values.list();
         self.check_may_leave()?;
         if self.on_device.contains(&list) {
-            // A u32 also has flags of other boxes, which exist only on the device.
-            return Err(on_device(list, "where further changes are recorded too, until set_filters sets it anew"));
+            // A u32 of flags also has flags of other boxes, which exist only on the device.
+            return Err(on_device(list, "so further changes must be recorded too; or replace it with `set_filters`"));
         }
         if list == "margin" && self.on_device.contains(&"sphere") {
-            return Err(on_device("sphere", "and a change of margins changes the radii: set_filters sets both anew"));
+            return Err(on_device(
+                "sphere",
+                "and a change of margins changes the radii; replace both with `set_filters`",
+            ));
         }
         Arc::make_mut(&mut self.checked).change(first, values)?;
         if count > 0 {
@@ -406,7 +410,7 @@ impl FilterSet {
     }
 }
 
-/// Returns the error of a call that needs values which exist only on the device.
+/// Returns the error of a call that needs values that exist only on the device.
 pub(super) fn on_device(list: &'static str, what: &str) -> Error {
     Error::BadFilter { list, index: 0, problem: format!("was changed on the device, {what}") }
 }

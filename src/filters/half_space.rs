@@ -1,26 +1,26 @@
-//! Half-spaces, tested exactly.
+//! The exact test of half-spaces.
 
 use crate::Aabb;
 use crate::base::exact::{RELATIVE_ERROR, product, sign_of_sum};
 
-/// The box that is searched in place of one that stands for a half-space.
+/// The prepared box of a box that stands for a half-space.
 pub(crate) const WHOLE_SPACE: Aabb = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
 
-/// Stands for a half-space in place of a box: the points `x` with `normal · x <= offset`. The normal points out of it, as
-/// the normal of a floor points up. A half-space is closed, and need not be axis-aligned.
+/// A half-space in place of a box: the points `x` with `normal · x <= offset`. It is closed and can have any direction.
+/// The normal points out of it: the normal of a floor points up.
 ///
-/// A half-space meets every box with at least one point in it. The corner that lies deepest decides, exactly: the numbers are
-/// not rounded. Two half-spaces never pair. The normal need not have unit length: normalising would round it, and so move
-/// the half-space.
+/// A half-space pairs with every box that has a point in it. The deepest corner of the box decides, exactly. Two
+/// half-spaces never pair. The normal can have any length: a normalised one would be rounded, which moves the
+/// half-space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HalfSpace {
-    /// The index of the box that stands for the half-space. It is filtered as any other box; its bounds and its margin are
-    /// ignored.
+    /// The index of the box that stands for the half-space. Filters apply to it as to any box; its bounds and its
+    /// margin are ignored.
     pub index: u32,
-    /// Points out of the half-space; finite, not zero.
+    /// The normal, which points out of the half-space; finite, not zero.
     pub normal: [f32; 3],
-    /// The distance that the half-space reaches along the normal, times the normal's length; finite.
+    /// The distance of the plane from the origin along the normal, times the normal's length; finite.
     pub offset: f32,
 }
 
@@ -38,14 +38,14 @@ impl HalfSpace {
 
     /// Returns whether a point of the box lies in the half-space, exactly. An invalid box has no points.
     ///
-    /// A coordinate along which the normal is zero does not matter, even if it is infinite; where the deepest corner is
+    /// A coordinate along which the normal is zero is ignored, even if it is infinite. If the deepest corner is
     /// infinitely far inside along one coordinate and outside along another, it counts as inside.
     pub fn touches(&self, aabb: &Aabb) -> bool {
         reaches_into(&self.normal, self.offset, aabb)
     }
 }
 
-/// Returns whether a point of the box lies in `normal · x <= offset`, exactly, as [`HalfSpace::touches`] does.
+/// Returns whether a point of the box lies in `normal · x <= offset`, exactly, as in [`HalfSpace::touches`].
 pub(crate) fn reaches_into(normal: &[f32; 3], offset: f32, aabb: &Aabb) -> bool {
     if !aabb.is_valid() {
         return false;
@@ -61,7 +61,7 @@ pub(crate) fn reaches_into(normal: &[f32; 3], offset: f32, aabb: &Aabb) -> bool 
     }
     let terms = [products[0], products[1], products[2], -f64::from(offset)];
     let (sum, magnitude) = terms.iter().fold((0.0, 0.0), |(sum, all), term| (sum + term, all + term.abs()));
-    // Three sums round by 2^-53 of the magnitude each: beyond that the sign is right.
+    // Each of three sums rounds by at most 2^-53 of the magnitude. If the sum exceeds that, its sign is right.
     if f64::abs(sum) > RELATIVE_ERROR * magnitude { sum < 0.0 } else { sign_of_sum(terms).is_le() }
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn reaches_into(normal: &[f32; 3], offset: f32, aabb: &Aabb) -> bool 
 mod tests {
     use super::*;
 
-    /// Decides the same in integers: every number is one of them times 2^-30.
+    /// Decides the same in integers: every number is an integer times 2^-30.
     fn touches_in_integers(normal: [f32; 3], point: [f32; 3], offset: f32) -> bool {
         let scaled = |x: f32| (f64::from(x) * f64::from(1 << 30)) as i128;
         (0..3).map(|k| scaled(normal[k]) * scaled(point[k])).sum::<i128>() <= scaled(offset) << 30
@@ -90,7 +90,7 @@ mod tests {
         let mut close = 0;
         for _ in 0..200_000 {
             let [nx, ny, nz, x, y, z] = std::array::from_fn(|_| number());
-            // Terms that cancel but for the last one.
+            // Terms that cancel, except for the last one.
             for (normal, point, offset) in
                 [([nx, ny, nz], [x, y, z], 0.0), ([nx, -nx, nz], [x, x, z], 0.0), ([1.0, ny, nz], [x, y, z], x)]
             {

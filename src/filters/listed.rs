@@ -1,11 +1,11 @@
-//! Lists of pairs, by box.
+//! Excluded and included pairs by box.
 
 use crate::{Error, Pair};
 
-/// The excluded and included pairs by their smaller index. The search itself reports none of them.
+/// The excluded and included pairs by their smaller index. The search reports none of them.
 #[derive(Clone, Debug, Default)]
 pub struct ListedPairs {
-    /// The start of each box's pairs in `others`, and the end of the last, up to the largest smaller index.
+    /// The start of each box's pairs in `others`, and the end of the last. It ends at the largest smaller index.
     pub rows: Vec<u32>,
     /// The larger indices, ascending within a row.
     pub others: Vec<u32>,
@@ -49,7 +49,7 @@ impl ListedPairs {
     }
 }
 
-/// Merges lists into one of pairs with `a < b`, ascending, each once.
+/// Merges lists into one ascending list of pairs with `a < b`, each once.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].

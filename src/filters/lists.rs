@@ -12,7 +12,7 @@ use crate::gpu::kernel::{Kernel, Source};
 use crate::gpu::table::Bound;
 
 impl GroupRule {
-    /// Returns the number of the rule in kernels.
+    /// Returns the code of the rule in WGSL.
     pub(crate) fn code(self) -> u32 {
         match self {
             Self::Any => RULE_ANY,
@@ -22,7 +22,7 @@ impl GroupRule {
 }
 
 impl Filters {
-    /// Returns what kernels test of a pair.
+    /// Returns the tests of a pair in kernels.
     pub(crate) fn pair_tests(&self, kind: SearchKind) -> PairTests {
         let is_read = |list: &Tested| !list.values.is_empty() && (kind != SearchKind::Step || list.list != "sleeping");
         let has_others = self.has_lists() || !self.half_spaces.is_empty() || self.owner.is_some();
@@ -54,7 +54,7 @@ impl From<bool> for SearchKind {
     }
 }
 
-/// The tests that kernels make of a pair.
+/// The tests of a pair in kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PairTests {
     /// The bounds of the boxes alone.
@@ -65,8 +65,8 @@ pub enum PairTests {
     Spheres,
 }
 
-/// A kernel that tests pairs, as a pipeline for each [`PairTests`]. Code that a pipeline does not need costs no registers there, and no
-/// time to compile.
+/// A kernel that tests pairs: a pipeline per [`PairTests`]. A pipeline omits unused code, which saves registers and
+/// compile time.
 #[derive(Debug)]
 pub struct FilteredKernel([Kernel; 3]);
 
@@ -98,14 +98,14 @@ macro_rules! filtered {
 }
 pub(crate) use filtered;
 
-/// The lists that tests read, on the GPU; one u32 and no list without filters.
+/// The lists that tests read, on the GPU; a single u32 without filters.
 #[derive(Clone, Debug)]
 pub struct FilterLists {
     /// The start of each list in `words`.
     pub layout: Buffer<FilterLayout>,
     /// All lists, one after the other.
     pub words: Buffer<u32>,
-    /// The tests that kernels make of a pair.
+    /// The tests of a pair in kernels.
     pub tests: PairTests,
     places: FilterLayout,
 }
@@ -159,7 +159,7 @@ impl FilterLists {
         Ok(Self { layout, words: self.words.clone(), tests: filters.filters().pair_tests(SearchKind::Step), places })
     }
 
-    /// Returns the same lists for a search of points, with `words` for the lists and behind them the spheres.
+    /// Returns the same lists for a search of points, with the lists in `words`, and the spheres behind them.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -244,7 +244,7 @@ fn lay_out(filters: &CheckedFilters, box_count: usize) -> (FilterLayout, Vec<u32
         half_spaces: append(&half_spaces.iter().flat_map(|half_space| half_space.bits()).collect::<Vec<_>>()),
         half_space_count: half_spaces.len() as u32,
         owner: append(&filters.filters().owner.iter().flat_map(ordered_bounds).collect::<Vec<_>>()),
-        // Last, since there may be capacity for more.
+        // This list is the last, since it may have capacity for more.
         listed_others: if rows.is_empty() { ABSENT } else { all.len() as u32 },
         ..bytemuck::Zeroable::zeroed()
     };

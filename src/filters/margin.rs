@@ -1,4 +1,4 @@
-//! Boxes padded by margins, rounded outward, and opened for half-spaces.
+//! Prepares boxes: pads them by margins, rounded outward, and replaces boxes that stand for half-spaces.
 
 use rayon::prelude::*;
 
@@ -7,10 +7,10 @@ use crate::base::aabb::sum_rounded_up;
 use crate::base::constants::CHUNK;
 use crate::{Aabb, Filters};
 
-/// A box that nothing touches.
+/// A box without points.
 pub(crate) const NO_POINTS: Aabb = Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
 
-/// Pads a box by `margin` on each side: returns the smallest box in `f32` that contains the exact one.
+/// Pads a box by `margin` on each side. Returns the smallest `f32` box that contains the exact one.
 pub(crate) fn padded(aabb: &Aabb, margin: f32) -> Aabb {
     Aabb {
         min: aabb.min.map(|bound| -sum_rounded_up(-bound, margin)),
@@ -19,7 +19,7 @@ pub(crate) fn padded(aabb: &Aabb, margin: f32) -> Aabb {
 }
 
 impl Filters {
-    /// Returns the boxes as they are searched. If margins or half-spaces change them, they are stored in `prepared`.
+    /// Returns the prepared boxes. If margins or half-spaces change them, they are stored in `prepared`.
     pub(crate) fn prepared_boxes<'a>(&self, boxes: &'a [Aabb], prepared: &'a mut Vec<Aabb>) -> &'a [Aabb] {
         if self.leaves_boxes() {
             return boxes;
@@ -29,8 +29,8 @@ impl Filters {
         prepared
     }
 
-    /// Returns the boxes as a tree has them, in `prepared` where margins or half-spaces change them: those that stand for half-spaces have no
-    /// points.
+    /// Returns the boxes of a tree. If margins or half-spaces change them, they are stored in `prepared`. A box that
+    /// stands for a half-space has no points.
     pub(crate) fn boxes_of_tree<'a>(&self, boxes: &'a [Aabb], prepared: &'a mut Vec<Aabb>) -> &'a [Aabb] {
         if self.leaves_boxes() {
             return boxes;

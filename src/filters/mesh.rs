@@ -2,8 +2,9 @@
 
 use crate::Pair;
 
-/// Lists the pairs of triangles of a mesh that share a vertex, for [`Filters::exclude`](crate::Filters::exclude): their boxes always touch. A
-/// triangle has the indices of its three vertices. The list is ascending and has each pair once, and holds while the mesh deforms.
+/// Lists the pairs of triangles of a mesh that share a vertex, for [`Filters::exclude`](crate::Filters::exclude): their
+/// boxes always touch. A triangle is three indices of vertices. The list is ascending, has each pair once, and stays
+/// valid while the mesh deforms.
 ///
 /// Cost: time and memory grow with the sum of the squares of the triangles at each vertex; a regular mesh has about 6 pairs per triangle.
 ///
@@ -45,7 +46,7 @@ mod tests {
             let at = k / side * (side + 1) + k % side;
             triangles.extend([[at, at + 1, at + side + 2], [at, at + side + 2, at + side + 1]]);
         }
-        // A triangle whose corners are one vertex is no pair with itself.
+        // A triangle whose corners are one vertex does not pair with itself.
         triangles.push([3, 3, 3]);
         let shares = |a: usize, b: usize| triangles[a].iter().any(|vertex| triangles[b].contains(vertex));
         let all = (0..triangles.len()).flat_map(|a| (a + 1..triangles.len()).map(move |b| (a, b)));

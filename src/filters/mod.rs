@@ -1,4 +1,4 @@
-//! Rules that exclude or include pairs, and shapes other than boxes: [`Filters`].
+//! [`Filters`]: rules that exclude or include pairs, and shapes other than boxes.
 //!
 //! | type | holds |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | [`FilterLayout`](rows::FilterLayout) | the start of each list, or `ABSENT` |
 //! | [`FilteredKernel`](lists::FilteredKernel) | a kernel that tests pairs, as a pipeline for each kind of filters |
 
-// Without the feature `gpu`, the code that lays out lists for the GPU is not used.
+// Without the feature `gpu`, the layout of lists for the GPU is unused.
 #![cfg_attr(not(feature = "gpu"), allow(dead_code))]
 
 mod by_world;
@@ -64,16 +64,16 @@ use std::collections::HashSet;
 use crate::base::constants::{EXCLUDE_MOST, MAX_ENTRIES};
 use crate::{Aabb, Error};
 
-/// How the groups and masks of two boxes decide whether they may pair.
+/// The rule that decides by groups and masks whether two boxes may pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum GroupRule {
-    /// The default. Keeps the pair if `group_a & mask_b` or `group_b & mask_a` is not zero: MuJoCo's contype and conaffinity, ODE's
-    /// category and collide bits.
+    /// The default. Accepts the pair if `group_a & mask_b` or `group_b & mask_a` is not zero: MuJoCo's contype and
+    /// conaffinity, ODE's category and collide bits.
     #[default]
     Any,
-    /// Keeps the pair if both are not zero: rapier's memberships and filter, Bullet's group and mask.
+    /// Accepts the pair if both are not zero: rapier's memberships and filter, Bullet's group and mask.
     Both,
 }
 
@@ -88,8 +88,8 @@ impl GroupRule {
 }
 
 impl Filters {
-    /// The element of [`parent`](Self::parent) for no parent, 2³² − 1. Lists are uploaded as they are, so an element is a plain number; a single
-    /// value, as in [`BoxFilter`], is an `Option`.
+    /// The element of [`parent`](Self::parent) for no parent, 2³² − 1. An element is a plain number, since lists are
+    /// uploaded unchanged. The single value in [`BoxFilter`] is an `Option`.
     pub const NO_PARENT: u32 = u32::MAX;
     /// The element of [`world`](Self::world) of a box that meets all worlds, 2³² − 1.
     pub const GLOBAL: u32 = u32::MAX;
@@ -102,22 +102,25 @@ impl Filters {
     /// Checks that the filters fit this many boxes.
     ///
     /// # Errors
-    /// [`Error::FilterLength`] where a list by box has another length; [`Error::BadFilter`] for more of `exclude_at_most` than there
-    /// can be, for the first margin that is
-    /// negative or not finite, the first pair of `exclude` or `include` with an index beyond the boxes, or of a box
-    /// with itself, the first half-space that is none, and an owner region that is no valid box.
+    /// [`Error::FilterLength`] if the length of a list by box differs from the box count. [`Error::BadFilter`] for the
+    /// first of these: `exclude_at_most` above its limit; a margin that is negative or not finite; an invalid sphere; a
+    /// pair of `exclude` or `include` with an index beyond the boxes, or of a box with itself; an invalid half-space;
+    /// an owner region that is not a valid box.
     pub fn check(&self, box_count: usize) -> Result<(), Error> {
         self.check_lengths(box_count)?;
         self.check_values()?;
         for (list, pairs) in [("exclude", &self.exclude), ("include", &self.include)] {
             if let Some(at) = pairs.iter().position(|pair| pair.a.max(pair.b) as usize >= box_count) {
                 let (a, b) = (pairs[at].a, pairs[at].b);
-                let problem = format!("is ({a}, {b}), and there are {box_count} boxes");
+                let problem = format!("is ({a}, {b}), and there are {box_count} boxes; indices must be smaller");
                 return Err(Error::BadFilter { list, index: at as u64, problem });
             }
         }
         if let Some(at) = self.half_spaces.iter().position(|half_space| half_space.index as usize >= box_count) {
-            let problem = format!("is of box {}, and there are {box_count} boxes", self.half_spaces[at].index);
+            let problem = format!(
+                "is of box {}, and there are {box_count} boxes; its index must be smaller",
+                self.half_spaces[at].index
+            );
             return Err(Error::BadFilter { list: "half_spaces", index: at as u64, problem });
         }
         Ok(())
@@ -139,7 +142,7 @@ impl Filters {
         check_spheres("sphere", 0, &self.sphere)?;
         for (list, pairs) in [("exclude", &self.exclude), ("include", &self.include)] {
             if let Some(at) = pairs.iter().position(|pair| pair.a == pair.b) {
-                let problem = format!("is ({0}, {0}): a box with itself", pairs[at].a);
+                let problem = format!("is ({0}, {0}): a box with itself; the two boxes must differ", pairs[at].a);
                 return Err(Error::BadFilter { list, index: at as u64, problem });
             }
         }
@@ -156,7 +159,7 @@ impl Filters {
             let problem = if !half_space.is_valid() {
                 "must have a finite normal that is not zero, and a finite offset".to_owned()
             } else if !seen.insert(half_space.index) {
-                format!("is the second of box {}", half_space.index)
+                format!("is a second half-space of box {}; a box has at most one", half_space.index)
             } else {
                 continue;
             };
@@ -181,7 +184,7 @@ impl Filters {
     /// # Errors
     /// [`Error::BadFilter`] for an owner region.
     pub(crate) fn check_for_queries(&self) -> Result<(), Error> {
-        let problem = "is of a region that owns pairs, and queries know none".to_owned();
+        let problem = "is set; queries have no owner region, so it must be `None`".to_owned();
         match self.owner {
             Some(_) => Err(Error::BadFilter { list: "owner", index: 0, problem }),
             None => Ok(()),
@@ -202,14 +205,14 @@ impl Filters {
         }
     }
 
-    /// Puts a box in place of those that stand for half-spaces.
+    /// Replaces boxes that stand for half-spaces by `with`.
     pub(crate) fn replace_half_spaces(&self, boxes: &mut [Aabb], with: Aabb) {
         for half_space in &self.half_spaces {
             boxes[half_space.index as usize] = with;
         }
     }
 
-    /// Returns whether a search uses the boxes unchanged.
+    /// Returns whether no filter changes the boxes.
     pub(crate) fn leaves_boxes(&self) -> bool {
         self.margin.is_empty() && self.half_spaces.is_empty()
     }
@@ -239,8 +242,8 @@ impl Filters {
     /// Replaces the values from box `first` on by `values`.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] if the list is too short, for a margin that is negative or not finite, or for a sphere that has no meaning. Nothing is
-    /// changed then.
+    /// [`Error::BadFilter`] if the list is too short, a margin is negative or not finite, or a sphere is invalid. After
+    /// an error, the list is unchanged.
     pub fn change(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         match values {
             Attribute::Margin(margins) => check_margins(first, margins)?,

@@ -1,8 +1,8 @@
-//! The value of one box in a list by box: `Option` on the host, a plain number in the list, which is uploaded as it is.
+//! Converts the value of one box: `Option` for the caller, a plain number in the list, which is uploaded unchanged.
 
 use super::spheres::NO_SPHERE;
 
-/// The value of one box, which is `None` where its element of the list is 2³² − 1, or a sphere with an infinite radius.
+/// The value of one box. It is `None` if its element in the list is 2³² − 1, or a sphere with an infinite radius.
 pub(super) trait OfOne<E> {
     /// Returns the value of an element of the list.
     fn of_element(element: E) -> Self;

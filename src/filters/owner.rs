@@ -1,4 +1,4 @@
-//! The rule by which an owner region owns a pair.
+//! Decides whether an owner region owns a pair.
 
 use crate::Aabb;
 
@@ -10,7 +10,7 @@ impl Aabb {
     /// region that ends at infinity also contains corners at infinity, unless it begins there too.
     #[inline]
     pub fn owns(&self, a: &Self, b: &Self) -> bool {
-        // No branches: they would be mispredicted near the faces of the region.
+        // No branches, since they are mispredicted near the faces of the region.
         (0..3).fold(true, |owns, k| {
             let corner = if a.min[k] > b.min[k] { a.min[k] } else { b.min[k] };
             let (low, high) = (self.min[k], self.max[k]);

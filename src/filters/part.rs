@@ -5,7 +5,7 @@ use super::{CheckedFilters, Filters, HalfSpace};
 use crate::Pair;
 
 impl CheckedFilters {
-    /// Returns the filters of some of the boxes, with ascending indices. These boxes are prepared already. Included pairs are
+    /// Returns the filters of the boxes with these ascending indices, which are prepared already. Included pairs are
     /// excluded.
     pub fn part(&self, indices: &[u32]) -> Filters {
         let all = self.filters();
@@ -18,7 +18,7 @@ impl CheckedFilters {
         let half_spaces = self.half_spaces().iter();
         let half_spaces = half_spaces.filter_map(|h| Some(HalfSpace { index: place(h.index)?, ..*h })).collect();
         let mut part = Filters { rule: all.rule, exclude, half_spaces, owner: all.owner, ..all.picked(indices) };
-        // Padded, as the boxes are.
+        // The spheres are padded, as the boxes.
         part.sphere = picked(self.spheres(), indices);
         if self.part_numbers_bodies() {
             part.body = indices.to_vec();
@@ -26,8 +26,8 @@ impl CheckedFilters {
         part
     }
 
-    /// Returns whether a part has a list of bodies that the whole does not have: if each box is a body by its index, the part
-    /// lists the indices in the whole input.
+    /// Returns whether a part needs a list of bodies that the whole does not have. If each box is a body by its index,
+    /// the part lists the indices in the whole input.
     pub fn part_numbers_bodies(&self) -> bool {
         self.filters().body.is_empty() && !self.filters().parent.is_empty()
     }

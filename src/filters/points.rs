@@ -1,4 +1,4 @@
-//! The buffers of points that recorded searches take from the device: each becomes a box and a sphere.
+//! The buffers of recorded searches of points. Each point becomes a box and a sphere.
 
 use super::lists::FilterLists;
 use crate::Aabb;

@@ -1,4 +1,4 @@
-//! The filters as a predicate of two boxes that overlap: the twin of `passes` in `shaders/filters/filters.wgsl`.
+//! Decides whether two overlapping boxes pair: the twin of `passes` in `shaders/filters/filters.wgsl`.
 
 use super::{CheckedFilters, Filters, GroupRule, HalfSpace, spheres_touch};
 use crate::{Aabb, Pair};
@@ -14,7 +14,7 @@ impl Filters {
         let group = |i: usize| if self.group.is_empty() { u32::MAX } else { self.group[i] };
         let mask = |i: usize| if self.mask.is_empty() { u32::MAX } else { self.mask[i] };
         let (a_meets, b_meets) = (mask(i) & group(j) != 0, mask(j) & group(i) != 0);
-        // No branches: a search tests millions of pairs, and they would be mispredicted.
+        // No branches, since they are mispredicted.
         let by_group = match self.rule {
             GroupRule::Any => a_meets | b_meets,
             GroupRule::Both => a_meets & b_meets,
@@ -91,7 +91,7 @@ impl<'a> From<&'a [Aabb]> for SearchedBoxes<'a> {
 }
 
 impl CheckedFilters {
-    /// Returns whether a search reports the pair of two prepared boxes that overlap.
+    /// Returns whether a search reports this pair of overlapping prepared boxes.
     pub fn passes(&self, boxes: SearchedBoxes<'_>, a: u32, b: u32) -> bool {
         let is_owned = || self.filters().owner.is_none_or(|region| region.owns(boxes.of(a), boxes.of(b)));
         let is_listed = || self.listed().contains(Pair::new(a, b));
@@ -106,7 +106,7 @@ impl CheckedFilters {
         }
     }
 
-    /// Returns whether the half-spaces and spheres of two boxes that overlap meet; true if neither box has any.
+    /// Returns whether the half-spaces and spheres of two overlapping boxes meet; true if neither box has any.
     pub fn shapes_meet(&self, boxes: SearchedBoxes<'_>, a: u32, b: u32) -> bool {
         let meets = |half_space: &HalfSpace, i: u32| {
             let sphere = self.spheres().get(i as usize);

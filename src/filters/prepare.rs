@@ -1,4 +1,4 @@
-//! Kernels that prepare a search: boxes with margins and half-spaces, the box count, and filters from external buffers.
+//! Kernels that prepare a search: they pad boxes, set the box count, and copy filters from external buffers.
 
 use super::device::FilterBuffers;
 use super::values::ValueFormat;
@@ -54,8 +54,9 @@ impl Prepare {
         }
     }
 
-    /// Records how `params` and the dispatch sizes for blocks of boxes are computed: `max_params` with the first number of `count`
-    /// as box count, if `count` is given, and with no boxes if filters were `refused`.
+    /// Records the computation of `params` and of the dispatch sizes for blocks of boxes. `params` becomes
+    /// `max_params`, with the first number of `count` as box count, if there is a `count`. The box count is 0 if
+    /// filters were `refused`.
     pub fn record_count(
         &self,
         pass: &mut Pass,
@@ -67,7 +68,7 @@ impl Prepare {
     ) {
         let buffers = [
             ("max_params", max_params.all()),
-            // The box count is the first of the parameters.
+            // The box count is the first field of the parameters.
             ("count", count.unwrap_or_else(|| max_params.all())),
             ("refused", refused.all()),
             ("params", params.all()),
@@ -191,9 +192,10 @@ impl Prepare {
         &self.count
     }
 
-    /// Records the preparation of the first `n` boxes, into `prepared_boxes` of `filters`. The boxes are padded by `margins`; boxes
-    /// whose bit in `half_space_bits` is set are replaced by the whole space. `params` has the same box count. Values beyond the end of
-    /// either list count as zero, so an absent list is a buffer of zeros of any length.
+    /// Records the preparation of the first `n` boxes, into `prepared_boxes` of `filters`. The boxes are padded by
+    /// `margins`; boxes whose bit in `half_space_bits` is set are replaced by the whole space. `params` has the same
+    /// box count. Values beyond the end of either list count as zero, so a buffer of zeros, of any length, stands for
+    /// an absent list.
     pub fn record(
         &self,
         pass: &mut Pass,

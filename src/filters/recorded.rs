@@ -63,7 +63,7 @@ impl FilterSet {
     /// external values.
     ///
     /// # Errors
-    /// Those of [`upload`](Self::upload); [`Error::Gpu`] if the kernel is rejected.
+    /// The errors of [`upload`](Self::upload); [`Error::Gpu`] if the kernel is rejected.
     pub fn record_change(
         &mut self,
         to: Change<'_>,
@@ -78,7 +78,11 @@ impl FilterSet {
         self.upload(gpu, length, false)?;
         self.note_change(list);
         let place = if format == ValueFormat::Margins { Some(0) } else { self.lists.place_of(self.checked(), list) };
-        let place = place.ok_or_else(|| Error::BadFilter { list, index: 0, problem: "is not in use".to_owned() })?;
+        let place = place.ok_or_else(|| Error::BadFilter {
+            list,
+            index: 0,
+            problem: "is empty; set it with `set_filters` first".to_owned(),
+        })?;
         if list == WORLD && self.world_ids.is_none() {
             self.world_ids = Some(Buffer::of(gpu, "world_ids", &self.checked().world_ids(), STORAGE)?);
         }
@@ -108,7 +112,7 @@ impl FilterSet {
         Ok(())
     }
 
-    /// Reverts the preparation of a change of worlds that was not recorded.
+    /// Reverts the preparation of an unrecorded change of worlds.
     pub fn forget_change(&mut self) {
         if !self.on_device.contains(&WORLD) {
             (self.numbers_worlds, self.world_ids) = (false, None);
@@ -139,7 +143,8 @@ impl FilterSet {
         let count = length_of(LIST, which)?;
         let half_space_count = self.checked().half_spaces().len();
         if which.end as usize > half_space_count {
-            let problem = format!("is the end of a range, and there are {half_space_count}");
+            let problem =
+                format!("is the end of a range; it must be at most the count of half-spaces, {half_space_count}");
             return Err(Error::BadFilter { list: LIST, index: which.end.into(), problem });
         }
         check(gpu, external, bytes::<[f32; 4]>(count), LIST, || format!("{count} half-spaces"))?;
@@ -151,7 +156,7 @@ impl FilterSet {
     /// external ones.
     ///
     /// # Errors
-    /// Those of [`upload`](Self::upload); [`Error::Gpu`] if the kernel is rejected.
+    /// The errors of [`upload`](Self::upload); [`Error::Gpu`] if the kernel is rejected.
     pub fn record_half_spaces(
         &mut self,
         to: Change<'_>,
@@ -177,7 +182,7 @@ impl FilterSet {
 
     // ---- points ----
 
-    /// Checks that no filter specifies shapes of its own.
+    /// Checks that no filter specifies shapes.
     ///
     /// # Errors
     /// [`Error::BadFilter`].
@@ -191,8 +196,7 @@ impl FilterSet {
         match lists.into_iter().find(|(_, is_empty)| !is_empty) {
             None => Ok(()),
             Some((list, _)) => {
-                let problem =
-                    "is in use, and the input is points or spheres, which have shapes of their own".to_owned();
+                let problem = "is set; it must be empty, since the input is points or spheres".to_owned();
                 Err(Error::BadFilter { list, index: 0, problem })
             }
         }
@@ -208,7 +212,7 @@ impl FilterSet {
         self.points.as_ref().map_or(0, |points| PointBuffers::bytes(&points.capacity))
     }
 
-    /// Returns the capacity that so many points need, unless there is as much.
+    /// Returns the capacity to allocate for this many points; `None` if the present capacity suffices.
     fn missing_point_capacity(&self, point_count: u32) -> Option<PointCapacity> {
         let required = PointCapacity { points: point_count.into(), filter_u32_count: self.lists.words.len() };
         let has_capacity = |points: &PointLists| {
@@ -218,7 +222,7 @@ impl FilterSet {
         (!self.points.as_ref().is_some_and(has_capacity)).then_some(required)
     }
 
-    /// Returns the bytes that buffers for so many points take beyond the present ones. The filters are uploaded.
+    /// Returns the bytes of buffers for this many points beyond the present ones. The filters must be uploaded.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`].
@@ -229,8 +233,8 @@ impl FilterSet {
         Ok(PointBuffers::bytes(&capacity).saturating_sub(self.point_bytes()))
     }
 
-    /// Ensures the buffers for so many points, and records their boxes and spheres. The filters are uploaded. A `radius` is that of all
-    /// points; otherwise, each has its own.
+    /// Ensures the buffers for this many points, and records their boxes and spheres. The filters must be uploaded.
+    /// `radius` applies to all points; without it, each point has its own.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`]; [`Error::Gpu`] if the kernel is rejected.
@@ -243,7 +247,7 @@ impl FilterSet {
     ) -> Result<(), Error> {
         let Change { gpu, encoder, prepare } = to;
         if let Some(capacity) = self.missing_point_capacity(point_count) {
-            // Both at once might not fit.
+            // Old and new buffers together may exceed the memory.
             self.points = None;
             let buffers = PointBuffers::new(gpu, &capacity)?;
             let lists = self.lists.of_points(gpu, buffers.words.clone())?;
@@ -260,7 +264,7 @@ impl FilterSet {
             radius: radius.unwrap_or(f32::NAN).to_bits(),
         };
         let scopes = gpu.open_scopes();
-        // The lists may have been changed by commands.
+        // Copy on the device, since commands may have changed the lists.
         encoder.copy_buffer_to_buffer(filters.raw(), 0, words.raw(), 0, 4 * filters.len());
         let mut pass = Pass::begin(gpu, encoder);
         prepare.record_points(gpu, &mut pass, change, external, boxes, words)?;
@@ -278,7 +282,7 @@ impl FilterSet {
     pub fn check_exclude(&mut self, box_count: u32, at_most: u32) -> Result<(), Error> {
         let capacity = self.filters().exclude_at_most;
         if capacity == 0 || at_most > capacity {
-            let problem = format!("is to have up to {at_most} pairs, and the capacity is exclude_at_most = {capacity}");
+            let problem = format!("has up to {at_most} pairs; it must have at most `exclude_at_most`, {capacity}");
             return Err(Error::BadFilter { list: "exclude", index: 0, problem });
         }
         self.fit(box_count as usize)
@@ -288,7 +292,7 @@ impl FilterSet {
     /// calls [`note_on_device`](Self::note_on_device).
     ///
     /// # Errors
-    /// Those of [`upload`](Self::upload).
+    /// The errors of [`upload`](Self::upload).
     pub fn begin_exclude(
         &mut self,
         gpu: &Gpu,
@@ -317,8 +321,8 @@ impl FilterSet {
         Ok((buffers, &self.buffers.included))
     }
 
-    /// Returns the flag that commands set if excluded pairs exceed the capacity; `None` if `exclude_at_most` is 0. A search reads it even
-    /// if the list is recorded later and submitted earlier.
+    /// Returns the flag that commands set if excluded pairs exceed the capacity; `None` if `exclude_at_most` is 0. A
+    /// search reads it in any case, since a list that is recorded later may be submitted earlier.
     pub fn refused(&self) -> Option<&Buffer<u32>> {
         self.excluding.as_ref().map(|buffers| &buffers.refused)
     }
@@ -341,7 +345,7 @@ fn bytes_of(format: ValueFormat, count: u32) -> u64 {
 /// [`Error::BadFilter`] if the range ends before it begins.
 fn length_of(list: &'static str, range: &Range<u32>) -> Result<u32, Error> {
     range.end.checked_sub(range.start).ok_or_else(|| {
-        let problem = "is where a range begins that ends before".to_owned();
+        let problem = "is the begin of a range; the end must not be smaller".to_owned();
         Error::BadFilter { list, index: range.start.into(), problem }
     })
 }

@@ -1,14 +1,14 @@
 //! The filters by box, a row each. **To add one, add a row here**, and write its rule in both languages: `passes` in
-//! `src/filters/predicate.rs` and in `shaders/filters/filters.wgsl`. Macros generate the rest from the row. Only
-//! `second` is also tested earlier, as a bit of footprints.
+//! `src/filters/predicate.rs` and in `shaders/filters/filters.wgsl`. Macros generate the rest. Only `second` is also
+//! tested earlier, as a bit of footprints.
 //!
 //! A row is `name: type as type_of_one = default, Variant, with_name;` below its documentation.
 //! - `name` is the field of [`Filters`], a list with a value of this type for each box, and its name in errors. In WGSL
-//!   the list begins at `filter_layout.name`, which is `ABSENT` where the list is empty.
-//! - `type` decides the layout there: `u32` and `f32` take 4 bytes per box (read by `of_box`), `[f32; 4]` takes 16, `bool` a bit
-//!   (read by `bit_of`).
-//! - `type_of_one` is the type of the value of one box in [`BoxFilter`]: `type`, or an `Option` if 2³² − 1 in the list,
-//!   or an infinite radius, stands for `None`. A row of `untested` has none.
+//!   the list begins at `filter_layout.name`, which is `ABSENT` if the list is empty.
+//! - `type` determines the layout in WGSL: `u32` and `f32` take 4 bytes per box (read by `of_box`), `[f32; 4]` takes
+//!   16, `bool` a bit (read by `bit_of`).
+//! - `type_of_one` is the type of the value in [`BoxFilter`]: `type`, or an `Option` if 2³² − 1 or an infinite radius
+//!   stands for `None`. A row of `untested` has none.
 //! - `default` is the value of a box in [`BoxFilter`] without a value.
 //! - `Variant` is the variant of [`Attribute`] that changes the list.
 //! - `with_name` is the setter of the field.
@@ -20,10 +20,10 @@ use super::{GroupRule, HalfSpace};
 use crate::{Aabb, Pair};
 
 filter_table! {
-    /// Rules that exclude or include pairs, and properties of boxes beside their bounds. All lists are optional: an empty list
-    /// costs no memory and no time.
+    /// Rules that exclude or include pairs, and properties of boxes other than their bounds. All lists are optional: an
+    /// empty list costs no memory and no time.
     ///
-    /// A list by box has an element for each box of the call, in the order of the input. A pair of boxes that overlap is
+    /// A list by box has an element for each box of the call, in the order of the input. An overlapping pair is
     /// reported if every filter accepts it; [`include`](Self::include) overrules all of them.
     ///
     /// ```
@@ -42,8 +42,9 @@ filter_table! {
             group: u32 as u32 = u32::MAX, Group, with_group;
             /// The groups that each box meets, a bit each. If only `group` is set, every box meets all groups.
             mask: u32 as u32 = u32::MAX, Mask, with_mask;
-            /// The body of each box, any number. Boxes of one body never pair. No number stands for "no body": give such a box a number that
-            /// no other box has. If only `parent` is set, every box is a separate body, with the box's index as its number.
+            /// The body of each box, any number. Boxes of one body never pair. For a box without a body, use a number
+            /// that no other box has. If only `parent` is set, every box is a separate body, with the box's index as
+            /// its number.
             body: u32 as Option<u32> = None, Body, with_body;
             /// The body number of the parent of each box, or [`NO_PARENT`](Self::NO_PARENT). A box never pairs
             /// with boxes of its parent. The list is by box: boxes of one body may have different parents.
@@ -59,11 +60,12 @@ filter_table! {
             /// The world of each box, or [`GLOBAL`](Self::GLOBAL). Boxes of different worlds never pair; a
             /// global box meets the boxes of all worlds, and other global ones.
             world: u32 as Option<u32> = Some(0), World, with_world;
-            /// The sphere of each box: the centre, finite, and the radius, at least zero, or infinity for none. A pair is reported only if the
-            /// two spheres have a point in common, decided exactly: touching spheres do. A box that stands for a half-space has no sphere of its own; it
-            /// pairs with the boxes whose sphere it touches. A margin pads the sphere too: the radius is the smallest `f32` that is
-            /// at least `radius + margin`. Spheres decide beside boxes, not in place of them: choose boxes that contain them. 16 bytes per
-            /// box, also of GPU memory. A query of a tree meets boxes by their spheres only if it has a sphere of its own
+            /// The sphere of each box: a finite centre, and a radius of at least zero, or infinity for no sphere. A
+            /// pair is reported only if the spheres also have a point in common, decided exactly; touching counts. A
+            /// box should contain its sphere, since both are tested. A box that stands for a half-space has no sphere;
+            /// it pairs with the boxes whose spheres it touches. A margin pads the sphere too: the radius is the
+            /// smallest `f32` that is at least `radius + margin`. 16 bytes per box, also of GPU memory. A query of a
+            /// tree meets boxes by their spheres only if it has a sphere of its own
             /// ([`QueryFilters::sphere`](crate::QueryFilters::sphere)).
             ///
             /// Source: the second filter of MuJoCo's broad phase, `mj_filterSphere`.
@@ -71,23 +73,24 @@ filter_table! {
         }
         untested {
             /// The length by which each box is padded on every side, in the units of the input, finite and not
-            /// negative. Bounds are rounded outward: the largest `f32` that is at most `min - margin`, the smallest that is
-            /// at least `max + margin`. Margins apply before all other steps: a box is invalid if its padded box is.
+            /// negative. Bounds are rounded outward: the largest `f32` that is at most `min - margin`, the smallest
+            /// that is at least `max + margin`. Margins apply first: a box is invalid if its padded box is.
             margin: f32 = 0.0, Margin, with_margin;
         }
         beside {
-            /// How `group` and `mask` of two boxes decide. Default: [`GroupRule::Any`](crate::filter::GroupRule::Any).
+            /// The rule that combines `group` and `mask` of two boxes. Default:
+            /// [`GroupRule::Any`](crate::filter::GroupRule::Any).
             rule: GroupRule, with_rule;
-            /// Lists pairs that are never reported, in any order, also within a pair; a pair that comes twice counts once. Takes 4 bytes of
-            /// GPU memory for each distinct pair, and 4 for each box. [`pairs_that_share_a_vertex`](crate::filter::pairs_that_share_a_vertex)
-            /// lists the neighbours in a mesh.
+            /// Pairs that are never reported. Pairs, and the two indices of a pair, can have any order; a repeated pair
+            /// counts once. 4 bytes of GPU memory per distinct pair, and 4 per box.
+            /// [`pairs_that_share_a_vertex`](crate::filter::pairs_that_share_a_vertex) lists the neighbours in a mesh.
             exclude: Vec<Pair>, with_exclude;
             /// The most pairs that [`Recorder::record_exclude`](crate::Recorder::record_exclude) reads from a buffer of the device, in
             /// place of `exclude`; at most 2²⁴, 0 for none. Memory: about 21 bytes per pair and 4 per box, and 8 per world if worlds
             /// come from the device too. The CPU engine and trees ignore it.
             exclude_at_most: u32, with_exclude_at_most;
-            /// Pairs that are always reported, once each, for any boxes and other filters: also
-            /// if the boxes do not overlap or are invalid, and if the pair is in `exclude`.
+            /// Pairs that are always reported, once each: also if the boxes do not overlap or are invalid, or another
+            /// filter rejects the pair.
             include: Vec<Pair>, with_include;
             /// The boxes that stand for half-spaces. Their bounds are ignored. At most one half-space per
             /// box.
@@ -95,20 +98,22 @@ filter_table! {
             /// The region that owns the reported pairs: a pair is reported if the lower corner of the intersection of its boxes lies
             /// in this region. `None` reports all.
             ///
-            /// Owner regions cut a scene into *tiles*. Each tile is searched separately, on any machine, without communication.
-            /// The lower corner of an intersection is one point. If tiles partition space, it lies in one tile: **every pair
-            /// is reported by exactly one tile**. A tile needs the boxes that [overlap](Aabb::overlaps) its
-            /// region, touching included: the corner is a point of both boxes. Further boxes change nothing.
+            /// Owner regions cut a scene into *tiles*. Each tile is searched separately, on any machine, without
+            /// communication. The lower corner of an intersection is one point. If tiles partition space, it lies in
+            /// one tile: **every pair is reported by exactly one tile**. A tile needs the boxes that
+            /// [overlap](Aabb::overlaps) its region, touching included: the corner is a point of both boxes. Further
+            /// boxes do not change its pairs.
             ///
-            /// The corner is, on each axis, the larger `min` of the two prepared boxes. With margins, send each box to all tiles that
-            /// its padded box overlaps. A half-space counts as the whole space: send its box to every tile.
-            /// The region is half-open: it contains its lower faces, and not its upper ones.
-            /// A region that ends at infinity contains corners at infinity, unless it begins there too. So regions that share faces
-            /// and reach from -∞ to ∞ own every pair, also of boxes at infinity. If `min` equals `max` on an axis, it owns nothing.
+            /// The corner is, on each axis, the larger `min` of the two prepared boxes. With margins, send each box to
+            /// all tiles that its padded box overlaps. A half-space counts as the whole space: send its box to every
+            /// tile. The region is half-open: it contains its lower faces, but not its upper ones. A region that ends
+            /// at infinity contains corners at infinity, unless it begins there too. So regions that share faces and
+            /// reach from -∞ to ∞ own every pair, also of boxes at infinity. If `min` equals `max` on an axis, it owns
+            /// nothing.
             ///
-            /// Pairs of `include` are reported by every search that names them. From step to step, a pair whose corner leaves
-            /// the region is lost, and one whose corner enters it is created.
-            /// Queries refuse an owner region. [`Aabb::owns`] is this rule for two boxes.
+            /// Pairs of `include` are reported by every search that names them. From step to step, a pair is lost if
+            /// its corner leaves the region, and created if it enters. Queries refuse an owner region. [`Aabb::owns`]
+            /// is this rule for two boxes.
             ///
             /// ```
             /// use broadsweep::{Aabb, Filters, IdPair, Options, cpu};

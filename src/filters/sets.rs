@@ -1,17 +1,17 @@
-//! Two sets of boxes as one scene, whose pairs are the join of the two.
+//! Two sets of boxes as one scene. Its pairs are the join of the sets.
 
 use rayon::prelude::*;
 
 use super::Filters;
 use crate::{Aabb, Error, Pair};
 
-/// The least number of pairs that a thread numbers.
+/// The least pairs per thread.
 const CHUNK: usize = 1 << 14;
 
 /// Two sets of boxes, one after the other, in reused memory.
 #[derive(Debug, Default)]
 pub struct TwoSets {
-    /// The boxes of the first set, then those of the second.
+    /// The boxes of the first set, then the boxes of the second.
     pub boxes: Vec<Aabb>,
     /// True if each box is in the second set.
     pub second: Vec<bool>,
@@ -29,7 +29,7 @@ impl TwoSets {
         };
         let Some(at) = filters.include.iter().position(is_within) else { return Ok(()) };
         let Pair { a, b } = filters.include[at];
-        let problem = format!("is ({a}, {b}): both boxes are in one of the two sets");
+        let problem = format!("is ({a}, {b}); the two boxes must be in different sets");
         Err(Error::BadFilter { list: "include", index: at as u64, problem })
     }
 

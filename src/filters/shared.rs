@@ -1,4 +1,4 @@
-//! Filters that a tree shares with a broad phase, including values that exist only on the device.
+//! Shares the filters of a broad phase with a tree, including values that exist only on the device.
 //!
 //! Both read the same buffers. The broad phase counts its changes. A call of the tree compares the count at the beginning and,
 //! unless it records, at the end. So no answer mixes old and new filters.
@@ -26,7 +26,7 @@ impl FilterSet {
     /// boxes. The prepared boxes have a separate buffer, since every build overwrites them.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`]; those of [`upload`](Self::upload).
+    /// [`Error::OutOfMemory`]; the errors of [`upload`](Self::upload).
     pub fn share(&self, gpu: &Gpu, box_count: usize) -> Result<Self, Error> {
         let mut shared = self.copied(gpu)?;
         if !self.filters().is_empty() {
@@ -62,7 +62,7 @@ impl FilterSet {
         Ok(copied)
     }
 
-    /// Returns whether the source still holds the same lists, and so counts their memory.
+    /// Returns whether the source still holds the same lists, and counts their memory.
     pub fn are_shared(&self) -> bool {
         let lists = self.source.as_ref().and_then(|source| source.lists.as_ref());
         lists.is_some_and(|lists| lists.strong_count() > 0)
@@ -84,7 +84,7 @@ impl FilterSet {
         is_known(self) && is_known(other) && have_same && self.checked().has_half_spaces_of(other.checked())
     }
 
-    /// Checks that the source was not changed since.
+    /// Checks that the source has not changed.
     ///
     /// # Errors
     /// [`Error::FiltersChanged`].
@@ -133,16 +133,20 @@ impl FilterSet {
     /// in the tree.
     ///
     /// # Errors
-    /// Those of [`fit`](Self::fit); [`Error::BadFilter`] where the host does not know the worlds, or beside half-spaces another list.
+    /// The errors of [`fit`](Self::fit); [`Error::BadFilter`] if the worlds exist only on the device, or, with
+    /// half-spaces, any other list.
     pub fn fit_for_queries(&mut self, box_count: usize) -> Result<(), Error> {
         if self.on_device.contains(&WORLD) {
-            return Err(on_device(WORLD, "and trees are not built of worlds that the host does not know"));
+            return Err(on_device(WORLD, "and a tree needs the worlds on the host; replace them with `set_filters`"));
         }
         if !self.checked().half_spaces().is_empty()
             && let Some(list) =
                 self.on_device.iter().find(|list| READ.contains(list) && ![MARGIN, SPHERE].contains(*list))
         {
-            return Err(on_device(list, "and queries of half-spaces need the host to know it"));
+            return Err(on_device(
+                list,
+                "and queries of half-spaces need it on the host; replace it with `set_filters`",
+            ));
         }
         self.fit(box_count)
     }
@@ -155,7 +159,8 @@ impl FilterSet {
         if self.checked().half_spaces().is_empty() {
             return Ok(());
         }
-        let problem = "is a half-space, and recorded queries know none; query from host memory".to_owned();
+        let problem =
+            "is a half-space; recorded queries do not support half-spaces, so query from host memory".to_owned();
         Err(Error::BadFilter { list: HALF_SPACES, index: 0, problem })
     }
 }

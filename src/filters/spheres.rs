@@ -1,11 +1,11 @@
-//! Spheres of boxes, tested exactly.
+//! The exact test of spheres.
 
 use super::HalfSpace;
 use crate::Error;
 use crate::base::aabb::{double_sum_rounded_up, sum_rounded_up};
 use crate::base::exact::{RELATIVE_ERROR, product, sign_of_sum, two_product};
 
-/// Stands for no sphere: a centre, and a radius without an end.
+/// The element for no sphere: an infinite radius.
 pub(crate) const NO_SPHERE: [f32; 4] = [0.0, 0.0, 0.0, f32::INFINITY];
 
 /// Checks spheres of a list. The first of them has index `first` there.
@@ -28,9 +28,9 @@ pub(crate) fn check_spheres(list: &'static str, first: usize, spheres: &[[f32; 4
 
 /// Rounds a sphere outward, to an element of [`Filters::sphere`](crate::Filters::sphere) that holds it: spheres that touch still touch.
 ///
-/// The centre becomes the nearest `f32`. The radius grows by the distance that the centre moved: it is the smallest `f32` that is at least
-/// `radius` plus this distance, or the next one. Numbers that `f32` represents do not change. A centre beyond the range of `f32`
-/// becomes infinite, and a negative radius stays negative: filters refuse both.
+/// The centre becomes the nearest `f32`. The radius grows by the distance that the centre moved: it is the smallest
+/// `f32` that is at least `radius` plus this distance, or the next one. Values that are exact in `f32` do not change. A
+/// centre beyond the range of `f32` becomes infinite, and a negative radius stays negative; filters refuse both.
 ///
 /// ```
 /// use broadsweep::filter::sphere_from_f64;
@@ -42,7 +42,7 @@ pub(crate) fn check_spheres(list: &'static str, first: usize, spheres: &[[f32; 4
 pub fn sphere_from_f64(center: [f64; 3], radius: f64) -> [f32; 4] {
     let [x, y, z] = center.map(|c| c as f32);
     if radius.is_nan() || radius < 0.0 {
-        // Rounded down, so that it stays negative.
+        // Round down, so that the radius stays negative.
         return [x, y, z, -double_sum_rounded_up(-radius, 0.0)];
     }
     // Exact: each difference has fewer bits than its coordinate.
@@ -50,7 +50,7 @@ pub fn sphere_from_f64(center: [f64; 3], radius: f64) -> [f32; 4] {
     if moved == [0.0; 3] {
         return [x, y, z, double_sum_rounded_up(radius, 0.0)];
     }
-    // At least the distance: the factor exceeds all roundings, and the addend what squares lose to underflow.
+    // An upper bound of the distance: the factor covers all roundings, and the addend covers underflow of the squares.
     let distance = (moved[0] * moved[0] + moved[1] * moved[1] + moved[2] * moved[2]).sqrt();
     let distance = distance * (1.0 + DISTANCE_ERROR) + UNDERFLOW_ERROR;
     [x, y, z, double_sum_rounded_up(radius, distance)]
@@ -66,8 +66,8 @@ pub(crate) fn padded_sphere([x, y, z, radius]: [f32; 4], margin: f32) -> [f32; 4
     [x, y, z, sum_rounded_up(radius, margin)]
 }
 
-/// Returns whether two spheres have a point in common, exactly. A sphere with a NaN as radius has no points, and one with an infinite radius
-/// has all.
+/// Returns whether two spheres have a point in common, exactly. A sphere with a NaN radius has no points; one with an
+/// infinite radius has all points.
 pub(crate) fn spheres_touch(a: &[f32; 4], b: &[f32; 4]) -> bool {
     let (radius_a, radius_b) = (a[3], b[3]);
     if radius_a.is_nan() || radius_b.is_nan() || radius_a.is_infinite() || radius_b.is_infinite() {
@@ -94,8 +94,8 @@ fn sphere_terms(a: &[f32; 4], b: &[f32; 4]) -> [f64; 12] {
 }
 
 impl HalfSpace {
-    /// Returns whether a point of a sphere lies in the half-space, exactly: the centre is at most the radius outside of the plane. The numbers
-    /// are those of [`spheres_touch`].
+    /// Returns whether a point of a sphere lies in the half-space, exactly: the centre is at most the radius outside of
+    /// the plane. Radii have the meaning of [`spheres_touch`].
     pub(crate) fn touches_sphere(&self, sphere: &[f32; 4]) -> bool {
         let [x, y, z, radius] = *sphere;
         if radius.is_nan() || radius.is_infinite() {
@@ -113,8 +113,8 @@ impl HalfSpace {
         sign_of_sum(height).is_le() || sign_of_sum(self.reach_terms(&height, radius)).is_le()
     }
 
-    /// Returns numbers whose exact sum is the square of a height less that of `radius` times the normal's length. A product of two of
-    /// the terms of a height is exact in two `f64`.
+    /// Returns numbers whose exact sum is the square of a height minus the square of `radius` times the normal's
+    /// length. A product of two of the terms of a height is exact in two `f64`.
     fn reach_terms(&self, height: &[f64; 4], radius: f32) -> [f64; 26] {
         const PLACES: [(usize, usize); 10] =
             [(0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3)];

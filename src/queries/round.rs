@@ -1,15 +1,18 @@
-//! Spheres and capsules that move, and when the round shape itself touches a box: never too late, with the same bits on every engine.
+//! Decides when a moving sphere or capsule first touches a box. The time is never too late, and has the same bits on
+//! every engine.
 //!
-//! A normal and the box's farthest corner along it bound the box by a plane. The shape touches the box no sooner than that plane. So every
-//! plane gives a time that is not too late, and one that the shape is above and moves away from proves that it misses. The next plane is that of
-//! the nearest points at the time so far: Newton's method for the distance, which is convex in time. Source: van den Bergen 2004, Ray casting
-//! against general convex objects.
+//! A normal and the box's farthest corner along it define a plane that bounds the box. The shape touches the box no
+//! sooner than this plane. So every plane gives a lower bound of the time. If the shape is above a plane and moves away
+//! from it, it misses the box. The next plane is the plane between the nearest points at the current bound: Newton's
+//! method for the distance, which is convex in time. Source: van den Bergen 2004, Ray casting against general convex
+//! objects.
 //!
-//! All numbers are `f64`, and each sum, product, quotient and root is rounded to the nearest by itself: shaders/tree/double.wgsl has the same
-//! operations in integers, and shaders/tree/round.wgsl is the twin of this file.
+//! All numbers are `f64`. Each sum, product, quotient and root is rounded to nearest separately.
+//! shaders/tree/double.wgsl has the same operations in integers, and shaders/tree/round.wgsl is the twin of this file.
 //!
-//! Errors are relative to the sizes of what is added. A capsule that is millions of times as long as it is apart from a box may count as one that
-//! touches it: `f64` does not hold the nearest place along the segment well enough, or it is not found in as few comparisons.
+//! Errors are relative to the magnitudes of the terms. A capsule may count as touching a box if its length is millions
+//! of times its distance from the box: then `f64` does not resolve the nearest place on the segment, or the limited
+//! number of comparisons does not find it.
 
 use crate::base::constants::{
     ROUND_ALL_PLACES, ROUND_GAP_BITS, ROUND_PLACE_BITS, ROUND_PLACES, ROUND_PLANES, ROUND_QUOTIENT_BITS,
@@ -31,10 +34,10 @@ const fn half_to(bits: u32) -> f64 {
     1.0 / (1u128 << bits) as f64
 }
 
-/// A ball, or a capsule: all points at most `radius` from a segment. All numbers are finite.
+/// A ball or a capsule: all points at most `radius` from a segment. All numbers are finite.
 #[derive(Clone, Copy, Debug)]
 pub struct Round {
-    /// One end of the segment where it begins.
+    /// One end of the segment at the start.
     pub from: [f32; 3],
     /// The other end.
     pub to: [f32; 3],
@@ -42,18 +45,19 @@ pub struct Round {
     pub radius: f32,
 }
 
-/// When something is touched.
+/// The time of a first touch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Touch {
-    /// A time that is not after the shape touches: a normal number, or 0.
+    /// A time not after the first touch: a normal number, or 0.
     pub t: f32,
-    /// True if the shape touches at `t = 0`, but for rounding.
+    /// True if the shape touches at `t = 0`, up to rounding.
     pub is_at_start: bool,
-    /// True if the shape does not approach the nearest point of the box in the beginning; none where its segment is inside, or where that was not computed.
+    /// True if the shape does not approach the nearest point of the box at the start; `None` if its segment is inside,
+    /// or this was not computed.
     pub separates: Option<bool>,
 }
 
-/// The numbers of a shape that moves.
+/// A moving shape, in `f64`.
 struct Moving {
     from: [f64; 3],
     /// The vector from the first end to the other.
@@ -63,37 +67,38 @@ struct Moving {
     direction: [f64; 3],
 }
 
-/// How far a shape is above a plane in the beginning, and how fast it moves, in lengths of the normal.
+/// The height of a shape above a plane at the start and its speed, in lengths of the normal.
 struct Approach {
-    /// How far the nearest point of the segment is, and the size of what is added.
+    /// The height of the nearest point of the segment, and the magnitude of its terms.
     above: f64,
     size: f64,
-    /// The same of the speed upward.
+    /// The speed upward, and the magnitude of its terms.
     speed: f64,
     speeds: f64,
     square_of_normal: f64,
 }
 
-/// The proof of a plane about a shape.
+/// The conclusion from a plane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Bound {
-    /// The shape touches no sooner.
+    /// The shape does not touch before this time.
     Time(f64),
     /// It never touches.
     Never,
-    /// Nothing: the shape may be at the plane.
+    /// No conclusion: the shape may be at the plane.
     None,
 }
 
 impl Round {
-    /// Takes a capsule, or a ball if both ends are the same; none where its bounds are what touches: those of a point, or of all space. The ends
-    /// are finite, and the radius is at least zero.
+    /// Creates a capsule, or a ball if both ends are equal. Returns `None` for a point or the whole space, which equal
+    /// their bounds. The ends must be finite, and the radius at least zero.
     pub fn new(from: [f32; 3], to: [f32; 3], radius: f32) -> Option<Self> {
         let is_round = radius.is_finite() && (radius > 0.0 || from != to);
         is_round.then_some(Self { from, to, radius })
     }
 
-    /// Returns when the shape first touches a valid box by the time `limit`; `start` is when its bounds do.
+    /// Returns when the shape first touches a valid box, if not after `limit`. `start` is the first touch of its
+    /// bounds.
     pub fn enter(&self, aabb: &Aabb, direction: &[f32; 3], limit: f32, start: Touch) -> Option<Touch> {
         let (moving, limit) = (Moving::new(self, direction), f64::from(limit));
         let (mut t, mut places) = (f64::from(start.t), ROUND_ALL_PLACES);
@@ -118,7 +123,8 @@ impl Round {
         Some(Touch { separates, ..start.later(t) })
     }
 
-    /// Returns when the shape first touches a half-space by the time `limit`; `start` is when its bounds do.
+    /// Returns when the shape first touches a half-space, if not after `limit`. `start` is the first touch of its
+    /// bounds.
     pub fn enter_half_space(
         &self,
         half_space: &HalfSpace,
@@ -140,7 +146,7 @@ impl Round {
 }
 
 impl Touch {
-    /// Returns the same, no sooner than a time.
+    /// Returns this touch, with a time of at least `time`.
     fn later(self, time: f64) -> Self {
         let t = round_down(time).max(self.t);
         Self { t: if t < f32::MIN_POSITIVE { 0.0 } else { t }, is_at_start: self.is_at_start && time <= 0.0, ..self }
@@ -154,7 +160,8 @@ impl Moving {
         Self { from, along, to, radius: f64::from(radius), direction: direction.map(f64::from) }
     }
 
-    /// Returns how far a place along the segment is from the box along an axis, at a time: below zero before it, 0 within it.
+    /// Returns the signed distance along axis `k` from the box to a place on the segment at a time: negative before the
+    /// box, 0 within it.
     fn apart(&self, aabb: &Aabb, k: usize, t: f64, place: f64) -> f64 {
         let at = (self.from[k] + t * self.direction[k]) + place * self.along[k];
         let (min, max) = (f64::from(aabb.min[k]), f64::from(aabb.max[k]));
@@ -167,8 +174,9 @@ impl Moving {
         }
     }
 
-    /// Returns how far the place along the segment that is nearest to the box at a time is from it along each axis: the place where the derivative
-    /// of the squared distance, which is linear in pieces and ascends, changes its sign. No more than so many `places` are compared.
+    /// Returns the signed distance along each axis from the box to the nearest place on the segment, at a time. There,
+    /// the derivative of the squared distance, which ascends and is piecewise linear, changes its sign. It compares at
+    /// most `places` places.
     fn nearest(&self, aabb: &Aabb, t: f64, places: &mut u32) -> [f64; 3] {
         let (mut low, mut high, mut place) = (0.0, 1.0, 0.0);
         let mut turn = 0;
@@ -203,7 +211,7 @@ impl Moving {
         }
     }
 
-    /// Returns how the shape approaches the plane through a point with a normal.
+    /// Returns the approach of the shape to the plane through a point with a normal.
     fn approach(&self, normal: &[f64; 3], point: &[f64; 3]) -> Approach {
         let (mut above, mut sizes) = ([0.0; 2], [0.0f64; 2]);
         let (mut speed, mut speeds, mut square) = (0.0, 0.0, 0.0);
@@ -223,7 +231,8 @@ impl Moving {
         Approach { above, size, speed, speeds, square_of_normal: square }
     }
 
-    /// Returns what an approach proves of a shape that does not touch before a time, with all errors on the safe side.
+    /// Returns the conclusion from an approach, for a shape that does not touch before `t`. All errors are on the safe
+    /// side.
     fn bound(&self, approach: &Approach, t: f64) -> Bound {
         let reach = self.radius * approach.square_of_normal.sqrt();
         let size = approach.size + reach;
@@ -232,25 +241,26 @@ impl Moving {
         if closing > 0.0 {
             return if gap > 0.0 { Bound::Time(gap / closing * DOWN) } else { Bound::None };
         }
-        // It moves away from the plane, and is above it at that time or at once.
+        // The shape moves away from the plane, and is above it at `t` or at the start.
         let away = -closing * t;
         let is_above = gap > 0.0 || gap + away > (size + away) * GAP_ERROR;
         if is_above { Bound::Never } else { Bound::None }
     }
 }
 
-/// Returns the direction of how far a place is from a box along each axis; none where the place is in the box. Its largest part is about one.
+/// Returns the direction from a box to a place, from their distances along each axis; `None` if the place is in the
+/// box. Its largest component is about one.
 fn normal(apart: &[f64; 3]) -> Option<[f64; 3]> {
     let largest = apart.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
     if largest == 0.0 {
         return None;
     }
-    // The power of two that makes the largest one to two.
+    // The power of two that scales the largest component to between one and two.
     let scale = f64::from_bits((2046 - (largest.to_bits() >> 52)) << 52);
     Some(apart.map(|x| x * scale).map(|x| if x.abs() < SMALL { 0.0 } else { x }))
 }
 
-/// Returns the point of a box that is farthest along a normal. Where the normal is zero, any number is there.
+/// Returns the farthest point of a box along a normal. A coordinate along which the normal is zero is any number.
 fn support(aabb: &Aabb, normal: &[f64; 3]) -> [f64; 3] {
     std::array::from_fn(|k| f64::from(if normal[k] < 0.0 { aabb.min[k] } else { aabb.max[k] }))
 }

@@ -1,9 +1,9 @@
-//! Shapes that touch boxes: points, boxes, spheres, oriented boxes, capsules and other convex shapes.
+//! Tests shapes against boxes: points, boxes, spheres, oriented boxes, capsules and other convex shapes.
 //!
-//! All but the first three are cut out of space by half-spaces: a box touches such a shape where it touches each of them and
-//! the shape's bounds. That never misses a box, since a point that both have is in all of them. It may be too many: a box
-//! that reaches into each half-space, and not into where they meet. Half-spaces are tested without rounding, so every engine
-//! answers the same.
+//! All except the first three are intersections of half-spaces. A box counts as touching such a shape if it touches
+//! each half-space and the bounds of the shape. No touching box is missed, since a common point lies in all
+//! half-spaces. A reported box may be too many: it can reach into each half-space, but not into their intersection.
+//! Half-spaces are tested exactly, so all engines give the same answers.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -13,36 +13,36 @@ use crate::base::exact::{round_down, round_up};
 use crate::filters::{WHOLE_SPACE, reaches_into};
 use crate::{Aabb, HalfSpace};
 
-/// A closed ball: it touches a box whose squared distance from the centre is at most the radius squared, without rounding.
-/// 16 bytes.
+/// A closed ball. It touches a box if the squared distance of the centre is at most the squared radius, decided
+/// exactly. 16 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Sphere {
     /// The centre; finite.
     pub center: [f32; 3],
-    /// The radius: at least zero. An infinite one touches every box but those that are at infinity themselves.
+    /// The radius, at least zero. A ball of infinite radius touches every box except boxes at infinity.
     pub radius: f32,
 }
 
-/// A point whose nearest boxes are requested. 16 bytes.
+/// A query for the boxes nearest to a point. 16 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NearestQuery {
     /// The point; finite.
     pub point: [f32; 3],
-    /// How far a box may be; at least zero, infinity for any distance.
+    /// The largest distance of a box; at least zero, infinity for no limit.
     pub radius: f32,
 }
 
 impl NearestQuery {
-    /// Requests the nearest boxes, however far they are.
+    /// Creates a query without a limit of distance.
     pub fn new(point: impl Into<[f32; 3]>) -> Self {
         Self { point: point.into(), radius: f32::INFINITY }
     }
 
-    /// Returns whether all numbers have a meaning.
+    /// Returns whether all numbers are valid.
     pub(crate) fn is_valid(&self) -> bool {
         is_finite(&self.point) && self.radius >= 0.0
     }
@@ -53,27 +53,27 @@ impl NearestQuery {
     }
 }
 
-/// A box that is turned: the points `x` with `|axis · (x - center)| <= half` for each of three axes. 60 bytes.
+/// A turned box: the points `x` with `|axis · (x - center)| <= half` for each of three axes. 60 bytes.
 ///
-/// No box that shares a finite point with it is missed. The 15 axes that two boxes can be apart along are all looked at, so what is
-/// too many comes from rounding alone: planes are moved outward by some 10⁻⁷ of how far they are from the origin. Only where
-/// the axes are within a thousandth of lying in a plane, it is the six faces alone that decide.
+/// No box that shares a finite point with it is missed. All 15 separating axes of two boxes are tested, so a box is
+/// reported in excess only by rounding: planes are moved outward by about 10⁻⁷ of their distance from the origin. If
+/// the axes lie in a plane, except for about a thousandth, only the six faces decide.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct OrientedBox {
     /// The centre; finite.
     pub center: [f32; 3],
-    /// Half the length along each axis; finite, at least zero.
+    /// Half of the length along each axis; finite, at least zero.
     pub half: [f32; 3],
-    /// The axes, of unit length but for rounding; finite, not zero. They need not be orthogonal.
+    /// The axes, of unit length up to rounding; finite, not zero. They need not be orthogonal.
     pub axes: [[f32; 3]; 3],
 }
 
 /// A capsule: all points at most `radius` from the segment between two points. 28 bytes.
 ///
-/// No box that shares a finite point with it is missed. A box that is reported is at most `√3 radius` from the segment, but for
-/// rounding: corners and edges of boxes are taken for sharp where the capsule is round.
+/// No box that shares a finite point with it is missed. A reported box is at most `√3 radius` from the segment, up to
+/// rounding. The excess is near corners and edges of boxes, where the capsule is round.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -86,14 +86,13 @@ pub struct Capsule {
     pub radius: f32,
 }
 
-/// The intersection of several half-spaces, such as the view of a camera: rows of a normal `n` and an offset `d`, for the
-/// points `x` with `n · x <= d`. Without half-spaces it is all of space.
+/// The intersection of half-spaces, such as the view of a camera. Each is a normal `n` and an offset `d`, for the
+/// points `x` with `n · x <= d`. Without half-spaces it is the whole space.
 ///
-/// No box that shares a point with it is missed. A box is reported that touches each half-space, without rounding, and may be
-/// outside near an edge or a corner: its centre is then no farther from the shape than half the diagonal of the box, divided by the sine of half
-/// the angle of that edge, or of the widest round cone that fits into that corner. Of what cameras see, a third of the answers
-/// was too many where that was about as small as boxes are, and a tenth where it was four times as long; with six more rows, that bound the shape
-/// along the axes, an eighth and a fifteenth.
+/// No box that shares a point with it is missed. A box is reported if it touches each half-space, decided exactly. Near
+/// an edge or a corner of the shape, a reported box may lie outside: the distance of its centre from the shape is at
+/// most half of the diagonal of the box, divided by the sine of half of the angle of the edge, or of the widest round
+/// cone that fits into the corner. Six more half-spaces, for the bounds of the shape along the axes, reduce the excess.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Convex<'a> {
     /// Normals, pointing outward, and offsets; all finite, and no normal zero.
@@ -101,13 +100,13 @@ pub struct Convex<'a> {
 }
 
 impl Convex<'_> {
-    /// The most half-spaces of one shape that queries a tree on the GPU: a query has to get on within the work that drivers let
-    /// one dispatch do. [`cpu::Tree`](crate::cpu::Tree) takes any number.
+    /// The most half-spaces of a shape that queries a tree on the GPU, since drivers limit the work of one dispatch.
+    /// [`cpu::Tree`](crate::cpu::Tree) has no limit.
     pub const MOST_ON_GPU: usize = crate::base::constants::MOST_PARTS as usize;
 }
 
-/// Something that touches a box or not: a point `[f32; 3]`, an [`Aabb`], a [`Sphere`], an [`OrientedBox`], a [`Capsule`] or
-/// a [`Convex`].
+/// A shape of an overlap query: a point `[f32; 3]`, an [`Aabb`], a [`Sphere`], an [`OrientedBox`], a [`Capsule`] or a
+/// [`Convex`].
 ///
 /// The trait is sealed: other crates cannot implement it.
 pub trait Shape: Copy + Send + Sync + sealed::SealedShape + super::Start {}
@@ -122,27 +121,27 @@ impl Shape for Convex<'_> {}
 pub(crate) mod sealed {
     use super::{Aabb, HalfSpace};
 
-    /// A shape, with what many tests share computed once.
+    /// A prepared shape, with the values that many tests share.
     pub trait Region {
-        /// Returns whether inner nodes are tested too: a box that touches is in a node that touches.
+        /// True if inner nodes are tested too. A touching box lies in a touching node.
         const PRUNES: bool = false;
-        /// Returns a box that holds the shape: boxes that do not touch it are not touched by the shape.
+        /// Returns a box that contains the shape.
         fn bounds(&self) -> Aabb;
-        /// Returns whether a valid box that touches the bounds touches the shape.
+        /// Returns whether the shape touches a valid box that touches its bounds.
         fn touches(&self, aabb: &Aabb) -> bool;
-        /// Shows normal and offset of each half-space that the shape is cut out by.
+        /// Calls the closure with normal and offset of each half-space of the shape.
         #[cfg(feature = "gpu")]
         fn each_half_space(&self, _each: impl FnMut([f32; 4])) {}
     }
 
     pub trait SealedShape {
-        /// The shape as it is tested.
+        /// The prepared shape.
         type Region: Region;
-        /// Prepares the shape; none where a number has no meaning.
+        /// Prepares the shape; `None` if a number is invalid.
         fn region(&self) -> Option<Self::Region>;
-        /// Returns whether the shape, whose numbers have a meaning, touches a half-space.
+        /// Returns whether the shape, which must be valid, touches a half-space.
         fn touches_half_space(&self, half_space: &HalfSpace) -> bool;
-        /// Returns all numbers of some shapes in a row, in bits; none of shapes that are cut out by half-spaces.
+        /// Returns the bits of all numbers of the shapes; `None` for shapes of half-spaces.
         #[cfg(feature = "gpu")]
         fn words(_shapes: &[Self]) -> Option<&[u32]>
         where
@@ -232,16 +231,16 @@ impl sealed::SealedShape for Sphere {
 /// The most half-spaces of an oriented box: two along each of three normals and nine edges.
 const MOST: usize = TURNED_PARTS as usize;
 
-/// More than a dozen roundings to `f64` change, relative to the sum of the sizes of what is added.
+/// An upper bound of a dozen roundings to `f64`, relative to the sum of the magnitudes of the terms.
 const ROUNDING: f64 = 1.0 / (1u64 << ROUNDING_BITS) as f64;
 
-/// The same, of what rests on the arms of an oriented box, which are known less well.
+/// The same for values derived from the arms of an oriented box, which are less accurate.
 const SOLID_ROUNDING: f64 = 1.0 / (1u64 << SOLID_ROUNDING_BITS) as f64;
 
-/// The square of how small the volume of three axes of unit length may be.
+/// The square of the smallest volume of three unit axes for which arms are used.
 const FLAT: f64 = 1.0 / (1u64 << FLAT_BITS) as f64;
 
-/// Bounds, and half-spaces.
+/// A shape as bounds and half-spaces.
 #[derive(Clone, Copy, Debug)]
 pub struct Cut {
     bounds: Aabb,
@@ -254,11 +253,11 @@ impl Cut {
         Self { bounds, half_spaces: [([0.0; 3], 0.0); MOST], count: 0 }
     }
 
-    /// Adds the half-spaces of a normal and of the opposite one, with these offsets, which are known but for `slack`.
+    /// Adds the half-spaces of a normal and of its opposite, with these offsets, whose error is at most `slack`.
     fn add(&mut self, normal: [f32; 3], offsets: [f64; 2], slack: f64) {
         for (normal, offset) in [normal, normal.map(|x| -x)].into_iter().zip(offsets) {
             let offset = round_up(offset + slack);
-            // One that is beyond all numbers leaves nothing out, and neither does one without a normal.
+            // A half-space with an infinite offset or a zero normal excludes nothing.
             if offset.is_finite() && normal.iter().any(|&n| n != 0.0) {
                 self.half_spaces[self.count] = (normal, offset);
                 self.count += 1;
@@ -324,13 +323,13 @@ fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// Returns a vector, which is not zero, by its largest number.
+/// Divides a nonzero vector by its largest component.
 fn direction(vector: [f64; 3]) -> [f32; 3] {
     let largest = vector.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
     vector.map(|x| (x / largest) as f32)
 }
 
-/// Returns the cross products of the axes of coordinates with a vector, which have its numbers.
+/// Returns the cross products of the coordinate axes with a vector. They have its components, so nothing is rounded.
 fn edges([x, y, z]: [f32; 3]) -> [[f32; 3]; 3] {
     [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
 }
@@ -362,7 +361,7 @@ impl sealed::SealedShape for OrientedBox {
             cut.add(axis, [half + middle, half - middle], size * ROUNDING);
         }
         for edge in arms.into_iter().filter(|_| is_solid) {
-            // The direction of an edge, rounded: any direction will do.
+            // The rounded direction of an edge: any direction is safe.
             for normal in edges(direction(edge)) {
                 let wide = normal.map(f64::from);
                 let middle = dot(wide, center);
@@ -383,14 +382,15 @@ impl sealed::SealedShape for OrientedBox {
         let size = dot(sizes, center.map(f64::abs)) + dot(sizes, [0, 1, 2].map(|k| reach(&arms, &half, k)));
         let offset = f64::from(half_space.offset);
         let above = dot(normal, center) - across - offset;
-        // Faces that are nearly in a plane leave nothing out.
+        // Faces of nearly coplanar axes exclude nothing.
         !is_solid || above <= (size + offset.abs()) * SOLID_ROUNDING
     }
 }
 
 impl OrientedBox {
-    /// Returns what leads from the centre to the faces, and whether that is known: the corners are `center ± half[0] arms[0] ± half[1] arms[1] ±
-    /// half[2] arms[2]`. If the axes are nearly in a plane, the arms are not accurate enough.
+    /// Returns the arms, the vectors from the centre to the faces, and whether they are accurate. The corners are
+    /// `center ± half[0] arms[0] ± half[1] arms[1] ± half[2] arms[2]`. If the axes are nearly coplanar, the arms are
+    /// not accurate.
     fn arms(&self) -> ([[f64; 3]; 3], bool) {
         let axes = self.axes.map(|axis| axis.map(f64::from));
         let faces = [cross(axes[1], axes[2]), cross(axes[2], axes[0]), cross(axes[0], axes[1])];
@@ -400,7 +400,7 @@ impl OrientedBox {
     }
 }
 
-/// Returns how far the arms reach along an axis of coordinates.
+/// Returns the extent of the arms along a coordinate axis.
 fn reach(arms: &[[f64; 3]; 3], half: &[f64; 3], k: usize) -> f64 {
     (0..3).fold(0.0, |reach, arm| reach + arms[arm][k].abs() * half[arm])
 }
@@ -425,7 +425,7 @@ impl sealed::SealedShape for Capsule {
         }
         let thick = f64::from(radius);
         let sizes = [0, 1, 2].map(|k| a[k].abs().max(b[k].abs()) + thick);
-        // Any directions will do; these are about along the capsule and across it and an edge of boxes.
+        // Any directions are safe. These are about along the capsule, and perpendicular to it and to an edge of boxes.
         let along = direction(along);
         let [x, y, z] = edges(along);
         for normal in [along, x, y, z] {

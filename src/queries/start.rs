@@ -1,14 +1,14 @@
-//! Where a query comes to the scene. Queries that start near each other look at the same boxes.
+//! The place where a query enters the scene. Queries with near starts visit the same boxes.
 
 use crate::Aabb;
 
-/// A query that starts somewhere.
+/// A query with a start.
 pub trait Start {
-    /// Returns about where the query comes to a scene of these bounds; anything where a number has no meaning.
+    /// Returns the approximate place where the query enters a scene of these bounds; any place for an invalid query.
     fn start(&self, scene: &Aabb) -> [f64; 3];
 }
 
-/// Returns whether most queries start near the one before, as those of a camera do.
+/// Returns whether most queries start near the query before, as the rays of a camera do.
 pub fn is_in_order<Q: Start>(queries: &[Q], scene: &Aabb) -> bool {
     const SAMPLE: usize = 256;
     const NEAR: f64 = 1.0 / 64.0;

@@ -1,4 +1,4 @@
-//! Where each kind of query comes to the scene.
+//! The start of each kind of query.
 
 use super::casts::sealed::SealedCast as _;
 use super::start::Start;
@@ -75,7 +75,7 @@ fn middle(aabb: &Aabb) -> [f64; 3] {
     std::array::from_fn(|k| 0.5 * (f64::from(aabb.min[k]) + f64::from(aabb.max[k])))
 }
 
-/// Returns where the middle of what moves enters the scene, or where it begins.
+/// Returns the place where the middle of a moving box enters the scene, or its start.
 fn of_path(path: &Path, scene: &Aabb) -> [f64; 3] {
     let from = middle(&Aabb::new(path.low, path.high));
     let direction = path.direction.map(f64::from);

@@ -10,21 +10,25 @@ use crate::gpu::external::{bind, bytes, check};
 use crate::{Error, GpuAttribute, Pair};
 
 impl Recorder {
-    /// Records into `encoder` the change of one list of the filters, of the boxes in `boxes`, to values in a buffer of the
-    /// device: like [`change_filters`](Self::change_filters), for programs in which a kernel computes values such as sleeping flags.
-    /// Later searches in the queue use these values; earlier ones do not.
+    /// Records into `encoder` a change of one list of the filters, for the boxes in `boxes`, to values in a buffer of
+    /// the device. It is [`change_filters`](Self::change_filters) for values that a kernel computes, such as sleeping
+    /// flags. Later searches in the queue use the new values; earlier ones do not.
     ///
-    /// The list is in use ([`set_filters`](Self::set_filters)), and the first recorded change allocates as [`record`](Self::record) does
-    /// and uploads it. The values of other boxes stay. The slice begins at a multiple of the device's
-    /// `min_storage_buffer_offset_alignment`, with the value of the first of these boxes. A box with a margin that is negative or not finite
-    /// is invalid, unless it stands for a half-space. Any [world](crate::Filters::world) is allowed. Unbounded boxes of a world that no box
-    /// had when the filters were set or changed on the host cost more: they are tested against the boxes of all worlds.
-    /// The cost is 8 bytes of traffic for each, of a world a bisection among the worlds of the host, and a dispatch.
+    /// The list must be in use ([`set_filters`](Self::set_filters)). The first recorded change allocates as
+    /// [`record`](Self::record) does, and uploads the list. The values of other boxes stay. The slice begins with the
+    /// value of the first of these boxes, at a multiple of the device's `min_storage_buffer_offset_alignment`.
     ///
-    /// A sphere that has no meaning has no points, so its box pairs with nothing. Margins are refused beside spheres, since the host pads the radii.
+    /// Values: a box with a margin that is negative or not finite is invalid, unless it stands for a half-space. Any
+    /// [world](crate::Filters::world) is allowed. If the host never saw a world, its unbounded boxes cost more, since
+    /// they are tested against the boxes of all worlds. Cost: a dispatch and 8 bytes of traffic per box; for worlds
+    /// also a bisection per box.
     ///
-    /// From then on the host has no copy of the list: [`change_filters`](Self::change_filters) of this list, and sharing it with a
-    /// [tree](crate::Tree::share_filters) on another device, are refused until the next [`set_filters`](Self::set_filters).
+    /// An invalid sphere has no points, so its box pairs with nothing. If spheres are in use, a change of margins is
+    /// refused, since the host pads the radii.
+    ///
+    /// Afterwards the host has no copy of the list. Until the next [`set_filters`](Self::set_filters),
+    /// [`change_filters`](Self::change_filters) refuses this list, and it cannot be shared with a
+    /// [tree](crate::Tree::share_filters) on another device.
     ///
     /// ```no_run
     /// # use broadsweep::record::GpuAttribute;
@@ -39,9 +43,9 @@ impl Recorder {
     /// ```
     ///
     /// # Errors
-    /// [`Error::BadFilter`] if the list is shorter, or not in use, or the range ends before it begins;
-    /// [`Error::BadBuffer`] if the slice is too short for the values or cannot be bound as storage; [`Error::FilterLength`] if lists
-    /// are for different numbers of boxes; and as [`reserve`](Self::reserve). No value is changed then.
+    /// [`Error::BadFilter`] if the list is empty or too short, or the range ends before it begins; [`Error::BadBuffer`]
+    /// if the slice is too short or cannot be bound as storage; [`Error::FilterLength`] if lists have different
+    /// lengths; the errors of [`reserve`](Self::reserve). After an error, no value is changed.
     pub fn record_filters(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -53,7 +57,7 @@ impl Recorder {
         recorded.inspect_err(|_| self.filters.forget_change())
     }
 
-    /// Records the change of a list of this many boxes, which was checked.
+    /// Records the checked change of a list of this many boxes.
     fn record_change(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -67,17 +71,19 @@ impl Recorder {
         filters.record_change(to, length, boxes, values)
     }
 
-    /// Records into `encoder` the change of the [half-spaces](crate::Filters::half_spaces) `which`, by number, in the ascending order of
-    /// their boxes, to values in a buffer of the device: the x, y and z of the normal and the offset, four `f32` each. The boxes
-    /// that stand for half-spaces are those that [`set_filters`](Self::set_filters) named. One with a number that is not finite, or with a normal of
-    /// zero, overlaps nothing. Later searches in the queue, of at most `box_count` boxes, use them.
+    /// Records into `encoder` a change of the [half-spaces](crate::Filters::half_spaces) in the range `which` to values
+    /// in a buffer of the device: x, y and z of the normal, and the offset, four `f32` each. Half-spaces are numbered
+    /// in the ascending order of their boxes; [`set_filters`](Self::set_filters) determines these boxes. A half-space
+    /// with a number that is not finite, or with a zero normal, overlaps nothing. Later searches in the queue, of at
+    /// most `box_count` boxes, use the new values.
     ///
-    /// All else is as for [`record_filters`](Self::record_filters); the cost is 32 bytes of traffic for each.
+    /// Otherwise as [`record_filters`](Self::record_filters). Cost: 32 bytes of traffic per half-space.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] if there are fewer half-spaces, or the range ends before it begins; [`Error::BadBuffer`] if the slice is
-    /// too short for them or cannot be bound as storage; [`Error::FilterLength`] or [`Error::BadFilter`] if the filters do not
-    /// fit this many boxes; and as [`reserve`](Self::reserve). Nothing is changed then.
+    /// [`Error::BadFilter`] if there are fewer half-spaces, or the range ends before it begins; [`Error::BadBuffer`] if
+    /// the slice is too short or cannot be bound as storage; [`Error::FilterLength`] or [`Error::BadFilter`] if the
+    /// filters do not fit this many boxes; the errors of [`reserve`](Self::reserve). After an error, nothing is
+    /// changed.
     pub fn record_half_spaces(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -94,17 +100,17 @@ impl Recorder {
         filters.record_half_spaces(to, box_count, &which, half_spaces)
     }
 
-    /// Records into `encoder` that the pairs in a buffer of the device are [excluded](crate::Filters::exclude), and no others: two `u32`
-    /// each, as [`Pair`], in any order, also within a pair, and any number of times. A pair of a box with itself or with one that is not
-    /// there excludes nothing. Later searches in the queue, of at most `box_count` boxes, use this list.
+    /// Records into `encoder` a replacement of the [excluded pairs](crate::Filters::exclude) by pairs in a buffer of
+    /// the device: two `u32` each, as [`Pair`]. Pairs, and the two indices of a pair, can have any order, and pairs can
+    /// repeat. A pair of a box with itself, or with an index beyond the boxes, excludes nothing. Later searches in the
+    /// queue, of at most `box_count` boxes, use this list.
     ///
-    /// [`Filters::exclude_at_most`](crate::Filters::exclude_at_most) is the most pairs. Their number may be in a buffer too
-    /// ([`GpuCount::Stored`]), such as the header of the pairs of another engine, which begins with their number, and has 0 there
-    /// if that search was refused. If it exceeds `at_most`, searches have no pairs, and
+    /// [`Filters::exclude_at_most`](crate::Filters::exclude_at_most) is the capacity. The pair count may also be in a
+    /// buffer ([`GpuCount::Stored`]): for example the header of the pairs of another recorder, which begins with the
+    /// count, or with 0 if its search was refused. If the count exceeds `at_most`, searches have no pairs, and
     /// [`PairHeader::overflow`](crate::PairHeader::overflow) reports it, until another list is recorded.
     ///
-    /// All else is as for [`record_filters`](Self::record_filters). The cost is a sort of the pairs, and a
-    /// bisection among them for each box.
+    /// Otherwise as [`record_filters`](Self::record_filters). Cost: a sort of the pairs, and a bisection per box.
     ///
     /// ```no_run
     /// # use broadsweep::record::GpuCount;
@@ -124,9 +130,9 @@ impl Recorder {
     /// ```
     ///
     /// # Errors
-    /// [`Error::BadFilter`] if there may be more than `exclude_at_most`; [`Error::BadBuffer`] if a slice is too short for the pairs or
-    /// their number, or cannot be bound as storage; [`Error::FilterLength`] or [`Error::BadFilter`] if the filters do not fit this
-    /// many boxes; and as [`reserve`](Self::reserve). Nothing is changed then.
+    /// [`Error::BadFilter`] if there may be more than `exclude_at_most` pairs; [`Error::BadBuffer`] if a slice is too
+    /// short, or cannot be bound as storage; [`Error::FilterLength`] or [`Error::BadFilter`] if the filters do not fit
+    /// this many boxes; the errors of [`reserve`](Self::reserve). After an error, nothing is changed.
     pub fn record_exclude<'a>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -151,7 +157,7 @@ impl Recorder {
 
     /// Ensures the buffers for a change of filters of this many boxes.
     fn begin_change(&mut self, box_count: usize) -> Result<(), Error> {
-        // The budget includes filters only beside the buffers of a search.
+        // The budget is checked for filters and search buffers together, so the search buffers are needed too.
         self.core.ensure_capacity(&mut self.filters, box_count, 0, SearchKind::Boxes)?;
         self.core.workspace.forget_results();
         Ok(())

@@ -7,13 +7,14 @@ use crate::gpu::external::{bind, bind_boxes, bytes, check, check_boxes};
 
 /// The input of a recorded search, in a buffer of the device with `BufferUsages::STORAGE`. A slice converts to boxes.
 ///
-/// Points and spheres have 16 bytes each. Their boxes are computed on the device, rounded outward, and each candidate is decided without
-/// rounding: the pairs are those of exact arithmetic, on every adapter. One with a number that is not finite, or with a negative radius, pairs
-/// with nothing. The recorder keeps 40 bytes per point for them, beside the [`MemoryPlan`](crate::device::MemoryPlan) but within the memory
-/// budget. The first recording of points allocates them, and compiles the kernels with spheres: `reserve` and `compile_ahead` are for boxes.
+/// Points and spheres have 16 bytes each. The device computes their boxes, rounded outward, and decides each candidate
+/// exactly, so every adapter finds the same pairs. A point or sphere with a number that is not finite, or with a
+/// negative radius, pairs with nothing. Memory: 40 bytes per point, not part of the
+/// [`MemoryPlan`](crate::device::MemoryPlan) but within the memory budget. The first recording of points allocates it
+/// and compiles kernels for spheres; `reserve` and `compile_ahead` prepare searches of boxes only.
 ///
-/// [`Filters`](crate::Filters) select pairs of points as they do pairs of boxes; an owner region sees their boxes. Filters with shapes of their own
-/// are refused: margins, half-spaces and spheres.
+/// [`Filters`](crate::Filters) select pairs of points as pairs of boxes. An owner region uses the boxes of points.
+/// Filters with shapes are refused: margins, half-spaces and spheres.
 ///
 /// ```no_run
 /// # use broadsweep::record::{GpuInput, GpuNeighbours};
@@ -32,15 +33,16 @@ use crate::gpu::external::{bind, bind_boxes, bytes, check, check_boxes};
 pub enum GpuInput<'a> {
     /// Boxes of 24 bytes, as [`Aabb`](crate::Aabb).
     Boxes(wgpu::BufferSlice<'a>),
-    /// Points: x, y and z as `f32`, and 4 bytes that are ignored, such as a mass or a radius of the caller's.
+    /// Points: x, y and z as `f32`, and 4 ignored bytes, for example a mass.
     Points {
         /// The points.
         points: wgpu::BufferSlice<'a>,
-        /// The largest distance of a pair, closed: finite and ≥ 0, in the units of the points. Half of it must be an `f32`, which is so from
-        /// 2⁻¹²⁵ on.
+        /// The largest distance of a pair, inclusive: finite and ≥ 0, in the units of the points. Half of it must be
+        /// exact in `f32`, which holds from 2⁻¹²⁵ on.
         distance: f32,
     },
-    /// Spheres: a centre and a radius, four `f32` each. A pair are two spheres that have a point in common; touching spheres do.
+    /// Spheres: a centre and a radius, four `f32` each. Two spheres pair if they have a point in common; touching
+    /// counts.
     Spheres(wgpu::BufferSlice<'a>),
 }
 
@@ -50,7 +52,7 @@ impl<'a> From<wgpu::BufferSlice<'a>> for GpuInput<'a> {
     }
 }
 
-/// Points to record, with the radius of all of them; without it, each has its own.
+/// Points to record, with a common radius; without it, each has its own.
 pub(super) type BoundPoints<'a> = (wgpu::BindingResource<'a>, Option<f32>);
 
 impl<'a> GpuInput<'a> {
@@ -62,7 +64,7 @@ impl<'a> GpuInput<'a> {
         }
     }
 
-    /// Checks the distance, and that the buffer has so many elements and can be bound.
+    /// Checks the distance, and that the buffer has `count` elements and can be bound.
     ///
     /// # Errors
     /// [`Error::BadBuffer`], [`Error::BadOption`].
@@ -72,7 +74,7 @@ impl<'a> GpuInput<'a> {
             Self::Points { points, distance } => {
                 check(gpu, points, bytes::<[f32; 4]>(count), "point", || format!("{count} points"))?;
                 let is_valid = distance >= 0.0 && distance.is_finite() && 2.0 * (0.5 * distance) == distance;
-                let expected = "finite and at least 0, with a half that is an f32";
+                let expected = "finite and at least 0, and half of it exact in f32";
                 let error = || Error::BadOption { option: "distance", value: distance.to_string(), expected };
                 is_valid.then_some(()).ok_or_else(error)
             }
@@ -86,7 +88,8 @@ impl<'a> GpuInput<'a> {
     pub(super) fn points(self, count: u32) -> Option<BoundPoints<'a>> {
         let (points, radius) = match self {
             Self::Boxes(_) => return None,
-            // Two halves are the distance. Without the sign of -0, which is that of a radius of its own.
+            // Two radii add up to the distance. `abs` removes the sign of -0, since a common radius with a sign means
+            // none to the kernel.
             Self::Points { points, distance } => (points, Some(0.5 * distance.abs())),
             Self::Spheres(spheres) => (spheres, None),
         };

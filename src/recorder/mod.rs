@@ -1,5 +1,5 @@
-//! [`Recorder`]: boxes and pairs stay on the device. [`pairs`] records searches, [`steps`] events, [`neighbours`] pairs by box,
-//! [`filters`] changes of filters, and [`readbacks`] reads statistics back.
+//! [`Recorder`]: searches with boxes and pairs on the device. [`pairs`] records searches, [`steps`] events,
+//! [`neighbours`] pairs by box, [`filters`] changes of filters. [`readbacks`] reads statistics back.
 
 mod filters;
 mod input;
@@ -28,29 +28,33 @@ use crate::pairs::events::EventKernels;
 use crate::pairs::recorded::RecordedSteps;
 use crate::{Attribute, Error, Filters, Options};
 
-/// Records searches into the caller's command encoders: boxes or [points](crate::record::GpuInput) come from buffers of the device, and pairs stay there. Keep one across
-/// frames: its kernels are compiled once, and its buffers are reused and grow when they have to.
+/// Records searches into the caller's command encoders: boxes or [points](crate::record::GpuInput) come from buffers of
+/// the device, and pairs stay there. Reuse it: its kernels are compiled once, and its buffers are reused and grow if
+/// necessary.
 ///
-/// - [`record`](Self::record) leaves a list of pairs, with a header and the arguments of indirect calls;
-///   [`record_window`](Self::record_window) the rest of a list that was too short;
+/// - [`record`](Self::record) writes a list of pairs, with a header and the arguments of indirect calls.
+///   [`record_window`](Self::record_window) writes the rest of a list that was too short,
 ///   [`record_neighbours`](Self::record_neighbours) the same pairs by box.
-/// - [`record_events`](Self::record_events) leaves the pairs that began, ended and persist since the last recorded step.
+/// - [`record_events`](Self::record_events) writes the pairs that are created, lost and persist since the last recorded
+///   step.
 /// - [`record_filters`](Self::record_filters), [`record_half_spaces`](Self::record_half_spaces) and
 ///   [`record_exclude`](Self::record_exclude) read filters from buffers of the device.
 ///
-/// The host does not wait for results: [`statistics`](Self::statistics) returns some frames later how many pairs there were. A call blocks
-/// if it compiles kernels ([`compile_ahead`](Self::compile_ahead)), allocates, or needs larger buffers for events. Recordings and
-/// `statistics` poll the device, so callbacks of the program may run in them.
+/// The host does not wait for results: [`statistics`](Self::statistics) returns the pair count some frames later. A
+/// call blocks if it compiles kernels ([`compile_ahead`](Self::compile_ahead)), allocates, or needs larger buffers for
+/// events. Recordings and `statistics` poll the device, so callbacks of the program may run in them.
 ///
-/// A list that was too short is longer in a later recording, for 1.5 times the pairs that were counted, up to a binding of the device and the
-/// [memory budget](Options::memory_budget). Set a budget to use [windows](Self::record_window) of a short list instead.
+/// If a list was too short, a later recording allocates 1.5 times the counted pairs, up to a binding of the device and
+/// the [memory budget](Options::memory_budget). Set a budget to use [windows](Self::record_window) of a short list
+/// instead.
 ///
-/// The next recording overwrites the lists, so the recorder is borrowed while they are in use: record all commands that read a list before it,
-/// and submit in the order of recording. More boxes than fit in one pass are for [`BroadPhase`](crate::BroadPhase), which has boxes and pairs in host memory. To use both on one device
-/// costs buffers for each; kernels are compiled once.
+/// The next recording overwrites the lists, so the recorder is borrowed while they are in use. Record all commands that
+/// read a list before the next recording, and submit in the order of recording. For more boxes than fit one pass, use
+/// [`BroadPhase`](crate::BroadPhase). A recorder and a broad phase on one device have separate buffers, but share
+/// kernels.
 #[derive(Debug)]
 pub struct Recorder {
-    /// Its options have the part of the budget for searches.
+    /// Its budget is the part for searches.
     core: Core,
     options: Options,
     filters: FilterSet,
@@ -59,8 +63,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Creates a recorder on this device. No memory is allocated for boxes yet, and nothing is compiled: a kernel is compiled by the
-    /// first call on the device that needs it, or [ahead](Self::compile_ahead).
+    /// Creates a recorder on this device. This allocates no memory for boxes and compiles nothing. The first call on
+    /// the device that needs a kernel compiles it, unless it was compiled [ahead](Self::compile_ahead).
     ///
     /// # Errors
     /// [`Error::BadOption`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
@@ -81,8 +85,8 @@ impl Recorder {
         &self.options
     }
 
-    /// Sets other options, from the next recording on. The memory is released if it was laid out for another order or budget.
-    /// If the events of [steps](Self::record_events) do not fit a smaller budget, the steps are forgotten.
+    /// Replaces the options, from the next recording on. The memory is released if the pair order or the budget
+    /// changes. If the events of [steps](Self::record_events) do not fit a smaller budget, the steps are forgotten.
     ///
     /// # Errors
     /// [`Error::BadOption`]; the options do not change.
@@ -100,40 +104,43 @@ impl Recorder {
         Ok(())
     }
 
-    /// Sets the filters, which exclude or include pairs, from the next recording on; see
+    /// Replaces the filters, which exclude or include pairs, from the next recording on; see
     /// [`BroadPhase::set_filters`](crate::BroadPhase::set_filters).
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for what has no meaning with any boxes; [`Error::OutOfMemory`], [`Error::DeviceLost`]. The filters do not
-    /// change. Each recording checks whether the filters fit its boxes: [`Filters::check`].
+    /// [`Error::BadFilter`] if a value is invalid for any boxes; [`Error::OutOfMemory`], [`Error::DeviceLost`]. After
+    /// an error the filters are unchanged. Each recording checks whether the filters fit its boxes: [`Filters::check`].
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.core.replace_filters(&mut self.filters, filters)
     }
 
-    /// Returns the filters in use, as the host set and changed them: not the values that [`record_filters`](Self::record_filters),
-    /// [`record_half_spaces`](Self::record_half_spaces) and [`record_exclude`](Self::record_exclude) put in their place.
+    /// Returns the filters in use, with changes by the host, but without changes by
+    /// [`record_filters`](Self::record_filters), [`record_half_spaces`](Self::record_half_spaces) and
+    /// [`record_exclude`](Self::record_exclude).
     pub fn filters(&self) -> &Filters {
         self.filters.filters()
     }
 
-    /// Changes one list of the filters from box `first` on, and uploads no more than that (of the worlds, all). A recorded search that is
-    /// submitted later reads the changed list.
+    /// Replaces values of one list of the filters, from box `first` on, and uploads only these values (for worlds, the
+    /// whole list). A recorded search that is submitted later reads the changed list.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] if the list is shorter, or not in use, or was changed on the device
-    /// ([`record_filters`](Self::record_filters)), or a margin is negative or not finite: nothing is changed then.
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]: the list is changed, and the next recording uploads it.
+    /// [`Error::BadFilter`] if the list is empty or too short, or was changed on the device
+    /// ([`record_filters`](Self::record_filters)), or a margin is negative or not finite; then the list is unchanged.
+    /// After [`Error::OutOfMemory`], [`Error::DeviceLost`] or [`Error::Gpu`] it is changed, and the next recording
+    /// uploads it.
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.core.change_filters(&mut self.filters, first, values)
     }
 
-    /// Forgets all steps: in the next one, every pair is created. The memory of events is released.
+    /// Forgets all steps. In the next step every pair is created. The memory of events is released.
     pub fn forget_steps(&mut self) {
         self.steps = RecordedSteps::default();
         self.apply_budget(false);
     }
 
-    /// Predicts the GPU memory that a search of `box_count` boxes would take, with the [filters](Self::set_filters).
+    /// Predicts the GPU memory of a search of `box_count` boxes, with the [filters](Self::set_filters) in use.
+    /// Allocates nothing.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`] if the boxes do not fit one pass.
@@ -155,8 +162,9 @@ impl Recorder {
         rows
     }
 
-    /// Allocates for `box_count` boxes and a list of `pair_capacity` pairs (as far as limits and budget allow), and compiles kernels,
-    /// now rather than in the first call that needs them. The list of the last [`record`](Self::record) is discarded.
+    /// Allocates memory for `box_count` boxes and a list of `pair_capacity` pairs (less if limits or budget require
+    /// it), and compiles the kernels. Without this call, the first recording does both. The list of the last
+    /// [`record`](Self::record) is discarded.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`], [`Error::OutOfMemory`], [`Error::Gpu`], [`Error::DeviceLost`].
@@ -173,7 +181,7 @@ impl Recorder {
 
     /// Ensures capacity for a recording, with 1.5 times the pairs of an earlier list that was too short.
     fn ensure_capacity(&mut self, box_count: u32, kind: SearchKind) -> Result<Call, Error> {
-        // The next call that can fail returns an error of the poll.
+        // An error of the poll is returned by the next call that can fail.
         let _ = self.core.gpu.device().poll(wgpu::PollType::Poll);
         let missed = unlocked(&mut self.readbacks).take_missed_pairs();
         let capacity = self.core.workspace.shared().map_or(0, |shared| shared.plan.pair_capacity);

@@ -1,4 +1,4 @@
-//! Pairs that stay on the GPU.
+//! Records searches whose pairs stay on the GPU.
 
 use super::readbacks::{Timed, unlocked};
 use super::{GpuInput, Recorder};
@@ -10,22 +10,22 @@ use crate::gpu::timing::Timer;
 use crate::memory::{Call, Results};
 use crate::{Error, GpuPairs};
 
-/// The number of elements of a buffer, such as boxes. A `u32` converts to a known number.
+/// The count of elements in a buffer, such as boxes. A `u32` converts to a known count.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum GpuCount<'a> {
-    /// This number.
+    /// This count.
     Known(u32),
-    /// A `u32` in a buffer of the device, read when the commands run, so that a program that generates boxes on the
-    /// GPU need not read their number back. Memory and most of the dispatches are laid out for `at_most`, as are the lists of the
-    /// filters: a missing box costs a comparison of its index, and the sort has workgroups for the most
-    /// entries. The slice has `BufferUsages::STORAGE`, and begins at a multiple of the device's
-    /// `min_storage_buffer_offset_alignment`.
+    /// A `u32` in a buffer of the device, read when the commands run. A program that generates boxes on the GPU then
+    /// need not read their count back. Memory, most dispatches and the lists of the filters are sized for `at_most`. A
+    /// missing box costs a comparison of its index. The slice must have `BufferUsages::STORAGE`, and begin at a
+    /// multiple of the device's `min_storage_buffer_offset_alignment`.
     ///
-    /// If the number is larger than `at_most`, there are no pairs, and [`PairHeader::overflow`](crate::PairHeader::overflow)
-    /// reports it. A number of boxes cannot be combined with [`Filters::include`](crate::Filters::include): the host cannot check these pairs.
+    /// If the count exceeds `at_most`, there are no pairs, and [`PairHeader::overflow`](crate::PairHeader::overflow)
+    /// reports it. A stored box count cannot be combined with [`Filters::include`](crate::Filters::include), since the
+    /// host cannot check these pairs.
     Stored {
-        /// The number.
+        /// The count.
         count: wgpu::BufferSlice<'a>,
         /// The upper limit.
         at_most: u32,
@@ -46,13 +46,13 @@ impl<'a> GpuCount<'a> {
         }
     }
 
-    /// Checks that the number can be read; messages call it `what`.
+    /// Checks that the count can be read. Error messages call it `what`.
     pub(super) fn check(self, gpu: &Gpu, what: &'static str) -> Result<(), Error> {
         let Self::Stored { count, .. } = self else { return Ok(()) };
         check(gpu, count, size_of::<u32>() as u64, what, || "a number".to_owned())
     }
 
-    /// Binds the number, if it is in a buffer.
+    /// Binds the count, if it is in a buffer.
     pub(super) fn stored(self) -> Option<wgpu::BindingResource<'a>> {
         let Self::Stored { count, .. } = self else { return None };
         bind(count, size_of::<u32>() as u64)
@@ -60,23 +60,25 @@ impl<'a> GpuCount<'a> {
 }
 
 impl Recorder {
-    /// Records into `encoder` the search for the pairs of `box_count` boxes of 24 bytes (as [`Aabb`](crate::Aabb)) at the
-    /// start of `boxes`, a buffer with `BufferUsages::STORAGE` or a part of one: `buffer.slice(..)`. Points and spheres, of 16 bytes, are input too:
-    /// [`GpuInput`]. The number of boxes may be in a buffer ([`GpuCount::Stored`]). Nothing is submitted, and the host does not wait for results. The call blocks while it compiles kernels or
-    /// allocates: [`compile_ahead`](Self::compile_ahead) and [`reserve`](Self::reserve) avoid both.
+    /// Records into `encoder` the search for the pairs of `box_count` boxes of 24 bytes (as [`Aabb`](crate::Aabb)) at
+    /// the start of `boxes`, a buffer with `BufferUsages::STORAGE` or a part of one: `buffer.slice(..)`. The input can
+    /// also be points or spheres of 16 bytes ([`GpuInput`]), and the box count can be in a buffer
+    /// ([`GpuCount::Stored`]). Nothing is submitted, and the host does not wait for results. The call blocks while it
+    /// compiles kernels or allocates; to avoid that, call [`compile_ahead`](Self::compile_ahead) and
+    /// [`reserve`](Self::reserve) first.
     ///
-    /// The list has capacity for the pairs that [`reserve`](Self::reserve) requested, or for four pairs per box, 4,096 at least. If that is too
-    /// little, the header has the exact count; [`record_window`](Self::record_window) then writes the rest, or all pairs into a
-    /// longer list. When the GPU has completed a recording whose list was too short, the next recording allocates a list for
-    /// 1.5 times the counted pairs, as far as limits and budget allow. With more candidates than
-    /// [`Options::candidate_limit`](crate::Options::candidate_limit) the list is empty, and [`PairHeader::overflow`](crate::PairHeader::overflow)
-    /// reports it.
+    /// The list has capacity for the pairs that [`reserve`](Self::reserve) requested, or for four pairs per box, at
+    /// least 4,096. If it is too short, the header has the exact count, and [`record_window`](Self::record_window)
+    /// writes the rest, or all pairs into a longer list. After the GPU has completed such a recording, the next
+    /// recording allocates a list for 1.5 times the counted pairs, as far as limits and budget allow. With more
+    /// candidates than [`Options::candidate_limit`](crate::Options::candidate_limit) the list is empty, and
+    /// [`PairHeader::overflow`](crate::PairHeader::overflow) reports it.
     ///
     /// # Errors
-    /// [`Error::BadBuffer`] if the slice is too short for the boxes, begins at no multiple of the device's
-    /// `min_storage_buffer_offset_alignment`, or cannot be bound as storage; for points [`Error::BadOption`] if the distance has no meaning, and
-    /// [`Error::BadFilter`] if filters have shapes; and as [`reserve`](Self::reserve): more
-    /// boxes than fit are for [`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs).
+    /// [`Error::BadBuffer`] if the slice is too short, does not begin at a multiple of the device's
+    /// `min_storage_buffer_offset_alignment`, or cannot be bound as storage; for points [`Error::BadOption`] if the
+    /// distance is invalid, and [`Error::BadFilter`] if filters have shapes; the errors of [`reserve`](Self::reserve).
+    /// For more boxes than fit, use [`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs).
     pub fn record<'a>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -106,13 +108,13 @@ impl Recorder {
         }
         box_count.check(&self.core.gpu, "box count")?;
         if matches!(box_count, GpuCount::Stored { .. }) && !self.filters.filters().include.is_empty() {
-            let problem = "has pairs, and how many boxes there are is not known".to_owned();
+            let problem = "has pairs; it must be empty if the box count is in a buffer".to_owned();
             return Err(Error::BadFilter { list: "include", index: 0, problem });
         }
         self.filters.fit(box_count.at_most() as usize)
     }
 
-    /// Records the search of this call. Its boxes were checked, and its buffers are allocated.
+    /// Records the search of this call. Its boxes must be checked, and its buffers allocated.
     pub(super) fn record_search(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -144,17 +146,18 @@ impl Recorder {
         scopes.close("recording").inspect_err(|_| core.workspace.forget_results())
     }
 
-    /// Records into `encoder` the writing of another part of the list of the last [`record`](Self::record):
-    /// pairs number `first` and following, `pair_capacity` of them if that is more than the capacity of the list.
-    /// `boxes` and `box_count` are those of the recording; of a number in a buffer, its upper limit. In canonical
-    /// order each part is sorted in itself.
+    /// Records into `encoder` commands that write another part of the list of the last [`record`](Self::record): the
+    /// pairs from number `first` on, up to `pair_capacity` or the capacity of the list, whichever is larger. `boxes`
+    /// and `box_count` must be the arguments of that recording; for a count in a buffer, its upper limit. In canonical
+    /// order, each part is sorted separately.
     ///
     /// # Errors
-    /// As [`record`](Self::record), and [`Error::NothingRecorded`] if the results of the last recording are no longer there: after
-    /// [`record_events`](Self::record_events), after a [`record`](Self::record) that was refused or failed, after
-    /// [`set_filters`](Self::set_filters), [`change_filters`](Self::change_filters), [`record_filters`](Self::record_filters) or another
-    /// recorded change of filters, after a [`set_options`](Self::set_options) that changes order or budget, or after
-    /// [`reserve`](Self::reserve) for more boxes.
+    /// As [`record`](Self::record), and [`Error::NothingRecorded`] if the results of the last recording are no longer
+    /// valid: after [`record_events`](Self::record_events), after a [`record`](Self::record) that failed, after
+    /// [`set_filters`](Self::set_filters), [`change_filters`](Self::change_filters),
+    /// [`record_filters`](Self::record_filters) or another recorded change of filters, after a
+    /// [`set_options`](Self::set_options) that changes order or budget, or after [`reserve`](Self::reserve) for more
+    /// boxes.
     pub fn record_window<'a>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,

@@ -1,5 +1,6 @@
-//! The readback of recordings without a stall: the header of each, the data of its report, and, if requested, the times of its
-//! kernels are copied behind its commands, and mapped when the caller submits them.
+//! Reads results of recordings back without a stall. The header of each recording, the data of its report and, if
+//! requested, the times of its kernels are copied behind its commands. They are mapped after the caller submits the
+//! commands.
 
 use std::mem::{offset_of, take};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +16,7 @@ use crate::gpu::timing::Timer;
 use crate::memory::{Call, FRAME_OFFSET};
 use crate::{Error, KernelTime, Report};
 
-/// Most pending recordings. Further recordings are not read back.
+/// The most pending recordings. Further recordings are not read back.
 const MOST: usize = 4;
 
 /// A copy of data of a recording for the host.
@@ -28,7 +29,7 @@ pub(super) trait StagedCopy {
     fn bytes(&self) -> u64;
     /// Returns the value of these bytes; `None` if the commands were refused.
     fn value(&self, bytes: &[u8]) -> Option<Self::Value>;
-    /// Returns the number of pairs of a list that was too short, else 0.
+    /// Returns the pair count of a list that was too short, otherwise 0.
     fn missed_pairs(_: &Self::Value) -> u64 {
         0
     }
@@ -72,8 +73,7 @@ impl StagedCopy for HeaderCopy {
 #[derive(Debug)]
 pub(super) struct ReportCopy {
     staging: wgpu::Buffer,
-    /// The call; and `true` if the number of boxes was in a buffer: then the call has the most
-    /// boxes.
+    /// The call, and whether its box count was in a buffer. Then the call has the upper limit.
     call: Option<(Call, bool)>,
 }
 
@@ -288,7 +288,7 @@ impl Readbacks {
         of_events: Option<&wgpu::Buffer>,
     ) {
         const OVERFLOW: u64 = offset_of!(PairHeader, overflow) as u64;
-        // If there is no memory for it, this recording is not read back.
+        // Without memory for the copy, this recording is not read back.
         if let Ok(Some(leased)) = self.headers.lease(|| HeaderCopy::new(gpu).map(Some)) {
             let staging = leased.copy.staging();
             encoder.copy_buffer_to_buffer(header, 0, staging, 0, HeaderCopy::BYTES);
@@ -306,7 +306,7 @@ impl Readbacks {
     pub fn record_report(&mut self, core: &Core, encoder: &mut wgpu::CommandEncoder) -> Result<(), Error> {
         let shared = core.workspace.shared()?;
         let results = shared.results.as_ref().ok_or(Error::NothingRecorded)?;
-        // If there is no memory for it, this recording is not read back.
+        // Without memory for the copy, this recording is not read back.
         let Ok(Some(mut leased)) = self.reports.lease(|| ReportCopy::new(&core.gpu).map(Some)) else { return Ok(()) };
         leased.copy.call = Some((results.call.clone(), results.params.is_some()));
         let staging = leased.copy.staging();
@@ -348,7 +348,7 @@ impl Readbacks {
         }
     }
 
-    /// Returns the most pairs of a list that was too short, of the recordings that have run since the last call.
+    /// Returns the largest pair count of lists that were too short, among recordings that have run since the last call.
     pub fn take_missed_pairs(&mut self) -> u64 {
         self.headers.read_mapped();
         take(&mut self.headers.missed_pairs)
@@ -360,12 +360,11 @@ impl Readbacks {
 }
 
 impl Recorder {
-    /// Returns the latest results that reached the host, usually some frames after their commands were submitted. Changes nothing, and polls
-    /// the device without blocking: callbacks of the program may run.
+    /// Returns the latest results that reached the host, usually some frames after their submission. Polls the device
+    /// without blocking, so callbacks of the program may run.
     ///
-    /// Headers, reports and times are copied behind the commands, without a frame number. After the device has been polled until a submission
-    /// is complete, its results are there. With more than four recordings pending, the results of
-    /// some are omitted.
+    /// Results have no frame number. After the device is polled until a submission is complete, its results are
+    /// available. If more than four recordings are pending, some results are omitted.
     ///
     /// ```no_run
     /// # fn title(recorder: &broadsweep::Recorder) -> String {
@@ -390,8 +389,8 @@ impl Recorder {
         }
     }
 
-    /// Turns the timing of the kernels of the next recordings on or off, for [`statistics`](Self::statistics). Returns whether the device
-    /// can time them ([`Gpu::TIMING_FEATURES`]). Timestamps between dispatches cost some microseconds each.
+    /// Turns the timing of kernels in the next recordings on or off, for [`statistics`](Self::statistics). Returns
+    /// whether the device supports it ([`Gpu::TIMING_FEATURES`]). Cost: some microseconds per dispatch.
     pub fn time_recordings(&mut self, is_timed: bool) -> bool {
         let can = self.core.gpu.device().features().contains(Gpu::TIMING_FEATURES);
         unlocked(&mut self.readbacks).is_timed = is_timed && can;
@@ -409,12 +408,12 @@ pub struct RecordingStatistics {
     /// The header of the latest [`record`](Recorder::record) or [`record_events`](Recorder::record_events). After events, `overflow` is
     /// not 0 if any of their lists did not fit.
     pub header: Option<PairHeader>,
-    /// The report on the latest of these: axis and cells, candidates and giants.
+    /// The report of the latest of these: axis and cells, candidates and giants.
     pub report: Option<Report>,
     /// The time of each kernel in the latest of these that was [timed](Recorder::time_recordings).
     pub times: Option<Vec<KernelTime>>,
-    /// The same of the latest [`record_window`](Recorder::record_window).
+    /// The same for the latest [`record_window`](Recorder::record_window).
     pub window_times: Option<Vec<KernelTime>>,
-    /// The same of the latest [`record_neighbours`](Recorder::record_neighbours).
+    /// The same for the latest [`record_neighbours`](Recorder::record_neighbours).
     pub neighbour_times: Option<Vec<KernelTime>>,
 }

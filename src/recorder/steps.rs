@@ -1,4 +1,5 @@
-//! Events that stay on the GPU: the pairs of a recorded step are compared there with those of the last one.
+//! Records events that stay on the GPU: the device compares the pairs of a recorded step with the pairs of the last
+//! one.
 
 use super::pairs::GpuCount;
 use super::readbacks::{Timed, unlocked};
@@ -11,27 +12,29 @@ use crate::pairs::recorded::check_identity;
 use crate::{Error, GpuEvents, GpuIdentity, PairOrder};
 use std::mem::replace;
 
-/// The least capacity for events, however small the budget.
+/// The least capacity for events, with any budget.
 const LEAST_EVENTS: u64 = 1024;
 
 impl Recorder {
-    /// Records into `encoder` the commands of [`record`](Self::record), and the comparison of its pairs with those of the last
-    /// step: created, lost and persisting pairs. In the first step every pair is created. Sleeping flags are ignored, so that falling
-    /// asleep loses no pair. Nothing is read back. The first call compiles kernels, unless they were compiled
-    /// [ahead](Self::compile_ahead).
+    /// Records into `encoder` the commands of [`record`](Self::record), and the comparison of its pairs with the pairs
+    /// of the last step. The results are the created, lost and persisting pairs. In the first step every pair is
+    /// created. Sleeping flags are ignored: no pair is lost when its boxes fall asleep. Nothing is read back. The first
+    /// call compiles kernels, unless they were compiled [ahead](Self::compile_ahead).
     ///
     /// A step is discarded if its pairs do not fit the list ([`reserve`](Self::reserve)), or have more candidates than
-    /// [`Options::candidate_limit`](crate::Options::candidate_limit): its events are empty, and their headers give the reason. The next step is
-    /// compared with the last one that was submitted and not discarded.
+    /// [`Options::candidate_limit`](crate::Options::candidate_limit): its events are empty, and their headers give the
+    /// reason. The next step is compared with the last submitted step that was not discarded.
     ///
-    /// Events need 37 bytes of GPU memory for each pair of the capacity of the list, and 4 for each box, beside the
-    /// [`MemoryPlan`](crate::MemoryPlan). [`forget_steps`](Self::forget_steps) releases them. With a memory budget, half of it is
-    /// for events from the first recorded step on, and other calls use the other half. If the capacity for events is smaller
-    /// than the list, a step with more pairs is discarded. On the GPU a pair costs some 60 bytes of traffic beyond that of the search.
+    /// Memory: 37 bytes per pair of the capacity of the list and 4 per box, not part of the
+    /// [`MemoryPlan`](crate::MemoryPlan). [`forget_steps`](Self::forget_steps) releases it. With a memory budget,
+    /// events use half of it from the first recorded step on, and other calls the other half. If the capacity for
+    /// events is smaller than the list, a step with more pairs is discarded. Cost: some 60 bytes of traffic per pair,
+    /// in addition to the search.
     ///
-    /// A step that needs larger event buffers than the one before (a longer list, more boxes) **blocks** until submitted work completes. While
-    /// an earlier step is not submitted, a longer list uses its old event buffers. Call [`reserve`](Self::reserve) for the largest frame to
-    /// avoid both. Read the header of an event list first: after a step that was discarded, [`before`](GpuEvents::before) has its old content.
+    /// A step that needs larger event buffers than the one before (a longer list, more boxes) **blocks** until
+    /// submitted work completes. While an earlier step is not submitted, a longer list uses its old event buffers. Call
+    /// [`reserve`](Self::reserve) for the largest frame to avoid both. Read the header of an event list first: after a
+    /// discarded step, [`before`](GpuEvents::before) has its old content.
     ///
     /// ```no_run
     /// # use broadsweep::record::GpuIdentity;
@@ -54,10 +57,10 @@ impl Recorder {
     ///
     /// # Errors
     /// As [`record`](Self::record); [`Error::BadOption`] if the order of pairs is not
-    /// [canonical](crate::PairOrder::Canonical); [`Error::BadBuffer`] for numbers of `identity` too; [`Error::NotSubmitted`] if
-    /// more boxes need larger buffers while a recorded step is not submitted (in a browser, has not run). A
-    /// step that was refused does not count as the last one. After [`Error::OutOfMemory`], if the old buffers
-    /// cannot be allocated again, the last step is forgotten.
+    /// [canonical](crate::PairOrder::Canonical); [`Error::BadBuffer`] also for the buffer of `identity`;
+    /// [`Error::NotSubmitted`] if more boxes need larger buffers while a recorded step is not submitted (in a browser,
+    /// has not run). After an error, the last step is still the last successful one. After [`Error::OutOfMemory`], if
+    /// the old buffers cannot be allocated again, the last step is forgotten.
     pub fn record_events<'a>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -69,7 +72,7 @@ impl Recorder {
         let box_count = count.at_most();
         if self.options.order != PairOrder::Canonical {
             let value = format!("{:?}", self.options.order);
-            let expected = "PairOrder::Canonical where events are recorded";
+            let expected = "PairOrder::Canonical if events are recorded";
             return Err(Error::BadOption { option: "order", value, expected });
         }
         check_identity(&self.core.gpu, identity, box_count)?;
@@ -86,7 +89,7 @@ impl Recorder {
             return Err(error);
         }
         if let Some(results) = &mut self.core.workspace.shared_mut()?.results {
-            // A window would overwrite the pairs of the step.
+            // A window overwrites the pairs of the step, so none is allowed.
             results.has_windows = false;
         }
         let Self { core, steps, readbacks, .. } = self;
@@ -168,8 +171,8 @@ impl Recorder {
             }
         }
         match steps.ensure(&core.gpu, capacity) {
-            // An earlier step was not submitted. A longer list alone is no reason to refuse this one: with more pairs than the events have
-            // capacity for, it is discarded.
+            // An earlier step was not submitted. If only the list is longer, this step is not refused: it is discarded
+            // on the device if its pairs exceed the capacity for events.
             Err(Error::NotSubmitted) if now.generations >= requested.generations => Ok(()),
             ensured => ensured,
         }

@@ -1,4 +1,4 @@
-//! Compiling before the first call.
+//! Compiles the kernels of trees before the first call.
 
 use super::Question;
 use super::Tree;
@@ -11,13 +11,13 @@ use crate::grid::sort::Sort;
 use crate::grid::sort_variant;
 
 impl Tree {
-    /// Starts to compile the kernels that build and refit a tree and answer these questions, on other threads (in a browser, by the
-    /// browser), and returns at once: a program that shows something meanwhile does not stand still at its first query. Kernels
-    /// that any tree of the device has compiled are not compiled again. The filters are those of now.
+    /// Starts to compile the kernels that build and refit a tree and answer these questions, and returns at once. Other
+    /// threads or the browser compile. Call it during start-up to avoid a stall at the first query. Each kernel is
+    /// compiled once per device. It uses the filters in use.
     ///
-    /// Kernels that few calls need are compiled by the first one that does: those of spheres and capsules that move, of queries with
-    /// [spheres](crate::QueryFilters::sphere), of casts that [skip what they separate from](crate::QueryFilters::skips_separating), of trees with
-    /// worlds, and those that only [recorded](crate::TreeRecorder) queries have.
+    /// The first call that needs them compiles these rare kernels: for casts of spheres and capsules, for queries with
+    /// [spheres](crate::QueryFilters::sphere), for casts that [skip boxes](crate::QueryFilters::skips_separating), for
+    /// trees with worlds, and for [recorded](crate::TreeRecorder) queries only.
     ///
     /// ```no_run
     /// # use broadsweep::query::Question;
@@ -36,7 +36,7 @@ impl Tree {
         let (gpu, questions, filters) = (self.gpu.clone(), questions.to_vec(), self.filters.filters());
         let prepares = !filters.leaves_boxes();
         Compilation::start(&self.gpu, move || {
-            // Others of the same kernels: those belong to the device.
+            // These values share the kernels, which belong to the device.
             let (build, query, prepare) = (Build::new(&gpu), Query::new(&gpu), Prepare::new(&gpu));
             let sort = Sort::with_variant(&gpu, sort_variant(&gpu)?)?;
             let mut kernels: Vec<Kernel> = build.kernels().into_iter().chain(sort.kernels()).cloned().collect();

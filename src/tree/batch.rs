@@ -1,13 +1,13 @@
-//! One batch of queries on the device: its plan, and the recording of its kernels.
+//! Plans a batch of queries on the device, and records its kernels.
 //!
-//! Two drivers execute a batch: `host` reads back after each round, `recorder` records a fixed number of rounds into the encoder of the
-//! caller. Both run the same phases:
+//! Two drivers execute a batch with the same phases. `host` reads back after each round. `recorder` records a fixed
+//! number of rounds into the encoder of the caller.
 //!
 //! | phase | ranks | lists |
 //! |---|---|---|
 //! | start | queries derived from others, order, filters of queries | the same |
 //! | find | rounds that fill rows of answers | rounds that count answers and retain short lists |
-//! | offsets | – | where the list of each query begins |
+//! | offsets | – | the begin of the list of each query |
 //! | emit | – | rounds that write the long lists of a window |
 //! | finish | the answers in the rows | short lists, canonical order and times |
 
@@ -31,27 +31,28 @@ use crate::grid::sort::Sort;
 use crate::grid::sort_variant;
 use crate::{Error, QueryFilter};
 
-/// The least number of queries, and of boxes, that are worth a sort of the queries.
+/// The least queries, and the least boxes, for which queries are sorted.
 const SORTED: u64 = 1 << 10;
-/// Turns of loops that a query may take in one dispatch, and dispatches that are recorded ahead to resume it: drivers end dispatches
-/// that take seconds.
+/// The most turns of loops of a query in one dispatch, and the dispatches recorded ahead to resume it. Drivers end
+/// dispatches that take seconds.
 const BUDGET: (u32, u32) = (1 << 18, 4);
-/// The same in software. Mesa's drivers end all loops of some eight or sixteen invocations after 65,535 turns together, without an error. The
-/// last node, and a row of 64 that is put in order, may take 800 turns more; with all boxes undecided, the last node takes 1,700. A box that a round shape is compared with takes
-/// up to 850; there a dispatch may end at any box.
+/// The same for software adapters. Mesa's drivers end the loops of 8 or 16 invocations after 65,535 turns in total,
+/// without an error. Beyond the budget, the last node and the sort of a row of 64 may take 800 turns, and 1,700 if all
+/// boxes are undecided. A test of a round shape and a box takes up to 850; there, a dispatch may end at any box.
 const BUDGET_IN_SOFTWARE: (u32, u32) = (2_000, 16);
 
-/// The most queries of which each is shared by several invocations: a little above the concurrency of a GPU. On an H100, shared lists of
-/// 10,000 queries take 0.5 to 1.0 of the time, those of a thousand 0.4 to 0.6; of 100,000, 0.5 to 2 times.
+/// The most queries in a batch whose queries are shared by several invocations: a little above the concurrency of a
+/// GPU. On an H100, sharing multiplies the time of lists by 0.4 to 0.6 for 1,000 queries, 0.5 to 1.0 for 10,000, and
+/// 0.5 to 2 for 100,000.
 const MOST_SHARED: u32 = 1 << 14;
 
-/// Returns how many turns of loops a query may take in one dispatch on this device, and how many rounds are recorded beside the first.
+/// Returns the most turns of loops of a query in one dispatch on this device, and the rounds recorded after the first.
 pub(super) fn budget(gpu: &Gpu) -> (u32, u32) {
     let (turns, rounds) = if gpu.is_software() { BUDGET_IN_SOFTWARE } else { BUDGET };
     (gpu.turns().unwrap_or(turns), rounds)
 }
 
-/// The answers that a batch wants.
+/// The answers that a batch requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Wanted {
     /// The first answers of each query, up to this many.
@@ -72,7 +73,7 @@ impl Wanted {
         }
     }
 
-    /// Returns the capacity that the answers to this many queries take before they are counted.
+    /// Returns the capacity for the answers to this many queries, before they are counted.
     pub fn capacity(self, queries: u64) -> QueryCapacity {
         let capacity = QueryCapacity { queries, ..QueryCapacity::default() };
         match self {
@@ -90,20 +91,20 @@ pub(super) struct BatchPlan {
     pub query_count: u32,
     /// The u32 count of a query.
     pub stride: u32,
-    /// Where half-spaces begin behind the queries, as a u32 count.
+    /// The begin of the half-spaces behind the queries, in u32.
     pub half_space_first: u32,
     pub half_space_count: u32,
     /// True if queries have filters.
     pub has_filters: bool,
-    /// True if these have groups, masks, bodies, spheres or boxes to ignore.
+    /// True if these filters have groups, masks, bodies, spheres or boxes to ignore.
     pub has_groups: bool,
-    /// True if they have spheres, and boxes too.
+    /// True if queries have spheres, and boxes have spheres.
     pub has_spheres: bool,
-    /// True if casts skip the boxes that they separate from at their start.
+    /// True if casts skip boxes that they touch at their start and move away from.
     pub skips_separating: bool,
-    /// True if most queries start near the one before.
+    /// True if most queries start near the query before.
     pub is_in_order: bool,
-    /// Rounds of a phase that are recorded one after the other; 0 where the host reads back after each.
+    /// Rounds recorded per phase; 0 if the host reads back after each round.
     pub round_count: u32,
     pub vertices_per_pair: u32,
 }
@@ -178,7 +179,7 @@ pub(super) struct DeviceBatch<'a> {
 }
 
 impl<'a> DeviceBatch<'a> {
-    /// Returns the parameters of a dispatch: of pending queries alone if it is resumed, of all otherwise.
+    /// Returns the parameters of a dispatch: of the pending queries if it is resumed, otherwise of all.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -196,7 +197,7 @@ impl<'a> DeviceBatch<'a> {
         Ok(RoundParams { host, device: constants.get(gpu, host)? })
     }
 
-    /// Returns how many answers of each list are retained while they are counted.
+    /// Returns the answers per list that are retained during the count.
     pub fn retained_count(&self) -> u32 {
         self.params.retained_count
     }
@@ -206,7 +207,7 @@ impl<'a> DeviceBatch<'a> {
         self.sort.is_some()
     }
 
-    /// Returns what kernels read and write. `pending` lists the queries of a resumed dispatch.
+    /// Returns the buffers of kernels. `pending` lists the queries of a resumed dispatch.
     pub fn input<'b>(
         &'b self,
         filters: &'b FilterLists,
@@ -261,7 +262,7 @@ impl<'a> DeviceBatch<'a> {
         }
     }
 
-    /// Records the answers in rows, or in the window; `is_sorted` if lists that were not retained are among them.
+    /// Records the answers in rows, or in the window; `is_sorted` if there are lists that were not retained.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -282,7 +283,8 @@ impl<'a> DeviceBatch<'a> {
 }
 
 impl Tree {
-    /// Begins a batch in `buffers` of this capacity, and uploads filters of boxes that are not on the device.
+    /// Begins a batch in `buffers` of this capacity, and uploads the filters of the boxes, unless they are on the
+    /// device.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
@@ -324,7 +326,7 @@ impl Tree {
         !self.filters().sphere.is_empty()
     }
 
-    /// Returns the tree that is queried: without boxes, one of a box that nothing meets.
+    /// Returns the queried tree. Without boxes, it is a tree of one box that no query meets.
     fn queried(&mut self) -> Result<QueriedTree, Error> {
         if let (Some(built), Some((_, buffers))) = (&self.built, &self.allocated) {
             return Ok(QueriedTree { capacity: built.capacity, buffers: buffers.clone(), shape: built.shape.clone() });
@@ -335,7 +337,7 @@ impl Tree {
             return Ok(QueriedTree { capacity, buffers: buffers.clone(), shape });
         }
         let buffers = TreeBuffers::new(&self.gpu, &capacity)?;
-        // One box that is above and below all, in a node of the same bounds.
+        // A node and a box with reversed infinite bounds.
         let (none, below) = (f32::INFINITY.to_bits(), f32::NEG_INFINITY.to_bits());
         let node = [[0, 0, 0, 0x01_0101], [!0, !0, 0, 0], [!0, !0, 0, 0], [!0, !0, 0, 0]];
         let boxes = [[none, none, none, below, below, below]; 2];

@@ -1,4 +1,4 @@
-//! The stage `tree`: the order of the leaves, and the bounds of all nodes.
+//! The stage `tree`: orders the leaves, and bounds all nodes.
 
 use bytemuck::Zeroable;
 
@@ -52,17 +52,17 @@ pub struct Build {
     kernels: [Kernel; 7],
 }
 
-/// How many boxes and worlds a tree has.
+/// The box count and the world count of a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TreeCapacity {
     /// Boxes.
     pub boxes: u64,
-    /// Worlds beside the global one; 0 where worlds do not matter.
+    /// Worlds without the global one; 0 without worlds.
     pub worlds: u64,
 }
 
 impl TreeCapacity {
-    /// Returns the levels of the tree, each with its number of nodes; the leaves first.
+    /// Returns the node count of each level of the tree, the leaves first.
     fn levels(self) -> impl Iterator<Item = u64> {
         let first = (self.boxes > 0).then(|| self.boxes.div_ceil(WIDTH));
         std::iter::successors(first, |&nodes| (nodes > 1).then(|| nodes.div_ceil(WIDTH)))
@@ -73,7 +73,7 @@ impl TreeCapacity {
         self.levels().sum::<u64>() * NODE_VECTORS
     }
 
-    /// Returns where ids begin, in vectors: behind the nodes and the boxes.
+    /// Returns the begin of the ids, in vectors: behind the nodes and the boxes.
     fn first_id(self) -> u64 {
         self.node_vectors() + self.boxes.div_ceil(WIDTH) * BOX_VECTORS
     }
@@ -109,9 +109,9 @@ buffer_table! {
         nodes: [[u32; 4]; capacity.vectors()], STORAGE;
         /// `[box_count]` the place of each box among the leaves.
         places: [u32; capacity.boxes], STORAGE;
-        /// `[world_count + 2]` where the leaves of each world begin.
+        /// `[world_count + 2]` the begin of the leaves of each world.
         ranges: [u32; capacity.worlds + 2], STORAGE;
-        /// The part of space that the curve goes through.
+        /// The cube that the curve fills.
         cube: [Cube; 1], CONSTANT;
         /// `[box_count / 256 + 1]` invalid boxes of each 256, and whether there are any.
         invalid as "tree_invalid": [u32; capacity.boxes.div_ceil(256) + 1], STORAGE;
@@ -140,7 +140,7 @@ impl TreeBuffers {
         SortBuffers::of([keys, values, other_keys, other_values, histograms, digit_sums])
     }
 
-    /// Records that no box is known to be invalid, before [`Build::record_bounds`].
+    /// Records that the counts of invalid boxes are cleared, before [`Build::record_bounds`].
     pub fn record_no_invalid(&self, encoder: &mut wgpu::CommandEncoder) {
         encoder.clear_buffer(self.invalid.raw(), 0, None);
     }
@@ -160,7 +160,7 @@ pub fn sort_counts(n: u32) -> Counts {
     Counts { written: n, ..Counts::zeroed() }
 }
 
-/// A tree to build of boxes.
+/// The input of a build.
 #[derive(Clone, Debug)]
 pub struct BuildInput<'a> {
     /// The capacity that the tree uses.
@@ -216,7 +216,7 @@ impl Build {
         leaves.dispatch(pass, places.div_ceil(256), &[sorted.bound(), buffers].concat());
     }
 
-    /// Records the bounds of all nodes, after the last [`record_order`](Self::record_order) and behind
+    /// Records the bounds of all nodes, after [`record_order`](Self::record_order) and
     /// [`TreeBuffers::record_no_invalid`].
     pub fn record_bounds(&self, pass: &mut Pass, input: &BuildInput) {
         let BuildInput { capacity, tree, .. } = *input;
@@ -244,7 +244,7 @@ mod tests {
         }
         assert!(boxes > 1 << 26 && !fits(boxes + 1), "{boxes}");
         let capacity = TreeCapacity { boxes, worlds: 0 };
-        // The leaves, of which none waits, and the others.
+        // The leaves, which never wait, and the other levels.
         assert_eq!(capacity.levels().count(), 1 + WAITING_LEVELS as usize);
         assert!(capacity.shape().first_nodes.as_flattened().len() > WAITING_LEVELS as usize);
         assert!(WAITING_LEVELS.is_power_of_two());

@@ -15,19 +15,20 @@ use crate::gpu::host_copy::extend;
 use crate::queries::{Start, check_k, is_in_order, reserve};
 use crate::{Answers, Batch, Cast, Convex, Error, Hit, Lists, Near, NearestQuery, Pair, QueryReport, Shape};
 
-/// The calls **block** until the answers are there.
+/// These calls **block** until the answers are complete.
 #[cfg(not(target_arch = "wasm32"))]
 impl Tree {
     /// Finds the first box that each path hits: by `t`, then by index.
     ///
     /// # Errors
-    /// [`Error::NotBuilt`], [`Error::QueryFilterLength`], [`Error::FiltersChanged`], [`Error::OutOfMemory`], [`Error::DeviceLost`],
-    /// [`Error::Gpu`]; [`Error::BadFilter`] for a sphere of a query that has no meaning.
+    /// [`Error::NotBuilt`], [`Error::QueryFilterLength`], [`Error::FiltersChanged`], [`Error::OutOfMemory`],
+    /// [`Error::DeviceLost`], [`Error::Gpu`]; [`Error::BadFilter`] if the sphere of a query is invalid.
     pub fn nearest_hits<'a, C: Cast + 'a>(&mut self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<Hit>, Error> {
         pollster::block_on(self.blocking().nearest_hits(casts))
     }
 
-    /// Finds the first `k` boxes that each path hits: by `t`, then by index. A path goes through the tree once for each 64 of them.
+    /// Finds the first `k` boxes that each path hits: by `t`, then by index. Cost: a path walks the tree once per 64
+    /// boxes.
     ///
     /// # Errors
     /// As [`nearest_hits`](Self::nearest_hits); [`Error::BadOption`] if `k` is 0.
@@ -55,7 +56,8 @@ impl Tree {
         pollster::block_on(self.blocking().all_hits(casts))
     }
 
-    /// Finds all boxes that each shape touches, ascending by index. The documentation of a shape lists the boxes that may be too many.
+    /// Finds all boxes that each shape touches, ascending by index. The documentation of each shape specifies which
+    /// boxes may be reported in excess.
     ///
     /// # Errors
     /// As [`nearest_hits`](Self::nearest_hits); [`Error::TooManyHalfSpaces`] for shapes of more than
@@ -64,8 +66,8 @@ impl Tree {
         pollster::block_on(self.blocking().overlaps(shapes))
     }
 
-    /// Finds the `k` boxes that are nearest to each point: by distance, then by index. A box that contains the point is at distance 0. A
-    /// query goes through the tree once for each 64 boxes.
+    /// Finds the `k` boxes that are nearest to each point: by distance, then by index. A box that contains the point is
+    /// at distance 0. Cost: a query walks the tree once per 64 boxes.
     ///
     /// # Errors
     /// As [`first_hits`](Self::first_hits).
@@ -74,9 +76,9 @@ impl Tree {
     }
 }
 
-/// Queries as futures, with the answers and errors of the calls of [`Tree`] of the same name.
+/// Queries as futures. Answers and errors are as in the calls of [`Tree`] of the same name.
 impl AsyncTree<'_> {
-    /// Finds what [`Tree::nearest_hits`] finds.
+    /// Does the same as [`Tree::nearest_hits`], without blocking.
     ///
     /// # Errors
     /// As there.
@@ -107,7 +109,7 @@ impl AsyncTree<'_> {
         Ok(answers)
     }
 
-    /// Finds what [`Tree::first_hits`] finds.
+    /// Does the same as [`Tree::first_hits`], without blocking.
     ///
     /// # Errors
     /// As there.
@@ -124,7 +126,7 @@ impl AsyncTree<'_> {
         Ok(lists)
     }
 
-    /// Finds what [`Tree::any_hits`] finds.
+    /// Does the same as [`Tree::any_hits`], without blocking.
     ///
     /// # Errors
     /// As there.
@@ -149,7 +151,7 @@ impl AsyncTree<'_> {
         Ok(answers)
     }
 
-    /// Finds what [`Tree::all_hits`] finds.
+    /// Does the same as [`Tree::all_hits`], without blocking.
     ///
     /// # Errors
     /// As there.
@@ -167,7 +169,7 @@ impl AsyncTree<'_> {
         Ok(lists)
     }
 
-    /// Finds what [`Tree::overlaps`] finds.
+    /// Does the same as [`Tree::overlaps`], without blocking.
     ///
     /// # Errors
     /// As there.
@@ -189,7 +191,7 @@ impl AsyncTree<'_> {
         Ok(lists)
     }
 
-    /// Finds what [`Tree::nearest`] finds.
+    /// Does the same as [`Tree::nearest`], without blocking.
     ///
     /// # Errors
     /// As there.
@@ -261,7 +263,7 @@ impl AsyncTree<'_> {
         self.finish_lists(lists, batch.queries, is_valid)
     }
 
-    /// Ranks the answers of each query, and hands over, part by part, a row for each query.
+    /// Ranks the answers of each query, and passes on, part by part, a row per query.
     async fn rank<T: Pod>(
         &mut self,
         ranking: &Ranking<'_>,
@@ -275,7 +277,8 @@ impl AsyncTree<'_> {
         Ok(())
     }
 
-    /// Ranks more answers of each query than a row has, and hands over the list of each: one row after the other, joined here.
+    /// Ranks more answers per query than a row has: it reads one row after the other, joins them, and passes on a list
+    /// per query.
     async fn rank_long<T: Pod>(
         &mut self,
         ranking: &Ranking<'_>,
@@ -342,7 +345,7 @@ impl AsyncTree<'_> {
         Ok(lists)
     }
 
-    /// Completes the offsets of lists, empty ones for queries that did not run, and the report.
+    /// Completes the report and the offsets of lists; queries that did not run have empty lists.
     fn finish_lists<Q: Sync, T>(
         &self,
         mut lists: Lists<T>,
@@ -354,7 +357,7 @@ impl AsyncTree<'_> {
         Ok(lists)
     }
 
-    /// Returns the report on a batch that ends, unless filters changed meanwhile.
+    /// Returns the report of a complete batch, unless filters changed meanwhile.
     fn report<Q: Sync>(
         &self,
         queries: &[Q],
@@ -368,7 +371,7 @@ impl AsyncTree<'_> {
     }
 }
 
-/// Queries of which the first answers are wanted.
+/// Queries whose first answers are requested.
 struct Ranking<'a> {
     /// The queries, as bits of `f32`.
     words: &'a [u32],
@@ -379,7 +382,7 @@ struct Ranking<'a> {
     most: usize,
     filters: &'a crate::QueryFilters,
     is_in_order: bool,
-    /// How many answers of each.
+    /// The answers per query.
     k: usize,
     ranked: Ranked,
 }

@@ -1,4 +1,4 @@
-//! Builds and refits a tree, from boxes of the host or of the device.
+//! Builds and refits a tree from boxes on the host or on the device.
 
 use super::build::{BuildInput, TreeBuffers, TreeCapacity};
 use super::submission::{Recording, wait};
@@ -21,8 +21,8 @@ use crate::{Aabb, Error, Filters, TreeReport};
 pub enum TreeBoxes<'a> {
     /// Boxes in host memory.
     Host(&'a [Aabb]),
-    /// This many boxes of 24 bytes (as [`Aabb`]) at the start of a buffer of the device, or of a part of one. They are read after all that was
-    /// submitted before, and not copied: nothing is uploaded.
+    /// This many boxes of 24 bytes (as [`Aabb`]) at the start of a buffer of the device, or of a part of one. They are
+    /// read after all work submitted before, and are not copied.
     Device(wgpu::BufferSlice<'a>, u32),
 }
 
@@ -53,7 +53,7 @@ impl<'a, const N: usize> From<&'a [Aabb; N]> for TreeBoxes<'a> {
     }
 }
 
-/// A slice of a buffer of the device, and the number of boxes in it.
+/// A slice of a buffer of the device, and its box count.
 impl<'a> From<(wgpu::BufferSlice<'a>, u32)> for TreeBoxes<'a> {
     fn from((slice, box_count): (wgpu::BufferSlice<'a>, u32)) -> Self {
         Self::Device(slice, box_count)
@@ -61,36 +61,37 @@ impl<'a> From<(wgpu::BufferSlice<'a>, u32)> for TreeBoxes<'a> {
 }
 
 impl Tree {
-    /// Builds the tree of these boxes: `&[Aabb]` in host memory, or `(buffer.slice(..), box_count)` on the device. Queries answer with their
-    /// indices. **Blocks** until it is built.
+    /// Builds the tree of these boxes: `&[Aabb]` in host memory, or `(buffer.slice(..), box_count)` on the device.
+    /// Answers have the indices of these boxes. **Blocks** until it is built.
     ///
     /// # Errors
-    /// [`Error::FilterLength`] and [`Error::BadFilter`] if the filters do not fit the boxes; [`Error::TooManyBoxes`] if the tree exceeds one
-    /// binding of the device; [`Error::FiltersChanged`] if they are [shared](Self::share_filters); [`Error::BadBuffer`] if a slice is too short
-    /// for the boxes, starts at an offset that is not a multiple of the device's `min_storage_buffer_offset_alignment`, or cannot be bound as
-    /// storage; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]. The tree is not built then.
+    /// [`Error::FilterLength`] and [`Error::BadFilter`] if the filters do not fit the boxes; [`Error::TooManyBoxes`] if
+    /// the tree exceeds one binding of the device; [`Error::FiltersChanged`] if they are [shared](Self::share_filters);
+    /// [`Error::BadBuffer`] if a slice is too short for the boxes, starts at an offset that is not a multiple of the
+    /// device's `min_storage_buffer_offset_alignment`, or cannot be bound as storage; [`Error::OutOfMemory`],
+    /// [`Error::DeviceLost`], [`Error::Gpu`]. After an error the tree is not built.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn build<'a>(&mut self, boxes: impl Into<TreeBoxes<'a>>) -> Result<&TreeReport, Error> {
         pollster::block_on(self.blocking().build(boxes))?;
         Ok(&self.report)
     }
 
-    /// Fits the tree to boxes that have moved; as [`cpu::Tree::refit`](crate::cpu::Tree::refit). The boxes may lie in host memory and on the
-    /// device by turns. **Blocks**.
+    /// Fits the tree to moved boxes, as [`cpu::Tree::refit`](crate::cpu::Tree::refit) does. The boxes may be on the
+    /// host or on the device, independently of the build. **Blocks** until it is complete.
     ///
     /// # Errors
-    /// [`Error::NotBuilt`] if the tree is not built: never, or not since a build failed or the filters' worlds or margins changed.
-    /// [`Error::OtherTree`] if it was built of another number of boxes, [`Error::BadBuffer`] as in [`build`](Self::build),
-    /// [`Error::FilterLength`] and [`Error::BadFilter`] if the filters do not fit the boxes: the tree stays as it is.
-    /// [`Error::FiltersChanged`], after which the tree is as before, or is not built if they changed meanwhile.
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`], after which the tree is not built.
+    /// [`Error::NotBuilt`] if there was no build, the last build failed, or worlds or margins changed since. After
+    /// these errors the tree is unchanged: [`Error::OtherTree`] if it was built of another box count;
+    /// [`Error::BadBuffer`] as in [`build`](Self::build); [`Error::FilterLength`] and [`Error::BadFilter`] if the
+    /// filters do not fit the boxes. After [`Error::FiltersChanged`] it is unchanged, or not built if the filters
+    /// changed during the call. After [`Error::OutOfMemory`], [`Error::DeviceLost`] or [`Error::Gpu`] it is not built.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn refit<'a>(&mut self, boxes: impl Into<TreeBoxes<'a>>) -> Result<&TreeReport, Error> {
         pollster::block_on(self.blocking().refit(boxes))?;
         Ok(&self.report)
     }
 
-    /// Returns the report on the last build or refit.
+    /// Returns the report of the last build or refit.
     pub fn report(&self) -> &TreeReport {
         &self.report
     }
@@ -98,7 +99,7 @@ impl Tree {
 
 /// Builds and refits as futures.
 impl AsyncTree<'_> {
-    /// Builds the tree as [`Tree::build`] does.
+    /// Does the same as [`Tree::build`], without blocking.
     ///
     /// # Errors
     /// As there.
@@ -113,14 +114,14 @@ impl AsyncTree<'_> {
         Ok(&tree.report)
     }
 
-    /// Fits the tree as [`Tree::refit`] does.
+    /// Does the same as [`Tree::refit`], without blocking.
     ///
     /// # Errors
     /// As there.
     pub async fn refit<'a>(&mut self, boxes: impl Into<TreeBoxes<'a>>) -> Result<&TreeReport, Error> {
         let (boxes, tree) = (boxes.into(), &mut *self.tree);
         tree.begin_refit(boxes)?;
-        // Until the end there is no tree.
+        // The tree is not built until the refit is complete.
         let Some(built) = tree.built.take() else { return Ok(&tree.report) };
         tree.report = TreeReport::default();
         let readback = tree.submit(|tree, encoder| tree.record_moved(encoder, &built, boxes))?;
@@ -134,9 +135,10 @@ impl AsyncTree<'_> {
 
 /// Builds and refits in the encoder of the caller.
 impl TreeRecorder {
-    /// Records the build of the tree of `box_count` boxes of 24 bytes (as [`Aabb`]) at the start of `boxes`, a buffer of the device or a part of
-    /// one: `buffer.slice(..)`. The report has only the number of boxes, and a later refit reports no growth (NaN). Queries that are recorded
-    /// behind it use this tree. If the encoder is never submitted, the tree is undefined until it is built again.
+    /// Records a build of the tree from `box_count` boxes of 24 bytes (as [`Aabb`]) at the start of `boxes`, a buffer
+    /// of the device or a part of one: `buffer.slice(..)`. The report has only the box count, and the growth of a later
+    /// refit is NaN. Queries that are recorded afterwards use this tree. If the encoder is never submitted, the tree is
+    /// undefined until it is built again.
     ///
     /// # Errors
     /// As [`Tree::build`].
@@ -161,8 +163,8 @@ impl TreeRecorder {
         Ok(())
     }
 
-    /// Records the fit of the tree to boxes that have moved, in a buffer as that of [`record_build`](Self::record_build). The report does not
-    /// change. Queries that are recorded behind it use the fitted tree.
+    /// Records a fit of the tree to moved boxes, in a buffer as in [`record_build`](Self::record_build). The report
+    /// does not change. Queries that are recorded afterwards use the fitted tree.
     ///
     /// # Errors
     /// As [`Tree::refit`].
@@ -180,7 +182,7 @@ impl TreeRecorder {
         let scopes = tree.gpu.open_scopes();
         let recorded = tree.record_moved(encoder, &built, boxes).and_then(|()| scopes.close("recording"));
         if recorded.is_err() {
-            // The encoder may have a part of it.
+            // The encoder may have a part of the refit.
             tree.clear();
         }
         recorded
@@ -188,7 +190,7 @@ impl TreeRecorder {
 }
 
 impl Tree {
-    /// Allocates a tree of these boxes, and uploads filters. Returns `None` without boxes: the tree is empty then.
+    /// Allocates a tree of these boxes, and uploads filters. Returns `None` without boxes; then the tree is empty.
     fn begin_build(&mut self, boxes: TreeBoxes<'_>) -> Result<Option<(TreeCapacity, Buffer<TreeShape>)>, Error> {
         self.clear();
         self.check(boxes)?;
@@ -235,7 +237,7 @@ impl Tree {
     /// Checks that the tree can be fitted to these boxes, and uploads filters.
     ///
     /// # Errors
-    /// The errors of [`refit`](Self::refit). The tree stays as it is.
+    /// The errors of [`refit`](Self::refit). After an error the tree is unchanged.
     fn begin_refit(&mut self, boxes: TreeBoxes<'_>) -> Result<(), Error> {
         self.check(boxes)?;
         self.filters.check_source()?;
@@ -278,14 +280,14 @@ impl Tree {
         if self.allocated.as_ref().is_some_and(|(allocated, _)| covers(allocated)) {
             return Ok(());
         }
-        // The old buffers go first: old and new at once might not fit.
+        // Release the old buffers first, since old and new together may exceed the memory.
         self.allocated = None;
         self.boxes = None;
         self.allocated = Some((capacity, TreeBuffers::new(&self.gpu, &capacity)?));
         Ok(())
     }
 
-    /// Allocates the buffer for boxes of the host, as long as those of the tree, unless it exists.
+    /// Allocates the buffer for boxes of the host, with the capacity of the tree, unless it exists.
     fn ensure_boxes(&mut self, boxes: TreeBoxes<'_>) -> Result<(), Error> {
         if let (TreeBoxes::Host(_), None, Some((capacity, _))) = (boxes, &self.boxes, &self.allocated) {
             self.boxes = Some(Buffer::new(&self.gpu, "boxes", capacity.boxes, STORAGE)?);
@@ -301,7 +303,7 @@ impl Tree {
         }
     }
 
-    /// Uploads boxes of the host and records what filters do to them, and returns where they lie as they are searched.
+    /// Uploads boxes of the host, records their preparation by filters, and returns the buffer of prepared boxes.
     fn record_prepared<'a>(
         &'a self,
         pass: &mut Pass,
@@ -356,7 +358,7 @@ fn surface_of(summary: &TreeSummary) -> Surface {
     Surface { sum: f64::from(summary.surface), vast_count: summary.vast_count }
 }
 
-/// Returns what the host reads of a tree.
+/// Reads the summary of a tree back.
 fn summary_of(readback: &Readback) -> Result<(TreeSummary, Cube), Error> {
     Ok((readback.value(0)?, readback.value(size_of::<TreeSummary>() as u64)?))
 }

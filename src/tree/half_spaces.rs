@@ -1,4 +1,4 @@
-//! Half-spaces among the answers of a tree, and the boxes that they are ordered with.
+//! Merges half-spaces into the answers of a tree.
 
 use rayon::prelude::*;
 
@@ -10,13 +10,13 @@ use crate::queries::{HalfSpaces, reserve};
 use crate::{Aabb, Error};
 
 impl AsyncTree<'_> {
-    /// Returns the half-spaces of the filters, which are not in the tree, and the boxes that the host has.
+    /// Returns the half-spaces of the filters, which are not in the tree, and the boxes on the host.
     pub(super) fn half_spaces(&self) -> HalfSpaces<'_> {
         HalfSpaces::new(self.tree.filters.checked(), &self.tree.boxes_on_host)
     }
 
-    /// Merges half-spaces into answers that are ordered. Where a half-space and a box have the same rounded number, the host reads the boxes,
-    /// and `merge` runs again.
+    /// Merges half-spaces into ordered answers. If a half-space and a box have the same rounded number, the host reads
+    /// the boxes back, and `merge` runs again.
     pub(super) async fn merge(
         &mut self,
         mut merge: impl FnMut(&HalfSpaces<'_>) -> Result<(), Error>,
@@ -34,7 +34,7 @@ impl AsyncTree<'_> {
         Ok(())
     }
 
-    /// Reads the boxes of the tree, as they are searched, into host memory.
+    /// Reads the prepared boxes of the tree back to the host.
     async fn read_boxes(&mut self) -> Result<(), Error> {
         let Tree { gpu, allocated, built, .. } = &*self.tree;
         let (Some((_, buffers)), Some(built)) = (allocated, built) else { return Ok(()) };
@@ -54,7 +54,7 @@ impl AsyncTree<'_> {
         readback.read(0, 7 * count, |read: &[u32]| {
             let (leaves, places) = read.split_at(6 * count);
             let leaves: &[Aabb] = bytemuck::cast_slice(leaves);
-            // A recorded build that never ran leaves any places.
+            // After a recorded build that never ran, places may be any numbers.
             boxes.par_extend(places.par_iter().map(|&place| leaves.get(place as usize).copied().unwrap_or(NO_POINTS)));
         })?;
         self.tree.boxes_on_host = boxes;

@@ -1,7 +1,8 @@
-//! The driver of batches from host memory: uploads them in parts, runs each phase until no query is pending, and reads answers back.
+//! Runs batches from host memory: uploads them in parts, runs each phase until no query is pending, and reads answers
+//! back.
 //!
-//! A part is as large as the limits of the device allow. The first answers of a query lie in a row of fixed length. Lists are counted
-//! first; their answers come back in windows of all lists of the part, sorted by query and box.
+//! A part is as large as the limits of the device allow. The first answers of a query lie in a row of fixed length.
+//! Lists are counted first; then windows over all lists of the part are read back, sorted by query and box.
 
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -25,7 +26,7 @@ use crate::{Aabb, Error, Pair, QueryFilters};
 const MOST_QUERIES: usize = 1 << 22;
 /// The most lists of one submission whose first answers are retained: 128 MiB of them.
 const MOST_RETAINED: usize = 1 << 20;
-/// The most answers of one window, and those of all rows of one submission: 64 MiB.
+/// The most answers of one window, and of all rows of one submission: 64 MiB.
 const MOST_ANSWERS: u64 = 1 << 23;
 /// The least capacity for answers.
 const LEAST_ANSWERS: u64 = 1 << 12;
@@ -33,7 +34,7 @@ const LEAST_ANSWERS: u64 = 1 << 12;
 pub(super) const AT_ONCE: usize = 1 << 10;
 
 impl Tree {
-    /// Returns about the bounds of the boxes.
+    /// Returns the approximate bounds of the boxes.
     pub(super) fn scene(&self) -> Aabb {
         let unit = 64.0;
         self.built.as_ref().map_or(Aabb::new([0.0; 3], [0.0; 3]), |built| {
@@ -47,12 +48,12 @@ impl Tree {
         (largest_binding(&self.gpu.device().limits()) / 4).min(1 << 30) as usize
     }
 
-    /// Returns of how many lists the first answers can be retained.
+    /// Returns the most lists whose first answers can be retained.
     pub(super) fn most_retained(&self) -> usize {
         MOST_RETAINED.min(self.most_u32_count() / RETAINED_ANSWERS as usize)
     }
 
-    /// Returns how many queries of this u32 count, and of this many answers in a row, one submission takes.
+    /// Returns the most queries of one submission, for queries of `stride` u32 and `answers` answers per row.
     pub(super) fn most_queries(&self, stride: usize, answers: usize) -> usize {
         let most_u32s = self.most_u32_count();
         let of_rows = MOST_ANSWERS as usize / answers.max(1);
@@ -63,7 +64,7 @@ impl Tree {
             .max(1)
     }
 
-    /// Returns how many queries of this u32 count, whose answers are listed, one submission takes.
+    /// Returns the most queries of one submission, for lists of queries of `stride` u32.
     pub(super) fn most_lists(&self, stride: usize) -> usize {
         self.most_queries(stride, 1).min(self.most_retained())
     }
@@ -136,7 +137,7 @@ impl Tree {
         self.windows.get(&self.gpu, Window::new(0, 0))
     }
 
-    /// Uploads the list of pending queries, and returns how many there are, if any.
+    /// Uploads the list of pending queries, and returns their count; `None` if there are none.
     fn upload_pending(&self, batch: &DeviceBatch, states: &[[u32; 4]]) -> Result<Option<u32>, Error> {
         let is_pending = |place: u32| place < INVALID_QUERY || place == AGAIN;
         let numbers = (0..batch.plan.query_count).into_par_iter().with_min_len(AT_ONCE);
@@ -178,12 +179,12 @@ impl Tree {
     }
 }
 
-/// A buffer that is read back, and how many bytes of it.
+/// A buffer to read back, and its byte count.
 type Copied<'a> = (&'a wgpu::Buffer, u64);
 
 impl AsyncTree<'_> {
-    /// Runs a phase in as many rounds as it takes until no query is pending. Returns the copies of the last round, of which the first one is
-    /// the state of each query.
+    /// Runs rounds of a phase until no query is pending. Returns the copies of the last round. The first copy is the
+    /// state of each query.
     async fn run_phase(
         &mut self,
         batch: &DeviceBatch<'_>,
@@ -196,7 +197,7 @@ impl AsyncTree<'_> {
             let params = batch.round_params(&self.tree.gpu, &mut self.tree.params, phase, 0, pending)?;
             let submitted = self.tree.submit_batch(batch, &params, window, copies, |pass, query, input| {
                 batch.record_round(pass, query, input);
-                // It is worth a try: most queries end in one dispatch.
+                // Read the results along with the states, since most queries end in one dispatch.
                 if matches!(batch.plan.wanted, Wanted::Rows(..)) {
                     batch.record_finish(pass, query, input, false)?;
                 }
@@ -216,7 +217,8 @@ impl AsyncTree<'_> {
         wait(&self.tree.gpu, submitted?, self.waiting).await
     }
 
-    /// Fills a row of each query of a part, and hands over all rows. Behind the last answer, a row has entries without a box.
+    /// Fills a row per query of a part, and passes all rows on. Behind the last answer, a row has entries without a
+    /// box.
     pub(super) async fn read_rows<T: Pod>(
         &mut self,
         batch: &DeviceBatch<'_>,
@@ -240,7 +242,7 @@ impl AsyncTree<'_> {
         self.run_phase(batch, Phase::Find, &window, &[states]).await?.read(0, count, counts_of)?
     }
 
-    /// Counts the answers to each query of a part, and returns where the list of each query begins, and where the last one ends.
+    /// Counts the answers to each query of a part, and returns the begin of each list, and the end of the last.
     pub(super) async fn read_offsets(&mut self, batch: &DeviceBatch<'_>) -> Result<Vec<u64>, Error> {
         let lists = batch.plan.query_count as usize + 1;
         let window = self.tree.no_window()?;
@@ -256,7 +258,8 @@ impl AsyncTree<'_> {
         self.wait(submitted).await?.read(0, lists, counts_of)?
     }
 
-    /// Reads all lists of a part, as pairs: of query and box, or for paths of box and time. Appends `answer` of each to `out`; `key` is the box.
+    /// Reads all lists of a part: pairs of query and box, or for casts of box and time. Appends `answer` of each to
+    ///         `out`. `key` returns the box.
     pub(super) async fn read_lists<T: Copy + Send>(
         &mut self,
         batch: &mut DeviceBatch<'_>,
@@ -274,7 +277,7 @@ impl AsyncTree<'_> {
             let length = (total - first).min(capacity);
             let readback = self.read_window(batch, offsets, first, length).await?;
             readback.read(0, length as usize, |pairs: &[Pair]| extend(out, pairs, &answer))?;
-            // A list that lies in two windows is sorted in each of them.
+            // A list in two windows is sorted separately in each.
             let cut = offsets.partition_point(|&offset| offset <= first).saturating_sub(1);
             if first > 0 && offsets[cut] < first {
                 let end = offsets[cut + 1].min(first + length);
@@ -316,7 +319,7 @@ impl AsyncTree<'_> {
     }
 }
 
-/// Returns the 64-bit counts, or offsets, in the states of lists.
+/// Reads the 64-bit counts or offsets in the states of lists.
 fn counts_of(states: &[[u32; 4]]) -> Result<Vec<u64>, Error> {
     let mut counts = Vec::new();
     reserve(&mut counts, states.len())?;

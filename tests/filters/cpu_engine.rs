@@ -171,15 +171,15 @@ fn filters_of_other_boxes_are_refused_by_the_call_and_the_first_that_is_wrong_is
         (Filters::default().with_margin(vec![0.0; 1]), length("margin", 1)),
         (
             Filters::default().with_exclude(vec![two, Pair { a: 600, b: 3 }, Pair { a: 3, b: 700 }]),
-            bad("exclude", 1, "is (600, 3), and there are 600 boxes"),
+            bad("exclude", 1, "is (600, 3), and there are 600 boxes; indices must be smaller"),
         ),
         (
             Filters::default().with_include(vec![two, two, Pair { a: 3, b: u32::MAX }]),
-            bad("include", 2, "is (3, 4294967295), and there are 600 boxes"),
+            bad("include", 2, "is (3, 4294967295), and there are 600 boxes; indices must be smaller"),
         ),
         (
             Filters::default().with_half_spaces(vec![half_space(599), half_space(600)]),
-            bad("half_spaces", 1, "is of box 600, and there are 600 boxes"),
+            bad("half_spaces", 1, "is of box 600, and there are 600 boxes; its index must be smaller"),
         ),
     ];
     for options in [CANONICAL, ALL_PAIRS] {

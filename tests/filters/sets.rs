@@ -110,7 +110,7 @@ fn the_other_filters_hold_between_two_sets() {
         engine.set_filters(within).unwrap();
         let refused = engine.find_pairs_between(first, second);
         let Err(Error::BadFilter { list: "include", index: 1, problem }) = refused else { panic!("{refused:?}") };
-        assert_eq!(problem, "is (3, 899): both boxes are in one of the two sets");
+        assert_eq!(problem, "is (3, 899); the two boxes must be in different sets");
         assert!(engine.last_overlaps().pairs.is_empty());
     }
     let sets = [&first[..], &second, &boxes];

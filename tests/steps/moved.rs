@@ -69,7 +69,7 @@ fn check_what_follows_an_unknown_step(engine: &mut impl Engine, what: &str) {
     // A list that has no meaning, and the step after it.
     let boxes = away(&still, &[40]);
     let refused = engine.find_events(Step::new(&boxes).moved(&[40, N as u32])).unwrap_err();
-    let words = format!("has {N}, and there are {N} boxes");
+    let words = format!("has {N}, and there are {N} boxes; indices must be smaller");
     assert!(matches!(&refused, Error::BadStep { list: "moved", problem } if *problem == words), "{refused}");
     assert_eq!(engine.find_events(Step::new(&boxes).moved(&[])).unwrap().pairs, canonical(&boxes), "{what}: refused");
     // A step without a list is the last one too.
@@ -121,7 +121,7 @@ fn a_list_of_moved_boxes_changes_nothing_on_a_gpu() {
             assert!(found.pairs == expected && is_search(found.report.work), "step {number}, {moved:?}");
             assert!(found.created.is_empty() && found.lost.is_empty(), "step {number}, {moved:?}");
         }
-        let words = format!("has {N}, and there are {N} boxes");
+        let words = format!("has {N}, and there are {N} boxes; indices must be smaller");
         for refused in [
             engine.find_events(Step::new(&boxes).moved(&[N as u32])).map(|_| ()),
             engine.submissions().submit_events(Step::new(&boxes).moved(&[0, N as u32])),

@@ -10,9 +10,9 @@ shared_constants! {
     /// `ValueFormat::Spheres`.
     FORMAT_SPHERES: u32 = 3;
 
-    /// Boxes are those of the last step with the same index.
+    /// A box keeps its index from step to step.
     NAMING_INDEX: u32 = 0;
-    /// Each box has a number, which differs from the number of a box that replaces it.
+    /// Each box has a generation. A box that replaces another one at the same index has another generation.
     NAMING_GENERATIONS: u32 = 1;
     /// Each box has its index in the last step.
     NAMING_WAS: u32 = 2;

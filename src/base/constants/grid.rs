@@ -5,29 +5,29 @@ shared_constants! {
 
     /// Most workgroups of `pca_bounds`, and partial results.
     PCA_GROUPS: u32 = 256;
-    /// Boxes that a workgroup of `pca_bounds` should have at least, while there are fewer than `PCA_GROUPS` of them.
+    /// The least boxes per workgroup of `pca_bounds`, unless there are `PCA_GROUPS` workgroups already.
     PCA_BLOCK: u32 = 2048;
     /// Boxes of the sample that axes, cell size and position scale are chosen from.
     SAMPLES: u32 = 512;
     /// 2³² divided by the golden ratio. Multiples of it, modulo 2³², are spread evenly.
     GOLDEN: u32 = 2_654_435_769;
-    /// The largest finite number: the minimum of nothing, and an unused sample.
+    /// The largest finite number: the minimum of an empty set, and the value of an unused sample.
     FLOAT_MAX: f32 = f32::MAX;
-    /// 2⁸⁰. Coordinates beyond it are sentinels rather than places, unless most boxes have them. With a higher value, a
-    /// sentinel's scale leaves too few exponents below it for the other boxes.
+    /// 2⁸⁰. Larger coordinates are sentinels, not positions, unless most boxes have them. With a higher value, scaling
+    /// by a sentinel leaves too few exponents for the other boxes.
     ORDINARY_MAX: f32 = 1.208_925_8e24;
 
-    /// 2⁻²⁰: by how much of the sum of its second moments rounding may change a variance of the scene. With a lower
-    /// value, the choice between two equal directions depends on the adapter; with a higher one, real differences
-    /// do not count.
+    /// 2⁻²⁰: the largest rounding error of a variance of the scene, relative to the sum of the second moments. With a
+    /// lower value, the choice between two equal directions depends on the adapter. With a higher value, real
+    /// differences are ignored.
     MOMENT_ERROR: f32 = 1.0 / 1_048_576.0;
 
     // ---- grid and key ----
 
     /// Most key bits of a cell along u or v. The cells of a box are counted in 32 bits, so twice this must be less.
     MAX_CELL_BITS: u32 = 12;
-    /// Fewest key bits along u or v if cell ids repeat. A box over more than half of 2^MIN_WRAP_BITS cells may
-    /// then be a giant, so with fewer bits there would be many.
+    /// Fewest key bits along u or v if cell ids repeat. A box over more than half of 2^MIN_WRAP_BITS cells may then be
+    /// a giant. Fewer bits cause many giants.
     MIN_WRAP_BITS: u32 = 5;
     /// Most key bits of a world. Worlds with equal bits share their cells.
     MAX_WORLD_BITS: u32 = 20;
@@ -45,26 +45,27 @@ shared_constants! {
     TESTS_PER_ENTRY: u32 = 64;
     /// Most cells of a binned box, whatever the number of boxes.
     MAX_CELLS: u32 = 4096;
-    /// Cells this far from the origin are merged into the outermost one. Exact in f32, and of 24 bits with its sign. So far out
-    /// every box is widened by four cells (`RELATIVE_SLOP`), and cells hardly distinguish boxes.
+    /// Cells this far from the origin are merged into the outermost one. Exact in f32, and of 24 bits with its sign. At
+    /// this distance every box is widened by four cells (`RELATIVE_SLOP`), so cells hardly separate boxes.
     CELL_REACH: i32 = (1 << 23) - 1;
     /// A number above every cell, so that cells can be counted from it up and down without a sign.
     CELL_BASE: i32 = 1 << 30;
     /// 2⁻¹¹², the smallest cell edge in scaled units. In a smaller one, a flushed denormal could be more than `PLANE_SLOP`.
     CELL_MIN: f32 = 1.925_93e-34;
     /// Entries that a box should have on average with `CellSize::Auto`. An entry costs as much as some fifty
-    /// candidates; fewer entries mean larger cells and more candidates, which grow as the square.
+    /// candidates; fewer entries mean larger cells, and candidates grow with the square of the edge.
     ENTRIES_PER_BOX: f32 = 1.95;
     /// 2⁶⁰, the largest cell edge in scaled units.
     CELL_MAX: f32 = 1.152_921_5e18;
-    /// The part of a cell by which a box's range of cells is widened, whatever the size of the box: more than a flushed denormal
-    /// of the smallest cell. With a larger value, survivors of the sweep would need more overlap to be proven.
+    /// A box's range of cells is widened by this part of a cell. It exceeds a flushed denormal in the smallest cell.
+    /// With a larger value, survivors of the sweep need more overlap to be proven.
     PLANE_SLOP: f32 = 1.0 / 4096.0;
     /// 2⁻²¹: the part of the cell coordinate by which the range is widened further. Below 2⁻²² it no longer covers the
     /// rounding of two evaluations of the same expression.
     RELATIVE_SLOP: f32 = 1.0 / 2_097_152.0;
-    /// 2⁻¹⁹: more than half of what two roundings of the dot product of a unit vector with coordinates below 4 can
-    /// differ by, since both intervals of a pair are widened by it. Also the smallest cell edge of an oblique frame.
+    /// 2⁻¹⁹: the widening of an interval in an oblique frame. It exceeds half of the largest difference between two
+    /// evaluations of the dot product of a unit vector with coordinates below 4; both intervals of a pair are widened.
+    /// Also the smallest cell edge of an oblique frame.
     OBLIQUE_ERROR: f32 = 1.0 / 524_288.0;
     /// Segments of the position scale, a power of two.
     KNOT_COUNT: u32 = 32;
@@ -79,12 +80,12 @@ shared_constants! {
     BIN_BLOCK: u32 = 1024;
     /// Coarsenings of the grid that `bin_count` counts entries for.
     LEVELS: u32 = 8;
-    /// Level k merges 2^shift by 2^shift cells. The last one must put everything into one cell, or entries
-    /// might not fit.
+    /// Level k merges 2^shift by 2^shift cells. The last level must have a single cell, since otherwise the entries may
+    /// not fit.
     LEVEL_SHIFTS: [u32; 8] = [0, 1, 2, 3, 4, 6, 8, 32];
     /// Counts per block of boxes: entries and giants at each level, invalid boxes.
     BIN_COUNTS: u32 = 2 * LEVELS + 1;
-    /// Blocks of boxes in a row whose counts are also summed.
+    /// Consecutive blocks of boxes whose counts are also summed.
     BIN_GROUP: u32 = 64;
     /// Flag of an entry in its box's first cell along u.
     ENTRY_FIRST_U: u32 = 1 << 31;
@@ -104,20 +105,21 @@ shared_constants! {
     /// The eighth bits of the first and third byte of a footprint: set if the entry is in its box's first cell
     /// along u, along v.
     FOOTPRINT_FIRST: u32 = 0x0080_0080;
-    /// The eighth bit of the second byte of a footprint: set if the box is *plain*, so that enough overlap of two
-    /// footprints proves an overlap of the boxes along u and v.
+    /// The eighth bit of the second byte of a footprint: set if the box is *plain*: enough overlap with another
+    /// footprint proves that the boxes overlap along u and v.
     FOOTPRINT_PLAIN: u32 = 1 << 15;
     /// The eighth bit of the fourth byte of a footprint: set if the box is in the second of two sets.
     FOOTPRINT_SECOND: u32 = 1 << 31;
     /// The bits of a footprint that are the same in all cells of the box.
     FOOTPRINT_OF_BOX: u32 = FOOTPRINT_PLAIN | FOOTPRINT_SECOND;
-    /// 128ths of a cell by which two footprints must overlap, along u and v, to prove that the boxes overlap. With
-    /// fewer, their overlap may be the slop of both.
+    /// 128ths of a cell by which two footprints must overlap, along u and v, to prove that the boxes overlap. A smaller
+    /// overlap may come from the slop of both.
     PROVEN_FRACTIONS: u32 = 2;
-    /// Quanta by which two widened intervals on the sweep axis must overlap for the same. Three are
-    /// enough; with five, two evaluations of a position may differ by two.
+    /// Quanta by which two widened intervals on the sweep axis must overlap to prove the overlap of the boxes. Three
+    /// are enough if positions are exact; five allow that two evaluations of a position differ by two.
     PROVEN_QUANTA: u32 = 5;
-    /// 2¹⁰⁰: cells per unit at most, for a box to be plain. In a smaller cell, a flushed denormal is a step of a 128th.
+    /// 2¹⁰⁰: the most cells per unit with which a box can be plain. In smaller cells, a flushed denormal is a 128th of
+    /// a cell.
     PLAIN_INVERSE_CELL: f32 = 1.267_650_6e30;
     /// Invalid boxes that are listed by index.
     INVALID_LISTED: u32 = 8;
@@ -126,13 +128,13 @@ shared_constants! {
 
     /// Bits sorted by one pass of `sort_scatter`. Above 4, the counts of 256 invocations no longer fit in 16 KiB.
     RADIX_BITS: u32 = 4;
-    /// Values of such a digit.
+    /// Values of a digit of `RADIX_BITS`.
     RADIX: u32 = 1 << RADIX_BITS;
     /// Bits sorted by one pass of `sort_ballot` with subgroups of 8.
     SHORT_BALLOT_BITS: u32 = 8;
     /// Bits sorted by one pass of `sort_ballot` with subgroups of 16 or more.
     BALLOT_BITS: u32 = 9;
-    /// Values of such a digit.
+    /// Values of a digit of `BALLOT_BITS`.
     BALLOT_RADIX: u32 = 1 << BALLOT_BITS;
     /// The fewest invocations of a subgroup with which the counts of digits of `BALLOT_BITS` fit in 16 KiB.
     BALLOT_LANES: u32 = 16;
@@ -141,11 +143,11 @@ shared_constants! {
     SORT_RUN: u32 = 16;
     /// Keys that a workgroup sorts at once.
     SORT_TILE: u32 = 256 * SORT_RUN;
-    /// The most sections of a sort, each of which one workgroup sorts tile by tile: about two for each unit of the largest GPUs. With more,
-    /// workgroups mostly load the counts of other sections.
+    /// The most sections of a sort: about two per compute unit of the largest GPUs. One workgroup sorts a section, tile
+    /// by tile. With more sections, workgroups mostly load the counts of other sections.
     SORT_SECTIONS: u32 = 256;
     /// Sections whose counts of digits are also summed.
     SECTION_GROUP: u32 = 32;
-    /// The most passes between two clears of the sums: twice those of a 32-bit key by `RADIX_BITS`.
+    /// The most passes between two clears of the sums: twice the passes of a 32-bit key with digits of `RADIX_BITS`.
     SORT_PASSES: u32 = 2 * 32 / RADIX_BITS;
 }

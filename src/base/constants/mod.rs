@@ -1,6 +1,6 @@
-//! Constants that the kernels and the host share, each written once.
+//! Constants that kernels and host share. Each is defined once.
 //!
-//! A changed value is picked up by the WGSL of every kernel: [`wgsl`] is appended to each of them.
+//! [`wgsl`] is appended to the source of every kernel.
 
 /// Declares constants for Rust, and `wgsl` that declares the same ones for WGSL.
 macro_rules! shared_constants {
@@ -28,8 +28,8 @@ pub fn wgsl() -> String {
     [grid::wgsl(), pairs::wgsl(), trees::wgsl(), codes::wgsl()].concat()
 }
 
-/// The most candidates of a call on a software adapter. With as many no block has more than `MOST_BLOCK_TILES` tiles of the sweep, or more
-/// than one of giants, so that Mesa's drivers end no loop over the tiles of a block.
+/// The most candidates of a call on a software adapter. Then a block has at most `MOST_BLOCK_TILES` tiles of the sweep
+/// and one tile of giants, so that Mesa's drivers end no loop over the tiles of a block.
 pub const SOFTWARE_CANDIDATES: u64 = 8_000_000_000;
 
 /// Boxes that a thread of the CPU engine processes at a time.
@@ -41,21 +41,22 @@ pub(crate) const EXCLUDE_MOST: u32 = 1 << 24;
 pub(crate) const SOFTWARE_TURNS: u32 = 65_535;
 /// The most boxes of one search or tree on a software adapter: a buffer is bound up to 128 MiB (`LP_MAX_TGSI_SHADER_BUFFER_SIZE`).
 const SOFTWARE_BOXES: u32 = (1 << 27) / 24;
-/// The turns of a search among as many listed pairs of a box (`Filters::check` sees to that), or half-spaces, as there can be.
+/// The most turns of a binary search among the listed pairs of a box (`Filters::check` limits them) or among
+/// half-spaces.
 const SEARCH_TURNS: u32 = MAX_ENTRIES.ilog2() + 1;
 
 /// The most turns of loops of an invocation for a tile of giants, if filters make two searches per pair.
 const GIANT_TURNS: u32 = {
-    // The bounds of the row, the giants near it, the half-spaces among those, and their common bounds, twice.
+    // The bounds of the row, the giants near it, the half-spaces among these giants, and their common bounds, twice.
     let near = GIANT_ROW + 4 * GIANT_GROUP + (1 + GIANT_GROUP) * SEARCH_TURNS;
-    // For each box the giants that are near, and the filters of the giants that it meets.
+    // For each box: the near giants, and the filters of the giants that it overlaps.
     let walk = GIANT_ROW * (1 + GIANT_GROUP * (2 + 2 * SEARCH_TURNS));
     // A scan of a tile, and sums of blocks. Pairs are counted again before they are written.
     33 + 1 + HIT_SUMS / 256 + 2 + near + 2 * walk + GIANT_ROW * GIANT_GROUP
 };
 
-/// Returns the bits of a sort key for so many boxes and worlds: as few as leave enough for cells, worlds and positions, since
-/// each `BALLOT_BITS` are a pass of the sort.
+/// Returns the bits of a sort key for this many boxes and worlds: the fewest that suffice for cells, worlds and
+/// positions, since each `BALLOT_BITS` cost a pass of the sort.
 pub(crate) const fn key_bits(box_count: u32, world_count: u32) -> u32 {
     if box_count <= KEY_BOXES && world_count <= KEY_WORLDS { KEY_BITS } else { LONG_KEY_BITS }
 }
@@ -85,7 +86,7 @@ impl Literal for i32 {
 
 impl Literal for f32 {
     fn declaration(&self, name: &str) -> String {
-        // The shortest decimal that rounds to `f32::MAX` is above it, which browsers reject: more digits.
+        // The shortest decimal that rounds to `f32::MAX` exceeds it, which browsers reject. So print more digits.
         format!("const {name}: f32 = {:e}f;\n", f64::from(*self))
     }
 }
@@ -97,7 +98,7 @@ impl<const N: usize> Literal for [u32; N] {
     }
 }
 
-// Constants that depend on each other agree, or nothing compiles.
+// Relations between constants. A violation fails to compile.
 const _: () = {
     assert!(2 * MAX_CELL_BITS < 32 - MIN_POSITION_BITS + 1 && MIN_WRAP_BITS <= MAX_CELL_BITS);
     assert!(MIN_POSITION_BITS > KNOT_BITS);
@@ -107,9 +108,9 @@ const _: () = {
             && KEY_WORLDS.ilog2() + 2 + MIN_POSITION_BITS <= KEY_BITS
     );
     assert!(LONG_KEY_BITS - MIN_POSITION_BITS <= 2 * MAX_CELL_BITS && KEY_BITS < LONG_KEY_BITS);
-    // Where ids repeat, one of u and v may have as few bits as that while the other has most.
+    // If ids repeat, u may have the fewest bits and v the most, or the reverse.
     assert!(MAX_CELL_BITS + MIN_WRAP_BITS + MIN_POSITION_BITS <= KEY_BITS);
-    // `5 * magnitude / 6` bits of a cell, of the numbers of boxes that have such keys.
+    // A cell has `5 * magnitude / 6` bits, at most for `KEY_BOXES` boxes.
     assert!(5 * (KEY_BOXES.ilog2() + 1) / 6 + MIN_POSITION_BITS <= KEY_BITS);
     assert!(5 * (MAX_ENTRIES.ilog2() + 1) / 6 + MIN_POSITION_BITS <= LONG_KEY_BITS);
     assert!(1 << KNOT_BITS == KNOT_COUNT);
@@ -121,19 +122,19 @@ const _: () = {
     assert!(PATH_SECTION == 2 * 256 && PATH_SECTION.is_multiple_of(ENTRY_STRIDE));
     assert!(MOST_BLOCK_TILES * TILE_QUADS / PATH_SECTION + 1 + PATH_GROUP <= 256);
     assert!(SORT_TILE < 1 << 16);
-    // A box that moves: six bounds, the direction and the limit; behind it, two ends and a radius.
+    // A moving box has six bounds, a direction and a limit. A moving round shape appends two ends and a radius.
     assert!(ROUND_CAST_U32_COUNT == BOX_CAST_U32_COUNT + 7);
     assert!(TURNED_PARTS <= MOST_PARTS && CAPSULE_PARTS <= MOST_PARTS);
     assert!(SOLID_ROUNDING_BITS == ROUNDING_BITS - FLAT_BITS / 2);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);
     assert!(MOST_BLOCK_TILES.is_power_of_two() && MOST_BLOCK_TILES * RUN_TURNS < SOFTWARE_TURNS);
-    // A candidate takes a quarter of a quad, and an entry two quads beyond those of its candidates.
+    // A candidate takes a quarter of a quad, and an entry up to two quads more.
     assert!(
         SOFTWARE_CANDIDATES / 4 + 2 * MAX_ENTRIES as u64
             <= MOST_BLOCKS as u64 * MOST_BLOCK_TILES as u64 * TILE_QUADS as u64
     );
-    // Groups of giants times tiles of rows: where there are g giants among n boxes, g n is at most SOFTWARE_CANDIDATES, there are
-    // up to 4 n entries, and each of the two numbers is rounded up.
+    // The blocks are the groups of giants times the tiles of rows, each rounded up. For g giants among n boxes, g n is
+    // at most SOFTWARE_CANDIDATES, and there are up to 4 n entries.
     assert!(
         SOFTWARE_CANDIDATES / (GIANT_GROUP as u64 * GIANT_ROW as u64 * 256) * 5
             + 2 * SOFTWARE_CANDIDATES.isqrt() / GIANT_GROUP as u64
@@ -154,15 +155,14 @@ const _: () = {
             && ORDER_WINDOW.is_multiple_of(32 * 256)
     );
     assert!(ORDER_TILE == 512);
-    // Turns of loops of one invocation of `order_sort`. Up to three long rows have a part in a tile. The workgroup's range of each has at
-    // most all windows, of up to 76 turns each, most of them of a scan, and one for each of the invocation's elements in the window, of
-    // which a short row has few. Beside those, a window takes one for each 1,024 elements of the row, and a row has fewer windows for each
-    // workgroup the longer it is.
+    // The turns of an invocation of `order_sort`. A tile overlaps up to three long rows. For each, the workgroup visits
+    // at most all windows. A window takes up to 76 turns, mostly for a scan, one turn per element of the invocation in
+    // the window, and one per 1,024 elements of the row. The longer a row, the fewer windows per workgroup.
     assert!(
         3 * ((SOFTWARE_BOXES / ORDER_WINDOW + 1) * 76 + SOFTWARE_BOXES / 1024 + SOFTWARE_BOXES / (2 * ORDER_WINDOW))
             < SOFTWARE_TURNS
     );
-    // Turns of an invocation of `bin_scatter` that shares out the entries of a block.
+    // Turns of an invocation of `bin_scatter` that distributes the entries of a block.
     assert!(BIN_BLOCK / 256 * (MAX_CELLS + 64) < SOFTWARE_TURNS);
     // Created and persisting pairs of a tile are counted in one word, and the counts of a group's tiles are loaded by as many invocations.
     assert!(
@@ -171,8 +171,8 @@ const _: () = {
             && EVENT_TILE / EVENT_SPAN < 256
             && EVENT_SPAN.is_multiple_of(EVENT_RUN)
     );
-    // The counts of 32 subgroups, with two digits to a word, lie where later the keys of a tile do; or those of 16 subgroups, of
-    // larger digits, of which each invocation looks after a word.
+    // The counts of digits share their memory with the keys of a tile: two digits per word for 32 subgroups, or larger
+    // digits for 16 subgroups, with one word per invocation.
     assert!((32 << SHORT_BALLOT_BITS) / 2 <= SORT_TILE);
     assert!(256 / BALLOT_LANES * BALLOT_RADIX / 2 <= SORT_TILE && BALLOT_RADIX / 2 <= 256);
     assert!(BALLOT_BITS > SHORT_BALLOT_BITS && RADIX_BITS <= SHORT_BALLOT_BITS);

@@ -3,9 +3,9 @@
 shared_constants! {
     // ---- sweep, giants, emit ----
 
-    /// Giants lie behind the entries, from a multiple of this on: buffers are bound from multiples of 256 bytes on.
+    /// Giants lie behind the entries, at a multiple of this, since buffers are bound at multiples of 256 bytes.
     ENTRY_ALIGNMENT: u32 = 64;
-    /// Entries from one that has a base on the path to the next.
+    /// Entries per stored base of the path.
     ENTRY_STRIDE: u32 = 8;
     /// Entries per section of the path, which is a workgroup of `rank_ends`. Its quads are counted in 64 bits.
     PATH_SECTION: u32 = 512;
@@ -16,7 +16,7 @@ shared_constants! {
     /// Bits of a word of `stretches` that hold the rank where the candidates of the entry end. The bits above count the
     /// last candidates that may begin after the entry ends, in spite of their keys.
     END_BITS: u32 = 26;
-    /// The largest value of this count. It means all candidates.
+    /// The largest value of the count of unproven candidates. It means all candidates.
     ALL_UNPROVEN: u32 = (1 << (32 - END_BITS)) - 1;
     /// The first step of the search for the end of an entry, after the quads of keys that were read already. Then the step
     /// doubles. A lower value suits entries with few candidates, a higher one those with many.
@@ -25,31 +25,31 @@ shared_constants! {
     RUN_QUADS: u32 = 8;
     /// The u32 count of a run in memory.
     RUN_U32_COUNT: u32 = 3;
-    /// Bits of a rank in the word of a run that holds its turns above.
+    /// Bits of a rank in the word of a run. The bits above hold turns.
     RANK_BITS: u32 = 25;
     /// log2 of `TILE_QUADS`.
     TILE_QUADS_BITS: u32 = 11;
     /// Quads per tile of the sweep: 256 runs.
     TILE_QUADS: u32 = 1 << TILE_QUADS_BITS;
-    /// Giants in a row that an invocation tests against the bounds of a row of boxes, and then against its boxes: a bit each in its word, above
-    /// which the number of pairs is.
+    /// Consecutive giants that an invocation tests against the bounds of a row of boxes, and then against its boxes.
+    /// Each has a bit in a word; the bits above hold the pair count.
     GIANT_GROUP: u32 = 16;
-    /// Entries in a row, or giants, whose bounds giants are tested against first.
+    /// Consecutive entries, or giants, in a row. Giants are tested against the bounds of a row first.
     GIANT_ROW: u32 = 32;
     /// Most blocks of tiles of the sweep: a workgroup tests a block, and its pairs are counted together.
     MOST_BLOCKS: u32 = 65_535;
     /// Most blocks of tiles of giants, likewise.
     MOST_GIANT_BLOCKS: u32 = 1 << 19;
-    /// Blocks in a row whose pairs are also summed.
+    /// Consecutive blocks whose pairs are also summed.
     SUM_BLOCKS: u32 = 256;
     /// The most such sums.
     HIT_SUMS: u32 = (MOST_GIANT_BLOCKS + MOST_BLOCKS + 1) / SUM_BLOCKS;
-    /// The most turns of loops of `sweep_test` for a run: itself, the quads, the survivors, and the filters of
-    /// each, with a search among the most possible listed pairs or half-spaces. The sum is doubled.
+    /// The most turns of loops of `sweep_test` for a run: the run, its quads, its survivors, and the filters of each
+    /// survivor, with the longest search among listed pairs or half-spaces. The sum is doubled.
     RUN_TURNS: u32 = 2 * (2 + RUN_QUADS + 32 + 32 * (1 + 33));
-    /// Most tiles of a block of the sweep, a power of two, unless there would be more than `MOST_BLOCKS`: an invocation of `sweep_test` takes a
-    /// run of each. Mesa's drivers in software end all loops of some eight or sixteen invocations after 65,535 turns together, and other
-    /// drivers end dispatches that take too long.
+    /// Most tiles of a block of the sweep, a power of two, unless there would be more than `MOST_BLOCKS`: an invocation
+    /// of `sweep_test` tests a run of each tile. Mesa's software drivers end the loops of 8 or 16 invocations after
+    /// 65,535 turns in total, and other drivers end long dispatches.
     MOST_BLOCK_TILES: u32 = 16;
     /// Workgroups of `sweep_test` that occupy a GPU: about as many as the largest GPU runs at once. With fewer, a block has fewer
     /// tiles.
@@ -59,8 +59,8 @@ shared_constants! {
 
     // ---- small ----
 
-    /// Rows per workgroup of `small_emit`, and invocations of `small_test` with the same columns: each has 256 of
-    /// them divided by this many rows, of which its code has eight.
+    /// Rows per workgroup of `small_emit`, and invocations of `small_test` with the same columns. Each invocation tests
+    /// 256 / `SMALL_ROWS` rows; its code is written for eight.
     SMALL_ROWS: u32 = 32;
     /// The u32 count of a row in a tile of `small_test`, 256 by 256 tests.
     SMALL_LINES: u32 = 8;
@@ -76,29 +76,29 @@ shared_constants! {
     ORDER_ROW_RUN: u32 = ORDER_ROWS / 256;
     /// Elements of rows that a workgroup sorts.
     ORDER_TILE: u32 = 512;
-    /// The most elements of a row that is sorted by counting the smaller elements of each.
+    /// The most elements of a short row. It is sorted by counting the smaller elements of each element.
     ORDER_SHORT: u32 = 256;
     /// The most longer rows that overlap a tile: two that begin or end outside, and the rows between.
     ORDER_LONG_ROWS: u32 = (ORDER_TILE - 2) / (ORDER_SHORT + 1) + 2;
-    /// Boxes that have a bit each in workgroup memory.
+    /// Boxes per window of a long row: a bit each in workgroup memory.
     ORDER_WINDOW: u32 = 32 * 1024;
 
     // ---- events ----
 
-    /// Pairs of a list that a workgroup compares with another list, or of which it lists some.
+    /// Pairs of a list that a workgroup compares with another list, or selects from.
     EVENT_TILE: u32 = 1024;
-    /// Pairs that lie between two places of another list that are looked up beforehand.
+    /// Pairs between two samples whose places in the other list are looked up first.
     EVENT_SPAN: u32 = 256;
-    /// Tiles in a row whose counts are summed.
+    /// Consecutive tiles whose counts are summed.
     EVENT_GROUP: u32 = 64;
-    /// Tiles of the last list in a row whose found pairs a workgroup adds up before it counts them for all: those of a tile mostly lie in
-    /// two.
+    /// Consecutive tiles of the last list whose found pairs a workgroup counts locally. The found pairs of a tile lie
+    /// mostly in two tiles.
     EVENT_NEAR: u32 = 4;
     /// The u32 count of event totals: the count of each kind, and whether the step counts.
     EVENT_TOTALS: u32 = 4;
     /// The u32 count of the last step's data before the generations.
     EVENT_GENERATIONS: u32 = 2;
-    /// Pairs in a row that an invocation of a workgroup of 256 finds and lists.
+    /// Consecutive pairs per invocation of a workgroup of 256.
     EVENT_RUN: u32 = EVENT_TILE / 256;
     /// The place of a created pair in the last list, and the name of a new box.
     EVENT_CREATED: u32 = u32::MAX;

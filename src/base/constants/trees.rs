@@ -1,110 +1,112 @@
 //! Constants of trees and queries.
 
 shared_constants! {
-    /// 2⁶⁰ in bits. Where no coordinate and no speed is larger, nothing overflows that looks along a path or around a point
-    /// in `f32`.
+    /// The bits of 2⁶⁰. If no coordinate and no speed is larger, path and distance tests in `f32` do not overflow.
     USUAL_BITS: u32 = (127 + 60) << 23;
-    /// 2⁻⁶⁰ in bits: the least speed, along an axis, of which the same is true.
+    /// The bits of 2⁻⁶⁰: the least speed along an axis with which path tests in `f32` do not overflow.
     SLOW_BITS: u32 = (127 - 60) << 23;
-    /// Invocations of a workgroup of a kernel that walks: one for each query, where they are not shared.
+    /// Invocations per workgroup of a kernel that walks a tree: one per query, unless invocations share a query.
     WALKERS: u32 = 64;
-    /// Invocations that share a query for all answers, if there are few queries: one for each box of a leaf, so that a subgroup follows
-    /// a fourth to an eighth of the queries, and loads a leaf at once.
+    /// Invocations that share a query for all answers, if there are few queries: one per box of a leaf. They load a
+    /// leaf at once.
     SHARERS: u32 = 8;
-    /// The most half-spaces of a shape that queries a tree: a query has to get on within the work that drivers let one
-    /// dispatch do.
+    /// The most half-spaces of a shape that queries a tree: a query must make progress within the work that drivers
+    /// allow in one dispatch.
     MOST_PARTS: u32 = 64;
-    /// Words of a box that moves.
+    /// Words of a moving box.
     BOX_CAST_U32_COUNT: u32 = 10;
-    /// Words of a round shape that moves: its bounds, as a box that moves, both ends and the radius. No other query has as many.
+    /// Words of a moving round shape: its bounds, as a moving box, both ends and the radius. The most of all queries.
     ROUND_CAST_U32_COUNT: u32 = 17;
-    /// The most planes that bound when a round shape touches a box. Few boxes need more than six; a shape that barely misses needs one
-    /// for each two bits by which it misses.
+    /// The most planes that bound the time when a round shape touches a box. Few boxes need more than six. A shape that
+    /// barely misses needs one more plane per two bits of precision.
     ROUND_PLANES: u32 = 16;
-    /// The most places along a segment that are compared for the nearest one. Few need more than five; where bisection has to help,
-    /// each place more holds one bit.
+    /// The most places along a segment that are compared for the nearest one. Few need more than five. In a bisection,
+    /// each further place gains one bit.
     ROUND_PLACES: u32 = 20;
-    /// The same, beside the first, for all planes of a box together: bounds the loops of one decision.
+    /// The most places for all planes of a box together, except the first. It bounds the loops of one decision.
     ROUND_ALL_PLACES: u32 = 48;
-    /// 2 to the minus this is more than the roundings of how far a round shape is above a plane change, relative to the sizes of what is
-    /// added: some ten of 2⁻⁵³.
+    /// 2⁻⁴⁹ bounds the relative rounding error of the height of a round shape above a plane: some ten roundings of
+    /// 2⁻⁵³.
     ROUND_GAP_BITS: u32 = 49;
-    /// The same, of how fast it comes closer: four.
+    /// 2⁻⁵⁰ bounds the relative rounding error of its speed towards the plane: four roundings.
     ROUND_SPEED_BITS: u32 = 50;
-    /// A quotient is rounded down by 2 to the minus this.
+    /// A quotient is rounded down by a relative 2⁻⁵¹.
     ROUND_QUOTIENT_BITS: u32 = 51;
-    /// Relative differences of times of 2 to the minus this show in no `f32`.
+    /// A relative difference of times of 2⁻²⁸ does not change an `f32`.
     ROUND_TIME_BITS: u32 = 28;
-    /// Differences of places along a segment, as parts of it, of 2 to the minus this are rounding alone.
+    /// A difference of 2⁻⁵² between places on a segment, in parts of its length, is rounding alone.
     ROUND_PLACE_BITS: u32 = 52;
-    /// Parts of a normal below 2 to the minus this, where the largest is about one, are zero.
+    /// Components of a normal below 2⁻¹⁰⁰ count as zero; the largest component is about one.
     ROUND_SMALL_BITS: u32 = 100;
-    /// Turns of loops that are charged for whether a round shape touches a box, where invocations share a query: about as many as most boxes take.
+    /// Turns charged to the budget for a test of a round shape and a box, if invocations share a query: the turns of
+    /// most boxes.
     ROUND_STEPS: u32 = 64;
-    /// Turns of loops in which the spheres of a query and a box are compared without rounding: 12, of four loops and steps each.
+    /// Turns charged for an exact comparison of the spheres of a query and a box: 12 turns of four loops each.
     SPHERE_STEPS: u32 = 48;
-    /// Words of a region: bounds, the number of its first half-space, and how many there are. No other shape has as many.
+    /// Words of a region: bounds, the index of its first half-space, and the half-space count. The most of all shapes.
     REGION_U32_COUNT: u32 = 8;
-    /// The most half-spaces that cut out a box that is turned: two along each of three normals and nine edges.
+    /// The most half-spaces that cut out a turned box: two along each of three normals and nine edges.
     TURNED_PARTS: u32 = 24;
-    /// The most half-spaces that cut out a capsule: two along its direction, and across it and each axis.
+    /// The most half-spaces that cut out a capsule: two along its direction, and two perpendicular to it and to each
+    /// axis.
     CAPSULE_PARTS: u32 = 8;
-    /// 2 to the minus this is more than a dozen roundings of `f64` change, relative to the sizes of what is added. With a higher
-    /// value a turned box or a capsule may miss a box.
+    /// 2⁻⁴⁶ bounds the relative error of a dozen `f64` roundings. With a higher value, a turned box or a capsule may
+    /// miss a box.
     ROUNDING_BITS: u32 = 46;
-    /// The same, of what rests on the arms of a turned box, which are known less well: `FLAT_BITS / 2` bits.
+    /// The same for values derived from the arms of a turned box, which are known to `FLAT_BITS / 2` bits fewer.
     SOLID_ROUNDING_BITS: u32 = 36;
-    /// Axes lie so nearly in a plane that only faces cut out a turned box where their volume, squared, is no more than 2 to the minus
-    /// this, for axes of unit length.
+    /// If the squared volume of three unit axes is at most 2⁻²⁰, they lie nearly in a plane, and only the faces cut out
+    /// a turned box.
     FLAT_BITS: u32 = 20;
     /// The levels above the leaves of the tallest tree that fits a binding; a power of two.
     WAITING_LEVELS: u32 = 8;
-    /// The lowest levels, which `tree_bottom` makes.
+    /// The lowest levels, which `tree_bottom` builds.
     BOTTOM_LEVELS: u32 = 3;
-    /// Boxes of a workgroup of `tree_bottom`: those under a node of the highest of these levels.
+    /// Boxes per workgroup of `tree_bottom`: the boxes under one node of its highest level.
     BOTTOM_BOXES: u32 = 512;
-    /// Bits of a place along the curve that boxes and queries are ordered by, and of the keys of boxes: as many as `sort_ballot` takes in
-    /// three passes.
+    /// Bits of a place along the curve that orders boxes and queries, and of the keys of boxes: three passes of
+    /// `sort_ballot`.
     PLACE_BITS: u32 = 27;
     /// Places of the curve along each axis.
     CURVE_SIDE: u32 = 1 << (PLACE_BITS / 3);
-    /// The most answers in a row of the first answers of a query. If all is decided it stays sorted: each goes to its place past
-    /// those behind it. A query that requests more gets one row after the other.
+    /// The most answers in a row of the first answers of a query. A row without undecided answers stays sorted by
+    /// insertion. A query that requests more answers gets one row after the other.
     ROW: u32 = 64;
-    /// In the rank of an answer in a row: it is proven to be at zero, and the number of its box takes the other bits.
+    /// The bit of a rank that marks an answer proven to be at zero. The other bits hold the index of its box.
     RANK_ZERO: u32 = 1 << 31;
-    /// The answers of a list that the kernels which count keep, so that no list of so few is looked for twice; even. Each invocation
-    /// that puts one of them in order compares it with the others.
+    /// The most answers per list that the counting kernels retain, so that no second walk is needed for short lists;
+    /// even. To sort a list, an invocation compares its answer with all others.
     RETAINED_ANSWERS: u32 = 32;
-    /// Invocations that put such a list in order.
+    /// Invocations that sort a retained list.
     SORTERS: u32 = 8;
     /// Blocks of 256 queries whose answers are also summed.
     QUERY_GROUP: u32 = 64;
-    /// Stands in the upper half of a number of answers for a list that is longer; answers take the bits below.
+    /// The flag, in a count of answers, of a list that is too long to be retained. The bits below hold the count.
     LONG_LIST: u32 = 1 << 16;
-    /// In place of the place among the leaves from which a query is resumed: nothing is left of it.
+    /// The resume place of a query that is complete.
     NOWHERE: u32 = u32::MAX;
-    /// The same: it begins again at the first place, in any order.
+    /// The resume place of a query that starts again at the first place, in any order.
     AGAIN: u32 = u32::MAX - 1;
-    /// The same: it has no meaning.
+    /// The resume place of an invalid query.
     INVALID_QUERY: u32 = u32::MAX - 2;
-    /// `QueryParams::flags`: queries go on from where the last dispatch left them.
+    /// `QueryParams::flags`: queries continue from the state of the last dispatch.
     QUERY_RESUMED: u32 = 1;
     /// The answers behind those of the last row are requested.
     QUERY_NEXT_ROW: u32 = 2;
     /// All answers of each query are requested.
     QUERY_LISTS: u32 = 4;
-    /// The batch is whether each query has any answer.
+    /// The batch returns for each query whether it has any answer.
     QUERY_ANY: u32 = 8;
-    /// Lists are written that were too long to be retained when they were counted.
+    /// The dispatch writes the lists that were too long to be retained.
     QUERY_EMITS: u32 = 16;
     /// `SHARERS` invocations share a query.
     QUERY_SHARED: u32 = 32;
     /// Queries have filters of their own.
     QUERY_FILTERS: u32 = 64;
-    /// True if a query meets a box depends on groups, bodies or a box to ignore.
+    /// Groups, bodies or a box to ignore select the boxes of a query.
     QUERY_GROUPS: u32 = 128;
-    /// Casts skip what they separate from at their start: the host selects kernels with `SKIPS_SEPARATING`.
+    /// Casts skip boxes that they touch at their start and move away from: the host selects kernels with
+    /// `SKIPS_SEPARATING`.
     QUERY_SKIPS_SEPARATING: u32 = 256;
     /// Status of a query: it has all its answers.
     STATUS_ANSWERED: u32 = 0;

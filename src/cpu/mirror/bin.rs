@@ -8,12 +8,12 @@ use crate::Aabb;
 use crate::base::constants::*;
 use crate::base::layout::Frame;
 
-/// Marks a box that pairs with nothing, in place of its cells.
+/// The cells of a box that pairs with nothing.
 pub const CELLS_OF_INVALID: [i32; 4] = [1, 0, 0, 0];
-/// Marks a box that is unbounded, or so far out that it counts as unbounded, in place of its cells.
+/// The cells of a box that is unbounded, or so far out that it counts as unbounded.
 pub const CELLS_OF_UNBOUNDED: [i32; 4] = [1, 1, 0, 0];
 
-/// Holds the counts over a set of boxes.
+/// The counts of a set of boxes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Entries at each level of coarsening.
@@ -25,7 +25,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Moves a box from the giants to the boxes that have cells, once it has got these cells.
+    /// Counts a former giant as a box with these cells.
     pub fn binned(&mut self, cells: [i32; 4], frame: &Frame) {
         for level in 0..LEVELS {
             let count = cell_count(cells, level, frame);
@@ -34,7 +34,7 @@ impl Totals {
         }
     }
 
-    /// Returns the counts of two sets of boxes together.
+    /// Returns the sums of the counts of two sets.
     pub fn united(self, other: &Self) -> Self {
         Self {
             entries: std::array::from_fn(|level| self.entries[level] + other.entries[level]),
@@ -44,7 +44,7 @@ impl Totals {
     }
 }
 
-/// Returns whether a box is in any cell at all.
+/// Returns whether a box has cells.
 pub fn is_binned(cells: [i32; 4]) -> bool {
     cells[0] <= cells[2]
 }
@@ -55,7 +55,7 @@ pub fn coarse(cells: [i32; 4], level: u32) -> [i32; 4] {
     cells.map(|cell| if shift < 32 { cell >> shift } else { 0 })
 }
 
-/// Counts the cells that a binned box is in; 0 for a giant.
+/// Returns the cell count of a binned box; 0 for a giant.
 pub fn cell_count(cells: [i32; 4], level: u32, frame: &Frame) -> u32 {
     let [u0, v0, u1, v1] = coarse(cells, level);
     let spans = [u0.abs_diff(u1) + 1, v0.abs_diff(v1) + 1];
@@ -147,7 +147,8 @@ pub fn merged_footprint(own: [i32; 4], footprint: u32, level: u32) -> u32 {
     footprint_of(merged) | footprint & FOOTPRINT_OF_BOX
 }
 
-/// Returns whether a box is plain; see `bin_count.wgsl`. [`count`] omits this, since the CPU engine tests every survivor.
+/// Returns whether a box is plain; see `bin_count.wgsl`. [`count`] does not compute it, since the CPU engine tests
+/// every survivor.
 pub fn is_plain(aabb: &Aabb, frame: &Frame, own: [i32; 4], position: [u32; 4]) -> bool {
     let is_denormal = |x: &f32| x.is_subnormal();
     let is_central = (0..4).all(|k| {
@@ -164,7 +165,7 @@ pub fn is_plain(aabb: &Aabb, frame: &Frame, own: [i32; 4], position: [u32; 4]) -
         && !aabb.min.iter().chain(&aabb.max).any(is_denormal)
 }
 
-/// Returns the bits that the keys of a world's entries are changed by; see `bin_count.wgsl`.
+/// Returns the bits to flip in the keys of a world's entries; see `bin_count.wgsl`.
 fn tile_of(frame: &Frame, world: u32) -> u32 {
     let bits = [0, 1].map(|k| frame.cell_bits[k] - frame.tile_bits[k]);
     let low = world & ((1 << bits[0]) - 1);
@@ -173,8 +174,8 @@ fn tile_of(frame: &Frame, world: u32) -> u32 {
     cell << frame.position_bits
 }
 
-/// Finds the range of cells that the boxes of each world are in, as `cells_of_world` takes it; see `bin_worlds.wgsl`.
-/// Leaves zeros for a world into whose cells no box has to be put.
+/// Finds the range of cells of each world's boxes, packed as input of `cells_of_world`; see `bin_worlds.wgsl`. A world
+/// without boxes to place in its cells has zeros.
 pub fn worlds(boxes: &[Aabb], worlds: &[u32], frame: &Frame, world_cells: &mut [[u32; 4]]) {
     world_cells.fill([0; 4]);
     if frame.outside_count == 0 {
@@ -190,13 +191,13 @@ pub fn worlds(boxes: &[Aabb], worlds: &[u32], frame: &Frame, world_cells: &mut [
     }
 }
 
-/// Widens the range that [`worlds`] keeps by the cells of a box.
+/// Widens a packed range by the cells of a box.
 pub fn widen(packed: &mut [u32; 4], [u0, v0, u1, v1]: [i32; 4]) {
     let own = [CELL_BASE - u0, CELL_BASE - v0, CELL_BASE + u1, CELL_BASE + v1];
     *packed = std::array::from_fn(|k| packed[k].max(own[k] as u32));
 }
 
-/// Turns the range that [`worlds`] keeps into cells, somewhat wider.
+/// Unpacks a range into cells, somewhat wider.
 fn cells_of_world(frame: &Frame, packed: [u32; 4]) -> [i32; 4] {
     let ([u0, v0], [u1, v1]) = (frame.cell_min, frame.cell_max);
     if packed == [0; 4] {
@@ -248,9 +249,9 @@ fn place_box<const WORLDS: bool>(
     }
 }
 
-/// Writes the cells and (start, end, footprint, 0) of each box, with the bits of its world above the start, and returns
-/// the counts over all boxes. `worlds` has the number of each box's world, or nothing; `world_cells` is what [`worlds`]
-/// found, or nothing, and then boxes without cells of their own are giants.
+/// Writes cells and (start, end, footprint, 0) of each box, with the bits of its world above the start. Returns the
+/// counts of all boxes. `worlds` has the number of each box's world, or is empty. `world_cells` is the output of
+/// [`worlds`], or empty; boxes without cells are then giants.
 pub fn count(
     boxes: &[Aabb],
     worlds: &[u32],
@@ -333,7 +334,7 @@ pub fn level(totals: &Totals, box_count: u32, entry_capacity: u32) -> u32 {
     (0..last).find(|&level| fits(level) && cost(level) <= 4 * least).unwrap_or(last) as u32
 }
 
-/// Holds what [`scatter`] writes.
+/// The output of [`scatter`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entries {
     /// `[entry_count]` [cell v bits | cell u bits | start].
@@ -370,8 +371,8 @@ pub fn for_each_entry(
     }
 }
 
-/// Lists the entries of each box at a level, the giants and the first invalid boxes. Replaces footprints by those at
-/// this level.
+/// Lists the entries of each box at a level, the giants and the first invalid boxes. Replaces the footprints by the
+/// footprints at this level.
 pub fn scatter(cells: &[[i32; 4]], positions: &mut [[u32; 4]], frame: &Frame, level: u32) -> Entries {
     let mut out = Entries::default();
     for (i, &own) in cells.iter().enumerate() {

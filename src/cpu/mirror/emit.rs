@@ -3,8 +3,8 @@
 use super::giants::Joined;
 use crate::Pair;
 
-/// Returns the first block that has pairs of the window, and the workgroups of `emit_sweep` and `emit_again` for the window. The giants'
-/// blocks come first; `again_end` is the end of the blocks that `emit_again` goes through.
+/// Returns the first block that has pairs of the window, and the workgroups of `emit_sweep` and `emit_again` for the
+/// window. The giants' blocks come first. `emit_again` visits the blocks before `again_end`.
 pub fn range(block_hits: &[u32], giant_blocks: u32, again_end: u32, first: u64, capacity: u32) -> [u32; 3] {
     let mut end = 0;
     let ends = block_hits.iter().map(|&hits| {
@@ -25,7 +25,7 @@ pub fn count(words: &[u32]) -> u64 {
     words.iter().map(|word| u64::from(word.count_ones())).sum()
 }
 
-/// Appends the pairs of a giant from the bits that `giants::test` found for it.
+/// Appends the pairs of a giant from its bits of `giants::test`.
 pub fn giants(words: &[u32], giant: u32, pairs: &mut Vec<Pair>) {
     for (k, &word) in words.iter().enumerate() {
         let mut remaining = word;
@@ -36,7 +36,7 @@ pub fn giants(words: &[u32], giant: u32, pairs: &mut Vec<Pair>) {
     }
 }
 
-/// Returns the pairs of giants that were joined with rows.
+/// Returns the pairs of joined giants and rows.
 pub fn joined(all: &[Joined]) -> Vec<Pair> {
     all.iter().flat_map(|joined| &joined.pairs).copied().collect()
 }

@@ -1,10 +1,11 @@
-//! Mirror of `events`: the list of a step compared with the one before.
+//! Mirror of `events`: compares the list of a step with the list of the last step.
 
 use crate::Pair;
 use crate::base::constants::{EVENT_CREATED, EVENT_TILE};
 
-/// Finds the place of each pair in the list of the last step, or `EVENT_CREATED`, and which pairs of that list were found, as
-/// bits. `name` returns the index that a box had, if it was there. In a join, the second box of a pair is of a set that stays.
+/// Returns the place of each pair in the list of the last step, or `EVENT_CREATED`, and a bit per pair of that list:
+/// set if found. `name` returns the index of a box in the last step, if it existed. In a join, the second box of a pair
+/// keeps its index.
 pub fn find(
     pairs: &[Pair],
     last_pairs: &[Pair],
@@ -23,8 +24,8 @@ pub fn find(
     (before, found)
 }
 
-/// Returns which pairs of a step are created, and which persist and are not at rest, as bits; and counts them per tile, and the pairs
-/// of the last list that were found.
+/// Returns bits per pair of a step: created; persisting and not at rest. Also counts both per tile, and the found pairs
+/// of the last list.
 pub fn marks(
     pairs: &[Pair],
     before: &[u32],
@@ -45,7 +46,7 @@ pub fn marks(
     (bits, tiles)
 }
 
-/// Lists the pairs that are created, and those that persist and are not at rest.
+/// Lists the created pairs, and the persisting pairs that are not at rest.
 pub fn list(pairs: &[Pair], before: &[u32], rests: impl Fn(u32) -> bool) -> (Vec<Pair>, Vec<Pair>) {
     let of = |kind: usize| {
         let pairs = pairs.iter().zip(before);

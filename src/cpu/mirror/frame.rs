@@ -26,7 +26,7 @@ pub fn project(direction: Vec3, low: Vec3, high: Vec3) -> (f32, f32) {
 }
 
 /// Finds eigenvalues and eigenvectors of a symmetric matrix by cyclic Jacobi rotations. Diagonal elements that differ
-/// by no more than `tie` count as equal where that decides which way to turn.
+/// by at most `tie` count as equal in the choice of the rotation's direction.
 pub fn jacobi(covariance: [[f32; 3]; 3], tie: f32) -> ([f32; 3], [Vec3; 3]) {
     let mut a = covariance;
     let mut v = [Vec3::X, Vec3::Y, Vec3::Z];
@@ -59,7 +59,7 @@ fn bits_for(x: f32) -> u32 {
     (1..30).find(|&bits| (1u32 << bits) as f32 >= x).unwrap_or(30)
 }
 
-/// Does as [`bits_for`] for an x that may be rounded, so that one that should be a power of two counts as one.
+/// Returns [`bits_for`] of a rounded x. An x that is a power of two, except for rounding, counts as one.
 fn bits_about(x: f32) -> u32 {
     bits_for(x * (1.0 - 1.0 / 262_144.0))
 }
@@ -67,7 +67,7 @@ fn bits_about(x: f32) -> u32 {
 /// Memory for a sample: low and high corners.
 pub type SampleMemory = [(Vec3, Vec3); SAMPLES];
 
-/// Puts the boxes of the sample that count into memory, in scaled units, and returns them; see `frame_sample.wgsl`.
+/// Copies the counted boxes of the sample, in scaled units; see `frame_sample.wgsl`.
 pub fn sample<'a>(boxes: &[Aabb], scene: &Scale, memory: &'a mut SampleMemory) -> &'a [(Vec3, Vec3)] {
     let n = boxes.len();
     let place = |i: usize| {
@@ -82,7 +82,7 @@ pub fn sample<'a>(boxes: &[Aabb], scene: &Scale, memory: &'a mut SampleMemory) -
     &memory[..count]
 }
 
-/// Holds sums over centroids (shifted to the middle of the bounds) and edges, in scaled units, of a sample.
+/// Sums of a sample's centroids (relative to the middle of the bounds) and edges, in scaled units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moments {
     /// Sums of centroids.
@@ -95,12 +95,12 @@ pub struct Moments {
     pub edge_sum: Vec3,
     /// The largest edges.
     pub edge_max: Vec3,
-    /// The boxes of the sample that count.
+    /// The counted boxes of the sample.
     pub count: f32,
 }
 
 impl Moments {
-    /// Adds up a sample, in double precision: a mirror of the result, not of the order of a reduction.
+    /// Adds up a sample in double precision. This mirrors the result, not the order of the sums.
     pub fn of(sample: &[(Vec3, Vec3)], scene: &Scale) -> Self {
         let middle = 0.5 * Vec3::from(scene.low) + 0.5 * Vec3::from(scene.high);
         let mut sums = [DVec3::ZERO; 4];
@@ -118,14 +118,14 @@ impl Moments {
     }
 }
 
-/// Returns how far centroids are spread, and how long edges are on average, in scaled units.
+/// The spread of the centroids, in scaled units.
 struct Spread {
     /// Variances along x, y, z.
     squares: Vec3,
     /// Covariances of x and y, y and z, z and x.
     products: Vec3,
     mean_edge: Vec3,
-    /// The most by which rounding may change a variance or a covariance.
+    /// The largest rounding error of a variance or a covariance.
     error: f32,
 }
 
@@ -142,20 +142,19 @@ fn variance_along(d: Vec3, spread: &Spread) -> f32 {
     ((d * d).dot(spread.squares) + 2.0 * (d * d.yzx()).dot(spread.products)).max(0.0)
 }
 
-/// Returns, of d and -d, the one whose first large component is positive; see `frame_choose.wgsl`.
+/// Returns d or -d, so that the first large component is positive; see `frame_choose.wgsl`.
 fn upright(d: Vec3) -> Vec3 {
     let component = d.to_array().into_iter().find(|x| x.abs() > 0.55).unwrap_or(d.z);
     if component > 0.0 { d } else { -d }
 }
 
-/// Returns a unit vector across d; see `frame_choose.wgsl`.
+/// Returns a unit vector perpendicular to d; see `frame_choose.wgsl`.
 fn across(d: Vec3) -> Vec3 {
     let k = d.to_array().into_iter().position(|x| x.abs() < 0.59).unwrap_or(2);
     (Vec3::AXES[k] - d[k] * d).normalize()
 }
 
-/// Returns the eigenvectors of the covariance, that of the largest eigenvalue first; see `frame_choose.wgsl` for equal
-/// ones.
+/// Returns the eigenvectors of the covariance, by descending eigenvalue; see `frame_choose.wgsl` for equal eigenvalues.
 fn principal_axes(spread: &Spread) -> [Vec3; 3] {
     let Spread { squares, products, .. } = spread;
     let tie = 4.0 * spread.error;
@@ -204,15 +203,15 @@ fn best_axis(spread: &Spread, principal: Vec3) -> u32 {
     axis
 }
 
-/// Holds the axes of the grid.
+/// The axes of the grid.
 struct Axes {
-    /// The axis that was taken; never [`AXIS_AUTO`].
+    /// The chosen axis; never [`AXIS_AUTO`].
     chosen: u32,
     /// The sweep axis, u and v.
     directions: [Vec3; 3],
 }
 
-/// Decides the three axes.
+/// Chooses the three axes.
 fn choose_axes(requested: u32, total: &Moments) -> Axes {
     let spread = spread_of(total);
     let eigenvectors = principal_axes(&spread);
@@ -247,7 +246,7 @@ pub fn usscd_cell(log_density: f32) -> f32 {
     x
 }
 
-/// Holds sorted samples: interval starts, mean plane edges, centres along u and v.
+/// Sorted samples: interval starts, mean plane edges, centres along u and v.
 struct Samples {
     lists: [[f32; SAMPLES]; 4],
     count: usize,
@@ -279,7 +278,7 @@ impl Samples {
         self.lists[list][(part * (self.count - 1) as f32) as usize]
     }
 
-    /// Returns the length of the range that most samples are in.
+    /// Returns the length of the range that contains most samples.
     fn range(&self, list: usize) -> f32 {
         self.quantile(list, 0.98) - self.quantile(list, 0.02)
     }
@@ -290,8 +289,8 @@ fn oblique_error(sweep: Vec3) -> f32 {
     if sweep.abs().max_element() < 1.0 { OBLIQUE_ERROR } else { 0.0 }
 }
 
-/// Returns a power of two, and in units of it the mean of these edges, which ascend, and the mean of their squares. They
-/// are added up in the kernel's order: what both engines round alike is the same number.
+/// Returns a power of two, and in its units the mean of these ascending edges and the mean of their squares. They are
+/// added in the kernel's order, so that both engines round alike.
 fn mean_edges(edges: &[f32]) -> (f32, Vec2) {
     let largest = edges.last().map_or(CELL_MIN, |edge| edge.max(CELL_MIN));
     let unit = largest.to_bits() & 0x7f80_0000;
@@ -337,7 +336,7 @@ pub fn choose(params: &Params, boxes: &[Aabb], bounds: &BoundsPartial) -> Frame 
     frame
 }
 
-/// Decides the grid and the sort key, without the knots.
+/// Chooses the grid and the sort key, without the knots.
 fn choose_grid(params: &Params, scene: &Scale, total: &Moments, axes: &Axes, samples: &Samples) -> Frame {
     let [sweep, plane_u, plane_v] = axes.directions.map(|d| d.to_array());
     let mut frame = Frame {
@@ -359,7 +358,7 @@ fn choose_grid(params: &Params, scene: &Scale, total: &Moments, axes: &Axes, sam
     frame
 }
 
-/// Sets the edge of a cell, and by how much intervals are widened.
+/// Sets the edge of a cell, and the widening of intervals.
 fn set_cell(frame: &mut Frame, params: &Params, scene: &Scale, total: &Moments, samples: &Samples) {
     let oblique = oblique_error(frame.sweep.into());
     let cell = if samples.count > 0 { choose_cell(params, scene, total, samples, oblique) } else { 1.0 };
@@ -371,20 +370,20 @@ fn set_cell(frame: &mut Frame, params: &Params, scene: &Scale, total: &Moments, 
     frame.plane_slop = PLANE_SLOP + oblique * inverse;
 }
 
-/// Describes the ids of cells along u and v.
+/// The bits of cell ids along u and v.
 #[derive(Default)]
 struct CellIds {
-    /// Where the scene begins.
+    /// The lower corner of the scene.
     low: [f32; 2],
-    /// Bits that are enough for the whole scene.
+    /// Bits that hold the cells of the whole scene.
     fits: [u32; 2],
-    /// Bits that cells of one world vary in.
+    /// Bits that differ among the cells of one world.
     bits: [u32; 2],
     /// Bits that only distinguish worlds.
     world: [u32; 2],
 }
 
-/// Decides the key bits of the cells; see `frame_choose.wgsl`.
+/// Chooses the key bits of the cells; see `frame_choose.wgsl`.
 fn choose_ids(frame: &Frame, params: &Params, scene: &Scale, samples: &Samples) -> CellIds {
     let mut ids = CellIds::default();
     for (k, plane) in [frame.plane_u, frame.plane_v].into_iter().enumerate() {
@@ -413,7 +412,7 @@ fn choose_ids(frame: &Frame, params: &Params, scene: &Scale, samples: &Samples) 
     ids
 }
 
-/// Sets where the grid begins and ends along u and v; see `frame_choose.wgsl`.
+/// Sets the bounds of the grid along u and v; see `frame_choose.wgsl`.
 fn place_grid(frame: &mut Frame, ids: &CellIds, samples: &Samples) {
     for k in 0..2 {
         if ids.bits[k] == ids.fits[k] {
@@ -432,7 +431,7 @@ fn place_grid(frame: &mut Frame, ids: &CellIds, samples: &Samples) {
     frame.cell_bits = std::array::from_fn(|k| ids.bits[k] + ids.world[k]);
 }
 
-/// Returns where a segment of the position scale starts, and quanta per unit length in it.
+/// Returns the start of a segment of the position scale, and its quanta per unit length.
 fn knot(frame: &Frame, samples: &Samples, segment: usize) -> [f32; 2] {
     if samples.count == 0 {
         return [0.0; 2];

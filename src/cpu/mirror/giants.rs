@@ -5,8 +5,8 @@ use crate::base::constants::*;
 use crate::base::layout::Frame;
 use crate::{Aabb, Filters, HalfSpace, Pair};
 
-/// Returns a bit per box: set where the box overlaps `giant` and is not a giant with a smaller index, with which the
-/// pair is found from there.
+/// Returns a bit per box: set if the box overlaps `giant` and is not a giant with a smaller index. Such a giant finds
+/// the pair itself.
 pub fn test(boxes: &[Aabb], cells: &[[i32; 4]], frame: &Frame, level: u32, giant: u32) -> Vec<u32> {
     let mut words = vec![0; boxes.len().div_ceil(32)];
     let giant_box = &boxes[giant as usize];
@@ -19,7 +19,7 @@ pub fn test(boxes: &[Aabb], cells: &[[i32; 4]], frame: &Frame, level: u32, giant
     words
 }
 
-/// Holds some boxes that lie near each other.
+/// Some boxes that lie near each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The boxes.
@@ -45,7 +45,7 @@ fn bounds(boxes: impl Iterator<Item = Aabb>) -> Option<Aabb> {
     })
 }
 
-/// Returns the rows: the boxes of which GIANT_ROW entries in a row are the first, and giants in a row behind them.
+/// Returns the rows. Each row of GIANT_ROW entries has the boxes whose first entry it contains. Rows of giants follow.
 pub fn rows(boxes: &[Aabb], entries: &[u32], giants: &[u32]) -> Vec<Row> {
     let first = ENTRY_FIRST_U | ENTRY_FIRST_V;
     let of_entries = entries.chunks(GIANT_ROW as usize).map(|row| {
@@ -56,10 +56,10 @@ pub fn rows(boxes: &[Aabb], entries: &[u32], giants: &[u32]) -> Vec<Row> {
     of_entries.chain(of_giants).collect()
 }
 
-/// Holds many giants.
+/// Giants that are tested together.
 #[derive(Clone, Copy, Debug)]
 pub struct Giants<'a> {
-    /// All boxes; those that stand for half-spaces are all of space.
+    /// All boxes; a box that stands for a half-space is the whole space.
     pub boxes: &'a [Aabb],
     /// The worlds of the boxes, if there are any.
     pub worlds: &'a [u32],
@@ -79,7 +79,7 @@ impl Giants<'_> {
         self.half_space(giant).map_or_else(overlaps, |half_space| half_space.touches(bounds))
     }
 
-    /// Returns a bit for each giant of a group that meets these bounds.
+    /// Returns a bit per giant of a group: set if it meets these bounds.
     fn near(&self, group: &[u32], bounds: Option<Aabb>) -> u32 {
         let is_near = |giant: u32| bounds.is_some_and(|bounds| self.meets(giant, &bounds));
         group.iter().enumerate().map(|(k, &giant)| u32::from(is_near(giant)) << k).sum()
@@ -100,13 +100,14 @@ impl Giants<'_> {
 /// The result of an invocation in a tile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Joined {
-    /// A bit for each giant of the group that meets the bounds of the row.
+    /// A bit per giant of the group: set if it meets the bounds of the row.
     pub near: u32,
     /// The pairs, by boxes and then by giants.
     pub pairs: Vec<Pair>,
 }
 
-/// Joins groups of GIANT_GROUP giants with rows: for each group 256 rows after the other, the last ones as if there were as many.
+/// Joins groups of GIANT_GROUP giants with rows: for each group, tiles of 256 rows. The last tile is filled up with
+/// empty rows.
 pub fn join(giants: Giants, rows: &[Row]) -> Vec<Joined> {
     let mut joined = Vec::new();
     for group in giants.ids.chunks(GIANT_GROUP as usize) {

@@ -1,4 +1,4 @@
-//! The stages on plain slices: one file and one function for each kernel.
+//! The stages on plain slices: a file per stage, a function per kernel.
 
 pub mod bin;
 pub mod emit;

@@ -3,7 +3,7 @@
 use super::order;
 use crate::Pair;
 
-/// Lists the start of each box's neighbours, and the end; and the neighbours, ascending, box by box.
+/// Returns the offset of each box's neighbours, with the total at the end, and the neighbours: box by box, ascending.
 pub fn neighbours(pairs: &[Pair], box_count: u32) -> (Vec<u32>, Vec<u32>) {
     let (mut offsets, mut neighbours) = (vec![0; box_count as usize + 1], vec![0; 2 * pairs.len()]);
     order::count(pairs, 2, &mut offsets);

@@ -3,7 +3,7 @@
 use crate::Pair;
 use crate::base::constants::{ORDER_ROWS, ORDER_TILE};
 
-/// Lists the elements of all rows as (row, other box): one for each pair, or with two `ways` one for either box.
+/// Lists the elements of all rows as (row, other box): one per pair, or two per pair if `ways` is 2.
 fn elements(pairs: &[Pair], ways: u32) -> impl Iterator<Item = (u32, u32)> {
     pairs.iter().flat_map(move |pair| [(pair.a, pair.b), (pair.b, pair.a)].into_iter().take(ways as usize))
 }
@@ -15,12 +15,12 @@ pub fn count(pairs: &[Pair], ways: u32, offsets: &mut [u32]) {
     }
 }
 
-/// Sums the sizes of each `ORDER_ROWS` rows.
+/// Returns the sums of sizes of `ORDER_ROWS` rows each.
 pub fn sums(offsets: &[u32]) -> Vec<u32> {
     offsets[1..].chunks(ORDER_ROWS as usize).map(|sizes| sizes.iter().sum()).collect()
 }
 
-/// Replaces sizes of rows by where they begin. Returns the row of the first element of each tile.
+/// Replaces the sizes of rows by their begins. Returns the row of the first element of each tile.
 pub fn rows(offsets: &mut [u32]) -> Vec<u32> {
     let (mut begin, mut tile_rows) = (0, Vec::new());
     for (row, offset) in offsets[1..].iter_mut().enumerate() {
@@ -32,7 +32,7 @@ pub fn rows(offsets: &mut [u32]) -> Vec<u32> {
     tile_rows
 }
 
-/// Puts the other boxes into rows. Replaces where row i begins, at place i + 1, by where it ends.
+/// Writes the other boxes into rows. Replaces the begin of row i, at place i + 1, by its end.
 pub fn scatter(pairs: &[Pair], ways: u32, offsets: &mut [u32], others: &mut [u32]) {
     for (row, other) in elements(pairs, ways) {
         let place = &mut offsets[row as usize + 1];

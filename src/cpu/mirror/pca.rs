@@ -4,10 +4,10 @@ use crate::Aabb;
 use crate::base::constants::*;
 use crate::base::layout::{Bounds, BoundsPartial};
 
-/// The bounds of nothing.
+/// The bounds of no boxes.
 pub const NO_BOUNDS: Bounds = Bounds { min: [FLOAT_MAX; 3], count: 0, max: [-FLOAT_MAX; 3], unused: 0 };
 
-/// Returns the bounds of two sets of boxes together.
+/// Returns the common bounds of two sets of boxes.
 pub fn united(a: Bounds, b: Bounds) -> Bounds {
     Bounds {
         min: std::array::from_fn(|k| a.min[k].min(b.min[k])),
@@ -17,7 +17,7 @@ pub fn united(a: Bounds, b: Bounds) -> Bounds {
     }
 }
 
-/// Finds the bounds of the finite boxes, and of those of ordinary magnitude among them.
+/// Finds the bounds of the finite boxes, and the bounds of the finite boxes of ordinary magnitude.
 pub fn bounds(boxes: &[Aabb]) -> BoundsPartial {
     let mut total = BoundsPartial { ordinary: NO_BOUNDS, finite: NO_BOUNDS };
     for aabb in boxes.iter().filter(|aabb| counts_within(aabb, FLOAT_MAX)) {
@@ -35,7 +35,7 @@ pub fn counts_within(aabb: &Aabb, limit: f32) -> bool {
     aabb.is_valid() && aabb.min.iter().chain(&aabb.max).all(|x| x.abs() <= limit)
 }
 
-/// Holds the magnitude of a scene.
+/// The magnitude of a scene.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     /// Bounds in scaled units.
@@ -50,7 +50,7 @@ pub struct Scale {
     pub count: u32,
 }
 
-/// Finds the magnitude of the scene with these bounds.
+/// Returns the magnitude of a scene with these bounds.
 pub fn scene_scale(bounds: &BoundsPartial) -> Scale {
     let (mut used, mut limit) = (bounds.ordinary, ORDINARY_MAX);
     if bounds.ordinary.count < bounds.finite.count - bounds.ordinary.count {

@@ -7,8 +7,8 @@ use crate::base::constants::{BEYOND_BOXES, BEYOND_FILTERS};
 use crate::base::layout::Params;
 use crate::filters::{HalfSpace, ValueFormat, WHOLE_SPACE, padded, padded_sphere};
 
-/// Returns the parameters of a search of `count` boxes, where `max_params` has the largest allowed count; of no boxes if filters were
-/// refused.
+/// Returns the parameters of a search of `count` boxes; of no boxes if filters were refused. `max_params` has the
+/// largest allowed count.
 pub fn count(max_params: Params, count: Option<u32>, is_refused: bool) -> Params {
     let count = count.unwrap_or(max_params.box_count);
     if is_refused {
@@ -20,11 +20,12 @@ pub fn count(max_params: Params, count: Option<u32>, is_refused: bool) -> Params
     }
 }
 
-/// Copies the numbers of external worlds to their list, from box `first` on. `world_ids` has the numbers that the host assigned, from 0 on.
+/// Writes the numbers of external worlds to their list, from box `first` on. `world_ids` has the numbers that the host
+/// assigned, from 0 on.
 pub fn worlds(words: &mut [u32], place: usize, first: usize, external: &[u32], world_ids: &[[u32; 2]]) {
     let numbers: HashMap<u32, u32> = world_ids.iter().map(|&[id, number]| (id, number)).collect();
     let count = numbers.len() as u32;
-    // Numbers that two worlds would have, and ids that are no number.
+    // Ids of worlds without a number, which are free as numbers.
     let occupied = (0..count).filter(|id| !numbers.contains_key(id));
     let mut free: Vec<u32> = numbers.keys().copied().filter(|id| *id >= count).collect();
     free.sort_unstable();
@@ -54,7 +55,7 @@ pub fn spheres(words: &mut [u32], place: usize, first: usize, external: &[[f32; 
     }
 }
 
-/// Returns the boxes of points, and writes their spheres to a list. Without `radius`, each has its own.
+/// Returns the boxes of points, and writes their spheres to a list. Without `radius`, each point has its own radius.
 pub fn points(words: &mut [u32], place: usize, points: &[[f32; 4]], radius: Option<f32>) -> Vec<Aabb> {
     let words = words[place..].chunks_mut(4);
     let of_point = |(word, &[x, y, z, own]): (&mut [u32], &[f32; 4])| {

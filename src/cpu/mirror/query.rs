@@ -21,12 +21,12 @@ mod derived {
         C::words(casts).into_owned()
     }
 
-    /// Returns what cuts out capsules; none of what has no meaning.
+    /// Returns the cut of each capsule; none for an invalid capsule.
     pub fn capsule(capsules: &[Capsule]) -> Vec<Option<CutOut>> {
         regions(capsules)
     }
 
-    /// Returns the same of boxes that are turned.
+    /// Returns the cut of each turned box.
     pub fn turned(boxes: &[OrientedBox]) -> Vec<Option<CutOut>> {
         regions(boxes)
     }

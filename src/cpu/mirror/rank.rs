@@ -1,9 +1,9 @@
-//! Mirror of `rank`: where each interval ends among the sorted starts, and what the sweep needs of each entry.
+//! Mirror of `rank`: the end of each interval among the sorted starts, and the data of each entry for the sweep.
 
 use crate::base::constants::*;
 use crate::base::layout::Frame;
 
-/// Finds for each rank the first rank above it whose cell is another or whose start is after the end.
+/// Finds for each rank the first higher rank in another cell or with a start after the end.
 pub fn ends(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]]) -> Vec<u32> {
     let mask = (1 << frame.position_bits) - 1;
     (0..keys.len())
@@ -14,8 +14,8 @@ pub fn ends(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]]
         .collect()
 }
 
-/// Counts for each rank how many of the last candidates may begin after its box ends, in spite of their keys, up to
-/// [`ALL_UNPROVEN`], which stands for all.
+/// Counts for each rank the last candidates that may begin after its box ends, in spite of their keys. [`ALL_UNPROVEN`]
+/// stands for all candidates.
 pub fn unproven(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]], ends: &[u32]) -> Vec<u32> {
     let mask = (1 << frame.position_bits) - 1;
     let of_rank = |rank: usize| {
@@ -29,13 +29,13 @@ pub fn unproven(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32;
     (0..keys.len()).map(of_rank).collect()
 }
 
-/// Packs the end of an entry's candidates, and how many of them are unproven, as a stretch has them.
+/// Packs the end of an entry's candidates and its count of unproven ones, as in a stretch.
 pub fn packed_end(end: u32, unproven: u32) -> u32 {
     end | unproven << END_BITS
 }
 
-/// Counts how many of `sorted` come before the first that is not `within`; the first of all is within. The end is only
-/// as far as the entry has candidates, so the search doubles its step.
+/// Returns the count of elements of `sorted` before the first that is not `within`; the very first is within. The
+/// search doubles its step, so its cost depends on the candidates of the entry only.
 pub fn reach<T>(sorted: &[T], within: impl Fn(&T) -> bool) -> usize {
     let mut reach = 1;
     while reach < sorted.len() && within(&sorted[reach]) {
@@ -49,11 +49,12 @@ pub fn footprints(entries: &[u32], positions: &[[u32; 4]]) -> Vec<u32> {
     entries.iter().map(|&entry| footprint(entry, positions[(entry & ENTRY_BOX) as usize][2])).collect()
 }
 
-/// Returns the footprint of an entry of a box with this footprint.
+/// Returns the footprint of an entry, from the footprint of its box.
 pub fn footprint(entry: u32, of_box: u32) -> u32 {
     let [u0, u1, v0, v1] = of_box.to_le_bytes().map(u32::from);
     let is = |flag| entry & flag != 0;
-    // The box extends beyond a cell that is not its first, or not its last.
+    // In a cell that is not its first, the box begins at the cell's begin; in one that is not its last, it ends at the
+    // cell's end.
     let from = |flag, fraction| if is(flag) { fraction | 1 << FRACTION_BITS } else { 0 };
     let to = |flag, fraction| if is(flag) { fraction } else { FRACTION_LAST };
     let own = super::bin::footprint_of([

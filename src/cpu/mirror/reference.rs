@@ -1,4 +1,4 @@
-//! The mirrors, one after the other on one thread: the flow as it is written down, which the engine is compared with.
+//! Runs the mirrors one after the other on one thread, in the order of the flow. Tests compare the engine with it.
 
 use super::{bin, emit, frame, giants, order, pca, rank, small, sort, sweep};
 use crate::base::options::ALL_PAIRS_CPU;
@@ -7,11 +7,11 @@ use crate::cpu::call::{checked_count, params};
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Error, Filters, Options, Overlaps, Pair, PairOrder, Report};
 
-/// The number of candidates that are tested before the capacity for pairs is doubled.
+/// The candidates to test before more capacity for pairs is allocated.
 const BATCH: u64 = 1 << 20;
 
-/// Finds what [`cpu::find_pairs`](crate::cpu::find_pairs) finds: the same report and the same pairs, and with canonical
-/// order in the same order.
+/// Returns the report and the pairs of [`cpu::find_pairs`](crate::cpu::find_pairs); in canonical order, also in the
+/// same order.
 ///
 /// # Errors
 /// The errors of [`cpu::find_pairs`](crate::cpu::find_pairs).
@@ -19,10 +19,10 @@ pub fn find_pairs(boxes: &[Aabb], options: &Options) -> Result<Overlaps, Error> 
     find_filtered_pairs(boxes, &Filters::default(), options)
 }
 
-/// Finds what a [`cpu::BroadPhase`](crate::cpu::BroadPhase) with these filters finds.
+/// Returns the report and the pairs of a [`cpu::BroadPhase`](crate::cpu::BroadPhase) with these filters.
 ///
 /// # Errors
-/// The errors of [`cpu::find_pairs`](crate::cpu::find_pairs), and those of [`Filters::check`].
+/// The errors of [`cpu::find_pairs`](crate::cpu::find_pairs), and of [`Filters::check`].
 pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters, options: &Options) -> Result<Overlaps, Error> {
     let options = &options.checked(ALL_PAIRS_CPU)?;
     let mut filters = CheckedFilters::new(filters.clone())?;
@@ -31,7 +31,7 @@ pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters, options: &Options)
     let mut prepared = boxes.to_vec();
     filters.filters().prepare(&mut prepared);
     let Overlaps { mut pairs, mut report } = search(&prepared, &filters, options)?;
-    // A search leaves out what is included, so that nothing comes twice.
+    // A search omits included pairs, so that none comes twice.
     reserve(&mut pairs, filters.include().len() as u64)?;
     pairs.extend_from_slice(filters.include());
     if options.order == PairOrder::Canonical || report.tested_all_pairs {
@@ -41,7 +41,7 @@ pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters, options: &Options)
     Ok(Overlaps { pairs, report })
 }
 
-/// Finds the pairs without those that are included, in any order.
+/// Finds all pairs except the included ones, in any order.
 fn search(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result<Overlaps, Error> {
     let box_count = boxes.len() as u32;
     if options.tests_all_pairs(box_count) {
@@ -102,7 +102,7 @@ fn search(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result
     Ok(Overlaps { pairs, report })
 }
 
-/// Tests every box against every other, as [`search`] does where there are few.
+/// Tests every box against every other; [`search`] uses it for few boxes.
 fn all_pairs(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result<Overlaps, Error> {
     let box_count = boxes.len() as u32;
     let columns = small::Columns::new(boxes);
@@ -120,7 +120,7 @@ fn all_pairs(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Res
     Ok(Overlaps { pairs, report })
 }
 
-/// Drops the pairs from `first` on that `filters` do not keep.
+/// Removes the pairs, from `first` on, that `filters` reject.
 fn retain(pairs: &mut Vec<Pair>, first: usize, filters: &CheckedFilters, boxes: &[Aabb]) {
     pairs.extract_if(first.., |pair| !filters.passes(boxes.into(), pair.a, pair.b)).for_each(drop);
 }

@@ -5,8 +5,8 @@ use glam::Vec4;
 use crate::base::constants::INVALID_LISTED;
 use crate::{Aabb, Pair};
 
-/// Holds boxes by bound, 32 together, so that one box is tested against many at once. An invalid box is NaN throughout,
-/// which compares with nothing; NaN also fills the last 32.
+/// Boxes as columns of bounds, 32 boxes together, so that one box is tested against many at once. An invalid box is all
+/// NaN, which overlaps nothing. NaN also fills up the last 32.
 #[derive(Debug, Default)]
 pub struct Columns(Vec<[[Vec4; 8]; 6]>);
 
@@ -18,7 +18,7 @@ impl Columns {
         columns
     }
 
-    /// Replaces the columns by those of other boxes, in the same memory.
+    /// Replaces the boxes, in the same memory.
     pub fn fill(&mut self, boxes: &[Aabb]) {
         self.0.clear();
         self.0.resize(boxes.len().div_ceil(32), [[Vec4::NAN; 8]; 6]);
@@ -30,20 +30,20 @@ impl Columns {
         }
     }
 
-    /// Counts the bytes held.
+    /// Returns the size in bytes.
     pub fn bytes(&self) -> usize {
         self.0.capacity() * size_of::<[[Vec4; 8]; 6]>()
     }
 }
 
-/// Returns a bit per box: set where the box overlaps box `a`, and has a larger index.
+/// Returns a bit per box: set if the box overlaps box `a` and has a larger index.
 pub fn test(columns: &Columns, a: u32) -> Vec<u32> {
     let mut words = vec![0; columns.0.len()];
     test_into(columns, a, &mut words);
     words
 }
 
-/// Writes the result of [`test()`] to existing words: one per 32 boxes, all zero.
+/// Writes the result of [`test()`] to `words`: one u32 per 32 boxes, all zero before.
 pub fn test_into(columns: &Columns, a: u32, words: &mut [u32]) {
     let (at, bit) = (a as usize / 32, a as usize % 32);
     let [min_x, min_y, min_z, max_x, max_y, max_z] = columns.0[at].map(|bounds| Vec4::splat(bounds[bit / 4][bit % 4]));
@@ -55,7 +55,7 @@ pub fn test_into(columns: &Columns, a: u32, words: &mut [u32]) {
             *word |= (starts & ends).bitmask() << (4 * k);
         }
     }
-    // Neither the box itself counts, nor the boxes before it in its word.
+    // Clear the bits of the box itself and of the boxes before it in its word.
     words[at] &= (u32::MAX - 1) << bit;
 }
 

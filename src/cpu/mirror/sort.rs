@@ -1,9 +1,9 @@
-//! Mirror of `sort`: a stable radix sort, `RADIX_BITS` a pass. More bits a pass give the same order, so both variants have
-//! this mirror.
+//! Mirror of `sort`: a stable radix sort, `RADIX_BITS` a pass. The order does not depend on the bits per pass, so both
+//! variants have this mirror.
 
 use crate::base::constants::*;
 
-/// Counts how often each digit of so many bits occurs.
+/// Counts how often each digit of `digit_bits` bits occurs.
 pub fn count(keys: &[u32], shift: u32, digit_bits: u32) -> Vec<u32> {
     let mut histogram = vec![0; 1 << digit_bits];
     for key in keys {
@@ -12,7 +12,8 @@ pub fn count(keys: &[u32], shift: u32, digit_bits: u32) -> Vec<u32> {
     histogram
 }
 
-/// Moves each key and its value to the place of its digit, of which `histogram` has the counts; equal digits keep their order.
+/// Moves each key and its value to the place of its digit. `histogram` has the count of each digit. Equal digits keep
+/// their order.
 pub fn scatter(
     shift: u32,
     histogram: &[u32],

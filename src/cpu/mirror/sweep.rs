@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::base::constants::*;
 use crate::{Aabb, Pair};
 
-/// Counts the quads of the path that each entry contributes: those of four consecutive ranks that hold a candidate, but
-/// at least one.
+/// Counts the quads of each entry in the path: the quads of four consecutive ranks that hold a candidate, but at least
+/// one.
 pub fn count(ends: &[u32]) -> Vec<u32> {
     let quads = |(rank, &end): (usize, &u32)| ((end - 1) / 4).max((rank as u32 + 1) / 4) - (rank as u32 + 1) / 4 + 1;
     ends.iter().enumerate().map(quads).collect()
@@ -24,8 +24,8 @@ pub fn scan(quads: &[u32]) -> Vec<u64> {
     offsets
 }
 
-/// Returns whether the boxes of two entries of one cell may overlap across the sweep axis, and would be reported there;
-/// see `sweep_walk.wgsl`.
+/// Returns whether the boxes of two entries of one cell may overlap across the sweep axis, and this cell would report
+/// them; see `sweep_walk.wgsl`.
 pub fn survives(a: u32, b: u32) -> bool {
     const FIRST: u32 = FRACTION_LAST | FRACTION_LAST << 16;
     let begins_before = (b >> 8 & FIRST | FOOTPRINT_FIRST) - (a & FIRST);
@@ -33,8 +33,8 @@ pub fn survives(a: u32, b: u32) -> bool {
     begins_before & ends_after & (a | b) & FOOTPRINT_FIRST == FOOTPRINT_FIRST
 }
 
-/// Returns whether the boxes of two entries that survive provably overlap across the sweep axis, and the earlier one
-/// begins before the other ends; see `sweep_walk.wgsl`.
+/// Returns whether the boxes of two entries that survive are proven to overlap across the sweep axis, and the earlier
+/// one begins before the other ends; see `sweep_walk.wgsl`.
 pub fn is_proven(a: u32, b: u32) -> bool {
     let [u0, u1, v0, v1] = a.to_le_bytes().map(|byte| u32::from(byte) & FRACTION_LAST);
     let [other_u0, other_u1, other_v0, other_v1] = b.to_le_bytes().map(|byte| u32::from(byte) & FRACTION_LAST);

@@ -6,13 +6,13 @@ use crate::base::layout::{Cube, TreeSummary};
 
 /// Places of the curve along each axis.
 const SIDE: f32 = CURVE_SIDE as f32;
-/// Bits of the place of a box that is not of usual size.
+/// Bits for the place of a box of unusual size.
 const OTHER_BITS: u32 = 13;
 /// The first key of such a box.
 const FIRST_OTHER: u32 = (1 << PLACE_BITS) - (3 << OTHER_BITS);
-/// Of so many places in a row, 2 to the power of this, two have one key, to free keys for other boxes.
+/// Among 2 to this power consecutive places, two share a key. This frees keys for boxes of unusual size.
 const SQUEEZE: u32 = 12;
-/// How many times the extent of most boxes the curve goes through.
+/// The extent of the curve, in units of the extent of most boxes.
 const MARGIN: f32 = 8.0;
 /// The sample of `cube`.
 const SAMPLE: u32 = 256;
@@ -34,7 +34,7 @@ fn center(aabb: &Aabb) -> [f32; 3] {
     std::array::from_fn(|k| aabb.min[k] / 128.0 + aabb.max[k] / 128.0)
 }
 
-/// Chooses the part of space that the curve goes through.
+/// Chooses the cube that the curve fills.
 pub fn cube(boxes: &[Aabb]) -> Cube {
     let n = boxes.len() as u32;
     let step = n.div_ceil(SAMPLE).max(1);
@@ -81,7 +81,7 @@ pub fn class_of_key(key: u32) -> u32 {
     key.checked_sub(FIRST_OTHER).map_or(0, |key| 1 + (key >> OTHER_BITS))
 }
 
-/// Returns the place of a cube of a grid along the curve; its coordinates have this many bits (Skilling 2004).
+/// Returns the place of a grid cube along the Hilbert curve; coordinates have `bits` bits (Skilling 2004).
 pub fn hilbert(mut x: [u32; 3], bits: u32) -> u64 {
     let levels = || (1..bits).rev().map(|k| 1 << k);
     for bit in levels() {
@@ -101,17 +101,17 @@ pub fn hilbert(mut x: [u32; 3], bits: u32) -> u64 {
     (0..bits).rev().fold(0, |place, k| x.iter().fold(place, |place, x| place << 1 | u64::from((x ^ turned) >> k & 1)))
 }
 
-/// Returns the number of the world of each box in the order so far.
+/// Returns the world number of each box, in the current order.
 pub fn worlds(values: &[u32], worlds: &[u32], world_count: u32) -> Vec<u32> {
     values.iter().map(|&i| worlds[i as usize].min(world_count)).collect()
 }
 
-/// Returns where the leaves of each world begin, and where the last ones end.
+/// Returns the first leaf of each world, and the end of the last world's leaves.
 pub fn ranges(keys: &[u32], world_count: u32) -> Vec<u32> {
     (0..world_count + 2).map(|world| keys.partition_point(|&key| key < world) as u32).collect()
 }
 
-/// Returns the box at each place among the leaves, filled up to an eight, and the place of each box.
+/// Returns the box at each place among the leaves, filled up to a multiple of eight, and the place of each box.
 pub fn places(ids: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let mut places = vec![0; ids.len()];
     for (place, &id) in (0..).zip(ids) {
@@ -131,12 +131,12 @@ pub fn leaves(boxes: &[Aabb], places: &[u32]) -> Vec<Aabb> {
     leaves
 }
 
-/// The words of a node: its origin, the exponents of its steps with a bit for each vast child, and twelve words of bytes.
+/// The words of a node: its origin, the exponents of its steps with a bit per vast child, and twelve words of bytes.
 pub type Node = [u32; 16];
 
-/// Larger numbers count as infinite where a node bounds them.
+/// The largest finite bound in a node. Larger numbers count as infinite.
 const LARGEST: f32 = f32::from_bits((127 + 120) << 23);
-/// How many steps the bounds of a node have between them, at most.
+/// The most steps between the bounds of a node.
 const STEPS: f64 = 250.0;
 
 /// Returns the nodes of all levels, the lowest first, over the boxes of leaves.
@@ -155,7 +155,7 @@ pub fn top(below: Vec<Aabb>) -> Vec<Vec<Node>> {
     above(below, usize::MAX).0
 }
 
-/// Returns the nodes of at most so many levels above these bounds, and the bounds of the nodes of the highest.
+/// Returns the nodes of at most `most` levels above these bounds, and the bounds of the highest level's nodes.
 fn above(mut below: Vec<Aabb>, most: usize) -> (Vec<Vec<Node>>, Vec<Aabb>) {
     let mut levels = Vec::new();
     while below.len() > 1 && levels.len() < most {
@@ -188,7 +188,7 @@ fn union(boxes: &[Aabb]) -> Aabb {
     sum
 }
 
-/// Moves a bound outward to where no processor flushes it to zero.
+/// Moves a subnormal bound outward, since some processors flush it to zero.
 fn outward(bound: f32, is_upper: bool) -> f32 {
     match bound {
         _ if !bound.is_subnormal() => bound,
@@ -243,7 +243,7 @@ fn node(children: &[Aabb]) -> Node {
     node
 }
 
-/// Returns what bounds the eight children of a node.
+/// Returns the bounds of the eight children of a node.
 pub fn children(node: &Node) -> [Aabb; 8] {
     std::array::from_fn(|child| {
         let step = |word: usize| node[word + child / 4] >> (8 * (child % 4)) & 255;
@@ -263,7 +263,7 @@ pub fn children(node: &Node) -> [Aabb; 8] {
     })
 }
 
-/// Adds up about the surfaces of all nodes over these leaves, in units of the curve through the cube.
+/// Returns the approximate sum of the surfaces of all nodes over these leaves, in units of the curve.
 pub fn surface(leaves: &[Aabb], cube: &Cube) -> f64 {
     let unit = if cube.scale > 0.0 { f64::from(cube.scale) / 64.0 } else { 1.0 };
     let (mut sum, mut below) = (0.0, leaves.to_vec());
@@ -277,12 +277,12 @@ pub fn surface(leaves: &[Aabb], cube: &Cube) -> f64 {
     sum
 }
 
-/// Counts the invalid boxes of each 256 in a row.
+/// Counts the invalid boxes of each 256 consecutive boxes.
 pub fn invalid(boxes: &[Aabb]) -> Vec<u32> {
     boxes.chunks(256).map(|some| some.iter().filter(|aabb| !aabb.is_valid()).count() as u32).collect()
 }
 
-/// Returns what the host reads, but for the surface.
+/// Returns the summary that the host reads back, without the surface.
 pub fn summary(boxes: &[Aabb]) -> TreeSummary {
     let invalid = || (0..).zip(boxes).filter(|(_, aabb)| !aabb.is_valid()).map(|(i, _): (u32, _)| i);
     let mut summary: TreeSummary = bytemuck::Zeroable::zeroed();

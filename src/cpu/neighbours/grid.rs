@@ -1,13 +1,14 @@
-//! Cells of the search: where points lie in them, and points sorted by cell.
+//! The cells of a search: the key of a point's cell, and points sorted by cell.
 
 use rayon::prelude::*;
 
 use crate::cpu::radix;
 
-/// Cells per reach, along x, y and z. Cells of one row along x are consecutive, so that short ones cost little.
+/// Cells per reach, along x, y and z. The cells of a row along x are consecutive in memory, so more cells along x cost
+/// little.
 pub const SPLIT: [u32; 3] = [4, 1, 1];
-/// Widens cells, so that no rounding takes a pair out of the cells that are searched. It exceeds the error of a cell's number below
-/// [`MOST_CELLS`].
+/// Widens cells, so that rounding moves no pair out of the searched cells. It exceeds the relative error of a cell
+/// number.
 const WIDENING: f64 = 1.0 + 1.0 / (1u32 << 14) as f64;
 /// The most cells along an axis: 2²¹.
 const MOST_CELL_BITS: u32 = 21;
@@ -17,16 +18,17 @@ const MOST_CELL_BITS: u32 = 21;
 struct Axis {
     low: f64,
     per_unit: f64,
-    /// Where cells would be too many: the coordinate at which each group of points begins, and its first cell. Groups are farther from
-    /// each other than the reach.
+    /// If there would be too many cells: the first coordinate and the first cell of each group of points. Groups are
+    /// farther apart than the reach.
     groups: Vec<(f64, u64)>,
-    /// The number of such cells that are merged to one.
+    /// The count of consecutive cells that are merged into one.
     merged: u64,
     count: u64,
 }
 
 impl Axis {
-    /// Divides an axis. `coordinates` lists those of all points; it is called only if cells would be too many.
+    /// Divides an axis. `coordinates` returns the coordinates of all points; it is called only if there would be too
+    /// many cells.
     fn new(bounds: [f64; 2], edge: f64, most: u64, coordinates: impl FnOnce() -> Vec<f64>) -> Self {
         let per_unit = 1.0 / edge;
         let cells = (bounds[1] - bounds[0]) * per_unit;
@@ -38,7 +40,7 @@ impl Axis {
         coordinates.par_sort_unstable_by(f64::total_cmp);
         let (mut groups, mut next) = (vec![], 0);
         let reach = edge * f64::from(SPLIT[0].max(SPLIT[1]).max(SPLIT[2]));
-        // Between two coordinates of a group lie at most so many cells as the reach has.
+        // Two consecutive coordinates of a group are at most the reach apart.
         for group in coordinates.chunk_by(|a, b| b - a <= reach) {
             groups.push((group[0], next));
             next += ((group[group.len() - 1] - group[0]) * per_unit) as u64 + 1 + u64::from(SPLIT[0]);
@@ -71,7 +73,7 @@ impl Grid {
         let world_bits = u32::BITS - last_world.leading_zeros();
         let most = 1 << MOST_CELL_BITS.min((u64::BITS - 1 - world_bits) / 3);
         let axes = std::array::from_fn(|k| {
-            // A reach of 0 has cells too.
+            // A reach of 0 needs cells of positive size.
             let edge = (reach * WIDENING / f64::from(SPLIT[k])).max(f64::MIN_POSITIVE * 16.0);
             Axis::new([bounds[0][k], bounds[1][k]], edge, most, || places().iter().map(|place| place[k]).collect())
         });
@@ -120,7 +122,7 @@ impl Grid {
 /// The rows of cells near a cell.
 pub const ROWS: usize = ((2 * SPLIT[1] + 1) * (2 * SPLIT[2] + 1)) as usize;
 
-/// A cell that is not empty.
+/// A nonempty cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Cell {
     pub key: u64,
@@ -136,7 +138,7 @@ pub struct SortScratch {
 }
 
 impl SortScratch {
-    /// Sorts numbers by key, and lists the cells, with one at the end that is none. Numbers of one cell ascend.
+    /// Sorts numbers by key, and lists the cells, with an end marker. Numbers of one cell ascend.
     pub fn sort(
         &mut self,
         grid: &Grid,

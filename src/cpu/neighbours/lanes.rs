@@ -2,40 +2,41 @@
 
 use glam::Vec4;
 
-/// Targets that are tested at once.
+/// Targets per test.
 pub const LANES: usize = 4;
 /// The largest relative error of a square in `f32`, of five roundings.
 const ERROR_32: f64 = 1.0 / (1u32 << 20) as f64;
 /// The same in `f64`.
 const ERROR_64: f64 = 1.0 / (1u64 << 48) as f64;
-/// The largest error of distances, relative to the reach, for which `f32` is used.
+/// `f32` is used if the error of distances, relative to the reach, is at most this.
 const MOST_ERROR_32: f64 = 1.0 / 64.0;
 /// Bounds the length of a vector whose components differ from others by two errors each: 2 √3.
 const SPREAD: f64 = 3.4642;
 
-/// The limits that distances are compared with, and the format of the numbers in which they are computed.
+/// Limits for squared distances, and the format of the numbers: `f32` or `f64`.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// A power of two that brings the reach near 1.
+    /// A power of two that scales the reach to about 1.
     scale: f64,
     center: [f64; 3],
-    /// Squares above it belong to no pair.
+    /// A larger square is out of reach.
     high: f64,
-    /// Squares up to it belong to pairs. Negative if radii of points differ: each pair is then decided by its own.
+    /// A square of at most this is in reach. Negative if the radii of points differ; each pair is then decided by its
+    /// own radii.
     low: f64,
     /// True if numbers are `f32`.
     pub is_single: bool,
 }
 
 impl Limits {
-    /// Returns the limits for places in these bounds, with such errors along each axis.
+    /// Returns the limits for points in these bounds, with these errors along each axis.
     pub fn new(radius: f64, bounds: &[[f64; 3]; 2], errors: &[f64; 3]) -> Self {
         let center = std::array::from_fn(|k| 0.5 * bounds[0][k] + 0.5 * bounds[1][k]);
         let half = (0..3).map(|k| 0.5 * bounds[1][k] - 0.5 * bounds[0][k]).fold(0.0, f64::max);
         let error = errors.iter().copied().fold(0.0, f64::max);
         let scale = f64::from_bits((0x7fe << 52) - (radius.clamp(1e-300, 1e300).to_bits() & 0x7ff << 52));
         let scaled = radius * scale;
-        // Rounding to `f32`, and what the subtraction of the center rounds.
+        // Rounding to `f32`, and rounding by the subtraction of the center.
         let error_32 = SPREAD * scale * (error * 1.01 + half * (f64::from(f32::EPSILON) * 0.5001));
         let is_single = scaled >= 1.0 && error_32 <= MOST_ERROR_32 * scaled;
         let (error, relative) = if is_single { (error_32, ERROR_32) } else { (SPREAD * scale * error, ERROR_64) };
@@ -51,10 +52,10 @@ pub trait Lane: Copy + Default + Send + Sync {
     /// Stores a place.
     fn store(place: &[f64; 3], limits: &Limits) -> [Self; 3];
 
-    /// Returns which targets may be in reach of a place, a bit each, and which of these are not decided.
+    /// Returns a bit per target that may be in reach of a place, and a bit per undecided target.
     fn test(place: &[Self; 3], targets: [&[Self; LANES]; 3], limits: &LaneLimits) -> [u32; 2];
 
-    /// Returns whether a single target is in reach; none if it is not decided.
+    /// Returns whether a single target is in reach; `None` if it is undecided.
     fn decide(place: &[Self; 3], target: &[Self; 3], limits: &LaneLimits) -> Option<bool> {
         let [x, y, z] = target.map(|x| [x; LANES]);
         let [within, undecided] = Self::test(place, [&x, &y, &z], limits);
@@ -63,7 +64,7 @@ pub trait Lane: Copy + Default + Send + Sync {
 }
 
 impl Limits {
-    /// Returns the same limits for points with radii, where they are those of the largest radii.
+    /// Converts limits of the largest radii to limits for points with different radii.
     pub fn of_radii(self) -> Self {
         Self { low: -1.0, ..self }
     }
@@ -123,8 +124,8 @@ impl Lane for f64 {
     }
 }
 
-/// The number of a target as an `f32`, which orders like it. The least one is that of the smallest normal number: devices may take
-/// smaller ones for 0.
+/// Converts the number of a target to an `f32` in the same order. Numbers start at the smallest normal `f32`, since
+/// processors may flush smaller ones to 0.
 #[inline]
 pub fn number_as_float(number: u32) -> f32 {
     f32::from_bits(number + FIRST_NUMBER)
@@ -138,7 +139,7 @@ pub fn float_as_number(float: f32) -> u32 {
 
 const FIRST_NUMBER: u32 = 1 << 23;
 
-/// Returns which numbers are at least `first`, a bit each.
+/// Returns a bit per number: set if it is at least `first`.
 #[inline(always)]
 pub fn from_number(numbers: &[f32; LANES], first: Vec4) -> u32 {
     Vec4::from_array(*numbers).cmpge(first).bitmask()

@@ -1,6 +1,7 @@
-//! Neighbours of points on all cores: cells with sorted targets, a test of four at a time, and rows in ascending order.
+//! Neighbours of points on all cores: sorts targets into cells, tests four targets at a time, and sorts each row.
 //!
-//! Places are rounded, with bounds of the errors. Pairs that these leave undecided are decided exactly, with the numbers of the caller.
+//! Coordinates are rounded, with error bounds. Pairs within the error bounds are decided exactly, from the caller's
+//! numbers.
 
 mod grid;
 mod lanes;
@@ -18,12 +19,12 @@ use lanes::{Lane, Limits};
 use scan::Scan;
 use sorted::SortedPlaces;
 
-/// The queries that one thread searches at a time.
+/// Queries per task of a thread.
 const CHUNK: u32 = 1 << 12;
 
 /// Finds all pairs of points whose distance is at most `radius`, each once, on all cores of the CPU.
 ///
-/// A program that calls more than once, or needs periodic cells, vectors or distances, should use [`Neighbours`].
+/// For more than one call, periodic cells, vectors or distances, use [`Neighbours`].
 ///
 /// # Errors
 /// As [`Neighbours::find`].
@@ -42,7 +43,7 @@ pub fn find_neighbours<T: Coordinate>(points: &[[T; 3]], radius: T) -> Result<Ne
     Ok(neighbours.take())
 }
 
-/// A search for neighbours of points on the CPU. It reuses its memory from call to call.
+/// Finds neighbours of points on the CPU. Reuse it: it reuses its memory.
 ///
 /// ```
 /// use broadsweep::neighbour::{NeighbourOptions, PeriodicCell};
@@ -86,17 +87,17 @@ impl<T: Coordinate> Neighbours<T> {
         &self.options
     }
 
-    /// Sets the options of further calls.
+    /// Replaces the options, from the next call on.
     pub fn set_options(&mut self, options: NeighbourOptions<T>) {
         self.options = options;
     }
 
-    /// Returns the result of the last call. After an error it is empty.
+    /// Returns the result of the last call; empty after an error.
     pub fn found(&self) -> &NeighbourPairs<T> {
         &self.found
     }
 
-    /// Returns the result of the last call, and leaves an empty one. After an error it is empty.
+    /// Moves the result of the last call out; empty after an error.
     pub fn take(&mut self) -> NeighbourPairs<T> {
         std::mem::take(&mut self.found)
     }
@@ -104,13 +105,14 @@ impl<T: Coordinate> Neighbours<T> {
     /// Finds the pairs within one set of points.
     ///
     /// # Errors
-    /// [`Error::BadOption`] if the radius is not finite or negative, [`Error::BadPoints`] if a list of the set has another length or a bad
-    /// value, or if a point is more than 2²⁹ cells from the origin; [`Error::BadCell`]; [`Error::TooManyImages`]; [`Error::ListTooLong`].
+    /// [`Error::BadOption`] if the radius is negative or not finite; [`Error::BadPoints`] if a list of the set has
+    /// another length or an invalid value, or if a point is more than 2²⁹ cells from the origin; [`Error::BadCell`];
+    /// [`Error::TooManyImages`]; [`Error::ListTooLong`].
     pub fn find<'a>(&mut self, points: impl Into<PointSet<'a, T>>) -> Result<&NeighbourPairs<T>, Error> {
         self.search(None, points.into())
     }
 
-    /// Finds the pairs of a query and a point. The periodic images are those of the points.
+    /// Finds the pairs of a query and a point. Periodic images are taken of the points, not of the queries.
     ///
     /// # Errors
     /// As [`find`](Self::find).

@@ -21,7 +21,7 @@ pub struct Scan<'a, L, T> {
     pub search: &'a Search<'a, T>,
 }
 
-/// Where the places of the targets in reach go: place for all of a query is ensured before it is tested.
+/// Memory for the places of targets in reach. Capacity for all targets of a query is ensured before the tests.
 #[derive(Default)]
 struct Hits {
     places: Vec<u32>,
@@ -29,7 +29,7 @@ struct Hits {
     has_undecided: bool,
 }
 
-/// The positions of bits that are set, for each number of [`LANES`] bits, in ascending order.
+/// The positions of the set bits of each [`LANES`]-bit number, ascending.
 const POSITIONS: [[u32; LANES]; 1 << LANES] = {
     let mut table = [[0; LANES]; 1 << LANES];
     let mut bits = 0;
@@ -46,7 +46,7 @@ const POSITIONS: [[u32; LANES]; 1 << LANES] = {
     }
     table
 };
-/// The number of bits that are set. A baseline x86-64 has no instruction for it.
+/// The count of set bits of each number. Baseline x86-64 has no instruction for it.
 const COUNTS: [u8; 1 << LANES] = {
     let mut table = [0; 1 << LANES];
     let mut bits = 0;
@@ -74,7 +74,7 @@ impl<L: Lane, T: Coordinate> Scan<'_, L, T> {
         }
     }
 
-    /// Lists the targets near a cell. A cursor per row holds where the last range of the row began and ended.
+    /// Lists the targets near a cell. A cursor per row holds the last range of the row.
     fn ranges(&self, key: u64, cursors: &mut [Option<[usize; 2]>; ROWS], ranges: &mut Vec<Range<usize>>) {
         let cells = &self.targets.cells[..];
         ranges.clear();
@@ -93,7 +93,7 @@ impl<L: Lane, T: Coordinate> Scan<'_, L, T> {
         });
     }
 
-    /// Tests a query against some ranges of targets.
+    /// Tests a query against ranges of targets.
     #[inline]
     fn query(&self, at: usize, ranges: &[Range<usize>], limits: &LaneLimits, hits: &mut Hits) {
         let place = self.queries.place(at);
@@ -124,7 +124,7 @@ impl<L: Lane, T: Coordinate> Scan<'_, L, T> {
         (hits.count, hits.has_undecided) = (count, undecided != 0);
     }
 
-    /// Decides what is undecided, and lists the targets of a query in ascending order.
+    /// Decides the undecided targets, and lists the targets of a query in ascending order.
     fn finish(&self, at: usize, limits: &LaneLimits, hits: &mut Hits, found: &mut ChunkRows) {
         let query = self.queries.number(at);
         let start = found.targets.len();
@@ -190,12 +190,13 @@ fn advance(cells: &[Cell], from: usize, key: u64) -> usize {
     start + cells[start..end].partition_point(|cell| cell.key < key)
 }
 
-/// Rows up to this length are sorted by counting the smaller elements of each, which has no branch that depends on them.
+/// Rows up to this length are sorted by counting the smaller elements of each element. This has no data-dependent
+/// branches.
 const RANKED: usize = 64;
-/// Elements that are compared at once.
+/// Elements per comparison.
 const RANK_STEP: usize = 8;
 
-/// Sorts different numbers below 2³¹.
+/// Sorts distinct numbers below 2³¹.
 fn sort_row(row: &mut [u32]) {
     if row.len() > RANKED {
         return row.sort_unstable();

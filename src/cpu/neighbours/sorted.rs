@@ -10,9 +10,9 @@ use super::lanes::{LANES, Lane, Limits, float_as_number, number_as_float};
 /// Places sorted by cell, with their numbers: 16 bytes each in `f32`.
 #[derive(Debug, Default)]
 pub struct SortedPlaces<L> {
-    /// The cells that are not empty, and one at the end that is none.
+    /// The nonempty cells, and an end marker.
     pub cells: Vec<Cell>,
-    /// Coordinates; behind the last, enough for a test of [`LANES`].
+    /// Coordinates, with padding at the end for a test of [`LANES`].
     coordinates: [Vec<L>; 3],
     /// Numbers, as [`number_as_float`] stores them.
     numbers: Vec<f32>,
@@ -44,7 +44,7 @@ impl<L: Lane> SortedPlaces<L> {
         );
     }
 
-    /// Divides the cells into ranges of at least so many places.
+    /// Divides the cells into ranges of at least `least` places.
     pub fn chunks(&self, least: u32) -> Vec<Range<usize>> {
         let (mut ranges, mut first) = (vec![], 0);
         for (k, cell) in self.cells.iter().enumerate().skip(1) {
@@ -68,13 +68,13 @@ impl<L: Lane> SortedPlaces<L> {
         float_as_number(self.numbers[at])
     }
 
-    /// Returns the places of a range, in parts that may extend behind it.
+    /// Returns the places of a range, in groups of [`LANES`]. The last group may extend beyond the range.
     #[inline]
     pub fn places(&self, range: &Range<usize>) -> [&[[L; LANES]]; 3] {
         [0, 1, 2].map(|k| parts(&self.coordinates[k], range))
     }
 
-    /// Returns the numbers of a range, in the same parts.
+    /// Returns the numbers of a range, in the same groups.
     #[inline]
     pub fn numbers(&self, range: &Range<usize>) -> &[[f32; LANES]] {
         parts(&self.numbers, range)
