@@ -1,35 +1,25 @@
-"""Every overlapping pair among millions of axis-aligned boxes: exact, lossless, deterministic.
+"""Find all overlapping pairs among millions of axis-aligned boxes, exactly, on all cores of the CPU or on a GPU.
 
-The *broad phase* of collision detection, on all cores of the CPU or on a GPU. The pairs are those of the double loop
-over the boxes, bit for bit; touching counts.
+This is the *broad phase* of collision detection. The pairs are those of a double loop over the boxes, bit for bit. Boxes that
+touch are a pair.
 
 >>> import numpy as np, broadsweep as bs
 >>> boxes = np.array([[0, 0, 0, 1, 1, 1], [1, 0, 0, 2, 1, 1], [3, 0, 0, 4, 1, 1]], np.float32)
 >>> bs.find_pairs(boxes)
 array([[0, 1]], dtype=uint32)
 
-What there is
--------------
-find_pairs, find_pairs_between
-    The pairs of one set of boxes, or of two, in one call.
-BroadPhase
-    The same, call after call; events from step to step; lists in pieces.
-Slots
-    Boxes that come and go, with handles and filters of their own.
-query_pairs
-    The pairs of points that are near each other.
-find_neighbours, find_neighbours_between
-    The same, exactly, also in periodic cells, with shifts, vectors and distances.
-radius_graph, neighbour_list
-    The same, as torch_cluster and ASE have it.
-Tree
-    Rays, casts, overlaps and nearest boxes.
-Filters
-    Which pairs are wanted: groups, bodies, worlds, lists of pairs, margins, half-spaces.
-adapters
-    The GPUs of this machine.
-broadsweep.newton, broadsweep.dask
-    The broad phase of a Newton simulation; more boxes than one machine holds.
+| item | use |
+|---|---|
+| `find_pairs`, `find_pairs_between` | the pairs of one set of boxes, or between two |
+| `BroadPhase` | an engine to reuse: pairs, events from step to step, long lists in pieces |
+| `Filters` | select pairs by groups, bodies, worlds and lists; margins, spheres, half-spaces |
+| `Slots` | boxes that come and go, with handles and filters |
+| `Tree` | rays, casts, overlaps and nearest boxes |
+| `find_neighbours`, `find_neighbours_between` | points within a radius, also in periodic cells |
+| `radius_graph`, `neighbour_list`, `query_pairs` | the same, as in torch_cluster, ASE and scipy |
+| `adapters` | the GPUs of this machine |
+| `NO_BODY`, `NO_PARENT`, `GLOBAL`, `NEW` | 2**32 - 1, the same as -1 in lists: no body, no parent, all worlds, a new box |
+| `broadsweep.newton`, `broadsweep.dask` | the broad phase of Newton; more boxes than one machine holds |
 """
 
 from ._filters import GLOBAL, NO_BODY, NO_PARENT, Filters

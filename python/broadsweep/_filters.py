@@ -1,4 +1,4 @@
-"""Filters: the pairs that are wanted."""
+"""Filters of pairs."""
 
 from __future__ import annotations
 
@@ -81,16 +81,16 @@ def _region(owner: Any) -> NDArray[np.float32]:
 
 
 class Filters:
-    """Select the wanted pairs, and add properties that boxes do not have.
+    """Select the pairs that are reported.
 
-    All of it is optional, and what is not given costs nothing. A list by box has an element for each box of the call; a
-    single value stands for all boxes, except for `sphere`. A pair is reported if every filter keeps it; `include` overrules
+    All filters are optional, and an absent one costs nothing. A list by box has an element for each box of the call; a
+    single value applies to all boxes, except for `sphere`. A pair is reported if every filter keeps it; `include` overrules
     them all.
 
     Parameters
     ----------
     group, mask : (n,) integers or one, optional
-        Bits: the groups that each box is in, and those that it meets. Negative numbers stand for their 32 bits.
+        Bits: the groups of each box, and the groups that it meets. Negative numbers are read as 32 bits.
     rule : {"any", "both"}
         ``"any"`` keeps a pair where ``group[a] & mask[b]`` or ``group[b] & mask[a]`` (MuJoCo, ODE); ``"both"`` where both
         (Bullet, rapier).
@@ -102,37 +102,37 @@ class Filters:
     fixed, sleeping : (n,) booleans or one, optional
         Two fixed boxes never pair, nor do two that sleep.
     second : (n,) booleans, optional
-        Whether each box is in the second of two sets. Boxes of one set never pair.
+        True for boxes of the second of two sets. Boxes of one set never pair.
     world : (n,) integers or one, optional
         The world of each box, or -1 for a box that meets the boxes of all worlds. Boxes of different worlds never pair.
     margin : (n,) floats or one, optional
-        The length by which each box is padded on every side, rounded outward, before anything else. It pads spheres too.
+        The length by which each box is padded on every side, rounded outward, before the search. It pads spheres too.
     sphere : (n, 4) floats, in 2D (n, 3), optional
-        The centre and the radius of a sphere for each box; a radius of infinity is no sphere, and its centre must be finite
-        too. A pair stays only if the two spheres have a point in common, decided exactly; the boxes must overlap as well. A
-        half-space pairs with the boxes whose sphere it touches. Numbers in double precision are rounded outward: the centre
-        to the nearest float32, and the radius up, longer by the distance that the centre moved, so that spheres that touch
-        still touch. The `origin` of the call, if there is one, is subtracted first.
+        The centre and the radius of a sphere for each box. An infinite radius is no sphere; its centre must be finite too. A
+        pair is kept only if the boxes overlap and the spheres touch, decided exactly. A
+        half-space pairs with the boxes whose sphere it touches. Doubles are rounded outward: the centre to
+        the nearest float32, and the radius up, increased by the shift of the centre. The `origin` of the call, if any, is
+        subtracted first.
     exclude, include : (m, 2) integers, optional
         Pairs that are never reported, and pairs that always are.
     half_space_box : (h,) integers, optional
-        Boxes that stand for half-spaces; their own bounds are not looked at.
+        Boxes that represent half-spaces; their bounds are ignored.
     half_space : (h, 4) floats, optional
         Normal and offset of each: the points ``normal · x <= offset``. A floor at z = 0 is ``[0, 0, 1, 0]``.
     owner : (6,) floats or a tuple (lower, upper), optional
-        A region: only pairs are reported whose intersection has its lower corner in it, upper faces excluded unless they are
-        at infinity. Where such regions tile space, each pair is reported for one of them, and needs only the boxes that
-        touch it: what `broadsweep.dask` does.
+        A region. Only pairs whose intersection has its lower corner in it are reported; upper faces are excluded unless they
+        are infinite. If such regions tile space, and each is searched with the boxes that touch it, each pair is reported
+        once. `broadsweep.dask` does this.
 
     Raises
     ------
     TypeError, ValueError
-        For a list of another type or shape. A list that does not fit the boxes is refused by the call that has boxes.
+        For a list of another type or shape. A list of another length than the boxes is an error of the next call with boxes.
 
     Notes
     -----
-    Single values become lists in the call that has boxes. Threads that share an engine, with different numbers of boxes, need
-    lists: with single values, one of them may be refused.
+    Single values become lists in the next call with boxes. Threads that share an engine, with different box counts, must pass
+    lists: with single values, one of the calls may raise an error.
 
     Examples
     --------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NeighbourPairs:
-    """The pairs of a search for neighbours, ascending by first point, second point and shift.
+    """The result of a search for neighbours: pairs, ascending by first point, second point and shift.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class NeighbourPairs:
     offsets : (n + 1,) array of int64
         Where the pairs of each point i begin, and the number of pairs at the end.
     shifts : (m, 3) array of int32, or None
-        How many lattice vectors the image of j is from j: it is at ``points[j] + shift @ cell``. None without a cell. In 2D
+        Lattice vectors from j to its image, which lies at ``points[j] + shift @ cell``. None without a cell. In 2D
         (m, 2), as the vectors.
     vectors : (m, 3) array of the type of the points, or None
         From i to the image of j. The error of a component is at most one unit in its last place. None if not requested.
@@ -86,8 +86,8 @@ def find_neighbours(
 ) -> NeighbourPairs:
     """Find every pair of points whose distance is at most `radius`, also in a periodic cell.
 
-    The pairs are exact for the numbers as they are given: no coordinate, radius or lattice vector is rounded, and a distance
-    that equals the radius counts.
+    The pairs are exact for the numbers that you pass: no coordinate, radius or lattice vector is rounded. A distance that
+    equals the radius counts.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def find_neighbours(
     TypeError, ValueError
         For arrays of another type or shape, and for a cell without volume.
     MemoryError
-        If memory is not enough for so many pairs, or if the radius reaches more than 2**27 images. Nothing is dropped instead.
+        If the pairs do not fit memory, or the radius reaches more than 2**27 images. No pair is dropped.
 
     See Also
     --------
@@ -201,7 +201,7 @@ def radius_graph(
     loop: bool = False,
     max_num_neighbors: int | None = None,
 ) -> NDArray[np.int64]:
-    """Find the edges of a graph of points within a radius, as ``radius_graph`` of torch_cluster does, and without truncation.
+    """Find the edges of a graph of points within a radius, as ``radius_graph`` of torch_cluster, without truncation.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def radius_graph(
     loop : bool
         True for an edge of each point to itself.
     max_num_neighbors : int, optional
-        The most edges to a point, loops included. If a point has more, there is an error.
+        The most edges to a point, loops included. A point with more raises ValueError.
 
     Returns
     -------
@@ -270,7 +270,7 @@ def neighbour_list(
     pbc: ArrayLike = False,
     device: str = "auto",
 ) -> Any:
-    """Find neighbours, and return the arrays that letters name: ``neighbor_list`` of ASE, ``neighbour_list`` of matscipy.
+    """Find neighbours, as ``neighbor_list`` of ASE and ``neighbour_list`` of matscipy: one array for each letter.
 
     Parameters
     ----------
@@ -280,7 +280,8 @@ def neighbour_list(
     positions : (n, 3) array, or an Atoms of ASE
         Points, as for `find_neighbours`. An Atoms has its own `cell` and `pbc`.
     cutoff : float, or (n,) array
-        The largest distance; or a radius of each atom, and the sum of both is the largest distance. It counts, unlike in ASE.
+        The largest distance, or a radius per atom; then the largest distance is the sum of both radii. A distance that equals
+        it counts, unlike in ASE.
     cell : (3, 3) or (3,) array, optional
         As for `find_neighbours`.
     pbc : bool, or one for each lattice vector

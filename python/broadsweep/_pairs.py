@@ -42,18 +42,17 @@ def find_pairs(
     Parameters
     ----------
     boxes : (n, 6) or (n, 2, 3) array, or a tuple (lower, upper) of two (n, 3) arrays
-        Lower and upper corners, float32 or float64. A tuple of two is always (lower, upper), and a list of two never is. Boxes
-        in double precision are rounded outward to float32, so that none
-        that touch are missed. In 2D: (n, 4), (n, 2, 2), or a tuple of two (n, 2). Boxes are closed: touching counts. A box
-        with a NaN, or with a lower bound above the upper, pairs with nothing; if all boxes are such, it warns. Tensors
-        on the CPU come through DLPack.
+        Lower and upper corners. In 2D: (n, 4), (n, 2, 2), or a tuple of two (n, 2). float32 is used as it is; float64 and
+        integers are rounded outward to float32, so that no pair is missed. Only a tuple is (lower, upper), never a list. A
+        box with a NaN, or with a lower bound above the upper one, pairs with nothing; if all boxes are such, a warning says so.
+        Tensors in CPU memory come through DLPack.
     filters : Filters, optional
-        Which pairs are wanted.
+        Select the pairs that are reported.
     device : str
-        ``"auto"`` is a GPU where there is a real one, else the CPU; ``"cpu"``; ``"gpu"``, which takes a driver in software
-        too; or part of the name of an adapter.
+        ``"auto"``: a GPU, or the CPU if there is none. ``"cpu"``. ``"gpu"``: also a software driver. Or part of the name of an
+        adapter.
     order : {"canonical", "sweep"}
-        ``"canonical"``: ascending, the same bytes on every device. ``"sweep"``: as they are found, which takes less time.
+        ``"canonical"``: ascending, the same bytes on every device. ``"sweep"``: in the order of the search, which is faster.
     origin : None, "auto", or 2 or 3 numbers
         The point to subtract from boxes in double precision before they are rounded, for boxes far from the origin. ``"auto"`` is
         the centre of their bounds. Without it, there is a warning if rounding lengthens edges by more than a hundredth of the
@@ -70,15 +69,15 @@ def find_pairs(
     TypeError, ValueError
         For boxes or filters of another type or shape.
     MemoryError
-        If memory is not enough for so many boxes or pairs. Nothing is dropped instead.
+        If the boxes or pairs do not fit memory. No pair is dropped.
     CandidateLimitError
-        Where the boxes overlap too much to list their pairs.
+        If the boxes overlap too much: more candidates than the limit.
     GpuError
-        Where the GPU is not there or is lost.
+        If there is no such GPU, or it was lost.
 
     See Also
     --------
-    BroadPhase : the same, call after call, with cached memory.
+    BroadPhase : reuses memory and compiled kernels between calls.
 
     Examples
     --------
@@ -131,7 +130,7 @@ def find_pairs_between(
 
 
 def id_pairs(pairs: ArrayLike, ids: ArrayLike) -> NDArray[np.uint64]:
-    """Name pairs by ids of 64 bits, where boxes of one call are some of those of a larger scene.
+    """Replace indices in pairs by 64-bit ids, for calls that search a part of a larger scene.
 
     Parameters
     ----------
@@ -176,14 +175,14 @@ class Events:
     Attributes
     ----------
     created, lost : (m, 2) arrays of uint32
-        The pairs of this step that the last one did not have, and those of the last step that this one does not have, by the
-        indices that they had there. Ascending.
+        The pairs that the last step did not have, and the pairs of the last step that ended, by their indices in that step.
+        Ascending.
     pairs : (m, 2) array of uint32, or None
         All pairs of this step, ascending; None if only changes were requested, as the next two.
     before : (m,) array of int64, or None
-        The place that each of `pairs` had in `pairs` of the last step, or -1: where a solver finds its cached data.
+        The index of each pair in `pairs` of the last step, or -1. A solver uses it to find cached data.
     persisting : (m, 2) array of uint32, or None
-        The pairs of both steps, without those of which neither box is awake.
+        The pairs of both steps with at least one box that is awake and not fixed.
     report : StepReport
         Counts.
     """
@@ -211,9 +210,9 @@ class PairStream:
     Attributes
     ----------
     pair_count : int or None
-        How many pairs there will be, once the first piece has come. Where ``report.passes`` is above 1, how many have come.
+        The count of all pairs, after the first piece. If ``report.passes`` is above 1, the count of pairs so far.
     report : Report or None
-        Counts, once the first piece has come.
+        Counts, after the first piece.
     """
 
     def __init__(self, pieces: Iterator[NDArray[np.uint32]], report: Callable[[], Report | None]) -> None:
@@ -251,28 +250,28 @@ class PairStream:
 
 
 class BroadPhase:
-    """An engine that finds pairs, call after call: its memory and, on a GPU, its compiled kernels are cached.
+    """An engine that finds pairs, and reuses its memory and compiled kernels between calls.
 
     Parameters
     ----------
     device : str
-        ``"auto"`` is a GPU where there is a real one, else the CPU; ``"cpu"``; ``"gpu"``, which takes a driver in software
-        too; or part of the name of an adapter (see `adapters`). ``repr(engine)`` names the device, and the reason.
+        ``"auto"``: a GPU, or the CPU if there is none. ``"cpu"``. ``"gpu"``: also a software driver. Or part of the name of an
+        adapter (see `adapters`). ``repr(engine)`` names the device, and the reason.
     filters : Filters, optional
-        Which pairs are wanted.
+        Select the pairs that are reported.
     order : {"canonical", "sweep"}
-        ``"canonical"``: ascending, the same bytes on every device. ``"sweep"``: as they are found, which takes less time.
+        ``"canonical"``: ascending, the same bytes on every device. ``"sweep"``: in the order of the search, which is faster.
     axis : {"auto", "principal", "x", "y", "z"}
         The direction along which the boxes are swept.
     cell_size : "auto", "usscd" or float
         The edge of a cell of the grid across that direction, in the units of the boxes.
     all_pairs_up_to : int, optional
-        Up to this many boxes, every box is tested against every other. If not given, the number that suits the device: 12,288 on
+        Up to this many boxes, every box is tested against every other. By default 12,288 on
         a discrete GPU, 4,096 on an integrated or virtual one, 2,560 on any other adapter and 1,024 on the CPU.
     memory_budget : int, optional
         The most GPU memory to use, in bytes.
     candidate_limit : int, optional
-        The most box pairs that one call may test; past that it is refused.
+        The most box pairs that a call may test; more raise `CandidateLimitError`.
     threads : int, optional
         Threads of the CPU engine, from 1 to 1,024; by default the number in ``RAYON_NUM_THREADS``, or of the machine.
     origin : None, "auto", or 2 or 3 numbers
@@ -290,12 +289,14 @@ class BroadPhase:
 
     Notes
     -----
-    No option but `origin` changes the set of pairs. The first boxes fix the dimension of the engine, and with ``"auto"`` the
-    origin, for good: boxes of another dimension are refused. Calls release the interpreter's lock, and Ctrl-C ends them at
-    once: what was begun goes on in the background to its end, and the next call waits for it. Up to 32,768 boxes, float32 in
-    C order, are taken where they lie, and Ctrl-C takes effect when the call ends; others are copied first. An engine may be
-    used from several threads, one call at a time. After a fork, an engine on the CPU works on, unless it was at work; one on
-    a GPU raises `GpuError`.
+    Only `origin` changes the set of pairs. The first boxes fix the dimension of the engine, and with ``"auto"`` the origin.
+    Boxes of another dimension raise ValueError.
+
+    Calls release the interpreter's lock. Ctrl-C ends a call at once; the computation finishes in the background, and the next
+    call waits for it. Up to 32,768 boxes, float32 in C order, are not copied, and Ctrl-C takes effect when the call ends.
+
+    Several threads may use an engine, one call at a time. After a fork, an engine on the CPU can be used unless a call was
+    running; one on a GPU raises `GpuError`.
 
     Examples
     --------
@@ -417,7 +418,7 @@ class BroadPhase:
         return pairs
 
     def events(self, boxes: ArrayLike | tuple[ArrayLike, ArrayLike], **options: Any) -> Events:
-        """Find what began and what ended since the last step, and nothing else: `step` with ``changes_only=True``.
+        """Find the pairs that began and ended since the last step: `step` with ``changes_only=True``.
 
         Examples
         --------
@@ -442,21 +443,21 @@ class BroadPhase:
         moved: ArrayLike | None = None,
         changes_only: bool = False,
     ) -> Events:
-        """Find the pairs of a step, compared with those of the last one. On the CPU, what does not move costs little.
+        """Find the pairs of a step, and compare them with the last step. On the CPU, cost grows with the count of moved boxes.
 
         Parameters
         ----------
         boxes : array of boxes
-            As for `broadsweep.find_pairs`. Their number may be another than in the last step.
+            As for `broadsweep.find_pairs`. The count may differ from the last step.
         generations : (n,) integers, optional
             A number for each box: where it is another than in the last step, the box is a new one in the place of one that is
             gone.
         was : (n,) integers, optional
             The index of each box in the last step, no two the same, or -1 for a new box.
         moved : (k,) integers, optional
-            A hint for the CPU: the only boxes that may not be where they were. If another one moved, events are wrong there.
+            A hint for the CPU: all boxes that may have moved. If it omits a moved box, the events of that box are wrong.
         changes_only : bool
-            Whether only `created` and `lost` are wanted.
+            True to compute only `created` and `lost`.
 
         Returns
         -------
@@ -465,8 +466,8 @@ class BroadPhase:
         Raises
         ------
         TypeError, ValueError, MemoryError, CandidateLimitError, GpuError
-            As `broadsweep.find_pairs`. A step that was refused does not count as the last one. After one that Ctrl-C ended,
-            the next step finds all its pairs created, since nobody saw what that one found.
+            As `broadsweep.find_pairs`. The step after an error is compared with the last good one. After Ctrl-C, the next
+            step finds all its pairs created.
         """
         if generations is not None and was is not None:
             raise ValueError("generations and was exclude each other")
@@ -489,14 +490,14 @@ class BroadPhase:
         self._engine.forget_steps()
 
     def stream(self, boxes: ArrayLike | tuple[ArrayLike, ArrayLike], *, piece: int = 1 << 20) -> PairStream:
-        """Find pairs and hand them over in pieces, so that a list may be longer than memory.
+        """Find pairs and return them in pieces, for lists that are longer than memory.
 
         Parameters
         ----------
         boxes : array of boxes
             As for `broadsweep.find_pairs`.
         piece : int
-            The most pairs of a piece on the CPU, where the list is in memory anyway. On a GPU, pieces are as long as its list.
+            The most pairs of a piece on the CPU, which holds the whole list. On a GPU, pieces are as long as its list.
 
         Returns
         -------
@@ -521,18 +522,18 @@ class BroadPhase:
         return PairStream((pairs[at : at + piece] for at in range(0, max(len(pairs), 1), piece)), lambda: report)
 
     def set_filters(self, filters: Filters | None) -> None:
-        """Set which pairs are wanted, from the next call on.
+        """Set the filters, from the next call on.
 
         Raises
         ------
         TypeError, ValueError
-            For a value that has no meaning; the old filters then stay.
+            For a value that has no meaning; the filters are then unchanged.
         """
         self._space.check_filters(lists_of(filters))
         self._filters.set(filters)
 
     def change_filters(self, name: str, values: ArrayLike, *, first: int = 0) -> None:
-        """Change one list of the filters from box `first` on; the others need not be given again.
+        """Change values of one list of the filters, from box `first` on. Other lists stay.
 
         Parameters
         ----------
@@ -550,23 +551,23 @@ class BroadPhase:
         self._filters.update(lists, count)
 
     def memory_plan(self, box_count: int) -> dict[str, int]:
-        """Return the GPU memory, in bytes, that each buffer takes for this many boxes; nothing for the CPU engine."""
+        """Return the GPU memory of each buffer for this many boxes, in bytes; empty for the CPU engine."""
         return dict(self._engine.memory_plan(_arrays.number(box_count, "box_count", 0, (1 << 63) - 1)))
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of memory that are cached for the next call: on the GPU, or else by the CPU engine."""
+        """Bytes of memory that the engine caches: GPU memory, or host memory of the CPU engine."""
         return self._engine.memory_bytes()
 
     def compile(self, box_count: int, progress: Callable[[int, int], object] | None = None) -> None:
-        """Compile what a call for this many boxes needs, now rather than in that call. The CPU engine compiles nothing.
+        """Compile the kernels of a call with this many boxes ahead of it. The CPU engine compiles nothing.
 
         Parameters
         ----------
         box_count : int
             The number of boxes.
         progress : callable, optional
-            Called many times with the number of kernels that are compiled and of all.
+            Called repeatedly with the count of compiled kernels and the count of all.
         """
         self._engine.compile(_arrays.number(box_count, "box_count", 0, (1 << 63) - 1), progress)
 

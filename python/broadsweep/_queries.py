@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """The nearest hit of each query. It unpacks into `index` and `t`.
+    """The nearest hit of each query. Unpacks into `index` and `t`.
 
     Attributes
     ----------
     index : (q,) array of int32
-        The box that is hit first, or -1. Of two that are hit at once, the smaller index.
+        The first box that is hit, or -1. Ties go to the smaller index.
     t : (q,) array of float32
-        When, in lengths of the direction, rounded down; infinity where nothing is hit.
+        The time of the hit, in lengths of the direction, rounded down; infinity for no hit.
     """
 
     index: NDArray[np.int32]
@@ -42,16 +42,16 @@ class Hits:
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """The nearest boxes of each point, the nearest first; of two that are as far, the smaller index.
+    """The nearest boxes of each point, ascending by distance; ties go to the smaller index.
 
-    It unpacks into `index` and `squared_distance`.
+    Unpacks into `index` and `squared_distance`.
 
     Attributes
     ----------
     index : (q, k) array of int32
-        The boxes; -1 where there are fewer than `k`.
+        The boxes; -1 if there are fewer than `k`.
     squared_distance : (q, k) array of float32
-        How far they are, squared, rounded down: 0 where the point is in the box; infinity where there is none.
+        Squared distances, rounded down: 0 if the point is in the box, infinity for no box.
     """
 
     index: NDArray[np.int32]
@@ -62,16 +62,16 @@ class Nearest:
 
 
 class Lists:
-    """A list of boxes for each query: rows that lie one after the other.
+    """A list of boxes for each query, stored as consecutive rows.
 
     Attributes
     ----------
     offsets : (q + 1,) array of int64
-        Where the list of each query begins in `index`, and where the last one ends.
+        The position in `index` at which each list begins, and the end of the last one.
     index : (m,) array of int32
         The boxes of all lists.
     t : (m,) array of float32, or None
-        When each box is hit; None where nothing moves.
+        The time at which each box is hit; None for overlaps.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Lists:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """``(q,)``: how many boxes each list has."""
+        """``(q,)``: the count of boxes in each list."""
         return np.diff(self.offsets)
 
     @property
@@ -118,10 +118,10 @@ class Lists:
 
 
 class Tree:
-    """A tree of boxes that is built once and queried many times, by the million.
+    """A tree of boxes that answers batches of rays, casts, overlaps and nearest-box queries.
 
-    Answers are those of a loop over all boxes: nothing is missed, ties go to the smaller index, touching counts. Both devices
-    answer the same bits.
+    No box is missed, ties go to the smaller index, touching counts. Points, boxes, spheres, rays and moving boxes are exact.
+    CPU and GPU return the same bits.
 
     Parameters
     ----------
@@ -130,12 +130,12 @@ class Tree:
     device : str
         As for `BroadPhase`.
     filters : Filters, optional
-        The filters of boxes, to be compared with those of queries: groups, masks, bodies, worlds, spheres; and margins. What
-        concerns two boxes (`fixed`, `sleeping`, `second`, `exclude`, `include`) is not looked at.
+        The filters of the boxes: groups, masks, bodies, worlds and spheres, which are compared with those of queries; margins
+        and half-spaces. Filters of two boxes (`fixed`, `sleeping`, `second`, `exclude`, `include`) are ignored.
     threads : int, optional
         As for `BroadPhase`.
     origin : None, "auto", or 2 or 3 numbers
-        As for `BroadPhase`: fixed by the first boxes, and subtracted from all boxes and queries, in double precision.
+        As for `BroadPhase`; subtracted from queries too.
 
     Raises
     ------
@@ -144,36 +144,31 @@ class Tree:
 
     Notes
     -----
-    Every query takes these keywords, each an array with an element per query, or one number for all:
+    All queries take these keywords: arrays with one value per query, or one number for all queries.
 
-    group, mask : integers
-        The groups that the query is in, and those that it meets, a bit each. The `rule` of the filters decides, as between
-        two boxes: with ``"any"``, a query meets those too whose own `mask` has its group. ``rule="both"``, or ``group=0``,
-        leaves the choice to the query's `mask`.
-    body : integers
-        The body that the query belongs to: it meets no box of that body.
-    world : integers
-        The world that the query is in, or -1 for all.
-    ignore : integers
-        A box that the query does not meet, or -1.
-    sphere : (q, 4) floats, in 2D (q, 3); never one for all
-        The centre and the radius of a sphere for each query; a radius of infinity is no sphere. The query then meets only
-        boxes whose own `sphere`, padded by their margin, has a point in common with it, decided exactly, and half-spaces that
-        it touches. A query without a sphere is not limited. Doubles are rounded outward, as for `Filters`.
+    - `group`, `mask`: integers. The groups of the query, and the groups that it meets, a bit each. The `rule` of the filters
+      decides, as between two boxes. With ``"any"``, a query also meets boxes whose own `mask` has its group. With
+      ``rule="both"``, or ``group=0``, the `mask` of the query decides.
+    - `body`: integers. The query meets no box of this body.
+    - `world`: integers. The query meets boxes of this world; -1 is all worlds.
+    - `ignore`: integers. A box that the query does not meet, or -1.
+    - `sphere`: (q, 4) floats, in 2D (q, 3); never one for all. The centre and the radius of a sphere for each query; an
+      infinite radius is no sphere. The query meets only boxes whose own `sphere`, padded by their margin, touches it, decided
+      exactly, and half-spaces that it touches. Doubles are rounded outward, as for `Filters`.
 
-    Rays and casts also take a keyword for the whole batch:
+    Rays and casts also take one keyword for the whole batch.
 
-    skips_separating : bool
-        True leaves out the boxes that they touch at ``t = 0`` and separate from. A ray or a moving box separates if it moves
-        away from, or along, the face through which the overlap ends by the shortest shift; a sphere or capsule if it does
-        not approach the nearest point of the box. A cast that moves deeper into a box still hits it at 0.
+    - `skips_separating`: bool. True ignores boxes that a cast touches at ``t = 0`` and separates from. A ray or a moving box
+      separates if it moves away from, or along, the face through which the overlap ends by the shortest shift. A sphere or
+      capsule separates if it does not approach the nearest point of the box. A cast that moves deeper into a box hits it at 0.
 
-    Queries are in single precision; numbers in double precision are rounded to the nearest, but for boxes, which are rounded
-    outward. A tree of boxes in 2D takes queries in 2D: points and directions ``(q, 2)``, boxes ``(q, 4)``. Those of another
-    dimension are refused, as is a query of a tree that was not built.
+    Queries are in single precision. Doubles are rounded to nearest; boxes are rounded outward. A tree of 2D boxes takes 2D
+    queries: points and directions ``(q, 2)``, boxes ``(q, 4)``. Another dimension raises ValueError, and so does a tree that
+    was not built.
 
-    A single limit or radius that is negative or a NaN is an error. In an array, it makes its query invalid, as a NaN elsewhere
-    and an inverted box do. An invalid query has no answer; `query_report` counts it, and if all are invalid, it warns.
+    A single limit or radius that is negative or a NaN raises ValueError. In an array it makes its query invalid, as does a NaN
+    elsewhere or an inverted box. An invalid query has no answer; `query_report` counts it. If all are invalid, a warning says
+    so.
 
     Examples
     --------
@@ -235,7 +230,7 @@ class Tree:
         return self._query_report
 
     def build(self, boxes: ArrayLike | tuple[ArrayLike, ArrayLike]) -> TreeReport:
-        """Build the tree of these boxes. Queries answer with their indices."""
+        """Build the tree of these boxes. Answers are indices of them."""
         array = self._space.boxes(boxes)
         if len(array) >= 1 << 31:
             raise MemoryError(f"{len(array)} boxes; answers are int32, so that there may be at most 2**31 - 1")
@@ -250,22 +245,25 @@ class Tree:
         return report
 
     def refit(self, boxes: ArrayLike | tuple[ArrayLike, ArrayLike]) -> TreeReport:
-        """Fit the tree to boxes that have moved: the same number in the same order. That takes a fraction of a build.
+        """Update the bounds of the tree after boxes moved: the same count in the same order. Faster than a build.
 
-        Where ``report.growth`` is above 1.5 or 2, building again makes queries faster.
+        If ``report.growth`` is above 1.5 or 2, build again for faster queries.
         """
         self._check_built()
         return self._tree.refit(self._space.boxes(boxes))
 
     def set_filters(self, filters: Filters | None) -> None:
-        """Set the filters of the boxes. After another `world` or `margin`, the tree has to be built again."""
+        """Set the filters of the boxes. After a change of `world` or `margin`, build the tree again."""
         self._space.check_filters(lists_of(filters))
         count = len(self)
         self._filters.set(filters, count if self._is_built else None)
         self._is_built = self._is_built and len(self) == count
 
     def change_filters(self, name: str, values: ArrayLike, *, first: int = 0) -> None:
-        """Change one list of the filters from box `first` on. After another `world` or `margin`, build the tree again."""
+        """Change values of one list of the filters, from box `first` on.
+
+        After a change of `world` or `margin`, build the tree again.
+        """
         count = len(self)
         self._filters.change(name, values, first)
         self._is_built = self._is_built and len(self) == count
@@ -331,18 +329,18 @@ class Tree:
         hits: Literal["nearest", "any", "all"] | int = "nearest",
         **query_filters: ArrayLike,
     ) -> Hits | NDArray[np.bool_] | Lists:
-        """Find what rays hit: the points ``origin + t * direction`` with ``0 <= t <= limit``.
+        """Find the boxes that rays hit: points ``origin + t * direction`` with ``0 <= t <= limit``. Exact.
 
         Parameters
         ----------
         origins, directions : (q, 3) arrays, or (3,) for all queries
-            Finite. A direction need not be of unit length; `t` counts in its lengths. A float64 direction that is too long
+            Finite. A direction may have any length, and is the unit of `t`. A float64 direction that is too long
             or too short for float32 makes its query invalid.
         limits : (q,) array or number
             The largest `t`, at least 0; infinity for a ray without an end.
         hits : {"nearest", "any", "all"} or int
-            The nearest hit of each ray (`Hits`); whether there is any ((q,) booleans); all of them, ascending by index
-            (`Lists`); or the first so many, at least 1, by `t` (`Lists`).
+            ``"nearest"``: the first hit of each ray (`Hits`). ``"any"``: True if there is a hit ((q,) booleans). ``"all"``: all
+            hits, ascending by index (`Lists`). A number, at least 1: the first hits, by `t` (`Lists`).
         **query_filters
             The filters of the queries; see `Tree`.
 
@@ -391,7 +389,7 @@ class Tree:
         hits: Literal["nearest", "any", "all"] | int = "nearest",
         **query_filters: ArrayLike,
     ) -> Hits | NDArray[np.bool_] | Lists:
-        """Find what boxes hit that move: ``box + t * direction`` with ``0 <= t <= limit``.
+        """Find the boxes that moving boxes hit: ``box + t * direction`` with ``0 <= t <= limit``. Exact.
 
         Parameters
         ----------
@@ -445,7 +443,7 @@ class Tree:
         hits: Literal["nearest", "any", "all"] | int = "nearest",
         **query_filters: ArrayLike,
     ) -> Hits | NDArray[np.bool_] | Lists:
-        """Find the boxes that moving spheres hit. No box is missed, no `t` is too late; rounding may add a hit or make `t` early.
+        """Find the boxes that moving spheres hit. No box is missed and no `t` is too late; a hit may be extra, or `t` early.
 
         Parameters
         ----------
@@ -503,12 +501,12 @@ class Tree:
         hits: Literal["nearest", "any", "all"] | int = "nearest",
         **query_filters: ArrayLike,
     ) -> Hits | NDArray[np.bool_] | Lists:
-        """Find the boxes that moving capsules hit. No box is missed, no `t` is too late; rounding may add a hit or make `t` early.
+        """Find the boxes that moving capsules hit. No box is missed and no `t` is too late; a hit may be extra, or `t` early.
 
         Parameters
         ----------
         starts, ends : (q, 3) arrays
-            The ends of the segment in the middle of each capsule.
+            The ends of the axis of each capsule.
         radii : (q,) array or number
         directions, limits, hits, **query_filters
             As for `rays`.
@@ -553,7 +551,7 @@ class Tree:
     # ---- what touches ----
 
     def overlaps(self, boxes: ArrayLike | tuple[ArrayLike, ArrayLike], **query_filters: ArrayLike) -> Lists:
-        """Find all boxes that touch each of these boxes, ascending by index; exactly.
+        """Find all boxes that touch each query box, ascending by index. Exact.
 
         Parameters
         ----------
@@ -569,22 +567,22 @@ class Tree:
         return self._overlaps("box", query_filters, boxes=self._space.rounded(boxes, "boxes"))
 
     def overlap_points(self, points: ArrayLike, **query_filters: ArrayLike) -> Lists:
-        """Find all boxes that each point is in, ascending by index; exactly."""
+        """Find all boxes that contain each point, ascending by index. Exact."""
         return self._overlaps("point", query_filters, points=self._space.points(points, "points"))
 
     def overlap_spheres(self, centers: ArrayLike, radii: ArrayLike, **query_filters: ArrayLike) -> Lists:
-        """Find all boxes that touch each ball, ascending by index; exactly."""
+        """Find all boxes that touch each sphere, ascending by index. Exact."""
         return self._overlaps("sphere", query_filters, **self._sphere(centers, radii))
 
     def overlap_oriented(self, centers: ArrayLike, halves: ArrayLike, axes: ArrayLike, **query_filters: ArrayLike) -> Lists:
-        """Find all boxes that touch each box that is turned, ascending by index. None is missed; rounding may add few.
+        """Find all boxes that touch each oriented box, ascending by index. No box is missed; a few may be extra.
 
         Parameters
         ----------
         centers, halves : (q, 3) arrays
-            The centre, and half of the length along each axis.
+            The centre, and the half-length along each axis.
         axes : (q, 3, 3) array
-            The axes of each box as rows: the transposed rotation matrix. They must be of unit length, which is not checked.
+            The axes of each box as rows: the transposed rotation matrix. They must have unit length; this is not checked.
             In 2D ``(q, 2, 2)``.
         **query_filters
             The filters of the queries; see `Tree`.
@@ -594,16 +592,16 @@ class Tree:
         return self._overlaps("oriented", query_filters, centers=centers, halves=halves, axes=space.axes(axes, "axes"))
 
     def overlap_capsules(self, starts: ArrayLike, ends: ArrayLike, radii: ArrayLike, **query_filters: ArrayLike) -> Lists:
-        """Find all boxes that touch each capsule, ascending by index. None is missed; a few that are near are too many."""
+        """Find all boxes that touch each capsule, ascending by index. No box is missed; a few may be extra."""
         return self._overlaps("capsule", query_filters, **self._capsule(starts, ends, radii))
 
     def overlap_convex(self, shapes: Sequence[ArrayLike], **query_filters: ArrayLike) -> Lists:
-        """Find all boxes that touch each convex shape, ascending by index. None is missed; a few that are near are too many.
+        """Find all boxes that touch each convex shape, ascending by index. No box is missed; a few may be extra.
 
         Parameters
         ----------
         shapes : sequence of (h, 4) arrays
-            The half-spaces of each shape: normals that point outward, and offsets, for the points ``normal · x <= offset``.
+            The half-spaces ``normal · x <= offset`` of each shape: normals that point outward, and offsets.
             In 2D ``(h, 3)``.
         **query_filters
             The filters of the queries; see `Tree`.
@@ -629,16 +627,16 @@ class Tree:
     # ---- what is nearest ----
 
     def nearest(self, points: ArrayLike, k: int = 1, radii: ArrayLike = np.inf, **query_filters: ArrayLike) -> Nearest:
-        """Find the `k` boxes that are nearest to each point.
+        """Find the `k` boxes that are nearest to each point, ascending by distance. Exact.
 
         Parameters
         ----------
         points : (q, 3) array
             Finite.
         k : int
-            How many, at least 1.
+            The count of boxes, at least 1.
         radii : (q,) array or number
-            How far a box may be, at least 0.
+            The largest distance of a box, at least 0.
         **query_filters
             The filters of the queries; see `Tree`.
 

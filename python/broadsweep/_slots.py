@@ -1,4 +1,4 @@
-"""Boxes that come and go, each under a handle."""
+"""Boxes that come and go, with handles."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _OPTIONAL = {"body": NO_BODY, "parent": NO_PARENT, "world": GLOBAL}
 
 @dataclass(frozen=True, order=True)
 class Handle:
-    """Names a box of `Slots` for as long as it is there. A handle is never used again for another box.
+    """Identifies a box of `Slots` until it is removed. A handle never identifies another box.
 
     Attributes
     ----------
     index : int
         The slot of the box: its row in `Slots.boxes`, and its index in pairs.
     generation : int
-        The generation of the slot while it has this box.
+        The generation of the slot of this box.
     """
 
     index: int
@@ -58,30 +58,29 @@ class Handle:
 
 
 class Slots:
-    """Boxes that come and go. Each keeps its slot, a row of `boxes`, until it is removed; a free slot has a NaN box.
+    """Manage boxes that come and go. A box keeps its slot, a row of `boxes`, until it is removed. A free slot has a NaN box.
 
-    Freed slots are used again, the lowest first. Where all are in use, their number doubles. A stale handle, of a box that was
-    removed, is recognised: methods return None, or raise KeyError. Reports count free slots as invalid boxes.
+    Free slots are reused, the lowest first. If none is free, the capacity doubles. With a stale handle, of a box that was
+    removed, methods return None or raise KeyError. Reports count free slots as invalid boxes.
 
     Parameters
     ----------
     capacity : int
-        Slots that there are from the beginning.
+        The initial count of slots.
     dimension : {3, 2}
         The dimension of all boxes.
     origin : None, "auto", or 2 or 3 numbers
         The point to subtract from boxes in double precision before they are rounded outward, for boxes far from the origin.
-        ``"auto"`` is the centre of the first box. `boxes`, and what `get` and `remove` return, are then less the origin, for
-        engines and trees without an origin of their own.
+        ``"auto"`` is the centre of the first box. `boxes`, `get` and `remove` return boxes relative to the origin. Engines and
+        trees of these boxes must have no origin.
 
     Notes
     -----
     Keywords of `insert` and `set_filter` are the values of one box in the lists of `Filters`: `group`, `mask`, `body`,
     `parent`, `fixed`, `sleeping`, `second`, `world`, `margin`, `sphere`. Without them, a box pairs with all others. Bodies and
-    parents have numbers below 2**31. None is for `body` a body of its own, for `parent` no parent, for `world` all worlds, for
-    `sphere` none. A sphere is its centre and its radius, 4 numbers, in 2D 3; `filter` returns it less the origin and
-    rounded outward, as `boxes` are. All that is not by box (`rule`, `exclude`, `include`, half-spaces) is set in the engine, by
-    slot, and does not follow a box that is removed.
+    parents have numbers below 2**31. None means a body of its own, no parent, all worlds, or no sphere. A sphere is its centre
+    and its radius, 4 numbers, in 2D 3; `filter` returns it relative to the origin, rounded outward. Set other filters (`rule`,
+    `exclude`, `include`, half-spaces) in the engine, by slot, and update them yourself when a box is removed.
 
     Examples
     --------
@@ -140,16 +139,16 @@ class Slots:
 
     @property
     def boxes(self) -> NDArray[np.float32]:
-        """``(n, 6)``, in 2D ``(n, 4)``: the box of each slot, less `origin` if there is one.
+        """``(n, 6)``, in 2D ``(n, 4)``: the box of each slot, relative to `origin` if there is one.
 
-        It may be written to where a slot has a box. Take it again after `insert`, which may lengthen it. What is
-        assigned in double precision is rounded to the nearest number; `insert` and `set` round outward.
+        A writable view; write only to slots that have a box. Read the property again after `insert`, which may replace the
+        array. Assigned doubles are rounded to nearest; `insert` and `set` round outward.
         """
         return self._boxes
 
     @property
     def generations(self) -> NDArray[np.uint32]:
-        """``(n,)`` the generation of each slot, read-only: odd where it has a box."""
+        """``(n,)``: the generation of each slot, read-only; odd if it has a box."""
         view = self._generations.view()
         view.flags.writeable = False
         return view
@@ -160,7 +159,7 @@ class Slots:
         Raises
         ------
         TypeError, ValueError
-            For a box or a filter value of another type or shape. Nothing is changed then.
+            For a box or a filter value of another type or shape. The slots are then unchanged.
         MemoryError
             Beyond 2**25 slots.
         """
@@ -183,7 +182,7 @@ class Slots:
         return Handle(index, int(self._generations[index]))
 
     def remove(self, handle: Handle) -> NDArray[np.float32] | None:
-        """Remove a box, and return it; None where the handle is stale."""
+        """Remove a box and return it, or None if the handle is stale."""
         if handle not in self:
             return None
         row: NDArray[np.float32] = self._boxes[handle.index].copy()
@@ -198,19 +197,19 @@ class Slots:
         return row
 
     def get(self, handle: Handle) -> NDArray[np.float32] | None:
-        """Return a box, as a view; None where the handle is stale."""
+        """Return a view of a box, or None if the handle is stale."""
         if handle not in self:
             return None
         box: NDArray[np.float32] = self._boxes[handle.index]
         return box
 
     def set(self, handle: Handle, box: ArrayLike | tuple[ArrayLike, ArrayLike]) -> None:
-        """Move a box. A stale handle is a KeyError."""
+        """Set the bounds of a box. A stale handle raises KeyError."""
         self._check(handle)
         self._boxes[handle.index] = self._row(box)
 
     def filter(self, handle: Handle) -> dict[str, Any] | None:
-        """Return the filter values of a box; None where the handle is stale."""
+        """Return the filter values of a box, or None if the handle is stale."""
         if handle not in self:
             return None
         found = {name: default.tolist() for name, default in self._defaults.items()}
@@ -222,24 +221,24 @@ class Slots:
         return found | {name: None for name, none in _OPTIONAL.items() if found[name] == none}
 
     def set_filter(self, handle: Handle, **filter: Any) -> None:
-        """Set all filter values of a box: those that are not given are the defaults. A stale handle is a KeyError."""
+        """Set all filter values of a box; absent ones get their defaults. A stale handle raises KeyError."""
         self._check(handle)
         self._put(handle.index, self._values(filter) | self._sphere(filter))
 
     def handle_of(self, index: int) -> Handle | None:
-        """Return the handle of the box in a slot, such as those of `created` pairs; None where there is none."""
+        """Return the handle of the box in a slot, for instance of a `created` pair; None if the slot is free."""
         return _handle_of(self._generations, index)
 
     def last_handle_of(self, index: int) -> Handle | None:
-        """Return the handle of the box that a slot had in the step before the newest one: those of `lost` pairs."""
+        """Return the handle of the box that a slot had in the step before the last one, for `lost` pairs."""
         return _handle_of(self._marked[0], index)
 
     def update_filters(self, target: BroadPhase | Tree) -> None:
-        """Update the filters by box of an engine or a tree to those of the slots.
+        """Copy the per-box filters of the slots to an engine or a tree.
 
-        The cost is that of copying and comparing the lists in use. All that is not by box stays as it is set there.
-        After another `world` or `margin`, and after slots were added, a tree has to be built again. Where these slots have an
-        origin, a target with one is a ValueError, as it would be subtracted twice.
+        Cost grows with the lists in use. Other filters of the target stay. After a change of `world` or `margin`, and after
+        slots were added, build a tree again. If both these slots and the target have an origin, it would be subtracted twice:
+        ValueError.
         """
         if not isinstance(target, (BroadPhase, Tree)):
             raise TypeError(f"target must be a BroadPhase or a Tree, not {type(target).__name__}")
@@ -248,7 +247,7 @@ class Slots:
         target._update_filters(self._lists, len(self._boxes))
 
     def find_events(self, engine: BroadPhase, *, changes_only: bool = False) -> Events:
-        """Update the filters of an engine, and find what began and what ended since its last step, as `BroadPhase.step`."""
+        """Update the filters of an engine, and find its events since the last step, as `BroadPhase.step`."""
         # No warning where no slot has a box. Before the filters, since boxes may fix an origin.
         boxes = engine._space.rounded(self._boxes, "boxes")
         self.update_filters(engine)
@@ -257,7 +256,7 @@ class Slots:
         return events
 
     def mark_step(self) -> None:
-        """Take note that the boxes of now are a step, where `BroadPhase.step` is called with `boxes` and `generations`."""
+        """Record the present boxes as a step. Call it after `BroadPhase.step` with `boxes` and `generations`."""
         self._marked = (self._marked[1], self._generations.copy())
 
     def _check(self, handle: Handle) -> None:

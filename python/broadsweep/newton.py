@@ -1,7 +1,7 @@
-"""The broad phase of a Newton simulation.
+"""Replace the broad phase of a Newton simulation.
 
-Newton's `CollisionPipeline` first finds the pairs of shapes whose bounding boxes overlap, and then their contacts. Here the
-first half is done by this library: the same pairs, by the same rules, ascending.
+Newton's `CollisionPipeline` first finds the pairs of shapes whose bounding boxes overlap, and then their contacts. This module
+finds the pairs: the same set, by the same rules, ascending.
 
 >>> import newton, broadsweep.newton                                        # doctest: +SKIP
 >>> pipeline = newton.CollisionPipeline(model, broad_phase="sap")           # doctest: +SKIP
@@ -39,12 +39,12 @@ _SLACK = np.float32(2.0**-20)
 
 
 class PairBufferError(RuntimeError):
-    """The error that the pipeline's buffer of pairs is too small. Newton's own broad phases drop the rest instead.
+    """The pipeline's buffer of pairs is too small. Newton's own broad phases drop the rest without an error.
 
     Attributes
     ----------
     needed, capacity : int
-        How many pairs there are, and how many the buffer holds.
+        The count of pairs, and the capacity of the buffer.
     """
 
     def __init__(self, needed: int, capacity: int) -> None:
@@ -59,7 +59,7 @@ class PairBufferError(RuntimeError):
 
 
 def attach(pipeline: newton.CollisionPipeline, device: str = "cpu", *, check: bool = False, **options: Any) -> BroadPhase:
-    """Give a pipeline this broad phase in the place of its own.
+    """Replace the broad phase of a pipeline by this one.
 
     Parameters
     ----------
@@ -71,12 +71,12 @@ def attach(pipeline: newton.CollisionPipeline, device: str = "cpu", *, check: bo
     Returns
     -------
     BroadPhase
-        What ``pipeline.broad_phase`` is now. Its attribute `replaced` is what it was, and can be put back.
+        The new ``pipeline.broad_phase``. Its attribute `replaced` is the previous one, which you can restore.
 
     Raises
     ------
     TypeError
-        For a pipeline whose broad phase is no `BroadPhaseSAP` or `BroadPhaseAllPairs`.
+        If the broad phase of the pipeline is neither a `BroadPhaseSAP` nor a `BroadPhaseAllPairs`.
     ValueError
         For a model on a CUDA device, or an option that has no meaning.
     """
@@ -99,9 +99,8 @@ def attach(pipeline: newton.CollisionPipeline, device: str = "cpu", *, check: bo
 class BroadPhase(newton.geometry.BroadPhaseAllPairs):
     """Finds the pairs of a Newton model, with the rules of Newton's own broad phases.
 
-    Newton takes no other class than its own, so this is one of them by inheritance; of its base, nothing is left. `attach`
-    is the short way to use it. With a narrow phase of one's own, it goes to
-    ``CollisionPipeline(model, broad_phase=..., narrow_phase=...)``.
+    Call `attach` to use it. With your own narrow phase, pass it to ``CollisionPipeline(model, broad_phase=...,
+    narrow_phase=...)``. It inherits from a class of Newton, since Newton accepts no other.
 
     Parameters
     ----------
@@ -110,7 +109,7 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
     device : str
         Where pairs are searched, as for `broadsweep.BroadPhase`: ``"cpu"``, ``"gpu"`` or ``"auto"``.
     check : bool
-        Whether each call is compared with Newton's own broad phases.
+        True to compare each call with Newton's own broad phases.
     **options
         Of `broadsweep.BroadPhase`: `threads`, `candidate_limit`, `axis` and so on.
 
@@ -119,12 +118,12 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
     pairs : (m, 2) array of int32
         The pairs of the last call, ascending; the smaller shape first.
     replaced : BroadPhaseSAP, BroadPhaseAllPairs or None
-        What the pipeline had before `attach`.
+        The broad phase of the pipeline before `attach`.
 
     Raises
     ------
     ValueError
-        For a model on a CUDA device: its bounds and the buffer of pairs are in memory of CUDA, which wgpu cannot share.
+        For a model on a CUDA device, whose memory wgpu cannot share.
 
     Notes
     -----
@@ -198,7 +197,7 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
         shape_displacement: Any = None,
         sort_axis_displacement_limit: float | None = None,
     ) -> None:
-        """Find the pairs, and write them and their number where Newton's narrow phase reads them.
+        """Find the pairs, and write them and their count into the buffers of Newton's narrow phase.
 
         The parameters are those of `newton.geometry.BroadPhaseSAP.launch`. The limit of displacements on its axis has no
         meaning here: no pair is missed without it.
@@ -210,7 +209,7 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
         AssertionError
             Where the set is not that of Newton's own, if that is checked.
         RuntimeError
-            While a graph is captured: what is done here would not be in it.
+            While a graph is captured, since the graph would not contain this search.
         """
         on = warp.get_device(shape_lower.device)
         _refuse_cuda(on)

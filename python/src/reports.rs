@@ -47,27 +47,27 @@ report! {
         invalid_count: u32,
         /// The indices of the first invalid boxes, ascending.
         first_invalid: Vec<u32>,
-        /// Boxes that are unbounded or touch too many cells, and were tested against all boxes.
+        /// Giants: unbounded boxes and boxes in too many cells, which are tested against all boxes.
         giant_count: u32,
-        /// Incidences of a box in a cell.
+        /// Entries: one box in one cell.
         entry_count: u32,
-        /// Tests made.
+        /// Candidates: pairs that were tested.
         candidate_count: u64,
         /// Pairs found.
         pair_count: u64,
-        /// The axis that was taken: `"principal"`, `"x"`, `"y"`, `"z"`, or `"auto"` where none was.
+        /// The sweep axis: `"principal"`, `"x"`, `"y"`, `"z"`, or `"auto"` if nothing was swept.
         axis: String,
         /// The direction of the axis.
         direction: [f32; 3],
-        /// The edge of a cell.
+        /// The edge of a cell, in the units of the boxes.
         cell_size: f32,
-        /// How many times boxes were searched.
+        /// The count of passes over the boxes.
         passes: u32,
-        /// The number of boxes up to which every box is tested against every other.
+        /// The box count up to which every box is tested against every other.
         all_pairs_up_to: u32,
         /// True if a tree of one of two sets was queried.
         tree_join: bool,
-        /// Bytes of GPU memory held.
+        /// Bytes of allocated GPU memory.
         gpu_bytes: u64,
     }
 }
@@ -85,16 +85,16 @@ report! {
         pair_count: u64,
         /// Pairs that the last step did not have.
         created_count: u64,
-        /// Pairs that the last step had and this one has not.
+        /// Pairs of the last step that ended.
         lost_count: u64,
-        /// Pairs of both steps, also of two boxes that sleep or are fixed, which `persisting` leaves out.
+        /// Pairs of both steps, including pairs of sleeping or fixed boxes, which `persisting` omits.
         persisting_count: u64,
         /// True if all boxes were searched.
         searched: bool,
-        /// Boxes that were not where they were; 0 where all boxes were searched.
+        /// Boxes that moved; 0 if all boxes were searched.
         moved_count: u32,
-        /// Why all boxes were searched: `"always"` (on a GPU), `"few_boxes"`, `"first_step"`, `"box_count_changed"`, `"filters_changed"`,
-        /// `"too_fast"`, `"many_left_padding"`, `"too_many_pairs"`; empty where they were not.
+        /// The reason why all boxes were searched: `"always"` (on a GPU), `"few_boxes"`, `"first_step"`, `"box_count_changed"`, `"filters_changed"`,
+        /// `"too_fast"`, `"many_left_padding"`, `"too_many_pairs"`; empty otherwise.
         reason: String,
     }
 }
@@ -104,13 +104,13 @@ report! {
     TreeReport {
         /// Boxes in the tree.
         box_count: u32,
-        /// Boxes with a NaN or with `min > max`; no query answers them.
+        /// Boxes with a NaN or with `min > max`; no query finds them.
         invalid_count: u32,
         /// The indices of the first invalid boxes, ascending.
         first_invalid: Vec<u32>,
-        /// The surface of all nodes, divided by what it was when the tree was built; above 1.5 or 2 it pays to build again.
+        /// The surface of all nodes, divided by that after the build. Above 1.5 or 2, build again.
         growth: f64,
-        /// Bytes of memory held.
+        /// Bytes of allocated memory.
         bytes: u64,
     }
 }
@@ -120,11 +120,11 @@ report! {
     QueryReport {
         /// Queries in the batch.
         query_count: u64,
-        /// Queries with a NaN or another number that has no meaning; they answer nothing.
+        /// Queries with a NaN or another invalid number; they have no answers.
         invalid_count: u64,
         /// The indices of the first invalid queries, ascending.
         first_invalid: Vec<u64>,
-        /// All answers.
+        /// The count of all answers.
         answer_count: u64,
     }
 }

@@ -1,14 +1,13 @@
-"""More boxes than one machine holds: overlapping pairs on a Dask cluster, exact, with a result that is the same every time.
+"""Find overlapping pairs of more boxes than one machine holds, on a Dask cluster, exactly and with equal results on each run.
 
-Space is cut into tiles. Each box is sent to the tiles that it touches, and each tile is searched by itself: a pair belongs to
-the tile that has the lower corner of the intersection of its two boxes, so that none is lost and none comes twice, without a
-word between tiles. Boxes travel through files, not through the scheduler, so that a worker that dies costs its task and no
-more, and a call that is interrupted goes on where it was when it is repeated.
+Space is cut into tiles. Each box is sent to the tiles that it touches, and each tile is searched on its own. A pair belongs to
+the tile with the lower corner of the intersection of its boxes, so each pair comes from exactly one tile. Boxes pass through
+files, not through the scheduler. If a worker dies, only its task is repeated. A repeated call continues an interrupted one.
 
 >>> import broadsweep.dask                                                       # doctest: +SKIP
 >>> broadsweep.dask.find_pairs("boxes.parquet", "pairs", client=client)          # doctest: +SKIP
 
-`find_pairs` is all there is; `Summary` and `TileReport` are what it returns.
+`find_pairs` is the only function; it returns a `Summary` with `TileReport`s.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _MOST_SAMPLES = 1 << 22  # 96 MiB in the process that calls
 
 @dataclass(frozen=True)
 class Summary:
-    """The work of a call of `find_pairs`.
+    """Counts and times of a call of `find_pairs`.
 
     Attributes
     ----------
@@ -55,18 +54,19 @@ class Summary:
     giants : int
         Boxes that touch more than `giant_tiles` tiles.
     copies : int
-        Boxes beyond one of each that were sent to tiles, because they touch several.
+        Extra copies of boxes that touch several tiles.
     pairs : int
     tiles : int
-        Tiles of space, without what giants take.
+        Tiles of space, without the pass for giants.
     bytes_split : int
-        Bytes of the boxes that were sent to tiles, which are written once and read once.
+        Bytes of the boxes that were sent to tiles. They are written once and read once.
     memory_per_task : int
         Bytes.
     seconds : dict of str to float
-        The time of each stage of this call: ``"sample"``, ``"split"``, ``"search"``, ``"giants"``; 0 where all was done before.
+        The time of each stage of this call: ``"sample"``, ``"split"``, ``"search"``, ``"giants"``; 0 if an earlier call
+        completed it.
     continued : int
-        Tiles and parts of the giants' pass that an earlier call had done.
+        Tiles and parts of the giants' pass that an earlier call completed.
     per_tile : tuple of TileReport
         Name, boxes, pairs and seconds of each tile, and of each part of the giants' pass.
     """
@@ -149,7 +149,7 @@ def find_pairs(
         ``"parent"``, ``"fixed"``, ``"sleeping"``, ``"world"``; and ``"sphere"``, a column of lists of 4 numbers, in 2D of 3, the
         centre and the radius. See `broadsweep.Filters`.
     rule : {"any", "both"}
-        How groups and masks decide.
+        The rule of groups and masks, as in `broadsweep.Filters`.
     memory_per_task : int, optional
         Bytes that a task may use, beyond the 0.2 GB of a Python process. Half of a worker's memory for each of its threads if
         not given. A tile has about one box for every 640 bytes (with spheres 840), or fewer where pairs are dense.
@@ -157,14 +157,14 @@ def find_pairs(
         Boxes that touch more tiles than this are giants. They are not copied to tiles, but searched against all boxes in a
         pass of their own, which reads the whole source again.
     device : str
-        As for `broadsweep.BroadPhase`. ``"auto"`` and ``"gpu"`` want one task at a time on each GPU.
+        As for `broadsweep.BroadPhase`. With ``"auto"`` and ``"gpu"``, run one task at a time on each GPU.
     origin : 2 or 3 numbers, optional
         The point to subtract from boxes in double precision before they are rounded, for boxes far from the origin: numbers near
         them. A warning appears where it is needed.
     overwrite : bool
-        Whether to begin anew and to delete what an earlier call wrote to `out`.
+        True to delete the results of an earlier call in `out` first.
     progress : bool
-        Whether to show the progress of each stage.
+        True to show the progress of each stage.
 
     Returns
     -------
@@ -178,7 +178,7 @@ def find_pairs(
     FileExistsError
         Where `out` is a directory with other files.
     MemoryError
-        Where so many boxes lie at one place that they do not fit a task, whatever the tiles.
+        If the boxes at one place do not fit a task, whatever the tiles.
     ImportError
         Without Dask: ``pip install broadsweep[dask]``.
 
