@@ -1,4 +1,5 @@
-//! [`Engine`] and [`QueryEngine`], which both engines implement, and [`AnyEngine`] and [`AnyTree`], which are either of them.
+//! The traits of both engines, [`Engine`] and [`QueryEngine`], and their choice at run time, [`AnyEngine`] and
+//! [`AnyTree`].
 
 use crate::{
     Aabb, Answers, Attribute, Batch, Cast, Error, EventPiece, Events, Filters, Hit, Lists, Near, NearestQuery, Options,
@@ -8,14 +9,14 @@ use crate::{
 use crate::{BroadPhase, Tree};
 
 mod sealed {
-    /// Cannot be named outside of the crate, so that engines gain methods without a break.
+    /// Seals the traits, so that new methods are no breaking change.
     pub trait SealedEngine {}
     /// As [`SealedEngine`].
     pub trait SealedFilters {}
 }
 
-/// Declares a trait, implements it for a type on the GPU and one on the CPU by their methods of the same names, and declares a type that
-/// is either of them.
+/// Declares a trait, implements it for a GPU type and a CPU type by their methods of the same names, and declares an
+/// enum of both.
 macro_rules! by_methods {
     (
         $(#[$of_trait:meta])*
@@ -58,7 +59,7 @@ macro_rules! by_methods {
         #[non_exhaustive]
         #[allow(clippy::large_enum_variant)] // a program has one or two, and does not move them
         pub enum $any {
-            /// The type of the root of the crate, on a GPU.
+            /// On a GPU.
             #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
             Gpu($on_gpu),
             /// On all cores of the CPU.
@@ -93,10 +94,11 @@ macro_rules! by_methods {
 
 by_methods! {
     /// An engine that finds pairs: [`BroadPhase`](crate::BroadPhase) on a GPU, where a thread may block, or
-    /// [`cpu::BroadPhase`]. Both take the same options and filters and find the same pairs. Each documents the cost and errors of a
-    /// call. The trait is sealed: other crates cannot implement it.
+    /// [`cpu::BroadPhase`]. Both have the same options and filters, and find the same pairs. Their methods document
+    /// cost and errors. The trait is sealed: other crates cannot implement it.
     ///
-    /// `dyn Engine` has all calls except `stream_pairs` and `stream_events`. [`AnyEngine`] chooses at run time and has all.
+    /// `dyn Engine` has all calls except `stream_pairs` and `stream_events`. [`AnyEngine`] has all calls, and chooses
+    /// the engine at run time.
     ///
     /// ```
     /// use broadsweep::{Aabb, Engine, Error, Options, cpu};
@@ -113,66 +115,69 @@ by_methods! {
         /// Returns the options in use.
         fn options(self: &Self) -> &Options;
 
-        /// Sets other options, from the next call on.
+        /// Replaces the options, from the next call on.
         ///
         /// # Errors
-        /// [`Error::BadOption`], [`Error::Busy`]; the options stay as they were.
+        /// [`Error::BadOption`], [`Error::Busy`]; the options are unchanged.
         fn set_options(self: &mut Self, options: Options) -> Result<(), Error>;
 
         /// Returns the filters in use.
         fn filters(self: &Self) -> &Filters;
 
-        /// Sets the filters, from the next call on.
+        /// Replaces the filters, from the next call on.
         ///
         /// # Errors
-        /// [`Error::BadFilter`], [`Error::Busy`], [`Error::OutOfMemory`]; the filters stay as they were.
+        /// [`Error::BadFilter`], [`Error::Busy`], [`Error::OutOfMemory`]; the filters are unchanged.
         fn set_filters(self: &mut Self, filters: Filters) -> Result<(), Error>;
 
-        /// Changes one list of the filters from box `first` on.
+        /// Replaces values of one list of the filters, from box `first` on.
         ///
         /// # Errors
-        /// [`Error::BadFilter`], [`Error::Busy`]: nothing is changed. [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`] of the
-        /// engine on a GPU: the list is changed, and the next call uploads it.
+        /// After [`Error::BadFilter`] or [`Error::Busy`] the list is unchanged. After [`Error::OutOfMemory`],
+        /// [`Error::DeviceLost`] or [`Error::Gpu`] of the GPU engine it is changed, and the next call uploads it.
         fn change_filters(self: &mut Self, first: usize, values: Attribute<'_>) -> Result<(), Error>;
 
-        /// Finds every pair of `boxes` that overlaps and that the filters accept, each once. The answer stays until the next
-        /// call.
+        /// Finds every overlapping pair of `boxes` that the filters accept, each once. The result remains until the
+        /// next call.
         ///
         /// # Errors
-        /// The errors of the engine's own method. After an error the last answer is empty, and the engine can be used as before,
-        /// unless the device is lost.
+        /// The errors of the engine's own method. After an error the last result is empty, and the engine can be used
+        /// again, unless the device is lost.
         fn find_pairs(self: &mut Self, boxes: &[Aabb]) -> Result<&Overlaps, Error>;
 
-        /// Finds every pair of a box of `first` and a box of `second` that overlap and that the filters accept, each once. In a
-        /// pair, `a` is an index in `first`, and `b` one in `second`. The engine on a GPU sweeps both sets at once. The CPU engine
-        /// mostly queries a tree of one set with the boxes of the other ([`Report::tree_join`](crate::Report::tree_join)).
+        /// Finds every overlapping pair of a box of `first` and a box of `second` that the filters accept, each once.
+        /// In a pair, `a` is an index in `first`, and `b` one in `second`. The GPU engine sweeps both sets together.
+        /// The CPU engine mostly queries a tree of one set with the boxes of the other
+        /// ([`Report::tree_join`](crate::Report::tree_join)).
         ///
         /// # Errors
-        /// The errors of the engine's own method. After an error the last answer is empty, and the engine can be used as before,
-        /// unless the device is lost.
+        /// The errors of the engine's own method. After an error the last result is empty, and the engine can be used
+        /// again, unless the device is lost.
         fn find_pairs_between(self: &mut Self, first: &[Aabb], second: &[Aabb]) -> Result<&Overlaps, Error>;
 
-        /// Passes every pair that [`find_pairs`](Self::find_pairs) finds to `each`, piece by piece, and returns the whole report.
+        /// Passes every pair that [`find_pairs`](Self::find_pairs) finds to `each`, piece by piece, and returns the
+        /// complete report.
         ///
         /// # Errors
-        /// The errors of the engine's own method, and those of `each`.
+        /// The errors of the engine's own method, and of `each`.
         fn stream_pairs[E: From<Error>](
             self: &mut Self,
             boxes: &[Aabb],
             each: impl FnMut(&Report, &[Pair]) -> Result<(), E>
         ) -> Result<Report, E> where Self: Sized;
 
-        /// Finds the pairs of these boxes, and compares them with those of the last `find_events` that succeeded; other calls in between
-        /// do not matter.
+        /// Finds the pairs of these boxes, and compares them with the pairs of the last successful `find_events`. Other
+        /// calls in between have no effect.
         ///
         /// # Errors
-        /// The errors of the engine's own method. A refused step does not count as the last one.
+        /// The errors of the engine's own method. After an error, the last step is still the last successful one.
         fn find_events(self: &mut Self, step: Step<'_>) -> Result<&Events, Error>;
 
-        /// Passes the events since the last streamed step to `each`, piece by piece: lists of any length.
+        /// Passes the events since the last streamed step to `each`, piece by piece, in bounded memory.
         ///
         /// # Errors
-        /// The errors of the engine's own method, and those of `each`. Such a step does not count as the last one.
+        /// The errors of the engine's own method, and of `each`. After an error, the last step is still the last
+        /// successful one.
         fn stream_events['a, E: From<Error>](
             self: &mut Self,
             step: impl Into<Step<'a>>,
@@ -182,22 +187,22 @@ by_methods! {
         /// Returns the events of the last step.
         fn events(self: &Self) -> &Events;
 
-        /// Forgets all steps: in the next one, every pair is created.
+        /// Forgets all steps. In the next step every pair is created.
         fn forget_steps(self: &mut Self);
 
-        /// Counts the allocated bytes on the device of the engine.
+        /// Returns the allocated bytes on the device of the engine.
         fn memory_bytes(self: &Self) -> u64;
 
-        /// Returns the last answer. Before the first answer, and after an error, it is empty: no pairs of no boxes.
+        /// Returns the last result; empty before the first result and after an error.
         fn last_overlaps(self: &Self) -> &Overlaps;
 
-        /// Moves the last answer out, without a copy.
+        /// Moves the last result out, without a copy.
         fn take_overlaps(self: &mut Self) -> Overlaps;
     }
 
-    /// An engine that is chosen at run time. It has all calls of [`Engine`], also those that `dyn Engine` cannot have. `Gpu` exists with the
-    /// feature `gpu`, outside of browsers. Only [`BroadPhase`](crate::BroadPhase) has calls that do not block.
-    /// `use broadsweep::Engine;` imports its calls, and [`auto`](Self::auto) chooses for the machine.
+    /// An engine that is chosen at run time, with all calls of [`Engine`]. `Gpu` exists with the feature `gpu`, outside
+    /// browsers. Only [`BroadPhase`](crate::BroadPhase) has calls that do not block. [`auto`](Self::auto) chooses the
+    /// engine for the machine. Import the calls with `use broadsweep::Engine;`.
     ///
     /// ```no_run
     /// use broadsweep::{AnyEngine, BroadPhase, Engine, Error, Gpu, Options, Step, cpu};
@@ -216,10 +221,10 @@ by_methods! {
 
 by_methods! {
     /// A tree that answers queries: [`Tree`](crate::Tree) on a GPU, where a thread may block, or [`cpu::Tree`]. Both
-    /// take the same filters and queries and answer the same, bit for bit; each of them documents the cost and the
-    /// errors of a call. The calls take `&mut self`, since a GPU writes queries and answers into buffers of the tree; those of
-    /// [`cpu::Tree`] itself take `&self`. The trait is not for `dyn`: [`AnyTree`] chooses at run time. It is sealed: other
-    /// crates cannot implement it.
+    /// have the same filters and queries, and return the same answers, bit for bit. Their methods document cost and
+    /// errors. The calls take `&mut self`, since a GPU writes to buffers of the tree; the methods of [`cpu::Tree`] take
+    /// `&self`. There is no `dyn QueryEngine`; [`AnyTree`] chooses at run time. The trait is sealed: other crates
+    /// cannot implement it.
     ///
     /// ```
     /// use broadsweep::{Aabb, Error, QueryEngine, Ray, cpu};
@@ -239,34 +244,35 @@ by_methods! {
         /// Returns the filters in use.
         fn filters(self: &Self) -> &Filters;
 
-        /// Sets the filters.
+        /// Replaces the filters.
         ///
         /// # Errors
-        /// [`Error::BadFilter`], [`Error::FilterLength`], [`Error::OutOfMemory`]; the filters stay as they were.
+        /// [`Error::BadFilter`], [`Error::FilterLength`], [`Error::OutOfMemory`]; the filters are unchanged.
         fn set_filters(self: &mut Self, filters: Filters) -> Result<(), Error>;
 
-        /// Changes one list of the filters from box `first` on.
+        /// Replaces values of one list of the filters, from box `first` on.
         ///
         /// # Errors
-        /// [`Error::BadFilter`]; nothing is changed then.
+        /// [`Error::BadFilter`]; then nothing is changed.
         fn change_filters(self: &mut Self, first: usize, values: Attribute<'_>) -> Result<(), Error>;
 
-        /// Builds the tree of these boxes. Queries answer with their indices.
+        /// Builds the tree of these boxes. Answers have their indices.
         ///
         /// # Errors
-        /// The errors of the engine's own method; the tree is not built then.
+        /// The errors of the engine's own method; after an error the tree is not built.
         fn build(self: &mut Self, boxes: &[Aabb]) -> Result<&TreeReport, Error>;
 
-        /// Fits the tree to boxes that have moved: the same number of them in the same order.
+        /// Fits the tree to moved boxes: the same count, in the same order.
         ///
         /// # Errors
-        /// [`Error::NotBuilt`], and [`Error::OtherTree`] for another number of boxes, which leave the tree unchanged; and the errors of the engine's own method.
+        /// [`Error::NotBuilt`]; [`Error::OtherTree`] for another box count, which leaves the tree unchanged; the errors
+        /// of the engine's own method.
         fn refit(self: &mut Self, boxes: &[Aabb]) -> Result<&TreeReport, Error>;
 
-        /// Returns the report on the last build or refit.
+        /// Returns the report of the last build or refit.
         fn report(self: &Self) -> &TreeReport;
 
-        /// Counts the allocated bytes on the device of the engine.
+        /// Returns the allocated bytes on the device of the tree.
         fn memory_bytes(self: &Self) -> u64;
 
         /// Finds the first box that each path hits: by `t`, then by index.
@@ -306,8 +312,8 @@ by_methods! {
         fn nearest['a](self: &mut Self, points: impl Into<Batch<'a, NearestQuery>>, k: usize) -> Result<Lists<Near>, Error>;
     }
 
-    /// A tree that is chosen at run time, with all calls of [`QueryEngine`]: `use broadsweep::QueryEngine;`. [`auto`](Self::auto) chooses for the
-    /// machine.
+    /// A tree that is chosen at run time, with all calls of [`QueryEngine`]. [`auto`](Self::auto) chooses the tree for
+    /// the machine. Import the calls with `use broadsweep::QueryEngine;`.
     ///
     /// ```
     /// use broadsweep::{Aabb, AnyTree, Error, QueryEngine, Ray, cpu};
@@ -320,7 +326,8 @@ by_methods! {
     pub enum AnyTree;
 }
 
-/// Opens a GPU, unless none suits: there is only a software driver, no device, or one with limits that are too small.
+/// Opens a GPU; `None` if none is suitable: there are only software drivers, there is no device, or its limits are too
+/// small.
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 fn hardware_gpu() -> Result<Option<crate::Gpu>, Error> {
     match crate::Gpu::headless() {
@@ -331,8 +338,8 @@ fn hardware_gpu() -> Result<Option<crate::Gpu>, Error> {
 }
 
 impl AnyEngine {
-    /// Creates the engine on a GPU, or on the CPU if no GPU suits: no adapter but software drivers, no device, or limits that are too
-    /// small.
+    /// Creates the engine on a GPU, or on the CPU if no GPU is suitable: there are only software drivers, there is no
+    /// device, or its limits are too small.
     ///
     /// # Errors
     /// [`Error::BadOption`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
@@ -351,8 +358,8 @@ impl AnyEngine {
 }
 
 impl AnyTree {
-    /// Creates the tree on a GPU, or on the CPU if no GPU suits: no adapter but software drivers, no device, or limits that are too
-    /// small.
+    /// Creates the tree on a GPU, or on the CPU if no GPU is suitable: there are only software drivers, there is no
+    /// device, or its limits are too small.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
@@ -364,7 +371,7 @@ impl AnyTree {
         Ok(cpu::Tree::new().into())
     }
 
-    /// Returns whether the tree lies on a GPU.
+    /// Returns whether the tree is on a GPU.
     pub fn is_gpu(&self) -> bool {
         !matches!(self, Self::Cpu(_))
     }
@@ -374,14 +381,14 @@ impl AnyTree {
 ///
 /// The trait is sealed: other crates cannot implement it.
 pub trait HasFilters: sealed::SealedFilters {
-    /// Changes the lists by box to those of `lists`, and nothing else.
+    /// Replaces the lists by box by the lists of `lists`, and changes nothing else.
     ///
     /// # Errors
-    /// Those of the methods `change_filters` and `set_filters` of the type.
+    /// The errors of the methods `change_filters` and `set_filters` of the type.
     fn update_lists(&mut self, lists: &Filters) -> Result<(), Error>;
 }
 
-/// Returns what to change; `None` where all filters have to be set, since a list has another length.
+/// Returns the changes; `None` if all filters must be replaced, since a list has another length.
 fn changes<'a>(lists: &'a Filters, old: &Filters) -> Option<Vec<(usize, Attribute<'a>)>> {
     (lists.lengths() == old.lengths()).then(|| lists.changes_since(old))
 }

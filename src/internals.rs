@@ -1,5 +1,5 @@
-//! Re-exports what the tests, the laboratory and the command line need of the inside. Nothing here is promised: a
-//! program that uses it may not compile with the next version.
+//! Internal items for tests, the laboratory and the command line. There is no stability: a program that uses them may
+//! not compile with the next version.
 
 pub mod brute_force {
     //! The oracle.
@@ -14,7 +14,7 @@ pub mod join {
     pub use crate::cpu::engine::join::Way;
     use crate::{Aabb, Error, Overlaps, cpu};
 
-    /// Does as [`cpu::BroadPhase::find_pairs_between`], in a way of the caller's choice. Half-spaces need
+    /// Does the same as [`cpu::BroadPhase::find_pairs_between`], with a way chosen by the caller. Half-spaces need
     /// [`Way::AsOneInput`].
     pub fn by<'a>(
         engine: &'a mut cpu::BroadPhase,
@@ -40,7 +40,7 @@ pub mod mirror {
 }
 
 pub mod casts {
-    //! Boxes and round shapes that move along a line.
+    //! Moving boxes and round shapes.
     pub use crate::queries::{Entry, Path, Round};
 }
 

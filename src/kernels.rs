@@ -1,9 +1,9 @@
-//! The kernels of all stages. A stage is a file: a struct that holds its kernels, with methods `record…` whose arguments
-//! are the buffers that they read and write. None dispatches the kernels of another.
+//! The kernels of all stages. A stage is a file with a struct of its kernels. Its methods `record…` have the buffers to
+//! read and write as arguments. A stage dispatches only its own kernels.
 //!
-//! Kernel `k` of stage `s` is `s_k.wgsl` in the folder of the stage below `shaders/`, is labelled `s_k` wherever it shows,
-//! stands in `KERNELS` of the stage, and is mirrored on plain slices by `cpu::mirror::s::k`; but the pairs that
-//! `emit_sweep` and `emit_again` write between them are those of `cpu::mirror::sweep::test`.
+//! Kernel `k` of stage `s` is the file `s_k.wgsl` below `shaders/`, has the label `s_k`, is listed in `KERNELS` of the
+//! stage, and has the mirror `cpu::mirror::s::k`. The common mirror of `emit_sweep` and `emit_again` is
+//! `cpu::mirror::sweep::test`.
 
 use crate::filters::prepare;
 use crate::gpu::kernel::Source;
@@ -11,8 +11,8 @@ use crate::grid::{bin, frame, pca, sort};
 use crate::pairs::{emit, events, exclude, giants, neighbours, order, rank, small, sweep};
 use crate::tree::{build, query};
 
-/// The sources of the kernels of each stage, in the order of the flow: where filters change, and change boxes, where the grid is
-/// built, where pairs are found; in place of all but the first, where boxes are few; and those of trees.
+/// The sources of the kernels of each stage, in the order of the flow: filters and prepared boxes; the grid; pairs; all
+/// pairs of few boxes; trees.
 const STAGES: &[&[Source]] = &[
     prepare::KERNELS,
     exclude::KERNELS,

@@ -1,9 +1,9 @@
 //! Finds every overlapping pair among millions of axis-aligned boxes, on the GPU or on all cores of a CPU.
 //!
-//! Boxes go in, 24 bytes each, from host memory or from a GPU buffer; every pair of boxes that overlap comes out
-//! once, in host memory or in a GPU buffer. Between them run WGSL kernels through [wgpu](https://docs.rs/wgpu), on any adapter with
-//! compute shaders. **The set of pairs is that of the double loop over the input, bit for bit**, whatever the
-//! boxes, the adapter and the options. Boxes that touch overlap. A list that is too short is never cut without notice.
+//! The input is boxes of 24 bytes each, in host memory or in a GPU buffer. The output is every overlapping pair, once,
+//! in host memory or in a GPU buffer. On a GPU, WGSL kernels run through [wgpu](https://docs.rs/wgpu), on any adapter with compute shaders.
+//! **The set of pairs equals the result of a double loop over the input, bit for bit**, for all boxes, adapters and
+//! options. Boxes that touch overlap. No list is cut without notice.
 //!
 //! ```no_run
 //! use broadsweep::{Aabb, BroadPhase, Gpu, Options, Pair};
@@ -21,28 +21,28 @@
 //! | task | module |
 //! |---|---|
 //! | query a tree with rays, shapes and points | [`query`] |
-//! | choose which pairs are wanted | [`filter`] |
+//! | select the reported pairs | [`filter`] |
 //! | follow pairs from step to step | [`step`] |
 //! | find points within a radius, also in a periodic cell | [`neighbour`] |
-//! | leave boxes and pairs in GPU buffers | [`record`](mod@record) |
+//! | keep boxes and pairs in GPU buffers | [`record`](mod@record) |
 //! | share a device, compile ahead, plan memory | [`device`] |
 //! | read the buffers in WGSL | [`wgsl`] |
-//! | do without a GPU, or check a result | [`cpu`] |
+//! | search without a GPU, or check a result | [`cpu`] |
 //!
 //! # Two engines
-//! [`BroadPhase`] is the engine on a GPU, [`cpu::BroadPhase`] the engine on all cores of a CPU. Both sweep the same grid; the CPU engine
-//! also uses trees, and caches pairs from step to step. A [`Recorder`] takes boxes from a GPU buffer and leaves the pairs in one, in the caller's command
-//! encoder. [`Engine`] is what both engines have in common: the same options, filters and pairs. The GPU engine is
-//! behind the feature `gpu`, which is on by default; a program that wants the CPU engine alone, and not to compile
-//! wgpu, turns it off.
+//! [`BroadPhase`] is the engine on a GPU, [`cpu::BroadPhase`] the engine on all cores of a CPU. Both sweep the same
+//! grid; the CPU engine also uses trees, and caches pairs from step to step. A [`Recorder`] records searches into the
+//! caller's command encoder, from a GPU buffer of boxes to a GPU buffer of pairs. [`Engine`] is the trait of both
+//! engines, with the same options, filters and pairs. The GPU engine needs the feature `gpu`, which is on by default.
+//! To use only the CPU engine, and not compile wgpu, turn it off.
 //!
-//! ARCHITECTURE.md, docs/exactness.md and docs/decisions.md of the repository explain how the crate works, why nothing is
-//! lost, and what was measured.
+//! ARCHITECTURE.md, docs/exactness.md and docs/decisions.md of the repository explain how the crate works, why no pair
+//! is lost, and the measurements behind each decision.
 //!
 //! # Filters
-//! [`Filters`] select pairs by groups, bodies, worlds, and lists of pairs, and add properties that boxes do not have: margins and
-//! half-spaces. Filters are set once ([`BroadPhase::set_filters`], [`cpu::BroadPhase::set_filters`]) and applied
-//! where pairs are found.
+//! [`Filters`] select pairs by groups, bodies, worlds, and lists of pairs, and add margins, spheres and half-spaces to
+//! boxes. Filters are set once ([`BroadPhase::set_filters`], [`cpu::BroadPhase::set_filters`]) and applied during the
+//! search.
 //!
 //! # Features
 //! | feature | default | adds |
@@ -50,13 +50,13 @@
 //! | `gpu` | yes | the engine on a GPU, with wgpu |
 //! | `serde` | no | `Serialize` and `Deserialize` for boxes, pairs, queries, options, filters, answers and reports |
 //!
-//! Fields that a stored option, filter or report lacks get their default. Unknown options and filters are an error. Reports and bounds may be
-//! infinite, which JSON cannot express: use a format that can, such as postcard or RON.
+//! Missing fields of options, filters and reports get their defaults. Unknown options and filters are an error. Reports
+//! and bounds may have infinite values, which JSON does not support; use a format that does, such as postcard or RON.
 //!
 //! # Any input
-//! A box with a NaN, or with `min > max`, pairs with nothing and is named in the [`Report`]. Infinite bounds are exact.
-//! −0 equals 0, denormals are distinguished, boxes without volume are boxes. A call that does not fit is refused before
-//! any work with an [`Error`] that names the request and the limit.
+//! A box with a NaN, or with `min > max`, pairs with nothing and is listed in the [`Report`]. Infinite bounds are
+//! exact. −0 equals 0, denormals are distinguished, and boxes without volume are valid. A call that does not fit
+//! returns an [`Error`] with the request and the limit, before any work.
 
 #![forbid(unsafe_code)]
 #![warn(missing_debug_implementations, missing_docs)]

@@ -1,4 +1,4 @@
-//! WGSL declarations of what lies in buffers, to paste before a kernel of one's own.
+//! WGSL declarations of the structures in buffers, to prepend to a kernel of the caller.
 //!
 //! A structure of two `vec3<f32>` has a stride of 32 bytes in WGSL, and a box has 24. These declarations have the layouts of the types
 //! of the same names in this crate.

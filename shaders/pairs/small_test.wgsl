@@ -1,13 +1,12 @@
-// small_test: the exact test of every box against every other, where there are so few that sorting them takes longer.
+// small_test: tests every box against every other exactly, for so few boxes that a sort takes longer.
 //
 // Reads   params, boxes [box_count * 3] bits of f32, two at a time
 // Writes  hit_words   [tiles * SMALL_LINES * 256] a bit per test (small_tiles.wgsl)
-//         block_hits  [tiles * SMALL_GROUPS] pairs found, by group of rows and tile
-// One workgroup per tile, or more: those beyond do nothing. Its columns lie in workgroup memory. An invocation has the
-// columns of one word, and eight
-// rows, one of each group: a column that was read is tested eight times, and neighbours read the same one at the same
-// time.
-// Source: all pairs in tiles, after Nyland, Harris and Prins, Fast N-Body Simulation with CUDA, GPU Gems 3, 2007.
+//         block_hits  [tiles * SMALL_GROUPS] pairs found, by group of rows and tile One workgroup per tile; further
+// workgroups do nothing. The columns are in workgroup memory. An invocation has the columns of one word and eight rows,
+// one of each group. So each loaded column is tested eight times, and adjacent invocations read the same column at the
+// same time. Source: all pairs in tiles, after Nyland, Harris and Prins, Fast N-Body Simulation with CUDA, GPU Gems 3,
+// 2007.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
@@ -65,8 +64,8 @@ fn small_test(
     }
 }
 
-// Returns the blocks of rows and of columns of a workgroup's tile: row k and the k-th last one together have one tile
-// more than there are blocks.
+// Returns the blocks of rows and of columns of a workgroup's tile: row k and the k-th last row together have one more
+// tile than there are blocks.
 fn place_of(workgroup: u32) -> vec2<u32> {
     let blocks = small_blocks();
     let block = workgroup / (blocks + 1u);
@@ -85,8 +84,8 @@ fn load_block(block: u32, local: u32) {
     workgroupBarrier();
 }
 
-// Returns an input box. Where there is none, or an invalid one, a box that overlaps nothing: no number maps to the
-// largest integer, nor to the smallest.
+// Returns an input box; if it is missing or invalid, a box that overlaps nothing. That box has the largest and the
+// smallest integer, to which no number maps.
 fn sound_box(i: u32) -> OrderedBox {
     if i < params.box_count && kind_of(min_bits_of(i), max_bits_of(i)) != KIND_INVALID {
         return ordered_box(i);
@@ -126,7 +125,7 @@ fn hits(rows: FourRows, column: OrderedBox) -> vec4<u32> {
     return select(vec4<u32>(0u), vec4<u32>(1u), found);
 }
 
-// Returns the bits of a word, whose columns start with box `column`, that lie beyond the row of box `row`.
+// Returns the bits of a word for columns beyond box `row`. The columns of the word start with box `column`.
 fn beyond(row: u32, column: u32) -> u32 {
     if row < column {
         return 0xffffffffu;
@@ -134,7 +133,7 @@ fn beyond(row: u32, column: u32) -> u32 {
     return select(0u, 0xfffffffeu << ((row - column) & 31u), row - column < 32u);
 }
 
-// Returns the bits that the filters accept, of a word of box `row`, whose columns start with box `column`.
+// Clears the bits of pairs that the filters reject, in a word of box `row` whose columns start with box `column`.
 fn filtered(found: u32, row: u32, column: u32) -> u32 {
     var word = found;
     if IS_FILTERED {
@@ -148,7 +147,7 @@ fn filtered(found: u32, row: u32, column: u32) -> u32 {
     return word;
 }
 
-// Stores and counts the word of the row of group `k`, box `row`; that of group 0 is stored at `at`.
+// Stores and counts the word of the row of group `k`, box `row`; the word of group 0 is stored at `at`.
 fn store_word(k: u32, at: u32, found: u32, row: u32, column: u32) {
     let word = filtered(found & beyond(row, column), row, column);
     hit_words[at + k * SMALL_ROWS] = word;

@@ -1,13 +1,12 @@
-// sweep_test: the exact test of every candidate of the sweep.
+// sweep_test: tests every candidate of the sweep exactly.
 //
 // Reads   boxes       [box_count * 3] bits of f32, two at a time
 //         counts, entries, stretches, footprints, path_bases: the path (see sweep_walk.wgsl)
 // Writes  runs        [tile_capacity * RUN_U32_COUNT * 256] the result of each run, up to the capacity
-//         block_hits  [HIT_SUMS] sums, added to zeros; then, behind those of giants, [sweep_blocks] the pairs of each block
-//                     (hit_count.wgsl)
-// A workgroup has a block of tiles, an invocation has one run per tile of the block, in a row. It compares RUN_QUADS quads at
-// a time, whatever entries, cells or rows they belong to. Survivors are tested exactly.
-// Sources: those of sweep_walk.wgsl.
+//         block_hits  [HIT_SUMS] sums, added to zeros; then, behind the blocks of giants, [sweep_blocks] the pairs of
+//                     each block (hit_count.wgsl) A workgroup has a block of tiles, an invocation as many consecutive
+//                     runs. It compares RUN_QUADS quads at a time, across entries, cells and rows. Survivors are tested
+//                     exactly. Sources: as sweep_walk.wgsl.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> counts: Counts;
@@ -33,15 +32,15 @@ fn sweep_test(
     let first = block * per_block;
     let end = min(first + per_block, counts.sweep_tiles);
     var hit_count = 0u;
-    // There is more than one turn only where there are very many tiles.
+    // The loop has more than one turn only for very many tiles.
     for (var tile = first; tile < end; tile += MOST_BLOCK_TILES) {
         hit_count += test_tiles(tile, min(tile + MOST_BLOCK_TILES, end), local);
     }
     count_block(counts.giant_blocks + block, local, hit_count);
 }
 
-// Tests at most MOST_BLOCK_TILES tiles, of which an invocation takes as many runs in a row, and returns how many hits it found. Every
-// invocation of the workgroup has to call.
+// Tests at most MOST_BLOCK_TILES tiles; an invocation tests as many consecutive runs. Returns its count of hits. Every
+// invocation of the workgroup must call it.
 fn test_tiles(first: u32, end: u32, local: u32) -> u32 {
     let start = mul64(first, TILE_QUADS);
     find_sections(start, local);

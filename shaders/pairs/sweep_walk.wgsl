@@ -1,22 +1,22 @@
-// The path that the sweep walks: for each entry, in sorted order, the quads that hold its candidates. Pieces of equal
-// length are equal work, wherever they are cut. Shared by sweep_test and emit_again, which bind boxes, counts,
-// entries, stretches, footprints and path_bases.
-// Sources: sweep and prune, Baraff 1992 and Cohen, Lin, Manocha, Ponamgi 1995 (I-COLLIDE); load-balancing search,
-// Baxter, Modern GPU, 2013; each pair in one cell, the reference point of Dittrich and Seeger 2000, Data redundancy and
-// duplicate detection in spatial join processing; bytes compared in one subtraction, Lamport 1975, Multiple byte
-// processing with full-word instructions.
+// Walks the path of the sweep: for each entry, in sorted order, the quads that hold its candidates. Pieces of equal
+// length are equal work. Shared by sweep_test and emit_again, which bind boxes, counts, entries, stretches, footprints
+// and path_bases. Sources: sweep and prune, Baraff 1992 and Cohen, Lin, Manocha, Ponamgi 1995 (I-COLLIDE);
+// load-balancing search, Baxter, Modern GPU, 2013; each pair in one cell, the reference point of Dittrich and Seeger
+// 2000, Data redundancy and duplicate detection in spatial join processing; bytes compared in one subtraction, Lamport
+// 1975, Multiple byte processing with full-word instructions.
 
-// The sections of a workgroup: the number of the first, and quads before each of 256 in a row and behind the last.
+// The sections of a workgroup: the index of the first, and the quads before each of 256 consecutive sections and behind
+// the last.
 var<workgroup> first_section: u32;
 var<workgroup> group_base: vec2<u32>;
 var<workgroup> section_bases: array<vec2<u32>, 256>;
 var<workgroup> sections_end: vec2<u32>;
 
-// A part of the path of this many quads lies in as many sections as `section_bases` has, wherever it begins.
+// A part of the path of this many quads lies in at most 256 sections, so `section_bases` suffices.
 const_assert MOST_BLOCK_TILES * TILE_QUADS / PATH_SECTION + 1u + PATH_GROUP <= 256u;
 
-// Looks up the sections of at most MOST_BLOCK_TILES tiles from number `at` of the path on, which lies before its end. Every invocation
-// of the workgroup has to call.
+// Finds the sections of at most MOST_BLOCK_TILES tiles from quad `at` of the path on, which must be before its end.
+// Every invocation of the workgroup must call it.
 fn find_sections(at: vec2<u32>, local: u32) {
     let groups = path_groups();
     for (var group = local; group < groups; group += 256u) {
@@ -41,8 +41,8 @@ fn find_sections(at: vec2<u32>, local: u32) {
     workgroupBarrier();
 }
 
-// Returns the entry, and the number of the quad among its own, at number `at` of the path, which lies in the sections that were
-// found.
+// Returns the entry of quad `at` of the path, and the index of the quad within the entry. The quad must be in the found
+// sections.
 fn walk_at(at: vec2<u32>) -> vec2<u32> {
     // The last section that starts at or before the quad.
     var nth = 0u;
@@ -56,8 +56,8 @@ fn walk_at(at: vec2<u32>) -> vec2<u32> {
     return entry_at(stride * ENTRY_STRIDE, sub64(of_section, path_bases[stride_at(stride)]).x);
 }
 
-// Returns the last stride from `first` to before `end` whose base is at most `at`, which that of the first is. Three are loaded at once,
-// so that a search waits for memory half as often as one by halves.
+// Returns the last stride from `first` to before `end` whose base is at most `at`; the first one's is. Three bases are
+// loaded at once, which halves the memory latencies of a bisection.
 fn last_stride(at: vec2<u32>, first: u32, end: u32) -> u32 {
     let last = end - 1u;
     var low = first;
@@ -79,8 +79,8 @@ fn last_stride(at: vec2<u32>, first: u32, end: u32) -> u32 {
 
 const_assert ENTRY_STRIDE == 8u;
 
-// Returns the entry, and the number of the quad among its own, at number `at` of the quads of an entry with a base and those
-// behind it, before the next base.
+// Returns the entry of quad `at`, counted from a stored base, and the index of the quad within the entry. `first` is
+// the entry of the base; the quad is before the next base.
 fn entry_at(first: u32, at: u32) -> vec2<u32> {
     let low = quads_of(first, four_ends(stretches[first / 4u]));
     let high = quads_of(first + 4u, four_ends(stretches[first / 4u + 1u]));
@@ -94,7 +94,7 @@ fn entry_at(first: u32, at: u32) -> vec2<u32> {
     return passed(place, first + 6u, high.z);
 }
 
-// Goes on behind the quads of an entry if the place is at that entry, and not among them.
+// Advances a place beyond the quads of an entry, if it is at that entry but not within its quads.
 fn passed(place: vec2<u32>, rank: u32, quads: u32) -> vec2<u32> {
     return select(place, vec2<u32>(rank + 1u, place.y - quads), place.x == rank && place.y >= quads);
 }
@@ -109,7 +109,7 @@ struct Walk {
     is_over: bool,            // whether its stretch is over
 }
 
-// Begins a walk over `most` quads from number `at` of the path, as far as the path goes. They lie in the sections that were found.
+// Begins a walk over `most` quads from quad `at` of the path on, up to its end. They must be in the found sections.
 fn walk_from(at: vec2<u32>, most: u32) -> Walk {
     if !less64(at, sections_end) {
         return Walk();
@@ -126,8 +126,7 @@ fn walk_from(at: vec2<u32>, most: u32) -> Walk {
     );
 }
 
-// Goes on to the stretch of the next entry. Its loads are used with the next quad, so that one wait covers
-// both.
+// Advances to the stretch of the next entry. Its loads are used with the next quad, so that their latencies overlap.
 fn next_stretch(walk: ptr<function, Walk>) {
     let rank = (*walk).rank + 1u;
     (*walk).rank = rank;
@@ -147,28 +146,26 @@ fn footprint_at(rank: u32) -> u32 {
 
 // The comparison of the footprints of an entry and four others: a bit for each of the four.
 struct Comparison {
-    survives: u32,            // the boxes may overlap across the sweep axis, and would be reported in this cell
+    survives: u32,            // the boxes may overlap across the sweep axis, and this cell would report them
     is_proven: u32,           // if they survive, and the entry's box is plain, they overlap across the sweep axis
 }
 
 // Compares the footprint of an entry with four others.
 //
-// The first bytes of a footprint are where the box begins in the cell, the second ones where it ends, along u and v;
-// both are monotone in the coordinates, so boxes that overlap pass: each begins before the other ends. The beginnings are subtracted
-// from 127, so that all four comparisons of bytes are one subtraction, whose borrows are caught by the
-// eighth bits.
-// Two boxes that overlap share one cell in each cell that both touch. The pair belongs to the one whose coordinates
-// are the larger of the two boxes' first cells: there, along u and along v, one of the two entries is in its box's
-// first cell. The flags are the eighth bits of the first bytes.
-// Boxes of one set do not pair.
-// Two plain boxes whose footprints share more than their slop do overlap (docs/exactness.md).
+// For u and v, a footprint has a byte for the begin of the box in the cell, and a byte for its end. Both are monotone
+// in the coordinates, so overlapping boxes pass the test: each begins before the other ends. The begins are subtracted
+// from 127, so that one subtraction compares all four bytes; the eighth bits catch the borrows. Two overlapping boxes
+// meet in every cell that both touch. The pair belongs to one of these: the cell whose coordinates are the larger of
+// the two boxes' first cells. There, along u and along v, one of the two entries is in its box's first cell; the eighth
+// bits of the begins are these flags. Boxes of one set do not pair. Two plain boxes whose footprints overlap by more
+// than their slop overlap (docs/exactness.md).
 fn compare_footprints(own: u32, others: vec4<u32>) -> Comparison {
     let eighth = vec4<u32>(0x80808080u);
     let begins = FRACTION_LAST | (FRACTION_LAST << 16u);
-    // The bytes of the entry that those of others are compared with: 127 less its ends, and its beginnings.
+    // The bytes of the entry to compare others with: 127 minus its ends, and its begins.
     let limits = (((own >> 8u) & begins) | ((own & begins) << 8u)) ^ begins;
     let gaps = ((others ^ vec4<u32>(begins)) | eighth) - vec4<u32>(limits);
-    // Where no byte borrowed, as in every survivor, none borrows from the next here either.
+    // If no byte borrowed, as in every survivor, no byte borrows from the next one here either.
     let slop = PROVEN_FRACTIONS * 0x01010101u;
     let flags = (own & FOOTPRINT_FIRST) | (0x80808080u & ~FOOTPRINT_FIRST);
     let passes = gaps & (others | vec4<u32>(flags)) & eighth;
@@ -190,7 +187,7 @@ fn bits_of(are: vec4<bool>) -> u32 {
 
 // The comparison of the candidates of a run.
 struct Survey {
-    run: Run,                 // with the survivors in place of the hits
+    run: Run,                 // with the survivors instead of the hits
     proven: u32,              // a bit for each that overlaps if it survives
 }
 
@@ -210,7 +207,7 @@ fn survey(walk: ptr<function, Walk>) -> Survey {
         let own = (*walk).own;
         let quad = (*walk).quad;
         let comparison = compare_footprints(own, footprints[quad]);
-        // Of the ranks of the quad, counted from its first one, the candidates begin behind the entry and end at its end.
+        // Within the quad, the candidates are the ranks behind the entry and before its end.
         let first = quad * 4u;
         let begin = max((*walk).rank + 1u, first) - first;
         let end = end_of((*walk).end);
@@ -232,8 +229,7 @@ fn survey(walk: ptr<function, Walk>) -> Survey {
     return Survey(run, proven);
 }
 
-// Returns the survivors whose boxes overlap, and that the filters accept. Boxes of proven ones are not
-// loaded.
+// Returns the survivors whose boxes overlap and that the filters accept. Boxes of proven survivors are not loaded.
 fn exact_hits(survey: Survey) -> u32 {
     let run = survey.run;
     var hits = run.hits & survey.proven;

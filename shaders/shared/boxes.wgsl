@@ -1,5 +1,5 @@
 // The input boxes as bits, 24 bytes each: (min x, min y), (min z, max x), (max y, max z). Shared by every kernel that
-// binds boxes. Loads of two words, since software adapters pay for each load rather than for each byte.
+// binds boxes. Each load has two words, since on software adapters the cost depends on loads, not on bytes.
 
 // A box, in bits.
 struct LoadedBox {
@@ -7,7 +7,7 @@ struct LoadedBox {
     max: vec3<u32>,
 }
 
-// Loads a box: three loads, where its two corners apart take four.
+// Loads a box with three loads; separate loads of its two corners take four.
 fn load_box(i: u32) -> LoadedBox {
     let first = boxes[i * 3u];
     let middle = boxes[i * 3u + 1u];

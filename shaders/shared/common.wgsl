@@ -1,22 +1,22 @@
-// Shared by every kernel: the structures that pass between stages, the exact overlap test, 64-bit counts,
-// and the projection of a box. Appended behind each stage's own file, so that line numbers there hold.
-// Constants in CAPITALS come from src/base/constants/.
+// Shared by every kernel: the structures that pass between stages, the exact overlap test, 64-bit counts, and the
+// projection of a box. It is appended to each kernel's own file, so that line numbers in that file are right. Constants
+// in CAPITALS come from src/base/constants/.
 
 // ---- structures, each the twin of one in src/base/layout.rs ----
 
 // The parameters of one call.
 struct Params {
     box_count: u32,
-    entry_capacity: u32,      // entries that fit the buffers, at least box_count
+    entry_capacity: u32,      // capacity for entries, at least box_count
     axis: u32,                // AXIS_*
     cell_mode: u32,           // CELL_*
     cell_size: f32,           // for CELL_FIXED, in input units
     candidate_limit_low: u32,
     candidate_limit_high: u32,
     vertices_per_pair: u32,
-    tile_capacity: u32,       // tiles of the sweep whose runs are retained; emit computes those of later tiles again
-    world_count: u32,         // worlds that boxes are in, the global one aside
-    include_count: u32,       // pairs that are reported whatever the boxes are
+    tile_capacity: u32,       // tiles of the sweep whose runs are retained; emit computes later tiles again
+    world_count: u32,         // worlds of boxes, without the global one
+    include_count: u32,       // pairs that are always reported
     is_beyond: u32,           // 0; or BEYOND_* if a number in a buffer exceeds the capacity
     key_bits: u32,            // KEY_BITS or LONG_KEY_BITS
 }
@@ -45,7 +45,7 @@ struct OrderParams {
     unused: u32,
 }
 
-// Bounds of the boxes that count for the statistics.
+// Bounds of the boxes that enter the statistics.
 struct Bounds {
     min: vec3<f32>,
     count: u32,
@@ -53,7 +53,7 @@ struct Bounds {
     unused: u32,
 }
 
-// A workgroup's share: boxes of ordinary magnitude, and all finite ones.
+// The bounds of a workgroup: of boxes of ordinary magnitude, and of all finite boxes.
 struct BoundsPartial {
     ordinary: Bounds,
     finite: Bounds,
@@ -80,18 +80,19 @@ struct Frame {
     axis: u32,                // AXIS_*, never AXIS_AUTO
     cell_size: f32,           // edge of a cell; the host reports it in input units
     outside_count: u32,       // boxes without a place in the grid: unbounded, beyond limit, invalid
-    tile_bits: vec2<u32>,     // of cell_bits, the low ones that cells of one world vary in; the others distinguish worlds
-    // Knots of the position scale, two by two: where a segment starts, and quanta per unit length in it.
+    tile_bits: vec2<u32>,     // of cell_bits, the low ones, which differ among cells of one world; the others distinguish worlds
+    // Knots of the position scale, two per vector: the start of a segment, and its quanta per unit length.
     knots: array<vec4<f32>, KNOT_COUNT / 2u>,
 }
 
-// The numbers that the stages count. The host reads them once, at the end.
+// The counts of the stages. The host reads them once, at the end.
 struct Counts {
     level: u32,               // index into the ladder of coarsenings
     entry_count: u32,
     giant_count: u32,
     invalid_count: u32,
-    // In .x, since a uniform has no arrays of less, and since no two invocations may write components of one vector.
+    // In.x, since array elements of a uniform have 16 bytes, and since two invocations must not write components of one
+    // vector.
     first_invalid: array<vec4<u32>, INVALID_LISTED>,
     candidate_low: u32,
     candidate_high: u32,
@@ -128,7 +129,7 @@ struct PairHeader {
     unused: array<u32, 3>,
 }
 
-// Arguments for indirect calls that accompany such a list.
+// Arguments of indirect calls for such a list.
 struct PairArguments {
     dispatch: array<u32, 3>,  // workgroups of 256 that cover the list
     unused: u32,
@@ -160,11 +161,11 @@ struct TreeShape {
 // The parameters of one dispatch of a kernel that prepares filters or points.
 struct FilterChange {
     place: u32,               // the begin of the list
-    first: u32,               // the first box that has another value, or half-space that is another
-    count: u32,               // such boxes or half-spaces
+    first: u32,               // the first changed box or half-space
+    count: u32,               // the count of changed boxes or half-spaces
     world_count: u32,         // worlds that have numbers
-    format: u32,              // FORMAT_*: what a value of the list is
-    radius: u32,              // bits of the radius of all points; a NaN: each has its own
+    format: u32,              // FORMAT_*: the format of a value
+    radius: u32,              // bits of the radius of all points; a NaN if each has its own
 }
 
 // The layout and the capacity for pairs to exclude from a buffer.
@@ -177,13 +178,13 @@ struct ExcludeChange {
     is_stored: u32,           // 1: the number of pairs to exclude is in a buffer
 }
 
-// The part of space that the curve goes through (curve.wgsl).
+// The cube that the curve fills (curve.wgsl).
 struct Cube {
     low: vec3<f32>,
     scale: f32,
 }
 
-// The values of a tree that the host reads.
+// The summary of a tree for the host.
 struct TreeSummary {
     invalid_count: u32,
     surface: f32,
@@ -197,23 +198,23 @@ struct QueryParams {
     query_count: u32,
     u32_count: u32,           // of a query
     most: u32,                // answers that are requested
-    parts: u32,               // where half-spaces begin among the words of all queries
-    budget: u32,              // turns of loops that a query may take in one dispatch
+    parts: u32,               // the begin of the half-spaces behind all queries, in words
+    budget: u32,              // the most turns of loops of a query in one dispatch
     flags: u32,               // QUERY_*
-    rule: u32,                // how group and mask of a query and a box decide
-    round: u32,               // which dispatch of those that were recorded, one going on where the other ended
-    round_count: u32,         // how many there are; of lists, as many count, and as many write
+    rule: u32,                // RULE_*: the rule of groups and masks
+    round: u32,               // the index of this dispatch among the recorded rounds
+    round_count: u32,         // the count of rounds; lists have as many that count, and as many that write
     part_count: u32,          // half-spaces
-    retained_count: u32,      // answers of each list that are retained while they are counted: RETAINED_ANSWERS or 0
+    retained_count: u32,      // answers retained per list during the count: RETAINED_ANSWERS or 0
     vertices_per_pair: u32,   // of the draw arguments of lists
-    spheres: u32,             // where the spheres of queries begin behind their filters, in words; 0 if none are tested
+    spheres: u32,             // the begin of the queries' spheres behind their filters, in words; 0 if none are tested
 }
 
 // The state that a dispatch passes to the next.
 struct Round {
-    size: vec3<u32>,          // of the dispatch that goes on
+    size: vec3<u32>,          // of the dispatch that resumes queries
     pending: u32,             // pending queries
-    invalid: u32,             // queries that have no meaning
+    invalid: u32,             // invalid queries
     unused_a: u32,
     unused_b: u32,
     unused_c: u32,
@@ -223,24 +224,24 @@ struct Round {
 struct QueryHeader {
     count: u32,               // answers, low
     count_high: u32,
-    capacity: u32,            // answers that fit
+    capacity: u32,            // the capacity for answers
     overflow: u32,            // 0 or OVERFLOW_*
-    written: u32,             // answers that are there
-    unfinished: u32,          // queries without an answer since they were not done
-    invalid: u32,             // queries that have no meaning
+    written: u32,             // answers in the list
+    unfinished: u32,          // unfinished queries, which have no answers
+    invalid: u32,             // invalid queries
     unused: u32,
 }
 
-// The list `stretches` has a word for each entry, with the end of the stretch that the entry contributes to the path
-// of the sweep (see sweep_walk.wgsl). Low END_BITS: rank of the first entry that starts after this one ends; above: how
-// many of the candidates before it may do so too, ALL_UNPROVEN for all.
+// The list `stretches` has a word per entry: the end of the entry's stretch in the path of the sweep (see
+// sweep_walk.wgsl). Low END_BITS: the rank of the first entry that starts after this one ends. Above: the count of
+// candidates before that rank which may also start after it, ALL_UNPROVEN for all.
 
-// Returns the rank where the candidates of an entry end, from such a word.
+// Returns the end rank of an entry's candidates from such a word.
 fn end_of(word: u32) -> u32 {
     return word & ((1u << END_BITS) - 1u);
 }
 
-// Does so for four entries.
+// Returns the end ranks of four entries.
 fn four_ends(words: vec4<u32>) -> vec4<u32> {
     return words & vec4<u32>((1u << END_BITS) - 1u);
 }
@@ -253,21 +254,21 @@ struct Run {
     turns: u32,               // bit k: quad k is the first of the next entry
 }
 
-// The list `runs` has RUN_U32_COUNT times 256 words for a tile: the hits of all runs of it, then the first quads of all, then
-// their first ranks, with the turns above. So neighbours load and store words that lie side by side, and who counts hits
-// loads nothing else.
+// The list `runs` has RUN_U32_COUNT times 256 words for a tile: the hits of all its runs, then their first quads, then
+// their first ranks with the turns above. So adjacent invocations access adjacent words, and a count of hits loads
+// nothing else.
 
 // Returns the word with first rank and turns. Bit 0 of the turns is never set.
 fn rank_and_turns(run: Run) -> u32 {
     return run.first_rank | (run.turns << (RANK_BITS - 1u));
 }
 
-// Returns the run that these words stand for.
+// Unpacks a run from these words.
 fn run_from(hits: u32, first_quad: u32, both: u32) -> Run {
     return Run(hits, both & ((1u << RANK_BITS) - 1u), first_quad, (both >> RANK_BITS) << 1u);
 }
 
-// Returns the ranks of the two entries of a hit, of which only the bit is known.
+// Returns the ranks of the two entries of a hit, from its bit.
 fn ranks_of(run: Run, bit: u32) -> vec2<u32> {
     let k = bit / 4u;
     let turns = run.turns & ((2u << k) - 1u);
@@ -279,8 +280,8 @@ fn ranks_of(run: Run, bit: u32) -> vec2<u32> {
     return vec2<u32>(rank, quad * 4u + bit % 4u);
 }
 
-// Counts the quads of the path that four entries in a row contribute, whose candidates end there: each those that hold
-// candidates, but at least one.
+// Counts the quads in the path of four consecutive entries with these ends: the quads that hold candidates, but at
+// least one per entry.
 fn quads_of(first_rank: u32, ends: vec4<u32>) -> vec4<u32> {
     let first_quads = (first_rank + vec4<u32>(1u, 2u, 3u, 4u)) / 4u;
     return max((ends - 1u) / 4u, first_quads) - first_quads + 1u;
@@ -297,7 +298,7 @@ fn group_index(id: vec3<u32>, groups: vec3<u32>) -> u32 {
     return id.x + id.y * groups.x;
 }
 
-// Lays `groups` workgroups out in two dimensions; the last row may reach past the end.
+// Lays `groups` workgroups out in two dimensions; the last row may extend beyond the end.
 fn dispatch_size(groups: u32) -> array<u32, 3> {
     let x = min(groups, MAX_GROUPS_X);
     var y = 1u;
@@ -307,7 +308,7 @@ fn dispatch_size(groups: u32) -> array<u32, 3> {
     return array<u32, 3>(x, y, 1u);
 }
 
-// Returns the arguments for a list of this many pairs. There are no more vertices than can be counted.
+// Returns the arguments for a list of this many pairs. The vertex count saturates at 32 bits.
 fn arguments_of(written: u32, vertices_per_pair: u32) -> PairArguments {
     let dispatch = dispatch_size(div_ceil(written, 256u));
     let vertices = min(written, 0xffffffffu / max(vertices_per_pair, 1u)) * vertices_per_pair;
@@ -319,12 +320,12 @@ fn div_ceil(a: u32, b: u32) -> u32 {
     return a / b + select(0u, 1u, a % b != 0u);
 }
 
-// Counts the rows of GIANT_ROW entries, and of GIANT_ROW giants behind them, that giants are joined with.
+// Returns the count of rows that giants are joined with: rows of GIANT_ROW entries, then rows of GIANT_ROW giants.
 fn rows_of(entry_count: u32, giant_count: u32) -> u32 {
     return div_ceil(entry_count, GIANT_ROW) + div_ceil(giant_count, GIANT_ROW);
 }
 
-// Counts the workgroups of pca_bounds, which is how many partial results there are.
+// Returns the count of workgroups of pca_bounds, which is the count of partial results.
 fn pca_groups(box_count: u32) -> u32 {
     return clamp(div_ceil(box_count, PCA_BLOCK), 1u, PCA_GROUPS);
 }
@@ -340,7 +341,7 @@ fn sub64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x));
 }
 
-// Returns how many of this many pairs are in a window.
+// Returns the count of pairs in a window, from the count of all pairs.
 fn window_length(count: vec2<u32>, window: Window) -> u32 {
     let first = vec2<u32>(window.first_low, window.first_high);
     let rest = sub64(count, first);
@@ -369,15 +370,15 @@ fn shift_right64(a: vec2<u32>, bits: u32) -> vec2<u32> {
 
 // ---- boxes as order-preserving integers ----
 
-// The six bounds of a box as integers that compare as the numbers do, -0 equal to 0. Floating point is not
-// used for the exact test: WGSL lets a driver flush denormals, ignore the sign of zero and assume no NaN.
+// The six bounds of a box as integers in the order of the numbers, with -0 equal to 0. The exact test does not use
+// floating point, since WGSL allows drivers to flush denormals, ignore the sign of zero and assume no NaN.
 struct OrderedBox {
     min: vec3<i32>,
     max: vec3<i32>,
 }
 
-// Maps floats to integers that compare alike. A positive float's bits ascend with it. A negative one's, as a signed
-// integer, descend from -2^31, which is -0.
+// Maps floats to integers in the same order. The bits of a positive float ascend with it. The bits of a negative one,
+// as a signed integer, ascend with its magnitude from -2^31, which is -0.
 fn ordered(bits: vec3<u32>) -> vec3<i32> {
     let signed = bitcast<vec3<i32>>(bits);
     return select(signed, bitcast<vec3<i32>>(vec3<u32>(0x80000000u) - bits), signed < vec3<i32>(0));
@@ -391,8 +392,8 @@ const KIND_FINITE: u32 = 0u;
 const KIND_UNBOUNDED: u32 = 1u;
 const KIND_INVALID: u32 = 2u;
 
-// Returns the bits of the largest coordinate of a box, without their signs. As integers, they ascend with the numbers;
-// infinity comes behind all numbers, and behind it what is none.
+// Returns the bits of the largest coordinate of a box, without their signs. As integers, they ascend with the numbers,
+// then infinity, then NaN.
 fn reach_of(min_bits: vec3<u32>, max_bits: vec3<u32>) -> u32 {
     let reach = max(min_bits & vec3<u32>(0x7fffffffu), max_bits & vec3<u32>(0x7fffffffu));
     return max(reach.x, max(reach.y, reach.z));
@@ -409,13 +410,13 @@ fn kind_of(min_bits: vec3<u32>, max_bits: vec3<u32>) -> u32 {
 
 // ---- projection ----
 
-// Returns whether a finite box counts for the statistics and for the grid: no coordinate is beyond `limit`.
+// Returns whether a finite box enters the statistics and the grid: no coordinate is beyond `limit`.
 fn is_within(min_bits: vec3<u32>, max_bits: vec3<u32>, limit: f32) -> bool {
     return reach_of(min_bits, max_bits) <= bitcast<u32>(limit);
 }
 
-// Returns the interval of a box on a direction. Each corner's sum is monotone in the bounds under rounding, which
-// centre and radius would not be; along a coordinate axis it is exact.
+// Returns the interval of a box on a direction. The sum of each corner is monotone in the bounds, also under rounding,
+// unlike a sum of centre and radius. Along a coordinate axis it is exact.
 fn project(direction: vec3<f32>, low: vec3<f32>, high: vec3<f32>) -> vec2<f32> {
     let positive = direction > vec3<f32>(0.0);
     let lower = select(high, low, positive) * direction;
@@ -428,9 +429,9 @@ fn project(direction: vec3<f32>, low: vec3<f32>, high: vec3<f32>) -> vec2<f32> {
 const CELLS_OF_INVALID: vec4<i32> = vec4<i32>(1, 0, 0, 0);
 const CELLS_OF_UNBOUNDED: vec4<i32> = vec4<i32>(1, 1, 0, 0);
 
-// In the list `cells` a box has four words: three with its cells, of 24 bits each, and the start of its interval.
+// In the list `cells`, a box has four words: three with its cells, 24 bits per cell, and the start of its interval.
 
-// Returns these words. The last v is in the low bytes of three words, the other cells are above.
+// Returns these words. Cell `last v` is in the low bytes of three words; the other cells are in the bits above.
 fn packed_cells(cells: vec4<i32>, start: u32) -> vec4<u32> {
     let last_v = vec3<u32>(u32(cells.w)) >> vec3<u32>(0u, 8u, 16u);
     return vec4<u32>((vec3<u32>(cells.xyz) << vec3<u32>(8u)) | (last_v & vec3<u32>(0xffu)), start);
@@ -441,7 +442,7 @@ fn cells_from(words: vec4<u32>) -> vec4<i32> {
     return vec4<i32>(vec4<u32>(words.xyz, last_v.x | last_v.y | last_v.z)) >> vec4<u32>(8u);
 }
 
-// Returns the cells after coarsening: merging 2^shift by 2^shift of them; from 32 on, all into one.
+// Returns the cells after a merge of 2^shift by 2^shift cells; from shift 32 on, all cells are one.
 fn coarse(cells: vec4<i32>, level: u32) -> vec4<i32> {
     let shift = LEVEL_SHIFTS[level];
     return select(cells >> vec4<u32>(min(shift, 31u)), vec4<i32>(0), shift >= 32u);
@@ -456,7 +457,7 @@ fn is_binned(cells: vec4<i32>) -> bool {
     return cells.x <= cells.z;
 }
 
-// Counts how many cells a binned box is in at four levels of coarsening, of less than 32 bits each; 0 for a giant.
+// Returns the cell counts of a binned box at four levels of coarsening, with shifts below 32; 0 for a giant.
 fn cell_counts(cells: vec4<i32>, shifts: vec4<u32>, max_span: vec2<u32>, giant_cells: u32) -> vec4<u32> {
     let spans_u = vec4<u32>((vec4<i32>(cells.z) >> shifts) - (vec4<i32>(cells.x) >> shifts)) + 1u;
     let spans_v = vec4<u32>((vec4<i32>(cells.w) >> shifts) - (vec4<i32>(cells.y) >> shifts)) + 1u;
@@ -467,7 +468,7 @@ fn cell_counts(cells: vec4<i32>, shifts: vec4<u32>, max_span: vec2<u32>, giant_c
     return select(counts, vec4<u32>(0u), is_giant);
 }
 
-// Counts how many cells a binned box is in; 0 for a giant.
+// Returns the cell count of a binned box; 0 for a giant.
 fn cell_count(cells: vec4<i32>, level: u32, max_span: vec2<u32>, giant_cells: u32) -> u32 {
     let c = coarse(cells, level);
     let spans = vec2<u32>(c.zw - c.xy) + 1u;

@@ -1,13 +1,12 @@
-// The sign of a sum of products of f32, exactly. Shared, together with float_parts.wgsl, by the kernels that decide
-// cases that rounding leaves undecided.
+// Computes the exact sign of a sum of products of f32. Shared, together with float_parts.wgsl, by the kernels that
+// decide cases that rounding leaves undecided.
 //
-// In integers, since WGSL has no f64, and its f32 overflows and flushes denormals. Each term is a whole number of less
-// than 2^49 times a power of two. They are added from the highest power to the lowest, each time in units of the power
-// that is next. A sum of 2^55 such units or more has its sign for good: the terms left are three at most, each of less
-// than 2^49 of these units. Any other sum is exact in 64 bits. Nothing is lost where terms cancel; where they do
-// not cancel, the lower bits are not needed.
-// Source: a long accumulator, Kulisch and Miranker 1981, Computer Arithmetic in Theory and Practice, of which only the
-// leading 64 bits are stored.
+// It uses integers, since WGSL has no f64, and its f32 overflows and flushes denormals. Each term is an integer below
+// 2^49 times a power of two. Terms are added from the highest power to the lowest, each time in units of the next
+// power. If the sum is at least 2^55 such units, its sign is final, since at most three terms remain, each below 2^49
+// of these units. Any smaller sum is exact in 64 bits. So nothing is lost if terms cancel; otherwise, the lower bits
+// are not needed. Source: a long accumulator, Kulisch and Miranker 1981, Computer Arithmetic in Theory and Practice, of
+// which only the leading 64 bits are stored.
 
 // A term, or a sum of terms: 64 bits in two's complement, times 2^power.
 struct Term {
@@ -16,8 +15,8 @@ struct Term {
     power: i32,
 }
 
-// Returns a.x b.x + a.y b.y + a.z b.z + a.w b.w, as far as its sign. All are bits of finite f32; of others the result
-// has no meaning.
+// Returns a.x b.x + a.y b.y + a.z b.z + a.w b.w, with the right sign. All must be bits of finite f32; for others the
+// result is undefined.
 fn sum_of_products(a: vec4<u32>, b: vec4<u32>) -> Term {
     var x = product_of(a.x, b.x);
     var y = product_of(a.y, b.y);
@@ -50,7 +49,7 @@ fn term(low: u32, high: u32, power: i32, is_negative: bool) -> Term {
     return Term(select(low, ~low + 1u, is_negative), select(high, negated_high, is_negative), power);
 }
 
-// Swaps two terms, so that the one of the higher power is `a`.
+// Swaps two terms, so that `a` has the higher power.
 fn sort_terms(a: ptr<function, Term>, b: ptr<function, Term>) {
     let first = *a;
     let second = *b;
@@ -67,10 +66,10 @@ fn sort_terms(a: ptr<function, Term>, b: ptr<function, Term>) {
     );
 }
 
-// Returns sum + next, of which `next` has no higher power; or the sum as it is, where its sign is final: then it is so
-// for every later term too.
+// Returns sum + next; `next` must not have a higher power. If the sign of the sum is final, it returns the sum
+// unchanged; then it is final for all later terms too.
 fn plus_term(sum: Term, next: Term) -> Term {
-    // The sum is at least -2^bits and less than 2^bits, for no smaller number than this.
+    // The smallest number `bits` so that -2^bits <= sum < 2^bits.
     let sign = select(0u, 0xffffffffu, sum.high >= 0x80000000u);
     let high_bits = 32u - countLeadingZeros(sum.high ^ sign);
     let low_bits = 32u - countLeadingZeros(sum.low ^ sign);

@@ -1,4 +1,4 @@
-// A finite f32 that is not negative, in bits, as whole_part * 2^(power_part - 150). Denormals have the power of the
+// Splits a nonnegative finite f32, in bits, into whole_part * 2^(power_part - 150). Denormals have the power of the
 // smallest normal numbers. Shared by the kernels that compute with bounds exactly.
 
 // 1.0, in bits.

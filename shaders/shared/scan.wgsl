@@ -1,10 +1,9 @@
-// Exclusive prefix sums over one workgroup of 256 invocations, of two counts at once, of one, or of a 64-bit one.
-// Every invocation of the workgroup has to call.
+// Computes exclusive prefix sums over a workgroup of 256 invocations: of two counts at once, of one, or of a 64-bit
+// one. Every invocation of the workgroup must call it.
 //
-// Sixteen invocations add up runs of sixteen values, then the runs; every invocation loads twice. Software adapters
-// pay for each load of each invocation, where hardware hides them, and a loop that an invocation does not enter costs
-// nothing on either.
-// Source: Blelloch 1990, Prefix sums and their applications; reduce, then scan, in two levels.
+// Sixteen invocations add up runs of sixteen values, then the runs; every invocation loads twice. Loads are expensive
+// on software adapters, while hardware hides them; a skipped loop costs nothing on both. Source: Blelloch 1990, Prefix
+// sums and their applications; reduce, then scan, in two levels.
 
 struct Scanned2 {
     before: vec2<u32>,        // the sums over lower invocations
@@ -21,15 +20,15 @@ struct Scanned64 {
     total: vec2<u32>,
 }
 
-// An element of padding behind each run, so that sixteen invocations, each at the same place of its run, are in sixteen
-// banks.
+// Each run has an element of padding, so that sixteen invocations at the same place of their runs access sixteen
+// different banks.
 var<workgroup> scan_values: array<vec2<u32>, 272>;
 var<workgroup> scan_runs: array<vec2<u32>, 16>;
 var<workgroup> scan_bases: array<vec2<u32>, 17>;
 
 fn scan_workgroup2(local: u32, value: vec2<u32>) -> Scanned2 {
-    // No barrier before: of an earlier scan, an invocation has read this value alone, and the others have not yet
-    // passed the barriers that come before the words that they read.
+    // No barrier is needed before: after an earlier scan, each invocation read only its own value at this place, and
+    // further reads come after the barriers below.
     let slot = local + local / 16u;
     scan_values[slot] = value;
     workgroupBarrier();
@@ -60,7 +59,7 @@ fn scan_workgroup(local: u32, value: u32) -> Scanned {
     return Scanned(scan.before.x, scan.total.x);
 }
 
-// Adds by quarters of the low half, whose sums have bits for their carries.
+// Adds the quarters separately, so that their sums have bits for carries.
 fn scan_workgroup64(local: u32, value: vec2<u32>) -> Scanned64 {
     let low = scan_workgroup2(local, vec2<u32>(value.x & 0xffffu, value.x >> 16u));
     let high = scan_workgroup(local, value.y);
@@ -69,7 +68,7 @@ fn scan_workgroup64(local: u32, value: vec2<u32>) -> Scanned64 {
     return Scanned64(before, total);
 }
 
-// Scans numbers whose sum is below 2^48, in half of the time.
+// Scans numbers whose sum is below 2^48, in half the time.
 fn scan_workgroup48(local: u32, value: vec2<u32>) -> Scanned64 {
     let scan = scan_workgroup2(local, halves_of(value));
     return Scanned64(from_halves(scan.before), from_halves(scan.total));
@@ -77,15 +76,15 @@ fn scan_workgroup48(local: u32, value: vec2<u32>) -> Scanned64 {
 
 // ---- sums of many numbers in two words ----
 
-// Of the low 16 bits of all numbers, and of the bits above, which are added up apart: so many invocations may add with atomics, in any
-// order, and nothing is carried. A sum is below 2^48, of at most 65,536 numbers.
+// One word sums the low 16 bits of all numbers, the other the bits above. So invocations can add with atomics in any
+// order, without carries. The sum must be below 2^48, of at most 65,536 numbers.
 
-// Returns what a number adds to the two words.
+// Splits a number into its addends to the two words.
 fn halves_of(number: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(number.x & 0xffffu, (number.x >> 16u) | (number.y << 16u));
 }
 
-// Returns the sum that the two words stand for.
+// Combines the two words to the sum.
 fn from_halves(words: vec2<u32>) -> vec2<u32> {
     return add64(vec2<u32>(words.x, 0u), vec2<u32>(words.y << 16u, words.y >> 16u));
 }

@@ -1,16 +1,16 @@
-// The bounds of two balls of one radius, as `ball_bounds` computes them: exact sums, rounded outward, to finite numbers. Shared, with double.wgsl,
-// by the kernels that bound what is round.
+// Computes the bounds of two balls of one radius, as `ball_bounds`: exact sums, rounded outward and clamped to finite
+// numbers. Shared, with double.wgsl, by the kernels that bound round shapes.
 
 fn are_finite(bits: vec3<u32>) -> bool {
     return all((bits & vec3<u32>(~SIGN)) < vec3<u32>(INFINITY));
 }
 
-// Returns whether a number is at least zero, or may be infinite.
+// Returns whether a number is at least zero; infinity is allowed.
 fn is_radius(bits: u32) -> bool {
     return bits <= INFINITY || bits == SIGN;
 }
 
-// True if a bound was no number, and was cut.
+// True if a bound was infinite and was clamped.
 var<private> is_cut: bool;
 
 // Returns the bounds of two balls about finite points: six numbers, the lower ones first.
@@ -20,7 +20,7 @@ fn bounds_of_balls(one: vec3<u32>, other: vec3<u32>, radius: u32) -> array<u32, 
     let least = select(other, one, ordered(one) < ordered(other));
     let most = select(one, other, ordered(one) < ordered(other));
     for (var k = 0u; k < 6u; k += 1u) {
-        // The lower bounds are the upper ones of what is mirrored.
+        // Lower bounds are computed as upper bounds of the mirrored shape.
         let mirrored = select(0u, SIGN, k < 3u);
         let end = select(most[k % 3u], least[k % 3u], k < 3u) ^ mirrored;
         let bound = narrowed_up(exact_sum(widened(end), reach));

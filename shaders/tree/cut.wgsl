@@ -1,5 +1,5 @@
-// The numbers of shapes that are cut out by half-spaces: vectors of three numbers of 64 bits, in one array, and the half-spaces
-// that they write. Shared, with double.wgsl, by query_turned and query_capsule, which have
+// Computes and writes the half-spaces of shapes, with vectors of three 64-bit numbers in one array. Shared, with
+// double.wgsl, by query_turned and query_capsule, which have
 //
 //   VECTORS       how many vectors there are
 //   NORMAL        the first number of the vector that is the normal
@@ -10,7 +10,7 @@ const MINUS_INFINITY: u32 = 0xff800000u;
 
 var<private> numbers: array<vec2<u32>, 3u * VECTORS>;
 
-// Returns the product of two vectors, which begin at these numbers, or with `is_of_sizes` of their magnitudes.
+// Returns the dot product of two vectors, which begin at these numbers; with `is_of_sizes`, of their absolute values.
 fn dot_of(a: u32, b: u32, is_of_sizes: bool) -> vec2<u32> {
     let significant_bits = vec2<u32>(0xffffffffu, select(0xffffffffu, ~SIGN, is_of_sizes));
     var all = vec2<u32>(0u);
@@ -30,7 +30,7 @@ fn largest_of(first: u32) -> vec2<u32> {
     return largest;
 }
 
-// Returns the direction of a vector, which is not zero: its numbers by the largest, as f32, in bits.
+// Divides a nonzero vector by its largest component, as f32, in bits.
 fn direction_of(first: u32) -> vec3<u32> {
     let largest = largest_of(first);
     var direction = vec3<u32>(0u);
@@ -40,7 +40,7 @@ fn direction_of(first: u32) -> vec3<u32> {
     return direction;
 }
 
-// Returns the cross product of an axis of coordinates with a direction.
+// Returns the cross product of a coordinate axis with a direction.
 fn edge_of(direction: vec3<u32>, axis: u32) -> vec3<u32> {
     let minus = direction ^ vec3<u32>(SIGN);
     var edges = array<vec3<u32>, 3>(
@@ -58,8 +58,9 @@ fn set_normal(normal: vec3<u32>) {
     }
 }
 
-// Writes the half-spaces of a query with a normal and the opposite one, of which `count` are there, and returns how many are. The
-// offsets are these, with slack for rounding; one that is beyond all numbers leaves nothing out, and neither does one without a normal.
+// Appends the half-spaces of a normal and of its opposite to the `count` half-spaces of a query, and returns the new
+// count. The offsets are increased by the slack for rounding. A half-space with an infinite offset or a zero normal
+// excludes nothing, and is omitted.
 fn add_parts(number: u32, count: u32, normal: vec3<u32>, offsets: array<vec2<u32>, 2>, slack: vec2<u32>) -> u32 {
     var offset_of_side = offsets;
     var next = count;
@@ -78,7 +79,7 @@ fn add_parts(number: u32, count: u32, normal: vec3<u32>, offsets: array<vec2<u32
     return next;
 }
 
-// Writes a region: bounds, and which half-spaces are its own.
+// Writes a region: bounds, and the range of its half-spaces.
 fn write_region(number: u32, bounds: array<u32, 6>, count: u32) {
     var bound = bounds;
     let to = number * REGION_U32_COUNT;
@@ -89,7 +90,7 @@ fn write_region(number: u32, bounds: array<u32, 6>, count: u32) {
     queries[to + 7u] = count;
 }
 
-// Writes a region without points, for a query whose numbers have no meaning.
+// Writes a region without points, for an invalid query.
 fn write_none(number: u32) {
     write_region(number, array<u32, 6>(INFINITY, INFINITY, INFINITY, MINUS_INFINITY, MINUS_INFINITY, MINUS_INFINITY), 0u);
 }

@@ -1,18 +1,17 @@
-// How far a point is from a box: in f32 where that is enough, and else without rounding. Shared by the kernels that look
-// around a point; they have `queries` [query_count * 4] in bits of f32: a point and a radius.
+// Computes the distance of a point from a box: in f32 if that decides, otherwise exactly. Shared by the kernels that
+// search around a point; they have `queries` [query_count * 4] in bits of f32: a point and a radius.
 //
-// In f32, the square of a distance has six roundings of 2^-23 at most, and what is smaller than any normal number may be
-// flushed to zero: ROUNDING and FLUSHED bound both for two squares together. Numbers are of usual size there, so that
-// nothing overflows.
-// The exact decisions are the twin of src/queries/distance.rs.
+// In f32, a squared distance has at most six roundings of 2^-23, and subnormal numbers may be flushed to zero: ROUNDING
+// and FLUSHED bound both errors for two squares together. f32 is used only for numbers of usual size, so that nothing
+// overflows. The exact decisions are the twin of src/queries/distance.rs.
 
 // 2^-19.
 const ROUNDING: f32 = 1.9073486e-6;
 // 2^-122.
 const FLUSHED: f32 = 1.8807910e-37;
-// No square of usual numbers reaches this.
+// Exceeds all squares of usual numbers.
 const NEVER: f32 = 3e38;
-// Turns of loops that a comparison takes, and some more.
+// At least the turns of loops of a comparison.
 const DECISION: u32 = 20u;
 
 fn decision_steps() -> u32 {
@@ -22,16 +21,16 @@ fn decision_steps() -> u32 {
 var<private> point: vec3<u32>;
 var<private> radius: u32;
 var<private> sight_point: vec3<f32>;
-// How far a box may be, squared: as far as the radius, or as the last answer that is requested.
+// The squared distance limit: of the radius, or of the last requested answer.
 var<private> sight_limit: f32;
 var<private> is_usual: bool;
 
-// Returns how far two squares about as large as this may be from the true ones, together.
+// Returns the largest total error of two squares of about this size.
 fn margin_of(square: f32) -> f32 {
     return square * ROUNDING + FLUSHED;
 }
 
-// Reads a query, and returns whether all its numbers have a meaning.
+// Reads a query, and returns whether it is valid.
 fn begin_shape(number: u32) -> bool {
     let at = 4u * number;
     point = vec3<u32>(queries[at], queries[at + 1u], queries[at + 2u]);
@@ -42,7 +41,7 @@ fn begin_shape(number: u32) -> bool {
     sight_limit = NEVER;
     if is_usual {
         sight_point = bitcast<vec3<f32>>(point);
-        // Four times as much: boxes of usual size are nearer than any larger radius.
+        // Four times the usual size: boxes of usual size are nearer than any larger radius.
         if radius <= USUAL_BITS + (2u << 23u) {
             sight_limit = bitcast<f32>(radius) * bitcast<f32>(radius);
         }
@@ -50,15 +49,16 @@ fn begin_shape(number: u32) -> bool {
     return all(reach < vec3<u32>(INFINITY)) && radius <= INFINITY;
 }
 
-// ---- without rounding ----
+// ---- exact ----
 
-// Returns what of a box is nearest to the point along each axis; the point where it is in between.
+// Returns the nearest coordinate of a box along each axis; the point's own coordinate if it is inside.
 fn ends_of(low: vec3<u32>, high: vec3<u32>) -> vec3<u32> {
     let above = select(point, high, ordered(high) < ordered(point));
     return select(above, low, ordered(low) > ordered(point));
 }
 
-// Adds the square of the distance from the point to its nearest end, or with SIGN takes it away: (a - b)^2 is a^2 - 2 a b + b^2.
+// Adds the square of the distance from the point to its nearest end, or with SIGN subtracts it: (a - b)^2 is a^2 - 2 a
+// b + b^2.
 fn add_square(ends: vec3<u32>, sign: u32) {
     for (var turn = 0u; turn < 9u; turn += 1u) {
         let end = ends[turn / 3u];
@@ -72,7 +72,7 @@ fn add_square(ends: vec3<u32>, sign: u32) {
     }
 }
 
-// Compares how far the point is from two boxes.
+// Compares the distances of two boxes from the point.
 fn compare_boxes(a: BoxBits, b: BoxBits) -> i32 {
     let own = ends_of(a.low, a.high);
     let other = ends_of(b.low, b.high);

@@ -1,8 +1,8 @@
-// The f32 test for boxes as near to a point as `sight_limit`, squared. Shared by the kernels that walk around a point,
-// together with distance.wgsl and walk.wgsl.
+// Tests in f32 whether boxes are within `sight_limit`, squared, of a point. Shared by the kernels that search around a
+// point, together with distance.wgsl and walk.wgsl.
 
-// Adds how far four children are along an axis, squared, to the sum over other axes. Children begin `below` and so many steps
-// above the point, and end as many steps above `-above`.
+// Adds the squared distances of four children along an axis to the sum over other axes. A child begins at `below` plus
+// its first step above the point, and ends at its last step above `-above`.
 fn add_axis(sum: vec4<f32>, below: f32, above: f32, size: f32, first: u32, last: u32) -> vec4<f32> {
     let from_below = vec4<f32>(bytes_of(first)) * size + below;
     let from_above = above - vec4<f32>(bytes_of(last)) * size;
@@ -16,7 +16,7 @@ fn see(at: u32) -> Seen {
     }
     let head = nodes[at];
     let size = step_sizes(head);
-    // Rounded down: errors are below the roundings of the largest terms.
+    // Rounded down: the errors are smaller than the margin for the largest terms.
     let from_origin = bitcast<vec3<f32>>(head.xyz) - sight_point;
     let error = (abs(from_origin) + 255.0 * size) * ROUNDING;
     let below = from_origin - error;
@@ -36,7 +36,7 @@ fn see(at: u32) -> Seen {
     return Seen((bits_of(a <= limit) | (bits_of(b <= limit) << 4u)) & ~vast, vast, a, b);
 }
 
-// Returns whether a box is as near as `sight_limit`. Near is 0 only where the point is surely within it.
+// Returns whether a box is as near as `sight_limit`. `near` is 0 only if the point is proven to be in it.
 fn sight_of(own: BoxBits) -> Sight {
     if !is_usual || class_of(own.low, own.high) != 0u {
         return Sight(is_none(own), false, -1.0);
@@ -52,7 +52,7 @@ fn sight_of(own: BoxBits) -> Sight {
     return Sight(is_missed, is_proven, square);
 }
 
-// Returns whether a box is at most a radius away, and not infinitely far.
+// Returns whether a box is at most the radius away, and not infinitely far.
 fn decide(own: BoxBits) -> bool {
     if any(ordered(own.low) > ordered(own.high)) {
         return false;

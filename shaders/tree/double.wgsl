@@ -1,17 +1,18 @@
-// Numbers of 64 bits as IEEE 754 has them, in two words, the lower first: sums, products, quotients and roots, rounded to the
-// nearest, of two to the even one, as CPUs do. In integers, since WGSL has no f64. Shared by the kernels that cut shapes out of
-// half-spaces, with the same bits as the host.
+// IEEE 754 arithmetic of 64-bit numbers, in two words, the lower first: sums, products, quotients and roots, rounded to
+// nearest, ties to even. It uses integers, since WGSL has no f64, and gives the same bits as the host. Shared by the
+// kernels with round shapes and half-spaces.
 //
-// Operands are finite. A result beyond the largest number is infinite. SIGN is the sign in the higher word too.
+// Operands must be finite. A result beyond the largest number is infinite. SIGN is also the sign bit of the higher
+// word.
 
-// How a number that lies between two others becomes one of them.
+// The ways to round.
 const TO_NEAREST: u32 = 0u;
-// The smaller one in magnitude, or the larger one.
+// Towards zero, or away from zero.
 const TO_ZERO: u32 = 1u;
 const FROM_ZERO: u32 = 2u;
 
-// A number: bits times 2^power, with a sign. The highest of 64 bits is set but in zero. Where bits were lost the lowest one is set:
-// it lies below the half of the stored part of a number.
+// A number: bits times 2^power, with a sign. The highest of 64 bits is set, except in zero. If bits were lost, the
+// lowest bit is set (a sticky bit).
 struct Wide {
     sign: u32,
     power: i32,
@@ -26,7 +27,7 @@ fn shl64(bits: vec2<u32>, by: u32) -> vec2<u32> {
     return select(vec2<u32>(bits.x << within, high), vec2<u32>(0u, bits.x << within), by >= 32u);
 }
 
-// Shifts by any number, to zero from 64 on.
+// Shifts right by any number; from 64 on, the result is zero.
 fn shr64(bits: vec2<u32>, by: u32) -> vec2<u32> {
     let within = by % 32u;
     let low = (bits.x >> within) | ((bits.y << 1u) << (31u - within));
@@ -38,7 +39,7 @@ fn is_zero64(bits: vec2<u32>) -> bool {
     return (bits.x | bits.y) == 0u;
 }
 
-// Returns the bits with the lowest one set, if others are.
+// Sets the lowest bit if any bit of `lost` is set.
 fn with_lost(bits: vec2<u32>, lost: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(bits.x | select(1u, 0u, is_zero64(lost)), bits.y);
 }
@@ -88,7 +89,7 @@ fn packed(number: Wide) -> vec2<u32> {
     if is_zero64(number.bits) {
         return sign;
     }
-    // 53 bits, or fewer where the last one would be less than 2^-1074.
+    // 53 bits, or fewer if the last one would be below 2^-1074.
     let mantissa = rounded(number.bits, u32(max(11, -1074 - number.power)), TO_NEAREST);
     // The leading bit adds one to the exponent, and so does a carry.
     let exponent = u32(max(number.power + 1085, 0));
@@ -116,7 +117,7 @@ fn narrowed_up(number: Wide) -> u32 {
     return narrowed(number, select(FROM_ZERO, TO_ZERO, number.sign != 0u));
 }
 
-// Returns a bound in bits, or the largest number in place of an infinite one: no shape has a point at infinity.
+// Clamps a bound, in bits, to the largest finite number, since no shape has a point at infinity.
 fn finite_bound(bits: u32) -> u32 {
     return bits - select(0u, 1u, (bits & ~SIGN) == INFINITY);
 }
@@ -148,7 +149,7 @@ fn exact_sum(a: vec2<u32>, b: vec2<u32>) -> Wide {
     let is_in_order = less64(magnitude(b), magnitude(a));
     let large = unpacked(select(b, a, is_in_order));
     let small = unpacked(select(a, b, is_in_order));
-    // One bit more, for a carry. This loses nothing of 53 bits.
+    // One more bit for a carry. This loses nothing of 53 bits.
     let by = min(u32(large.power - small.power), 62u) + 1u;
     let shifted = shr64(small.bits, by);
     let addend = with_lost(shifted, shl64(shifted, by) ^ small.bits);
@@ -176,7 +177,7 @@ fn product(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     return packed(wide(x.sign ^ y.sign, x.power + y.power + 64, bits));
 }
 
-// A long division or root: the rest, bits of a root's operand that follow, and the bits so far.
+// The state of a long division or root: the remainder, the remaining bits of a root's operand, and the result so far.
 struct Digits {
     rest: vec2<u32>,
     remaining: vec2<u32>,
@@ -200,7 +201,7 @@ fn divide_4(digits: Digits, divisor: vec2<u32>) -> Digits {
     return divide_once(divide_once(two, divisor), divisor);
 }
 
-// Returns a / b, where b is not zero: 16 bits in each turn, since Mesa's software drivers end loops that take many.
+// Returns a / b, where b is not zero: 16 bits per turn, since Mesa's software drivers end loops with many turns.
 fn quotient(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     let x = unpacked(a);
     let y = unpacked(b);
@@ -227,7 +228,7 @@ fn root_7(digits: Digits) -> Digits {
     return root_once(root_once(root_once(root_once(three))));
 }
 
-// Returns the root of a number that is not negative: 14 bits in each turn.
+// Returns the square root of a nonnegative number: 14 bits per turn.
 fn root(a: vec2<u32>) -> vec2<u32> {
     let x = unpacked(a);
     if is_zero64(x.bits) {

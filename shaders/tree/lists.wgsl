@@ -1,15 +1,17 @@
-// All answers of a query: counted, or written at places from the counts of all queries. Shared by the kernels that list, together with walk.wgsl.
+// Lists all answers of a query: counts them, or writes them to places from the counts of all queries. Shared by the
+// kernels that list, together with walk.wgsl.
 //
 // Reads   window
-// Changes offsets   [query_count + 1] counts of answers, as (low, high), and where QUERY_EMITS where the answers of each query
-//                   begin; and what a query leaves for the next dispatch: the place from which it is resumed, or
-//                   NOWHERE, and how many answers it found
-// Writes  pairs     where QUERY_EMITS: [capacity * 2] query and box from number `window.first` on, of lists that were not retained; else
-//                   [query_count * RETAINED_ANSWERS] the first boxes of each list, as many as `query.retained_count`, which is RETAINED_ANSWERS or 0
-// An invocation for each query, or where QUERY_SHARED as many as SHARERS.
+// Changes offsets   [query_count + 1] counts of answers, as (low, high), or with QUERY_EMITS the begin of each query's
+//                   answers; and the state for the next dispatch: the resume place, or NOWHERE, and the count of found
+//                   answers
+// Writes  pairs     with QUERY_EMITS: [capacity * 2] query and box from number `window.first` on, of lists that were
+//                   not retained; otherwise [query_count * RETAINED_ANSWERS] the first `query.retained_count` boxes of
+//                   each list, RETAINED_ANSWERS or 0 An invocation per query, or with QUERY_SHARED, SHARERS
+//                   invocations.
 
-// Where queries are shared, boxes are put into a list in any order, and the list is sorted like any other; but a list that a window
-// cuts is walked through by one invocation alone, so that each of its parts is the same in every walk.
+// If invocations share queries, the boxes of a list are in any order, and the list is sorted later. But a list that is
+// cut by a window is walked by one invocation alone, so that its order is the same in every walk.
 
 @group(0) @binding(7) var<uniform> window: Window;
 @group(0) @binding(8) var<storage, read_write> offsets: array<vec4<u32>>;
@@ -17,17 +19,17 @@
 
 const IS_RANKED: bool = false;
 
-// Of the queries that a workgroup shares: how many boxes were found, and where the walk is resumed, or 0 where it begins again.
+// For each shared query of a workgroup: the count of found boxes, and the resume place, or 0 if it begins again.
 var<workgroup> found_together: array<atomic<u32>, WALKERS / SHARERS>;
 var<workgroup> left_together: array<atomic<u32>, WALKERS / SHARERS>;
 
-// How many boxes were found; where the query is shared, by dispatches before.
+// The count of found boxes; if the query is shared, by earlier dispatches.
 var<private> found: u32;
 var<private> shared_query: u32;
 var<private> sharer: u32;
 var<private> has_enough: bool;
 var<private> list_query: u32;
-// Where the list begins, relative to the window, and how long it is.
+// The begin of the list, relative to the window, and its length.
 var<private> list_first: vec2<u32>;
 var<private> list_length: vec2<u32>;
 
@@ -35,7 +37,7 @@ fn is_shared() -> bool {
     return has_flag(QUERY_SHARED);
 }
 
-// Lists what a query meets. Every invocation of the workgroup has to call.
+// Lists the boxes that a query meets. Every invocation of the workgroup must call it.
 fn list_boxes(group: u32, local: u32) {
     let turn = begin_turn(group, local);
     let has_query = turn < query.query_count;
@@ -55,7 +57,7 @@ fn list_boxes(group: u32, local: u32) {
     end_list(number, has_query);
 }
 
-// Returns the turn of the query that an invocation lists. Every invocation of the workgroup has to call.
+// Returns the turn of the query of an invocation. Every invocation of the workgroup must call it.
 fn begin_turn(group: u32, local: u32) -> u32 {
     if is_shared() {
         sharer = local % SHARERS;
@@ -81,21 +83,21 @@ fn begin_list(number: u32) -> u32 {
     }
     if has_flag(QUERY_EMITS) {
         let first = vec2<u32>(window.first_low, window.first_high);
-        // Another invocation writes the rest of what is next.
+        // Read x and y only, since another invocation writes the rest of the next element.
         list_first = sub64(vec2<u32>(offsets[number].x, offsets[number].y), first);
         let end = sub64(vec2<u32>(offsets[number + 1u].x, offsets[number + 1u].y), first);
         list_length = sub64(end, list_first);
-        // Nor is there anything to write of a list that was retained, or of one without answers: it may be of a query that was not
-        // counted to its end.
+        // There is nothing to write for a retained list, or for an empty one, which may belong to an unfinished query.
         let is_retained = list_length.y == 0u && list_length.x <= query.retained_count;
         let is_before = end.y >= 0x80000000u || (end.x | end.y) == 0u || is_retained;
         let is_behind = list_first.y < 0x80000000u && (list_first.y != 0u || list_first.x >= window.capacity);
         left_at = select(left_at, NOWHERE, is_before || is_behind);
-        // Of a list that the window cuts, each box needs the same number in every walk: one invocation takes all.
+        // In a list that is cut by a window, each box needs the same number in every walk, so one invocation walks
+        // alone.
         let is_cut = list_first.y >= 0x80000000u || end.y != 0u || end.x > window.capacity;
         own_boxes = select(own_boxes, select(0u, 0xffu, sharer == 0u), is_cut);
         if IS_ROUND {
-            // That one ends where it likes.
+            // That invocation may end its dispatch at any place.
             left_at = select(left_at, NOWHERE, own_boxes == 0u);
         }
     }
@@ -119,7 +121,7 @@ fn take(place: u32, own: BoxBits, near: f32) {
     let at = next_number();
     if has_flag(QUERY_EMITS) {
         let number = add64(list_first, vec2<u32>(at, 0u));
-        // A query that was not counted to its end has no list.
+        // An unfinished query has no list.
         let is_own = at < list_length.x || list_length.y != 0u;
         if number.y == 0u && number.x < window.capacity && is_own {
             pairs[2u * number.x] = list_query;
@@ -130,12 +132,13 @@ fn take(place: u32, own: BoxBits, near: f32) {
     }
 }
 
-// Leaves the list as it is for the next dispatch, if the invocation has a query. Every invocation of the workgroup has to call.
+// Stores the state of the list for the next dispatch, if the invocation has a query. Every invocation of the workgroup
+// must call it.
 fn end_list(number: u32, has_query: bool) {
     var is_first = has_query;
     if is_shared() {
         atomicMin(&left_together[shared_query], select(resumed_at, 0u, resumed_at == AGAIN));
-        // Others have read where the list begins, and what was left of it.
+        // The other invocations have read the begin of the list and its state before.
         storageBarrier();
         workgroupBarrier();
         is_first &= sharer == 0u;
@@ -154,14 +157,14 @@ fn end_list(number: u32, has_query: bool) {
     offsets[number].w = found;
 }
 
-// A list has no limit that would be worth going on for.
+// A list is never done before the walk ends.
 fn is_done() -> bool {
     return is_undecided || has_enough;
 }
 
-// ---- children that wait ----
+// ---- waiting children ----
 
-// A bit for each child, which come by their numbers.
+// A bit per waiting child. They are visited in the order of their numbers.
 alias Waiting = u32;
 
 const NONE_WAIT: Waiting = 0u;

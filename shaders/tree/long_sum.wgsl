@@ -1,10 +1,10 @@
-// A sum of any products of f32, exactly, in one whole number of 640 bits. Shared, together with float_parts.wgsl, by the kernels
-// that compare distances.
+// Computes the exact sum of any products of f32, in an integer of 640 bits. Shared, together with float_parts.wgsl, by
+// the kernels that compare distances.
 //
-// A product is a whole number of less than 2^48 times a power of two, from 2^-298 to 2^208; twice that is added too. In units of
-// 2^-300, that takes bits 2 to 556, and eighteen of them five bits more. So nothing is lost, in any order.
-// No array is indexed by what is only known on the way: on a GPU, that would be memory and no register.
-// Source: Kulisch and Miranker 1981, Computer Arithmetic in Theory and Practice.
+// A product is an integer below 2^48 times a power of two from 2^-298 to 2^208; doubled products are added too. In
+// units of 2^-300, they take bits 2 to 556, and a sum of eighteen takes five more bits. So nothing is lost, in any
+// order. No array is dynamically indexed, since that spills to memory on a GPU. Source: Kulisch and Miranker 1981,
+// Computer Arithmetic in Theory and Practice.
 
 // The words of the sum in two's complement, from the lowest.
 var<private> sum_words: array<vec4<u32>, 5>;
@@ -14,7 +14,7 @@ fn begin_sum() {
     sum_words = array<vec4<u32>, 5>(none, none, none, none, none);
 }
 
-// Adds a product times 2^more. With numbers that are not finite, the sum is meaningless.
+// Adds a product times 2^more. If a number is not finite, the sum is undefined.
 fn add_product(a_bits: u32, b_bits: u32, more: u32) {
     let bits = vec3<u32>(a_bits, b_bits, 0u) & vec3<u32>(0x7fffffffu);
     let wholes = whole_part(bits);
@@ -28,7 +28,7 @@ fn add_product(a_bits: u32, b_bits: u32, more: u32) {
         (product.y << shift) | ((product.x >> 1u) >> (31u - shift)),
         (product.y >> 1u) >> (31u - shift),
     );
-    // A number that is subtracted from another in two's complement is added to the one with all bits turned.
+    // To subtract in two's complement: invert all bits, add, and invert the result.
     let turned = vec4<u32>(select(0u, 0xffffffffu, (a_bits ^ b_bits) >= 0x80000000u));
     var carry = 0u;
     let number = vec4<u32>(0u, 1u, 2u, 3u) - vec4<u32>(at / 32u);

@@ -1,16 +1,16 @@
-// The nodes of a tree. Shared by the kernels that build it and those that answer queries.
+// The layout of the nodes of a tree. Shared by the kernels that build it and the kernels that query it.
 //
-// Level 0 are the leaves: eight boxes each. A node of any other level bounds eight nodes in a row of the level below.
-// The bounds of its eight children are steps from an origin along each axis, rounded outward. A step is a power of two and the
-// origin a multiple of it, so that all of it is exact in f32. A node takes four vec4:
+// Level 0 are the leaves: eight boxes each. A node of a higher level bounds eight consecutive nodes of the level below.
+// The bounds of its eight children are stored as steps from an origin along each axis, rounded outward. A step is a
+// power of two, and the origin a multiple of it, so that bounds are exact in f32. A node takes four vec4:
 //
-//   the origin in bits of f32, and four bytes: the exponent in f32 of the step along each axis; a bit for each child that is
-//   vast: infinite along some axis, or all where the node is larger than what is usual;
-//   for each axis, a byte each: the lower bounds of four children, of the other four, then the upper bounds
+//   the origin in bits of f32, and four bytes: the exponent in f32 of the step along each axis; a bit for each child
+//   that is vast: infinite along some axis; all bits if the node is larger than usual; for each axis, a byte each: the
+//   lower bounds of four children, of the other four, then the upper bounds
 //
-// Finite bounds are steps 1 to 254. A lower bound of 0 is minus infinity, an upper bound of 255 is infinity. A child that is not
-// there, or an invalid box, has the lower bound 255 and the upper bound 0 along each axis.
-// Source: Ylitie, Karras, Laine 2017, Efficient incoherent ray traversal on GPUs through compressed wide BVHs.
+// Finite bounds are steps 1 to 254. A lower bound of 0 is minus infinity, an upper bound of 255 is infinity. A missing
+// child or an invalid box has the lower bound 255 and the upper bound 0 along each axis. Source: Ylitie, Karras, Laine
+// 2017, Efficient incoherent ray traversal on GPUs through compressed wide BVHs.
 //
 // Behind all nodes lies the box of each place among the leaves, six words each, and behind those its id.
 
@@ -29,12 +29,12 @@ struct BoxBits {
     high: vec3<u32>,
 }
 
-// Returns how large the steps of a node are along each axis.
+// Returns the step size of a node along each axis.
 fn step_sizes(head: vec4<u32>) -> vec3<f32> {
     return bitcast<vec3<f32>>(((vec3<u32>(head.w) >> vec3<u32>(0u, 8u, 16u)) & vec3<u32>(0xffu)) << vec3<u32>(23u));
 }
 
-// Returns which children are vast, a bit for each.
+// Returns a bit per child: set if it is vast.
 fn vast_children(head: vec4<u32>) -> u32 {
     return head.w >> 24u;
 }
@@ -43,7 +43,7 @@ fn bytes_of(word: u32) -> vec4<u32> {
     return (vec4<u32>(word) >> vec4<u32>(0u, 8u, 16u, 24u)) & vec4<u32>(0xffu);
 }
 
-// Returns what steps along each axis stand for.
+// Converts steps along each axis to bounds.
 fn bounds_of(head: vec4<u32>, low: vec3<u32>, high: vec3<u32>) -> BoxBits {
     let origin = bitcast<vec3<f32>>(head.xyz);
     let size = step_sizes(head);
@@ -53,7 +53,7 @@ fn bounds_of(head: vec4<u32>, low: vec3<u32>, high: vec3<u32>) -> BoxBits {
     );
 }
 
-// Returns whether there is no box, or an invalid one.
+// Returns whether a box is missing or invalid.
 fn is_none(own: BoxBits) -> bool {
     return own.low.x == INFINITY && own.high.x == MINUS_INFINITY;
 }

@@ -1,26 +1,26 @@
-// A box that moves along a line, and when it first touches another: in f32 where that is enough, and else without rounding.
-// Shared by the kernels that cast rays and boxes; they have `queries` [query_count * u32_count] in bits of f32: a ray is
-// origin, direction and limit, a box lower and upper corner, direction and limit. A round shape is the box that bounds it, and its own words
+// Computes when a moving box first touches another: in f32 if that decides, otherwise exactly. Shared by the kernels
+// that cast; they have `queries` [query_count * u32_count] in bits of f32. A ray has origin, direction and limit; a box
+// has lower and upper corner, direction and limit. A round shape has its bounding box and its own words
 // (round_shape.wgsl).
 //
-// A moving box touches another as soon as it has reached it along each axis, and until it has left it along one. A time
-// is (plane - origin) / direction. In f32, a time has five roundings of 2^-23 at most (WGSL's division has 2.5), and a
-// difference or a product may be flushed to zero: relative and absolute errors, which ROUNDING and `flushed` bound
-// together for two times. Numbers are of usual size there, so that nothing overflows.
-// The exact decisions are the twin of src/queries/path.rs.
+// A moving box touches another from the time when it has reached it along all axes until it has passed it along one. A
+// time is (plane - origin) / direction. In f32, a time has at most five roundings of 2^-23 (WGSL's division has 2.5),
+// and a difference or a product may be flushed to zero. ROUNDING and `flushed` bound the relative and absolute errors
+// of two times together. f32 is used only for numbers of usual size, so that nothing overflows. The exact decisions are
+// the twin of src/queries/path.rs.
 
 // 2^-19.
 const ROUNDING: f32 = 1.9073486e-6;
-// The most that is lost if the time of a step is flushed to zero, 255 times: 2^-117.
+// The largest loss if the time of a step is flushed to zero, 255 times: 2^-117.
 const FLUSHED_STEPS: f32 = 6.0185310e-36;
-// No time of usual numbers reaches this.
+// Exceeds all times of usual numbers.
 const NEVER: f32 = 3e37;
 
 // True if shapes are round.
 override IS_ROUND: bool = false;
 
-// The planes of the moving box along each axis that reach another box first, and that leave it last: the upper and the lower, or
-// the lower and the upper where it moves backward.
+// The planes of the moving box along each axis that reach another box first, and that pass it last: upper and lower
+// plane, or lower and upper if it moves backward.
 var<private> path_front: vec3<u32>;
 var<private> path_rear: vec3<u32>;
 // 0 where it is -0.
@@ -30,7 +30,7 @@ var<private> path_limit: u32;
 var<private> sight_inverse: vec3<f32>;
 var<private> sight_limit: f32;
 var<private> flushed: f32;
-// The axes along which the path is still, a bit for each.
+// A bit per axis: set if the path does not move along it.
 var<private> still_axes: u32;
 var<private> is_usual: bool;
 
@@ -38,17 +38,17 @@ fn are_finite(bits: vec3<u32>) -> vec3<bool> {
     return (bits & vec3<u32>(~SIGN)) < vec3<u32>(INFINITY);
 }
 
-// Returns along which axes the path goes down.
+// Returns for each axis whether the path moves down.
 fn is_backward() -> vec3<bool> {
     return path_direction >= vec3<u32>(SIGN);
 }
 
-// Returns how far two times about as large as this may be from the true ones, together.
+// Returns the largest total error of two times of about this size.
 fn margin_of(time: f32) -> f32 {
     return time * ROUNDING + flushed;
 }
 
-// Reads the path of a query, and returns whether all its numbers have a meaning.
+// Reads the path of a query, and returns whether it is valid.
 fn begin_shape(number: u32) -> bool {
     let at = number * query.u32_count;
     let low = vec3<u32>(queries[at], queries[at + 1u], queries[at + 2u]);
@@ -79,7 +79,7 @@ fn begin_shape(number: u32) -> bool {
         sight_inverse = select(inverse, vec3<f32>(0.0), is_still);
         still_axes = bits_of(vec4<bool>(is_still, false));
         let largest = max(max(abs(sight_inverse.x), abs(sight_inverse.y)), abs(sight_inverse.z));
-        // 2^-123 of the largest, and of one.
+        // 2^-123 times the largest, plus 2^-123.
         flushed = largest * 9.403955e-38 + 9.403955e-38;
         sight_limit = NEVER;
         if path_limit < bitcast<u32>(NEVER) {
@@ -92,23 +92,24 @@ fn begin_shape(number: u32) -> bool {
     return is_valid;
 }
 
-// ---- without rounding ----
+// ---- exact ----
 
-// When a face of the moving box is in the plane of another's: (plane - origin) / speed. The speed is 0 if it is there already.
+// The time when a face of the moving box is in the plane of another box's face: (plane - origin) / speed. The speed is
+// 0 if it is there at the start.
 struct Crossing {
     plane: u32,
     origin: u32,
     speed: u32,
 }
 
-// Compares the times of two crossings. A number as a time is the crossing of it from 0, at speed 1.
+// Compares the times of two crossings. A time given as a number is a crossing from 0 to it at speed 1.
 fn compare_crossings(a: Crossing, b: Crossing) -> i32 {
     let numbers = vec4<u32>(a.plane, a.origin ^ SIGN, b.plane ^ SIGN, b.origin);
     return sign_of(sum_of_products(numbers, vec4<u32>(b.speed, b.speed, a.speed, a.speed)));
 }
 
-// Returns when the moving box has reached the plane of another along an axis, or with `is_rear` has left it; as if it moved forward:
-// what is below zero is above then.
+// Returns when the moving box reaches another along an axis, or with `is_rear`, when it has passed it. A backward
+// motion is mirrored.
 fn crossing_along(k: u32, low: vec3<u32>, high: vec3<u32>, is_rear: bool) -> Crossing {
     let turned = path_direction[k] & SIGN;
     let plane = select(low[k], high[k], is_rear != (turned != 0u));
@@ -116,23 +117,23 @@ fn crossing_along(k: u32, low: vec3<u32>, high: vec3<u32>, is_rear: bool) -> Cro
     return Crossing(plane ^ turned, origin ^ turned, path_direction[k] ^ turned);
 }
 
-// Returns whether there is a time when the moving box is there, by its numbers: it moves, and neither plane is infinite.
+// Returns whether the crossing has a finite time: the box moves, and neither plane is infinite.
 fn is_crossing(what: Crossing) -> bool {
     return what.speed != 0u && max(what.plane & ~SIGN, what.origin & ~SIGN) < INFINITY;
 }
 
-// Returns whether a plane lies above another.
+// Returns whether a plane is above another.
 fn is_above(plane: u32, other: u32) -> bool {
     let both = ordered(vec3<u32>(plane, other, 0u));
     return both.x > both.y;
 }
 
-// Returns what the moving box has to reach last, of a box that it touches.
+// Returns the last crossing that the moving box needs to touch a box; it must touch it.
 fn latest(low: vec3<u32>, high: vec3<u32>) -> Crossing {
     var found = Crossing(0u, 0u, 0u);
     for (var k = 0u; k < 3u; k += 1u) {
         let own = crossing_along(k, low, high, false);
-        // An infinite plane is behind, or is never reached.
+        // An infinite plane is behind the box, or is never reached.
         if is_crossing(own) && is_above(own.plane, own.origin) && (found.speed == 0u || compare_crossings(own, found) > 0) {
             found = own;
         }
@@ -158,7 +159,7 @@ fn enters(low: vec3<u32>, high: vec3<u32>) -> bool {
     if last.speed == 0u {
         return true;
     }
-    // By the limit, and before it has left along any axis.
+    // Reached within the limit, and before the box has passed along any axis.
     for (var k = 0u; k < 4u; k += 1u) {
         var end = Crossing(path_limit, 0u, ONE);
         if k < 3u {
@@ -174,7 +175,7 @@ fn enters(low: vec3<u32>, high: vec3<u32>) -> bool {
 // Compares when the path touches two boxes.
 fn compare_boxes(own: BoxBits, other: BoxBits) -> i32 {
     if IS_ROUND {
-        // Their times are equal in f32, and those count.
+        // Times of round shapes are equal in f32, which are the reported values.
         if is_round {
             return 0;
         }
@@ -187,10 +188,10 @@ fn compare_boxes(own: BoxBits, other: BoxBits) -> i32 {
     return compare_crossings(a, b);
 }
 
-// Returns whether the path does not go deeper into a box that it touches in the beginning, without rounding: whether, of the faces through
-// which the overlap ends by the shortest shift, the path moves away from or along one.
+// Returns exactly whether the path separates from a box that it touches at the start: whether it moves away from, or
+// along, a face of least penetration.
 fn separates(own: BoxBits) -> bool {
-    // The least overlap so far, as the crossing of one bound from the other.
+    // The least penetration so far, as the crossing from one bound to the other.
     var least = Crossing(0u, 0u, 0u);
     var is_away = true;
     for (var face = 0u; face < 6u; face += 1u) {

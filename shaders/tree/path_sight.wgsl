@@ -1,17 +1,17 @@
-// The f32 test for boxes that a path touches by the time `sight_limit`. Shared by the kernels that walk along paths, together
-// with path.wgsl and walk.wgsl.
+// Tests in f32 whether a path touches boxes by the time `sight_limit`. Shared by the kernels that walk along paths,
+// together with path.wgsl and walk.wgsl.
 
-// True if boxes that are touched in the beginning are left out where the path does not go deeper into them.
+// True if paths skip boxes that they touch at the start and separate from.
 override SKIPS_SEPARATING: bool = false;
 
-// Turns of loops that a decision takes.
+// Turns of loops of a decision.
 const DECISION: u32 = 12u;
 
 fn decision_steps() -> u32 {
     return DECISION;
 }
 
-// Returns along which axes the path goes nowhere.
+// Returns for each axis whether the path does not move along it.
 fn is_still() -> vec3<bool> {
     return path_direction == vec3<u32>(0u);
 }
@@ -21,9 +21,9 @@ fn see(at: u32) -> Seen {
         return Seen(0u, 0xffu, vec4<f32>(0.0), vec4<f32>(0.0));
     }
     let head = nodes[at];
-    // The time of a plane is `reach`, or `leave`, and as many `scale` as it is steps from the origin. All of them are
-    // rounded: errors are below the roundings of their largest terms, and so is what is lost of the plane with 255 steps. Along
-    // axes along which the path is still, `scale` is 0.
+    // The time of a plane is `reach` or `leave` plus its steps from the origin times `scale`. All are rounded; the
+    // errors are smaller than the margin for the largest terms, up to 255 steps. `scale` is 0 along axes without
+    // motion.
     let scale = step_sizes(head) * sight_inverse;
     let origin = bitcast<vec3<f32>>(head.xyz);
     let from_origin = (origin - bitcast<vec3<f32>>(path_front)) * sight_inverse;
@@ -61,8 +61,8 @@ fn see(at: u32) -> Seen {
     return Seen(met & ~vast, vast, near_a, near_b);
 }
 
-// Returns which children the path touches along an axis along which it is still, a bit for each: whose first step is at most the
-// last that the path reaches, and the other way round. Steps of the path are rounded outward.
+// Returns a bit per child: set if the path touches it along an axis without motion. The child's first step must be at
+// most the last step of the path, and the reverse. Steps of the path are rounded outward.
 fn touching_along(words: vec4<u32>, origin: f32, size: f32, k: u32) -> u32 {
     let per_size = bitcast<f32>((254u << 23u) - bitcast<u32>(size));
     let first = u32(ceil(clamp(bitcast<f32>(path_rear[k]) - origin, size, 255.0 * size) * per_size));
@@ -82,19 +82,19 @@ fn touching_along(words: vec4<u32>, origin: f32, size: f32, k: u32) -> u32 {
     return four.x | (four.y << 4u);
 }
 
-// Returns whether the path touches a box in the beginning, without rounding.
+// Returns exactly whether the path touches a box at the start.
 fn touches_at_start(own: BoxBits) -> bool {
     let low = ordered(select(path_rear, path_front, is_backward()));
     let high = ordered(select(path_front, path_rear, is_backward()));
     return all((ordered(own.low) <= high) & (low <= ordered(own.high)));
 }
 
-// Returns whether the path touches a box by the time `sight_limit`, and the box is not left out. Near is 0 only where the path surely touches it
-// in the beginning.
+// Returns whether the path touches a box by the time `sight_limit` and does not skip it. `near` is 0 only if it is
+// proven to touch it at the start.
 fn sight_of(own: BoxBits) -> Sight {
     if SKIPS_SEPARATING && touches_at_start(own) {
         if IS_ROUND && is_round {
-            // It may touch later than its bounds.
+            // A round shape may touch later than its bounds.
             return Sight(false, false, -1.0);
         }
         spent += 6u * DECISION;
@@ -111,7 +111,7 @@ fn sight_of(own: BoxBits) -> Sight {
     let exits = select((last - bitcast<vec3<f32>>(path_rear)) * sight_inverse, vec3<f32>(NEVER), is_still());
     let from_first = max(max(reached.x, reached.y), reached.z);
     let far = min(min(exits.x, exits.y), exits.z);
-    // Where it is still, the front is the upper plane.
+    // Along an axis without motion, the front is the upper plane.
     let overlaps = (ordered(own.low) <= ordered(path_front)) & (ordered(path_rear) <= ordered(own.high));
     let touches = all(overlaps | !is_still());
     let is_first = from_first < -flushed;

@@ -1,5 +1,5 @@
-// When a path touches a box, as an f32. Shared by the kernels that answer with times, together with path.wgsl and
-// round_down.wgsl.
+// Computes the time when a path touches a box, as an f32. Shared by the kernels that return times, together with
+// path.wgsl and round_down.wgsl.
 
 alias Measure = Crossing;
 
@@ -8,7 +8,7 @@ fn is_at_most(number: u32, what: Measure) -> bool {
     return compare_crossings(what, Crossing(number, 0u, ONE)) >= 0;
 }
 
-// Returns when the path touches a box that it touches, rounded down, in bits.
+// Returns the time when the path touches a box, rounded down, in bits. It must touch it.
 fn number_of(own: BoxBits) -> u32 {
     let what = latest(own.low, own.high);
     if what.speed == 0u {

@@ -1,6 +1,6 @@
 // The boxes at places among the leaves (node.wgsl). Shared by the kernels that read boxes of a tree.
 
-// Returns the box at a place, or one that is above and below all.
+// Returns the box at a place, or a box with reversed infinite bounds.
 fn box_at(place: u32) -> BoxBits {
     let at = tree.first_box + 3u * (place / 2u) + place % 2u;
     let a = nodes[at];

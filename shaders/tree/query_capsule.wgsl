@@ -1,10 +1,10 @@
-// query_capsule: capsules, as half-spaces that cut them out of their bounds.
+// query_capsule: converts capsules to bounds and half-spaces.
 //
 // Reads   query
 //         external_queries [query_count * 7] bits of f32: both ends, the radius
-// Writes  queries    [query_count * 8] regions: bounds, the number of the first half-space, how many there are; from word `parts` on,
-//                    eight half-spaces for each query: normal and offset
-// An invocation for each query. As `Capsule` in src/queries/shapes.rs, in the same numbers of 64 bits.
+// Writes  queries    [query_count * 8] regions: bounds, the index of the first half-space, the count; from word `parts`
+//                    on, eight half-spaces for each query: normal and offset An invocation per query. The twin of
+//                    `Capsule` in src/queries/shapes.rs, with the same 64-bit numbers.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<storage, read> external_queries: array<u32>;
@@ -12,7 +12,7 @@
 
 const MOST_PARTS_OF_ONE: u32 = CAPSULE_PARTS;
 const CAPSULE_U32_COUNT: u32 = 7u;
-// The first numbers of vectors: the ends, how large numbers become on the way, and the normal.
+// The first numbers of vectors: the ends, the magnitudes of intermediate results, and the normal.
 const FROM: u32 = 0u;
 const TO: u32 = 3u;
 const SIZES: u32 = 6u;
@@ -45,7 +45,7 @@ fn query_capsule(
         numbers[TO + k] = b;
         let is_more = less64(magnitude(a), magnitude(b));
         numbers[SIZES + k] = sum(select(magnitude(a), magnitude(b), is_more), thick);
-        // The way from end to end, for now.
+        // Temporarily, the vector from end to end.
         numbers[NORMAL + k] = sum(b, negative(a));
     }
     var count = 0u;
@@ -57,7 +57,7 @@ fn query_capsule(
                 normal = edge_of(direction, edge - 1u);
             }
             set_normal(normal);
-            // Along the normal, where the ends are, how large numbers become, and the square of its length.
+            // Along the normal: the ends and the magnitudes; and the square of its length.
             var along = array<vec2<u32>, 4>();
             for (var k = 0u; k < 4u; k += 1u) {
                 along[k] = dot_of(NORMAL, FROM + 3u * k, k == 2u);

@@ -1,8 +1,8 @@
-// query_cross: all boxes that each path touches: counted first, then written (lists.wgsl).
+// query_cross: lists all boxes that each path touches: counts them first, then writes them (lists.wgsl).
 //
-// Reads   queries    rays, boxes that move, or where IS_ROUND round shapes that move (path.wgsl)
+// Reads   queries    rays, moving boxes, or with IS_ROUND moving round shapes (path.wgsl)
 
-// A second dispatch would take as long as the longest of these walks.
+// Decide at once, since another dispatch takes the time of its longest walk.
 const IS_EXACT: bool = true;
 
 @compute @workgroup_size(64)

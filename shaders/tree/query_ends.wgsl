@@ -1,14 +1,14 @@
-// query_ends: what accompanies answers that stay on the device.
+// query_ends: writes offsets or flags, header and arguments of answers that stay on the device.
 //
 // Reads   query, window
 //         rounds     of query_pending
-//         offsets    where QUERY_LISTS [query_count + 1] where the list of each query begins; where QUERY_ANY [query_count] how many
-//                    boxes it met, of which one is enough
-// Writes  ends       where QUERY_LISTS [2 * query_count + 2] the same: low and high, query by query; where QUERY_ANY [query_count]
-//                    the same: 1 or 0
-//         header     how many answers there are, and how many are written
-//         arguments  where QUERY_LISTS: of a dispatch and of draws of the answers that are written
-// An invocation for each word of ends; the first alone where nothing is listed.
+//         offsets    with QUERY_LISTS [query_count + 1] the begin of each query's list; with QUERY_ANY [query_count]
+//                    the count of boxes that it met, at least one if any
+// Writes  ends       with QUERY_LISTS [2 * query_count + 2] the begins, low and high, query by query; with QUERY_ANY
+//                    [query_count] 1 or 0
+//         header     the count of answers, and the count of written ones
+//         arguments  with QUERY_LISTS: of a dispatch and of draws of the written answers An invocation per word of
+// ends; a single one if nothing is listed.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<uniform> window: Window;
@@ -37,7 +37,7 @@ fn query_ends(
 }
 
 fn describe() {
-    // A round without pending queries leaves zero: later ones had nothing to do.
+    // A round without pending queries stores zero, so later rounds did nothing.
     let last = query.round_count - 1u;
     header.unfinished = rounds[last].pending;
     header.invalid = rounds[0].invalid;

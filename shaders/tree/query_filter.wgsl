@@ -1,4 +1,4 @@
-// The filter of a query. Shared by the kernels that answer queries.
+// Applies the filter of a query. Shared by the kernels that answer queries.
 //
 // Reads   filter_layout, filters    the filters of the boxes
 //         query_filters     [query_count * 5] group, mask, body, number of the world, box to ignore; only where QUERY_FILTERS; and from word
@@ -21,7 +21,7 @@ var<private> query_filter: vec4<u32>;
 // The sphere of the query, where HAS_SPHERES.
 var<private> sphere_of_query: vec4<u32>;
 
-// Reads the filter of a query, and returns the places of its world and of the global boxes: two ranges, each with its end.
+// Reads the filter of a query, and returns two ranges of places: of its world, and of the global boxes.
 fn begin_query(number: u32) -> vec4<u32> {
     query_filter = vec4<u32>(ANY);
     var world = ANY;
@@ -44,7 +44,7 @@ fn begin_query(number: u32) -> vec4<u32> {
     return places;
 }
 
-// Reads the sphere of a query. One that has no meaning has no points.
+// Reads the sphere of a query. An invalid sphere has no points.
 fn begin_sphere(at: u32) {
     let center = vec3<u32>(query_filters[at], query_filters[at + 1u], query_filters[at + 2u]);
     let radius = query_filters[at + 3u];
@@ -53,7 +53,7 @@ fn begin_sphere(at: u32) {
     sphere_of_query = vec4<u32>(center, select(0x7fc00000u, radius & ~SIGN, is_finite && is_radius));
 }
 
-// Returns a box's word in a list by box, or `missing` where the list is empty.
+// Returns a box's word in a list by box, or `missing` if the list is empty.
 fn of_box(list: u32, i: u32, missing: u32) -> u32 {
     if list == ABSENT {
         return missing;
@@ -61,7 +61,7 @@ fn of_box(list: u32, i: u32, missing: u32) -> u32 {
     return filters[list + i];
 }
 
-// Returns whether the query meets a box, were they to touch. Worlds are no matter here.
+// Returns whether the filters accept the query and a box. Worlds are decided before.
 fn meets(id: u32) -> bool {
     let query_meets = (query_filter.y & of_box(filter_layout.group, id, ANY)) != 0u;
     let box_meets = (of_box(filter_layout.mask, id, ANY) & query_filter.x) != 0u;

@@ -1,9 +1,9 @@
-// query_first: the first boxes that each path touches.
+// query_first: finds the first boxes that each path touches.
 //
-// Reads   queries    rays, boxes that move, or where IS_ROUND round shapes that move (path.wgsl)
-// An invocation for each query. Nodes are looked at in the order in which the path reaches them. Rows are in order at all times (rows.wgsl).
+// Reads   queries    rays, moving boxes, or with IS_ROUND moving round shapes (path.wgsl) An invocation per query. It
+// visits nodes in the order in which the path reaches them. Rows are always sorted (rows.wgsl).
 
-// A second dispatch would take as long as the longest of these walks.
+// Decide at once, since another dispatch takes the time of its longest walk.
 const IS_EXACT: bool = true;
 
 @compute @workgroup_size(64)

@@ -1,4 +1,4 @@
-// query_hits: when each path touches the boxes of its row (ranked.wgsl, path_time.wgsl).
+// query_hits: computes when each path touches the boxes of its row (ranked.wgsl, path_time.wgsl).
 
 @compute @workgroup_size(256)
 fn query_hits(
@@ -9,7 +9,7 @@ fn query_hits(
     write_answer(group_index(group, groups) * 256u + local);
 }
 
-// Returns when a path touches a box, rounded down, in bits. The rank of what a round shape touches is its time.
+// Returns when a path touches a box, rounded down, in bits. For a round shape, the rank of a box is its time.
 fn answer_of(own: BoxBits, rank: u32) -> u32 {
     if IS_ROUND {
         if is_round {

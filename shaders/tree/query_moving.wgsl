@@ -1,16 +1,16 @@
-// query_moving: spheres and capsules that move, with the boxes that bound them.
+// query_moving: adds the bounding boxes of moving spheres and capsules.
 //
 // Reads   query
 //         external_queries [query_count * u32_count] bits of f32: one end or two, the radius, the direction, the limit
-// Writes  queries    [query_count * 17] bits of f32: bounds, direction, limit, both ends, radius; bounds that are invalid where the ends or the
-//                    radius are
-// An invocation for each query. As `SphereCast::bounds` and `CapsuleCast::bounds`.
+// Writes  queries    [query_count * 17] bits of f32: bounds, direction, limit, both ends, radius; invalid bounds if the
+//                    ends or the radius are invalid An invocation for each query. As `SphereCast::bounds` and
+//                    `CapsuleCast::bounds`.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<storage, read> external_queries: array<u32>;
 @group(0) @binding(2) var<storage, read_write> queries: array<u32>;
 
-// Words of a capsule that moves; a sphere has three fewer.
+// Words of a moving capsule; a sphere has three fewer.
 const CAPSULE_CAST_U32_COUNT: u32 = 11u;
 const NAN: u32 = 0x7fc00000u;
 
@@ -36,7 +36,7 @@ fn query_moving(
     let is_valid = are_finite(one) && are_finite(other) && is_radius(radius);
     let bounds = bounds_of_balls(one, other, radius);
     let to = i * ROUND_CAST_U32_COUNT;
-    // Cut to numbers, bounds would not hold the shape while it moves: it is all of space then.
+    // Clamped bounds do not contain the moving shape, so use the whole space.
     let is_everywhere = is_valid && is_cut;
     for (var k = 0u; k < 6u; k += 1u) {
         let most = finite_bound(INFINITY) ^ select(0u, SIGN, k < 3u);

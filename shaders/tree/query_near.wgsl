@@ -1,11 +1,11 @@
-// query_near: the nearest boxes to each point.
+// query_near: finds the nearest boxes to each point.
 //
-// Reads   queries    point and radius (distance.wgsl)
-// An invocation for each query. Nodes are looked at from the nearest on. f32 ranks by itself, and marks undecided ranks; where
-// anything is, another dispatch decides (rows.wgsl). On an H100 the ten nearest boxes take 1.17 times as long where all is decided at once.
+// Reads   queries    point and radius (distance.wgsl) An invocation per query. It visits nodes from the nearest on. It
+// ranks in f32, and marks undecided ranks; if there are any, another dispatch decides (rows.wgsl). On an H100, deciding
+// at once takes 1.17 times as long for the ten nearest boxes.
 
 override IS_EXACT: bool = false;
-// True if one answer is requested, and f32 ranks.
+// True if one answer is requested and f32 ranks it.
 override IS_SINGLE: bool = false;
 
 // That answer so far.
@@ -21,7 +21,7 @@ fn query_near(
     rank_boxes(group_index(group, groups) * WALKERS + local);
 }
 
-// Takes a box if it is among the first.
+// Adds a box to the row if it is among the first.
 fn take(place: u32, own: BoxBits, near: f32) {
     if IS_EXACT {
         put(place, own, near);
@@ -33,12 +33,12 @@ fn take(place: u32, own: BoxBits, near: f32) {
     }
 }
 
-// An undecided row goes on, for its limit.
+// An undecided row continues, to find its limit.
 fn is_done() -> bool {
     return IS_SINGLE && is_undecided;
 }
 
-// Puts the row in order where its walk has ended.
+// Sorts the row if its walk has ended.
 fn complete_row() {
     if IS_EXACT {
         return;
@@ -56,7 +56,7 @@ fn complete_row() {
     }
 }
 
-// Keeps a box if it is the first, in no memory. Ids are read only where they decide.
+// Keeps a box in registers if it is the first. Ids are read only if they decide.
 fn take_single(place: u32, near: f32) {
     let error = margin_of(max(near, single_near));
     let are_equal = row_count == 1u && near == 0.0 && single_near == 0.0;
@@ -72,16 +72,16 @@ fn take_single(place: u32, near: f32) {
     row_count = 1u;
 }
 
-// Compares two ranks that are known, and marks an undecided order. Decided or not, ranks have one order, so that what
-// comes last in it is as far as any other, as f32 computes it.
+// Compares two known ranks, and marks an undecided order. Ranks have a total order also if it is undecided, so the last
+// box of a row has the largest f32 distance.
 fn ranks_before(own: u32, other: u32) -> bool {
     let order = comes_surely(own, other);
     is_undecided |= !order.is_before && !order.is_behind;
     return bitcast<i32>(own) < bitcast<i32>(other);
 }
 
-// Puts a box into the row by its rank; in place of the last one, where the row is full. Rows that are full are heaps meanwhile, with
-// the last one in front: which of the others comes first is left open until the end.
+// Inserts a box into the row by its rank; if the row is full, it replaces the last box. A full row is a heap with the
+// last box in front. It is sorted at the end.
 fn put_by_rank(place: u32, rank: u32) {
     var sinking = select(0u, query.most / 2u, row_count + 1u == query.most);
     var to = row_count;
@@ -97,14 +97,14 @@ fn put_by_rank(place: u32, rank: u32) {
     make_heap(sinking, row_count);
 }
 
-// Turns the row into a heap, in which the boxes from number `sinking` on have none under them that comes behind them.
+// Builds a heap of the row. Boxes from number `sinking` on already satisfy the heap order.
 fn make_heap(sinking: u32, count: u32) {
     for (var at = sinking; at > 0u; at -= 1u) {
         sink(at - 1u, count);
     }
 }
 
-// Exchanges a box of the heap with the later one of the two under it, as long as that comes behind it.
+// Swaps a box of the heap with the later of its two children, as long as that child comes behind it.
 fn sink(top: u32, count: u32) {
     let own = rows[row_first + top];
     var at = top;
@@ -131,7 +131,7 @@ fn sink(top: u32, count: u32) {
     rows[row_first + at] = own;
 }
 
-// Puts the row in order.
+// Sorts the row.
 fn sort_row() {
     make_heap(row_count / 2u, row_count);
     for (var count = row_count; count > 1u; count -= 1u) {

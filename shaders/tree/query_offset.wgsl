@@ -1,10 +1,10 @@
-// query_offset: where the list of each query begins, how long all are together, and how many answers the window takes.
+// query_offset: computes the begin of each query's list, the total length, and the count of answers in the window.
 //
 // Reads   query, window
 //         blocks         of query_place
 // Changes offsets        [query_count] (low, high) from the answers before within the block to all before; and all answers behind them
-// Writes  answer_counts  written, of those to be put in order: none where all lists were retained, and come in order
-// A workgroup per block of 256 queries, one at least.
+// Writes  answer_counts  written, if they must be sorted; 0 if all lists were retained, which are sorted already A
+// workgroup per block of 256 queries, one at least.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<uniform> window: Window;
@@ -20,7 +20,7 @@ fn query_offset(
 ) {
     let block_count = div_ceil(query.query_count, 256u);
     let group_count = div_ceil(block_count, QUERY_GROUP);
-    // The last row of workgroups may reach past the end.
+    // The last row of workgroups may extend beyond the end.
     let block = min(group_index(group, groups), block_count);
     let own_group = block / QUERY_GROUP;
     var before = vec2<u32>(0u);
@@ -35,7 +35,7 @@ fn query_offset(
     if i < query.query_count {
         offsets[i] = vec4<u32>(add64(offsets[i].xy, before), 0u, 0u);
     }
-    // The same for all invocations of the workgroup.
+    // Uniform for the workgroup.
     if group.x + group.y == 0u {
         var all = vec2<u32>(0u);
         var long_lists = 0u;

@@ -1,11 +1,12 @@
-// query_order: where along the curve each query comes to the scene. Neighbours in this order look at the same nodes.
+// query_order: computes the place along the curve where each query enters the scene. Adjacent queries in this order
+// visit the same nodes.
 //
 // Reads   query
 //         cube       of tree_cube
 //         queries    [query_count * u32_count] bits of f32, of any kind
 // Writes  keys       [query_count] the place, of PLACE_BITS bits
-//         values     [query_count] the query
-// Its choice makes queries faster or slower, and no answer different: numbers without a meaning have any place.
+//         values     [query_count] the query The order changes the time of queries, not the answers. An invalid query
+// can have any place.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<uniform> cube: Cube;
@@ -24,7 +25,8 @@ fn query_order(
         return;
     }
     let at = i * query.u32_count;
-    // Three numbers, four, six, seven, eight, ten or more: a point, a sphere, a box, a ray, a region, a box that moves or a round shape that does.
+    // The u32 count gives the kind: three for a point, four for a sphere, six for a box, seven for a ray, eight for a
+    // region, ten for a moving box, more for a moving round shape.
     var start = point_at(at) / 64.0;
     if query.u32_count != 7u && query.u32_count > 4u {
         start = point_at(at) / 128.0 + point_at(at + 3u) / 128.0;
@@ -38,14 +40,14 @@ fn query_order(
     values[i] = i;
 }
 
-// Returns three numbers, moved to where no result overflows.
+// Returns three numbers, clamped so that no result overflows.
 fn point_at(at: u32) -> vec3<f32> {
     let bits = vec3<u32>(queries[at], queries[at + 1u], queries[at + 2u]);
     let magnitude = min(bits & vec3<u32>(0x7fffffffu), vec3<u32>(USUAL_BITS));
     return bitcast<vec3<f32>>((bits & vec3<u32>(0x80000000u)) | magnitude);
 }
 
-// Returns where a path enters the cube, in units of 2^6, or where it begins.
+// Returns the place where a path enters the cube, in units of 2^6, or its start.
 fn entry(start: vec3<f32>, direction: vec3<f32>) -> vec3<f32> {
     let side = f32(CURVE_SIDE) / max(cube.scale, 1e-30);
     var enters = 0.0;

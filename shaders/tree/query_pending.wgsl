@@ -1,19 +1,19 @@
-// query_pending: how many queries a dispatch has left to the next, and how many workgroups go on with them. For dispatches that are
-// recorded one after the other, before it is known which are needed.
+// query_pending: counts the pending queries after a dispatch, and sets the size of the next one. For recorded rounds,
+// whose count of pending queries is unknown when they are recorded.
 //
 // Reads   query
-// Changes states    [query_count] what the queries have left (rows.wgsl, lists.wgsl): of those that are left by the last round that
-//                   ranks or counts, the count becomes 0
-//         rounds    of the rounds before, how many queries were left; of this one, the sums over workgroups
-// Writes  status    [query_count] by rounds that rank or count: STATUS_*
-// An invocation for each query. Where the round before has left none, there is nothing to do.
+// Changes states    [query_count] the state of each query (rows.wgsl, lists.wgsl); after the last round that ranks or
+//                   counts, the count of a pending query becomes 0
+//         rounds    reads pending queries of earlier rounds; adds this round's, over workgroups
+// Writes  status    [query_count] by rounds that rank or count: STATUS_* An invocation per query. It does nothing if
+// the round before left no query pending.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<storage, read_write> states: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> status: array<u32>;
 @group(0) @binding(3) var<storage, read_write> rounds: array<atomic<u32>>;
 
-// Words of a Round, and where what it counts lies among them.
+// Words of a Round, and the places of its counts.
 const ROUND_U32_COUNT: u32 = 8u;
 const ROUND_PENDING: u32 = 3u;
 const ROUND_INVALID: u32 = 4u;

@@ -1,5 +1,5 @@
-// query_place: where the list of each query begins within its block of 256 queries, how long those of the block are, and how many
-// are too long to be retained.
+// query_place: computes the begin of each query's list within its block of 256 queries, the sum of lengths of the
+// block, and the count of lists that are too long to be retained.
 //
 // Reads   query
 // Changes offsets   [query_count] (low, high) from counts to the answers before within the block

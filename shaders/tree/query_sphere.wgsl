@@ -1,4 +1,4 @@
-// query_sphere: all boxes that each sphere touches: counted first, then written (lists.wgsl).
+// query_sphere: lists all boxes that each sphere touches: counts them first, then writes them (lists.wgsl).
 //
 // Reads   queries    centre and radius (distance.wgsl)
 

@@ -1,4 +1,4 @@
-// query_squares: how far the boxes of its row are from each point, squared (ranked.wgsl).
+// query_squares: computes the squared distances of each point from the boxes of its row (ranked.wgsl).
 
 @compute @workgroup_size(256)
 fn query_squares(
@@ -9,7 +9,7 @@ fn query_squares(
     write_answer(group_index(group, groups) * 256u + local);
 }
 
-// The number to round down: the square of the distance to an end.
+// The number to round down: the squared distance to an end.
 struct Measure {
     ends: vec3<u32>,
 }
@@ -28,7 +28,7 @@ fn answer_of(own: BoxBits, rank: u32) -> u32 {
         return 0u;
     }
     let square = square_in_words(ends, false);
-    // Whatever is between the two is rounded to the same number.
+    // If both bounds round to the same number, it is the result.
     if square != 0u && square == square_in_words(ends, true) {
         return square;
     }
@@ -40,15 +40,15 @@ fn answer_of(own: BoxBits, rank: u32) -> u32 {
     return round_down(guess, Measure(ends));
 }
 
-// By how many bits a number may be smaller than another of which it is taken without a loss.
+// A difference loses nothing if one number is smaller than the other by at most this many bits.
 const SPARE_BITS: u32 = 7u;
 
-// Returns the square of the distance to an end, rounded down, in bits, as far as 64 bits go: of a number that is no larger, or
-// with `is_most` of one that is no smaller. 0 where it is no normal number.
+// Returns a bound of the squared distance to an end, in 64-bit arithmetic, rounded down to f32, in bits: of a lower
+// bound, or with `is_most` of an upper bound. 0 if it is not a normal number.
 fn square_in_words(ends: vec3<u32>, is_most: bool) -> u32 {
     let a = ends & vec3<u32>(~SIGN);
     let b = point & vec3<u32>(~SIGN);
-    // How far apart they are along each axis, in units of 2^(power - 150 - SPARE_BITS).
+    // The distance along each axis, in units of 2^(power - 150 - SPARE_BITS).
     let power = max(power_part(a), power_part(b));
     let down_a = power - power_part(a);
     let down_b = power - power_part(b);
@@ -59,7 +59,7 @@ fn square_in_words(ends: vec3<u32>, is_most: bool) -> u32 {
     let there = ends != point;
     let along = select(vec3<u32>(0u), select(apart - loss, apart + loss, is_most), there);
 
-    // The squares, in units of four times the square of the largest unit. So is what is lost of each at most.
+    // The squares, in units of four times the square of the largest unit. Each loses at most one unit.
     let largest = select(vec3<u32>(0u), power, there);
     let top = max(max(largest.x, largest.y), largest.z);
     let rest = select(0u, 1u, is_most);
@@ -81,7 +81,7 @@ fn square_in_words(ends: vec3<u32>, is_most: bool) -> u32 {
     return select(0u, (u32(exponent) << 23u) | (leading & 0x7fffffu), is_normal);
 }
 
-// Returns whole parts in smaller units; of small ones the last bits are lost.
+// Shifts whole parts to a common unit; small ones lose their last bits.
 fn shifted(whole: vec3<u32>, down: vec3<u32>) -> vec3<u32> {
     let spare = vec3<u32>(SPARE_BITS);
     let up = whole << (spare - min(down, spare));

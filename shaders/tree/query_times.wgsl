@@ -1,10 +1,11 @@
-// query_times: when each path touches each box of its list.
+// query_times: computes when each path touches each box of its list.
 //
 // Reads   tree, query, window
-//         offsets   [query_count] behind the lists, how many answers there are
+//         offsets   [query_count] behind the lists, the count of answers
 //         nodes     of tree_bottom
 //         places    [box_count] the place of each box among the leaves
-//         queries   [query_count * u32_count] bits of f32: rays, boxes that move, or where IS_ROUND round shapes that move (path.wgsl)
+//         queries   [query_count * u32_count] bits of f32: rays, moving boxes, or with IS_ROUND moving round shapes
+//                   (path.wgsl)
 // Changes pairs     [written] from (query, box) to (box, time), the time rounded down
 // An invocation for each answer.
 

@@ -1,9 +1,10 @@
-// query_touch: all boxes that each point, box or convex shape touches: counted first, then written (lists.wgsl).
+// query_touch: lists all boxes that each point, box or convex shape touches: counts them first, then writes them
+// (lists.wgsl).
 //
-// Reads   queries    points, boxes, or regions: bounds, and which half-spaces are cut out of them; from word `parts` on, the half-spaces
-// All boxes are decided in integers, exactly; nodes in steps that are rounded outward.
+// Reads   queries    points, boxes, or regions: bounds, and the range of their half-spaces; from word `parts` on, the
+// half-spaces Boxes are decided exactly, in integers; nodes in steps that are rounded outward.
 
-// Only half-spaces can be undecided: set if there are some.
+// Set if there are half-spaces, since only these can be undecided.
 override IS_EXACT: bool = false;
 
 @compute @workgroup_size(64)
@@ -19,7 +20,7 @@ var<private> region: OrderedBox;
 var<private> part_first: u32;
 var<private> part_end: u32;
 
-// Reads a query, and returns whether all its numbers have a meaning.
+// Reads a query, and returns whether it is valid.
 fn begin_shape(number: u32) -> bool {
     let at = number * query.u32_count;
     let low = vec3<u32>(queries[at], queries[at + 1u], queries[at + 2u]);
@@ -55,7 +56,7 @@ fn offset_of(part: u32) -> u32 {
     return queries[query.parts + 4u * part + 3u];
 }
 
-// Returns which of four children have bounds between two steps.
+// Returns for each of four children whether its bounds meet a range of steps.
 fn reaching(low: u32, high: u32, first: u32, last: u32) -> u32 {
     return bits_of((bytes_of(low) <= vec4<u32>(last)) & (vec4<u32>(first) <= bytes_of(high)));
 }
@@ -64,8 +65,8 @@ fn see(at: u32) -> Seen {
     let head = nodes[at];
     let origin = bitcast<vec3<f32>>(head.xyz);
     let size = step_sizes(head);
-    // The region in steps of the node: from 1 to 255, and from 0 to 254, so that what is not there, from 255 to 0, is in no region.
-    // A difference may be rounded, but not past a whole number.
+    // The region in steps of the node: the first from 1 to 255, the last from 0 to 254. So a missing child, from 255 to
+    // 0, is in no region. A difference may be rounded, but not beyond an integer.
     let first = steps_from(origin, clamp(region.min, bits_of_step(origin, size, 1.0), bits_of_step(origin, size, 255.0)), size);
     let last = steps_from(origin, clamp(region.max, bits_of_step(origin, size, 0.0), bits_of_step(origin, size, 254.0)), size);
     let from_step = vec3<u32>(ceil(first));
@@ -75,17 +76,17 @@ fn see(at: u32) -> Seen {
         let words = nodes[at + 1u + k];
         bits &= reaching(words.x, words.z, from_step[k], to_step[k]) | (reaching(words.y, words.w, from_step[k], to_step[k]) << 4u);
     }
-    // With half-spaces, each node has to reach into all of them.
+    // With half-spaces, a node must reach into all of them.
     let has_parts = part_first < part_end;
     return Seen(select(bits, 0u, has_parts), select(0u, bits, has_parts), vec4<f32>(0.0), vec4<f32>(0.0));
 }
 
-// Returns where the planes of a step are along each axis, in bits that are ordered.
+// Returns the planes of a step along each axis, as ordered integers.
 fn bits_of_step(origin: vec3<f32>, size: vec3<f32>, step: f32) -> vec3<i32> {
     return ordered(bitcast<vec3<u32>>(origin + step * size));
 }
 
-// Returns how many steps planes, in bits that are ordered, are from the origin of a node.
+// Returns the steps from the origin of a node to planes, given as ordered integers.
 fn steps_from(origin: vec3<f32>, planes: vec3<i32>, size: vec3<f32>) -> vec3<f32> {
     let per_size = bitcast<vec3<f32>>(vec3<u32>(254u << 23u) - bitcast<vec3<u32>>(size));
     return bitcast<vec3<f32>>(ordered(bitcast<vec3<u32>>(planes))) * per_size - origin * per_size;

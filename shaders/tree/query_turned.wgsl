@@ -1,10 +1,10 @@
-// query_turned: boxes that are turned, as half-spaces that cut them out of their bounds.
+// query_turned: converts turned boxes to bounds and half-spaces.
 //
 // Reads   query
 //         external_queries [query_count * 15] bits of f32: the centre, half of the edges, three axes
-// Writes  queries    [query_count * 8] regions: bounds, the number of the first half-space, how many there are; from word `parts` on,
-//                    24 half-spaces for each query: normal and offset
-// An invocation for each query. As `OrientedBox` in src/queries/shapes.rs, in the same numbers of 64 bits.
+// Writes  queries    [query_count * 8] regions: bounds, the index of the first half-space, the count; from word `parts`
+//                    on, 24 half-spaces for each query: normal and offset An invocation per query. The twin of
+//                    `OrientedBox` in src/queries/shapes.rs, with the same 64-bit numbers.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<storage, read> external_queries: array<u32>;
@@ -12,7 +12,7 @@
 
 const MOST_PARTS_OF_ONE: u32 = TURNED_PARTS;
 const TURNED_U32_COUNT: u32 = 15u;
-// The first numbers of vectors: the axes; the centre, three arms, and how far they reach; the normal.
+// The first numbers of vectors: the axes; the centre, three arms, and their extent; the normal.
 const AXES: u32 = 0u;
 const CENTER: u32 = 9u;
 const ARMS: u32 = 12u;
@@ -52,7 +52,7 @@ fn query_turned(
     if is_solid {
         normal_count = 12u;
         for (var k = 0u; k < 6u; k += 1u) {
-            // The lower bounds are the upper ones of what is mirrored.
+            // Lower bounds are computed as upper bounds of the mirrored shape.
             let mirrored = select(0u, SIGN, k < 3u);
             let center = numbers[CENTER + k % 3u] ^ vec2<u32>(0u, mirrored);
             let reach = numbers[REACH + k % 3u];
@@ -86,15 +86,15 @@ fn has_meaning(at: u32) -> bool {
         let bits = vec3<u32>(external_queries[first], external_queries[first + 1u], external_queries[first + 2u]);
         let sizes = bits & vec3<u32>(~SIGN);
         is_valid &= all(sizes < vec3<u32>(INFINITY));
-        // Half of an edge is not negative, and an axis not zero.
+        // Half edges must not be negative, and axes not zero.
         is_valid &= k != 1u || all((bits < vec3<u32>(SIGN)) | (sizes == vec3<u32>(0u)));
         is_valid &= k < 2u || any(sizes != vec3<u32>(0u));
     }
     return is_valid;
 }
 
-// Finds what leads from the centre to the faces: the corners are the centre with all arms, each times half of an edge, added or taken
-// away. Returns whether the axes are so far from lying in a plane that the arms are known.
+// Computes the arms, the vectors from the centre to the faces. The corners are the centre plus or minus each arm times
+// half of an edge. Returns whether the axes are so far from coplanar that the arms are accurate.
 fn find_arms() -> bool {
     for (var k = 0u; k < 9u; k += 1u) {
         let one = AXES + 3u * ((k / 3u + 1u) % 3u);
@@ -136,7 +136,7 @@ fn find_arms() -> bool {
 // Adds the half-spaces of a normal and of the opposite one: of a face, or of an edge from the fourth on.
 fn add_sides(number: u32, count: u32, normal: vec3<u32>, k: u32) -> u32 {
     let is_face = k < 3u;
-    // Along the normal: the centre; its magnitudes; the arms; how far they reach.
+    // Along the normal: the centre, its magnitudes, the arms, and their extent.
     var along = array<vec2<u32>, 6>();
     for (var j = 0u; j < select(6u, 2u, is_face); j += 1u) {
         along[j] = dot_of(NORMAL, CENTER + 3u * (max(j, 1u) - 1u), j == 1u || j == 5u);

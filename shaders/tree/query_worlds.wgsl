@@ -1,11 +1,11 @@
-// query_worlds: the filters of queries in an external buffer, with the number of each world in place of its id.
+// query_worlds: copies the filters of queries from an external buffer, and replaces world ids by numbers.
 //
 // Reads   tree, query
 //         external_filters [query_count * 5] group, mask, body, world, box to ignore; from word `query.spheres` on, unless it is 0,
 //                    [query_count * 4] the spheres of the queries
 //         worlds     [world_count] (id, number), ascending by id
-// Writes  query_filters     [query_count * 5] the same, with the number of the world: one beyond all where no box is in it
-// An invocation for each query.
+// Writes  query_filters     [query_count * 5] the same, with the number of the world; a number beyond all worlds if no
+// box is in it An invocation per query.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> query: QueryParams;
@@ -16,7 +16,7 @@
 const QUERY_FILTER_U32_COUNT: u32 = 5u;
 // The index of the world among them.
 const QUERY_FILTER_WORLD: u32 = 3u;
-// Stands for all worlds.
+// The id for all worlds.
 const GLOBAL: u32 = 0xffffffffu;
 
 @compute @workgroup_size(256)

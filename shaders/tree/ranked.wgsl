@@ -1,4 +1,4 @@
-// The answers of each row. Shared by the kernels that answer with numbers; they have
+// Writes the answers of each row. Shared by the kernels that return numbers; they have
 //
 //   begin_shape(number)   reads a query, and returns whether all its numbers have a meaning
 //   answer_of(box, rank)  what the query answers of a box that it meets and that has a rank in its row, in bits of f32
@@ -8,8 +8,8 @@
 //         queries   [query_count * u32_count] bits of f32
 //         order     [query_count] the queries that are answered now
 //         rows, states    (rows.wgsl)
-// Writes  answers   [query_count * most] box and number, rounded down; behind the last, and where the query is not done, no box and infinity
-// An invocation for each answer.
+// Writes  answers   [query_count * most] box and number, rounded down; behind the last, and if the query is unfinished,
+// no box and infinity An invocation per answer.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> query: QueryParams;

@@ -1,29 +1,29 @@
-// Balls and capsules that move along a line: when the round shape itself touches a box that its bounds touch, never too late, in numbers of 64
-// bits. Shared, with path.wgsl, round_shape.wgsl and double.wgsl, by the kernels that cast.
-// The twin of src/queries/round.rs, which has the method, with the same bits.
+// Computes when a moving ball or capsule touches a box that its bounds touch, never too late, in 64-bit numbers.
+// Shared, with path.wgsl, round_shape.wgsl and double.wgsl, by the kernels that cast. The twin of src/queries/round.rs,
+// which has the method, with the same bits.
 
-// How far the nearest place along the segment is from the box along each axis, and then the normal, in 64 bits.
+// The distance along each axis from the box to the nearest place on the segment, later the normal, in 64 bits.
 var<private> apart_low: vec3<u32>;
 var<private> apart_high: vec3<u32>;
-// The number of places along the segment that may still be compared.
+// The places along the segment that may still be compared.
 var<private> places_left: u32;
-// About how many turns of loops it took.
+// The approximate turns of loops so far.
 var<private> round_turns: u32;
 
 const ONE_64: vec2<u32> = vec2<u32>(0u, 0x3ff00000u);
 
-// When a shape touches a box.
+// The touch of a shape and a box.
 struct Touch {
     is_touched: bool,
-    // True if it touches in the beginning, but for rounding.
+    // True if it touches at the start, up to rounding.
     is_at_start: bool,
     // The time, in bits of f32.
     t: u32,
-    // Its course relative to the nearest point of the box in the beginning.
+    // The course of the shape relative to the nearest point of the box at the start.
     course: u32,
 }
 
-// It does not approach that point, it approaches it, or its segment is inside the box.
+// The shape does not approach that point, approaches it, or has its segment inside the box.
 const COURSE_APART: u32 = 0u;
 const COURSE_TOWARD: u32 = 1u;
 const COURSE_UNKNOWN: u32 = 2u;
@@ -32,28 +32,29 @@ const BOUND_TIME: u32 = 0u;
 const BOUND_NEVER: u32 = 1u;
 const BOUND_NONE: u32 = 2u;
 
-// The proof of a plane: the shape touches no sooner than a time, it never does, or nothing.
+// The conclusion from a plane: the shape touches no sooner than a time, it never touches, or none.
 struct PlaneBound {
     kind: u32,
     time: vec2<u32>,
     course: u32,
 }
 
-// Returns how far a place along the segment is from the box along an axis, at a time: below zero before it, 0 within it.
+// Returns the signed distance along an axis from the box to a place on the segment at a time: negative before the box,
+// 0 within it.
 fn apart_at(own: BoxBits, k: u32, t: vec2<u32>, place: vec2<u32>) -> vec2<u32> {
     let moved = sum(widened(round_from[k]), product(t, widened(path_direction[k])));
     let at = sum(moved, product(place, vec2<u32>(along_low[k], along_high[k])));
     let low = widened(own.low[k]);
     let high = widened(own.high[k]);
-    // An infinite bound has a finite number here.
+    // Infinite bounds are replaced by finite numbers here.
     let is_before = own.low[k] != MINUS_INFINITY && is_less(at, low);
     let is_behind = own.high[k] != INFINITY && is_less(high, at);
     let difference = sum(at, negative(select(high, low, is_before)));
     return select(vec2<u32>(0u), difference, is_before || is_behind);
 }
 
-// Finds how far the place along the segment that is nearest to the box at a time is from it along each axis: the place where the derivative
-// of the squared distance changes its sign.
+// Finds the signed distance along each axis from the box to the nearest place on the segment at a time. There, the
+// derivative of the squared distance changes its sign.
 fn find_nearest(own: BoxBits, t: vec2<u32>) {
     var low = vec2<u32>(0u);
     var high = ONE_64;
@@ -93,7 +94,8 @@ fn find_nearest(own: BoxBits, t: vec2<u32>) {
     }
 }
 
-// Turns how far the place is from the box into a normal whose largest part is one to two, by a power of two; false where the place is in the box.
+// Scales these distances by a power of two to a normal whose largest component is one to two; returns false if the
+// place is in the box.
 fn find_normal() -> bool {
     let exponents = (apart_high >> vec3<u32>(20u)) & vec3<u32>(0x7ffu);
     let largest = max(exponents.x, max(exponents.y, exponents.z));
@@ -103,10 +105,10 @@ fn find_normal() -> bool {
     return largest != 0u;
 }
 
-// Returns what the plane with the normal through the farthest corner of a box proves of a shape that does not touch before a time, with all errors
-// on the safe side.
+// Returns the conclusion from the plane with this normal through the farthest corner of a box, for a shape that does
+// not touch before a time. All errors are on the safe side.
 fn bound_by(own: BoxBits, t: vec2<u32>) -> PlaneBound {
-    // How far both ends are above the plane, and the sizes of what is added.
+    // The heights of both ends above the plane, and the magnitudes of the terms.
     var above = vec4<u32>(0u);
     var sizes = vec4<u32>(0u);
     var speed = vec2<u32>(0u);
@@ -140,7 +142,7 @@ fn bound_by(own: BoxBits, t: vec2<u32>) -> PlaneBound {
         let time = product(quotient(gap, closing), DOWN);
         return PlaneBound(select(BOUND_NONE, BOUND_TIME, is_apart), time, course);
     }
-    // It moves away from the plane, and is above it at that time or at once.
+    // The shape moves away from the plane, and is above it at that time or at the start.
     let away = product(negative(closing), t);
     let is_above = is_apart || is_less(product(sum(size, away), half_to(ROUND_GAP_BITS)), sum(gap, away));
     return PlaneBound(select(BOUND_NONE, BOUND_NEVER, is_above), t, course);
@@ -149,7 +151,7 @@ fn bound_by(own: BoxBits, t: vec2<u32>) -> PlaneBound {
 // 1 - 2^-ROUND_QUOTIENT_BITS.
 const DOWN: vec2<u32> = vec2<u32>(~((1u << (53u - ROUND_QUOTIENT_BITS)) - 1u), 0x3fefffffu);
 
-// Returns when the shape first touches a valid box by the limit, which its bounds do at `start`.
+// Returns when the shape first touches a valid box within the limit. Its bounds touch it at `start`.
 fn touch_of(own: BoxBits, start: u32, is_at_start: bool) -> Touch {
     var t = widened(start);
     places_left = ROUND_ALL_PLACES;
@@ -175,11 +177,11 @@ fn touch_of(own: BoxBits, start: u32, is_at_start: bool) -> Touch {
         }
     }
     let bits = max(narrowed(unpacked(t), TO_ZERO), start);
-    // No number below the smallest normal one.
+    // Numbers below the smallest normal one become zero.
     return Touch(true, is_at_start && is_zero64(t), select(bits, 0u, bits < 0x800000u), course);
 }
 
-// Returns whether a shape that touches a box in the beginning does not go deeper into it.
+// Returns whether a shape that touches a box at the start separates from it.
 fn departs(touch: Touch, own: BoxBits) -> bool {
     return touch.course == COURSE_APART || (touch.course == COURSE_UNKNOWN && separates(own));
 }

@@ -1,7 +1,7 @@
-// A ball or a capsule that moves. Shared, with path.wgsl and double.wgsl, by the kernels that cast. The words of a query are its bounds, as a box
-// that moves, then both ends of the segment and the radius.
+// Reads a moving ball or capsule. Shared, with path.wgsl and double.wgsl, by the kernels that cast. The words of a
+// query are its bounds, as a moving box, then both ends of the segment and the radius.
 
-// True if the shape is round: a ball or a capsule with finite numbers that is no point. Others are their bounds.
+// True if the shape is a ball or a capsule with finite numbers, and not a point. Other shapes equal their bounds.
 var<private> is_round: bool;
 var<private> round_from: vec3<u32>;
 var<private> round_to: vec3<u32>;

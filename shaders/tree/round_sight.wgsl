@@ -6,12 +6,12 @@ fn are_ranks_exact() -> bool {
     return is_round;
 }
 
-// Returns how near a box is that passed all other tests; NOT_MET if the shape misses it or leaves it out.
+// Returns the distance of a box that passed all other tests; NOT_MET if the shape misses or skips it.
 fn near_exactly(own: BoxBits, near: f32) -> f32 {
     if !is_round {
         return near;
     }
-    // And those of rounding when the bounds touch.
+    // Include the turns of rounding the time when the bounds touch.
     round_turns = 2u * DECISION;
     let touch = touch_of(own, number_of(own), touches_at_start(own));
     spent += round_turns;

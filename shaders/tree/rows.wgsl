@@ -1,20 +1,20 @@
-// The first answers of a query, in order, in a row of `rows`: the place of each box among the leaves, and its rank. Shared by the
-// kernels that rank, together with walk.wgsl; they have
+// Collects the first answers of a query, sorted, in a row of `rows`: the place of each box among the leaves, and its
+// rank. Shared by the kernels that rank, together with walk.wgsl; they have
 //
 //   compare_boxes(own, other)    which is nearer, exactly
 //   margin_of(near)               by how much f32 may be wrong about two that are about as near as this
 //   are_ranks_exact()             true if f32 is never wrong: where IS_ROUND
 //   complete_row()               puts a row in order whose walk has ended
 //
-// A rank is the distance of a box, in bits of f32; if that is proven zero, the number of the box, with RANK_ZERO; or UNRANKED. So where two are
-// at distance zero, ranks alone decide the first; and as signed numbers ranks are in the order of f32.
-// A row stays where it is while boxes are put into it: in variables of an invocation it would take more registers than a GPU has.
-// A dispatch that goes on with a row, or begins one behind another, decides (IS_EXACT).
+// A rank is the distance of a box, in bits of f32; the index of the box with RANK_ZERO, if the distance is proven to be
+// zero; or UNRANKED. So ranks also decide between two boxes at distance zero, and as signed numbers, ranks are in the
+// order of f32. A row stays in memory, since it takes more registers than a GPU has. A dispatch that resumes a row, or
+// begins a further one, decides (IS_EXACT).
 //
 // Changes rows     [query_count * most] the places of the answers, and their ranks
-//         states   [query_count] what a query leaves for the next dispatch: the length of its row; the place of the last
-//                  answer of the row before, or NOWHERE; the place from which it is resumed, or NOWHERE; and the limit of what
-//                  matters, in bits of f32. Where more answers are requested than rows have, one row comes after the other.
+//         states   [query_count] the state for the next dispatch: the length of the row; the place of the last answer
+//                  of the row before, or NOWHERE; the resume place, or NOWHERE; and the distance limit, in bits of f32.
+//                  If more answers are requested than a row has, one row comes after the other.
 
 const UNRANKED: u32 = 0xffffffffu;
 
@@ -33,13 +33,13 @@ var<private> row_first: u32;
 var<private> row_count: u32;
 // The place of the box behind which this row begins, or NOWHERE.
 var<private> row_after: u32;
-// Its rank, where ranks are exact.
+// Its rank, if ranks are exact.
 var<private> row_after_rank: u32;
 
-// The limit with which this dispatch began.
+// The limit at the begin of this dispatch.
 var<private> limit_before: f32;
 
-// Nearest boxes are not shared: each limits where others may be.
+// Ranked queries are not shared, since each found box limits the search for others.
 fn is_shared() -> bool {
     return false;
 }
@@ -72,7 +72,7 @@ fn begin_row(number: u32) -> u32 {
         left_at = state.z;
         row_count = select(state.x, 0u, left_at == AGAIN);
         row_after = state.y;
-        // As many boxes as are requested are no farther, whether their order was undecided or not; if so many were found.
+        // If all requested boxes were found, none is farther than this limit, also if their order is undecided.
         sight_limit = min(sight_limit, bitcast<f32>(state.w));
     } else if has_flag(QUERY_NEXT_ROW) {
         row_after = rows[row_first + query.most - 1u].x;
@@ -88,9 +88,10 @@ fn begin_row(number: u32) -> u32 {
     return place;
 }
 
-// Leaves the row as it is for the next dispatch.
+// Stores the state of the row for the next dispatch.
 fn end_row(number: u32) {
-    // An answer ranked in another order would come twice. With a limit that is much less, the nearest come first once more.
+    // In another order, an answer would come twice. With a much smaller limit, the walk begins again with the nearest
+    // boxes first.
     let begins_again = is_ordered && resumed_at == 0u;
     if begins_again && sight_limit < 0.9 * limit_before {
         resumed_at = AGAIN;
@@ -99,17 +100,17 @@ fn end_row(number: u32) {
     states[number] = vec4<u32>(row_count, row_after, resumed_at, bitcast<u32>(sight_limit));
 }
 
-// Returns the rank of a box that is so near; -1 where that is not known.
+// Returns the rank of a box at this distance; `near` is -1 if unknown.
 fn rank_of(near: f32, id: u32) -> u32 {
     return select(select(bitcast<u32>(near), RANK_ZERO | id, near == 0.0), UNRANKED, near < 0.0);
 }
 
-// Returns how near a box of this rank is; -1 where that is not known.
+// Returns the distance of a box with this rank; -1 if unknown.
 fn near_of(rank: u32) -> f32 {
     return select(select(bitcast<f32>(rank), 0.0, rank >= RANK_ZERO), -1.0, rank == UNRANKED);
 }
 
-// Compares two boxes by their ranks: which comes first, if it is sure. A box that was seen before comes behind itself.
+// Compares two boxes by their ranks, and returns the proven order, if any. A box comes behind itself.
 fn comes_surely(own: u32, other: u32) -> Order {
     let near = near_of(own);
     let other_near = near_of(other);
@@ -124,7 +125,7 @@ fn comes_surely(own: u32, other: u32) -> Order {
     return Order(is_before && are_known, is_behind && are_known);
 }
 
-// Returns whether a box comes before the box at a place, of this rank: by what is compared, then by index.
+// Returns whether a box comes before the box at a place with this rank: by distance, then by index.
 fn comes_before(own: BoxBits, id: u32, rank: u32, other: u32, other_rank: u32) -> bool {
     let order = comes_surely(rank, other_rank);
     if order.is_before || order.is_behind {
@@ -141,7 +142,7 @@ fn move_back(to: u32, is_there: bool) {
     }
 }
 
-// Puts a box in its place in the row, if it is among the first.
+// Inserts a box into the row, if it is among the first.
 fn put(place: u32, own: BoxBits, near: f32) {
     if place == row_after {
         if IS_ROUND {
@@ -154,7 +155,7 @@ fn put(place: u32, own: BoxBits, near: f32) {
     limit_by(row_count - 1u);
 }
 
-// Bounds what matters by an answer of a row that is full: the last one.
+// Sets the distance limit to the last answer of a full row.
 fn limit_by(last: u32) {
     if row_count == query.most {
         let near = near_of(rows[row_first + last].y);
@@ -164,10 +165,10 @@ fn limit_by(last: u32) {
     }
 }
 
-// Puts a box in its place in the row, exactly.
+// Inserts a box into the row by exact comparison.
 fn put_in_order(place: u32, id: u32, own: BoxBits, rank: u32) {
-    // First whether it comes behind the row before, then the first of this row that it comes before; in few comparisons, since they are
-    // dear where they are exact. Both compare in one place, since compilers write out what is called in each.
+    // Test whether it comes behind the row before, then find the first box of this row that it comes before, with few
+    // comparisons, since exact ones are expensive. Both share one call, since compilers inline each call.
     var first = 0u;
     var end = row_count;
     var is_behind = row_after == NOWHERE;
@@ -198,7 +199,7 @@ fn put_in_order(place: u32, id: u32, own: BoxBits, rank: u32) {
     }
     row_count = min(row_count + 1u, query.most);
     spent += (row_count - first) / 4u + 1u;
-    // Those behind it go one farther, from the last on, four in each turn.
+    // Move the boxes behind it one place further, from the last on, four per turn.
     var behind = row_count - 1u - first;
     while behind > 0u {
         let to = row_first + first + behind;

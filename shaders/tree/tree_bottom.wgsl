@@ -1,17 +1,18 @@
-// tree_bottom: the boxes to their places among the leaves, which of them are invalid, and the nodes of the lowest three levels.
+// tree_bottom: copies boxes to their places among the leaves, counts invalid boxes, and builds the nodes of the lowest
+// three levels.
 //
 // Reads   tree
 //         cube      for the unit of surfaces
-//         boxes     [box_count * 3] bits of f32, two at a time: the whole space where one stands for a half-space
-//         filter_layout, filters    a bit per box, set where it does; only where there are half-spaces
+//         boxes     [box_count * 3] bits of f32, two at a time: the whole space if a box stands for a half-space
+//         filter_layout, filters    a bit per box, set if it does; only with half-spaces
 // Changes nodes     reads the ids of tree_places; writes behind all nodes the boxes, in the order of the leaves, and the nodes of
 //                   these levels
-//         invalid   [box_count / 256, rounded up, and one] from 0 to how many of each 256 boxes are invalid, and in the end
-//                   whether any is
-// Writes  bounds    [nodes of the third level, or 1] what bounds each of them, about the surface of it and of all nodes under it, and how
-//                   many boxes under it are vast (tree_node.wgsl)
-// A workgroup for each 64 leaves. Its boxes wait in its memory, so that what lies anywhere is loaded once and all else in a row.
-// Source: as that of tree_top.
+//         invalid   [box_count / 256, rounded up, and one] from 0 to the count of invalid boxes of each 256, and at the
+//                   end whether there are any
+// Writes  bounds    [nodes of the third level, or 1] the bounds of each of them, the approximate surface of it and of
+//                   all nodes under it, and the count of vast boxes under it (tree_node.wgsl) A workgroup per 64
+//                   leaves. Its boxes are in workgroup memory, so that scattered boxes are loaded only once. Source: as
+//                   tree_top.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> cube: Cube;
@@ -22,9 +23,9 @@
 @group(0) @binding(6) var<uniform> filter_layout: FilterLayout;
 @group(0) @binding(7) var<storage, read> filters: array<u32>;
 
-// Leaves of a workgroup: those under one node of the highest of these levels.
+// Leaves per workgroup: the leaves under one node of the highest of these levels.
 const LEAVES: u32 = BOTTOM_BOXES / 8u;
-// Words of the boxes of a leaf, and one that keeps the leaves in banks of their own.
+// Words of the boxes of a leaf, plus one to avoid bank conflicts.
 const LEAF_U32_COUNT: u32 = 49u;
 
 var<workgroup> box_words: array<u32, LEAVES * LEAF_U32_COUNT>;
@@ -77,7 +78,7 @@ fn load_thirds(first: u32, local: u32) {
     }
 }
 
-// Puts no box where there is none, in place of one that stands for a half-space, and in place of one that is invalid, which is counted.
+// Clears a missing box, a box that stands for a half-space, and an invalid box, which it counts.
 fn empty_if_none(first: u32, at: u32) {
     if first + at < tree.box_count {
         let loaded = loaded_box(at);
@@ -101,7 +102,7 @@ fn is_half_space(i: u32) -> bool {
     return ((filters[filter_layout.half_space_bits + i / 32u] >> (i % 32u)) & 1u) != 0u;
 }
 
-// Counts an invalid box: how many of each 256 are invalid, and behind that whether any is.
+// Counts an invalid box of its 256, and sets the flag behind the counts.
 fn count_invalid(i: u32) {
     atomicAdd(&invalid[i / 256u], 1u);
     atomicStore(&invalid[div_ceil(tree.box_count, 256u)], 1u);

@@ -1,30 +1,30 @@
-// tree_cube: the part of space that the curve goes through.
+// tree_cube: chooses the cube that the curve fills.
 //
 // Reads   tree
 //         boxes   [box_count * 3] bits of f32, two at a time
 // Writes  cube    lower corner, and places of the curve per unit length; in units of 2^6, in which no difference
-//                 overflows. Where most boxes lie in a point, the scale is 0.
-// One workgroup. Centroids of a sample, except its outermost parts, show where most boxes are, so that a few that are far
-// away do not put all others into one place. Enormous boxes count where they are most.
-// Its choice makes queries faster or slower, and no answer different.
+//                 overflows. If most boxes are at one point, the scale is 0. One workgroup. It uses the centroids of a
+//                 sample without its outermost parts, so that a few distant boxes do not put all others into one place.
+//                 Enormous boxes are included only if they are the majority. The cube changes the time of queries, not
+//                 the answers.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read_write> cube: Cube;
 
-// How many times the extent of most boxes the curve goes through, if boxes lie so far.
+// The largest extent of the cube, in units of the extent of most boxes.
 const MARGIN: f32 = 8.0;
 
 var<workgroup> centers: array<vec4<f32>, 256>;
 // Boxes of the sample that are of usual size, and those that are finite.
 var<workgroup> ordinary_count: atomic<u32>;
 var<workgroup> finite_count: atomic<u32>;
-// Of each axis: the first, the first and the last of most, and the last.
+// For each axis, four centroids: the first of all, the first and the last of most boxes, and the last of all.
 var<workgroup> ends: array<array<f32, 4>, 3>;
 
 @compute @workgroup_size(256)
 fn tree_cube(@builtin(local_invocation_index) local: u32) {
-    // One of each so many, but not in step: kinds of boxes may take turns.
+    // One box per `step` boxes, at varying offsets, since kinds of boxes may alternate.
     let step = div_ceil(tree.box_count, 256u);
     let i = local * step + ((local * 0x9e3779b1u) >> 8u) % step;
     var kind = 3u;
@@ -36,7 +36,7 @@ fn tree_cube(@builtin(local_invocation_index) local: u32) {
         center = center_of(min_bits_of(i), max_bits_of(i));
     }
     centers[local] = vec4<f32>(center, f32(kind));
-    // By an invocation that has no box in a small scene, so that a missing barrier would show.
+    // Use an invocation that has no box in a small scene, so that tests find a missing barrier.
     if local == 255u {
         atomicStore(&ordinary_count, 0u);
         atomicStore(&finite_count, 0u);
@@ -69,7 +69,7 @@ fn tree_cube(@builtin(local_invocation_index) local: u32) {
     }
 }
 
-// Writes the centroid of the invocation's box where it is an end along an axis, of `count` in the sample.
+// Writes the centroid of the invocation's box if it is an end along an axis; the sample has `count` boxes.
 fn note_ends(center: vec3<f32>, rank: vec3<u32>, count: u32) {
     let outer = count / 64u;
     for (var k = 0u; k < 3u; k += 1u) {
@@ -89,7 +89,7 @@ fn note_ends(center: vec3<f32>, rank: vec3<u32>, count: u32) {
     }
 }
 
-// Returns the cube that follows from the ends, of `count` in the sample.
+// Returns the cube for these ends; the sample has `count` boxes.
 fn cube_of(count: u32) -> Cube {
     var low = vec3<f32>(0.0);
     var extent = 0.0;
@@ -103,7 +103,7 @@ fn cube_of(count: u32) -> Cube {
     }
     // With a border around the sample.
     let border = extent / 64.0;
-    // The inverse of a smaller number overflows.
+    // The inverse of a smaller extent overflows.
     let scale = select(0.0, f32(CURVE_SIDE) / (extent + 2.0 * border), extent > 1e-34);
     return Cube(low - vec3<f32>(border), scale);
 }

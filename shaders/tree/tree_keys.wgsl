@@ -1,16 +1,17 @@
-// tree_keys: where each box goes in the order of the leaves: those of usual size along the curve, then enormous ones along
-// it, unbounded ones, invalid ones. Counts the digits of the first pass of the sort too, in place of sort_count.
+// tree_keys: computes the key of each box for the order of the leaves: boxes of usual size along the curve, then
+// enormous ones along it, unbounded ones, invalid ones. Also counts the digits of the first pass of the sort, instead
+// of sort_count.
 //
 // Reads   sort_pass    the first
 //         counts       for the number of boxes
 //         cube         of tree_cube
 //         boxes        [box_count * 3] bits of f32, two at a time
-// Writes  keys         [box_count] PLACE_BITS bits: the place of the box; of one that is not of usual size, behind all
-//                      others, its class and the upper bits of its place
+// Writes  keys         [box_count] PLACE_BITS bits: the place of the box; for a box of unusual size, behind all others,
+//                      its class and the upper bits of its place
 //         values       [box_count] the box
 //         histograms   as sort_count
-// Changes digit_sums   as sort_count
-// A workgroup per section of the sort. Enormous boxes have a range of their own, so that they do not spoil the nodes of others.
+// Changes digit_sums   as sort_count A workgroup per section of the sort. Enormous boxes have a separate range, so that
+// they do not enlarge the nodes of others.
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<uniform> cube: Cube;
@@ -21,10 +22,10 @@
 @group(0) @binding(6) var<storage, read_write> histograms: array<u32>;
 @group(0) @binding(7) var<storage, read_write> digit_sums: array<atomic<u32>>;
 
-// Bits of the place of a box that is not of usual size.
+// Bits for the place of a box of unusual size.
 const OTHER_BITS: u32 = 13u;
-// The first key of such a box. Places of boxes of usual size are squeezed to free keys for them: of so many in a row, 2^SQUEEZE, two
-// have one key, everywhere along the curve.
+// The first key of such a box. To free these keys, places of boxes of usual size are squeezed: among 2^SQUEEZE
+// consecutive places, two share a key.
 const FIRST_OTHER: u32 = (1u << PLACE_BITS) - (3u << OTHER_BITS);
 const SQUEEZE: u32 = 12u;
 
@@ -43,7 +44,7 @@ fn tree_keys(
     let length = sections.tiles_each * SORT_TILE;
     let end = min((section + 1u) * length, n);
     for (var i = section * length + local; i < end; i += 1024u) {
-        // Four boxes at once, whose loads do not wait for each other.
+        // Four boxes at once, so that their loads overlap.
         let own = vec4<u32>(i) + vec4<u32>(0u, 256u, 512u, 768u);
         let loaded = min(own, vec4<u32>(end - 1u));
         let own_keys = vec4<u32>(key_of(loaded.x), key_of(loaded.y), key_of(loaded.z), key_of(loaded.w));

@@ -1,4 +1,4 @@
-// How a node is built of its children. Shared by tree_bottom and tree_top, which have
+// Builds a node from its children. Shared by tree_bottom and tree_top, which have
 //
 //   child_at(level, child)   a child of a level by its number
 //   bounds                   [nodes of a level] two vec4 each: the children of the level above
@@ -9,15 +9,14 @@
 const LARGEST: u32 = (127u + 120u) << 23u;
 // 2^-126, the least that is not flushed to zero.
 const LEAST_BITS: u32 = 1u << 23u;
-// The bounds of a node lie within 250 steps or fewer; with those that rounding adds, there are 254.
+// The bounds of a node span at most 250 steps; rounding adds up to four.
 const PER_STEP: f32 = 1.0 / 250.0;
-// How much smaller than a bound a step may be, in powers of two: then f32 has a bit to spare for any number of steps.
+// A step is at least a bound times 2 to minus this, so that f32 has a spare bit for any count of steps.
 const MOST_STEP_BITS: i32 = 22;
 
 const SIGN_BIT: u32 = 0x80000000u;
 
-// The facts about a child: its bounds, about the surface of it and of all nodes under it, and how many boxes under it are unbounded or
-// beyond what is usual.
+// A child: its bounds, the approximate surface of it and of all nodes under it, and the count of vast boxes under it.
 struct Child {
     own: BoxBits,
     surface: f32,
@@ -38,8 +37,8 @@ fn nothing() -> BoxBits {
     return BoxBits(vec3<u32>(INFINITY), vec3<u32>(MINUS_INFINITY));
 }
 
-// The facts about children together: their bounds, about the surface of them and all under them, how many boxes are vast, and the
-// first and last of those bounds that are not infinite.
+// All children together: their bounds, the approximate surface of them and of all nodes under them, the count of vast
+// boxes, and the least and largest finite bounds.
 struct Together {
     own: BoxBits,
     surface: f32,
@@ -48,8 +47,7 @@ struct Together {
     last: vec3<f32>,
 }
 
-// The steps of a node along each axis: where the first is, how large they are, as a number and in its exponent, and how many there
-// are to a unit.
+// The steps of a node along each axis: the place of the first, the size, its exponent, and the steps per unit.
 struct Steps {
     origin: vec3<f32>,
     size: vec3<f32>,
@@ -65,8 +63,8 @@ struct Packed {
     vast: u32,
 }
 
-// Writes a node of a level, and returns what is known of it. Children are loaded one after the other, and again for their steps, so
-// that an invocation keeps few words.
+// Writes a node of a level, and returns it as a child of the next level. Children are loaded one after the other, and
+// again for their steps, so that an invocation needs few registers.
 fn write_node(level: u32, node: u32) -> Child {
     var all = no_children();
     for (var child = 0u; child < 8u; child += 1u) {
@@ -100,7 +98,7 @@ fn no_children() -> Together {
     return Together(nothing(), 0.0, 0u, vec3<f32>(3e38), vec3<f32>(-3e38));
 }
 
-// Returns what is known of children and of one more.
+// Adds a child to the others.
 fn with_child(all: Together, child: Child) -> Together {
     let own = child.own;
     let surface = all.surface + child.surface;
@@ -119,7 +117,7 @@ fn with_child(all: Together, child: Child) -> Together {
     return Together(BoxBits(least, greatest), surface, vast_count, first, last);
 }
 
-// Returns what is known of the node of these children.
+// Returns the node of these children, as a child of the next level.
 fn parent_of(all: Together) -> Child {
     return Child(all.own, all.surface + surface_of(all.own), all.vast_count);
 }
@@ -137,8 +135,8 @@ fn steps_for(all: Together) -> Steps {
     return Steps(steps_down(first, size, per_size) - 1.0, size, exponent, per_size);
 }
 
-// Returns the bounds of a child in steps of its node: along each axis the lower one, and the upper one times 2^8; and 1 where the
-// child is vast.
+// Returns the bounds of a child in steps of its node: along each axis the lower one, and the upper one times 2^8; and 1
+// if the child is vast.
 fn in_steps(own: BoxBits, steps: Steps) -> vec4<u32> {
     if is_none(own) {
         return vec4<u32>(vec3<u32>(ABOVE_ALL | (BELOW_ALL << 8u)), 0u);
@@ -147,7 +145,7 @@ fn in_steps(own: BoxBits, steps: Steps) -> vec4<u32> {
     let high = within(steps_up(rounded_up(own.high), steps.size, steps.per_size) - steps.origin);
     let is_low = own.low >= vec3<u32>(SIGN_BIT);
     let is_high = own.high < vec3<u32>(SIGN_BIT);
-    // No finite bound of the node is farther out than LARGEST, nor is its first step.
+    // Finite bounds of the node, and its first step, are within LARGEST.
     let first = select(low, select(vec3<u32>(FIRST_STEP), vec3<u32>(0u), is_low), is_large(own.low));
     let last = select(high, select(vec3<u32>(FIRST_STEP), vec3<u32>(255u), is_high), is_large(own.high));
     return vec4<u32>(first | (last << vec3<u32>(8u)), select(0u, 1u, any(is_large(own.low) | is_large(own.high))));
@@ -160,7 +158,7 @@ fn in_place(child: u32, bounds: u32) -> vec4<u32> {
     return select(vec4<u32>(low, 0u, high, 0u), vec4<u32>(0u, low, 0u, high), child >= 4u);
 }
 
-// Returns the words with the bounds of one more child.
+// Adds the bounds of a child to the words.
 fn packed(words: Packed, child: u32, bounds: vec4<u32>) -> Packed {
     return Packed(
         words.x | in_place(child, bounds.x),
@@ -174,32 +172,32 @@ fn is_large(bits: vec3<u32>) -> vec3<bool> {
     return (bits & vec3<u32>(~SIGN_BIT)) > vec3<u32>(LARGEST);
 }
 
-// Returns numbers that are not denormal, and no larger.
+// Rounds denormals down to normal numbers or zero.
 fn rounded_down(bits: vec3<u32>) -> vec3<f32> {
     let is_tiny = (bits & vec3<u32>(~SIGN_BIT)) < vec3<u32>(LEAST_BITS);
     let below = select(vec3<u32>(0u), vec3<u32>(SIGN_BIT | LEAST_BITS), bits > vec3<u32>(SIGN_BIT));
     return bitcast<vec3<f32>>(select(bits, below, is_tiny));
 }
 
-// Returns numbers that are not denormal, and no smaller.
+// Rounds denormals up to normal numbers or zero.
 fn rounded_up(bits: vec3<u32>) -> vec3<f32> {
     let is_tiny = (bits & vec3<u32>(~SIGN_BIT)) < vec3<u32>(LEAST_BITS);
     let above = select(vec3<u32>(0u), vec3<u32>(LEAST_BITS), (bits > vec3<u32>(0u)) & (bits < vec3<u32>(SIGN_BIT)));
     return bitcast<vec3<f32>>(select(bits, above, is_tiny));
 }
 
-// Returns the exponents of numbers that are not negative, times a factor.
+// Returns the exponents of nonnegative numbers times a factor.
 fn exponents(numbers: vec3<f32>, factor: f32) -> vec3<i32> {
     return vec3<i32>(bitcast<vec3<u32>>(numbers * factor) >> vec3<u32>(23u));
 }
 
-// Returns the last step, counted from zero, that is not above. A number flushed to zero may be below it.
+// Returns the last step, counted from zero, that is not above x. A number flushed to zero may be below it.
 fn steps_down(x: vec3<f32>, size: vec3<f32>, per_size: vec3<f32>) -> vec3<f32> {
     let steps = floor(x * per_size);
     return select(steps, steps - 1.0, steps * size > x);
 }
 
-// Returns the first step, counted from zero, that is not below.
+// Returns the first step, counted from zero, that is not below x.
 fn steps_up(x: vec3<f32>, size: vec3<f32>, per_size: vec3<f32>) -> vec3<f32> {
     let steps = ceil(x * per_size);
     return select(steps, steps + 1.0, steps * size < x);
@@ -209,7 +207,7 @@ fn within(steps: vec3<f32>) -> vec3<u32> {
     return vec3<u32>(clamp(steps, vec3<f32>(f32(FIRST_STEP)), vec3<f32>(f32(LAST_STEP))));
 }
 
-// Returns about half the surface of a node, in units of the curve; nodes that are not of usual size count for nothing.
+// Returns about half of the surface of a node, in units of the curve; 0 for nodes of unusual size.
 fn surface_of(own: BoxBits) -> f32 {
     if class_of(own.low, own.high) != 0u {
         return 0.0;

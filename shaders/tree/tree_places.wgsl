@@ -1,8 +1,8 @@
-// tree_places: where each box lies among the leaves.
+// tree_places: writes the place of each box among the leaves.
 //
 // Reads   tree
 //         values   [box_count] the box of each place among the leaves
-// Writes  nodes    behind all boxes their ids, filled up to an eight
+// Writes  nodes    behind all boxes their ids, filled up to a multiple of eight
 //         places   [box_count] the place of each box
 // An invocation for each place.
 

@@ -1,4 +1,4 @@
-// tree_ranges: which leaves each world has.
+// tree_ranges: finds the range of leaves of each world.
 //
 // Reads   tree
 //         keys     [box_count] the number of each leaf's world, ascending

@@ -1,4 +1,4 @@
-// tree_top: the nodes of all levels above those of tree_bottom, up to the topmost node, and the summary of the tree.
+// tree_top: builds the nodes of all levels above tree_bottom, and the summary of the tree.
 //
 // Reads   tree
 //         cube       for the unit of surfaces
@@ -6,11 +6,11 @@
 //         invalid    [box_count / 256, rounded up, and one] of tree_bottom
 // Changes bounds     [nodes of the third level, or 1] of tree_bottom: each level replaces the one below
 // Writes  nodes      the nodes of these levels
-//         summary    the number of invalid boxes, the first of them, about the surface of all nodes, and the number of vast boxes
-// One workgroup, so that no level waits for a dispatch. An invocation for each node of a level, 256 at a time: their bounds are
-// stored in front of those of their children, after all children of the 256 are read.
-// The time of a query grows with the surface of all nodes.
-// Source: Binary Ostensibly-Implicit Trees, Chitalu, Dubach, Komura 2020, which lie without pointers in the same way.
+//         summary    the count of invalid boxes, the first of them, the approximate surface of all nodes, and the count
+// of vast boxes One workgroup, since a dispatch per level takes longer. An invocation per node of a level, 256 at a
+// time. Their bounds overwrite bounds of children, after all children of the 256 are read. The time of a query grows
+// with the surface of all nodes. Source: Binary Ostensibly-Implicit Trees, Chitalu, Dubach, Komura 2020, with the same
+// layout without pointers.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> cube: Cube;
@@ -36,7 +36,7 @@ fn tree_top(@builtin(local_invocation_index) local: u32) {
             storageBarrier();
         }
     }
-    // Most scenes have no invalid box, and are not scanned.
+    // Scenes without invalid boxes are not scanned.
     let blocks = div_ceil(tree.box_count, 256u);
     let invalid_count = list_invalid(local, select(0u, blocks, invalid[blocks] > 0u));
     if local == 0u {
@@ -47,7 +47,7 @@ fn tree_top(@builtin(local_invocation_index) local: u32) {
     }
 }
 
-// Lists the first invalid boxes of these blocks of 256, and returns how many there are.
+// Lists the first invalid boxes of these blocks of 256, and returns the count of all.
 fn list_invalid(local: u32, blocks: u32) -> u32 {
     var found = 0u;
     for (var first = 0u; first < blocks; first += 256u) {

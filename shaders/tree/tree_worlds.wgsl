@@ -1,9 +1,9 @@
-// tree_worlds: the world of each box, in the order of the leaves so far, to be sorted by.
+// tree_worlds: writes the world of each box, in the order along the curve, as sort keys.
 //
 // Reads   tree
 //         filter_layout, filters    for the list of worlds
 //         values   [box_count] the boxes along the curve
-// Writes  keys     [box_count] the number of the box's world; behind all of them for global ones
+// Writes  keys     [box_count] the number of the box's world; global boxes come last
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<storage, read> values: array<u32>;

@@ -1,8 +1,8 @@
-// The children of a node that wait, where the nearest come first. Shared by the kernels that rank, together with walk.wgsl; they have
-// `margin_of(near)`, and `sight_limit`: how near a child is that matters.
+// The waiting children of a node, visited from the nearest on. Shared by the kernels that rank, together with
+// walk.wgsl; they have `margin_of(near)`, and `sight_limit`, the largest distance of a child.
 
-// How near each child is, in the upper half of its bits but for the sign: of the first four in the lower halves. Whatever does not
-// wait has 0xffff.
+// The distance of each child, as the upper half of its bits without the sign; the first four in the lower halves. A
+// child that does not wait has 0xffff.
 alias Waiting = vec4<u32>;
 
 const NONE_WAIT: Waiting = vec4<u32>(0xffffffffu);
@@ -11,7 +11,8 @@ fn waiting_of(bits: u32, seen: Seen) -> Waiting {
     let of_a = vec4<u32>(1u, 2u, 4u, 8u);
     let of_b = vec4<u32>(16u, 32u, 64u, 128u);
     let all_bits = vec4<u32>(bits);
-    // Without an order, all are equally near: then they come by their numbers. So are vast ones, since they may be anywhere.
+    // Without an order, all have the same distance and are visited by number. So are vast children, which may be
+    // anywhere.
     let unknown = vec4<u32>(select(seen.vast, 0xffu, !is_ordered));
     let bits_a = (bitcast<vec4<u32>>(seen.near_a) << vec4<u32>(1u)) >> vec4<u32>(16u);
     let bits_b = (bitcast<vec4<u32>>(seen.near_b) << vec4<u32>(1u)) & vec4<u32>(0xffff0000u);
@@ -39,7 +40,7 @@ fn do_wait(waiting: Waiting) -> bool {
 }
 
 fn is_beyond(next: u32) -> bool {
-    // Rounded down, and so are the distances that it is computed from.
+    // Rounded down, as the distances that it is derived from.
     let near = bitcast<f32>((next & 0xffff0000u) >> 1u);
     return next >= 0xffff0000u || near > sight_limit + margin_of(sight_limit);
 }

@@ -1,8 +1,8 @@
 //! Bind groups, cached by the buffers that they bind.
 //!
-//! A bind group keeps its buffers alive. A group is therefore cached only if all of its buffers are
-//! [`Buffer`](super::buffers::Buffer)s, and dropping a buffer drops its groups: all memory is counted. A group with an external
-//! buffer is created each time.
+//! A bind group keeps its buffers alive, which would hide memory from the counts. So a group is cached only if all of
+//! its buffers are [`Buffer`](super::buffers::Buffer)s, and dropping a buffer drops its groups. A group with an
+//! external buffer is created each time.
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU64;

@@ -88,7 +88,7 @@ impl<T: Pod> Buffer<T> {
 
     /// Returns the bytes of `len` elements on the GPU.
     pub fn bytes(len: u64) -> u64 {
-        // A size that no device has stays such a size: it saturates.
+        // Saturate, so that a size that no device supports stays one.
         len.max(1).saturating_mul(size_of::<T>() as u64).checked_next_multiple_of(16).unwrap_or(u64::MAX)
     }
 
@@ -141,7 +141,7 @@ impl<T: Pod> Buffer<T> {
         self.write(gpu, values);
     }
 
-    /// Records the writing of `values` at the start, in the order of the commands. The caller has scopes open.
+    /// Records the writing of `values` at the start, in the order of the commands. The caller must have scopes open.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if the device has no memory for them.
@@ -151,8 +151,8 @@ impl<T: Pod> Buffer<T> {
         Ok(())
     }
 
-    /// Writes `values` from element `first` on, before the next submission runs. The caller has scopes open: without them,
-    /// `wgpu` ends the program if the device is lost.
+    /// Writes `values` from element `first` on, before the next submission runs. The caller must have scopes open;
+    /// without them, `wgpu` ends the program if the device is lost.
     pub fn write_at(&self, gpu: &Gpu, first: u64, values: &[T]) {
         if values.is_empty() {
             return;
@@ -173,7 +173,7 @@ pub struct Constants<T> {
 }
 
 impl<T: Pod> Constants<T> {
-    /// The default capacity: two submissions in flight, and two pieces of each.
+    /// The default capacity: two pieces of each of two submissions in flight.
     const CAPACITY: usize = 4;
 
     /// Creates a cache of constants of this name.

@@ -1,4 +1,4 @@
-//! Compiling ahead, without blocking.
+//! Compiles kernels ahead, without blocking.
 
 #[cfg(target_arch = "wasm32")]
 mod in_browser;

@@ -1,4 +1,4 @@
-//! External buffers: those of the caller.
+//! Checks and binds external buffers, which belong to the caller.
 
 use std::num::NonZeroU64;
 

@@ -1,4 +1,4 @@
-//! A compute kernel whose buffers are bound by the names they have in WGSL.
+//! Compiles and dispatches compute kernels. Buffers are bound by their names in WGSL.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -30,8 +30,8 @@ pub struct Kernel {
     slot: Arc<Slot>,
 }
 
-/// The place of a compiled kernel. A kernel is compiled once; after a lack of memory, it is tried again. In a browser a kernel counts
-/// as compiled when it is requested: one that is rejected is not tried again, and each submission that uses it fails.
+/// The place of a compiled kernel. A kernel is compiled once, or again after exhausted memory. In a browser a kernel
+/// counts as compiled when it is requested; if the browser rejects it, each submission that uses it fails.
 #[derive(Debug, Default)]
 struct Slot {
     /// Held while the kernel is compiled.
@@ -57,8 +57,8 @@ pub struct Binding {
     pub kind: wgpu::BufferBindingType,
 }
 
-/// The source of a kernel: its own file first, so that line numbers in messages are that file's, then the
-/// files it shares and the constants.
+/// The source of a kernel: its own file first, so that line numbers in messages refer to that file, then shared files
+/// and the constants.
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
     /// Name of the file, without `.wgsl`, and of the entry point.
@@ -105,7 +105,7 @@ impl Source {
         text + &crate::base::constants::wgsl()
     }
 
-    /// Lists the buffer variables, each of which is declared in a line.
+    /// Lists the buffer variables. Each must be declared on one line.
     pub fn bindings(&self) -> Vec<Binding> {
         let texts = [self.own].into_iter().chain(self.shared.iter().copied());
         texts.flat_map(str::lines).filter_map(Binding::declared).collect()
@@ -119,7 +119,7 @@ impl Source {
     pub fn module(&self) -> Result<naga::Module, Error> {
         let text = self.text();
         let module = self.parse(&text)?;
-        // A device without subgroups rejects the kernel that has them.
+        // A device without subgroups rejects kernels that use them.
         Validator::new(ValidationFlags::all(), Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER)
             .validate(&module)
             .map_err(|error| self.error(error.emit_to_string(&text), Cause::of(error)))?;
@@ -158,7 +158,7 @@ impl Compiled {
     fn new(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Result<Self, Error> {
         let (compiled, scopes) = Self::begin(gpu, source, switches)?;
         let closed = scopes.close(source.label);
-        // A module has no text for messages: the errors of naga are searched again, with line numbers. A browser has the text.
+        // A parsed module has no text for messages, so validate again to get line numbers. A browser has the text.
         #[cfg(not(target_arch = "wasm32"))]
         let closed = closed.map_err(|error| match (&error, source.module()) {
             (Error::Gpu { .. }, Err(with_lines)) => with_lines,
@@ -203,7 +203,8 @@ impl Compiled {
             layout: Some(&pipeline_layout),
             module: &module,
             entry_point: Some(source.label),
-            // Some back ends let one invocation write all zeros, so a kernel writes what it needs itself.
+            // No zero initialization: some back ends let one invocation write all zeros. A kernel writes its initial
+            // values itself.
             compilation_options: wgpu::PipelineCompilationOptions {
                 constants: &constants,
                 zero_initialize_workgroup_memory: false,
@@ -216,13 +217,13 @@ impl Compiled {
 
 impl Kernel {
     /// Looks up the kernel of this device, which is compiled when it is first dispatched or [requested](compile), once
-    /// for all clones: drivers need from a tenth of a second to half a second for each, and a scene seldom needs all. The
+    /// for all clones. A driver needs about 0.1 to 0.5 seconds per kernel, and most scenes need only some kernels. The
     /// switches of its source have their default values.
     pub fn new(gpu: &Gpu, source: &Source) -> Self {
         Self::specialised(gpu, source, &[])
     }
 
-    /// Looks up the kernel with some switches (`override NAME: bool`) on: the driver leaves out what is switched off.
+    /// Looks up the kernel with some switches (`override NAME: bool`) on: the driver removes code that is switched off.
     pub fn specialised(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Self {
         let new = || Self { source: *source, switches: switches.to_vec(), slot: Arc::default() };
         gpu.kernels().entry((source.label, switches.to_vec())).or_insert_with(new).clone()
@@ -240,7 +241,7 @@ impl Kernel {
 
     fn compiled(&self, gpu: &Gpu) -> Result<&Compiled, Error> {
         let Slot { turn, result } = &*self.slot;
-        // Another thread may have its turn now.
+        // Another thread may be compiling it.
         let _turn = result.get().is_none().then(|| turn.lock().unwrap_or_else(PoisonError::into_inner));
         let compiled = match result.get() {
             Some(compiled) => compiled,
@@ -252,18 +253,18 @@ impl Kernel {
         compiled.as_ref().map_err(Clone::clone)
     }
 
-    /// Requests the kernel from the browser, unless it was requested, and returns when it is compiled. Only this future reports that
-    /// the browser rejects it: if it is dropped, the submission that uses the kernel reports that.
+    /// Requests the kernel from the browser, unless it was requested, and returns when it is compiled. Only this future
+    /// returns the error of a rejected kernel. If it is dropped, the submission that uses the kernel returns the error.
     ///
     /// # Errors
-    /// [`Error::Gpu`] where the browser rejects it; [`Error::OutOfMemory`]; [`Error::DeviceLost`].
+    /// [`Error::Gpu`] if the browser rejects it; [`Error::OutOfMemory`]; [`Error::DeviceLost`].
     #[cfg(target_arch = "wasm32")]
     pub fn compile_later(&self, gpu: &Gpu) -> impl Future<Output = Result<(), Error>> + 'static {
         let begun = match self.slot.result.get() {
             Some(compiled) => Err(compiled.as_ref().map(|_| ()).map_err(Clone::clone)),
             None => match Compiled::begin(gpu, &self.source, &self.switches) {
                 Ok((compiled, scopes)) => {
-                    // Calls may use it at once: they wait in the process of the device.
+                    // Calls can use it at once; they wait in the process of the device.
                     _ = self.slot.result.set(Ok(compiled));
                     Ok(scopes.close_later(self.source.label))
                 }
@@ -281,7 +282,7 @@ impl Kernel {
         }
     }
 
-    /// Compiles the kernel, if it is not yet.
+    /// Compiles the kernel, unless it is compiled.
     ///
     /// # Errors
     /// As [`compile`].
@@ -328,7 +329,7 @@ impl Kernel {
             let Some((_, resource)) = buffers.iter().find(|(name, _)| *name == binding.name) else {
                 pass.error.get_or_insert(Error::Gpu {
                     label: label.to_owned(),
-                    message: format!("no buffer was given for `{}`", binding.name),
+                    message: format!("no buffer is bound to `{}`", binding.name),
                     cause: None,
                 });
                 return false;
@@ -343,20 +344,20 @@ impl Kernel {
     }
 }
 
-/// Compiles those of these kernels that are not compiled yet: several at once if there are several cores.
+/// Compiles these kernels, unless they are compiled; several at once if there are several cores.
 ///
 /// # Errors
-/// [`Error::Gpu`] where naga or the driver rejects one of them; [`Error::OutOfMemory`], after which it is tried again, except in a
-/// browser; [`Error::DeviceLost`].
+/// [`Error::Gpu`] if naga or the driver rejects one of them; [`Error::OutOfMemory`], after which the next call tries
+/// again, except in a browser; [`Error::DeviceLost`].
 pub fn compile(gpu: &Gpu, kernels: &[&Kernel]) -> Result<(), Error> {
     compile_until(gpu, kernels, || false, || ())
 }
 
-/// Compiles these kernels, calls `count` after each, and begins no further one once `is_cancelled`.
+/// Compiles these kernels, calls `count` after each, and begins no further one if `is_cancelled`.
 ///
 /// # Errors
-/// [`Error::Gpu`] where naga or the driver rejects one of them; [`Error::OutOfMemory`], after which it is tried again, except in a
-/// browser; [`Error::DeviceLost`].
+/// [`Error::Gpu`] if naga or the driver rejects one of them; [`Error::OutOfMemory`], after which the next call tries
+/// again, except in a browser; [`Error::DeviceLost`].
 pub fn compile_until(
     gpu: &Gpu,
     kernels: &[&Kernel],
@@ -371,11 +372,11 @@ pub fn compile_until(
         count();
         outcome
     };
-    // Usually all are compiled, and no other thread runs.
+    // Usually all are compiled, and no thread is started.
     #[cfg(not(target_arch = "wasm32"))]
     if kernels.iter().any(|kernel| kernel.compiled_label().is_none()) {
         let outcomes: Vec<_> = kernels.par_iter().map(outcome).collect();
-        // The first error in the order of the flow, whichever was found first.
+        // Returns the first error in the order of the flow, not in time.
         return outcomes.into_iter().collect();
     }
     kernels.iter().try_for_each(outcome)
@@ -418,7 +419,7 @@ impl<'encoder> Pass<'encoder> {
     /// Returns the first mistake of the recording, if any; the pass ends when it is dropped.
     ///
     /// # Errors
-    /// [`Error::Gpu`] where a kernel was not given one of its buffers.
+    /// [`Error::Gpu`] if a kernel did not get one of its buffers.
     pub fn finish(&mut self) -> Result<(), Error> {
         self.error.take().map_or(Ok(()), Err)
     }

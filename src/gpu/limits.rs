@@ -3,8 +3,8 @@
 use super::table::Row;
 use crate::Error;
 
-/// The most bytes of a binding, whatever limit a device reports: kernels in Metal get its size in 32 bits, and offsets in Vulkan have
-/// 32 bits. Trees rely on it too: they have at most `WAITING_LEVELS` levels above their leaves.
+/// The most bytes of a binding, also if a device reports a larger limit: sizes in Metal kernels and offsets in Vulkan
+/// have 32 bits. It also bounds the levels of trees above their leaves by `WAITING_LEVELS`.
 pub const MOST_BINDING: u64 = u32::MAX as u64;
 
 /// Returns the most bytes that one binding of a storage buffer may have.
@@ -12,7 +12,7 @@ pub fn largest_binding(limits: &wgpu::Limits) -> u64 {
     limit_name(limits).1
 }
 
-/// Returns the limit that ends a storage buffer first, by name, and its bytes.
+/// Returns the name and the bytes of the limit that bounds a storage buffer most.
 pub fn limit_name(limits: &wgpu::Limits) -> (&'static str, u64) {
     let binding = limits.max_storage_buffer_binding_size.min(MOST_BINDING);
     if binding <= limits.max_buffer_size {
@@ -22,7 +22,7 @@ pub fn limit_name(limits: &wgpu::Limits) -> (&'static str, u64) {
     }
 }
 
-/// Refuses buffers if one of them is longer than a binding. Except in lists of pairs, each box has the same share of it.
+/// Refuses buffers if one of them exceeds a binding. The error estimates the most boxes by an equal share per box.
 ///
 /// # Errors
 /// [`Error::TooManyBoxes`].

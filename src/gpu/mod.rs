@@ -1,6 +1,6 @@
-//! The device, and the little that is built on `wgpu` to use it: [`kernel`] binds buffers by name, [`buffers`]
-//! gives them types, [`bind_groups`] caches bind groups, [`compilation`] compiles kernels ahead, [`readback`] reads
-//! results back, [`scopes`] converts its errors to ours, [`timing`] measures each kernel.
+//! The device, and a thin layer over `wgpu`: [`kernel`] binds buffers by name, [`buffers`] gives them types,
+//! [`bind_groups`] caches bind groups, [`compilation`] compiles kernels ahead, [`readback`] reads results back,
+//! [`scopes`] converts its errors to [`Error`](crate::Error), [`timing`] measures each kernel.
 
 pub(crate) mod bind_groups;
 pub mod buffers;
@@ -42,13 +42,13 @@ type Kernels = HashMap<(&'static str, Vec<&'static str>), Kernel>;
 pub struct Gpu {
     device: wgpu::Device,
     queue: wgpu::Queue,
-    /// The reason why the device was lost, where the driver gave one.
+    /// The driver's reason for the loss of the device, if it is known.
     lost: Arc<Mutex<Option<String>>>,
     /// Kernels that were looked up for the device, by label and switches.
     kernels: Arc<Mutex<Kernels>>,
     /// The cached bind groups.
     bind_groups: Arc<Mutex<BindGroups>>,
-    /// The dispatches that were recorded for the device: direct ones, then indirect ones.
+    /// The counts of dispatches recorded for the device: direct, then indirect.
     dispatches: Arc<[AtomicU64; 2]>,
     /// The best variant of the sort for the device, once it was determined.
     best_sort: Arc<Mutex<Option<SortVariant>>>,
@@ -64,24 +64,24 @@ pub struct Gpu {
     label: Arc<str>,
 }
 
-/// The number of dispatches, by the place of their size.
+/// The counts of direct and indirect dispatches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DispatchCount {
     /// Dispatches whose size the host knows.
     pub direct: u64,
-    /// Dispatches whose size a kernel writes into a buffer. wgpu may validate each of them with
-    /// [a dispatch of its own](Gpu::from_device).
+    /// Dispatches whose size a kernel writes to a buffer. wgpu may validate each of them with [another
+    /// dispatch](Gpu::from_device).
     pub indirect: u64,
 }
 
 impl DispatchCount {
-    /// Returns the number of both kinds.
+    /// Returns the sum of both counts.
     pub fn total(self) -> u64 {
         self.direct + self.indirect
     }
 
-    /// Returns the number of dispatches since an earlier count.
+    /// Returns the difference from an earlier count.
     pub fn since(self, earlier: Self) -> Self {
         Self { direct: self.direct - earlier.direct, indirect: self.indirect - earlier.indirect }
     }
@@ -90,25 +90,25 @@ impl DispatchCount {
 impl Gpu {
     /// The features that timing kernels needs of a device: timestamps between the dispatches of one pass.
     pub const TIMING_FEATURES: wgpu::Features = timing::FEATURES;
-    /// The features with which the sort is faster.
+    /// The features that make the sort faster.
     pub const SUBGROUP_FEATURES: wgpu::Features = SUBGROUP_FEATURES;
 
     /// Returns the limits that the kernels need of a device, all within WebGPU's defaults: 8 storage buffers and 4
     /// uniform buffers per stage, 16 KiB of workgroup memory, workgroups of 256, 65,535 of them along x and y. No
-    /// features are needed; the sort is faster on a GPU with those of [`Gpu::SUBGROUP_FEATURES`]. Sizes of buffers bound the
-    /// number of boxes; see [`BroadPhase::memory_plan`].
+    /// features are needed; the sort is faster on a GPU with [`Gpu::SUBGROUP_FEATURES`]. Buffer sizes limit the box
+    /// count; see [`BroadPhase::memory_plan`].
     ///
     /// [`BroadPhase::memory_plan`]: crate::BroadPhase::memory_plan
     pub fn required_limits() -> wgpu::Limits {
         wgpu::Limits::defaults()
     }
 
-    /// Uses a device that the caller already has, a renderer's for instance.
+    /// Uses a device of the caller, such as the device of a renderer.
     ///
-    /// Create its instance without `InstanceFlags::VALIDATION_INDIRECT_CALL`. wgpu sets this flag by default, in release
-    /// builds too. With it, wgpu puts a dispatch and two barriers before each indirect dispatch to validate its size. The kernels write
-    /// sizes within the limits of any device, and [`Gpu::request`] does without the validation. A device does not show the flags
-    /// of its instance.
+    /// Create its instance without `InstanceFlags::VALIDATION_INDIRECT_CALL`. wgpu sets this flag by default, in
+    /// release builds too. With it, wgpu puts a dispatch and two barriers before each indirect dispatch to validate its
+    /// size. The kernels write sizes within the limits of any device, so [`Gpu::request`] omits the validation. The
+    /// flags of an instance cannot be read from a device.
     /// ```no_run
     /// use broadsweep::wgpu;
     ///
@@ -127,8 +127,7 @@ impl Gpu {
     /// `wgpu::Device::set_device_lost_callback`, which this function does not set.
     ///
     /// # Errors
-    /// [`Error::DeviceTooSmall`] where the device was requested with less than [`Gpu::required_limits`] in what
-    /// the kernels use.
+    /// [`Error::DeviceTooSmall`] if the device was requested with a limit below [`Gpu::required_limits`].
     pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Result<Self, Error> {
         let has = device.limits();
         let checks = [
@@ -165,7 +164,7 @@ impl Gpu {
         })
     }
 
-    /// Requests a device on the adapter that the system prefers, with the largest buffers it offers.
+    /// Requests a device on the adapter that the system prefers, with the largest buffers that it supports.
     ///
     /// The environment can choose the adapter, as with `wgpu`: `WGPU_BACKEND`, `WGPU_ADAPTER_NAME`. OpenGL is not
     /// compiled in: `WGPU_BACKEND=gl` finds no adapter.
@@ -190,10 +189,10 @@ impl Gpu {
         Self::request_on(adapter).await
     }
 
-    /// Requests a device on the first adapter whose name contains `name`, upper and lower case alike.
+    /// Requests a device on the first adapter whose name contains `name`, ignoring case.
     ///
     /// # Errors
-    /// [`Error::NoAdapter`], which lists the names there are, [`Error::NoDevice`], [`Error::DeviceTooSmall`].
+    /// [`Error::NoAdapter`], which lists the names of all adapters, [`Error::NoDevice`], [`Error::DeviceTooSmall`].
     pub async fn request_named(name: &str) -> Result<Self, Error> {
         let adapters = instance().enumerate_adapters(backends()).await;
         let names: Vec<String> = adapters.iter().map(|adapter| adapter.get_info().name).collect();
@@ -204,7 +203,7 @@ impl Gpu {
             }
         }
         let there_are = if names.is_empty() {
-            "there is none at all".to_owned()
+            "there are no adapters".to_owned()
         } else {
             format!("there are: {}", names.join(", "))
         };
@@ -239,7 +238,7 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// Requests a device as [`Gpu::request`] does. **Blocks.**
+    /// Does the same as [`Gpu::request`]. **Blocks.**
     ///
     /// # Errors
     /// As there.
@@ -248,7 +247,7 @@ impl Gpu {
         pollster::block_on(Self::request())
     }
 
-    /// Requests a device as [`Gpu::request_named`] does. **Blocks.**
+    /// Does the same as [`Gpu::request_named`]. **Blocks.**
     ///
     /// # Errors
     /// As there.
@@ -257,7 +256,7 @@ impl Gpu {
         pollster::block_on(Self::request_named(name))
     }
 
-    /// Lists the adapters that there are. **Blocks.**
+    /// Lists all adapters. **Blocks.**
     #[cfg(not(target_arch = "wasm32"))]
     pub fn adapters() -> Vec<wgpu::AdapterInfo> {
         pollster::block_on(instance().enumerate_adapters(backends())).iter().map(wgpu::Adapter::get_info).collect()
@@ -278,8 +277,8 @@ impl Gpu {
         self.device.adapter_info()
     }
 
-    /// Counts the dispatches that were recorded for the device so far, by this value and all its clones. The overhead
-    /// of a call on a GPU grows with the number that the call adds.
+    /// Returns the count of dispatches recorded so far by this value and all its clones. The overhead of a call on a
+    /// GPU grows with its dispatches.
     pub fn dispatch_count(&self) -> DispatchCount {
         let [direct, indirect] = self.dispatches.each_ref().map(|count| count.load(Ordering::Relaxed));
         DispatchCount { direct, indirect }
@@ -306,17 +305,17 @@ impl Gpu {
         Ok(Self { requested_sort: variant, ..self })
     }
 
-    /// Returns the same device, whose kernels are compiled with this cache from now on; compiled kernels do not
-    /// change. A program that stores its [data](wgpu::PipelineCache::get_data) in a file starts faster if the driver
-    /// has no such file of its own. The program creates the cache, since wgpu trusts data from a file, which is `unsafe`;
-    /// and the device, with `wgpu::Features::PIPELINE_CACHE` ([`Gpu::from_device`]).
+    /// Returns the same device, with a cache for kernels that are compiled later. A program that stores the cache's
+    /// [data](wgpu::PipelineCache::get_data) in a file starts faster, unless the driver has a similar cache. The
+    /// program must create the cache, since wgpu trusts its data, which is `unsafe`, and request the device with
+    /// `wgpu::Features::PIPELINE_CACHE` ([`Gpu::from_device`]).
     #[must_use]
     pub fn with_pipeline_cache(self, cache: wgpu::PipelineCache) -> Self {
         Self { pipeline_cache: Some(cache), ..self }
     }
 
-    /// Returns the same device, whose compute passes have this label in every engine and tree that is created with it, in place of
-    /// `broadsweep`: captures of a program with several engines can then distinguish them. Within a pass, each kernel has
+    /// Returns the same device, with this label for the compute passes of engines and trees created with it, instead of
+    /// `broadsweep`. So captures of a program with several engines can distinguish them. Within a pass, each kernel has
     /// a debug group with its own label.
     #[must_use]
     pub fn with_label(self, label: &str) -> Self {
@@ -343,7 +342,8 @@ impl Gpu {
             && cfg!(not(target_arch = "wasm32"))
     }
 
-    /// Returns the same device, on which a query takes about this many turns of loops in one dispatch: for tests of what is resumed.
+    /// Returns the same device, with a limit of about this many turns of loops per query and dispatch: for tests of
+    /// resumed queries.
     #[doc(hidden)]
     #[must_use]
     pub fn with_turns(self, turns: u32) -> Self {
@@ -355,7 +355,7 @@ impl Gpu {
         self.turns
     }
 
-    /// Returns the number of boxes up to which testing all pairs is likely faster than a sweep on this kind of device.
+    /// Returns the box count up to which a test of all pairs is likely faster than a sweep on this kind of device.
     pub(crate) fn all_pairs_up_to(&self) -> u32 {
         match self.adapter_info().device_type {
             wgpu::DeviceType::DiscreteGpu => ALL_PAIRS_DISCRETE,
@@ -364,7 +364,8 @@ impl Gpu {
         }
     }
 
-    /// Returns whether the driver is one in software, whose loops have [bounds](crate::base::constants::SOFTWARE_CANDIDATES).
+    /// Returns whether this is a software adapter, whose loops have
+    /// [bounds](crate::base::constants::SOFTWARE_CANDIDATES).
     pub(crate) fn is_software(&self) -> bool {
         self.is_software
     }
@@ -374,12 +375,13 @@ impl Gpu {
         self.requested_sort
     }
 
-    /// Returns the place for the variant of the sort that is best for this device, once it is known.
+    /// Returns the best variant of the sort for this device, if it is known, to read or set.
     pub(crate) fn best_sort(&self) -> MutexGuard<'_, Option<SortVariant>> {
         self.best_sort.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Creates an [`Error::DeviceLost`] with the driver's reason, or else with this one, and the error of the call that noticed it.
+    /// Creates an [`Error::DeviceLost`] with the driver's reason, or `noticed` without one, and the error of the call
+    /// that noticed the loss.
     pub(crate) fn lost(&self, noticed: &str, cause: Option<Cause>) -> Error {
         let reason = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Error::DeviceLost { reason: reason.unwrap_or_else(|| noticed.to_owned()), cause }
@@ -390,13 +392,14 @@ impl Gpu {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Returns `true` if one is a clone of the other. Devices cannot be compared: those of two instances of wgpu may be equal.
+    /// Returns `true` if one is a clone of the other. Devices cannot be compared, since devices of two wgpu instances
+    /// may compare as equal.
     pub(crate) fn is_clone_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.kernels, &other.kernels)
     }
 
-    /// Returns `true` if the device is lost. An external device does not report it, so an allocation is tried; one
-    /// of our own reports it when it is polled. For use after a failure.
+    /// Returns `true` if the device is lost. A device of the caller does not report it, so this tries an allocation; a
+    /// requested device reports it when polled. Use it after a failure.
     pub(crate) fn is_lost_on_trial(&self) -> bool {
         let _ = self.device.poll(wgpu::PollType::Poll);
         if self.is_lost() {
@@ -442,8 +445,8 @@ impl Gpu {
     }
 }
 
-/// Creates an instance. It does not validate indirect dispatch sizes: the kernels write sizes within the
-/// limits, and each check costs a dispatch. The environment can request this check and others.
+/// Creates an instance. It does not validate indirect dispatch sizes, since the kernels write sizes within the limits,
+/// and each check costs a dispatch. The environment can request this check and others.
 fn instance() -> wgpu::Instance {
     wgpu::Instance::new(wgpu::InstanceDescriptor {
         backends: backends(),
@@ -452,8 +455,8 @@ fn instance() -> wgpu::Instance {
     })
 }
 
-/// Returns the back ends in use, without OpenGL: its compute shaders do not suffice everywhere, and its
-/// adapters would be listed twice.
+/// Returns the back ends in use, without OpenGL: its compute shaders do not always suffice, and adapters would be
+/// listed twice.
 fn backends() -> wgpu::Backends {
     wgpu::Backends::PRIMARY.with_env()
 }

@@ -67,14 +67,15 @@ impl Readback {
         Self { gpu: gpu.clone(), buffer: buffer.clone(), bytes, state }
     }
 
-    /// Sets the `errors` of the submission that computes the bytes: results are not used before the errors are known.
+    /// Sets the `errors` of the submission that computes the bytes: the results can be used only after the errors are
+    /// known.
     #[cfg(target_arch = "wasm32")]
     pub(super) fn expect_errors(&mut self, errors: impl Future<Output = Result<(), Error>> + 'static) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.errors = Some(Errors(Box::pin(errors)));
     }
 
-    /// Returns `Ready` if the bytes are mapped; otherwise `context` is woken when they are.
+    /// Returns `Ready` if the bytes are mapped; otherwise `context` is woken later.
     pub fn poll(&self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         #[cfg(target_arch = "wasm32")]
@@ -125,7 +126,7 @@ impl Readback {
         let bytes = &view[offset as usize..end as usize];
         Ok(match bytemuck::try_cast_slice(bytes) {
             Ok(values) => read(values),
-            // The mapping has a smaller alignment than the values; no known driver does this.
+            // The mapping is not aligned for the values. No known driver causes this.
             Err(_) => read(&bytemuck::pod_collect_to_vec(bytes)),
         })
     }

@@ -1,4 +1,4 @@
-//! Errors of the graphics API as values. Without a scope, `wgpu` ends the program on the first one.
+//! Returns errors of the graphics API as values. Without a scope, `wgpu` ends the program on the first error.
 
 use std::future::Future;
 use std::pin::pin;
@@ -12,7 +12,7 @@ use crate::{Cause, Error};
 #[allow(missing_debug_implementations)] // wgpu's guards have none
 pub struct Scopes {
     gpu: Gpu,
-    // Closed in this order, the reverse of the order of opening.
+    // Scopes are closed in this order, the reverse of the order of opening.
     memory: wgpu::ErrorScopeGuard,
     validation: wgpu::ErrorScopeGuard,
     internal: wgpu::ErrorScopeGuard,
@@ -55,8 +55,8 @@ impl Scopes {
         memory.is_some()
     }
 
-    /// Ends a sequence of calls with the submission whose results `readback` reads: [`Readback::poll`] returns
-    /// later errors in place of the results.
+    /// Ends a sequence of calls with the submission whose results `readback` reads: [`Readback::poll`] returns later
+    /// errors instead of results.
     ///
     /// # Errors
     /// As [`close`](Self::close).
@@ -72,8 +72,8 @@ impl Scopes {
         Ok(())
     }
 
-    /// Ends the sequence of calls at once, and returns its errors later: in a browser, when the calls
-    /// have run in the process of the device.
+    /// Ends the sequence of calls at once, and returns its errors later: in a browser, after the calls have run in the
+    /// process of the device.
     #[cfg(target_arch = "wasm32")]
     pub fn close_later(self, label: &'static str) -> impl Future<Output = Result<(), Error>> + 'static {
         let (memory, validation, internal) = (self.memory.pop(), self.validation.pop(), self.internal.pop());
@@ -85,7 +85,7 @@ impl Scopes {
     }
 }
 
-/// Converts the errors of the scopes to one of ours.
+/// Converts the errors of the scopes to an [`Error`].
 fn verdict(
     gpu: &Gpu,
     label: &str,
@@ -109,14 +109,14 @@ fn verdict(
         return Err(gpu.lost(&message, Some(Cause::of(error))));
     }
     if message.contains("doesn't match") && message.contains("Device") {
-        // wgpu reports it in no other way.
+        // wgpu reports this case by its message only.
         let problem = format!("belongs to another device: {message}");
         return Err(Error::BadBuffer { buffer: "caller's", problem });
     }
     Err(Error::Gpu { label: label.to_owned(), message, cause: Some(Cause::of(error)) })
 }
 
-/// Returns the error that a scope collected. Outside browsers it is there at once.
+/// Returns the error that a scope collected. Outside browsers the future is ready at once.
 fn now(error: impl Future<Output = Option<wgpu::Error>>) -> Option<wgpu::Error> {
     match pin!(error).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(error) => error,

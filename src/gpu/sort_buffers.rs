@@ -1,4 +1,4 @@
-//! The lists that are sorted, and what the sort counts.
+//! The buffers of a sort.
 
 use std::num::NonZeroU64;
 
@@ -12,13 +12,13 @@ use crate::base::layout::{digit_sum_u32_count, histogram_u32_count};
 /// Buffers may be bound at multiples of this number of bytes.
 pub const ALIGNMENT: u64 = 256;
 
-/// Keys and values, and scratch to sort them to and fro. Kernels read four of a list at a time; a [`Buffer`] is long
-/// enough.
+/// Keys and values, with scratch memory. Passes alternate between both. Kernels read four elements at a time; a
+/// [`Buffer`] is long enough for that.
 #[derive(Clone, Debug)]
 pub struct SortBuffers {
     /// `[n]` keys; sorted afterwards.
     pub keys: Buffer<u32>,
-    /// `[n]` values; in the order of the keys afterwards, those of equal keys as they were.
+    /// `[n]` values; afterwards in the order of the keys, stable for equal keys.
     pub values: Buffer<u32>,
     /// `[n]` scratch.
     pub other_keys: Buffer<u32>,
@@ -28,9 +28,9 @@ pub struct SortBuffers {
     pub histograms: Buffer<u32>,
     /// `[digit_sum_u32_count(n)]` zeros: see [`record_clear`](Self::record_clear).
     pub digit_sums: Buffer<u32>,
-    /// Passes that were recorded since then. Each takes a part of the sums.
+    /// Passes recorded since the sums were cleared. Each uses a part of the sums.
     pub passes: u32,
-    /// The digits of the next pass are counted.
+    /// True if the digits of the next pass are counted already.
     pub is_counted: bool,
 }
 
@@ -68,7 +68,8 @@ impl SortBuffers {
         Self { keys: values, values: keys, other_keys: other_values, other_values: other_keys, ..self }
     }
 
-    /// Returns the same buffers, in which a kernel with those of [`Sort::first_count`](crate::grid::sort::Sort::first_count) has counted.
+    /// Returns the same buffers after a kernel counted the first digits into the buffers of
+    /// [`Sort::first_count`](crate::grid::sort::Sort::first_count).
     pub fn counted(self) -> Self {
         Self { is_counted: true, ..self }
     }

@@ -1,10 +1,9 @@
-//! Tables of buffers: a group of buffers is declared once, and both plan and allocation follow from the
-//! table.
+//! Tables of buffers: a group of buffers is declared once, for both plan and allocation.
 
 /// A buffer's name and its size in bytes.
 pub type Row = (&'static str, u64);
 
-/// Buffers by the names that kernels bind them by. The first one of a name counts.
+/// Buffers with their names in kernels. The first buffer of a name is bound.
 pub type Bound<'a> = Vec<(&'static str, wgpu::BindingResource<'a>)>;
 
 /// The usages of most buffers: kernels read and write them, and tests copy them.

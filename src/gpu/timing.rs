@@ -1,4 +1,4 @@
-//! GPU time of each dispatch, on adapters that have timestamps.
+//! Measures the GPU time of each dispatch, on adapters with timestamps.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub const FEATURES: wgpu::Features = wgpu::Features::TIMESTAMP_QUERY
 /// The most timestamps of one pass; dispatches beyond it are not timed.
 const MOST: u32 = 512;
 
-/// The time that the dispatches of one kernel took on the GPU.
+/// The GPU time of the dispatches of one kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelTime {
@@ -34,8 +34,8 @@ impl KernelTime {
     }
 }
 
-/// A timer: it writes a timestamp after each dispatch of a pass. Dispatches of one pass wait for each other if one
-/// reads the output of another, as ours do, so the difference of two timestamps is the time of the later dispatch.
+/// A timer: it writes a timestamp after each dispatch of a pass. Each dispatch reads the output of an earlier one and
+/// waits for it, so the difference of two timestamps is the time of the later dispatch.
 #[derive(Debug)]
 pub struct Timer {
     queries: wgpu::QuerySet,

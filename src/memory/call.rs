@@ -1,4 +1,4 @@
-//! The decisions of a call before its first command.
+//! Decides how a call searches, before its first command.
 
 use super::MemoryPlan;
 use crate::base::constants::{SOFTWARE_CANDIDATES, key_bits};
@@ -8,8 +8,7 @@ use crate::filters::lists::SearchKind;
 use crate::gpu::Gpu;
 use crate::{Error, Options};
 
-/// The decision that a call makes once and that everything later in the call follows. The decision does not depend on
-/// earlier calls, since the order of the pairs depends on it.
+/// The decision of a call, made once. It does not depend on earlier calls, since the order of the pairs depends on it.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub box_count: u32,
@@ -72,7 +71,7 @@ impl Call {
     /// Returns the parameters of kernels that work in the buffers of this plan.
     pub fn params(&self, plan: &MemoryPlan) -> Params {
         Params {
-            // The larger capacity of earlier scenes is not used: the same boxes give the same bytes.
+            // Do not use the larger capacity of earlier scenes, so that the same boxes give the same bytes.
             entry_capacity: self.params.entry_capacity.min(plan.entry_capacity),
             tile_capacity: plan.tile_capacity,
             ..self.params

@@ -1,4 +1,4 @@
-//! A longer list of pairs in a workspace; all other buffers stay.
+//! Replaces the list of pairs in a workspace by a longer one. All other buffers stay.
 
 use super::submission_buffers::{Staging, SubmissionBoxes, box_bytes, staging_bytes};
 use super::{MemoryPlan, Workspace};
@@ -7,7 +7,7 @@ use crate::pairs::list::{ListCapacity, PairList};
 use crate::{Error, Options};
 
 impl Workspace {
-    /// Ensures a list of `requested` pairs, or of the most that limits and budget allow. Returns `true` if the
+    /// Ensures a list of `requested` pairs, or of the most pairs that limits and budget allow. Returns `true` if the
     /// list was replaced.
     ///
     /// # Errors
@@ -30,9 +30,9 @@ impl Workspace {
 
     /// Replaces the list by the longer one of `plan`. All other results stay.
     fn replace_list(&mut self, plan: MemoryPlan, options: &Options) -> Result<(), Error> {
-        // If even the old length cannot be allocated again, all buffers are released.
+        // If the old length cannot be allocated again either, all buffers are released.
         let mut shared = self.shared.take().ok_or(Error::NothingSubmitted)?;
-        // The old list is released first: both together might exceed the budget.
+        // Release the old list first, since both together may exceed the budget.
         let boxes = shared.plan.box_count.into();
         shared.pairs.list = PairList::new(&self.gpu, &ListCapacity { boxes: 0, pairs: 1 }, options.order)?;
         shared.neighbours = None;

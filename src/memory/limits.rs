@@ -1,4 +1,4 @@
-//! The limits of a device, whatever the budget.
+//! Checks the limits of a device, which apply with any budget.
 
 use super::submission_buffers::SUMMARY_BYTES;
 use crate::base::constants::*;
@@ -19,7 +19,7 @@ pub(super) fn check_boxes(boxes: u64, limits: &wgpu::Limits) -> Result<(), Error
     if boxes <= max_boxes {
         return Ok(());
     }
-    // Either the boxes themselves are too many bytes, or one entry for each of them.
+    // Either the boxes exceed a limit, or one entry per box does.
     let bytes = boxes.saturating_mul(size_of::<Aabb>() as u64);
     let (buffer, required, (limit, available)) = if bytes > binding {
         ("boxes", bytes, limit_name(limits))
@@ -38,9 +38,9 @@ pub(super) fn check_filters(boxes: u64, limits: &wgpu::Limits, filters: &[Row]) 
     let (limit, available) = limit_name(limits);
     match filters.iter().find(|(_, bytes)| *bytes > available) {
         Some(("included", _)) => {
-            // Fewer boxes would not help.
+            // Fewer boxes do not help.
             let most = available / size_of::<Pair>() as u64;
-            let problem = format!("is one too many: {limit} of {available} has capacity for {most}");
+            let problem = format!("is one too many; {limit} = {available} has capacity for {most}");
             Err(Error::BadFilter { list: "include", index: most, problem })
         }
         _ => check_rows(boxes, limits, filters),
@@ -52,7 +52,7 @@ pub(super) fn most_entries(limits: &wgpu::Limits) -> u64 {
     u64::from(MAX_ENTRIES).min((largest_binding(limits) / WORD_BYTES).saturating_sub(ENTRY_STRIDE.into()))
 }
 
-/// Returns the most pairs in one binding, and in a staging buffer behind the summary; counted in 32 bits too.
+/// Returns the most pairs that fit one binding, a staging buffer behind the summary, and 32 bits.
 pub(super) fn longest_list(limits: &wgpu::Limits) -> u64 {
     let bytes = largest_binding(limits).min(limits.max_buffer_size - SUMMARY_BYTES);
     (bytes / size_of::<Pair>() as u64).min(u64::from(MAX_GROUPS_X) * 65_535)

@@ -1,4 +1,4 @@
-//! The GPU memory of a call: predicted before anything is allocated, refused if it does not fit.
+//! Predicts the GPU memory of a call before anything is allocated, and refuses it if it does not fit.
 
 use super::limits::{check_boxes, check_filters, longest_list, most_entries};
 use super::submission_buffers::{Staging, SubmissionBoxes};
@@ -12,7 +12,7 @@ use crate::pairs::list::{ListCapacity, PairList};
 use crate::pairs::sweep::SearchCapacity;
 use crate::{Error, Options, Pair, PairOrder};
 
-/// The GPU memory that a [`BroadPhase`](crate::BroadPhase) allocates for a number of boxes.
+/// The GPU memory that a [`BroadPhase`](crate::BroadPhase) allocates for a box count.
 ///
 /// ```
 /// # fn main() -> Result<(), broadsweep::Error> {
@@ -27,16 +27,16 @@ use crate::{Error, Options, Pair, PairOrder};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryPlan {
-    /// The boxes that fit.
+    /// The capacity for boxes.
     pub box_count: u32,
-    /// The (box, cell) incidences that fit; the grid is coarsened until they do.
+    /// The capacity for (box, cell) incidences; the grid is coarsened until they fit.
     pub entry_capacity: u32,
-    /// The tiles of the sweep, of up to 8,192 candidates, whose results are retained; the results of further tiles are
+    /// The capacity for results of tiles of the sweep, of up to 8,192 candidates each. The results of further tiles are
     /// computed again for the list.
     pub tile_capacity: u32,
-    /// The tiles of 8,192 tests that fit, of scenes so small that all pairs are tested.
+    /// The capacity for tiles of 8,192 tests, for scenes in which all pairs are tested.
     pub all_pairs_tile_capacity: u32,
-    /// The pairs that fit the list; a longer one is produced in pieces of this length.
+    /// The capacity of the list of pairs; a longer list is produced in pieces of this length.
     pub pair_capacity: u32,
     /// `true` if every box is tested against every other ([`Options::all_pairs_up_to`]); then some buffers of the plan
     /// are not used.
@@ -70,16 +70,17 @@ struct PlanCapacity {
     pairs: u64,
 }
 
-/// Bytes per entry of all buffers that have an element for each. The level of coarsening, and with it the order of the
-/// pairs, follows from it where a budget binds.
+/// Bytes per entry of all buffers with an element per entry. With a budget, it determines the level of coarsening, and
+/// so the order of the pairs.
 const ENTRY_BYTES: u64 = 25;
-/// The least capacity, however small the budget.
+/// The least capacity, with any budget.
 const LEAST_PAIRS: u64 = 4096;
 const LEAST_TILES: u64 = 16;
 
 impl MemoryPlan {
-    /// Lays out the plan for `box_count` boxes, without filters, on a device with these limits. The device is unknown: pass the
-    /// options that an engine [uses](crate::BroadPhase::options); otherwise `None` for `all_pairs_up_to` means 2,560.
+    /// Lays out the plan for `box_count` boxes, without filters, on a device with these limits. Pass the options that
+    /// an engine [uses](crate::BroadPhase::options). Otherwise `None` for `all_pairs_up_to` means 2,560, since the
+    /// device is unknown.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`] if a required buffer exceeds a limit; [`Error::OverBudget`] if
@@ -114,7 +115,7 @@ impl MemoryPlan {
         let budget = whole_budget.saturating_sub(beside);
         let most = PlanCapacity::unlimited(boxes, options, limits, requested, budget);
 
-        // The number of tiles does not depend on earlier calls: the order of the pairs depends on it.
+        // The count of tiles must not depend on earlier calls, since the order of the pairs depends on it.
         let all_pairs_tiles = all_pairs_tiles(boxes).max(LEAST_TILES);
         let few = PlanCapacity { boxes, entries: boxes, tiles: LEAST_TILES, all_pairs_tiles, pairs: LEAST_PAIRS };
         let all_pairs = options.tests_all_pairs(boxes as u32)
@@ -164,7 +165,7 @@ impl MemoryPlan {
         self.capacity().of_list()
     }
 
-    /// Lists every buffer with its size in bytes, those of the filters last.
+    /// Lists every buffer with its size in bytes, buffers of filters last.
     pub fn buffers(&self) -> Vec<(&'static str, u64)> {
         self.capacity().rows(self.order).chain(self.filters.iter().copied()).collect()
     }
@@ -174,7 +175,7 @@ impl MemoryPlan {
         self.own_bytes() + sum(&self.filters)
     }
 
-    /// Sums the bytes of all buffers but those of the filters.
+    /// Sums the bytes of all buffers except buffers of filters.
     pub(crate) fn own_bytes(&self) -> u64 {
         self.capacity().bytes(self.order)
     }
@@ -185,7 +186,7 @@ impl MemoryPlan {
     }
 
     /// Returns `true` if the buffers of this plan, the list aside, are large enough for `other`, a plan for the same
-    /// options. More boxes may mean fewer tiles where a budget binds, and fewer tiles are still enough.
+    /// options. With a budget, a plan for more boxes may have fewer tiles, which still suffice.
     pub(crate) fn covers(&self, other: &Self, options: &Options) -> bool {
         let needed = if other.all_pairs { all_pairs_tiles(u64::from(other.box_count)) } else { 0 };
         let has_tiles = if options.memory_budget.is_some() {
@@ -196,9 +197,9 @@ impl MemoryPlan {
         self.box_count >= other.box_count && self.entry_capacity >= other.entry_capacity && has_tiles
     }
 
-    /// Returns the same plan with a list of `requested` pairs, or of the most that limits and budget allow, but not fewer than now.
-    /// `others` bytes are allocated beside the plan. A second staging buffer, for lists in more than one piece, also
-    /// fits.
+    /// Returns the same plan with a list of `requested` pairs, or of the most pairs that limits and budget allow, but
+    /// at least of the present length. `others` bytes are allocated in addition to the plan. A second staging buffer,
+    /// for lists in several pieces, is included.
     pub(crate) fn with_longer_list(
         &self,
         requested: u64,
@@ -213,7 +214,7 @@ impl MemoryPlan {
         let available = options.memory_budget.unwrap_or(u64::MAX).saturating_sub(others);
         let per_thousand = list(1_001_000) - list(1_000_000) + 1000 * size_of::<Pair>() as u64;
         let about = (available / (per_thousand + 1)).saturating_mul(1000).saturating_sub(4096);
-        // Some buffers have an element for many pairs.
+        // Some buffers have one element for many pairs.
         let bytes = |pairs: u64| list(pairs).saturating_add(pairs * size_of::<Pair>() as u64);
         let mut affordable = about.min(longest_list(limits));
         while affordable > 0 && bytes(affordable) > available {
@@ -234,11 +235,11 @@ impl PlanCapacity {
         budget: u64,
     ) -> Self {
         let binding = largest_binding(limits);
-        // Four entries per box, or those that fit half of the budget. The number does not depend on earlier
-        // calls, since the level of coarsening, and with it the order of the pairs, depends on it.
+        // Four entries per box, or as many as fit half of the budget. The count must not depend on earlier calls, since
+        // the level of coarsening, and with it the order of the pairs, depends on it.
         let entries = (4 * boxes + 1024).min(most_entries(limits)).min((budget / 2 / ENTRY_BYTES).max(boxes));
-        // A larger scene never requests fewer tiles than one that tests all pairs: otherwise the buffers would be
-        // reallocated whenever a scene grows and shrinks past that size.
+        // A larger scene requests at least the tiles of a scene that tests all pairs. Otherwise buffers are reallocated
+        // whenever a scene crosses that size.
         let all_pairs_tiles = all_pairs_tiles(boxes.min(u64::from(options.most_in_all_pairs())))
             .max(LEAST_TILES)
             .min(binding / (256 * 4));
@@ -251,8 +252,8 @@ impl PlanCapacity {
         Self { boxes, entries, tiles, all_pairs_tiles, pairs }
     }
 
-    /// Shrinks the capacity towards `least` by one factor until the budget is met, and finally the entries to one per box;
-    /// returns `None` if even that exceeds the budget.
+    /// Shrinks the capacity towards `least` by a common factor until it fits the budget, and finally the entries to one
+    /// per box. Returns `None` if that exceeds the budget too.
     fn shrunk(self, least: Self, budget: u64, order: PairOrder) -> Option<Self> {
         let mut share = 1.0;
         loop {
@@ -296,8 +297,7 @@ impl PlanCapacity {
     }
 }
 
-/// Returns the tiles of bits for a test of every two boxes, at most those of the largest scene that is tested in this
-/// way.
+/// Returns the tiles of bits for a test of all pairs, at most of `SMALL_MOST` boxes.
 fn all_pairs_tiles(boxes: u64) -> u64 {
     u64::from(small_tiles(boxes.min(u64::from(SMALL_MOST)) as u32) * SMALL_LINES)
 }
@@ -313,12 +313,12 @@ mod tests {
 
     #[test]
     fn an_entry_has_the_bytes_of_the_tables() {
-        // Whole tiles of the sort and whole sections of the path, of which there are some words for many entries.
+        // Round up to whole tiles of the sort and whole sections of the path, which have some words for many entries.
         let bytes = |entries| {
             let capacity = PlanCapacity { boxes: 0, entries, tiles: 0, all_pairs_tiles: 0, pairs: 0 };
             let per_entry = |(name, bytes): Row| match name {
                 "histograms" | "digit_sums" => 0,
-                // Without those of sections and their groups.
+                // Without the words of sections and their groups.
                 "path_bases" => {
                     let groups = entries.div_ceil(u64::from(PATH_SECTION * PATH_GROUP));
                     bytes - entries.div_ceil(u64::from(PATH_SECTION)) * 8 - groups * 16

@@ -14,7 +14,7 @@ use crate::pairs::PairBuffers;
 use crate::pairs::neighbours::{NeighbourBuffers, NeighbourCapacity};
 use crate::{Error, Options};
 
-/// The GPU memory of one broad phase.
+/// The GPU memory of one engine.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     pub(super) gpu: Gpu,
@@ -43,9 +43,9 @@ pub(crate) struct Results {
     pub call: Call,
     /// The number of the submission; `None` for a recording.
     pub submission: Option<u64>,
-    /// The build of the grid that they depend on, if any.
+    /// The build of the grid that the results depend on, if any.
     pub build: Option<GridBuild>,
-    /// `true` if the list has their pairs, `false` after it was replaced by a longer one.
+    /// `true` if the list has the pairs of the results; `false` after it was replaced by a longer one.
     pub has_list: bool,
     /// `true` if windows of the list can be written.
     pub has_windows: bool,
@@ -59,7 +59,7 @@ pub(crate) const MOST_IN_FLIGHT: usize = 2;
 pub(crate) const PIECES_AT_ONCE: usize = 2;
 
 impl SharedBuffers {
-    /// Returns the results, unless the grid was built again since.
+    /// Returns the results, unless the grid was built again.
     pub fn results(&self) -> Option<&Results> {
         let results = self.results.as_ref()?;
         results.build.is_none_or(|build| self.grid.holds(build)).then_some(results)
@@ -167,7 +167,7 @@ impl Workspace {
         }
     }
 
-    /// Ensures the buffers for this call beside those that are `in_flight`, which may have to be searched again.
+    /// Ensures the buffers for this call, and keeps buffers `in_flight`, whose submissions may be searched again.
     ///
     /// # Errors
     /// The errors of [`ensure`](Self::ensure); [`Error::Busy`] if it does not fit beside them.
@@ -181,7 +181,7 @@ impl Workspace {
         let Some(plan) = self.missing_capacity(call, options, filters)? else {
             let lengthened = self.lengthen_list(self.requested.pairs, options, filters);
             if lengthened != Ok(false) {
-                // A submission in flight must not copy the rest of its pairs from a list that was replaced.
+                // A submission in flight must not copy the rest of its pairs from a replaced list.
                 self.forget_results();
             }
             return match lengthened {
@@ -200,7 +200,7 @@ impl Workspace {
         }
         let box_count = call.box_count as usize;
         let filter_bytes = if in_flight.is_empty() {
-            // The uploaded filters are released first.
+            // The uploaded filters are released before the upload.
             sum(&filters.rows(box_count))
         } else {
             filters.coming_bytes(box_count)
@@ -223,12 +223,13 @@ impl Workspace {
         let Some(shared) = &self.shared else {
             return Ok(Some(plan));
         };
-        // A longer list may use memory that filters need now: for more boxes, or uploaded again.
+        // A longer list may use memory that filters need, for more boxes or another upload.
         let held = self.held_bytes() + filters.coming_bytes(box_count);
         if shared.plan.covers(&plan, options) && is_affordable(options, held) {
             return Ok(None);
         }
-        // Never fewer boxes than now; and a scene that grows a little with every call must not allocate in every call.
+        // Never shrink, and grow by more than requested, so that a scene that grows a little with every call does not
+        // allocate in every call.
         let now = shared.plan.box_count as usize;
         let ample = if box_count > now { box_count.max(now.saturating_mul(5) / 4) } else { now };
         let ample = self.plan(ample, options, filters).ok().filter(|ample| ample.covers(&plan, options));
@@ -244,8 +245,8 @@ impl Workspace {
         filters: &mut FilterSet,
         is_in_flight: bool,
     ) -> Result<(), Error> {
-        // The old buffers are released first: old and new at once might not fit. The filters are released as well, since they
-        // may not fit beside the new plan, unless a submission may be searched again with them, or the host cannot upload them again.
+        // Release the old buffers first, since old and new together may exceed the memory. Release the filters too, for
+        // the same reason, unless a submission may be searched again with them, or the host cannot upload them again.
         self.release();
         if options.memory_budget.is_some() && !is_in_flight && filters.check_on_host().is_ok() {
             filters.unload(&self.gpu)?;
@@ -307,7 +308,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Checks that the budget and the device allow the buffers for so many points. The filters are uploaded.
+    /// Checks that the budget and the device allow the buffers for this many points. The filters must be uploaded.
     ///
     /// # Errors
     /// [`Error::OverBudget`], [`Error::TooManyBoxes`].
@@ -394,18 +395,18 @@ impl Workspace {
         rows
     }
 
-    /// Returns `true` if the budget allows `bytes` more than are allocated.
+    /// Returns `true` if the budget allows `bytes` bytes more than are allocated.
     fn is_affordable_beside(&self, bytes: u64, options: &Options, filters: &FilterSet) -> bool {
         is_affordable(options, (self.held_bytes() + filters.held_bytes()).saturating_add(bytes))
     }
 }
 
-/// Returns `true` if the budget allows this many bytes in all.
+/// Returns `true` if the budget allows this many bytes in total.
 fn is_affordable(options: &Options, bytes: u64) -> bool {
     bytes <= options.memory_budget.unwrap_or(u64::MAX)
 }
 
-/// Returns `None` if memory was exhausted.
+/// Converts an error of exhausted memory to `None`.
 fn optional<T>(allocated: Result<T, Error>) -> Result<Option<T>, Error> {
     match allocated {
         Ok(value) => Ok(Some(value)),

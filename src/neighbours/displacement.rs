@@ -1,4 +1,4 @@
-//! The displacement x_j + S·cell − x_i of a pair, and what is decided of it, without rounding.
+//! The displacement x_j + S·cell − x_i of a pair, with exact decisions.
 //!
 //! Decisions have three tiers: `f64` with an error bound; pairs of `f64` whose sum is the number (double-double); a superaccumulator.
 
@@ -8,7 +8,7 @@ use crate::base::exact::two_sum;
 
 /// Half a unit in the last place of 1.
 const HALF_ULP: f64 = f64::EPSILON / 2.0;
-/// Bounds relative errors of the double-double tier: 2⁻⁹⁶. Each takes fewer than 64 roundings of 2⁻¹⁰⁶.
+/// A bound of relative errors of the double-double tier: 2⁻⁹⁶. There are fewer than 64 roundings of 2⁻¹⁰⁶.
 const DOUBLE_ERROR: f64 = 1.0 / (1u128 << 96) as f64;
 /// The numbers for which products of the double-double tier neither overflow nor lose bits that matter: 2⁻⁴⁰⁰ to 2⁴⁰⁰.
 const DOUBLE_RANGE: std::ops::Range<f64> = 3.9e-121..2.5e120;
@@ -181,7 +181,7 @@ impl Displacement<'_> {
         Double { high, low, error }
     }
 
-    /// Returns the square in two parts, where its numbers are in the range of exact products.
+    /// Returns the square in two parts; `None` if a number is outside the range of exact products.
     fn double_square(&self) -> Option<Double> {
         let parts = [self.along(0), self.along(1), self.along(2)];
         let mut sum = Double::default();
@@ -197,7 +197,7 @@ impl Displacement<'_> {
 }
 
 impl Reach {
-    /// Returns the square in two parts, where its numbers are in the range of exact products.
+    /// Returns the square in two parts; `None` if a number is outside the range of exact products.
     fn double_square(&self) -> Option<Double> {
         let (sum, low) = two_sum(self.0[0], self.0[1]);
         let (high, low_2) = two_sum(sum, self.0[2]);
@@ -227,7 +227,7 @@ impl Double {
     }
 }
 
-/// Returns the largest finite number of a range that satisfies a condition, which holds up to some number.
+/// Returns the largest finite number of a range that satisfies a monotone condition.
 fn largest(first: f64, last: f64, is_at_most: impl Fn(f64) -> bool) -> f64 {
     // Finite numbers in their order, as integers.
     let rank = |x: f64| (x.to_bits() as i64) ^ ((x.to_bits() as i64 >> 63) as u64 >> 1) as i64;
@@ -240,8 +240,9 @@ fn largest(first: f64, last: f64, is_at_most: impl Fn(f64) -> bool) -> f64 {
     number(low)
 }
 
-/// Returns the rounded product, and the rounding error (Dekker), for numbers whose product neither overflows nor underflows. It does not
-/// use `mul_add`, which is a function call where the processor need not have the instruction: vectors of periodic pairs take this path.
+/// Returns the rounded product, and the rounding error (Dekker), for numbers whose product neither overflows nor
+/// underflows. It does not use `mul_add`, which is a slow function call if the target processor may lack the
+/// instruction; vectors of periodic pairs use this path.
 #[inline]
 fn two_product(a: f64, b: f64) -> (f64, f64) {
     // Two halves of 26 bits, the sign of the lower one included (Veltkamp).

@@ -1,4 +1,4 @@
-//! Points in their cell, and their periodic images: the targets that queries are tested against.
+//! Lists the targets of a search: points wrapped into their cell, and their periodic images.
 
 use std::ops::Range;
 
@@ -99,9 +99,9 @@ pub fn wrap<T: Coordinate>(
     Ok(())
 }
 
-/// The images of points that can have neighbours, as targets of the search. A target is a point or an image of it. Its number has the
-/// point in its upper bits, and in its lower ones a number in `shifts`. So targets ascend by point and by shift, and no list says what a
-/// number means: a pair would wait for it.
+/// The images of points that can have neighbours, as targets of the search. A target is a point or an image of it. The
+/// upper bits of its number are the index of the point, the lower bits an index in `shifts`. So targets ascend by point
+/// and by shift, and decoding a number needs no load from memory.
 #[derive(Debug, Default)]
 pub struct Images {
     /// The shifts of images, ascending.
@@ -139,7 +139,8 @@ impl Window {
 }
 
 impl Images {
-    /// Lists the targets that can be at most `reach` from queries. Returns a bound of the error of places, along each axis.
+    /// Lists the targets that can be at most `reach` from queries. Returns a bound of the error of coordinates, along
+    /// each axis.
     ///
     /// # Errors
     /// [`Error::TooManyImages`], before any image is listed.
@@ -161,7 +162,7 @@ impl Images {
         let largest = [0, 1].map(|list| std::array::from_fn(|k| f64::max(own[list][k], other[list][k])));
         let errors = lattice.error(&largest[0], &largest[1]);
         let [reach, errors] = [lattice.reach(reach), lattice.fraction_error(&largest[0], &errors)];
-        // Some more than rounding of products and sums takes.
+        // Exceeds the rounding of products and sums.
         let reach = std::array::from_fn(|m| reach[m] * (1.0 + 1e-9) + 1e-9 + 4.0 * errors[m]);
         self.list(points, queries.fraction_bounds(), &reach)?;
         let shifts = self.magnitudes();
@@ -185,7 +186,7 @@ impl Images {
         let high = std::array::from_fn(|m| bounds.1[m] + reach[m]);
         let window = Window { low, high, rank: lattice.rank() };
         self.list_shifts(points, &window)?;
-        // Before all of them are tried for each point.
+        // Check the count before all shifts are tried for each point.
         self.point_count = checked(point_count, self.shifts.len(), 0)?;
         let total: u64 = (0..point_count).map(|index| self.near(points, index, &window).count() as u64).sum();
         self.shift_bits = self.shifts.len().next_power_of_two().ilog2();
@@ -255,7 +256,7 @@ impl Images {
         if self.is_identity() { k } else { self.targets[k as usize] }
     }
 
-    /// Lists the targets. Where each point is one, its coordinates may not be finite.
+    /// Lists the targets. If each point is one target, its coordinates may not be finite.
     pub fn targets(&self) -> impl Iterator<Item = u32> + '_ {
         let points = if self.is_identity() { self.point_count } else { 0 };
         self.targets.iter().copied().chain(0..points)

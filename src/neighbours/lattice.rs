@@ -1,6 +1,6 @@
-//! The lattice of a periodic cell: a reduced basis, fractional coordinates, and the wrapping of points.
+//! The lattice of a periodic cell: a reduced basis, fractional coordinates, and wrapping of points.
 //!
-//! All of it guides the search and may round. Shifts are integers, and a pair is decided by the numbers of the caller.
+//! These guide the search and may round. Shifts are integers, and pairs are decided from the caller's numbers.
 
 use super::coordinate::Coordinate;
 use super::options::PeriodicCell;
@@ -8,19 +8,19 @@ use crate::Error;
 
 /// The largest entry of a transform: products of it with the shifts of a search fit 64 bits.
 const MOST_TRANSFORM: i64 = 1 << 30;
-/// The largest shift by which a point is wrapped, or of an image: sums of three fit 32 bits.
+/// The largest shift of a wrapped point or an image. Sums of three shifts fit 32 bits.
 pub const MOST_SHIFT: i64 = 1 << 29;
-/// The least length of a reduced vector relative to the numbers that it is the difference of.
+/// The least length of a reduced vector, relative to the vectors whose difference it is.
 const LEAST_LENGTH: f64 = 1e-12;
 
 /// A basis of the periodic directions.
 #[derive(Clone, Debug, Default)]
 pub struct Lattice {
-    /// The vectors of the cell; 0 where it is not periodic.
+    /// The vectors of the cell; 0 in directions that are not periodic.
     pub vectors: [[f64; 3]; 3],
     /// The vectors of a reduced basis, at most three. Angles between them are large, so that few images are near.
     basis: Vec<[f64; 3]>,
-    /// The multiples of the cell's vectors that each of them is the sum of.
+    /// Each reduced vector as multiples of the cell's vectors.
     transform: Vec<[i64; 3]>,
     /// The dual basis: its products with a point are the fractional coordinates.
     dual: Vec<[f64; 3]>,
@@ -51,7 +51,7 @@ impl Lattice {
     }
 
     fn reduce(&mut self) -> Result<(), Error> {
-        // A power of two, so that no square overflows.
+        // Scale by a power of two, so that no square overflows.
         let largest = self.vectors.iter().flatten().fold(0.0f64, |largest, x| largest.max(x.abs()));
         let scale = power_of_two_below(largest);
         let unit = self.vectors.map(|vector| vector.map(|x| x / scale));
@@ -97,7 +97,7 @@ impl Lattice {
         fractions
     }
 
-    /// Returns how far a distance reaches in fractional coordinates.
+    /// Converts a distance to the largest difference of fractional coordinates.
     pub fn reach(&self, distance: f64) -> [f64; 3] {
         let mut reach = [0.0; 3];
         for (reach, dual) in reach.iter_mut().zip(&self.dual) {
@@ -162,7 +162,8 @@ pub fn fit(shift: [i64; 3]) -> Option<[i32; 3]> {
     shift.iter().all(|part| part.abs() <= MOST_SHIFT).then(|| shift.map(|part| part as i32))
 }
 
-/// Returns the number of a vector that is longer than the sum of it and multiples of others, and the transform of that sum.
+/// Returns the index of a vector that becomes shorter if multiples of others are added, and the transform of the
+/// shorter vector.
 fn shorter(vectors: &[[f64; 3]], transform: &[[i64; 3]]) -> Option<(usize, [i64; 3])> {
     for k in 0..vectors.len() {
         let others: Vec<usize> = (0..vectors.len()).filter(|&other| other != k).collect();
@@ -185,7 +186,7 @@ fn shorter(vectors: &[[f64; 3]], transform: &[[i64; 3]]) -> Option<(usize, [i64;
                     sum_transform[m] = sum_transform[m].saturating_add(factor.saturating_mul(transform[other][m]));
                 }
             }
-            // By a margin, so that rounding leads to no circle.
+            // The margin prevents an endless loop by rounding.
             if dot(&sum, &sum) < dot(&vectors[k], &vectors[k]) * (1.0 - 1e-9) {
                 return Some((k, sum_transform));
             }
@@ -233,6 +234,6 @@ fn cross(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
 }
 
 fn length(a: &[f64; 3]) -> f64 {
-    // Squares of components overflow where the length does not.
+    // Squares of components can overflow although the length does not.
     a[0].hypot(a[1]).hypot(a[2])
 }

@@ -1,4 +1,5 @@
-//! Neighbours of points: the input and result of a search, its targets, and the exact decision of a pair. Shared by both engines.
+//! Neighbours of points: the input and result of a search, its targets, and the exact decision of a pair; shared by
+//! both engines.
 
 pub mod accumulator;
 pub mod coordinate;

@@ -46,14 +46,15 @@ impl<T: Coordinate> PeriodicCell<T> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[non_exhaustive]
 pub struct NeighbourOptions<T = f32> {
-    /// The largest distance of a pair, closed: finite and ≥ 0, in the units of the points. Radii of points
+    /// The largest distance of a pair, inclusive: finite and ≥ 0, in the units of the points. Radii of points
     /// ([`PointSet::radii`](super::PointSet::radii)) are added to it.
     pub radius: T,
     /// The cell in which points repeat. Default: none; then pairs have no shifts.
     #[cfg_attr(feature = "serde", serde(default))]
     pub cell: Option<PeriodicCell<T>>,
-    /// True if a search within one set lists each pair twice, as (i, j, S) and as (j, i, −S). Default: once, with i < j, or with i = j
-    /// and the one of S and −S that orders after 0. A search between two sets lists each pair once.
+    /// True if a search within one set lists each pair twice, as (i, j, S) and as (j, i, −S). Default: once, with i <
+    /// j; if i = j, with the one of S and −S that is greater than 0 in lexicographic order. A search between two sets
+    /// lists each pair once.
     #[cfg_attr(feature = "serde", serde(default))]
     pub both_directions: bool,
     /// True if a search within one set pairs a point with its own images. Default: `true`. Without a cell there are none.

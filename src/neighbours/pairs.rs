@@ -11,7 +11,7 @@ use crate::Pair;
 pub struct NeighbourPairs<T = f32> {
     /// The pairs: `a` is i, `b` is j. In a search between two sets, `a` is an index in the queries and `b` one in the points.
     pub pairs: Vec<Pair>,
-    /// Where the pairs of each i begin, and the number of pairs at the end.
+    /// The begin of the pairs of each i, and the pair count at the end.
     pub offsets: Vec<u64>,
     /// The shift S of each pair: the image of j is at x_j + S·cell. Empty without a cell.
     pub shifts: Vec<[i32; 3]>,
@@ -19,12 +19,12 @@ pub struct NeighbourPairs<T = f32> {
     pub vectors: Vec<[T; 3]>,
     /// The squared distance of each pair: the exact square, rounded down.
     pub squared_distances: Vec<T>,
-    /// The number of points with a coordinate that is NaN or infinite, in both sets. They have no neighbours.
+    /// The count of points with a NaN or infinite coordinate, in both sets. They have no neighbours.
     pub invalid_count: u64,
 }
 
 impl<T: Coordinate> NeighbourPairs<T> {
-    /// Returns the places of the pairs of point `index` in the lists; none if there is no such point.
+    /// Returns the range of the pairs of point `index` in the lists; empty if there is no such point.
     pub fn row(&self, index: usize) -> std::ops::Range<usize> {
         match self.offsets.get(index..).unwrap_or_default() {
             [start, end, ..] => *start as usize..*end as usize,

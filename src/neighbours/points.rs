@@ -18,7 +18,7 @@ pub struct PointSet<'a, T = f32> {
     /// The radius of each point, finite and ≥ 0; empty for radii of 0. Two points are a pair if their distance is at most the sum of both
     /// radii and [`NeighbourOptions::radius`](super::NeighbourOptions::radius).
     pub radii: &'a [T],
-    /// The world of each point, below 2³² − 1; empty for one world. Points of different worlds are no pairs.
+    /// The world of each point, below 2³² − 1; empty for one world. Points of different worlds never pair.
     pub worlds: &'a [u32],
 }
 

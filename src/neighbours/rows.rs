@@ -1,4 +1,4 @@
-//! Writes the pairs: rows of targets, which chunks hold in the order of cells, in the order of queries.
+//! Writes the pairs in the order of queries. Chunks hold the rows of targets in the order of cells.
 
 use bytemuck::Zeroable;
 
@@ -19,7 +19,7 @@ pub struct ChunkRows {
     pub targets: Vec<u32>,
 }
 
-/// Where the row of each query is.
+/// The place of each query's row.
 #[derive(Debug, Default)]
 pub struct RowPlaces {
     /// Chunk and first target of each query.

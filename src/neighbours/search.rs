@@ -54,9 +54,9 @@ impl Targets {
 /// The targets that a query excludes.
 #[derive(Clone, Debug)]
 pub struct Exclusion {
-    /// The first target that counts.
+    /// The first target that is not excluded.
     pub first: u32,
-    /// Targets that do not count, beyond those before `first`.
+    /// Excluded targets from `first` on.
     pub removed: Range<u32>,
 }
 
@@ -73,7 +73,7 @@ pub struct Search<'a, T> {
     pub radius: f64,
     /// The largest distance of a pair, radii of points included.
     pub reach: f64,
-    /// Bounds the error of places along each axis.
+    /// A bound of the error of coordinates along each axis.
     pub errors: [f64; 3],
 }
 

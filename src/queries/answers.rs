@@ -8,19 +8,19 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::{Error, Report};
 
-/// A box that something hits, and when. 8 bytes.
+/// The hit of a box by a path. 8 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Hit {
-    /// The box; [`NO_BOX`](crate::QueryFilters::NO_BOX) where nothing is hit.
+    /// The box; [`NO_BOX`](crate::QueryFilters::NO_BOX) for a miss.
     pub index: u32,
-    /// The least `t`, rounded down: the hit is at `origin + t * direction`. Infinite where nothing is hit.
+    /// The least `t`, rounded down: the hit is at `origin + t * direction`. Infinite for a miss.
     pub t: f32,
 }
 
 impl Hit {
-    /// Stands for no hit.
+    /// A miss.
     pub const MISS: Self = Self { index: u32::MAX, t: f32::INFINITY };
 
     /// Returns whether a box is hit.
@@ -29,14 +29,14 @@ impl Hit {
     }
 }
 
-/// A box near a point, and how far it is. 8 bytes.
+/// A box near a point, and its distance. 8 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Near {
     /// The box.
     pub index: u32,
-    /// The square of the distance, rounded down: 0 where the point is in the box.
+    /// The squared distance, rounded down; 0 if the box contains the point.
     pub squared_distance: f32,
 }
 
@@ -51,12 +51,12 @@ pub struct Answers<T> {
     pub report: QueryReport,
 }
 
-/// A list of answers to each query, in the order of the queries: rows that lie one after the other.
+/// A list of answers per query, one list after the other in the order of the queries.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Lists<T> {
-    /// `[query_count + 1]` where the list of each query begins in `answers`, and where the last one ends.
+    /// `[query_count + 1]` the begin of each query's list in `answers`, and the end of the last.
     pub offsets: Vec<u64>,
     /// All lists.
     pub answers: Vec<T>,
@@ -87,7 +87,7 @@ impl<T> Answers<T> {
 }
 
 impl<T> Lists<T> {
-    /// Creates the lists of a batch from their parts: where each list begins in `answers`, and where the last one ends.
+    /// Creates the lists of a batch. `offsets` has the begin of each list in `answers`, and the end of the last.
     pub const fn new(offsets: Vec<u64>, answers: Vec<T>, report: QueryReport) -> Self {
         Self { offsets, answers, report }
     }
@@ -201,11 +201,11 @@ impl<T> Index<usize> for Answers<T> {
 pub struct QueryReport {
     /// Queries in the batch.
     pub query_count: u64,
-    /// Queries with a NaN or another number that has no meaning; they answer nothing.
+    /// Queries with a NaN or another invalid number. They have no answers.
     pub invalid_count: u64,
     /// The indices of the first invalid queries, ascending, at most [`Report::INVALID_LISTED`](crate::Report::INVALID_LISTED).
     pub first_invalid: Vec<u64>,
-    /// All answers: boxes that were hit, that touch or that are near.
+    /// All answers: boxes that are hit, that touch or that are near.
     pub answer_count: u64,
 }
 
@@ -216,33 +216,33 @@ pub struct QueryReport {
 pub struct TreeReport {
     /// Boxes in the tree.
     pub box_count: u32,
-    /// Boxes with a NaN or with `min > max`, once they are padded by their margins; no query answers them.
+    /// Boxes with a NaN or with `min > max`, after padding by their margins. No query finds them.
     pub invalid_count: u32,
     /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`](crate::Report::INVALID_LISTED).
     pub first_invalid: Vec<u32>,
-    /// The surface of all nodes, divided by what it was when the tree was built. A query takes about as many times as long.
-    /// 1 after a build; above 1.5 or 2 it pays to build again. NaN where the build was recorded.
+    /// The surface of all nodes, divided by the surface after the build. The time of queries grows by about this
+    /// factor. 1 after a build; above 1.5 or 2, a rebuild pays. NaN if the build was recorded.
     ///
-    /// Boxes that are unbounded or have a coordinate beyond 2⁶⁰ are *vast*, and nodes above them have no surface. Infinite where more boxes
-    /// are vast than when the tree was built, or where nodes had no surface and have one. Both engines give infinity
-    /// for vast boxes alike. Finite values of the engine on a GPU are sums of `f32`, in which what is smaller than 10⁻³⁸ may be zero, and those of
-    /// more than eight boxes differ: each engine has an order of boxes of its own.
+    /// *Vast* boxes are unbounded or have a coordinate beyond 2⁶⁰; nodes above them have no surface. The value is
+    /// infinite if there are more vast boxes than after the build, or if the surface after the build was zero and is
+    /// not zero any more. Finite values of a GPU tree are sums of `f32`, which may flush numbers below 10⁻³⁸ to zero.
+    /// They differ between engines for more than eight boxes, since each engine orders boxes differently.
     pub growth: f64,
-    /// Bytes of memory held: on the GPU by a tree there, and else by the tree on the host.
+    /// Bytes of memory held: GPU memory for a tree on a GPU, otherwise host memory.
     pub bytes: u64,
 }
 
-/// About the surface of a tree.
+/// The approximate surface of a tree.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Surface {
-    /// Of all nodes that have one, together; NaN where it is not known.
+    /// The sum over all nodes that have one; NaN if unknown.
     pub sum: f64,
     /// Boxes that are unbounded or have a coordinate beyond 2⁶⁰.
     pub vast_count: u32,
 }
 
 impl Surface {
-    /// Returns how many times as large the surface is now: [`TreeReport::growth`].
+    /// Returns the ratio of the surface `now` to this one: [`TreeReport::growth`].
     pub fn growth(self, now: Self) -> f64 {
         if now.vast_count > self.vast_count {
             f64::INFINITY
@@ -255,7 +255,7 @@ impl Surface {
 }
 
 impl QueryReport {
-    /// Creates the report on a batch of which the queries with these indices, ascending, have no meaning.
+    /// Creates the report of a batch. The queries with these ascending indices are invalid.
     pub(crate) fn new(query_count: usize, invalid: &[u64], answer_count: u64) -> Self {
         Self {
             query_count: query_count as u64,
@@ -266,7 +266,7 @@ impl QueryReport {
     }
 }
 
-/// Refuses to rank no answers.
+/// Checks that `k` is at least 1.
 ///
 /// # Errors
 /// [`Error::BadOption`].

@@ -1,4 +1,4 @@
-//! Many queries of one kind, and their filters.
+//! A batch of queries of one kind, with filters.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -8,36 +8,39 @@ use crate::{Error, Filters, GroupRule};
 
 /// Filters of the queries of a batch. A list has one element for each query, in their order; an empty list is not used.
 ///
-/// The [`Filters`] of the tree hold those of the boxes: a query meets a box that a box with the query's group, mask, body,
-/// world and sphere would meet. A query is neither fixed nor asleep, and is in no list of pairs.
+/// A query is filtered like a box with this group, mask, body, world and sphere: it meets a box if such a box would
+/// pair with it under the [`Filters`] of the tree. A query is neither fixed nor asleep, and is in no list of pairs.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct QueryFilters {
-    /// Holds the groups that each query is in, a bit each. Without a list every query is in all groups.
+    /// The groups of each query, a bit each. If empty, every query is in all groups.
     pub group: Vec<u32>,
-    /// Holds the groups that each query meets, a bit each. Without a list every query meets all groups. Under [`GroupRule::Any`], the default
-    /// of the tree, a mask alone leaves out no box, because the query is in all groups: [`meeting`](Self::meeting) sets both.
+    /// The groups that each query meets, a bit each. If empty, every query meets all groups. Under [`GroupRule::Any`],
+    /// the default of the tree, a mask alone excludes no box, since the query is in all groups;
+    /// [`meeting`](Self::meeting) sets both.
     pub mask: Vec<u32>,
-    /// Holds the body that each query belongs to, or [`NO_BODY`](Self::NO_BODY): it meets neither the boxes of that body nor
-    /// those whose body has it as its parent. Where the filters of the tree name no bodies, each box is a body of its own.
+    /// The body of each query, or [`NO_BODY`](Self::NO_BODY). The query meets neither boxes of that body nor boxes
+    /// whose parent it is. If the tree has no list of bodies, each box is a separate body with its index as number.
     pub body: Vec<u32>,
-    /// Holds the world that each query is in, or [`Filters::GLOBAL`] for all of them.
+    /// The world of each query, or [`Filters::GLOBAL`] for all worlds.
     pub world: Vec<u32>,
-    /// Holds a box that each query does not meet, or [`NO_BOX`](Self::NO_BOX).
+    /// A box that each query ignores, or [`NO_BOX`](Self::NO_BOX).
     pub ignore: Vec<u32>,
-    /// Holds a sphere for each query: a centre, finite, and a radius, at least zero, or infinity for none. Beside what it queries, the
-    /// query then meets only boxes whose [`sphere`](Filters::sphere), with the margin of the box, has a point in common with its own, and
-    /// half-spaces that its sphere touches, decided exactly. Without a list no query is limited by spheres, nor by those of boxes. Rays, casts,
-    /// shapes and points are filtered alike. A query has no margin: add it to the radius.
+    /// The sphere of each query: a finite centre, and a radius of at least zero, or infinity for no sphere. The query
+    /// then meets only boxes whose [`sphere`](Filters::sphere), padded by the margin of the box, has a point in common
+    /// with it, and half-spaces that it touches, decided exactly. If empty, the spheres of boxes are ignored too. All
+    /// kinds of queries are filtered in this way. A query has no margin; add it to the radius.
     pub sphere: Vec<[f32; 4]>,
-    /// True if casts leave out the boxes that they touch at `t = 0` and separate from, for all queries of the batch. A cast that moves deeper into
-    /// a box still hits it at 0. Use it for a character that stands on several boxes: it can leave them or slide along them, and not fall through.
+    /// True if casts skip boxes that they touch at `t = 0` and separate from, for all queries of the batch. A cast that
+    /// moves deeper into a box still hits it at 0. Use it for a character that stands on several boxes: it can leave
+    /// them or slide along them, but does not fall through.
     ///
-    /// A ray or a moving box separates from a box if it moves away from, or along, the face through which the overlap ends by the shortest shift;
-    /// of several such faces one is enough. A moving sphere or capsule separates if it does not approach the nearest point of the box, but for
-    /// rounding; where its segment touches the box, or its radius is infinite, its bounds decide. A cast that goes nowhere separates from everything. From a half-space
-    /// everything separates whose direction does not point into it. Rays and boxes are decided exactly. Other queries ignore the option.
+    /// A ray or a moving box separates from a box if it moves away from, or along, the face of least penetration; if
+    /// there are several such faces, one suffices. This is decided exactly. A moving sphere or capsule separates if it
+    /// does not approach the nearest point of the box, up to rounding; if its segment touches the box, or its radius is
+    /// infinite, its bounds decide. A cast with a zero direction separates from every box. A cast separates from a
+    /// half-space if its direction does not point into it. Other queries ignore the option.
     pub skips_separating: bool,
 }
 
@@ -69,8 +72,8 @@ impl QueryFilters {
         skips_separating: false,
     };
 
-    /// Returns filters by which each query meets only boxes whose group has a bit of its mask, under both [group rules](GroupRule): under
-    /// [`GroupRule::Any`] the query is in no group, so that the masks of boxes do not matter.
+    /// Returns filters with which each query meets only boxes whose group has a bit of its mask, under both [group
+    /// rules](GroupRule). Under [`GroupRule::Any`] the query is in no group, so the masks of boxes are ignored.
     ///
     /// ```
     /// use broadsweep::filter::GroupRule;
@@ -101,7 +104,7 @@ impl QueryFilters {
     /// Checks that each list has an element for each query, or none.
     ///
     /// # Errors
-    /// [`Error::QueryFilterLength`]; [`Error::BadFilter`] for a sphere that has no meaning.
+    /// [`Error::QueryFilterLength`]; [`Error::BadFilter`] for an invalid sphere.
     pub(crate) fn check(&self, query_count: usize) -> Result<(), Error> {
         let Self { group, mask, body, world, ignore, sphere, skips_separating: _ } = self;
         let of_u32 = [("group", group), ("mask", mask), ("body", body), ("world", world), ("ignore", ignore)];
@@ -115,7 +118,7 @@ impl QueryFilters {
         check_spheres("query_filters.sphere", 0, sphere)
     }
 
-    /// Returns the boxes of these filters that query `i` meets, were they to touch.
+    /// Returns the test of query `i` against boxes with these filters.
     pub(crate) fn meeting_of<'a>(&self, i: usize, filters: &'a CheckedFilters) -> Meeting<'a> {
         Meeting { query_filter: self.query_filter(i), sphere: self.sphere.get(i).copied(), filters }
     }
@@ -132,7 +135,7 @@ impl QueryFilters {
         }
     }
 
-    /// Returns whether queries have filters of their own: whether any list is there.
+    /// Returns whether any list is not empty.
     #[cfg(feature = "gpu")]
     pub(crate) fn has_lists(&self) -> bool {
         !self.passes_all() || !self.world.is_empty()
@@ -204,8 +207,8 @@ impl<'a, Q, const N: usize> From<&'a [Q; N]> for Batch<'a, Q> {
 pub struct QueryFilter {
     /// The groups that the query is in, a bit each; all bits by default.
     pub group: u32,
-    /// The groups that it meets, a bit each; all bits by default. Under [`GroupRule::Any`], set `group` to 0 for the mask alone to
-    /// decide.
+    /// The groups that it meets, a bit each; all bits by default. Under [`GroupRule::Any`], set `group` to 0 so that
+    /// the mask alone decides.
     pub mask: u32,
     /// Its body, or [`QueryFilters::NO_BODY`].
     pub body: u32,
@@ -215,7 +218,7 @@ pub struct QueryFilter {
     pub ignore: u32,
 }
 
-/// The filters of one query and those of the boxes that it may meet.
+/// The filters of one query, and the filters of the boxes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meeting<'a> {
     query_filter: QueryFilter,
@@ -229,7 +232,7 @@ impl Meeting<'_> {
         self.query_filter.world
     }
 
-    /// Returns whether the query meets box `i`, were they to touch. Worlds decide too.
+    /// Returns whether the filters accept the query and box `i`, worlds included.
     ///
     /// # Panics
     /// If a list of the filters is not empty and has no such index.
@@ -248,7 +251,7 @@ impl Default for QueryFilter {
 }
 
 impl QueryFilter {
-    /// Returns whether the query meets box `i`, were they to touch. Worlds decide too, and spheres do not.
+    /// Returns whether the filters accept the query and box `i`, with worlds but without spheres.
     ///
     /// # Panics
     /// If a list of the filters is not empty and has no such index.

@@ -1,4 +1,4 @@
-//! Moving shapes: rays, boxes, spheres and capsules.
+//! Casts: rays, and boxes, spheres and capsules that move along a line.
 
 #[cfg(feature = "gpu")]
 use std::borrow::Cow;
@@ -14,15 +14,16 @@ use crate::base::constants::ROUND_CAST_U32_COUNT;
 
 /// A ray, or a segment: the points `origin + t direction` with `0 <= t <= limit`, in real numbers. 28 bytes.
 ///
-/// The direction need not be of unit length: `t` counts in its lengths. A direction of zeros is a point. A ray hits a box
-/// that shares a point with it, and the `t` of a hit is the least of these points: 0 where the origin is in the box.
+/// The direction can have any length, which is the unit of `t`; with a zero direction, the ray is a point. A ray hits a
+/// box if they have a point in common. The `t` of the hit is the least `t` of these points: 0 if the box contains the
+/// origin.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ray {
-    /// Where the ray begins; finite.
+    /// The start of the ray; finite.
     pub origin: [f32; 3],
-    /// Where the ray goes; finite.
+    /// The direction of the ray; finite.
     pub direction: [f32; 3],
     /// The largest `t`: at least zero; infinity for a ray without an end.
     pub limit: f32,
@@ -40,28 +41,28 @@ impl Ray {
     }
 }
 
-/// A box that moves: the boxes `aabb + t direction` with `0 <= t <= limit`, in real numbers. 40 bytes.
+/// A moving box: the boxes `aabb + t direction` with `0 <= t <= limit`, in real numbers. 40 bytes.
 ///
-/// It hits a box that shares a point with one of them, and the `t` of a hit is the least of these: 0 where the two touch
-/// at `t = 0`. Bounds may be infinite, and touch as those of pairs do.
+/// It hits a box if one of these boxes has a point in common with it. The `t` of the hit is the least such `t`: 0 if
+/// they touch at the start. Bounds may be infinite, with the overlap test of pairs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BoxCast {
-    /// The box where it begins; valid.
+    /// The box at the start; valid.
     pub aabb: Aabb,
-    /// Where the box goes; finite.
+    /// The displacement per unit of `t`; finite.
     pub direction: [f32; 3],
     /// The largest `t`: at least zero; infinity for no end.
     pub limit: f32,
 }
 
-/// A sphere that moves: all points at most `radius` from `center + t direction`, with `0 <= t <= limit`. 32 bytes.
+/// A moving sphere: all points at most `radius` from `center + t direction`, with `0 <= t <= limit`. 32 bytes.
 ///
-/// No box that the sphere touches is missed, and `t` is never after the first touch. Rounding errs on the other side: a reported box may miss the
-/// sphere by 10⁻⁹ of the sizes involved. `t` is rounded down; where the sphere only grazes a box, it may be 10⁻⁵ of itself too early. A `t` below
-/// `f32::MIN_POSITIVE` is 0. Hits are ordered by the reported `t`, then by index. Every engine returns the same bits. benches/results/queries.md counts the
-/// false hits.
+/// No touched box is missed, and `t` is never after the first touch. Rounding errs on the safe side: a reported box may
+/// miss the sphere by 10⁻⁹ of the sizes involved. `t` is rounded down; if the sphere only grazes a box, it may be too
+/// early by 10⁻⁵ of its value. A `t` below `f32::MIN_POSITIVE` is 0. Hits are ordered by the reported `t`, then by
+/// index. Every engine returns the same bits. benches/results/queries.md counts the false hits.
 ///
 /// It touches no box at infinity. With a radius of 0 it hits as a [`Ray`]. With an infinite radius, or one that
 /// reaches beyond `f32::MAX`, it hits all other boxes at `t = 0`.
@@ -69,17 +70,17 @@ pub struct BoxCast {
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SphereCast {
-    /// The middle of the sphere where it begins; finite.
+    /// The centre of the sphere at the start; finite.
     pub center: [f32; 3],
     /// The radius; at least zero.
     pub radius: f32,
-    /// Where the sphere goes; finite.
+    /// The displacement per unit of `t`; finite.
     pub direction: [f32; 3],
     /// The largest `t`: at least zero; infinity for no end.
     pub limit: f32,
 }
 
-/// A capsule that moves: all points at most `radius` from a segment, which moves by `t direction`, with `0 <= t <= limit`.
+/// A moving capsule: all points at most `radius` from a segment, which moves by `t direction`, with `0 <= t <= limit`.
 /// 44 bytes.
 ///
 /// It hits as a [`SphereCast`] does, with one exception: a capsule that is millions of times as long as its distance from a box may be reported to
@@ -88,20 +89,20 @@ pub struct SphereCast {
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CapsuleCast {
-    /// One end of the segment where it begins; finite.
+    /// One end of the segment at the start; finite.
     pub from: [f32; 3],
     /// The other end; finite. It may be the same.
     pub to: [f32; 3],
     /// The radius; at least zero.
     pub radius: f32,
-    /// Where the capsule goes; finite.
+    /// The displacement per unit of `t`; finite.
     pub direction: [f32; 3],
     /// The largest `t`: at least zero; infinity for no end.
     pub limit: f32,
 }
 
 impl SphereCast {
-    /// Returns the cast of the box that bounds the sphere; one without a meaning where the sphere has none.
+    /// Returns the cast of the sphere's bounding box; an invalid cast if the sphere is invalid.
     pub fn bounds(&self) -> BoxCast {
         self.capsule().bounds()
     }
@@ -113,7 +114,7 @@ impl SphereCast {
 }
 
 impl CapsuleCast {
-    /// Returns the cast of the box that bounds the capsule; one without a meaning where the capsule has none.
+    /// Returns the cast of the capsule's bounding box; an invalid cast if the capsule is invalid.
     pub fn bounds(&self) -> BoxCast {
         let Self { from, to, radius, direction, limit } = self.capsule();
         let [a, b] = [from, to].map(|end| ball_bounds(end, radius));
@@ -129,7 +130,8 @@ impl CapsuleCast {
         is_finite(&self.from) && is_finite(&self.to) && self.radius >= 0.0
     }
 
-    /// Returns the same cast; with an infinite radius where its bounds are no numbers. Cut to numbers, they would not hold it while it moves.
+    /// Returns the same cast; with an infinite radius if its bounds are not finite, since clamped bounds do not contain
+    /// it while it moves.
     fn capsule(&self) -> Self {
         let is_number = |end: [f32; 3]| {
             let Aabb { min, max } = Aabb::from_sphere(end, self.radius);
@@ -140,7 +142,7 @@ impl CapsuleCast {
     }
 }
 
-/// Something that moves along a line: a [`Ray`], a [`BoxCast`], a [`SphereCast`] or a [`CapsuleCast`].
+/// A cast: a [`Ray`], a [`BoxCast`], a [`SphereCast`] or a [`CapsuleCast`].
 ///
 /// The trait is sealed: other crates cannot implement it.
 pub trait Cast: Copy + Send + Sync + sealed::SealedCast + super::Start {}
@@ -157,12 +159,12 @@ pub(crate) mod sealed {
     use super::Path;
 
     pub trait SealedCast {
-        /// How many numbers a path has.
+        /// The u32 count of a packed path.
         #[cfg(feature = "gpu")]
         const U32_COUNT: usize;
-        /// Returns the path; none where a number has no meaning.
+        /// Returns the path; `None` if a number is invalid.
         fn path(&self) -> Option<Path>;
-        /// Returns all numbers of some paths in a row, in bits.
+        /// Returns the bits of all numbers of these paths.
         #[cfg(feature = "gpu")]
         fn words(casts: &[Self]) -> Cow<'_, [u32]>
         where
@@ -204,7 +206,7 @@ impl sealed::SealedCast for BoxCast {
     }
 }
 
-/// The words of a round shape that moves: the cast of its bounds, and the shape. No other query has as many.
+/// The words of a moving round shape: the cast of its bounds, and the shape. The most of all queries.
 #[cfg(feature = "gpu")]
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -215,7 +217,7 @@ pub(crate) struct RoundWords {
     radius: f32,
 }
 
-/// Casts a sphere or a capsule, with the box that bounds it.
+/// Implements `Cast` for a sphere or a capsule, with its bounding box.
 macro_rules! round_cast {
     ($cast:ty) => {
         impl sealed::SealedCast for $cast {

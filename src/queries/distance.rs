@@ -1,4 +1,4 @@
-//! How far a point is from a box, without rounding.
+//! The exact distance of a point from a box.
 
 use std::cmp::Ordering;
 
@@ -6,16 +6,17 @@ use super::path::sure_order;
 use crate::Aabb;
 use crate::base::exact::{product, round_down_with, sign_of_sum};
 
-/// The square of the distance from a point to a box. The point is the same in all that is compared.
+/// The squared distance from a point to a box. Compared distances must be from the same point.
 #[derive(Clone, Copy, Debug)]
 pub struct Distance {
-    /// The square, but for a relative error below half of [`RELATIVE_ERROR`](crate::base::exact::RELATIVE_ERROR); 0 only where it is 0.
+    /// The square, with a relative error below half of [`RELATIVE_ERROR`](crate::base::exact::RELATIVE_ERROR); 0 only
+    /// if the exact square is 0.
     pub approximate: f64,
     aabb: Aabb,
 }
 
 impl Distance {
-    /// Returns how far a finite point is from a box; none where the box is invalid or infinitely far.
+    /// Returns the distance of a finite point from a box; `None` if the box is invalid or infinitely far.
     #[inline]
     pub fn between(point: &[f32; 3], aabb: &Aabb) -> Option<Self> {
         if !aabb.is_valid() {
@@ -34,7 +35,7 @@ impl Distance {
     #[inline]
     pub fn compare(&self, other: &Self, point: &[f32; 3]) -> Ordering {
         sure_order(self.approximate, other.approximate).unwrap_or_else(|| {
-            // Boxes that lie on a grid have many equal distances, and few bits.
+            // Boxes on a grid have many equal distances, which `f64` represents exactly.
             if let (Some(own), Some(other)) = (self.exact_square(point), other.exact_square(point)) {
                 return own.total_cmp(&other);
             }
@@ -46,7 +47,7 @@ impl Distance {
         })
     }
 
-    /// Compares the square of the distance with that of a radius, which may be infinite.
+    /// Compares the squared distance with a squared radius, which may be infinite.
     #[inline]
     pub fn compare_radius(&self, radius: f32, point: &[f32; 3]) -> Ordering {
         if radius.is_infinite() {
@@ -71,13 +72,13 @@ impl Distance {
         })
     }
 
-    /// Returns the square where `f64` holds it, and everything on the way to it, exactly.
+    /// Returns the square; `None` if `f64` does not represent it and all intermediate results exactly.
     fn exact_square(&self, point: &[f32; 3]) -> Option<f64> {
         let mut sum = 0.0;
         for k in 0..3 {
             let (end, at) = self.end(k, point);
             let along = f64::from(end) - f64::from(at);
-            // Where nothing is lost, the difference is one of `f32`, and its square is exact too.
+            // If nothing is lost, the difference is an `f32`, and its square is exact too.
             let is_exact = along + f64::from(at) == f64::from(end) && f64::from(end) - along == f64::from(at);
             let is_short = is_exact && f64::from(along as f32) == along;
             let next = sum + along * along;

@@ -4,14 +4,14 @@ use std::cmp::Ordering;
 
 use crate::base::exact::{sign_of_terms, two_product};
 
-/// The most numbers above and below the line: those of the square of four, and of a product of two vectors.
+/// The most terms of numerator and denominator: the square of a sum of four, and the product of two vectors.
 const OVER: usize = 20;
 const UNDER: usize = 3;
 
-/// A number that is not negative: the exact sum of some numbers, divided by the exact sum of others, which is positive.
+/// A nonnegative quotient of two exact sums. The denominator is positive.
 ///
-/// The numbers are sums of products of `f32`: four in the former, two in the latter. So each product of two of them is at least 2⁻⁸⁹⁴ and
-/// below 2⁷⁶⁸, and is two `f64`.
+/// The terms are products of up to four `f32` in the numerator, and two in the denominator. So each product of two
+/// terms is at least 2⁻⁸⁹⁴ and below 2⁷⁶⁸, and is the sum of two `f64`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fraction {
     over: [f64; OVER],

@@ -1,7 +1,7 @@
-//! The half-spaces that queries meet, decided without rounding, and their merge into the answers of a tree.
+//! Finds the half-spaces that queries meet, exactly, and merges them into the answers of a tree.
 //!
-//! A tree has no half-spaces: they are few, and each query of the host is compared with all of them here. So both engines answer the same.
-//! Only where two answers have the same rounded number, the exact ones are compared.
+//! Half-spaces are few and not in the tree. Each query from the host is tested against all of them here, so both
+//! engines give the same answers. Exact numbers are compared only if two answers have the same rounded number.
 
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -16,20 +16,20 @@ use crate::base::exact::{RELATIVE_ERROR, product, round_down_with, sign_of_sum, 
 use crate::filters::CheckedFilters;
 use crate::{Aabb, Answers, Batch, Cast, Error, HalfSpace, Hit, Lists, Near, NearestQuery, Shape};
 
-/// Queries that a thread takes at a time.
+/// Queries per task of a thread.
 const CHUNK: usize = 1 << 10;
 
 // ---- what one half-space meets ----
 
 impl HalfSpace {
-    /// Returns numbers whose exact sum is `normal · point - offset`. Coordinates along which the normal is zero do not matter; the others are
-    /// finite.
+    /// Returns numbers whose exact sum is `normal · point - offset`. Coordinates along which the normal is zero are
+    /// ignored; the others must be finite.
     fn above(&self, point: &[f32; 3]) -> [f64; 4] {
         let along = |k: usize| if self.normal[k] == 0.0 { 0.0 } else { product(self.normal[k], point[k]) };
         [along(0), along(1), along(2), -f64::from(self.offset)]
     }
 
-    /// Returns whether a finite point is at most this far away: at least zero, or infinite.
+    /// Returns whether a finite point is at most `radius` away; `radius` is at least zero and may be infinite.
     pub(crate) fn is_within(&self, point: &[f32; 3], radius: f32) -> bool {
         if radius.is_infinite() {
             return true;
@@ -43,7 +43,7 @@ impl HalfSpace {
         if sum - doubt > reach * (1.0 + RELATIVE_ERROR) {
             return false;
         }
-        // In doubt: the squares decide, of what is above the plane.
+        // Undecided: compare exact squares, if the point is above the plane.
         sign_of_sum(above).is_le() || self.compare_squares(&above, product(radius, radius)).is_le()
     }
 
@@ -58,7 +58,7 @@ impl HalfSpace {
         round_down_with(approximate, |number| self.compare_squares(&above, f64::from(number)).is_ge())
     }
 
-    /// Returns when a path first touches the half-space, rounded down, if it does and does not leave it out.
+    /// Returns when a path first touches the half-space, rounded down; `None` if it does not, or skips it.
     fn enter(&self, path: &Path) -> Option<f32> {
         path.enter_half_space(self, self.reach(path)?)
     }
@@ -85,14 +85,14 @@ impl HalfSpace {
         (!is_late).then(|| Touch { t: t(), is_at_start: false, separates: None })
     }
 
-    /// Returns numbers whose exact sum is how far the deepest corner of a path is above the half-space in the beginning, and others whose exact
-    /// sum is how fast that shrinks, in lengths of the normal. The former may be infinite.
+    /// Returns numbers whose exact sum is the height of a path's deepest corner above the half-space at the start, and
+    /// numbers whose exact sum is its speed downward, in lengths of the normal. The height may be infinite.
     fn approach(&self, path: &Path) -> ([f64; 4], [f64; 3]) {
         let corner: [f32; 3] = std::array::from_fn(|k| if self.normal[k] > 0.0 { path.low[k] } else { path.high[k] });
         (self.above(&corner), [0, 1, 2].map(|k| -product(self.normal[k], path.direction[k])))
     }
 
-    /// Returns when a path first touches the half-space, which it does.
+    /// Returns the exact time when a path first touches the half-space. It must touch it.
     fn exact_time(&self, path: &Path) -> Fraction {
         if path.is_everywhere() || self.touches(&Aabb { min: path.low, max: path.high }) {
             return Fraction::ZERO;
@@ -110,7 +110,7 @@ impl HalfSpace {
         Fraction::new(&square_of(&above), &self.normal.map(|n| product(n, n)))
     }
 
-    /// Returns whether two half-spaces have a point in common: all do that do not face away from each other.
+    /// Returns whether two half-spaces have a point in common. Only opposite half-spaces may have none.
     pub(crate) fn meets_half_space(&self, &[x, y, z, offset]: &[f32; 4]) -> bool {
         let (own, other) = (self.normal, [x, y, z]);
         let is_parallel = |[j, k]: [usize; 2]| product(own[j], other[k]) == product(own[k], other[j]);
@@ -126,7 +126,8 @@ impl HalfSpace {
         self.normal.iter().fold(0.0, |sum, &n| sum + product(n, n))
     }
 
-    /// Compares the square of a sum, of [`above`](Self::above), with a number, of at most 48 bits, times the square of the length of the normal.
+    /// Compares the square of a sum of [`above`](Self::above) with a number of at most 48 bits times the squared length
+    /// of the normal.
     fn compare_squares(&self, above: &[f64; 4], number: f64) -> Ordering {
         let mut terms = [0.0; 26];
         let (square, others) = terms.split_at_mut(20);
@@ -138,7 +139,7 @@ impl HalfSpace {
     }
 }
 
-/// Returns numbers whose exact sum is the square of a sum, of [`HalfSpace::above`].
+/// Returns numbers whose exact sum is the square of a sum of [`HalfSpace::above`].
 fn square_of(above: &[f64; 4]) -> [f64; 20] {
     let mut terms = [0.0; 20];
     let pairs = (0..4).flat_map(|i| (0..=i).map(move |j| (i, j)));
@@ -155,18 +156,19 @@ fn square_of(above: &[f64; 4]) -> [f64; 20] {
 #[derive(Debug)]
 pub(crate) struct HalfSpaces<'a> {
     filters: &'a CheckedFilters,
-    /// `[box_count]` the boxes as they are searched, or empty where the host has not read them.
+    /// `[box_count]` the prepared boxes; empty if the host has not read them.
     boxes: &'a [Aabb],
     lacks_boxes: AtomicBool,
 }
 
 impl<'a> HalfSpaces<'a> {
-    /// Takes the half-spaces of these filters, and the `[box_count]` boxes as they are searched; empty where the host has not read them.
+    /// Wraps the half-spaces of these filters and the prepared boxes, `[box_count]`, or an empty list if the host has
+    /// not read them.
     pub fn new(filters: &'a CheckedFilters, boxes: &'a [Aabb]) -> Self {
         Self { filters, boxes, lacks_boxes: AtomicBool::new(false) }
     }
 
-    /// Returns whether a merge needed boxes that the host has not read. Then the same merge has to be repeated with the boxes.
+    /// Returns whether a merge needed boxes that the host has not read. Then repeat the merge with the boxes.
     pub fn lacks_boxes(&self) -> bool {
         self.lacks_boxes.load(Relaxed)
     }
@@ -175,7 +177,7 @@ impl<'a> HalfSpaces<'a> {
         self.filters.half_spaces().is_empty()
     }
 
-    /// Lists the half-spaces that query `i` meets, were they to touch; ascending.
+    /// Lists the half-spaces that the filters of query `i` accept, ascending.
     fn met<'b, Q>(&'b self, batch: Batch<'_, Q>, i: usize) -> impl Iterator<Item = &'b HalfSpace> + use<'b, Q> {
         let meeting = batch.filters.meeting_of(i, self.filters);
         self.filters.half_spaces().iter().filter(move |half_space| meeting.meets(half_space.index))
@@ -189,8 +191,9 @@ impl<'a> HalfSpaces<'a> {
         self.met(batch, i).filter_map(hit)
     }
 
-    /// Orders answers, each a rounded number and an index: by the exact number, then by index. `exact` has the exact numbers of indices, or
-    /// none where the boxes are missing; then `b`, the box, stays first until the merge is repeated.
+    /// Compares two answers, each a rounded number and an index, by exact number, then by index. `exact` returns the
+    /// exact number of an index, or `None` if the boxes are missing; then `b`, the box, comes first until the merge is
+    /// repeated.
     fn order(&self, a: (f32, u32), b: (f32, u32), exact: impl Fn(u32) -> Option<Fraction>) -> Ordering {
         let by_exact = || match (exact(a.1), exact(b.1)) {
             (Some(a), Some(b)) => a.compare(&b),
@@ -199,7 +202,7 @@ impl<'a> HalfSpaces<'a> {
                 Ordering::Greater
             }
         };
-        // Numbers that are rounded down have the order of the exact ones, unless they are equal.
+        // Rounded numbers have the order of the exact ones, unless they are equal.
         a.0.total_cmp(&b.0).then_with(by_exact).then(a.1.cmp(&b.1))
     }
 
@@ -207,7 +210,7 @@ impl<'a> HalfSpaces<'a> {
     fn in_time<C: Cast>(&self, cast: &C, a: &Hit, b: &Hit) -> Ordering {
         self.order((a.t, a.index), (b.t, b.index), |index| {
             let path = cast.path().filter(|path| !path.is_round());
-            // Times of round shapes are compared as they are reported.
+            // Times of round shapes are compared by their reported values.
             let Some(path) = path else { return Some(Fraction::ZERO) };
             if let Some(half_space) = self.filters.half_space(index) {
                 return Some(half_space.exact_time(&path));
@@ -217,7 +220,7 @@ impl<'a> HalfSpaces<'a> {
         })
     }
 
-    /// Orders what is near one point.
+    /// Compares two boxes near a point.
     fn by_distance(&self, point: &[f32; 3], a: &Near, b: &Near) -> Ordering {
         self.order((a.squared_distance, a.index), (b.squared_distance, b.index), |index| {
             if let Some(half_space) = self.filters.half_space(index) {
@@ -240,12 +243,12 @@ impl<'a> HalfSpaces<'a> {
         });
     }
 
-    /// Adds whether half-spaces are hit.
+    /// Merges hits of half-spaces into the flags.
     pub fn any_hits<C: Cast>(&self, batch: Batch<'_, C>, answers: &mut Answers<bool>) {
         self.answers(batch, answers, |&any| any, |i, cast, any| *any |= self.hits(batch, i, cast).next().is_some());
     }
 
-    /// Puts the half-spaces that are hit among the first `k` hits.
+    /// Merges hits of half-spaces into the first `k` hits.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -256,7 +259,7 @@ impl<'a> HalfSpaces<'a> {
         })
     }
 
-    /// Puts the half-spaces that are hit among all hits.
+    /// Merges hits of half-spaces into all hits.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -267,7 +270,7 @@ impl<'a> HalfSpaces<'a> {
         })
     }
 
-    /// Puts the half-spaces that are touched among all that is touched.
+    /// Merges touched half-spaces into the lists.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -280,7 +283,7 @@ impl<'a> HalfSpaces<'a> {
         })
     }
 
-    /// Puts the half-spaces that are near among the nearest `k`.
+    /// Merges near half-spaces into the nearest `k`.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -297,7 +300,7 @@ impl<'a> HalfSpaces<'a> {
         })
     }
 
-    /// Changes the answer to each query, and counts those that are some.
+    /// Changes the answer to each query, and counts the hits.
     fn answers<Q: Sync, T: Send>(
         &self,
         batch: Batch<'_, Q>,
@@ -316,8 +319,8 @@ impl<'a> HalfSpaces<'a> {
         answers.report.answer_count = changed.count() as u64;
     }
 
-    /// Merges what `find` appends for each query into its list, in this order, and cuts lists to a length. Lists stay as they are where boxes
-    /// are missing.
+    /// Merges the answers that `find` appends for each query into its list, in this order, and truncates lists to a
+    /// length. If boxes are missing, lists do not change.
     fn lists<Q: Sync, T: Copy + Send + Sync>(
         &self,
         batch: Batch<'_, Q>,
@@ -363,7 +366,7 @@ impl<'a> HalfSpaces<'a> {
     }
 }
 
-/// Appends two lists in one order.
+/// Appends the merge of two sorted lists.
 fn append_merged<T: Copy>(to: &mut Vec<T>, own: &[T], others: &[T], order: impl Fn(&T, &T) -> Ordering) {
     let mut others = others.iter().copied().peekable();
     for item in own {

@@ -1,16 +1,16 @@
-//! The queries of a tree of boxes, and its answers: [`Ray`], [`BoxCast`], [`Sphere`], [`Batch`] and their answers.
+//! The queries of a tree, and its answers: [`Ray`], [`BoxCast`], [`Sphere`], [`Batch`] and their answers.
 //!
 //! | file | has |
 //! |---|---|
-//! | `path` | a box that moves along a line: where it first touches another, exactly |
-//! | `casts` | what moves: rays, boxes, spheres and capsules |
-//! | `round` | spheres and capsules that move: when they touch a box, never too late |
-//! | `distance` | how far a point is from a box, exactly |
+//! | `path` | the exact time when a moving box first touches another |
+//! | `casts` | moving shapes: rays, boxes, spheres and capsules |
+//! | `round` | the time when a moving sphere or capsule touches a box, never too late |
+//! | `distance` | the exact distance of a point from a box |
 //! | `fraction` | times and squared distances of both, compared exactly |
 //! | `half_spaces` | the half-spaces that queries meet, exactly, merged into the answers of a tree |
-//! | `start`, `starts` | where a query comes to the scene: in which order queries are answered |
-//! | `shapes` | what touches or not: points, boxes, spheres, oriented boxes, capsules, convex shapes |
-//! | `batch` | many queries of one kind, and their filters |
+//! | `start`, `starts` | the place where a query enters the scene, which determines the order of queries |
+//! | `shapes` | shapes of overlap queries: points, boxes, spheres, oriented boxes, capsules, convex shapes |
+//! | `batch` | a batch of queries of one kind, with filters |
 //! | `answers` | hits, lists and the report that comes with them |
 
 mod answers;
@@ -39,13 +39,13 @@ pub(crate) use start::{Start, is_in_order};
 
 use crate::Aabb;
 
-/// Returns the bounds of a ball among finite numbers, rounded outward. They end at the largest number, for every radius: no ball touches a
-/// box whose points are all at infinity.
+/// Returns the bounds of a ball, rounded outward and clamped to finite numbers, since no ball touches a box at
+/// infinity.
 pub(crate) fn ball_bounds(center: [f32; 3], radius: f32) -> Aabb {
     within_numbers(Aabb::from_sphere(center, radius))
 }
 
-/// Cuts bounds, which are no NaN, to finite numbers.
+/// Clamps bounds, which must not be NaN, to finite numbers.
 pub(crate) fn within_numbers(Aabb { min, max }: Aabb) -> Aabb {
     Aabb { min: min.map(|x| x.max(f32::MIN)), max: max.map(|x| x.min(f32::MAX)) }
 }

@@ -1,4 +1,4 @@
-//! A box that moves along a line, and where it first touches another box, without rounding.
+//! Decides exactly when a moving box first touches another box.
 
 use std::cmp::Ordering;
 
@@ -7,34 +7,35 @@ use super::round::{Round, Touch};
 use crate::base::exact::{RELATIVE_ERROR, product, round_down_with, sign_of_sum};
 use crate::{Aabb, HalfSpace};
 
-/// A box that moves: the points `x + t direction`, with `low <= x <= high` and `0 <= t <= limit`. A point that moves is a
-/// ray. The direction is finite, and the limit at least zero.
+/// A moving box: the points `x + t direction`, with `low <= x <= high` and `0 <= t <= limit`. A moving point is a ray.
+/// The direction must be finite, and the limit at least zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     /// Lower corner at `t = 0`.
     pub low: [f32; 3],
     /// Upper corner at `t = 0`.
     pub high: [f32; 3],
-    /// The displacement for each unit of `t`.
+    /// The displacement per unit of `t`.
     pub direction: [f32; 3],
     /// The largest `t`, which may be infinite.
     pub limit: f32,
-    /// Inverse of the size of each direction, rounded.
+    /// The inverse of the absolute value of each component of the direction, rounded.
     inverse: [f64; 3],
     /// True if all corners are finite.
     is_finite: bool,
-    /// True if boxes that are touched at `t = 0` are left out where the path does not go deeper into them.
+    /// True if the path skips boxes that it touches at `t = 0` and separates from.
     skips_separating: bool,
     /// The round shape that the box bounds, if there is one: a hit touches it.
     round: Option<Round>,
-    /// True if all of space moves: every half-space is touched in the beginning.
+    /// True if the box is the whole space, which touches every half-space at the start.
     is_everywhere: bool,
 }
 
 /// The first time at which a moving box touches another.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// The time, but for a relative error below half of `RELATIVE_ERROR`; 0 only where it is 0. The padded time of a round shape.
+    /// The time, with a relative error below half of `RELATIVE_ERROR`; 0 only if it is exactly 0. For a round shape,
+    /// the padded time.
     pub approximate: f64,
     /// The box that is touched.
     aabb: Aabb,
@@ -48,8 +49,8 @@ struct Crossing {
     axis: usize,
 }
 
-/// The face that a moving box has to reach, and the face that it must not have left, along one axis: a plane each and what it is compared
-/// with. Mirrored where the box moves down.
+/// The face that a moving box must reach, and the face that it must not have passed, along one axis: for each, a plane
+/// and the coordinate to compare it with. Mirrored if the box moves down.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
     reach: (f32, f32),
@@ -57,7 +58,7 @@ struct Gate {
 }
 
 impl Path {
-    /// A point that stays where it is.
+    /// A point that does not move.
     pub const STILL: Self = Self {
         low: [0.0; 3],
         high: [0.0; 3],
@@ -90,47 +91,47 @@ impl Path {
         }
     }
 
-    /// Returns the same path, which leaves out the boxes that it touches at `t = 0` and separates from, or not.
+    /// Sets whether the path skips boxes that it touches at `t = 0` and separates from.
     #[inline]
     pub fn skipping_separating(self, skips_separating: bool) -> Self {
         Self { skips_separating, ..self }
     }
 
-    /// Returns the same path, of a round shape that the box bounds.
+    /// Sets the round shape that the box bounds.
     #[inline]
     pub fn with_round(self, round: Option<Round>) -> Self {
         Self { round, ..self }
     }
 
-    /// Returns the same path, of all of space or not.
+    /// Sets whether the box is the whole space.
     #[inline]
     pub fn everywhere(self, is_everywhere: bool) -> Self {
         Self { is_everywhere, ..self }
     }
 
-    /// Returns whether all of space moves.
+    /// Returns whether the box is the whole space.
     pub fn is_everywhere(&self) -> bool {
         self.is_everywhere
     }
 
-    /// Returns whether a round shape moves: its times are compared as they are reported.
+    /// Returns whether the shape is round. Times of round shapes are compared by their reported values.
     pub fn is_round(&self) -> bool {
         self.round.is_some()
     }
 
-    /// Returns the inverse of the direction along an axis, rounded; infinite where there is no motion.
+    /// Returns the inverse of the direction along an axis, rounded; infinite if the component is zero.
     #[inline]
     pub fn inverse(&self, k: usize) -> f64 {
         self.inverse[k].copysign(f64::from(self.direction[k]))
     }
 
-    /// Returns when the moving box first touches another, if it does and the box is not left out.
+    /// Returns when the moving box first touches another; `None` if it does not, or skips the box.
     #[inline]
     pub fn enter(&self, aabb: &Aabb) -> Option<Entry> {
         if let Some(round) = &self.round {
             return self.enter_round(round, aabb);
         }
-        // Only what is touched in the beginning is entered at 0.
+        // Only a box that is touched at the start has the time 0.
         self.reach(aabb).filter(|entry| !self.skips_separating || entry.approximate > 0.0 || !self.separates(aabb))
     }
 
@@ -144,8 +145,8 @@ impl Path {
         (!is_left_out).then(|| Entry { approximate: padded(touch.t), aabb: *aabb })
     }
 
-    /// Returns whether the path does not go deeper into a box that it touches at `t = 0`: whether, of the faces through which the overlap ends by
-    /// the shortest shift, the path moves away from or along one. Overlaps are compared without rounding.
+    /// Returns whether the path separates from a box that it touches at `t = 0`: whether it moves away from, or along,
+    /// a face of least penetration. Penetrations are compared exactly.
     #[cold]
     fn separates(&self, aabb: &Aabb) -> bool {
         let (mut least, mut is_away): (Option<Depth>, bool) = (None, true);
@@ -162,7 +163,8 @@ impl Path {
         is_away
     }
 
-    /// Returns when the path first touches a half-space, rounded down, which its bounds do at `start`; none where it does not or is left out.
+    /// Returns when the path first touches a half-space, rounded down; `None` if it does not, or skips it. Its bounds
+    /// touch it at `start`.
     pub fn enter_half_space(&self, half_space: &HalfSpace, start: Touch) -> Option<f32> {
         let touch = match &self.round {
             Some(round) => round.enter_half_space(half_space, &self.direction, self.limit, start)?,
@@ -200,7 +202,7 @@ impl Path {
             latest = latest.max(time(reach));
             soonest = soonest.min(time(leave));
         }
-        // Signs are right: a time of 0 is one.
+        // Signs are exact, so a time of 0 is exact.
         if latest == 0.0 || latest < soonest * (1.0 - RELATIVE_ERROR) {
             Some(Entry { approximate: latest, aabb: *aabb })
         } else if soonest < latest * (1.0 - RELATIVE_ERROR) {
@@ -234,16 +236,15 @@ impl Path {
         Some(Entry { approximate, aabb: *aabb })
     }
 
-    /// Returns the last plane that the moving box has to reach in order to touch the other; none where it touches in the
-    /// beginning.
+    /// Returns the last plane that the moving box must reach to touch the other; `None` if it touches at the start.
     fn latest(&self, aabb: &Aabb) -> Option<Crossing> {
         let gates = (0..3).filter(|&k| self.direction[k] != 0.0).map(|k| (k, self.gate(k, aabb).reach));
-        // An infinite plane is behind, or is never reached.
+        // An infinite plane is behind the box, or is never reached.
         let ahead = gates.filter(|(_, (plane, origin))| plane > origin && plane.is_finite() && origin.is_finite());
         ahead.map(|(axis, (plane, origin))| Crossing { plane, origin, axis }).max_by(|a, b| self.compare(a, b))
     }
 
-    /// Returns whether the boxes touch along an axis in the beginning.
+    /// Returns whether the boxes touch along an axis at the start.
     fn touches_along(&self, k: usize, aabb: &Aabb) -> bool {
         aabb.min[k] <= self.high[k] && self.low[k] <= aabb.max[k]
     }
@@ -263,7 +264,7 @@ impl Path {
             return a.approximate.total_cmp(&b.approximate);
         }
         sure_order(a.approximate, b.approximate).unwrap_or_else(|| match (self.latest(&a.aabb), self.latest(&b.aabb)) {
-            // Boxes that lie on a grid have faces in one plane.
+            // Boxes on a grid often have faces in the same plane.
             (Some(a), Some(b)) if a == b => Ordering::Equal,
             (Some(a), Some(b)) => self.compare(&a, &b),
             (a, b) => a.is_some().cmp(&b.is_some()),
@@ -282,8 +283,8 @@ impl Path {
         round_down_with(entry.approximate, is_at_most)
     }
 
-    /// Returns when the moving box first touches another, which it does: two numbers, and what their exact sum is divided by; none where it
-    /// touches in the beginning.
+    /// Returns the exact time when the moving box first touches another, which it must: two numbers, and the divisor of
+    /// their exact sum. `None` if it touches at the start.
     pub fn exact_time(&self, aabb: &Aabb) -> Option<([f64; 2], f64)> {
         let Crossing { plane, origin, axis } = self.latest(aabb)?;
         Some(([f64::from(plane), -f64::from(origin)], f64::from(self.direction[axis].abs())))
@@ -306,12 +307,12 @@ impl Path {
     }
 }
 
-/// How far two boxes overlap along an axis: the exact difference of two finite numbers, at least 0.
+/// The penetration of two boxes along an axis: the exact difference of two finite numbers, at least 0.
 #[derive(Clone, Copy, Debug)]
 struct Depth([f64; 2]);
 
 impl Depth {
-    /// Takes an upper bound and a lower one; none where they are infinitely far apart.
+    /// Returns the difference of an upper and a lower bound; `None` if it is infinite.
     fn new(upper: f32, lower: f32) -> Option<Self> {
         if upper == lower {
             return Some(Self([0.0; 2]));
@@ -326,8 +327,8 @@ impl Depth {
 }
 
 impl Gate {
-    /// Returns whether the plane is reached some time: an infinite one is not, unless both are infinite on the same side or
-    /// the boxes touch already.
+    /// Returns whether the plane is ever reached. An infinite plane is not, unless both are infinite on the same side
+    /// or the boxes touch already.
     fn opens(&self) -> bool {
         let (plane, origin) = self.reach;
         plane <= origin || plane.is_finite() && origin.is_finite()
@@ -337,8 +338,9 @@ impl Gate {
 /// The slack of times of round shapes: relative, and absolute.
 const PADDING: (f64, f64) = (1.0 / (1u64 << 20) as f64, 2.0 * f32::MIN_POSITIVE as f64);
 
-/// Returns a number for a time of a round shape that has the order of the times. No box whose bounds the path reaches later has the same or
-/// an earlier time: of two hits with one time the walk has to find both, since the index decides.
+/// Returns an upper bound for pruning after a hit of a round shape at time `t`, in the order of the times. A box whose
+/// bounds are reached later cannot have the same or an earlier time. The walk must find all hits with the same time,
+/// since the index then decides.
 fn padded(t: f32) -> f64 {
     f64::from(t) * (1.0 + PADDING.0) + PADDING.1
 }
@@ -347,8 +349,8 @@ fn unpadded(number: f64) -> f32 {
     ((number - PADDING.1) / (1.0 + PADDING.0)) as f32
 }
 
-/// Compares two numbers that are known but for relative errors of half of [`RELATIVE_ERROR`], where that is enough. A number that is
-/// known to be 0 is 0.
+/// Compares two numbers with relative errors of half of [`RELATIVE_ERROR`]; `None` if that does not decide. A number 0
+/// is exact.
 #[inline]
 pub fn sure_order(a: f64, b: f64) -> Option<Ordering> {
     let error = RELATIVE_ERROR * a.max(b);

@@ -1,4 +1,4 @@
-//! The memory that a batch of queries takes on the device, before it runs.
+//! Predicts the device memory of a tree or of a batch of queries.
 
 use super::batch::Wanted;
 use super::query::{Listed, QueryBuffers, QueryCapacity, Ranked, filter_u32_count, u32_count_of};
@@ -28,8 +28,8 @@ pub struct QueryLoad {
 }
 
 impl QueryLoad {
-    /// Describes a batch of `query_count` rays, boxes, spheres or points, as the question has them, without filters. First hits and nearest boxes
-    /// are expected to have one answer each.
+    /// Describes a batch of `query_count` queries without filters: rays, boxes, spheres or points, by the question. For
+    /// first hits and nearest boxes, it assumes one answer per query.
     pub fn new(question: Question, query_count: usize) -> Self {
         let u32_count = match question {
             Question::NearestHits | Question::FirstHits | Question::AnyHits | Question::AllHits => {
@@ -42,28 +42,28 @@ impl QueryLoad {
         Self { question, query_count, u32_count, answers, has_filters: false, has_spheres: false }
     }
 
-    /// Sets the u32 count of a query. A ray has 7, a box that moves 10, a sphere or capsule that does 17; of shapes, a point has 3, a sphere 4, a
-    /// box 6, and any other 8 with 4 more for each half-space that cuts it out: an oriented box up to 104, a capsule up to 40. A point whose
-    /// nearest boxes are requested has 4.
+    /// Sets the u32 count of a query. Casts: a ray has 7, a box 10, a sphere or capsule 17. Shapes: a point has 3, a
+    /// sphere 4, a box 6; others have 8, and 4 per half-space: an oriented box up to 104, a capsule up to 40. A nearest
+    /// query has 4.
     #[must_use]
     pub fn with_u32_count(self, u32_count: usize) -> Self {
         Self { u32_count: u32_count.max(1), ..self }
     }
 
-    /// Sets the paths to boxes that move, in place of rays.
+    /// Sets the queries to box casts, instead of rays.
     #[must_use]
     pub fn of_moving(self) -> Self {
         self.with_u32_count(u32_count_of::<BoxCast>() as usize)
     }
 
-    /// Sets the paths to spheres or capsules that move, in place of rays.
+    /// Sets the queries to sphere or capsule casts, instead of rays.
     #[must_use]
     pub fn of_moving_round(self) -> Self {
         self.with_u32_count(ROUND_CAST_U32_COUNT as usize)
     }
 
-    /// Sets the number of answers: for first hits and nearest boxes those of each query, for lists about those of all queries
-    /// together. More of these than 2²³, or than a binding holds, come in windows.
+    /// Sets the count of answers: for first hits and nearest boxes, per query; for lists, about the sum over all
+    /// queries. More than 2²³ answers, or more than a binding holds, are read back in windows.
     #[must_use]
     pub fn with_answers(self, answers: u64) -> Self {
         Self { answers, ..self }
@@ -82,8 +82,8 @@ impl QueryLoad {
     }
 }
 
-/// The buffers of a tree, or of a batch of queries, before they are allocated: of [`Tree::memory_plan`] and
-/// [`Tree::query_memory_plan`].
+/// The buffers of a tree, or of a batch of queries, before they are allocated. [`Tree::memory_plan`] and
+/// [`Tree::query_memory_plan`] return it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TreeMemoryPlan {
@@ -103,11 +103,11 @@ impl TreeMemoryPlan {
 }
 
 impl Tree {
-    /// Lists the buffers that a batch of queries from host memory takes beside the [tree](Self::memory_plan), by name, with their bytes.
-    /// They stay for the next batch; after unlike ones, each buffer is as long as the longest that was needed. A batch of more than 2²⁰ lists,
-    /// 2²² queries or 2²³ answers in rows, or than a binding of the device holds, runs in parts, and takes as much as the first of them. A list of
-    /// answers that is longer than the ones before stands beside their buffers until it has its own.
-    /// Before the tree is built it is not known that a query has no more answers than there are boxes.
+    /// Lists the buffers of a batch of queries from host memory by name, with their bytes, in addition to the
+    /// [tree](Self::memory_plan). They are cached for the next batch; each buffer has the largest size needed so far. A
+    /// batch of more than 2²⁰ lists, 2²² queries or 2²³ answers in rows, or more than a binding of the device holds,
+    /// runs in parts, and needs the memory of the first part. While a longer list of answers is allocated, the old one
+    /// still exists. Call it after the build: only then is the count of answers per query bounded by the box count.
     pub fn query_memory_plan(&self, load: &QueryLoad) -> TreeMemoryPlan {
         let (capacity, read) = self.capacity_for(load);
         if capacity.queries == 0 {
@@ -117,11 +117,11 @@ impl Tree {
         TreeMemoryPlan { buffers }
     }
 
-    /// Returns the capacity of a part of this batch, and how many bytes of it are read back at a time.
+    /// Returns the capacity of a part of this batch, and the bytes read back at a time.
     fn capacity_for(&self, load: &QueryLoad) -> (QueryCapacity, u64) {
         let QueryLoad { question, query_count, u32_count, answers, has_filters, has_spheres } = *load;
         let k = usize::try_from(if question == Question::NearestHits { 1 } else { answers }).unwrap_or(usize::MAX);
-        // No query has more answers than there are boxes.
+        // A query has at most one answer per box.
         let k = self.built.as_ref().map_or(k, |built| k.min(built.capacity.boxes as usize));
         let wanted = match question {
             Question::NearestHits | Question::FirstHits => Wanted::Rows(Ranked::Hits, k.min(ROW as usize) as u32),

@@ -1,4 +1,4 @@
-//! The tree of boxes on the GPU: [`Tree`] for callers in host memory, [`TreeRecorder`] for callers on the device.
+//! The tree of boxes on the GPU: [`Tree`] has queries in host memory, [`TreeRecorder`] on the device.
 //!
 //! | file | does |
 //! |---|---|
@@ -57,19 +57,22 @@ use crate::gpu::table::Row;
 use crate::queries::Surface;
 use crate::{Aabb, Attribute, Error, FilterOwner, Filters, TreeReport};
 
-/// A tree of boxes on a GPU, for many queries: the boxes that a ray hits, that touch a shape, that are nearest to a point. Its calls **block**;
-/// [`asynchronous`](Self::asynchronous) has the same calls as futures, and [`TreeRecorder`] records queries whose answers stay on the device.
-/// [`cpu::Tree`](crate::cpu::Tree) is the tree on the CPU; [`QueryEngine`](crate::QueryEngine) is the trait of both. The answers are those of
-/// the CPU, bit for bit, on every adapter.
+/// A tree of boxes on a GPU for many queries: it finds the boxes that a ray hits, that touch a shape, or that are
+/// nearest to a point. Its calls **block**; [`asynchronous`](Self::asynchronous) has the same calls as futures, and
+/// [`TreeRecorder`] records queries whose answers stay on the device. [`cpu::Tree`](crate::cpu::Tree) is the tree on
+/// the CPU; [`QueryEngine`](crate::QueryEngine) is the trait of both. Answers equal the answers of the CPU, bit for
+/// bit, on every adapter.
 ///
-/// The boxes lie in the order of a Hilbert curve, eight to a leaf; nodes have eight children in a row and no pointers. Queries test nodes in
-/// `f32`, and decide the undecided cases in integers, without rounding. Queries run in the order of the curve too. Lists of answers are counted
-/// before they are written, and come in as many pieces as the limits of the device need.
+/// The boxes are in the order of a Hilbert curve, eight per leaf. A node has eight consecutive children and no
+/// pointers. Queries test nodes in `f32`, and decide undecided cases exactly, in integers. Queries are sorted along the
+/// curve too. Lists of answers are counted before they are written, and read back in pieces if the limits of the device
+/// require it.
 ///
-/// The tree takes some 60 bytes of GPU memory for each box, beside the box itself ([`memory_plan`](Self::memory_plan)), and
-/// queries some 50 beside their answers, 180 where these are lists ([`query_memory_plan`](Self::query_memory_plan)). The first
-/// ordered answers after a build or refit in which a half-space and a box have the same rounded number read the boxes back: 24 bytes of host
-/// memory each, and 28 of GPU memory meanwhile. After a recorded build or refit, each such batch does.
+/// GPU memory: some 60 bytes per box, in addition to the box ([`memory_plan`](Self::memory_plan)); per query some 50
+/// bytes, or 180 for lists, in addition to the answers ([`query_memory_plan`](Self::query_memory_plan)). If a
+/// half-space and a box have the same rounded number in ordered answers, the boxes are read back, once after each build
+/// or refit, or for each such batch after a recorded one: 24 bytes of host memory per box, and 28 of GPU memory during
+/// the readback.
 ///
 /// ```no_run
 /// use broadsweep::{Aabb, Gpu, Ray, Tree};
@@ -101,7 +104,7 @@ pub struct Tree {
     /// The boxes of the host.
     boxes: Option<Buffer<Aabb>>,
     built: Option<Built>,
-    /// True if it is built of no boxes, so that `built` is `None`.
+    /// True if the tree is built of no boxes; then `built` is `None`.
     is_built_of_none: bool,
     /// The memory of queries from the host.
     memory: QueryMemory,
@@ -109,14 +112,14 @@ pub struct Tree {
     empty: Option<TreeBuffers>,
     /// The ids and indices of worlds on the device, after a recording that needs them.
     world_ids: Option<Buffer<[u32; 2]>>,
-    /// `[box_count]` the boxes as they are searched, once half-spaces were ordered among them; else empty.
+    /// `[box_count]` the prepared boxes, after half-spaces were ordered among them; otherwise empty.
     boxes_on_host: Vec<Aabb>,
-    /// True if the last build or refit was recorded: the host does not know when it runs.
+    /// True if the last build or refit was recorded, so that the host does not know when it runs.
     is_recorded: bool,
     report: TreeReport,
 }
 
-/// A tree that lies in the buffers.
+/// A tree in the buffers.
 #[derive(Clone, Debug)]
 struct Built {
     capacity: TreeCapacity,
@@ -125,9 +128,9 @@ struct Built {
     surface: Surface,
 }
 
-/// The calls of a [`Tree`] that wait for the device, as futures: answers and errors of the same calls of [`Tree`]. [`Tree::asynchronous`] returns it.
-/// Outside browsers each poll polls the device and requests another poll, which keeps an executor busy. Dropping a future of `build` or `refit`
-/// leaves the tree not built.
+/// The calls of a [`Tree`] that wait for the device, as futures, with the same answers and errors.
+/// [`Tree::asynchronous`] returns it. Outside browsers each poll polls the device and requests another poll, which
+/// keeps an executor busy. After a future of `build` or `refit` is dropped, the tree is not built.
 ///
 /// ```no_run
 /// # async fn cast(tree: &mut broadsweep::Tree, rays: &[broadsweep::Ray]) -> Result<(), broadsweep::Error> {
@@ -143,8 +146,8 @@ pub struct AsyncTree<'t> {
 }
 
 impl Tree {
-    /// Creates a tree on this device that is not built, without filters. Nothing is compiled: a kernel is compiled by the first call on the device
-    /// that needs it, or [ahead](Self::compile_ahead).
+    /// Creates a tree on this device that is not built, without filters. Compiles nothing: the first call on the device
+    /// that needs a kernel compiles it, unless it was compiled [ahead](Self::compile_ahead).
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
@@ -178,7 +181,8 @@ impl Tree {
         &self.gpu
     }
 
-    /// Returns the calls of the tree that wait for the device as futures, for programs that must not block, such as those in a browser.
+    /// Returns the calls of the tree that wait for the device as futures, for programs that must not block, for example
+    /// in a browser.
     pub fn asynchronous(&mut self) -> AsyncTree<'_> {
         AsyncTree { tree: self, waiting: Waiting::Polling }
     }
@@ -190,22 +194,22 @@ impl Tree {
 
     // ---- filters ----
 
-    /// Sets the filters of the boxes; as [`cpu::Tree::set_filters`](crate::cpu::Tree::set_filters), but that no pairs
-    /// are expected ([`Filters::exclude_at_most`] becomes 0).
+    /// Replaces the filters of the boxes, as [`cpu::Tree::set_filters`](crate::cpu::Tree::set_filters) does, but sets
+    /// [`Filters::exclude_at_most`] to 0.
     ///
     /// # Errors
     /// As there, and [`Error::DeviceLost`].
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         filters.check_for_queries()?;
         filters.check_values()?;
-        // Queries look at no lists of pairs.
+        // Queries read no lists of pairs.
         self.use_filters(FilterSet::new(&self.gpu, Filters { exclude_at_most: 0, ..filters })?)
     }
 
-    /// Shares the filters of a [`BroadPhase`](crate::BroadPhase) or a [`Recorder`](crate::Recorder), for `box_count` boxes, with their lists
-    /// on the device: nothing is uploaded that is there already, where both have the same [`Gpu`] or clones of it. The values that
-    /// [`record_filters`](crate::Recorder::record_filters) put in place of the host's are shared too: submit those before any call that
-    /// does not record. On another device all are uploaded, which the host has to know.
+    /// Shares the filters of a [`BroadPhase`](crate::BroadPhase) or a [`Recorder`](crate::Recorder), for `box_count`
+    /// boxes. On the same [`Gpu`] or a clone of it, both read the same lists on the device, including values set by
+    /// [`record_filters`](crate::Recorder::record_filters). Submit these recordings before any call that does not
+    /// record. On another device, all lists are uploaded, so the host must have their values.
     ///
     /// After the groups, masks, bodies, parents, spheres, worlds or margins of the owner change, each call that builds, refits, queries or records returns
     /// [`Error::FiltersChanged`] until `share_filters` is called again. Earlier recordings use the lists at the time of submission. While a
@@ -213,8 +217,9 @@ impl Tree {
     /// [`set_filters`](Self::set_filters) of the tree replace the shared filters. The tree needs no rebuild if worlds and margins are unchanged and
     /// never came from the device. For a tree on the CPU, use `broad_phase.filters().clone()`.
     ///
-    /// The lists count to the memory of the owner as long as it has them. With a memory budget, or where it searches in slabs, it may upload them
-    /// anew; then the tree retains its lists, and counts them. A budget must hold a search of all boxes at once beside the filters.
+    /// The lists count as memory of the owner while it holds them. With a memory budget, or to search in slabs, the
+    /// owner may upload its lists again; then the tree retains the old ones, and they count as memory of the tree. A
+    /// budget must suffice for the filters and a search of all boxes in one pass.
     ///
     /// ```no_run
     /// # use broadsweep::{Aabb, BroadPhase, Error, Filters, Gpu, Options, Ray, Tree};
@@ -235,10 +240,10 @@ impl Tree {
     ///
     /// # Errors
     /// [`Error::FilterLength`] if the lists do not fit the boxes. [`Error::BadFilter`] for an owner region, for worlds
-    /// that only the device knows, for any list that only another device knows, and beside half-spaces for any such
-    /// list except margins and spheres. [`Error::TooManyBoxes`]; with a memory budget the errors of
-    /// [`BroadPhase::reserve`](crate::BroadPhase::reserve); [`Error::OutOfMemory`], [`Error::DeviceLost`]. The old
-    /// filters then stay.
+    /// that only the device knows, for any list with values that only another device has, and, with half-spaces, for
+    /// any list with values that only the device has, except margins and spheres. [`Error::TooManyBoxes`]; with a
+    /// memory budget the errors of [`BroadPhase::reserve`](crate::BroadPhase::reserve); [`Error::OutOfMemory`],
+    /// [`Error::DeviceLost`]. After an error the old filters stay.
     pub fn share_filters<'a>(&mut self, owner: impl Into<FilterOwner<'a>>, box_count: usize) -> Result<(), Error> {
         let set = owner.into().share(&self.gpu, box_count)?;
         self.use_filters(set)
@@ -263,12 +268,13 @@ impl Tree {
         self.filters.filters()
     }
 
-    /// Changes one list of the filters from box `first` on; as
-    /// [`cpu::Tree::change_filters`](crate::cpu::Tree::change_filters).
+    /// Replaces values of one list of the filters, from box `first` on, as
+    /// [`cpu::Tree::change_filters`](crate::cpu::Tree::change_filters) does.
     ///
     /// # Errors
-    /// As there; [`Error::FiltersChanged`] and [`Error::BadFilter`] where filters are [shared](Self::share_filters), and were changed there, or
-    /// the device alone knows some; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    /// As there; [`Error::FiltersChanged`] and [`Error::BadFilter`] if filters are [shared](Self::share_filters) and
+    /// the owner changed them, or some values exist only on the device; [`Error::OutOfMemory`], [`Error::DeviceLost`],
+    /// [`Error::Gpu`].
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         let changed = self.filters.change(&self.gpu, first, values);
         let is_refused = matches!(changed, Err(Error::BadFilter { .. } | Error::FiltersChanged));
@@ -296,11 +302,11 @@ impl Tree {
 
     // ---- memory ----
 
-    /// Lists the buffers that a tree of this many boxes has, by name, with their bytes: those of the tree, of the boxes as
-    /// they came, and of the filters there are.
+    /// Lists the buffers of a tree of this many boxes by name, with their bytes: of the tree, of uploaded boxes, and of
+    /// the filters in use.
     ///
     /// # Errors
-    /// [`Error::TooManyBoxes`] where a buffer is longer than one binding of the device.
+    /// [`Error::TooManyBoxes`] if a buffer exceeds one binding of the device.
     pub fn memory_plan(&self, box_count: usize) -> Result<TreeMemoryPlan, Error> {
         let capacity = self.capacity(box_count);
         let rows: Vec<Row> = TreeBuffers::rows(&capacity)
@@ -311,7 +317,7 @@ impl Tree {
         Ok(TreeMemoryPlan { buffers: rows })
     }
 
-    /// Counts the bytes of GPU memory that are held.
+    /// Returns the bytes of allocated GPU memory.
     pub fn memory_bytes(&self) -> u64 {
         let tree = self.allocated.as_ref().map_or(0, |(_, buffers)| buffers.allocated().map(|(_, bytes)| bytes).sum());
         let boxes = self.boxes.as_ref().map_or(0, |boxes| boxes.raw().size());

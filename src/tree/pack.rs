@@ -1,4 +1,4 @@
-//! Queries as kernels read them: words in a row.
+//! Packs queries into consecutive `u32` for kernels.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,14 +17,14 @@ pub struct Packed<'a> {
     pub words: Cow<'a, [u32]>,
     /// Numbers of each query.
     pub stride: u32,
-    /// Where half-spaces begin among the words.
+    /// The begin of the half-spaces in `words`.
     pub parts: u32,
-    /// How many queries there are.
+    /// The count of queries.
     pub count: usize,
 }
 
 impl<'a> Packed<'a> {
-    /// Takes queries that are numbers in a row.
+    /// Wraps queries that are packed already.
     pub fn of_words(words: impl Into<Cow<'a, [u32]>>, count: usize) -> Self {
         let words = words.into();
         let stride = words.len().checked_div(count).unwrap_or(0) as u32;
@@ -35,7 +35,7 @@ impl<'a> Packed<'a> {
 /// Words of a region.
 const REGION: usize = REGION_U32_COUNT as usize;
 
-/// Takes as many of these shapes as have no more than `most` words together, but at least one.
+/// Packs the first shapes that have at most `most` words together, but at least one.
 pub fn shapes<S: Shape>(shapes: &[S], most: usize) -> (Packed<'_>, Listed) {
     if let Some(words) = S::words(&shapes[..0]) {
         debug_assert!(words.is_empty());
@@ -70,7 +70,7 @@ pub fn shapes<S: Shape>(shapes: &[S], most: usize) -> (Packed<'_>, Listed) {
 }
 
 /// Packs the filters of queries from number `first` on: group, mask, body, the number of the world, and the box to
-/// ignore. A world without boxes has a number beyond all.
+/// ignore. A world without boxes has a number beyond all worlds.
 pub fn query_filters(filters: &QueryFilters, first: usize, count: usize, worlds: &HashMap<u32, u32>) -> Vec<u32> {
     let none = worlds.len() as u32 + 1;
     let words = |i: usize| {
@@ -84,7 +84,7 @@ pub fn query_filters(filters: &QueryFilters, first: usize, count: usize, worlds:
     (0..count).into_par_iter().with_min_len(1 << 10).flat_map_iter(words).collect()
 }
 
-/// Counts the half-spaces that a region is cut out by.
+/// Returns the count of half-spaces of a region.
 pub fn half_space_count(region: &impl Region) -> usize {
     let mut count = 0;
     region.each_half_space(|_| count += 1);

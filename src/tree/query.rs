@@ -61,8 +61,8 @@ impl RoundParams {
         self.host.flags & flags != 0
     }
 
-    /// Returns whether boxes that `f32` leaves undecided are decided at once, and not in another dispatch. Half-spaces are decided in
-    /// integers anyway, and what comes behind the last row has to be compared with its last box.
+    /// Returns whether undecided boxes are decided in the same dispatch, not in another one. Half-spaces are always
+    /// decided in integers, and answers of a further row must be compared with the last box of the row before.
     fn decides(&self) -> bool {
         self.host.part_count > 0 || self.has(QUERY_RESUMED | QUERY_NEXT_ROW)
     }
@@ -124,7 +124,8 @@ impl QueryInput<'_> {
         [own, self.filters.bound(), self.buffers.bound()].concat()
     }
 
-    /// Dispatches a kernel that walks: for the queries that the round before left pending, where rounds are recorded one after the other.
+    /// Dispatches a kernel that walks the tree. In recorded rounds, its size is the pending queries of the round
+    /// before.
     fn walk(&self, pass: &mut Pass, kernel: &Kernel, bound: &[(&str, wgpu::BindingResource)]) {
         let QueryParams { query_count, round, round_count, .. } = self.params.host;
         if round_count > 0 && self.params.has(QUERY_RESUMED) {
@@ -177,7 +178,8 @@ impl Query {
         Kernel::specialised(&self.gpu, source, &on)
     }
 
-    /// Looks up a kernel of answers to paths. One of round shapes is another pipeline: 64-bit numbers take registers, and time to compile.
+    /// Looks up a kernel of answers to paths. Round shapes have a separate pipeline, since 64-bit numbers take
+    /// registers, and time to compile.
     fn paths(&self, source: &Source, params: &RoundParams) -> Kernel {
         self.walker(source, [(params.moves_round(), "IS_ROUND")])
     }
@@ -200,12 +202,12 @@ impl Query {
         self.walker(&NEAR, switches)
     }
 
-    /// Looks up a kernel that lists what regions touch.
+    /// Looks up a kernel that lists the boxes that regions touch.
     fn regions(&self, source: &Source, params: &RoundParams) -> Kernel {
         self.walker(source, [(params.decides(), "IS_EXACT"), (params.has_spheres(), "HAS_SPHERES")])
     }
 
-    /// Records the queries that a kernel derives from others. The parameters have the u32 count of a query in `external_queries`.
+    /// Records a kernel that converts queries. The parameters have the u32 count of a query in `external_queries`.
     pub fn record_derived(
         &self,
         pass: &mut Pass,
@@ -219,7 +221,7 @@ impl Query {
         self.kernel(derived.source()).dispatch(pass, params.host.query_count.div_ceil(WALKERS), &bound);
     }
 
-    /// Records the order in which queries run, and returns the buffer that it will lie in: along the curve with a sort, else by index.
+    /// Records the order of the queries, and returns its buffer: along the curve with a `sort`, otherwise by index.
     pub fn record_order(&self, pass: &mut Pass, sort: Option<&Sort>, input: &QueryInput) -> Buffer<u32> {
         let (query_count, lists) = (input.query_count(), input.buffers.sort_buffers());
         let own = vec![
@@ -246,7 +248,7 @@ impl Query {
         self.kernel(&WORLD_IDS).dispatch(pass, input.query_count().div_ceil(256), &bound);
     }
 
-    /// Records the ranking of the first answers, or of those of pending queries.
+    /// Records the ranking of first answers, of all queries or of the pending ones.
     pub fn record_rows(&self, pass: &mut Pass, ranked: Ranked, input: &QueryInput) {
         let kernel = match ranked {
             Ranked::Hits => self.path_walker(&FIRST, input.params),
@@ -264,8 +266,8 @@ impl Query {
         kernel.dispatch(pass, (input.query_count() * input.params.host.most).div_ceil(256), &input.bound());
     }
 
-    /// Records the count of all boxes that queries meet, or with `QUERY_EMITS` the writing of those in the window whose short lists were
-    /// not retained; of pending queries, if the parameters select it.
+    /// Records a kernel that counts all boxes that queries meet. With `QUERY_EMITS`, it writes the answers in the
+    /// window instead, of lists that were not retained. The parameters select all queries or the pending ones.
     pub fn record_walk(&self, pass: &mut Pass, listed: Listed, input: &QueryInput) {
         let QueryBuffers { pairs, retained_answers, .. } = input.buffers;
         let pairs = if input.params.has(QUERY_EMITS) { pairs.all() } else { retained_answers.all() };
@@ -278,7 +280,7 @@ impl Query {
         input.walk(pass, &kernel, &bound);
     }
 
-    /// Records how many queries the last dispatch left pending, of those that rank or of those that list.
+    /// Records the count of pending queries after the last dispatch, for rows or for lists.
     pub fn record_pending(&self, pass: &mut Pass, is_listed: bool, input: &QueryInput) {
         let QueryBuffers { offsets, states, .. } = input.buffers;
         let states = if is_listed { offsets.all() } else { states.all() };
@@ -286,7 +288,7 @@ impl Query {
         self.kernel(&PENDING).dispatch(pass, input.query_count().div_ceil(256), &bound);
     }
 
-    /// Records where the list of each query begins.
+    /// Records the begin of each query's list.
     pub fn record_offsets(&self, pass: &mut Pass, input: &QueryInput) {
         let (blocks, bound) = (input.query_count().div_ceil(256), input.bound());
         self.kernel(&PLACE).dispatch(pass, blocks, &bound);
@@ -319,7 +321,7 @@ impl Query {
         Ok(())
     }
 
-    /// Records what accompanies answers that stay on the device.
+    /// Records status, header and arguments of answers that stay on the device.
     pub fn record_ends(&self, pass: &mut Pass, input: &QueryInput) {
         let query_count = input.query_count();
         let words = match input.params.host.flags & (QUERY_ANY | QUERY_LISTS) {

@@ -9,7 +9,7 @@ use crate::grid::sort::{digit_sum_u32_count, histogram_u32_count};
 use crate::pairs::order::OrderBuffers;
 use crate::{Error, Pair, QueryFilter};
 
-/// How large the buffers of a batch are.
+/// The capacities of the buffers of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueryCapacity {
     /// Queries.
@@ -24,7 +24,7 @@ pub struct QueryCapacity {
     pub rows: u64,
     /// Queries whose answers are listed.
     pub lists: u64,
-    /// Queries whose short lists are retained while they are counted: all of those, or none.
+    /// Lists whose short answers are retained during the count: all lists or none.
     pub short: u64,
     /// Answers in a list.
     pub pairs: u64,
@@ -57,7 +57,7 @@ impl QueryCapacity {
         self.lists.div_ceil(256)
     }
 
-    /// Returns how many answers of each list are retained while they are counted.
+    /// Returns the answers per list that are retained during the count.
     pub fn retained_count(&self) -> u32 {
         if self.short > 0 { RETAINED_ANSWERS } else { 0 }
     }
@@ -84,9 +84,9 @@ buffer_table! {
         rows as "answer_rows": [[u32; 2]; capacity.rows], STORAGE;
         /// `[query_count * most]` these answers.
         answers as "ranked_answers": [[u32; 2]; capacity.rows], STORAGE;
-        /// `[query_count]` what queries leave for the next dispatch.
+        /// `[query_count]` the state of each query for the next dispatch.
         states as "query_states": [[u32; 4]; capacity.ranked], STORAGE;
-        /// `[query_count + 1]` where the list of each query begins, and what it leaves for the next dispatch.
+        /// `[query_count + 1]` the begin of each query's list, and its state for the next dispatch.
         offsets as "answer_offsets": [[u32; 4]; capacity.lists + 1], STORAGE;
         /// Answers of each group of blocks of queries, and of each block: see `query_place.wgsl`.
         blocks as "answer_blocks": [[u32; 3]; capacity.blocks() + capacity.blocks().div_ceil(QUERY_GROUP.into())], STORAGE;
@@ -98,7 +98,7 @@ buffer_table! {
         rounds as "query_rounds": [Round; capacity.rounds], SIZES;
         /// `[query_count]` whether each query is answered.
         status as "query_status": [u32; capacity.stays], STORAGE;
-        /// `[query_count + 1]` where the list of each query begins, as callers read it; or `[query_count]` whether it met a box.
+        /// `[query_count + 1]` the begin of each query's list, for callers; or `[query_count]` whether it met a box.
         ends as "answer_ends": [[u32; 2]; capacity.stays + 1], STORAGE;
         /// The header of the answers.
         header as "answer_header": [QueryHeader; 1], STORAGE;
@@ -116,13 +116,13 @@ buffer_table! {
         other_keys as "query_other_keys": [u32; capacity.queries], STORAGE;
         /// Scratch.
         other_values as "query_other_values": [u32; capacity.queries], STORAGE;
-        /// `[query_count]` the queries that a dispatch has left to the next.
+        /// `[query_count]` the pending queries.
         rest as "query_pending_list": [u32; capacity.queries], STORAGE;
         /// Scratch.
         histograms as "query_histograms": [u32; histogram_u32_count(capacity.queries)], STORAGE;
         /// Sums of the sort of queries.
         digit_sums as "query_digit_sums": [u32; digit_sum_u32_count(capacity.queries)], STORAGE;
-        /// For the canonical order of answers: where the row of each query begins.
+        /// For the canonical order of answers: the begin of each query's row.
         answer_offsets as "answer_order_offsets": [u32; capacity.lists + 1], STORAGE;
         /// Sums of the sizes of rows.
         answer_row_sums as "answer_order_row_sums": [u32; capacity.lists.div_ceil(ORDER_ROWS.into())], STORAGE;
@@ -161,7 +161,7 @@ impl QueryBuffers {
         OrderBuffers { offsets, row_sums, tile_rows, others }
     }
 
-    /// Records the clearing of what kernels add to, before their compute pass.
+    /// Records the clearing of sums, before the compute pass.
     pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
         self.sort_buffers().record_clear(encoder);
         self.answer_order().record_clear(encoder);

@@ -71,7 +71,8 @@ impl QueryMemory {
         if let Some((_, buffers)) = self.cached.as_ref().filter(|_| all == had) {
             return Ok(buffers.clone());
         }
-        // The old buffers go first: old and new at once might not fit. The capacity of earlier batches is optional.
+        // Release the old buffers first, since old and new together may exceed the memory. The capacity of earlier
+        // batches is optional.
         self.cached = None;
         let (capacity, buffers) = match QueryBuffers::new(gpu, &all) {
             Err(Error::OutOfMemory { .. }) => (needed, QueryBuffers::new(gpu, &needed)?),

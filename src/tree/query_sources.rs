@@ -111,14 +111,14 @@ pub fn u32_count_of<Q>() -> u32 {
     (size_of::<Q>() / size_of::<u32>()) as u32
 }
 
-/// A kind of queries from which a kernel derives the queries that run.
+/// A kind of queries that a kernel converts before they run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Derived {
-    /// Spheres and capsules that move: the same, with their bounds.
+    /// Casts of spheres and capsules: bounds are added.
     Moving,
-    /// Capsules: bounds and half-spaces.
+    /// Capsules: converted to bounds and half-spaces.
     Capsules,
-    /// Boxes that are turned: bounds and half-spaces.
+    /// Turned boxes: converted to bounds and half-spaces.
     Turned,
 }
 
@@ -128,7 +128,7 @@ impl Derived {
         if self == Self::Moving { ROUND_CAST_U32_COUNT } else { REGION_U32_COUNT }
     }
 
-    /// Returns how many half-spaces a derived query has.
+    /// Returns the count of half-spaces of a derived query.
     pub fn parts(self) -> u32 {
         match self {
             Self::Moving => 0,

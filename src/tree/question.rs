@@ -13,7 +13,7 @@ pub enum Question {
     AnyHits,
     /// [`Tree::all_hits`](super::Tree::all_hits).
     AllHits,
-    /// [`Tree::overlaps`](super::Tree::overlaps) of any shapes but spheres.
+    /// [`Tree::overlaps`](super::Tree::overlaps) of shapes other than spheres.
     Overlaps,
     /// [`Tree::overlaps`](super::Tree::overlaps) of spheres.
     SphereOverlaps,
@@ -22,7 +22,7 @@ pub enum Question {
 }
 
 impl Question {
-    /// Every question.
+    /// All kinds.
     pub const ALL: [Self; 7] = [
         Self::NearestHits,
         Self::FirstHits,

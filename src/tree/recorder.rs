@@ -1,7 +1,7 @@
-//! Queries in buffers of the caller, whose answers stay on the GPU: [`TreeRecorder`].
+//! [`TreeRecorder`]: queries in buffers of the caller, with answers that stay on the GPU.
 //!
-//! The host reads nothing back, so it cannot know which queries a dispatch leaves pending. A fixed number of rounds is therefore recorded;
-//! each takes the queries that the round before left pending, and no workgroups if there are none.
+//! The host reads nothing back, so it does not know the pending queries. So a fixed number of rounds is recorded. Each
+//! resumes the pending queries of the round before, and has no workgroups if there are none.
 
 use super::batch::{BatchPlan, DeviceBatch, External, Phase, Wanted, budget};
 use super::build::sort_counts;
@@ -19,24 +19,25 @@ use crate::gpu::table::CONSTANT;
 use crate::pairs::recorded::RecordedSteps;
 use crate::{Cast, Error, NearestQuery};
 
-/// The most rounds beside the first.
+/// The most rounds after the first.
 const MOST_ROUNDS: u32 = 4096;
 /// Parameters of rounds that are cached for the next recording.
 const CACHED_ROUNDS: usize = 128;
 
-/// A [`Tree`] whose queries lie in buffers of the device, and whose answers stay there. Each call records into an encoder of the caller, and
-/// returns the buffers in which the answers will lie. Nothing is submitted or read back. The first call of a kind blocks while kernels compile
-/// ([`Tree::compile_ahead`] avoids that). The answers are those of the calls of [`Tree`], bit for bit.
+/// Records queries of a [`Tree`], with queries and answers in buffers of the device. Each call records into an encoder
+/// of the caller, and returns the buffers of the answers. Nothing is submitted or read back. The first call of a kind
+/// blocks while kernels compile, unless [`Tree::compile_ahead`] compiled them. Answers equal the answers of [`Tree`],
+/// bit for bit.
 ///
-/// All recordings share the returned buffers, also those of other kinds, so the recorder is borrowed while they are in use. Record the commands
-/// that read answers, status, header and offsets before the next `record_*` call, and submit them before its commands. After a build of no boxes, queries have no answers;
-/// before any build they are [`Error::NotBuilt`]. A tree with half-spaces is refused: query it from host memory.
+/// All recordings share the returned buffers, so the recorder is borrowed while they are in use. Record the commands
+/// that read them before the next `record_*` call, and submit them before its commands. After a build of no boxes,
+/// queries have no answers; before any build, they return [`Error::NotBuilt`]. A tree with half-spaces is refused;
+/// query it from host memory.
 ///
-/// The tree itself is [`tree`](Self::tree) and [`tree_mut`](Self::tree_mut): `recorder.tree_mut().set_filters(..)` sets its filters, and
-/// `recorder.tree_mut().nearest_hits(..)` queries it from host memory. Submit
-/// what was recorded before the tree is built or refitted in another way than by [`record_build`](Self::record_build) and
-/// [`record_refit`](Self::record_refit), and before its filters are changed, here or in the broad phase that they are
-/// [shared](Tree::share_filters) with.
+/// [`tree`](Self::tree) and [`tree_mut`](Self::tree_mut) return the tree: `recorder.tree_mut().set_filters(..)`
+/// replaces its filters, and `recorder.tree_mut().nearest_hits(..)` queries it from host memory. Submit all recordings
+/// before a build or refit other than [`record_build`](Self::record_build) and [`record_refit`](Self::record_refit),
+/// and before a change of the filters, also in the owner of [shared](Tree::share_filters) filters.
 ///
 /// ```no_run
 /// use broadsweep::record::{GpuAnswers, GpuBatch};
@@ -62,7 +63,7 @@ pub struct TreeRecorder {
     pub(super) steps: Option<Steps>,
 }
 
-/// The recorded steps, with filters by which no pair is at rest.
+/// The recorded steps, with filters without sleeping and fixed boxes.
 #[derive(Debug)]
 pub(super) struct Steps {
     pub recorded: RecordedSteps,
@@ -84,14 +85,14 @@ impl From<Tree> for TreeRecorder {
 }
 
 impl From<TreeRecorder> for Tree {
-    /// Returns the tree. Submit what was recorded first.
+    /// Returns the tree. Submit all recordings first.
     fn from(recorder: TreeRecorder) -> Self {
         recorder.tree
     }
 }
 
 impl TreeRecorder {
-    /// Creates a recorder of a tree that is not built, without filters. `TreeRecorder::from` takes an existing tree.
+    /// Creates a recorder of a tree that is not built, without filters. `TreeRecorder::from` wraps an existing tree.
     ///
     /// # Errors
     /// As [`Tree::new`].
@@ -104,7 +105,8 @@ impl TreeRecorder {
         &self.tree
     }
 
-    /// Returns the tree, to build it, to query it from host memory and to set its filters. Submit what was recorded first.
+    /// Returns the tree, to build it, to query it from host memory or to replace its filters. Submit all recordings
+    /// first.
     pub fn tree_mut(&mut self) -> &mut Tree {
         &mut self.tree
     }
@@ -114,7 +116,8 @@ impl TreeRecorder {
         self.tree.memory_bytes() + self.memory.bytes() + self.steps.as_ref().map_or(0, Steps::bytes)
     }
 
-    /// Records the first box that each path hits: by `t`, then by index. `answers` has a [`Hit`](crate::Hit) for each query.
+    /// Records a search for the first box that each path hits: by `t`, then by index. `answers` has a
+    /// [`Hit`](crate::Hit) for each query.
     ///
     /// # Errors
     /// [`Error::BadBuffer`] if a slice is too short for the queries, starts at an offset that is not a multiple of the
@@ -129,7 +132,8 @@ impl TreeRecorder {
         self.record_rows(encoder, batch, Ranked::Hits, 1)
     }
 
-    /// Records the first `k` boxes that each path hits: by `t`, then by index. `answers` has `k` [`Hit`](crate::Hit)s for each query.
+    /// Records a search for the first `k` boxes that each path hits: by `t`, then by index. `answers` has `k`
+    /// [`Hit`](crate::Hit)s for each query.
     ///
     /// # Errors
     /// As [`record_nearest_hits`](Self::record_nearest_hits); [`Error::BadOption`] if `k` is not between 1 and 64.
@@ -142,8 +146,8 @@ impl TreeRecorder {
         self.record_rows(encoder, batch, Ranked::Hits, k)
     }
 
-    /// Records the `k` boxes that are nearest to each point: by distance, then by index. `answers` has `k` [`Near`](crate::Near)s
-    /// for each query.
+    /// Records a search for the `k` boxes that are nearest to each point: by distance, then by index. `answers` has `k`
+    /// [`Near`](crate::Near)s for each query.
     ///
     /// # Errors
     /// As [`record_first_hits`](Self::record_first_hits).
@@ -156,7 +160,7 @@ impl TreeRecorder {
         self.record_rows(encoder, batch, Ranked::Near, k)
     }
 
-    /// Records whether each path hits a box: a `u32` for each query, 1 or 0.
+    /// Records a test whether each path hits a box. `answers` has a `u32` per query, 1 or 0.
     ///
     /// # Errors
     /// As [`record_nearest_hits`](Self::record_nearest_hits).
@@ -169,8 +173,8 @@ impl TreeRecorder {
         Ok(GpuAnswers::of(buffers, buffers.ends.raw()))
     }
 
-    /// Records all boxes that each path hits, ascending by index: of the list of all answers, those from index `first` on, up to
-    /// `capacity`. If these are not all, the header has the exact count.
+    /// Records a search for all boxes that each path hits, ascending by index. It writes a window of the list of all
+    /// answers: up to `capacity` answers from index `first` on. The header has the exact count of all answers.
     ///
     /// # Errors
     /// As [`record_nearest_hits`](Self::record_nearest_hits).
@@ -186,8 +190,8 @@ impl TreeRecorder {
         Ok(GpuLists::of(buffers, capacity))
     }
 
-    /// Records all boxes that each shape (point, box, sphere, capsule, oriented box, convex shape) touches, ascending by index; with a window as
-    /// [`record_all_hits`](Self::record_all_hits).
+    /// Records a search for all boxes that each shape (point, box, sphere, capsule, oriented box, convex shape)
+    /// touches, ascending by index, with a window as in [`record_all_hits`](Self::record_all_hits).
     ///
     /// # Errors
     /// As [`record_nearest_hits`](Self::record_nearest_hits).
@@ -201,7 +205,7 @@ impl TreeRecorder {
         Ok(GpuLists::of(self.record_overlap_lists(encoder, batch, Window::new(first, capacity))?, capacity))
     }
 
-    /// Records what [`record_overlaps`](Self::record_overlaps) records, and returns the buffers of the batch.
+    /// Does the same as [`record_overlaps`](Self::record_overlaps), and returns the buffers of the batch.
     pub(super) fn record_overlap_lists<S: GpuShape>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -320,7 +324,7 @@ impl TreeRecorder {
         let needed = QueryCapacity {
             u32_count: Q::DERIVED.map_or(0, |derived| queries * u64::from(derived.u32_count() + 4 * derived.parts())),
             query_filters: queries * filter_u32_count(has_worlds, plan.has_spheres),
-            // Longer lists are not retained: they are found twice.
+            // If there are more lists, none is retained, and each is searched twice.
             short: if queries <= self.tree.most_retained() as u64 { needed.short } else { 0 },
             pairs: window.capacity.into(),
             stays: queries,
@@ -371,7 +375,7 @@ fn plan_of<Q: GpuQuery>(tree: &Tree, batch: &GpuBatch<'_, Q>, wanted: Wanted) ->
     })
 }
 
-/// Records the clearing of what kernels add to: no round has left a query pending.
+/// Records the clearing of sums and of the counts of pending queries.
 fn record_clear(
     gpu: &crate::Gpu,
     encoder: &mut wgpu::CommandEncoder,
@@ -388,7 +392,7 @@ fn record_clear(
 }
 
 impl Tree {
-    /// Refuses to record on a device that is gone: it accepts commands and creates buffers without an error.
+    /// Refuses to record on a lost device, which accepts commands and creates buffers without an error.
     pub(super) fn check_device(&self) -> Result<(), Error> {
         if self.gpu.is_lost_on_trial() { Err(self.gpu.lost("nothing can be recorded", None)) } else { Ok(()) }
     }

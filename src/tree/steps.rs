@@ -1,4 +1,4 @@
-//! Static worlds: the pairs of moving shapes and the boxes of a tree, from step to step.
+//! Records events of static worlds: pairs of moving shapes and the boxes of a tree, from step to step.
 
 use bytemuck::Zeroable;
 
@@ -11,20 +11,20 @@ use crate::pairs::recorded::{RecordedSteps, check_identity};
 use crate::{Error, GpuEvents, GpuIdentity};
 
 impl TreeRecorder {
-    /// Records what [`record_overlaps`](Self::record_overlaps) records, and the comparison of its pairs with those of the last
-    /// step. A pair is a shape of the batch and a box of the tree, which is the same box from step to step: this is for boxes that
-    /// stay, and shapes that move among them. `identity` maps each shape to its index in the last step.
+    /// Records [`record_overlaps`](Self::record_overlaps), and the comparison of its pairs with the pairs of the last
+    /// step: events of moving shapes in a static world. A pair is a shape of the batch and a box of the tree. Boxes
+    /// keep their indices from step to step; `identity` maps each shape to its index in the last step.
     ///
-    /// `capacity` is the most pairs of the step. The last step is the last one that was submitted and counted. A step with more pairs
-    /// than `capacity`, or with an [unfinished](crate::QueryHeader::unfinished) query, does not count: its events are empty, their
-    /// headers have its [`overflow`](crate::PairHeader::overflow), and the next step is compared with the one before. All lists are in
-    /// canonical order. `persisting` has all pairs of both steps.
+    /// `capacity` is the most pairs of the step. A step with more pairs, or with an
+    /// [unfinished](crate::QueryHeader::unfinished) query, is discarded: its events are empty, and their headers have
+    /// the reason in [`overflow`](crate::PairHeader::overflow). The next step is compared with the last submitted step
+    /// that was not discarded. All lists are in canonical order. `persisting` has all pairs of both steps.
     ///
-    /// A tree has one sequence of steps: call this once in each. Call [`forget_steps`](Self::forget_steps) after the tree got other
-    /// boxes. The next recording of the tree overwrites `pairs`. The first call blocks while kernels compile. Events take 37 bytes of GPU
-    /// memory for each pair of `capacity`, and 4 for each shape. A step that needs larger buffers than all steps before **blocks** until
-    /// submitted work completes; a constant `capacity` and number of shapes avoid this. After [`Error::OutOfMemory`] the last step may be
-    /// forgotten.
+    /// A tree has one sequence of steps, so record one batch per step. After a build of other boxes, call
+    /// [`forget_steps`](Self::forget_steps). The next recording of the tree overwrites `pairs`. The first call blocks
+    /// while kernels compile. Memory: 37 bytes per pair of `capacity`, and 4 per shape. A step that needs larger
+    /// buffers than all steps before **blocks** until submitted work completes; keep `capacity` and the shape count
+    /// constant to avoid this. After [`Error::OutOfMemory`] the last step may be forgotten.
     ///
     /// ```no_run
     /// use broadsweep::record::{GpuBatch, GpuIdentity};
@@ -46,8 +46,9 @@ impl TreeRecorder {
     /// ```
     ///
     /// # Errors
-    /// As [`record_overlaps`](Self::record_overlaps); [`Error::BadBuffer`] for numbers of `identity` too; [`Error::NotSubmitted`] where
-    /// larger buffers are needed while a step that was recorded is not submitted (in a browser, has not run).
+    /// As [`record_overlaps`](Self::record_overlaps); [`Error::BadBuffer`] also for the buffer of `identity`;
+    /// [`Error::NotSubmitted`] if larger buffers are needed while a recorded step is not submitted (in a browser, has
+    /// not run).
     pub fn record_overlap_events<S: GpuShape>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -77,7 +78,7 @@ impl TreeRecorder {
         recorded.events(GpuLists::of(list, capacity).pairs())
     }
 
-    /// Forgets the last step, and frees the memory of events: the next step is a first one.
+    /// Forgets the last step, and releases the memory of events. In the next step every pair is created.
     pub fn forget_steps(&mut self) {
         self.steps = None;
     }

@@ -1,4 +1,4 @@
-//! Submissions whose results the host reads, and how a call waits for them.
+//! Submits work whose results the host reads back, and waits for them.
 
 use std::task::Poll;
 
@@ -10,14 +10,14 @@ use crate::gpu::scopes::Scopes;
 /// How a call waits for the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waiting {
-    /// The thread sleeps.
+    /// The thread blocks.
     #[cfg(not(target_arch = "wasm32"))]
     Blocking,
     /// The future is polled.
     Polling,
 }
 
-/// A command encoder with scopes for errors: without them `wgpu` ends the program after a device loss.
+/// A command encoder with error scopes. Without them, `wgpu` ends the program after a device loss.
 pub(super) struct Recording {
     pub encoder: wgpu::CommandEncoder,
     scopes: Scopes,
@@ -31,7 +31,7 @@ impl Recording {
         Self { encoder: gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label }), scopes }
     }
 
-    /// Submits what was recorded.
+    /// Submits the recorded commands.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::OutOfMemory`], [`Error::Gpu`].
@@ -40,7 +40,7 @@ impl Recording {
         self.scopes.close("queries")
     }
 
-    /// Submits what was recorded, and begins to read the first `bytes` bytes of a staging buffer.
+    /// Submits the recorded commands, and begins to read the first `bytes` bytes of a staging buffer back.
     ///
     /// # Errors
     /// As [`submit`](Self::submit).
@@ -52,7 +52,7 @@ impl Recording {
     }
 }
 
-/// Waits until the bytes are there.
+/// Waits until the readback is complete.
 ///
 /// # Errors
 /// [`Error::DeviceLost`], [`Error::OutOfMemory`], [`Error::Gpu`].

@@ -11,20 +11,19 @@ use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::kernel::Kernel;
 
-/// Kernels that are being compiled ahead of the calls that need them, by the browser. They are compiled one after the other,
-/// and only while the compilation is awaited or [polled](Self::is_finished): a poll that finds a kernel compiled begins the
-/// next one.
+/// Compiles kernels ahead of the calls that need them, in the browser, one after the other. It makes progress only
+/// while it is awaited or [polled](Self::is_finished): a poll that finds a kernel compiled begins the next one.
 #[derive(Debug)]
 #[must_use = "dropping it gives up on kernels whose turn has not come"]
 pub struct Compilation(RefCell<Turns>);
 
-/// Kernels that are compiled one after the other, so that progress is visible and the browser does other work in
+/// Kernels that are compiled one after the other, so that progress is visible and the browser can do other work in
 /// between.
 struct Turns {
     gpu: Gpu,
     /// Kernels to compile, the next one last.
     kernels: Vec<Kernel>,
-    /// The one whose turn it is.
+    /// The compilation in progress.
     turn: Option<Pin<Box<dyn Future<Output = Result<(), Error>>>>>,
     progress: CompilationProgress,
     /// The first error.

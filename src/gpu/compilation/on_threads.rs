@@ -1,4 +1,4 @@
-//! Compiling on other threads.
+//! Compiles kernels on other threads.
 
 use std::future::Future;
 use std::panic::resume_unwind;
@@ -13,17 +13,18 @@ use crate::Error;
 use crate::gpu::Gpu;
 use crate::gpu::kernel::{Kernel, compile_until};
 
-/// Kernels that are being compiled ahead of the calls that need them, on other threads; in browsers, by the browser.
+/// Compiles kernels ahead of the calls that need them, on other threads; in browsers, the browser compiles.
 /// [`BroadPhase::compile_ahead`](crate::BroadPhase::compile_ahead),
-/// [`Recorder::compile_ahead`](crate::Recorder::compile_ahead) and [`Tree::compile_ahead`](crate::Tree::compile_ahead) start one.
+/// [`Recorder::compile_ahead`](crate::Recorder::compile_ahead) and [`Tree::compile_ahead`](crate::Tree::compile_ahead)
+/// start one.
 ///
-/// There are three ways to use it: check in each frame whether it [is finished](Self::is_finished), and draw its
-/// [progress](Self::progress) until then; `.await` it as a future; or [wait](Self::wait).
+/// Use it in one of three ways: check in each frame whether it [is finished](Self::is_finished), and draw its
+/// [progress](Self::progress); `.await` it as a future; or [wait](Self::wait).
 ///
-/// A call that needs a kernel which is being compiled waits for it, and compiles those whose turn has not come. Dropping
-/// the compilation gives up on those, and **blocks** for those that are being compiled, since a program that ends
-/// meanwhile would pull the driver out from under them. Those threads are rayon's: the only one of a pool cannot wait for a
-/// compilation, as it would wait for itself.
+/// A call that needs a kernel waits if it is being compiled, and compiles it if its compilation has not begun. Dropping
+/// the value cancels kernels that have not begun, and **blocks** until the others are compiled, since drivers crash if
+/// the program ends during a compilation. The kernels are compiled by threads of the `rayon` pool. So the only thread
+/// of a pool must not wait for a compilation.
 #[derive(Debug)]
 #[must_use = "dropping it gives up on kernels whose turn has not come"]
 pub struct Compilation {
@@ -48,13 +49,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Signals the end, even if a thread panics.
+/// Signals the end, also if a thread panics.
 struct End(Arc<Shared>);
 
 impl Drop for End {
     fn drop(&mut self) {
         self.0.is_finished.store(true, Ordering::Release);
-        // Nobody is woken, nor any waker dropped, with the lock held: either may come back here.
+        // Wake and drop the waker without the lock, since both can call back into this code.
         let waker = lock(&self.0.waker).take();
         if let Some(waker) = waker {
             waker.wake();
@@ -95,9 +96,9 @@ impl Compilation {
         }
     }
 
-    /// Waits until all kernels are compiled. **Blocks**; a browser cannot wait: there all other kernels are requested
-    /// at once, and the first call that needs one waits on the device. If no thread could be started, nothing is compiled
-    /// yet, and the call that needs a kernel compiles it.
+    /// Waits until all kernels are compiled. **Blocks**, except in a browser, where it requests all remaining kernels
+    /// at once, and the first call that needs one waits on the device. If no thread could be started, nothing is
+    /// compiled ahead.
     ///
     /// # Errors
     /// [`Error::Gpu`] if the driver rejects a kernel; [`Error::DeviceLost`], [`Error::OutOfMemory`].
@@ -119,7 +120,7 @@ impl Compilation {
     }
 }
 
-/// Returns what [`wait`](Compilation::wait) returns, and blocks no thread.
+/// Completes with the result of [`wait`](Compilation::wait), without blocking a thread.
 impl Future for Compilation {
     type Output = Result<(), Error>;
 
@@ -127,13 +128,13 @@ impl Future for Compilation {
         let waker = context.waker().clone();
         let before = lock(&self.shared.waker).replace(waker);
         drop(before);
-        // It may have ended before the waker was there.
+        // It may have ended before the waker was set.
         if !self.is_finished() {
             return Poll::Pending;
         }
         let result = lock(&self.shared.result).take();
         match result {
-            // The thread has nothing more to do; this may be it, where a waker polls.
+            // Do not join: the thread has ended its work, and a waker may poll on that thread itself.
             Some(result) => {
                 self.thread = None;
                 Poll::Ready(result)
