@@ -88,7 +88,7 @@ where
 
 /// The boxes of all proxies and their trees, from step to step. The pairs of a step do not depend on it.
 ///
-/// Reset it after each change of [`ColliderTrees`] that Avian does not make, such as a rollback to a snapshot:
+/// Reset it after each change of [`ColliderTrees`] that Avian does not make, such as a rollback to a snapshot, and after steps without a broad phase:
 /// `world.insert_resource(BroadPhaseCache::default())`. The next step then reads all boxes and builds both trees.
 #[derive(Resource, Default)]
 pub struct BroadPhaseCache {

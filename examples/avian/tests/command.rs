@@ -2,6 +2,10 @@
 
 use std::process::{Command, Output};
 
+use avian3d::collider_tree::MovedProxies;
+use broadsweep_avian::scenes::{Scene, Size};
+use broadsweep_avian::simulation::{Engine, Simulation};
+
 fn run(arguments: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_broadsweep-avian"));
     command.args(arguments.split(' ')).output().expect("the command starts")
@@ -10,12 +14,31 @@ fn run(arguments: &str) -> Output {
 #[test]
 fn positions_have_the_same_bits_in_ten_runs_with_one_and_with_two_threads() {
     for scene in ["falling", "pyramid", "level", "ragdolls"] {
-        let runs = (0..20).map(|i| run(&format!("{scene} --small --steps 90 --hash --threads {}", 1 + i % 2)));
-        let mut outputs: Vec<_> = runs.map(|output| (output.status.success(), output.stdout)).collect();
-        outputs.dedup();
-        assert_eq!(outputs.len(), 1, "{scene}: {outputs:?}");
-        assert!(outputs[0].0 && outputs[0].1.len() == 17, "{outputs:?}");
+        assert_same_bits(&format!("{scene} --small --steps 90"), 20);
     }
+}
+
+#[test]
+fn positions_have_the_same_bits_in_the_full_scenes_whose_searches_are_parallel() {
+    for (scene, least) in [(Scene::Falling, 1_000), (Scene::Level, 256)] {
+        let mut simulation = Simulation::new(Engine::Broadsweep, scene, Size::Full);
+        let moved = (0..45).map(|_| {
+            simulation.step();
+            simulation.app.world().resource::<MovedProxies>().proxies().len()
+        });
+        let most = moved.max().unwrap_or_default();
+        assert!(most > least, "{}: at most {most} moved in a step", scene.name());
+        assert_same_bits(&format!("{} --steps 45", scene.name()), 6);
+    }
+}
+
+/// Asserts that the positions after a command's steps are equal in all runs, of which every other one has two threads.
+fn assert_same_bits(command: &str, runs: usize) {
+    let runs = (0..runs).map(|i| run(&format!("{command} --hash --threads {}", 1 + i % 2)));
+    let mut outputs: Vec<_> = runs.map(|output| (output.status.success(), output.stdout)).collect();
+    outputs.dedup();
+    assert_eq!(outputs.len(), 1, "{command}: {outputs:?}");
+    assert!(outputs[0].0 && outputs[0].1.len() == 17, "{outputs:?}");
 }
 
 #[test]

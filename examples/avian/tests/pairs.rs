@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use avian3d::collider_tree::{ColliderTrees, MovedProxies};
 use avian3d::dynamics::solver::islands::IslandPlugin;
 use avian3d::prelude::*;
+use bevy::ecs::entity_disabling::Disabled;
 use bevy::ecs::system::SystemParam;
 use bevy::prelude::*;
 use broadsweep_avian::BroadPhaseCache;
@@ -58,7 +59,7 @@ fn change(world: &mut World, entities: &mut Vec<Entity>, numbers: &mut Numbers) 
     let index = numbers.between(0.0, entities.len() as f32 - 0.01) as usize;
     let other = entities[numbers.between(0.0, entities.len() as f32 - 0.01) as usize];
     let Ok(mut entity) = world.get_entity_mut(entities[index]) else { return };
-    match numbers.between(0.0, 13.99) as u32 {
+    match numbers.between(0.0, 19.99) as u32 {
         0 => entities.push(cube(world, body, at)),
         1 => {
             entity.despawn();
@@ -83,12 +84,28 @@ fn change(world: &mut World, entities: &mut Vec<Entity>, numbers: &mut Numbers) 
         }
         10 => drop(entity.insert(Collider::sphere(numbers.between(0.2, 1.5)))),
         11 => {
-            let child = (Collider::cuboid(0.5, 2.0, 0.5), Transform::from_translation(at / 5.0));
-            entity.with_child(child);
+            let child = (Collider::cuboid(0.5, 2.0, 0.5), Transform::from_translation(at / 5.0), ChildOf(entity.id()));
+            entities.push(world.spawn(child).id());
         }
         // A collider without a body.
         12 => entities.push(world.spawn((Collider::sphere(1.0), Transform::from_translation(at))).id()),
+        13 => give_to_other_parent(world, entities[index], other),
+        14 => drop(entity.insert(ActiveCollisionHooks::FILTER_PAIRS | ActiveCollisionHooks::MODIFY_CONTACTS)),
+        15 => drop(entity.insert((SweptCcd::default(), SpeculativeMargin(f32::MAX), LinearVelocity(at * 60.0)))),
+        16 => drop(entity.insert(CollisionMargin(numbers.between(0.0, 1.0)))),
+        17 => drop(entity.insert(Transform::from_translation(at * 1e6))),
+        18 if entity.contains::<Disabled>() => drop(entity.remove::<Disabled>()),
+        18 => drop(entity.insert(Disabled)),
         _ => drop(entity.insert(LinearVelocity(at))),
+    }
+}
+
+/// Makes a collider a child of another entity, unless that would be a cycle.
+fn give_to_other_parent(world: &mut World, child: Entity, parent: Entity) {
+    let is_root = |entity: Entity| world.get_entity(entity).is_ok_and(|entity| !entity.contains::<ChildOf>());
+    let has_children = world.entity(child).contains::<Children>();
+    if child != parent && is_root(parent) && !has_children {
+        world.entity_mut(child).insert(ChildOf(parent));
     }
 }
 
@@ -112,6 +129,57 @@ fn bodies_that_come_go_and_change_have_the_pairs_of_avian() {
         }
         assert_same_pairs(&simulation, 150);
         assert!(report_of(&simulation).added > 500, "{:?}", report_of(&simulation).added);
+    }
+}
+
+/// Spawns a floor and 64 cubes in piles of four, which fall asleep.
+fn piles(world: &mut World) -> Vec<Entity> {
+    let floor = (RigidBody::Static, Collider::cuboid(60.0, 1.0, 60.0), Transform::from_xyz(0.0, -0.5, 0.0));
+    world.spawn(floor);
+    let places = (0..64).map(|i| Vec3::new((i % 4) as f32 * 3.0, (i / 16) as f32 + 0.5, (i / 4 % 4) as f32 * 3.0));
+    places.map(|at| cube(world, RigidBody::Dynamic, at)).collect()
+}
+
+#[test]
+fn islands_that_sleep_and_wake_have_the_pairs_of_avian() {
+    let mut simulation = Simulation::empty(Engine::Checked);
+    let cubes = piles(simulation.app.world_mut());
+    let sleeping = |simulation: &mut Simulation| {
+        let world = simulation.app.world_mut();
+        world.query_filtered::<(), With<Sleeping>>().iter(world).count()
+    };
+    (0..120).for_each(|_| simulation.step());
+    assert_eq!(sleeping(&mut simulation), 64);
+    let world = simulation.app.world_mut();
+    // Sleeping bodies change their layers, their collider and their kind, come elsewhere, and go.
+    world.entity_mut(cubes[48]).insert(CollisionLayers::from_bits(2, !0));
+    world.entity_mut(cubes[49]).insert(Collider::cuboid(1.0, 1.0, 4.0));
+    world.entity_mut(cubes[50]).insert(RigidBody::Kinematic);
+    world.entity_mut(cubes[51]).insert(Transform::from_xyz(0.4, 4.5, 0.3));
+    world.entity_mut(cubes[52]).despawn();
+    let ball = (RigidBody::Dynamic, Collider::sphere(0.5), Transform::from_xyz(-4.0, 3.5, 3.0));
+    world.spawn((ball, LinearVelocity(Vec3::X * 20.0)));
+    let mut fewest = 64;
+    for _ in 0..200 {
+        simulation.step();
+        fewest = fewest.min(sleeping(&mut simulation));
+    }
+    assert!((1..56).contains(&fewest), "{fewest} slept");
+    assert_same_pairs(&simulation, 320);
+}
+
+#[test]
+fn a_collider_with_nan_in_its_position_leaves_the_pairs_of_all_others() {
+    // 16 cubes meet the floor, and 48 the cube below. The last cube meets nobody.
+    for (engine, at) in [(Engine::Checked, Vec3::X * 1e30), (Engine::Broadsweep, Vec3::NAN)] {
+        let mut simulation = Simulation::empty(engine);
+        piles(simulation.app.world_mut());
+        cube(simulation.app.world_mut(), RigidBody::Kinematic, at);
+        simulation.step();
+        assert_eq!(simulation.pair_count(), 64, "{at}");
+        if engine == Engine::Checked {
+            assert_same_pairs(&simulation, 1);
+        }
     }
 }
 
