@@ -1,48 +1,54 @@
-//! Find points within a radius of each other, also in a periodic cell.
+//! Finds points within a radius of each other, also in a periodic cell.
 //!
-//! [`cpu::find_neighbours`](crate::cpu::find_neighbours) is the short form. [`cpu::Neighbours`](crate::cpu::Neighbours) reuses its memory from
-//! call to call and takes [`NeighbourOptions`]. `Neighbours` at the root of the crate has the same calls on a GPU, and returns the same bytes.
+//! [`cpu::find_neighbours`](crate::cpu::find_neighbours) is the short form. [`cpu::Neighbours`](crate::cpu::Neighbours)
+//! has [`NeighbourOptions`], and reuses its memory. `Neighbours` at the root of the crate has the same calls on a GPU,
+//! and returns the same bytes.
 //!
 //! | call | pairs |
 //! |---|---|
 //! | [`find`](crate::cpu::Neighbours::find) | of points of one set, each once or in both directions |
 //! | [`find_between`](crate::cpu::Neighbours::find_between) | of a query and a point |
-//! | `Recorder::record` with `record::GpuInput` | of points or spheres in a GPU buffer, each once, left on the device; `record_neighbours` lists both directions |
+//! | `Recorder::record` with `record::GpuInput` | of points or spheres in a GPU buffer, each once, in another GPU
+//! buffer; `record_neighbours` lists both directions |
 //!
 //! # Which pairs
-//! Points i and j are a pair with shift S if |x_j + S·cell − x_i| ≤ radius + r_i + r_j. The numbers are those of the caller, `f32` or `f64`, and
-//! the comparison is exact: without rounding, overflow or underflow. S counts lattice vectors, the rows of [`PeriodicCell::vectors`]; without a
-//! cell it is 0. A point is a pair with its own image only if S is not 0, and only if [`self_images`](NeighbourOptions::self_images) is
-//! set. Pairs ascend by (i, j, S).
+//! Points i and j are a pair with shift S if |x_j + S·cell − x_i| ≤ radius + r_i + r_j. The comparison of the caller's
+//! numbers, `f32` or `f64`, is exact: without rounding, overflow or underflow. S counts lattice vectors, the rows of
+//! [`PeriodicCell::vectors`]; without a cell it is 0. A point pairs with its own images (S is not 0) only if
+//! [`self_images`](NeighbourOptions::self_images) is set. Pairs ascend by (i, j, S).
 //!
-//! Coordinates, radii and cell have the same unit. Points need not lie in the cell: shifts belong to the coordinates as they are. The radius may
-//! exceed the cell; a pair of points is then listed once for each image in reach. Directions that are not periodic have a shift of 0, and their
-//! lattice vectors are ignored.
+//! Coordinates, radii and cell have the same unit. Points need not lie in the cell; shifts refer to the unwrapped
+//! coordinates. The radius may exceed the cell; then a pair of points is listed once per image within the radius.
+//! Directions that are not periodic have a shift of 0, and their lattice vectors are ignored.
 //!
-//! [`PointSet`] adds to points a radius each, and a world each, for many small systems in one call: points of different worlds are no pairs.
-//! All worlds have one cell.
+//! [`PointSet`] adds a radius and a world per point. Worlds are for many small systems in one call: points of different
+//! worlds never pair. All worlds have the same cell.
 //!
 //! # Results
-//! [`NeighbourPairs`] holds pairs and the place where those of each i begin; if requested, also vectors, and squared distances, which are exact
-//! and rounded down. The number of threads changes no bit of them.
+//! [`NeighbourPairs`] has the pairs and the begin of the pairs of each i. If requested, it also has vectors, and
+//! squared distances, which are exact and rounded down. The bytes do not depend on the number of threads.
 //!
 //! # Errors
-//! No pair is lost in silence. [`BadOption`](crate::Error::BadOption) is a radius that is negative or not finite;
-//! [`BadPoints`](crate::Error::BadPoints) a list of another length, a bad radius or world, or a point more than 2²⁹ cells from the origin;
-//! [`BadCell`](crate::Error::BadCell) a cell whose periodic vectors are linearly dependent or not finite;
-//! [`TooManyImages`](crate::Error::TooManyImages) a radius that reaches more than 2²⁷ images or 2²⁴ shifts, or points times shifts, rounded up to a
-//! power of two, above 2.1·10⁹: 66 million points with 27 shifts, 16 million with 125;
-//! [`ListTooLong`](crate::Error::ListTooLong) more pairs than memory. A point with a NaN or an infinite coordinate has no neighbours and is
-//! counted.
+//! No pair is lost without an error. A point with a NaN or an infinite coordinate has no neighbours, and is counted.
+//!
+//! - [`BadOption`](crate::Error::BadOption): the radius is negative or not finite.
+//! - [`BadPoints`](crate::Error::BadPoints): a list has another length, a radius or a world is invalid, or a point is
+//!   more than 2²⁹ cells from the origin.
+//! - [`BadCell`](crate::Error::BadCell): the periodic vectors are linearly dependent or not finite.
+//! - [`TooManyImages`](crate::Error::TooManyImages): there are more than 2²⁷ images or 2²⁴ shifts within the radius, or
+//!   points times shifts, rounded up to a power of two, exceed 2.1·10⁹: 66 million points with 27 shifts, 16 million
+//!   with 125.
+//! - [`ListTooLong`](crate::Error::ListTooLong): there is no memory for the pairs.
 //!
 //! # Cost
-//! On the CPU, time grows with the number of points, images and pairs, wherever the points lie. Radii of points are an exception: cells have the size
-//! of the largest reach, so that one large radius among many small ones makes the search slow. Memory: 36 bytes per point, 20 more with a periodic
-//! cell, 12 more if some point is not in it, 24 per image, and 12 per pair; 12 more per pair for its shift, 12 or 24 for its vector, 4 or 8 for its
-//! squared distance.
+//! On the CPU, time grows with the number of points, images and pairs, for any distribution of points. But a single
+//! large radius among many small ones makes the search slow, since cells have the size of the largest reach. Memory per
+//! point: 36 bytes, 20 more with a periodic cell, and 12 more if some point is not in it; 24 per image. Memory per
+//! pair: 12 bytes, 12 more for the shift, 12 or 24 for the vector, 4 or 8 for the squared distance.
 //!
-//! On a GPU, points and images take 40 bytes more on the host, and the memory of a search of boxes with spheres on the device. Points that `f32`
-//! cannot distinguish, relative to the extent of the scene, are all candidates of each other there: the search is then quadratic in them.
+//! On a GPU, points and images take 40 bytes more on the host, and the memory of a search of boxes with spheres on the
+//! device. Points that are equal in `f32`, relative to the extent of the scene, are candidates of each other, so the
+//! search is quadratic in them.
 //!
 //! ```
 //! use broadsweep::neighbour::{NeighbourOptions, PeriodicCell, PointSet};

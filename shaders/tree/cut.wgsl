@@ -1,10 +1,10 @@
 // Computes and writes the half-spaces of shapes, with vectors of three 64-bit numbers in one array. Shared, with
 // double.wgsl, by query_turned and query_capsule, which have
 //
-//   VECTORS       how many vectors there are
-//   NORMAL        the first number of the vector that is the normal
+//   VECTORS       the count of vectors
+//   NORMAL        the first number of the normal
 //   MOST_PARTS_OF_ONE    the most half-spaces of one shape
-//   queries       what they write: regions, and the half-spaces behind them
+//   queries       the output: regions, and the half-spaces behind them
 
 const MINUS_INFINITY: u32 = 0xff800000u;
 

@@ -157,7 +157,7 @@ fn end_list(number: u32, has_query: bool) {
     offsets[number].w = found;
 }
 
-// A list is never done before the walk ends.
+// A walk ends early only if it must be decided by another dispatch, or has enough.
 fn is_done() -> bool {
     return is_undecided || has_enough;
 }

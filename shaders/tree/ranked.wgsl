@@ -1,12 +1,12 @@
 // Writes the answers of each row. Shared by the kernels that return numbers; they have
 //
-//   begin_shape(number)   reads a query, and returns whether all its numbers have a meaning
-//   answer_of(box, rank)  what the query answers of a box that it meets and that has a rank in its row, in bits of f32
+//   begin_shape(number)   reads a query, and returns whether it is valid
+//   answer_of(box, rank)  the number of an answer, in bits of f32, from the box and its rank in the row
 //
 // Reads   tree, query
 //         nodes     of tree_bottom
 //         queries   [query_count * u32_count] bits of f32
-//         order     [query_count] the queries that are answered now
+//         order     [query_count] the queries of this dispatch
 //         rows, states    (rows.wgsl)
 // Writes  answers   [query_count * most] box and number, rounded down; behind the last, and if the query is unfinished,
 // no box and infinity An invocation per answer.

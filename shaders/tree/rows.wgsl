@@ -1,10 +1,10 @@
 // Collects the first answers of a query, sorted, in a row of `rows`: the place of each box among the leaves, and its
 // rank. Shared by the kernels that rank, together with walk.wgsl; they have
 //
-//   compare_boxes(own, other)    which is nearer, exactly
-//   margin_of(near)               by how much f32 may be wrong about two that are about as near as this
-//   are_ranks_exact()             true if f32 is never wrong: where IS_ROUND
-//   complete_row()               puts a row in order whose walk has ended
+//   compare_boxes(own, other)    the exact order of two boxes
+//   margin_of(near)               the largest error of f32 for two distances of about this size
+//   are_ranks_exact()             true if f32 is exact: with IS_ROUND
+//   complete_row()               sorts a row whose walk has ended
 //
 // A rank is the distance of a box, in bits of f32; the index of the box with RANK_ZERO, if the distance is proven to be
 // zero; or UNRANKED. So ranks also decide between two boxes at distance zero, and as signed numbers, ranks are in the

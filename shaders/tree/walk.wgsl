@@ -1,40 +1,40 @@
-// The way of a query through the tree, with the children that wait on each level: nothing that could overflow. Shared by the
+// Walks a query through the tree. Each level has the set of its waiting children, so nothing can overflow. Shared by the
 // kernels that answer queries.
 //
 // Reads   tree, query
 //         nodes      of tree_bottom and tree_top
 //         queries    [query_count * u32_count] bits of f32
-//         order      [query_count] the queries in the order in which they are answered
+//         order      [query_count] the queries in the order in which they run
 //         ranges, query_filters, filters    (query_filter.wgsl)
 //
-// The kernels have
+// The kernels define
 //
-//   begin_shape(number)      reads a query, and returns whether all its numbers have a meaning
-//   IS_RANKED                whether the nearest children come first, as long as the query is not resumed
-//   IS_EXACT                 whether what f32 leaves undecided is decided; where not, the query begins again in another dispatch, which decides:
-//                            so most need not take the code along that does
-//   is_shared()              whether SHARERS invocations share a query: all go through the same nodes, and each looks at boxes of its
-//                            own of every leaf
-//   own_boxes                which these are, set before the walk
-//   Waiting, NONE_WAIT       the children of a node that wait, and that there are none (waiting.wgsl, lists.wgsl)
-//   waiting_of(bits, seen)   those with a bit
-//   next_of(waiting)         which of them comes next: in the lowest three bits its number, and in the upper half about how near
-//                            it is; 0xffff there if there is none
-//   without(waiting, next)   the others than this one
-//   do_wait(waiting)         whether there are any
-//   is_beyond(next)          whether it is surely so far, or none, that neither it nor any other that waits there matters
-//   see(at)                  the f32 result for the eight children of a node, which begins at `at` among the vectors
+//   begin_shape(number)      reads a query, and returns whether it is valid
+//   IS_RANKED                true if the nearest children are visited first, unless the query is resumed
+//   IS_EXACT                 true if undecided boxes are decided at once. If false, the query begins again in another dispatch,
+//                            which decides, so that most queries run without that code
+//   is_shared()              true if SHARERS invocations share a query: all visit the same nodes, and each visits its own boxes of
+//                            every leaf
+//   own_boxes                the bits of these boxes, set before the walk
+//   Waiting, NONE_WAIT       the type of a set of waiting children, and the empty set (waiting.wgsl, lists.wgsl)
+//   waiting_of(bits, seen)   the set of the children with a bit
+//   next_of(waiting)         the next child: its number in the lowest three bits, its approximate distance in the upper half;
+//                            0xffff there if there is none
+//   without(waiting, next)   the set without this child
+//   do_wait(waiting)         true if the set is not empty
+//   is_beyond(next)          true if it is proven that neither this child nor any later one of its set is needed
+//   see(at)                  the f32 result for the eight children of a node, whose vectors begin at `at`
 //   sight_of(box)            the f32 result for a box
-//   decide(box)              whether the query meets a box, where f32 leaves that in doubt
-//   decision_steps()         turns of loops that this takes at most
-//   IS_ROUND                 whether shapes are round. Then a box that they meet is tested once more: near_exactly(box, near) returns how near it is,
-//                            or NOT_MET. A dispatch may end at any box, since each may take hundreds of turns
-//   take(place, box, near)   takes a box that the query meets, at a place among the leaves
-//   is_done()                whether the query is answered, or there is no use in going on
+//   decide(box)              the exact result for a box that f32 leaves undecided
+//   decision_steps()         the most turns of loops of a decision
+//   IS_ROUND                 true if shapes are round. Then near_exactly(box, near) tests a box that the bounds meet once more, and
+//                            returns its distance or NOT_MET. A dispatch may end at any box, since each may take hundreds of turns
+//   take(place, box, near)   adds a box that the query meets to its answers
+//   is_done()                true if the query is answered, or further steps have no use
 //
-// A query may take no more steps in one dispatch than `query.budget`: drivers end a dispatch that takes long, and some end
-// a loop after 65,535 turns of all loops together, without an error. Pending queries are resumed by another dispatch, from a
-// place among the leaves on; then the nodes come in the order of their places. Or it begins again from the nearest on (rows.wgsl).
+// The steps of a query in one dispatch are limited by `query.budget`, since drivers end long dispatches, and some end loops
+// after 65,535 turns in total, without an error. Another dispatch resumes a pending query from a place among the leaves on,
+// in the order of places, or begins it again from the nearest box on (rows.wgsl).
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> query: QueryParams;
@@ -42,42 +42,42 @@
 @group(0) @binding(3) var<storage, read> queries: array<u32>;
 @group(0) @binding(4) var<storage, read> order: array<u32>;
 
-// The f32 result for children: a bit for each. Children that the query misses have none.
+// The f32 result for children, a bit per child. Children that the query misses have none.
 struct Seen {
-    met: u32,                 // met, as far as f32 can decide
+    met: u32,                 // met, or undecided in f32
     vast: u32,                // beyond the range of f32
-    near_a: vec4<f32>,        // how near the first four are; of vast ones it has no meaning
-    near_b: vec4<f32>,        // and the others
+    near_a: vec4<f32>,        // the distances of the first four; undefined for vast ones
+    near_b: vec4<f32>,        // the distances of the others
 }
 
 // The f32 result for a box.
 struct Sight {
     is_missed: bool,
     is_proven: bool,
-    near: f32,                // how near it is; -1 where f32 cannot decide
+    near: f32,                // its distance; -1 if f32 cannot decide
 }
 
-// In place of how near a box is: the query does not meet it.
+// The distance of a box that the query does not meet.
 const NOT_MET: f32 = -2.0;
 
-// The children that wait on each level from 1 to WAITING_LEVELS, of which the last is in place 0. A root may lie one level higher, and
-// shares a place with level 1: it begins when nothing waits on any level, and none waits beside it.
+// The waiting children on each level from 1 to WAITING_LEVELS; the last level is at index 0. A root may be one level
+// higher, and shares an index with level 1: a walk begins at it when nothing waits on any level.
 var<private> waiting_at: array<Waiting, WAITING_LEVELS>;
-// Their places are named one by one.
+// The elements are accessed with constant indices, one by one.
 const_assert WAITING_LEVELS == 8u;
-// About how many turns of loops the query took.
+// The approximate turns of loops of the query so far.
 var<private> spent: u32;
 var<private> is_ordered: bool;
-// True if something that matters is undecided: then the query begins again.
+// True if a needed box is undecided. Then the query begins again.
 var<private> is_undecided: bool;
-// Where a walk that takes too long is resumed; NOWHERE as long as it does not.
+// The resume place of a walk that exceeds the budget; NOWHERE otherwise.
 var<private> resumed_at: u32;
-// Where IS_ROUND, a place that is shown first, or NOWHERE.
+// With IS_ROUND, a place to visit first, or NOWHERE.
 var<private> first_place: u32;
-// The boxes of a leaf that an invocation looks at: a bit for each.
+// A bit per box of a leaf: set if the invocation visits it.
 var<private> own_boxes: u32;
 
-// Begins the steps of a dispatch, for a query that was left at a place, and returns the place from which it walks.
+// Begins the steps of a dispatch for a query that was stopped at a place, and returns the first place of the walk.
 fn begin_walk(left_at: u32) -> u32 {
     spent = 0u;
     is_undecided = false;
@@ -89,8 +89,7 @@ fn begin_walk(left_at: u32) -> u32 {
     return select(left_at, 0u, left_at == AGAIN);
 }
 
-// Shows the query the boxes in two ranges of places, each with its end, from place `from_place` on, as far as it meets them
-// and their nodes.
+// Visits the boxes in two ranges of places, from place `from_place` on, whose nodes the query meets.
 fn walk_ranges(places: vec4<u32>, from_place: u32) {
     for (var k = 0u; k < 2u; k += 1u) {
         var start = max(select(places.x, places.z, k == 1u), from_place);
@@ -100,7 +99,7 @@ fn walk_ranges(places: vec4<u32>, from_place: u32) {
                 start = first_place;
                 end = first_place + 1u;
                 first_place = NOWHERE;
-                // The range in its place comes then.
+                // The range at this index is the next one.
                 k -= 1u;
             }
         }
@@ -115,15 +114,15 @@ fn has_flag(flag: u32) -> bool {
     return (query.flags & flag) != 0u;
 }
 
-// Shows the query the boxes in a range of places.
-// Longer than 60 lines: parts of it would pass six variables of the inner loop through pointers.
+// Visits the boxes in a range of places.
+// Longer than 60 lines: its parts would pass six variables of the inner loop through pointers.
 fn walk(start: u32, end: u32) {
     if start >= end || resumed_at != NOWHERE || is_done() {
         return;
     }
     let last = end - 1u;
-    // The lowest level that has the range in at most two nodes, which are as children of a node above; and in one where the
-    // range is the whole tree, in order that the nearest of all comes first.
+    // The lowest level on which at most two nodes have the range. They are treated as children of a common node. If the
+    // range is the whole tree, the level with one node, so that the nearest box of all comes first.
     let most = select(1u, 0u, start == 0u && end == tree.box_count);
     var top = 1u;
     while (last >> (3u * top)) - (start >> (3u * top)) > most {
@@ -133,16 +132,16 @@ fn walk(start: u32, end: u32) {
     var level = top;
     var node = root;
     var waiting = NONE_WAIT;
-    // On which levels above children wait, a bit for each.
+    // A bit per level above: set if children wait on it.
     var levels = 0u;
-    // True if the first root, and the second, has not been visited.
+    // A bit per root: set if it has not been visited.
     var roots = select(1u, 3u, last >> (3u * top) > root);
-    // To the next leaf with boxes that may be met, and then to its boxes: two loops, in order that a group of invocations that
-    // goes through everything together has many that are at boxes at once.
+    // The inner loop finds the next leaf with boxes that may be met, the outer one visits its boxes. With two loops,
+    // many invocations of a subgroup are at boxes at the same time.
     loop {
         var bits = 0u;
         while bits == 0u {
-            // The next child: here, or on the lowest level above on which a child matters.
+            // The next child: here, or on the lowest level above with a needed child.
             var first = next_of(waiting);
             var is_here = !is_beyond(first);
             while !is_here && levels != 0u {
@@ -167,7 +166,8 @@ fn walk(start: u32, end: u32) {
                 level = top;
                 waiting = NONE_WAIT;
             }
-            // In the order of places, all before the next node are done, and it gets somewhere; in any other, all begin again.
+            // In the order of places, all boxes before the next node are done, so the walk can be resumed there. In any
+            // other order, it begins again.
             let place = max(next << (3u * level), start);
             if spent > query.budget && (is_ordered || place > start) {
                 resumed_at = select(place, 0u, is_ordered);
@@ -189,7 +189,7 @@ fn walk(start: u32, end: u32) {
         let spent_before = spent;
         look_at_boxes(8u * node, bits & own_boxes, start);
         if is_shared() && (!IS_ROUND || own_boxes != 0xffu) {
-            // As many for each, whatever its box is, so that all of them end in one place.
+            // Charge the same for each invocation, so that all of them end at the same place.
             spent = spent_before + 1u + select(0u, decision_steps(), IS_EXACT) + select(0u, ROUND_STEPS, IS_ROUND);
             if HAS_SPHERES {
                 spent += SPHERE_STEPS;
@@ -201,7 +201,7 @@ fn walk(start: u32, end: u32) {
     }
 }
 
-// Keeps the children that wait on a level. Each place is named: what is indexed by a number that is found on the way would be memory.
+// Stores the waiting children of a level. It uses constant indices, since dynamically indexed arrays spill to memory.
 fn let_wait(level: u32, waiting: Waiting) {
     let at = level % WAITING_LEVELS;
     waiting_at[0] = select(waiting_at[0], waiting, at == 0u);
@@ -214,7 +214,7 @@ fn let_wait(level: u32, waiting: Waiting) {
     waiting_at[7] = select(waiting_at[7], waiting, at == 7u);
 }
 
-// Returns the children that wait on a level.
+// Returns the waiting children of a level.
 fn waiting_on(level: u32) -> Waiting {
     let is_odd = level % 2u == 1u;
     let of_two = level % 4u >= 2u;
@@ -233,7 +233,7 @@ fn children_between(level: u32, node: u32, start: u32, last: u32) -> u32 {
     return (0xffu << from_child) & ((2u << to_child) - 1u);
 }
 
-// Returns the children that wait without those that are not met, of the ones that are vast.
+// Removes the vast children that the query does not meet from the waiting children.
 fn decided(level: u32, node: u32, children: Waiting, vast: u32) -> Waiting {
     var waiting = children;
     var undecided = vast;
@@ -258,13 +258,13 @@ fn child_of(level: u32, node: u32, child: u32) -> BoxBits {
     return bounds_of(nodes[at], (low >> shift) & vec3<u32>(0xffu), (high >> shift) & vec3<u32>(0xffu));
 }
 
-// Takes the boxes of a leaf that the query meets, of those with a bit, of a walk that began at place `start`.
+// Visits the boxes of a leaf that have a bit, in a walk that began at place `start`.
 fn look_at_boxes(first: u32, candidates: u32, start: u32) {
     var bits = candidates;
     while bits != 0u && !is_done() {
         let place = first + firstTrailingBit(bits);
         if IS_ROUND {
-            // Invocations that share a query end together, behind a leaf.
+            // Invocations that share a query stop together, behind a leaf.
             if spent > query.budget && own_boxes == 0xffu && (is_ordered || place > start) {
                 resumed_at = select(place, 0u, is_ordered);
                 return;

@@ -299,8 +299,9 @@ pub(super) fn set_of_one<T: Copy + PartialEq>(list: &mut Vec<T>, index: usize, b
     }
 }
 
-/// Returns the runs of elements that are not those of `old`, which is as long. Of lists for which one change costs an engine as much as
-/// a change of all, one run holds them all: worlds are numbered anew, margins and sleeping flags make engines look at every box.
+/// Returns the runs of elements that are not those of `old`, which is as long. For worlds, margins and sleeping flags,
+/// one run has all changes, since any change costs as much as a change of all: worlds are numbered again, and engines
+/// visit every box.
 pub(super) fn runs<T: PartialEq>(list: &'static str, new: &[T], old: &[T]) -> Vec<Range<usize>> {
     const BLOCK: usize = 1 << 10;
     let is_one = matches!(list, "world" | "margin" | "sleeping");

@@ -1,4 +1,4 @@
-//! The boxes of a search, as the stages of the grid and those of the pairs read them.
+//! The boxes of a search, for the stages of grid and pairs.
 
 use crate::base::layout::Params;
 use crate::filters::lists::FilterLists;

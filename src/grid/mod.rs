@@ -64,7 +64,7 @@ buffer_table! {
         bounds: [BoundsPartial; u64::from(PCA_GROUPS)], STORAGE;
         /// Directions, cells and sort key.
         frame: [Frame; 1], CONSTANT;
-        /// The numbers that the stages count, those of the pairs among them.
+        /// The counts of all stages, including the stages of pairs.
         counts: [Counts; 1], CONSTANT;
         /// Sizes of indirect dispatches of the stages of the pairs.
         dispatches: [Dispatches; 1], SIZES;
@@ -135,8 +135,8 @@ impl Grid {
         }
     }
 
-    /// Records the building of the grid of the boxes. `entry_capacity` and `key_bits` are those in the parameters; the search reads lists
-    /// of `filters`. The earlier build is overwritten.
+    /// Records the build of the grid of the boxes. `entry_capacity` and `key_bits` must equal the parameters; the
+    /// search reads lists of `filters`. The earlier build is overwritten.
     ///
     /// # Errors
     /// The errors of [`GridKernels::sort`].

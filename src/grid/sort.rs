@@ -50,7 +50,7 @@ pub struct Sort {
     digit_bits: u32,
     count: Kernel,
     scatter: Kernel,
-    /// A [`SortPass`] every `ALIGNMENT` bytes: the passes over entries, then those over pairs.
+    /// A [`SortPass`] every `ALIGNMENT` bytes: the passes over entries, then over pairs.
     passes: Buffer<[u32; ALIGNED_WORDS]>,
 }
 
@@ -63,10 +63,10 @@ impl Sort {
         Self::with_scatter(gpu, variant, variant.scatter())
     }
 
-    /// Looks up the kernels of the stage in this variant, with `scatter` in place of the variant's own kernel.
+    /// Looks up the kernels of the stage in this variant, with `scatter` instead of the variant's own kernel.
     pub(super) fn with_scatter(gpu: &Gpu, variant: SortVariant, scatter: &Source) -> Result<Self, Error> {
         let bits = variant.digit_bits(gpu);
-        // Fewer instructions where a subgroup's ballot is one word. Only Vulkan promises the largest size.
+        // If a subgroup's ballot is one word, fewer instructions suffice. Only Vulkan guarantees the largest size.
         let info = gpu.adapter_info();
         let is_one_word = info.backend == wgpu::Backend::Vulkan && (1..=32).contains(&info.subgroup_max_size);
         let switches: &[_] = if variant == SortVariant::Subgroup && !is_one_word { &["UP_TO_64"] } else { &[] };

@@ -39,7 +39,7 @@ pub struct EventKernels {
     params: Constants<StepParams>,
 }
 
-/// The pairs of a step, to be compared with those of the last one.
+/// The pairs of a step, to compare with the pairs of the last one.
 #[derive(Debug)]
 pub struct Compared<'a> {
     /// The parameters of the search, with the number of boxes.
@@ -68,11 +68,11 @@ buffer_table! {
     pub struct EventLists(capacity: EventCapacity) {
         /// `[pairs]` the place of each pair of the step in the list of the last step, or `EVENT_CREATED`.
         before: [u32; capacity.pairs], STORAGE;
-        /// `[pairs]` those that are created.
+        /// `[pairs]` the created pairs.
         created: [Pair; capacity.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
-        /// `[pairs]` those of the last step that are lost.
+        /// `[pairs]` the lost pairs of the last step.
         lost: [Pair; capacity.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
-        /// `[pairs]` those that persist and are not at rest.
+        /// `[pairs]` the persisting pairs that are not at rest.
         persisting: [Pair; capacity.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
         /// The number of created pairs.
         created_header: [PairHeader; 1], STORAGE;
@@ -80,11 +80,11 @@ buffer_table! {
         lost_header: [PairHeader; 1], STORAGE;
         /// The number of pairs that persist and are not at rest.
         persisting_header: [PairHeader; 1], STORAGE;
-        /// For those that are created.
+        /// For the created pairs.
         created_arguments: [PairArguments; 1], SIZES;
-        /// For those that are lost.
+        /// For the lost pairs.
         lost_arguments: [PairArguments; 1], SIZES;
-        /// For those that persist and are not at rest.
+        /// For the persisting pairs that are not at rest.
         persisting_arguments: [PairArguments; 1], SIZES;
         /// A bit for each pair of both lists that is an event, and their counts: see `event_marks.wgsl`.
         event_marks: [u32; mark_words(capacity.pairs)], STORAGE;
@@ -188,9 +188,10 @@ impl EventKernels {
         &self.kernels
     }
 
-    /// Records the comparison of the pairs of a step, in canonical order, with those of the last one, and replaces these. `naming` is
-    /// a `NAMING_*`, and `names` has the numbers of all boxes, or is any buffer for `NAMING_INDEX`. `event_marks` were
-    /// [cleared](EventBuffers::record_clear). The capacity covers all pairs of the list and the generations.
+    /// Records the comparison of the pairs of a step, in canonical order, with the pairs of the last one, and replaces
+    /// the latter. `naming` is a `NAMING_*`, and `names` has the numbers of all boxes, or is any buffer for
+    /// `NAMING_INDEX`. `event_marks` were [cleared](EventBuffers::record_clear). The capacity covers all pairs of the
+    /// list and the generations.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

@@ -15,13 +15,14 @@ use crate::base::layout::PairArguments;
 /// encoder.clear_buffer(first.pairs, 0, None);
 /// # }
 /// ```
-/// A program that must store a list, or reads [`statistics`](crate::Recorder::statistics) while it uses one, clones the buffers, which is cheap:
-/// `pairs.pairs.clone()`. The compiler does not check clones. Read them only in commands that are submitted before those of the next
-/// recording.
+/// A program that must store a list, or reads [`statistics`](crate::Recorder::statistics) while it uses one, clones the
+/// buffers, which is cheap: `pairs.pairs.clone()`. The compiler does not check clones. Read them only in commands that
+/// are submitted before the commands of the next recording.
 ///
-/// **Buffers can change.** A recording returns new buffers if it exceeds the capacity in boxes or pairs, if an earlier list
-/// was too short, and after [`set_options`](crate::Recorder::set_options) with another order or budget. Within what was
-/// [reserved](crate::Recorder::reserve) they stay the same. Compare buffers with `==`, and create bind groups again that use a replaced one.
+/// **Buffers can change.** A recording returns new buffers if it exceeds the capacity in boxes or pairs, if an earlier
+/// list was too short, and after [`set_options`](crate::Recorder::set_options) with another order or budget. Within the
+/// [reserved](crate::Recorder::reserve) capacity they stay the same. Compare buffers with `==`, and create bind groups
+/// again that use a replaced one.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct GpuPairs<'a> {
@@ -54,7 +55,7 @@ impl GpuPairs<'_> {
 
 /// Events on the GPU, written by [`Recorder::record_events`](crate::Recorder::record_events) or
 /// [`TreeRecorder::record_overlap_events`](crate::TreeRecorder::record_overlap_events). The buffers are borrowed and
-/// can change like those of [`GpuPairs`]. All lists are in canonical order.
+/// can change as in [`GpuPairs`]. All lists are in canonical order.
 ///
 /// A step is discarded if its pairs do not fit the list, or have too many candidates. The lists of its events are empty then, and
 /// [`PairHeader::overflow`](crate::PairHeader::overflow) of each gives the reason. The next step is compared with the last one that was not
@@ -71,7 +72,7 @@ pub struct GpuEvents<'a> {
     pub created: GpuPairs<'a>,
     /// The pairs of the last step that this one does not have, by the indices that their boxes had there.
     pub lost: GpuPairs<'a>,
-    /// The pairs of both steps, but for those of two boxes that [sleep](crate::Filters::sleeping) or are
+    /// The pairs of both steps, except pairs of two boxes that [sleep](crate::Filters::sleeping) or are
     /// [fixed](crate::Filters::fixed).
     pub persisting: GpuPairs<'a>,
 }
@@ -85,11 +86,13 @@ impl GpuEvents<'_> {
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum GpuIdentity<'a> {
-    /// The box with the same index. Boxes beyond the last step's are new; those beyond this step's are removed.
+    /// The box with the same index. Boxes beyond the last step's count are new; boxes beyond this step's count are
+    /// removed.
     #[default]
     Index,
-    /// `[box_count]` numbers, a `u32` each: the box with the same index, if the number is the same as in the last step that
-    /// had such numbers, or if that step had none for it; otherwise the box is a new one in the place of a removed one.
+    /// `[box_count]` generations, a `u32` each. The box with the same index, if its generation is the same as in the
+    /// last step with generations, or that step had no such index. Otherwise the box is new, and replaces a removed
+    /// one.
     Generations(wgpu::BufferSlice<'a>),
     /// `[box_count]` indices, a `u32` each: the box with this index in the last step, no two the same; or
     /// [`Step::NEW`](crate::Step::NEW), as is any index that the last step did not have. Boxes of the last step that are not

@@ -14,8 +14,8 @@ buffer_table! {
         pairs: [Pair; *capacity], STORAGE | wgpu::BufferUsages::VERTEX;
         /// The header: the number of pairs.
         header: [PairHeader; 1], STORAGE;
-        /// Arguments of an indirect dispatch and of an indirect draw, in a buffer of their own: a header that is bound
-        /// as storage could not be read for the dispatch in the same pass.
+        /// Arguments of an indirect dispatch and of an indirect draw, in a separate buffer, since a buffer bound as
+        /// storage cannot be read for a dispatch in the same pass.
         arguments: [PairArguments; 1], SIZES;
     }
 }

@@ -44,13 +44,13 @@ pub struct Pipeline {
 pub struct SearchInput<'a> {
     /// The number of boxes.
     pub box_count: u32,
-    /// If that is an upper limit: the sizes of dispatches for the actual blocks of boxes.
+    /// If the box count is an upper limit: the sizes of dispatches for the actual blocks of boxes.
     pub block_sizes: Option<&'a Buffer<[u32; 3]>>,
     /// The most entries.
     pub entry_capacity: u32,
     /// The bits of a sort key.
     pub key_bits: u32,
-    /// `true` if every box is tested against every other, in place of the sweep.
+    /// `true` if every box is tested against every other, instead of the sweep.
     pub tests_all_pairs: bool,
     /// The kind of the input.
     pub kind: SearchKind,
@@ -165,8 +165,9 @@ impl Pipeline {
         self.params.get(&self.gpu, params)
     }
 
-    /// Records the computation of `params` from `call_params`, with the number of boxes at the start of `count`, if it is in a
-    /// buffer, and with zero boxes if filters were `refused`; and of the sizes of dispatches for these blocks of boxes.
+    /// Records the computation of `params` and of the dispatch sizes for blocks of boxes. `params` becomes
+    /// `call_params`, with the box count at the start of `count`, if there is one. The box count is 0 if filters were
+    /// `refused`.
     ///
     /// # Errors
     /// [`Error::Gpu`] if the kernel is rejected; [`Error::OutOfMemory`].
@@ -263,8 +264,8 @@ impl Pipeline {
         }
     }
 
-    /// Records the writing of the pairs from number `first` on, up to the capacity of the list, of a recorded
-    /// search, behind [`PairList::record_clear`].
+    /// Records the writing of the pairs from number `first` on, up to the capacity of the list, of a recorded search,
+    /// after [`PairList::record_clear`].
     ///
     /// # Errors
     /// [`Error::Gpu`] if a kernel is rejected; [`Error::OutOfMemory`].

@@ -18,7 +18,7 @@ use crate::{Cause, Error, Pair};
 pub(crate) struct RecordedSteps {
     kernels: Option<EventKernels>,
     buffers: Option<EventBuffers>,
-    /// Cloned into the commands of each recorded step, until they are dropped or have run.
+    /// The commands of each recorded step hold a clone until they are dropped or have run.
     pending: Arc<()>,
 }
 
@@ -93,7 +93,7 @@ impl RecordedSteps {
             return Ok(());
         };
         let EventBuffers { capacity: now, lists, last } = smaller;
-        // Buffers that the next step does not read are released first: old and new at once might not fit.
+        // Release buffers that the next step does not read first, since old and new together may exceed the memory.
         drop(lists);
         let larger = match EventBuffers::new(gpu, capacity) {
             Ok(larger) => larger,
@@ -103,7 +103,7 @@ impl RecordedSteps {
                 return Err(error);
             }
         };
-        // In its own submission: the caller may never submit its encoder, and the last step would be lost.
+        // Copy in a separate submission, since the last step is lost if the caller never submits its encoder.
         let scopes = gpu.open_scopes();
         let mut encoder =
             gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(gpu.label()) });
@@ -134,7 +134,7 @@ impl RecordedSteps {
             GpuIdentity::Generations(numbers) => (NAMING_GENERATIONS, bind(numbers, bytes::<u32>(box_count))),
             GpuIdentity::Was(numbers) => (NAMING_WAS, bind(numbers, bytes::<u32>(box_count))),
         };
-        // Without numbers or boxes, kernels read nothing of the buffer in their place.
+        // Without numbers or boxes, kernels do not read this buffer.
         let names = numbers.unwrap_or_else(|| step.pairs.all());
         let scopes = gpu.open_scopes();
         buffers.record_clear(encoder);

@@ -1,4 +1,4 @@
-//! Every box against every other, if there are few: two dispatches in place of all other stages.
+//! Tests every box against every other, if there are few: two dispatches instead of all other stages.
 
 use super::list::List;
 use super::sweep::Hits;
