@@ -10,7 +10,10 @@
 #   --against COMMIT   measures what stays on the device with this commit too, in turn with the present one; with --pack, the folder does
 #   --scenes A,B       scenes of what stays on the device [uniform:1000,uniform:10000,uniform:100000,uniform:1000000]
 #   --share PERCENT    of the time of each step; a step that takes longer is cut, and the page says so [100]
+#   --with-cuda-peers  with --pack, the folder also has the Python package and wheels of Warp, Newton and NumPy, 230 MB more
 #
+# On a CUDA device, Warp and Newton are measured too, in 3 minutes more, if Python has them and NumPy or the folder has their
+# wheels. Otherwise the page has the reason. PYTHON chooses Python [python3]; for wheels it needs pip.
 # WGPU_ADAPTER_NAME chooses the adapter. Ends with 1 if a test fails or a step is cut.
 
 set -euo pipefail
@@ -22,7 +25,8 @@ usage() {
     exit 2
 }
 
-pack='' against='' name='' share=100
+pack='' against='' name='' share=100 with_cuda_peers=false
+python=${PYTHON:-python3}
 scenes=uniform:1000,uniform:10000,uniform:100000,uniform:1000000
 while [ $# -gt 0 ]; do
     case "$1" in
@@ -31,6 +35,7 @@ while [ $# -gt 0 ]; do
         printf -v "${1#--}" %s "$2"
         shift
         ;;
+    --with-cuda-peers) with_cuda_peers=true ;;
     -*) usage ;;
     *)
         [ -z "$name" ] || usage
@@ -41,6 +46,7 @@ while [ $# -gt 0 ]; do
 done
 case "$name" in */* | .*) usage ;; esac
 [ -n "$name$pack" ] || usage
+if $with_cuda_peers && [ -z "$pack" ]; then usage; fi
 
 # ---- the programs ----
 
@@ -50,9 +56,28 @@ build_recorded() {
         sed -n 's/.*"name":"recorded".*"executable":"\([^"]*\)".*/\1/p'
 }
 
+# Builds the Python package into this folder, with the program that compares it with Warp and Newton.
+build_cuda_peers() {
+    mkdir -p "$1/peers"
+    cargo build --release --locked -p broadsweep-python
+    cp -r python/broadsweep benches/cuda_peers.py "$1/peers/"
+    cp "$target/release/libbroadsweep_python.so" "$1/peers/broadsweep/_native.abi3.so"
+    strip "$1/peers/broadsweep/_native.abi3.so"
+}
+
+# Downloads wheels for this machine and each version of Python that may be on the other one. Only those of NumPy differ.
+download_wheels() {
+    local version
+    for version in 3.10 3.11 3.12 3.13; do
+        "$python" -m pip download --quiet --disable-pip-version-check --only-binary :all: --python-version "$version" \
+            --dest "$1/peers/wheels" newton numpy warp-lang ||
+            echo "there are no wheels of Warp, Newton and NumPy for Python $version" >&2
+    done
+}
+
 # Builds all programs into this folder.
 build() {
-    local to=$1 target older
+    local to=$1 older
     command -v cargo >/dev/null || PATH=$HOME/.cargo/bin:$PATH
     cd "$here/.."
     mkdir -p "$to/bin"
@@ -79,6 +104,10 @@ if [ -n "$pack" ]; then
     mkdir -p "$pack"
     pack=$(cd "$pack" && pwd)
     build "$pack"
+    if $with_cuda_peers; then
+        build_cuda_peers "$pack"
+        download_wheels "$pack"
+    fi
     cp "$here/measure-gpu.sh" "$pack/"
     loader=$(ldconfig -p | sed -n 's/.*libvulkan\.so\.1 (.*x86-64.* => //p;s/.*libvulkan\.so\.1 (.*AArch64.* => //p' | head -n 1)
     if [ -n "$loader" ]; then
@@ -91,12 +120,34 @@ if [ -n "$pack" ]; then
     exit
 fi
 
+# Prints the reason why Warp and Newton cannot be measured, and fails, if there is one.
+cuda_peers_reason() {
+    if [ -d "$here/bin" ] && [ ! -d "$here/peers" ]; then
+        echo "the folder was packed without --with-cuda-peers"
+    else
+        PYTHONPATH=$work/python "$python" -c 'import newton, numpy, warp
+if not warp.get_cuda_device_count():
+    raise SystemExit("Warp has no CUDA device")' 2>&1 >/dev/null | tail -n 1
+        return "${PIPESTATUS[0]}"
+    fi
+    return 1
+}
+
+work=$(mktemp -d)
+if [ -d "$here/peers/wheels" ]; then
+    # A failure shows as a module that is not there.
+    "$python" -m pip install --quiet --disable-pip-version-check --root-user-action ignore --no-index --find-links "$here/peers/wheels" \
+        --target "$work/python" newton numpy warp-lang || true
+fi
+no_cuda_peers=$(cuda_peers_reason) && no_cuda_peers=''
+no_cuda_peers=${no_cuda_peers//[\"|]/}
 if [ -d "$here/bin" ]; then
     programs=$here out=$PWD/$name
 else
     programs=$(mktemp -d) out=$(cd "$here/.." && pwd)/benches/results/gpus/$name
     trap 'rm -rf "$programs"' EXIT
     build "$programs"
+    if [ -z "$no_cuda_peers" ]; then build_cuda_peers "$programs"; fi
 fi
 if [ -f "$programs/lib/libvulkan.so.1" ] && ! ldconfig -p 2>/dev/null | grep -q 'libvulkan\.so\.1'; then
     export LD_LIBRARY_PATH=$programs/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -104,8 +155,7 @@ fi
 export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-/nonexistent}
 mkdir -p "$out"
 cd "$out"
-rm -rf README.md results.json ./*.svg ./*.txt whole-calls
-work=$(mktemp -d)
+rm -rf README.md results.json cuda-peers.csv ./*.svg ./*.txt whole-calls
 
 # ---- the steps ----
 
@@ -142,6 +192,15 @@ if [ -x "$bin/recorded-against" ]; then recorded "$(cat "$programs/against")" re
 step "sorts" 40 "$bin/sorts" >"$work/sorts"
 step "whole calls" 130 "$bin/broadsweep" bench --engines gpu,cpu --scenes uniform,clusters,city --n 1000,10000,100000,1000000 \
     --limit 1 --out "$work/whole-calls" >"$work/bench" 2>&1
+if [ -z "$no_cuda_peers" ]; then
+    # Both engines of a device must be on it: the table names both.
+    PYTHONPATH=$programs/peers:$work/python WARP_CACHE_PATH=$work/warp step "Warp and Newton" 180 \
+        "$python" -B "$programs/peers/cuda_peers.py" --rounds 5 --program "$bin/broadsweep" --recorded "$bin/recorded" \
+        --csv cuda-peers.csv uniform:1000 uniform:100000 touching:100000 city:100000 rods:70000 uniform:1000000 >"$work/peers"
+else
+    echo "== Warp and Newton: $no_cuda_peers" >&3
+    printf 'Warp and Newton\tnot measured: %s\t0\n' "$no_cuda_peers" >>"$work/steps"
+fi
 
 # ---- the page ----
 
@@ -205,6 +264,13 @@ cp "$work"/whole-calls/time-*.svg "$work/whole-calls/stages.svg" . 2>/dev/null |
     awk -F, 'NR > 1 && $5 == "measured" { key = $1 "," $2; if (!(key in seen)) { seen[key]; keys[++n] = key } time[key, $3] = sprintf("%.3g", $7) }
         END { for (i = 1; i <= n; i++) { split(keys[i], of, ","); printf "| %s | %s | %s | %s |\n", of[1], of[2], time[keys[i], "gpu"], time[keys[i], "cpu"] } }' \
         "$work/whole-calls/results.csv" 2>/dev/null || true
+    if [ -s "$work/peers" ]; then
+        echo
+        echo "## Warp and Newton"
+        echo "Boxes and pairs in GPU memory, except in rows with upload and readback. \`benches/cuda_peers.py\` describes the columns."
+        echo
+        cat "$work/peers"
+    fi
     for chart in *.svg; do
         if [ -e "$chart" ]; then printf '\n![%s](%s)\n' "${chart%.svg}" "$chart"; fi
     done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests the Python package with the engines and packages that take too long to install or to compile for each test run: Newton
-# (whose kernels take a minute) and IPC Toolkit, both with their own broad phases and with this one; and the packages that find
-# pairs too, side by side. Needs Rust, Python 3.10 or later and the network, and takes some minutes.
+# (whose kernels take a minute) and IPC Toolkit, both with their own broad phases and with this one; benches/cuda_peers.py on
+# Warp's CPU device; and the packages that find pairs too, side by side. Needs Rust, Python 3.10 or later and the network, and takes some minutes.
 #
 #   scripts/python-engines.sh            all of it
 #   scripts/python-engines.sh peers      the rows of benches/results/python/packages.csv alone
@@ -26,7 +26,9 @@ cp target/release/libbroadsweep_python.so "$work/package/broadsweep/_native.abi3
 export PYTHONPATH=$work/package
 
 if [ "${1:-}" != peers ]; then
-    (cd python && "$python" -B -m pytest -q -p no:cacheprovider tests/test_newton.py tests/test_ipctk.py tests/test_arrays.py)
+    # `python -m pytest` would import the sources in this folder, which have no native module.
+    (cd python && PYTHONDONTWRITEBYTECODE=1 "$work/environment/bin/pytest" -q -p no:cacheprovider tests/test_newton.py \
+        tests/test_cuda_peers.py tests/test_ipctk.py tests/test_arrays.py)
     "$python" -B examples/newton/pile.py --worlds 2 --bodies 200 --steps 60
     "$python" -B examples/newton/pile.py --worlds 2 --bodies 200 --steps 20 --speculative 0.016667
     "$python" -B examples/ipctk/cloth.py --steps 10
