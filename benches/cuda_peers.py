@@ -126,6 +126,10 @@ class Scene:
         return len(self.boxes)
 
 
+def is_cuda(device):
+    return wp.get_device(device).is_cuda
+
+
 def keys(pairs):
     """Return pairs as sorted numbers that the order within a pair does not change."""
     pairs = np.sort(np.asarray(pairs, np.int64), axis=1)
@@ -200,13 +204,13 @@ def newton_broad_phase(kind):
 
 RIVALS = {
     "Warp Bvh": warp_bvh,
-    "Warp Bvh, counts only": warp_bvh_counts,
-    "Warp HashGrid, largest edge": hash_grid(np.max),
-    "Warp HashGrid, mean edge": hash_grid(np.mean),
+    "Warp Bvh (counts only)": warp_bvh_counts,
+    "Warp HashGrid (largest edge)": hash_grid(np.max),
+    "Warp HashGrid (mean edge)": hash_grid(np.mean),
     "Newton SAP": newton_broad_phase(newton.geometry.BroadPhaseSAP),
     "Newton NxN": newton_broad_phase(newton.geometry.BroadPhaseAllPairs),
 }
-COUNTS_ONLY = "Warp Bvh, counts only"
+COUNTS_ONLY = "Warp Bvh (counts only)"
 
 
 class Lists:
@@ -245,7 +249,7 @@ def half_list(call, needed, device):
 
 def timed(call, calls, device):
     """Return the milliseconds of a call."""
-    clock = time.perf_counter if wp.get_device(device).is_cuda else time.process_time
+    clock = time.perf_counter if is_cuda(device) else time.process_time
     wp.synchronize_device(device)
     start = clock()
     for _ in range(calls):
@@ -331,7 +335,7 @@ def of_recorded(scene, program, folder):
     """Return the row of this library with boxes and pairs in GPU memory. The row of the package compares its pairs."""
     path = Path(folder) / "boxes.npy"
     np.save(path, scene.boxes)
-    row = Row("broadsweep on the device", scene)
+    row = Row("broadsweep (on the device)", scene)
     row.result["adapter"] = run_recorded(program, path)[1]
     row.sample = lambda: run_recorded(program, path)[0]
     return row
@@ -359,14 +363,14 @@ def load(name, program, folder):
 
 def measure(scene, options, folder):
     """Return the rows of a scene: this library first, then the rivals."""
-    if not wp.get_device(scene.device).is_cuda:
-        rows = [of_package("broadsweep, 1 thread", scene, "cpu", threads=1)]
+    if not is_cuda(scene.device):
+        rows = [of_package("broadsweep (1 thread)", scene, "cpu", threads=1)]
     else:
         rows = [of_recorded(scene, options.recorded, folder)] if options.recorded else []
         if bs.adapters():
-            rows.append(of_package("broadsweep, upload and readback", scene, "gpu"))
+            rows.append(of_package("broadsweep (upload and readback)", scene, "gpu"))
         else:
-            rows.append(of_package("broadsweep on the CPU, no adapter of wgpu", scene, "cpu"))
+            rows.append(of_package("broadsweep (CPU, no adapter of wgpu)", scene, "cpu"))
     rows += [of_rival(name, scene, options.limit) for name in RIVALS]
     taking_turns = [row for row in rows if row.sample]
     for number in range(options.rounds):
@@ -386,7 +390,7 @@ def head(device, adapter):
     """Return the line that names devices and versions."""
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("warp-lang", "newton"))
     found = wp.get_device(device)
-    where = f"{found.name} ({found.alias})" if found.is_cuda else "Warp's CPU device"
+    where = f"{found.name} ({found.alias})" if is_cuda(device) else "Warp's CPU device"
     return f"{where}, {versions}" + (f"; broadsweep on {adapter}" if adapter else "")
 
 

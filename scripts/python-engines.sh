@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Tests the Python package with the engines and packages that take too long to install or to compile for each test run: Newton
 # (whose kernels take a minute) and IPC Toolkit, both with their own broad phases and with this one; benches/cuda_peers.py on
-# Warp's CPU device; and the packages that find pairs too, side by side. Needs Rust, Python 3.10 or later and the network, and takes some minutes.
+# Warp's CPU device; and the packages that find pairs too, side by side. Needs Rust, Python 3.10 or later and the network, and
+# takes some minutes.
 #
 #   scripts/python-engines.sh            all of it
 #   scripts/python-engines.sh peers      the rows of benches/results/python/packages.csv alone

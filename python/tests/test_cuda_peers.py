@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from conftest import brute_force, scene
 
+import broadsweep as bs
+
 pytest.importorskip("newton")
 PROGRAM = Path(__file__).parents[2] / "benches/cuda_peers.py"
 if not PROGRAM.exists():
@@ -45,7 +47,7 @@ def test_the_exact_pairs_are_those_of_a_double_loop(sizes):
     assert np.array_equal(on_cpu(sizes).exact, peers.keys(brute_force(sizes)))
 
 
-@pytest.mark.parametrize("name", ["Warp Bvh", "Warp HashGrid, largest edge", "Newton NxN"])
+@pytest.mark.parametrize("name", ["Warp Bvh", "Warp HashGrid (largest edge)", "Newton NxN"])
 def test_a_rival_that_is_complete_has_no_pair_missing_extra_or_doubled(name, sizes):
     for boxes in (sizes, peers.rods(600)):
         row = peers.of_rival(name, on_cpu(boxes))
@@ -61,7 +63,7 @@ def test_the_count_of_a_tree_is_compared_too(sizes):
 
 
 def test_a_grid_with_cells_of_the_mean_edge_misses_pairs_of_large_boxes(sizes):
-    missing, extra, doubled = counts(peers.of_rival("Warp HashGrid, mean edge", on_cpu(sizes)))
+    missing, extra, doubled = counts(peers.of_rival("Warp HashGrid (mean edge)", on_cpu(sizes)))
     assert missing > 0 and (extra, doubled) == (0, 0)
 
 
@@ -119,7 +121,7 @@ def test_the_file_and_the_table_have_a_row_for_each_engine(sizes, tmp_path, caps
     lines = (tmp_path / "out.csv").read_text().splitlines()
     assert lines[0].startswith("# device: Warp's CPU device, ") and lines[1].startswith("# command: ")
     rows = [*csv.DictReader(lines[2:])]
-    assert [row["engine"] for row in rows] == ["broadsweep, 1 thread", *peers.RIVALS] * 2
+    assert [row["engine"] for row in rows] == ["broadsweep (1 thread)", *peers.RIVALS] * 2
     assert {row["scene"] for row in rows} == set(names)
     for row in rows:
         ours = row["engine"].startswith("broadsweep")
@@ -128,10 +130,31 @@ def test_the_file_and_the_table_have_a_row_for_each_engine(sizes, tmp_path, caps
     assert capsys.readouterr().out.count("\n|") == 2 + len(rows)
 
 
-def test_times_on_the_device_come_from_the_row_of_pairs(tmp_path):
+@pytest.fixture
+def recorded(tmp_path):
+    """A program that prints rows as the benchmark does."""
     program = tmp_path / "recorded"
     names = {"pairs": 0.25, "pairs in canonical order": 0.5, "pairs, CPU": ""}
     rows = "".join(f"echo '{name:52} {ms:>12} 0.2 to 0.3 0.01'\n" for name, ms in names.items())
-    program.write_text(f'#!/bin/sh\necho "An adapter (Vulkan)"\necho "$5: 600 boxes"\n{rows}')
+    program.write_text(f'#!/bin/sh\ntest -f "$5" || exit 1\necho "An adapter (Vulkan)"\necho "$5: 600 boxes"\n{rows}')
     program.chmod(0o755)
-    assert peers.run_recorded(str(program), tmp_path / "boxes.npy") == (0.25, "An adapter (Vulkan)")
+    return str(program)
+
+
+def test_times_on_the_device_come_from_the_row_of_pairs(recorded):
+    assert peers.run_recorded(recorded, recorded) == (0.25, "An adapter (Vulkan)")
+
+
+def test_on_a_cuda_device_the_first_engine_is_the_one_with_boxes_in_gpu_memory(sizes, recorded, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(peers, "is_cuda", lambda _device: True)
+    np.save(tmp_path / "sizes.npy", sizes)
+    peers.main([str(tmp_path / "sizes.npy"), "--device", "cpu", "--rounds", "2", "--recorded", recorded])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("; broadsweep on An adapter (Vulkan)")
+    first, second, bvh = ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines[4:7])
+    assert first[3:6] == ["broadsweep (on the device)", "0.25", ""]
+    second = dict(zip(peers.COLUMNS, second))
+    with_gpu = "broadsweep (upload and readback)" if bs.adapters() else "broadsweep (CPU, no adapter of wgpu)"
+    assert second["engine"] == with_gpu and (second["missing"], second["order"]) == ("0", "same")
+    bvh = dict(zip(peers.COLUMNS, bvh))
+    assert bvh["engine"] == "Warp Bvh" and abs(float(bvh["factor"]) * float(bvh["ms"]) / 0.25 - 1) < 0.5
