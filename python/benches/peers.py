@@ -102,45 +102,6 @@ def coal_tree(boxes):
     return call
 
 
-def warp_bvh(boxes):
-    import warp as wp
-
-    wp.config.quiet = True
-    wp.init()
-
-    @wp.kernel
-    def query(
-        bvh: wp.uint64,
-        lower: wp.array(dtype=wp.vec3),
-        upper: wp.array(dtype=wp.vec3),
-        out: wp.array(dtype=wp.vec2i),
-        count: wp.array(dtype=wp.int32),
-    ):
-        i = wp.tid()
-        found = wp.bvh_query_aabb(bvh, lower[i], upper[i])
-        j = wp.int32(0)
-        while wp.bvh_query_next(found, j):
-            if j > i:
-                k = wp.atomic_add(count, 0, 1)
-                if k < out.shape[0]:
-                    out[k] = wp.vec2i(i, j)
-
-    # Longer than the list turns out, which has to be known before.
-    out = wp.zeros(max(1024, 8 * len(boxes)), dtype=wp.vec2i, device="cpu")
-
-    def call():
-        lower, upper = (
-            wp.array(np.ascontiguousarray(part), dtype=wp.vec3, device="cpu") for part in (boxes[:, :3], boxes[:, 3:])
-        )
-        tree = wp.Bvh(lower, upper)
-        count = wp.zeros(1, dtype=wp.int32, device="cpu")
-        wp.launch(query, dim=len(boxes), inputs=[tree.id, lower, upper, out, count], device="cpu")
-        found = out.numpy()[: count.numpy()[0]]
-        return found[:, 0], found[:, 1]
-
-    return call
-
-
 def broadsweep_once(boxes):
     return lambda: bs.find_pairs(boxes, device="cpu").T
 
@@ -158,7 +119,6 @@ PEERS = [
     ("broadsweep.BroadPhase", "broadsweep", broadsweep_engine("canonical")),
     ("broadsweep.BroadPhase (order of the sweep)", "broadsweep", broadsweep_engine("sweep")),
     ("broadsweep.BroadPhase (1 thread)", "broadsweep", broadsweep_engine("canonical", 1)),
-    ("warp Bvh on the CPU", "warp-lang", warp_bvh),
     ("scipy cKDTree and a filter", "scipy", scipy_tree),
     ("coal DynamicAABBTree", "coal", coal_tree),
     ("ipctk LBVH", "ipctk", ipctk_method("LBVH")),

@@ -71,23 +71,29 @@ fn sort_slices(items: &mut [u64], other: &mut [u64], bits: u32) {
     // A waiting thread may start another part on top of its stack. To bound the stack, only large parts, which are few,
     // are partitioned again.
     let large = (items.len() / 4).max(8 * CHUNK_MIN);
-    each_part(&starts, items, other, bits.saturating_sub(PART_BITS), large);
+    let bits = bits.saturating_sub(PART_BITS);
+    each_part(&starts, items, other, &|items, other| sort_part(items, other, bits, large));
 }
 
-/// Sorts the two halves of the parts in parallel, recursively.
-fn each_part(starts: &[usize], items: &mut [u64], other: &mut [u64], bits: u32, large: usize) {
-    if items.len() <= 1 {
+/// Calls `each` with each part of two lists that is not empty, on all threads. `starts` has the places of a [`partition`].
+pub fn each_part<T: Send>(
+    starts: &[usize],
+    one: &mut [T],
+    other: &mut [T],
+    each: &(impl Fn(&mut [T], &mut [T]) + Sync),
+) {
+    if one.is_empty() {
         return;
     }
     if starts.len() == 2 {
-        return sort_part(items, other, bits, large);
+        return each(one, other);
     }
     let middle = starts.len() / 2;
     let at = starts[middle] - starts[0];
-    let (items, other) = (items.split_at_mut(at), other.split_at_mut(at));
+    let (one, other) = (one.split_at_mut(at), other.split_at_mut(at));
     rayon::join(
-        || each_part(&starts[..=middle], items.0, other.0, bits, large),
-        || each_part(&starts[middle..], items.1, other.1, bits, large),
+        || each_part(&starts[..=middle], one.0, other.0, each),
+        || each_part(&starts[middle..], one.1, other.1, each),
     );
 }
 
@@ -96,7 +102,7 @@ fn sort_part(items: &mut [u64], other: &mut [u64], bits: u32, large: usize) {
     if other.len() <= FEW {
         other.sort_by_key(|item| item >> 32);
     } else if bits > PART_BITS && other.len() > large {
-        // So many items share the leading digit that all threads sort them.
+        // All threads sort a part that has a large share of the items.
         sort_slices(other, items, bits);
         other
             .par_chunks_mut(CHUNK_MIN)

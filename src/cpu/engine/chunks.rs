@@ -26,7 +26,7 @@ impl Default for ChunkTotals {
     }
 }
 
-/// A box as the sweep needs it, within one cache line: boxes are fetched in another order than theirs.
+/// A box and its quantised interval, in one cache line: the sweep fetches boxes in random order.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub struct Placed {
@@ -116,8 +116,7 @@ impl Chunks {
     }
 
     /// Lists the entries of all boxes at a level, key and entry in one number, ordered by box and then by rows of
-    /// cells. An entry has the box, in which directions the cell is its first, and its set: `second` has a flag for each box, or
-    /// is empty.
+    /// cells. An entry has the box, flags of the cell, and the set of the box. `second` has a flag for each box, or is empty.
     pub fn scatter(&mut self, frame: &Frame, level: u32, second: &[bool], entries: &mut Vec<u64>) {
         let entry_count: u64 = self.chunks.iter().map(|chunk| chunk.totals.entries[level as usize]).sum();
         entries.resize(entry_count as usize, 0);
@@ -179,8 +178,7 @@ impl Scatter<'_> {
             if !bin::is_binned(own) || bin::is_giant(own, self.level, self.frame) {
                 continue;
             }
-            let is_second = self.second.get(index as usize).is_some_and(|&is_second| is_second);
-            let set = if is_second { ENTRY_SECOND } else { 0 };
+            let set = if self.second.get(index as usize) == Some(&true) { ENTRY_SECOND } else { 0 };
             bin::for_each_entry(own, index, placed.start, self.frame, self.level, |key, entry| {
                 if let Some(place) = places.next() {
                     *place = u64::from(key) << 32 | u64::from(entry & !ENTRY_SECOND | set);

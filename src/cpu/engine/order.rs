@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::Pair;
-use crate::cpu::radix::{DIGIT_BITS, PARTS, partition, pass};
+use crate::cpu::radix::{DIGIT_BITS, PARTS, each_part, partition, pass};
 
 /// The longest list that is sorted with scratch memory of its length. A longer one is sorted in place.
 const LONG: usize = 1 << 24;
@@ -24,7 +24,7 @@ pub fn canonical(pairs: &mut [Pair], other: &mut Vec<Pair>, box_count: u32) {
     let index_bits = 32 - box_count.leading_zeros();
     let low_bits = index_bits.saturating_sub(PARTS.ilog2());
     let starts = partition(pairs, other, |pair| (pair.a >> low_bits) as usize);
-    each_part(&starts, other, pairs, index_bits, low_bits);
+    each_part(&starts, other, pairs, &|from, to| sort_part(from, to, index_bits, low_bits));
 }
 
 #[inline(always)]
@@ -49,21 +49,7 @@ pub fn merge<T: Copy + PartialOrd>(pairs: &mut Vec<T>, mut others: &[T]) {
     }
 }
 
-/// Sorts `from` into `to`, with the two halves of the parts in parallel, recursively.
-fn each_part(starts: &[usize], from: &mut [Pair], to: &mut [Pair], index_bits: u32, low_bits: u32) {
-    if starts.len() == 2 {
-        return sort_part(from, to, index_bits, low_bits);
-    }
-    let middle = starts.len() / 2;
-    let at = starts[middle] - starts[0];
-    let (from, to) = (from.split_at_mut(at), to.split_at_mut(at));
-    rayon::join(
-        || each_part(&starts[..=middle], from.0, to.0, index_bits, low_bits),
-        || each_part(&starts[middle..], from.1, to.1, index_bits, low_bits),
-    );
-}
-
-/// Sorts `from` into `to`, from the last digit: pairs whose `a` differ only in the low bits.
+/// Sorts a part, whose `a` differ only in the low bits, from `from` into `to`, from the last digit.
 fn sort_part<'a>(mut from: &'a mut [Pair], mut to: &'a mut [Pair], index_bits: u32, low_bits: u32) {
     if from.len() <= FEW {
         to.copy_from_slice(from);

@@ -25,14 +25,14 @@ const TASK: u64 = 1 << 15;
 /// The candidates that are tested at a time. The list has capacity for all of them.
 const BATCH: usize = 1 << 10;
 
-/// The corners of a box, and the cell that reports its pairs: in each direction the first that has both boxes, so the cell must be
-/// the first of one of them. The fourth coordinates of corners compare as the others do exactly then.
+/// The corners of a box, with flags of an entry's cell as fourth coordinates. The cell that reports a pair is the first cell
+/// of at least one of its boxes along u, and also along v. The flags of such a pair pass the test of a coordinate.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 struct Corners {
-    /// 0 in the first row of the box, otherwise 1.
+    /// The fourth coordinate is 0 if the cell is the first of the box along v, otherwise 1.
     min: Vec4,
-    /// 1 in the first column of the box, otherwise 0.
+    /// The fourth coordinate is 1 if the cell is the first of the box along u, otherwise 0.
     max: Vec4,
 }
 
@@ -43,7 +43,7 @@ impl Corners {
         Self { min, max: Vec3::from(aabb.max).extend(is(ENTRY_FIRST_U)) }
     }
 
-    /// Swaps the roles of rows and columns: of two entries, one is turned.
+    /// Exchanges the flags along u and v, so that [`meets`](Self::meets) compares flags of one direction.
     fn turned(self) -> Self {
         let Self { min, max } = self;
         Self { min: min.with_w(1.0 - max.w), max: max.with_w(1.0 - min.w) }

@@ -83,10 +83,10 @@ pub fn footprint_of([u0, v0, u1, v1]: [u32; 4]) -> u32 {
     u0 | u1 << 8 | v0 << 16 | v1 << 24
 }
 
-/// The directions of a frame, by their coordinates: each vector has those along u, v and the sweep axis.
+/// The directions u, v and sweep of a frame, transposed: vector k has coordinate k of all three.
 struct Directions {
     along: [Vec3A; 3],
-    /// Where they are positive.
+    /// Coordinates that are positive.
     is_positive: [BVec3A; 3],
 }
 
@@ -96,7 +96,7 @@ impl Directions {
         Self { along, is_positive: along.map(|along| along.cmpgt(Vec3A::ZERO)) }
     }
 
-    /// Does as [`project`](super::frame::project) on all three directions at once: returns the starts and the ends.
+    /// Projects a box on all directions as [`project`](super::frame::project) does: returns the starts and the ends.
     #[inline(always)]
     fn project(&self, low: Vec3A, high: Vec3A) -> [Vec3A; 2] {
         let [x, y, z] =
