@@ -222,6 +222,27 @@ fn check_order(boxes: &[Aabb], frame: &Frame, counted: &Counted) {
 }
 
 #[test]
+fn a_level_that_the_finest_counts_decide_is_the_level_of_all_counts() {
+    let n = 2000;
+    let mut decided = [0; 2];
+    for kind in Kind::ALL {
+        let boxes = kind.generate(n as usize, 1);
+        for cell in [None, Some(0.3), Some(3.0)] {
+            let frame = frame_of(&boxes, AXIS_X, cell);
+            let (mut cells, mut positions) = (vec![[0; 4]; boxes.len()], vec![[0; 4]; boxes.len()]);
+            let totals = mirror::bin::count(&boxes, &[], &[], &frame, &mut cells, &mut positions);
+            for capacity in [1, 3 * n, 5 * n, u32::MAX] {
+                let level = mirror::bin::level(&totals, n, capacity);
+                let is_finest = totals.is_finest(n, capacity);
+                assert!(level == 0 || !is_finest, "level {level} of {kind:?} in cells of {cell:?} for {capacity}");
+                decided[usize::from(is_finest)] += 1;
+            }
+        }
+    }
+    assert!(decided.iter().all(|&count| count > 10), "{decided:?}");
+}
+
+#[test]
 fn cells_and_positions_are_those_of_the_mirror() {
     for n in SIZES.into_iter().chain([1023, 1024, 1025, 10_000]) {
         for boxes in [ordinary(n, 1), mixed(n, 2)] {

@@ -68,8 +68,14 @@ impl Chunks {
         })
     }
 
-    /// Finds the places of all boxes, and returns the counts over all of them.
-    pub fn count(&mut self, boxes: &[Aabb], filters: &CheckedFilters, frame: &Frame) -> Totals {
+    /// Finds the places of all boxes. Returns the counts over all of them, and the level for them.
+    pub fn count(
+        &mut self,
+        boxes: &[Aabb],
+        filters: &CheckedFilters,
+        frame: &Frame,
+        entry_capacity: u32,
+    ) -> (Totals, u32) {
         let worlds = filters.worlds();
         self.cells.resize(boxes.len(), [0; 4]);
         self.placed.resize(boxes.len(), Placed::default());
@@ -89,7 +95,16 @@ impl Chunks {
         if frame.outside_count > 0 {
             self.put_into_worlds(worlds, filters.world_count(), frame);
         }
-        self.chunks.iter().fold(Totals::default(), |total, chunk| total.united(&chunk.totals))
+        let all = |chunks: &[ChunkTotals]| chunks.iter().fold(Totals::default(), |all, own| all.united(&own.totals));
+        let totals = all(&self.chunks);
+        let box_count = boxes.len() as u32;
+        if totals.is_finest(box_count, entry_capacity) {
+            return (totals, 0);
+        }
+        let chunks = self.chunks.par_iter_mut().zip(self.cells.par_chunks(CHUNK));
+        chunks.for_each(|(chunk, cells)| chunk.totals.count_coarser(cells, frame));
+        let totals = all(&self.chunks);
+        (totals, bin::level(&totals, box_count, entry_capacity))
     }
 
     /// Sets the cells of boxes without cells to the cells of their world, if they have a world. The mirror does so for all boxes

@@ -95,8 +95,7 @@ impl Search {
         let params = call::params(box_count, options, filters);
         let bounds = self.chunks.bounds(boxes);
         let frame = frame::choose(&params, boxes, &bounds);
-        let totals = self.chunks.count(boxes, filters, &frame);
-        let level = bin::level(&totals, box_count, params.entry_capacity);
+        let (totals, level) = self.chunks.count(boxes, filters, &frame, params.entry_capacity);
         self.chunks.scatter(&frame, level, &filters.filters().second, &mut self.entries);
         self.chunks.list(&frame, level, &mut self.giants.ids, &mut self.found.report.first_invalid);
         radix::sort(&mut self.entries, &mut self.other_entries, frame.key_bits);

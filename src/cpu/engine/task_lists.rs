@@ -9,9 +9,13 @@ use crate::{Error, Pair};
 /// last.
 const PER_THREAD: usize = 8;
 
-/// Holds one list of pairs for each task of a wave: the lists are filled at the same time and appended in order.
+/// Holds one list of pairs for each task of two waves. One thread appends the lists of a wave in order while other threads fill
+/// the lists of the next.
 #[derive(Debug, Default)]
-pub struct TaskLists(Vec<Vec<Pair>>);
+pub struct TaskLists {
+    current: Vec<Vec<Pair>>,
+    last: Vec<Vec<Pair>>,
+}
 
 impl TaskLists {
     /// Appends to `pairs` the pairs that `fill` finds for each of `tasks`, in their order.
@@ -23,19 +27,26 @@ impl TaskLists {
     ) -> Result<(), Error> {
         const MOST: usize = 256;
         let wave = (PER_THREAD * rayon::current_num_threads()).min(MOST);
-        self.0.resize_with(self.0.len().max(wave), Vec::new);
-        let mut tasks = tasks.into_iter();
-        let mut current = [T::default(); MOST];
+        let (mut current, mut last) = (&mut self.current, &mut self.last);
+        for lists in [&mut *current, &mut *last] {
+            lists.resize_with(lists.len().max(wave), Vec::new);
+        }
+        let mut tasks = tasks.into_iter().fuse();
+        let mut wave_tasks = [T::default(); MOST];
+        let mut filled = 0;
         loop {
             let mut count = 0;
-            for (place, task) in current[..wave].iter_mut().zip(&mut tasks) {
+            for (place, task) in wave_tasks[..wave].iter_mut().zip(&mut tasks) {
                 *place = task;
                 count += 1;
             }
-            if count == 0 {
-                return Ok(());
-            }
-            let before = pairs.len() as u64;
+            let filled_len = last[..filled].iter().map(|list| list.len() as u64).sum();
+            let before = pairs.len() as u64 + filled_len;
+            let mut append = || {
+                reserve(pairs, filled_len)?;
+                last[..filled].iter().for_each(|list| pairs.extend_from_slice(list));
+                Ok(())
+            };
             let fill = |(list, task): (&mut Vec<Pair>, &T)| {
                 list.clear();
                 // Add the pairs before this list to the count of its error.
@@ -44,19 +55,23 @@ impl TaskLists {
                     other => other,
                 })
             };
-            if count == 1 {
+            match (filled, count) {
+                (_, 0) => return append(),
                 // A single task wakes no other thread.
-                fill((&mut self.0[0], &current[0]))?;
-            } else {
-                self.0[..count].par_iter_mut().zip(&current[..count]).with_max_len(1).try_for_each(fill)?;
+                (0, 1) => fill((&mut current[0], &wave_tasks[0]))?,
+                _ => {
+                    let lists = current[..count].par_iter_mut().zip(&wave_tasks[..count]).with_max_len(1);
+                    let (appended, filled) = rayon::join(append, || lists.try_for_each(fill));
+                    appended.and(filled)?;
+                }
             }
-            reserve(pairs, self.0[..count].iter().map(|list| list.len() as u64).sum())?;
-            self.0[..count].iter().for_each(|list| pairs.extend_from_slice(list));
+            std::mem::swap(&mut current, &mut last);
+            filled = count;
         }
     }
 
     /// Counts the bytes held.
     pub fn bytes(&self) -> usize {
-        self.0.iter().map(|list| list.capacity() * size_of::<Pair>()).sum()
+        self.current.iter().chain(&self.last).map(|list| list.capacity() * size_of::<Pair>()).sum()
     }
 }

@@ -1,7 +1,5 @@
 //! Mirror of `bin`: cells and quantised intervals, the level of coarsening, entries.
 
-use std::cmp::Ordering;
-
 use glam::{BVec3A, Vec3A, Vec4};
 
 use crate::Aabb;
@@ -25,13 +23,44 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Counts a former giant as a box with these cells.
-    pub fn binned(&mut self, cells: [i32; 4], frame: &Frame) {
-        for level in 0..LEVELS {
-            let count = cell_count(cells, level, frame);
-            self.entries[level as usize] += u64::from(count);
-            self.giants[level as usize] -= u32::from(count > 0);
+    /// Counts a box at the finest level.
+    #[inline(always)] // as `place_of`
+    fn count(&mut self, own: [i32; 4], frame: &Frame) {
+        let count = if is_binned(own) { cell_count(own, 0, frame) } else { 0 };
+        self.entries[0] += u64::from(count);
+        let is_invalid = own == CELLS_OF_INVALID;
+        self.giants[0] += u32::from(count == 0 && !is_invalid);
+        self.invalid += u32::from(is_invalid);
+    }
+
+    /// Counts boxes at the other levels.
+    pub fn count_coarser(&mut self, cells: &[[i32; 4]], frame: &Frame) {
+        for &own in cells.iter().filter(|&&own| own != CELLS_OF_INVALID) {
+            for level in 1..LEVELS {
+                let count = if is_binned(own) { cell_count(own, level, frame) } else { 0 };
+                self.entries[level as usize] += u64::from(count);
+                self.giants[level as usize] += u32::from(count == 0);
+            }
         }
+    }
+
+    /// Returns whether the counts at the finest level prove that [`level`] chooses it. At any level, the cost of a box is at
+    /// least one entry or a test against all boxes.
+    pub fn is_finest(&self, box_count: u32, entry_capacity: u32) -> bool {
+        let valid_count = u64::from(box_count - self.invalid);
+        self.entries[0] <= u64::from(entry_capacity)
+            && self.cost(0, box_count) <= 4 * valid_count * u64::from(TESTS_PER_ENTRY.min(box_count))
+    }
+
+    fn cost(&self, level: usize, box_count: u32) -> u64 {
+        self.entries[level] * u64::from(TESTS_PER_ENTRY) + u64::from(self.giants[level]) * u64::from(box_count)
+    }
+
+    /// Counts a former giant as a box with these cells, at the finest level.
+    pub fn binned(&mut self, cells: [i32; 4], frame: &Frame) {
+        let count = cell_count(cells, 0, frame);
+        self.entries[0] += u64::from(count);
+        self.giants[0] -= u32::from(count > 0);
     }
 
     /// Returns the sums of the counts of two sets.
@@ -115,20 +144,19 @@ fn place_of(frame: &Frame, start: Vec3A, end: Vec3A) -> ([i32; 4], u32) {
     let at = (Vec4::new(start.x, start.y, end.x, end.y) - both(frame.origin)) * frame.inverse_cell;
     let slop = frame.plane_slop + at.abs() * RELATIVE_SLOP;
     let reach = Vec4::splat(CELL_REACH as f32);
-    let inside = (at + slop * Vec4::new(-1.0, -1.0, 1.0, 1.0)).max(-reach).min(reach).to_array();
-    // `f32::floor` is a call where the processor is not known to have an instruction for it.
-    let whole = inside.map(|inside| inside as i32);
-    let cells: [i32; 4] = std::array::from_fn(|k| whole[k] - i32::from(whole[k] as f32 > inside[k]));
-    let clamped = std::array::from_fn(|k| cells[k].clamp(frame.cell_min[k % 2], frame.cell_max[k % 2]));
+    let inside = (at + slop * Vec4::new(-1.0, -1.0, 1.0, 1.0)).max(-reach).min(reach);
+    let cells = inside.floor();
+    let [least, most] = [frame.cell_min, frame.cell_max].map(|[u, v]| both([u as f32, v as f32]));
+    let clamped = cells.max(least).min(most);
+    let within = (inside - cells) * (FRACTION_LAST + 1) as f32;
     let fractions = std::array::from_fn(|k| {
-        let within = (inside[k] - cells[k] as f32) * (FRACTION_LAST + 1) as f32;
-        match cells[k].cmp(&clamped[k]) {
-            Ordering::Less => 0,
-            Ordering::Equal => within.clamp(0.0, FRACTION_LAST as f32) as u32,
-            Ordering::Greater => FRACTION_LAST,
+        if cells[k] == clamped[k] {
+            within[k].clamp(0.0, FRACTION_LAST as f32) as u32
+        } else {
+            u32::from(cells[k] > clamped[k]) * FRACTION_LAST
         }
     });
-    (clamped, footprint_of(fractions))
+    (clamped.to_array().map(|cell| cell as i32), footprint_of(fractions))
 }
 
 /// Returns the footprint of a box in merged cells.
@@ -261,14 +289,16 @@ pub fn count(
     positions: &mut [[u32; 4]],
 ) -> Totals {
     let mut places = cells.iter_mut().zip(positions);
-    place_all(boxes, worlds, world_cells, frame, |_, own, position| {
+    let mut totals = place_all(boxes, worlds, world_cells, frame, |_, own, position| {
         if let Some(place) = places.next() {
             (*place.0, *place.1) = (own, position);
         }
-    })
+    });
+    totals.count_coarser(cells, frame);
+    totals
 }
 
-/// Does as [`count`], and passes each box with its cells and position to `each`.
+/// Puts all boxes into the grid, and passes each with its cells and position to `each`. Returns counts at the finest level.
 #[inline(always)] // what `each` does not use is not computed
 pub fn place_all(
     boxes: &[Aabb],
@@ -293,32 +323,12 @@ fn place_all_in<const WORLDS: bool>(
     mut each: impl FnMut(&Aabb, [i32; 4], [u32; 4]),
 ) -> Totals {
     let mut totals = Totals::default();
-    let mut single = [0; LEVELS as usize];
     let directions = Directions::new(frame);
     for (i, aabb) in boxes.iter().enumerate() {
         let world = if WORLDS { worlds[i] } else { 0 };
         let (own, position) = place_box::<WORLDS>(aabb, world, world_cells, frame, &directions);
         each(aabb, own, position);
-        if own == CELLS_OF_INVALID {
-            totals.invalid += 1;
-            continue;
-        }
-        for level in 0..LEVELS {
-            match if is_binned(own) { cell_count(own, level, frame) } else { 0 } {
-                0 => totals.giants[level as usize] += 1,
-                1 => {
-                    // A box in one cell at this level is in one cell at all further levels.
-                    single[level as usize] += 1;
-                    break;
-                }
-                count => totals.entries[level as usize] += u64::from(count),
-            }
-        }
-    }
-    let mut running = 0;
-    for (entries, single) in totals.entries.iter_mut().zip(single) {
-        running += single;
-        *entries += running;
+        totals.count(own, frame);
     }
     totals
 }
@@ -326,9 +336,7 @@ fn place_all_in<const WORLDS: bool>(
 /// Returns the first level whose entries fit and whose cost is not much above the least; see `bin_level.wgsl`.
 pub fn level(totals: &Totals, box_count: u32, entry_capacity: u32) -> u32 {
     let fits = |level: usize| totals.entries[level] <= u64::from(entry_capacity);
-    let cost = |level: usize| {
-        totals.entries[level] * u64::from(TESTS_PER_ENTRY) + u64::from(totals.giants[level]) * u64::from(box_count)
-    };
+    let cost = |level: usize| totals.cost(level, box_count);
     let last = LEVELS as usize - 1;
     let least = (0..=last).filter(|&level| fits(level)).map(cost).min().unwrap_or(0);
     (0..last).find(|&level| fits(level) && cost(level) <= 4 * least).unwrap_or(last) as u32
