@@ -12,7 +12,7 @@ const USAGE: &str = "broadsweep-avian SCENE [--steps N] [--check] [--small] [--t
 SCENE: falling, pyramid, level, ragdolls
 --check: compares the pairs of both broad phases on the same state, in every step
 --small: some hundred colliders
---threads: of the pools of both, in place of one per core
+--threads: the threads of Bevy's pools and of rayon's, in place of one per core
 --hash: simulates with broadsweep alone, and prints the hash of all positions at the end";
 
 /// The steps that one simulation takes before the other one continues.
@@ -86,7 +86,7 @@ fn take_turns(arguments: &Arguments) {
     }
     println!("{}, {} steps with each, in turn", arguments.scene.name(), arguments.steps);
     println!(
-        "broad phase   steps/s   pairs at the end   ms per step in the broad phase: mean = of each quarter of the steps"
+        "broad phase   steps/s   pairs at the end   ms per step in the broad phase: mean (quarters of the steps) maximum"
     );
     for (name, simulation) in ["avian", "broadsweep"].into_iter().zip(&simulations) {
         let rate = arguments.steps as f64 / simulation.time.as_secs_f64();
@@ -97,9 +97,9 @@ fn take_turns(arguments: &Arguments) {
 /// Returns the mean time of a step, of all and of each quarter of them, and the longest one, in milliseconds.
 fn times(times: &[Duration]) -> String {
     let mean = |times: &[Duration]| times.iter().sum::<Duration>().as_secs_f64() * 1e3 / times.len().max(1) as f64;
-    let quarters = times.chunks(times.len().div_ceil(4).max(1)).map(|quarter| format!("{:6.3} ", mean(quarter)));
+    let quarters = times.chunks(times.len().div_ceil(4).max(1)).map(|quarter| format!("{:.3}", mean(quarter)));
     let most = times.iter().max().copied().unwrap_or_default();
-    format!("{:6.3} = {}most {:.3}", mean(times), quarters.collect::<String>(), mean(&[most]))
+    format!("{:6.3} ({}) {:.3}", mean(times), quarters.collect::<Vec<_>>().join(" "), mean(&[most]))
 }
 
 fn check(arguments: &Arguments) -> ExitCode {

@@ -9,7 +9,7 @@
 //! moved proxies, refits the second tree, and queries both with the moved proxies. If most loose proxies moved,
 //! [`cpu::BroadPhase`] searches them instead, with filters: two proxies that did not move count as two that sleep.
 //!
-//! The boxes are cached in [`BroadPhaseCache`]: a game that restores [`ColliderTrees`] from a snapshot has to reset it.
+//! A game that restores [`ColliderTrees`] from a snapshot has to reset [`BroadPhaseCache`].
 
 use std::marker::PhantomData;
 
@@ -30,8 +30,7 @@ use broadsweep::filter::GroupRule;
 use broadsweep::{Aabb, Error, Filters, Options, cpu};
 use rayon::prelude::*;
 
-/// The steps after which a proxy that has not moved belongs in the tree of those that rest. A sleeping body has not moved for longer. Proxies of
-/// static bodies belong there at once.
+/// The steps after which a proxy that has not moved belongs in the tree of those that rest. Proxies of static bodies belong there at once.
 const RESTING_STEPS: u64 = 64;
 
 /// The steps between two decisions whether the tree of resting proxies is worth a build. With fewer, builds take more time than they save.
@@ -75,8 +74,13 @@ where
     for<'w, 's> SystemParamItem<'w, 's, H>: CollisionHooks,
 {
     fn build(&self, app: &mut App) {
-        app.init_resource::<BroadPhaseCache>().add_observer(note_detached);
-        app.add_systems(PhysicsSchedule, collect_pairs::<H>.in_set(BroadPhaseSystems::CollectCollisions));
+        app.init_resource::<BroadPhaseCache>().add_observer(note_detached).add_systems(
+            PhysicsSchedule,
+            (
+                begin_step.in_set(PhysicsStepSystems::First),
+                collect_pairs::<H>.in_set(BroadPhaseSystems::CollectCollisions),
+            ),
+        );
     }
 
     fn finish(&self, app: &mut App) {
@@ -86,15 +90,24 @@ where
     }
 }
 
-/// The boxes of all proxies and their trees, from step to step. The pairs of a step do not depend on it.
+/// The boxes of all proxies and their trees, from step to step. The pairs do not depend on it.
 ///
-/// Reset it after each change of [`ColliderTrees`] that Avian does not make, such as a rollback to a snapshot, and after steps without a broad phase:
-/// `world.insert_resource(BroadPhaseCache::default())`. The next step then reads all boxes and builds both trees.
+/// Reset it after each change of [`ColliderTrees`] that Avian does not make, such as a rollback to a snapshot:
+/// `world.insert_resource(BroadPhaseCache::default())`. The next step then reads all boxes.
 #[derive(Resource, Default)]
 pub struct BroadPhaseCache {
     search: Option<Search>,
     /// Colliders that lost their body since the last search.
     detached: EntityHashSet,
+    /// True if the last step found its pairs.
+    is_current: bool,
+}
+
+/// Resets the search after a step whose broad phase did not run, for example by a run condition: Avian still clears its list of moved proxies.
+fn begin_step(mut cache: ResMut<BroadPhaseCache>) {
+    if !std::mem::take(&mut cache.is_current) {
+        cache.search = None;
+    }
 }
 
 /// Notes a collider that loses its body. Avian adds it to another tree, and does not change its key component.
@@ -128,7 +141,7 @@ where
 {
     let start = Instant::now();
     let hooks = hooks.into_inner();
-    let BroadPhaseCache { search, detached } = &mut *cache;
+    let BroadPhaseCache { search, detached, is_current } = &mut *cache;
     let unlisted = proxies.unlisted(search.is_none(), detached);
     detached.clear();
     let search = match search {
@@ -145,6 +158,7 @@ where
     for meeting in &meetings {
         add_to_graph(&mut graph, meeting.first, meeting.second);
     }
+    *is_current = true;
     diagnostics.broad_phase += start.elapsed();
     Ok(())
 }
@@ -446,8 +460,14 @@ impl<'a> Rules<'a, '_> {
         // Colliders without a body never meet.
         let may_be_pair = finds && a.layers.interacts_with(b.layers) && a.body != b.body;
         let key = PairKey::new(a.collider.index_u32(), b.collider.index_u32());
-        let is_new = may_be_pair && !self.graph.contains_key(&key);
+        let is_new = may_be_pair && !self.graph.contains_key(&key) && self.overlap(first, second);
         is_new.then(|| Meeting { order: (slot.place, order_of(second)), first: a, second: b })
+    }
+
+    /// Returns whether the boxes overlap by Avian's test, in which an inverted box overlaps those that contain all of it.
+    fn overlap(&self, first: Key, second: Key) -> bool {
+        let [a, b] = [first, second].map(|key| self.trees.tree_for_type(key.tree_type()).get_proxy_aabb(key.id()));
+        a.zip(b).is_some_and(|(a, b)| a.intersect_aabb(&b))
     }
 }
 
@@ -460,10 +480,15 @@ fn order_of(key: Key) -> (u8, u32) {
     (key.tree_type() as u8, key.id().id())
 }
 
-/// Returns the enlarged box of a proxy; one without a box overlaps nothing.
+/// Returns the enlarged box of a proxy; one without a box overlaps nothing. If a negative [`CollisionMargin`] inverted the box, its
+/// faces are exchanged, and [`Rules::overlap`] decides.
 fn box_of(trees: &ColliderTrees, key: Key) -> Aabb {
-    match trees.tree_for_type(key.tree_type()).get_proxy_aabb(key.id()) {
-        Some(aabb) => Aabb::from((aabb.min, aabb.max)),
-        None => Aabb::new([f32::NAN; 3], [f32::NAN; 3]),
+    let Some(aabb) = trees.tree_for_type(key.tree_type()).get_proxy_aabb(key.id()) else {
+        return Aabb::new([f32::NAN; 3], [f32::NAN; 3]);
+    };
+    let mut aabb = Aabb::from((aabb.min, aabb.max));
+    for (lower, upper) in aabb.min.iter_mut().zip(&mut aabb.max).filter(|(lower, upper)| lower > upper) {
+        std::mem::swap(lower, upper);
     }
+    aabb
 }

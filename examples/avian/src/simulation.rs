@@ -30,7 +30,7 @@ pub enum Engine {
 
 /// An app with a scene.
 pub struct Simulation {
-    /// The app: for what a test wants to change between steps.
+    /// The app. Tests change its world between steps.
     pub app: App,
     /// The time of all steps.
     pub time: Duration,

@@ -1,6 +1,6 @@
 //! Pairs are those of Avian's own broad phase, in every step.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use avian3d::collider_tree::{ColliderTrees, MovedProxies};
@@ -52,14 +52,20 @@ fn a_difference_is_reported() {
     assert!(report.first_difference.as_ref().is_some_and(|text| text.starts_with("step 1: 0 pairs, Avian 1;")));
 }
 
-/// Changes a body at random, in a way that a broad phase has to notice.
-fn change(world: &mut World, entities: &mut Vec<Entity>, numbers: &mut Numbers) {
+/// The kinds of [`change`].
+const ALL_KINDS: [u32; 20] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19];
+
+/// All kinds except joints: Avian's islands panic at some joints, with any broad phase.
+const KINDS_WITHOUT_JOINTS: [u32; 19] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19];
+
+/// Changes a random body, by a random one of these kinds. A broad phase has to notice each change.
+fn change(world: &mut World, entities: &mut Vec<Entity>, numbers: &mut Numbers, kinds: &[u32]) {
     let at = Vec3::from([(); 3].map(|()| numbers.between(-8.0, 8.0)));
     let body = [RigidBody::Dynamic, RigidBody::Kinematic, RigidBody::Static][numbers.between(0.0, 2.99) as usize];
     let index = numbers.between(0.0, entities.len() as f32 - 0.01) as usize;
     let other = entities[numbers.between(0.0, entities.len() as f32 - 0.01) as usize];
     let Ok(mut entity) = world.get_entity_mut(entities[index]) else { return };
-    match numbers.between(0.0, 19.99) as u32 {
+    match kinds[numbers.between(0.0, kinds.len() as f32 - 0.01) as usize] {
         0 => entities.push(cube(world, body, at)),
         1 => {
             entity.despawn();
@@ -92,7 +98,8 @@ fn change(world: &mut World, entities: &mut Vec<Entity>, numbers: &mut Numbers) 
         13 => give_to_other_parent(world, entities[index], other),
         14 => drop(entity.insert(ActiveCollisionHooks::FILTER_PAIRS | ActiveCollisionHooks::MODIFY_CONTACTS)),
         15 => drop(entity.insert((SweptCcd::default(), SpeculativeMargin(f32::MAX), LinearVelocity(at * 60.0)))),
-        16 => drop(entity.insert(CollisionMargin(numbers.between(0.0, 1.0)))),
+        // A margin below about -0.5 inverts the box.
+        16 => drop(entity.insert(CollisionMargin(numbers.between(-1.0, 1.0)))),
         17 => drop(entity.insert(Transform::from_translation(at * 1e6))),
         18 if entity.contains::<Disabled>() => drop(entity.remove::<Disabled>()),
         18 => drop(entity.insert(Disabled)),
@@ -109,27 +116,82 @@ fn give_to_other_parent(world: &mut World, child: Entity, parent: Entity) {
     }
 }
 
+/// Returns a checked simulation without Avian's islands.
+fn without_islands() -> Simulation {
+    let plugins = PhysicsPlugins::default().build().disable::<IslandPlugin>();
+    Simulation::with_plugins::<()>(Engine::Checked, plugins)
+}
+
+/// Spawns 400 cubes at random places.
+fn cloud(world: &mut World, numbers: &mut Numbers) -> Vec<Entity> {
+    world.insert_resource(Gravity(Vec3::NEG_Y * 2.0));
+    let place = |_| Vec3::from([(); 3].map(|()| numbers.between(-8.0, 8.0)));
+    (0..400).map(place).map(|at| cube(world, RigidBody::Dynamic, at)).collect()
+}
+
 #[test]
 fn bodies_that_come_go_and_change_have_the_pairs_of_avian() {
     for seed in 0..4 {
-        let (mut numbers, mut entities) = (Numbers(seed), Vec::new());
-        // Avian's islands panic at some of these changes, with any broad phase.
-        let plugins = PhysicsPlugins::default().build().disable::<IslandPlugin>();
-        let mut simulation = Simulation::with_plugins::<()>(Engine::Checked, plugins);
-        let world = simulation.app.world_mut();
-        world.insert_resource(Gravity(Vec3::NEG_Y * 2.0));
-        for _ in 0..400 {
-            entities.push(cube(world, RigidBody::Dynamic, Vec3::from([(); 3].map(|()| numbers.between(-8.0, 8.0)))));
-        }
+        let (mut numbers, mut simulation) = (Numbers(seed), without_islands());
+        let mut entities = cloud(simulation.app.world_mut(), &mut numbers);
         for _ in 0..150 {
-            for _ in 0..8 {
-                change(simulation.app.world_mut(), &mut entities, &mut numbers);
-            }
+            (0..8).for_each(|_| change(simulation.app.world_mut(), &mut entities, &mut numbers, &ALL_KINDS));
             simulation.step();
         }
         assert_same_pairs(&simulation, 150);
         assert!(report_of(&simulation).added > 500, "{:?}", report_of(&simulation).added);
     }
+}
+
+#[derive(Resource)]
+struct BroadPhaseRuns(bool);
+
+#[test]
+fn steps_after_a_pause_or_without_a_broad_phase_have_the_pairs_of_avian() {
+    let (mut numbers, mut simulation) = (Numbers(5), without_islands());
+    let runs = |runs: Res<BroadPhaseRuns>| runs.0;
+    simulation.app.configure_sets(PhysicsSchedule, PhysicsStepSystems::BroadPhase.run_if(runs));
+    let mut entities = cloud(simulation.app.world_mut(), &mut numbers);
+    let mut compared = 0;
+    for step in 0..150 {
+        let world = simulation.app.world_mut();
+        (0..8).for_each(|_| change(world, &mut entities, &mut numbers, &ALL_KINDS));
+        let (is_paused, runs) = (step % 10 > 7, step % 15 < 13);
+        world.insert_resource(BroadPhaseRuns(runs));
+        let mut time = world.resource_mut::<Time<Physics>>();
+        if is_paused {
+            time.pause()
+        } else {
+            time.unpause()
+        }
+        simulation.step();
+        // Avian simulates the first step of a pause.
+        compared += usize::from(runs && step % 10 != 9);
+    }
+    assert_same_pairs(&simulation, compared);
+    assert!(report_of(&simulation).added > 500, "{:?}", report_of(&simulation).added);
+}
+
+#[test]
+fn a_box_that_a_negative_margin_inverts_has_the_pairs_of_avian() {
+    let mut simulation = Simulation::empty(Engine::Checked);
+    let world = simulation.app.world_mut();
+    world.insert_resource(Gravity(Vec3::ZERO));
+    let block = |world: &mut World, body: RigidBody, size: Vec3, at: Vec3, margin: f32| {
+        let collider = Collider::cuboid(size.x, size.y, size.z);
+        world.spawn((body, collider, Transform::from_translation(at), CollisionMargin(margin))).id()
+    };
+    let large = block(world, RigidBody::Static, Vec3::splat(20.0), Vec3::ZERO, 0.0);
+    // Inside of the large box, and at its surface; the second has half its size outside.
+    let inside = block(world, RigidBody::Dynamic, Vec3::ONE, Vec3::X * 5.0, -1.5);
+    let at_surface = block(world, RigidBody::Dynamic, Vec3::ONE, Vec3::X * 10.0, -1.5);
+    let flat = block(world, RigidBody::Kinematic, Vec3::new(1.0, 8.0, 8.0), Vec3::Y * 5.0, -1.5);
+    let inverted_too = block(world, RigidBody::Dynamic, Vec3::ONE, Vec3::X * 5.0, -1.5);
+    simulation.step();
+    assert_same_pairs(&simulation, 1);
+    let graph = simulation.app.world().resource::<ContactGraph>();
+    let met = [inside, at_surface, flat].map(|other| graph.contains(large, other));
+    assert_eq!((met, graph.contains(inside, inverted_too)), ([true, false, true], false));
 }
 
 /// Spawns a floor and 64 cubes in piles of four, which fall asleep.
@@ -166,6 +228,39 @@ fn islands_that_sleep_and_wake_have_the_pairs_of_avian() {
     }
     assert!((1..56).contains(&fewest), "{fewest} slept");
     assert_same_pairs(&simulation, 320);
+}
+
+#[test]
+fn bodies_that_change_sleep_and_wake_have_the_pairs_of_avian() {
+    for seed in 0..4 {
+        let (mut numbers, mut simulation) = (Numbers(seed), Simulation::empty(Engine::Checked));
+        let world = simulation.app.world_mut();
+        world.insert_resource(TimeToSleep(0.1));
+        let mut entities = piles(world);
+        let (mut asleep, mut fell_asleep, mut woken_by_others) = (HashSet::new(), 0, 0);
+        for step in 0..300 {
+            let world = simulation.app.world_mut();
+            if step % 4 == 0 {
+                change(world, &mut entities, &mut numbers, &KINDS_WITHOUT_JOINTS);
+            }
+            if step % 8 == 0 {
+                let at = Vec3::new(numbers.between(-1.0, 10.0), 6.0, numbers.between(-1.0, 10.0));
+                let ball = (RigidBody::Dynamic, Collider::sphere(0.5), Transform::from_translation(at));
+                world.spawn((ball, LinearVelocity(Vec3::NEG_Y * 10.0)));
+            }
+            simulation.step();
+            let world = simulation.app.world_mut();
+            let now: HashSet<Entity> = world.query_filtered::<Entity, With<Sleeping>>().iter(world).collect();
+            fell_asleep += now.difference(&asleep).count();
+            // A body that the test itself changed wakes in the same step.
+            if step % 4 > 1 {
+                woken_by_others += asleep.difference(&now).count();
+            }
+            asleep = now;
+        }
+        assert_same_pairs(&simulation, 300);
+        assert!(fell_asleep > 100 && woken_by_others > 25, "{fell_asleep} {woken_by_others}");
+    }
 }
 
 #[test]
