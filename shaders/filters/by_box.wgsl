@@ -2,6 +2,7 @@
 //
 // Reads   filter_layout  the start of each list in `filters`, or ABSENT
 //         filters        lists by box and lists of pairs, one after the other
+//
 // src/filters/rows.rs generates and documents the structure FilterLayout. It follows the constants.
 
 // True if there is any list. Without filters, their code is not compiled.

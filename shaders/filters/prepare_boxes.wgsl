@@ -6,6 +6,7 @@
 //         half_space_bits  [box_count / 32, rounded up] a bit per box: set if it stands for a half-space
 //         Values beyond the end of the last two count as zero, so an absent list is a buffer of zeros of any length.
 // Writes  prepared         [box_count * 3] bits of f32, two at a time
+//
 // A bound is the smallest f32 that is at least the exact max + margin, or the largest that is at most min - margin;
 // infinite bounds and NaNs stay. A zero sum may have either sign, which the overlap test ignores.
 

@@ -5,6 +5,7 @@
 //         refused      not zero if the excluded pairs exceed their capacity
 // Writes  params       the same with the box count; with no boxes and `is_beyond` if there are more boxes, or filters were refused
 //         block_sizes  the sizes of dispatches with a workgroup for each block of boxes
+//
 // One invocation.
 
 @group(0) @binding(0) var<uniform> max_params: Params;

@@ -5,6 +5,7 @@
 // Writes  boxes       [change.count * 3] bits of f32, two at a time: the smallest boxes that contain the exact spheres. All bounds are NaNs if
 //                     a number is not finite or the radius is negative
 //         words       [4 * change.count] the spheres, from change.place on
+//
 // An invocation per point.
 
 @group(0) @binding(0) var<uniform> change: FilterChange;

@@ -5,6 +5,7 @@
 //         margins     [box_count] bits of f32, finite and not negative; values beyond the end count as zero
 // Changes words       [4 * box_count] the list: centre and padded radius, rounded up. The radius is a NaN, so that the sphere has no points, if the
 //                     centre is not finite, or the radius negative or a NaN
+//
 // An invocation per sphere.
 
 @group(0) @binding(0) var<uniform> change: FilterChange;

@@ -4,6 +4,7 @@
 //         new_values  [change.count] the world of each
 //         world_ids   [change.world_count] (id, number), ascending by id: worlds that have a number, which is below world_count
 // Changes words       the list: the number of each box's world, or WORLD_GLOBAL
+//
 // An invocation per box.
 
 @group(0) @binding(0) var<uniform> change: FilterChange;

@@ -11,9 +11,10 @@
 //                       box begins and ends, as a footprint: bytes (first u, last u, first v, last v)
 //         block_counts  [ceil(box_count / BIN_BLOCK) * BIN_COUNTS] per block: entries at each level of
 //                       coarsening, giants at each level, invalid boxes
-// Changes block_counts  before those, [groups * BIN_COUNTS] the same of each BIN_GROUP blocks, added to zeros Cells and
-// positions are computed here once and stored as integers. Later stages compare integers only, so no rounding of a
-// later kernel can disagree with this one. Every interval is widened by more than any rounding: boxes that share a
+// Changes block_counts  before those, [groups * BIN_COUNTS] the same of each BIN_GROUP blocks, added to zeros
+//
+// Cells and positions are computed here once and stored as integers. Later stages compare integers only, so no rounding
+// of a later kernel can disagree with this one. Every interval is widened by more than any rounding: boxes that share a
 // point share a cell, and neither starts after the other ends. To save operations, knots are searched in workgroup
 // memory, and the entries of boxes in one or two cells along u and v, the most common case, are counted at all levels
 // at once. Source: a uniform grid with sweep and prune inside each cell, Li, Lu, He 2003 (USSCD); cells are columns

@@ -11,6 +11,7 @@
 //         counts         level, entry_count, giant_count, invalid_count, tiles and blocks of giants; first_invalid, ascending
 //         giant_sizes    of giants_test
 // Changes box_ends       [box_count], of bin_count: where cells are merged, the footprints become those in merged cells
+//
 // Entries are in the order of boxes; the entries of a box are by rows of cells. Each invocation writes the entries of
 // its boxes. If a box of the block is in many cells, the workgroup distributes the entries of the block evenly instead,
 // so that no invocation has to write all entries of such a box. Adjacent invocations have adjacent boxes, for coalesced

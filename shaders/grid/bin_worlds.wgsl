@@ -3,9 +3,10 @@
 // Reads   boxes          [box_count * 3] bits of f32, two at a time
 //         frame          one Frame
 //         filter_layout, filters: the worlds (filters.wgsl)
-// Changes world_cells    [world_count] from zeros to the input of cells_of_world: maxima, so that no order matters As a
-// giant, an unbounded box of a world, such as its floor, is tested against the boxes of all worlds. So it is placed in
-// these cells instead; each box that it meets is in one of them. No box is read if all have cells.
+// Changes world_cells    [world_count] from zeros to the input of cells_of_world: maxima, so that no order matters
+//
+// As a giant, an unbounded box of a world, such as its floor, is tested against the boxes of all worlds. So it is
+// placed in these cells instead; each box that it meets is in one of them. No box is read if all have cells.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;

@@ -2,8 +2,10 @@
 //
 // Reads   boxes    [box_count * 3] bits of f32, two at a time
 //         bounds   [pca_groups], of pca_bounds
-// Writes  frame    one Frame One workgroup. Its decisions change the time, never the set of pairs. All invocations add
-// up and sort the sample, since the whole device waits for this kernel; one invocation decides.
+// Writes  frame    one Frame
+//
+// One workgroup. Its decisions change the time, never the set of pairs. All invocations add up and sort the sample,
+// since the whole device waits for this kernel; one invocation decides.
 //
 // - Axes: eigenvectors of the covariance of the sample's centroids by cyclic Jacobi rotations with a fixed number of sweeps.
 // - Cell size: from the entries of the sample's boxes, without the largest ones; or by the cost model of Li, Lu, He

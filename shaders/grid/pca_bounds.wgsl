@@ -1,9 +1,10 @@
 // pca_bounds: finds the bounds of the finite boxes, as a partial result per workgroup.
 //
 // Reads   boxes    [box_count * 3] bits of f32, two at a time; and the same four at a time as box_quads
-// Writes  bounds   [pca_groups] Bounds are separate for boxes of ordinary magnitude and for all finite boxes, since a
-// sentinel such as FLT_MAX would scale all other boxes to zero. Minimum and maximum do not depend on order, so the
-// result is the same on every run.
+// Writes  bounds   [pca_groups]
+//
+// Bounds are separate for boxes of ordinary magnitude and for all finite boxes, since a sentinel such as FLT_MAX would
+// scale all other boxes to zero. Minimum and maximum do not depend on order, so the result is the same on every run.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;

@@ -4,13 +4,15 @@
 //         counts       for the number of keys
 //         histograms   [sections * digits], and digit_sums [groups * digits], of sort_count, two at a time
 //         keys_in, values_in     [n]
-// Writes  keys_out, values_out   [n] A workgroup per section, which it sorts tile by tile; there may be more
-// workgroups. Each subgroup has a run of consecutive keys of the tile. In each round, every invocation processes one
-// key, and nine ballots find the invocations with the same digit (Ashkiani et al. 2016, "GPU multisplit"). Two digits
-// share a word of counts. The lowest invocation with either digit adds for all of them, so each word has one writer per
-// round, and one barrier between rounds suffices. A scan of the counts over subgroups and digits gives each key its
-// position in the sorted tile. Keys, then values, are arranged in that order in workgroup memory and written from
-// there, so that adjacent invocations mostly write adjacent words.
+// Writes  keys_out, values_out   [n]
+//
+// A workgroup per section, which it sorts tile by tile; there may be more workgroups. Each subgroup has a run of
+// consecutive keys of the tile. In each round, every invocation processes one key, and nine ballots find the
+// invocations with the same digit (Ashkiani et al. 2016, "GPU multisplit"). Two digits share a word of counts. The
+// lowest invocation with either digit adds for all of them, so each word has one writer per round, and one barrier
+// between rounds suffices. A scan of the counts over subgroups and digits gives each key its position in the sorted
+// tile. Keys, then values, are arranged in that order in workgroup memory and written from there, so that adjacent
+// invocations mostly write adjacent words.
 //
 // Keys are in registers, four per vector, since dynamically indexed arrays spill to memory. Places behind the end count
 // as keys of all ones, which sort last, so only the first and the last step test for the end. For subgroups of 8 to 64

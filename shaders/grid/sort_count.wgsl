@@ -5,6 +5,7 @@
 //         keys_in      [n], four at a time
 // Writes  histograms   [sections * digits], section by section, within a section digit by digit
 // Changes digit_sums   [groups * digits] the same of groups, added to zeros
+//
 // A workgroup per section; there may be more workgroups.
 // First of the two steps of one stable radix pass: reduce, then scan and scatter (Merrill and Grimshaw 2011).
 

@@ -4,11 +4,13 @@
 //         counts       for the number of keys
 //         histograms   [sections * RADIX], and digit_sums [groups * RADIX], of sort_count, two at a time
 //         keys_in, values_in     [n], four at a time
-// Writes  keys_out, values_out   [n] A workgroup per section, which it sorts tile by tile; there may be more
-// workgroups. Each invocation takes SORT_RUN consecutive keys of the tile. Its sixteen counts are packed two per word
-// and scanned over the workgroup, eight words at a time. Then it places its keys one after the other. Second step of a
-// radix pass (Merrill and Grimshaw 2011, High performance and scalable radix sorting); several counts packed to a word
-// as in Harada and Howes 2011, Introduction to GPU radix sort.
+// Writes  keys_out, values_out   [n]
+//
+// A workgroup per section, which it sorts tile by tile; there may be more workgroups. Each invocation takes SORT_RUN
+// consecutive keys of the tile. Its sixteen counts are packed two per word and scanned over the workgroup, eight words
+// at a time. Then it places its keys one after the other. Second step of a radix pass (Merrill and Grimshaw 2011, High
+// performance and scalable radix sorting); several counts packed to a word as in Harada and Howes 2011, Introduction to
+// GPU radix sort.
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<storage, read> counts: Counts;

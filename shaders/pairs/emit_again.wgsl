@@ -4,11 +4,12 @@
 // Reads   params, window, boxes, counts, entries, stretches, footprints, path_bases, as giants_test and sweep_test
 //         block_hits     [HIT_SUMS] sums, then [giant_blocks + sweep_blocks] pairs of each block
 // Writes  pairs          [window.capacity] (a, b), a < b: of giants tile by tile and in it by rows, before all of
-//                        emit_sweep; then in the order of the path It is separate from emit_sweep, since it needs many
-//                        registers for a rare case. One workgroup per block from counts.first_block on, blocks of
-//                        giants first; no workgroup for the sweep if all its runs were retained. A workgroup of the
-//                        sweep visits its tiles from last to first, so that it does not need the pair count of the
-//                        retained tiles before them.
+//                        emit_sweep; then in the order of the path
+//
+// It is separate from emit_sweep, since it needs many registers for a rare case. One workgroup per block from
+// counts.first_block on, blocks of giants first; no workgroup for the sweep if all its runs were retained. A workgroup
+// of the sweep visits its tiles from last to first, so that it does not need the pair count of the retained tiles
+// before them.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;

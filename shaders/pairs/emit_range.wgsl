@@ -4,6 +4,7 @@
 //         block_hits  [HIT_SUMS] sums, then [giant_blocks + sweep_blocks] pairs of each block (hit_sums.wgsl)
 // Writes  counts      first_block
 //         dispatches  of emit_sweep and emit_again
+//
 // One workgroup. A search does not dispatch it for its own first window: divide_path dispatches all blocks.
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -6,11 +6,12 @@
 // Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path, behind those of giants
 //         counts         pairs, written; the included ones come behind all others
 //         header         for a consumer on the GPU
-//         arguments      of its indirect calls A workgroup per block from counts.first_block on; the first one counts,
-// also if there is no block. It can be dispatched for any windows. Together with emit_again, they give the whole list,
-// each pair once. The workgroup distributes the pairs of each tile evenly over its invocations, since runs have
-// different pair counts, and for coalesced writes. Source: work divided evenly after a scan, as in Baxter, Modern GPU,
-// 2013.
+//         arguments      of its indirect calls
+//
+// A workgroup per block from counts.first_block on; the first one counts, also if there is no block. It can be
+// dispatched for any windows. Together with emit_again, they give the whole list, each pair once. The workgroup
+// distributes the pairs of each tile evenly over its invocations, since runs have different pair counts, and for
+// coalesced writes. Source: work divided evenly after a scan, as in Baxter, Modern GPU, 2013.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;

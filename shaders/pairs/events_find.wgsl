@@ -8,12 +8,14 @@
 //         names        [box_count] NAMING_WAS: the index of each box in the last step; NAMING_GENERATIONS: its
 //                      generation; otherwise not read
 // Writes  before       places in the last list, or EVENT_CREATED
-// Changes event_marks  zeros, to bits, counts of tiles and sums of groups An invocation per EVENT_RUN pairs. Both lists
-// ascend. Unless boxes are renamed, the pairs of a span lie between the places of its first pair and of the next span's
-// first pair. If little changed, the offset of each pair from the span's first pair is the same in both lists, so that
-// place is tried first. Other pairs are searched one after the other, by bisection behind the place of the pair before.
-// If boxes are renamed, the next place is tried first, and then the whole list. Source: the binary searches of a merge
-// path, Odeh, Green, Mwassi, Shmueli, Birk 2012, Merge path.
+// Changes event_marks  zeros, to bits, counts of tiles and sums of groups
+//
+// An invocation per EVENT_RUN pairs. Both lists ascend. Unless boxes are renamed, the pairs of a span lie between the
+// places of its first pair and of the next span's first pair. If little changed, the offset of each pair from the
+// span's first pair is the same in both lists, so that place is tried first. Other pairs are searched one after the
+// other, by bisection behind the place of the pair before. If boxes are renamed, the next place is tried first, and
+// then the whole list. Source: the binary searches of a merge path, Odeh, Green, Mwassi, Shmueli, Birk 2012, Merge
+// path.
 
 @group(0) @binding(0) var<uniform> step_params: StepParams;
 @group(0) @binding(1) var<storage, read> header: QueryHeader;

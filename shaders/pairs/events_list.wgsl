@@ -9,6 +9,7 @@
 // Writes  created      [created]
 //         persisting   [persisting]
 //         lost         [lost]
+//
 // A workgroup per EVENT_TILE pairs of both lists, the first one at least; an invocation per EVENT_RUN pairs.
 // Source: compaction by sums of counts, Sengupta, Harris, Zhang, Owens 2007, Scan primitives for GPU computing.
 

@@ -6,8 +6,9 @@
 //         names        [box_count] generations, if step_params.naming is NAMING_GENERATIONS
 //         event_marks  totals of events_list
 // Writes  last_pairs   pairs of the step, if they differ from the pairs of the last one
-// Changes last_step    counts of pairs and of generations; the generations A workgroup per EVENT_TILE pairs or boxes,
-// one at least.
+// Changes last_step    counts of pairs and of generations; the generations
+//
+// A workgroup per EVENT_TILE pairs or boxes, one at least.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> step_params: StepParams;

@@ -5,6 +5,7 @@
 //         keys      [written] a, ascending
 //         values    [written] b, ascending where a is equal; a pair may come twice
 // Writes  words     [change.box_count + 1] the rows: the number of pairs with a smaller a. [written] the others: b
+//
 // An invocation per row and per pair.
 
 @group(0) @binding(0) var<uniform> change: ExcludeChange;

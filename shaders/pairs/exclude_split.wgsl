@@ -9,6 +9,7 @@
 //         refused   1 if there are more pairs than the capacity: then none is excluded, and searches are refused
 //         keys      [written] b
 //         values    [written] a; change.box_count for both if there is no such pair of boxes
+//
 // An invocation per pair of the capacity.
 
 @group(0) @binding(0) var<uniform> change: ExcludeChange;

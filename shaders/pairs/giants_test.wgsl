@@ -7,6 +7,7 @@
 //         counts      reads what bin_scatter wrote; writes candidates, refused, tiles and blocks of the sweep, first_block
 // Writes  block_hits  [HIT_SUMS] sums, added to zeros, then [giant_blocks] the pairs of each block (hit_count.wgsl)
 //         dispatches  of sweep_test, emit_sweep and emit_again
+//
 // The first workgroup divides the path. Each other one has a block of tiles of giants. If candidates are refused, giants are still
 // tested, and their pairs are not reported.
 

@@ -3,6 +3,7 @@
 // Reads   list_header  of the list of pairs
 // Writes  counts       written
 //         header       of the neighbours
+//
 // One invocation.
 
 @group(0) @binding(0) var<storage, read> list_header: PairHeader;

@@ -4,6 +4,7 @@
 //         counts    written
 //         pairs     [written] (a, b), each once, in any order
 // Changes offsets   [row_count + 1] zeros, to the size of row i at place i + 1
+//
 // An invocation per four pairs (order_runs.wgsl).
 // Source: rows by counting, as in a counting sort, Knuth, The Art of Computer Programming 3, 5.2.
 

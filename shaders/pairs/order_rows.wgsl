@@ -3,11 +3,12 @@
 // Reads   order      one OrderParams
 //         row_sums   of order_sums
 // Changes offsets    [row_count + 1] the size of row i at place i + 1, to its begin
-// Writes  tile_rows  [elements / ORDER_TILE] rounded up, the row of the first element of each tile A workgroup per
-// ORDER_ROWS rows; an invocation has four consecutive rows. The tiles that begin in these rows are divided evenly among
-// the invocations, since rows have different lengths. Each finds the row of its tile by a search in workgroup memory.
-// Source: sums by one kernel, prefixes by the next: Sengupta, Harris, Zhang, Owens 2007, Scan primitives for GPU
-// computing.
+// Writes  tile_rows  [elements / ORDER_TILE] rounded up, the row of the first element of each tile
+//
+// A workgroup per ORDER_ROWS rows; an invocation has four consecutive rows. The tiles that begin in these rows are
+// divided evenly among the invocations, since rows have different lengths. Each finds the row of its tile by a search
+// in workgroup memory. Source: sums by one kernel, prefixes by the next: Sengupta, Harris, Zhang, Owens 2007, Scan
+// primitives for GPU computing.
 
 @group(0) @binding(0) var<uniform> order: OrderParams;
 @group(0) @binding(1) var<storage, read> row_sums: array<u32>;

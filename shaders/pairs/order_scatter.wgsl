@@ -4,8 +4,10 @@
 //         counts    written
 //         pairs     [written] (a, b), each once
 // Changes offsets   [row_count + 1] the begin of row i at place i + 1, to its end: from then on, row i begins at place i
-// Writes  others    [ways * written] An invocation per four pairs (order_runs.wgsl). The order within a row depends on
-// the order of invocations; order_sort then sorts each row.
+// Writes  others    [ways * written]
+//
+// An invocation per four pairs (order_runs.wgsl). The order within a row depends on the order of invocations;
+// order_sort then sorts each row.
 
 @group(0) @binding(0) var<uniform> order: OrderParams;
 @group(0) @binding(1) var<storage, read> counts: Counts;

@@ -5,9 +5,10 @@
 //         offsets    [row_count + 1] where rows begin, and their end
 //         tile_rows  of order_rows
 //         others     [ways * written] row by row, each once in its row
-// Writes  in_order   [ways * written] the same, ascending within each row; if ways is 1, with the row before each A
-// workgroup per ORDER_TILE elements; an invocation has two consecutive ones. The place of an element in a short row is
-// the count of smaller elements. A long row is divided, by ranges of boxes, among the workgroups that have a part of
+// Writes  in_order   [ways * written] the same, ascending within each row; if ways is 1, with the row before each
+//
+// A workgroup per ORDER_TILE elements; an invocation has two consecutive ones. The place of an element in a short row
+// is the count of smaller elements. A long row is divided, by ranges of boxes, among the workgroups that have a part of
 // it. Each sorts its range by a bit per box, ORDER_WINDOW boxes at a time. Source: rank by counting, Knuth, The Art of
 // Computer Programming 3, 5.2; sorting distinct numbers in a bit map, Bentley 1986, Programming Pearls, column 1.
 

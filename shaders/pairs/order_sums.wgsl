@@ -3,6 +3,7 @@
 // Reads   order      one OrderParams
 //         offsets    [row_count + 1] of order_count
 // Writes  row_sums   [row_count / ORDER_ROWS] rounded up
+//
 // A workgroup per sum.
 
 @group(0) @binding(0) var<uniform> order: OrderParams;

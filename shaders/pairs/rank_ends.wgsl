@@ -11,16 +11,17 @@
 //         footprints [entry_count] where in its cell the box begins and ends, whether the cell is its first, and
 //                    whether the box is plain, and its set
 //         path_bases quads of each section of PATH_SECTION entries, and before every ENTRY_STRIDE-th entry of it (path.wgsl)
-// Changes path_bases quads and candidates of each group of sections, added to zeros A workgroup per section; there may
-// be more workgroups. The candidates of an entry are the ranks between its own and its end. A quad is four consecutive
-// footprints, which one load reads. An entry without candidates also has one quad, which bounds the entries that a
-// piece of the path can span. Only every ENTRY_STRIDE-th entry stores a base; the others are counted from the ends. The
-// search for an end starts at the rank of the entry. Its distance is the count of candidates, which is mostly small. So
-// the search first compares REACH_QUADS quads of keys, four quads at once, which needs one or two memory latencies for
-// twelve candidates. Then its step doubles, from FIRST_REACH on. Touching intervals meet: a start equal to the end is
-// not after it. Sources: an independent sweep per entry, without a list of active entries, Liu, Harada, Lee, Kim 2010;
-// Bentley and Yao 1976, An almost optimal algorithm for unbounded searching; work counted before it is divided, as in
-// Baxter, Modern GPU, 2013.
+// Changes path_bases quads and candidates of each group of sections, added to zeros
+//
+// A workgroup per section; there may be more workgroups. The candidates of an entry are the ranks between its own and
+// its end. A quad is four consecutive footprints, which one load reads. An entry without candidates also has one quad,
+// which bounds the entries that a piece of the path can span. Only every ENTRY_STRIDE-th entry stores a base; the
+// others are counted from the ends. The search for an end starts at the rank of the entry. Its distance is the count of
+// candidates, which is mostly small. So the search first compares REACH_QUADS quads of keys, four quads at once, which
+// needs one or two memory latencies for twelve candidates. Then its step doubles, from FIRST_REACH on. Touching
+// intervals meet: a start equal to the end is not after it. Sources: an independent sweep per entry, without a list of
+// active entries, Liu, Harada, Lee, Kim 2010; Bentley and Yao 1976, An almost optimal algorithm for unbounded
+// searching; work counted before it is divided, as in Baxter, Modern GPU, 2013.
 
 @group(0) @binding(0) var<uniform> frame: Frame;
 @group(0) @binding(1) var<uniform> counts: Counts;

@@ -6,8 +6,10 @@
 // Writes  pairs       [window.capacity] (a, b), a < b, ascending: a row has a box's pairs with those behind it
 //         counts      all of it
 //         header      for a consumer on the GPU
-//         arguments   of its indirect calls Workgroup 0 adds up the counts; each other one has a group of rows, with
-// eight invocations per row. It can be dispatched for any windows; together they give the whole list, each pair once.
+//         arguments   of its indirect calls
+//
+// Workgroup 0 adds up the counts; each other one has a group of rows, with eight invocations per row. It can be
+// dispatched for any windows; together they give the whole list, each pair once.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;

@@ -2,11 +2,12 @@
 //
 // Reads   params, boxes [box_count * 3] bits of f32, two at a time
 // Writes  hit_words   [tiles * SMALL_LINES * 256] a bit per test (small_tiles.wgsl)
-//         block_hits  [tiles * SMALL_GROUPS] pairs found, by group of rows and tile One workgroup per tile; further
-// workgroups do nothing. The columns are in workgroup memory. An invocation has the columns of one word and eight rows,
-// one of each group. So each loaded column is tested eight times, and adjacent invocations read the same column at the
-// same time. Source: all pairs in tiles, after Nyland, Harris and Prins, Fast N-Body Simulation with CUDA, GPU Gems 3,
-// 2007.
+//         block_hits  [tiles * SMALL_GROUPS] pairs found, by group of rows and tile
+//
+// One workgroup per tile; further workgroups do nothing. The columns are in workgroup memory. An invocation has the
+// columns of one word and eight rows, one of each group. So each loaded column is tested eight times, and adjacent
+// invocations read the same column at the same time. Source: all pairs in tiles, after Nyland, Harris and Prins, Fast
+// N-Body Simulation with CUDA, GPU Gems 3, 2007.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;

@@ -4,9 +4,10 @@
 //         counts, entries, stretches, footprints, path_bases: the path (see sweep_walk.wgsl)
 // Writes  runs        [tile_capacity * RUN_U32_COUNT * 256] the result of each run, up to the capacity
 //         block_hits  [HIT_SUMS] sums, added to zeros; then, behind the blocks of giants, [sweep_blocks] the pairs of
-//                     each block (hit_count.wgsl) A workgroup has a block of tiles, an invocation as many consecutive
-//                     runs. It compares RUN_QUADS quads at a time, across entries, cells and rows. Survivors are tested
-//                     exactly. Sources: as sweep_walk.wgsl.
+//                     each block (hit_count.wgsl)
+//
+// A workgroup has a block of tiles, an invocation as many consecutive runs. It compares RUN_QUADS quads at a time,
+// across entries, cells and rows. Survivors are tested exactly. Sources: as sweep_walk.wgsl.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> counts: Counts;

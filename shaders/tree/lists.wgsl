@@ -7,8 +7,9 @@
 //                   answers
 // Writes  pairs     with QUERY_EMITS: [capacity * 2] query and box from number `window.first` on, of lists that were
 //                   not retained; otherwise [query_count * RETAINED_ANSWERS] the first `query.retained_count` boxes of
-//                   each list, RETAINED_ANSWERS or 0 An invocation per query, or with QUERY_SHARED, SHARERS
-//                   invocations.
+//                   each list, RETAINED_ANSWERS or 0
+//
+// An invocation per query, or with QUERY_SHARED, SHARERS invocations.
 
 // If invocations share queries, the boxes of a list are in any order, and the list is sorted later. But a list that is
 // cut by a window is walked by one invocation alone, so that its order is the same in every walk.

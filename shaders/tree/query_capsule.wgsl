@@ -3,8 +3,9 @@
 // Reads   query
 //         external_queries [query_count * 7] bits of f32: both ends, the radius
 // Writes  queries    [query_count * 8] regions: bounds, the index of the first half-space, the count; from word `parts`
-//                    on, eight half-spaces for each query: normal and offset An invocation per query. The twin of
-//                    `Capsule` in src/queries/shapes.rs, with the same 64-bit numbers.
+//                    on, eight half-spaces for each query: normal and offset
+//
+// An invocation per query. The twin of `Capsule` in src/queries/shapes.rs, with the same 64-bit numbers.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<storage, read> external_queries: array<u32>;

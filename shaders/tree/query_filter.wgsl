@@ -4,6 +4,7 @@
 //         query_filters     [query_count * 5] group, mask, body, number of the world, box to ignore; only where QUERY_FILTERS; and from word
 //                    `query.spheres` on, where HAS_SPHERES, [query_count * 4] the sphere of each query
 //         ranges     [world_count + 2] of tree_ranges; only where there are worlds
+//
 // The rule is the twin of `Meeting::meets` in src/queries/batch.rs.
 
 // True if queries and boxes have spheres. Without them, none of their code is compiled.

@@ -1,8 +1,10 @@
 // query_near: finds the nearest boxes to each point.
 //
-// Reads   queries    point and radius (distance.wgsl) An invocation per query. It visits nodes from the nearest on. It
-// ranks in f32, and marks undecided ranks; if there are any, another dispatch decides (rows.wgsl). On an H100, deciding
-// at once takes 1.17 times as long for the ten nearest boxes.
+// Reads   queries    point and radius (distance.wgsl)
+//
+// An invocation per query. It visits nodes from the nearest on. It ranks in f32, and marks undecided ranks; if there
+// are any, another dispatch decides (rows.wgsl). On an H100, deciding at once takes 1.17 times as long for the ten
+// nearest boxes.
 
 override IS_EXACT: bool = false;
 // True if one answer is requested and f32 ranks it.

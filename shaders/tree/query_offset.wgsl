@@ -3,8 +3,9 @@
 // Reads   query, window
 //         blocks         of query_place
 // Changes offsets        [query_count] (low, high) from the answers before within the block to all before; and all answers behind them
-// Writes  answer_counts  written, if they must be sorted; 0 if all lists were retained, which are sorted already A
-// workgroup per block of 256 queries, one at least.
+// Writes  answer_counts  written, if they must be sorted; 0 if all lists were retained, which are sorted already
+//
+// A workgroup per block of 256 queries, one at least.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<uniform> window: Window;

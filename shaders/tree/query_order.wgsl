@@ -5,8 +5,9 @@
 //         cube       of tree_cube
 //         queries    [query_count * u32_count] bits of f32, of any kind
 // Writes  keys       [query_count] the place, of PLACE_BITS bits
-//         values     [query_count] the query The order changes the time of queries, not the answers. An invalid query
-// can have any place.
+//         values     [query_count] the query
+//
+// The order changes the time of queries, not the answers. An invalid query can have any place.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<uniform> cube: Cube;

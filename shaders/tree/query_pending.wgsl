@@ -5,8 +5,9 @@
 // Changes states    [query_count] the state of each query (rows.wgsl, lists.wgsl); after the last round that ranks or
 //                   counts, the count of a pending query becomes 0
 //         rounds    reads pending queries of earlier rounds; adds this round's, over workgroups
-// Writes  status    [query_count] by rounds that rank or count: STATUS_* An invocation per query. It does nothing if
-// the round before left no query pending.
+// Writes  status    [query_count] by rounds that rank or count: STATUS_*
+//
+// An invocation per query. It does nothing if the round before left no query pending.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<storage, read_write> states: array<vec4<u32>>;

@@ -2,7 +2,9 @@
 // (lists.wgsl).
 //
 // Reads   queries    points, boxes, or regions: bounds, and the range of their half-spaces; from word `parts` on, the
-// half-spaces Boxes are decided exactly, in integers; nodes in steps that are rounded outward.
+//                    half-spaces
+//
+// Boxes are decided exactly, in integers; nodes in steps that are rounded outward.
 
 // Set if there are half-spaces, since only these can be undecided.
 override IS_EXACT: bool = false;

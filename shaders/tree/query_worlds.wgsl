@@ -5,7 +5,9 @@
 //                    [query_count * 4] the spheres of the queries
 //         worlds     [world_count] (id, number), ascending by id
 // Writes  query_filters     [query_count * 5] the same, with the number of the world; a number beyond all worlds if no
-// box is in it An invocation per query.
+//                              box is in it
+//
+// An invocation per query.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> query: QueryParams;

@@ -9,7 +9,9 @@
 //         order     [query_count] the queries of this dispatch
 //         rows, states    (rows.wgsl)
 // Writes  answers   [query_count * most] box and number, rounded down; behind the last, and if the query is unfinished,
-// no box and infinity An invocation per answer.
+//                   no box and infinity
+//
+// An invocation per answer.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> query: QueryParams;

@@ -10,9 +10,10 @@
 //         invalid   [box_count / 256, rounded up, and one] from 0 to the count of invalid boxes of each 256, and at the
 //                   end whether there are any
 // Writes  bounds    [nodes of the third level, or 1] the bounds of each of them, the approximate surface of it and of
-//                   all nodes under it, and the count of vast boxes under it (tree_node.wgsl) A workgroup per 64
-//                   leaves. Its boxes are in workgroup memory, so that scattered boxes are loaded only once. Source: as
-//                   tree_top.
+//                   all nodes under it, and the count of vast boxes under it (tree_node.wgsl)
+//
+// A workgroup per 64 leaves. Its boxes are in workgroup memory, so that scattered boxes are loaded only once. Source:
+// as tree_top.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> cube: Cube;

@@ -3,10 +3,11 @@
 // Reads   tree
 //         boxes   [box_count * 3] bits of f32, two at a time
 // Writes  cube    lower corner, and places of the curve per unit length; in units of 2^6, in which no difference
-//                 overflows. If most boxes are at one point, the scale is 0. One workgroup. It uses the centroids of a
-//                 sample without its outermost parts, so that a few distant boxes do not put all others into one place.
-//                 Enormous boxes are included only if they are the majority. The cube changes the time of queries, not
-//                 the answers.
+//                 overflows. If most boxes are at one point, the scale is 0.
+//
+// One workgroup. It uses the centroids of a sample without its outermost parts, so that a few distant boxes do not put
+// all others into one place. Enormous boxes are included only if they are the majority. The cube changes the time of
+// queries, not the answers.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;

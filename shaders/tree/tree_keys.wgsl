@@ -10,8 +10,10 @@
 //                      its class and the upper bits of its place
 //         values       [box_count] the box
 //         histograms   as sort_count
-// Changes digit_sums   as sort_count A workgroup per section of the sort. Enormous boxes have a separate range, so that
-// they do not enlarge the nodes of others.
+// Changes digit_sums   as sort_count
+//
+// A workgroup per section of the sort. Enormous boxes have a separate range, so that they do not enlarge the nodes of
+// others.
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<uniform> cube: Cube;

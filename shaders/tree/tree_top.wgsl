@@ -7,10 +7,12 @@
 // Changes bounds     [nodes of the third level, or 1] of tree_bottom: each level replaces the one below
 // Writes  nodes      the nodes of these levels
 //         summary    the count of invalid boxes, the first of them, the approximate surface of all nodes, and the count
-// of vast boxes One workgroup, since a dispatch per level takes longer. An invocation per node of a level, 256 at a
-// time. Their bounds overwrite bounds of children, after all children of the 256 are read. The time of a query grows
-// with the surface of all nodes. Source: Binary Ostensibly-Implicit Trees, Chitalu, Dubach, Komura 2020, with the same
-// layout without pointers.
+//                    of vast boxes
+//
+// One workgroup, since a dispatch per level takes longer. An invocation per node of a level, 256 at a time. Their
+// bounds overwrite bounds of children, after all children of the 256 are read. The time of a query grows with the
+// surface of all nodes. Source: Binary Ostensibly-Implicit Trees, Chitalu, Dubach, Komura 2020, with the same layout
+// without pointers.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> cube: Cube;
