@@ -6,8 +6,8 @@
 // Writes  histograms   [sections * digits], section by section, within a section digit by digit
 // Changes digit_sums   [groups * digits] the same of groups, added to zeros
 //
-// A workgroup per section; there may be more workgroups.
-// First of the two steps of one stable radix pass: reduce, then scan and scatter (Merrill and Grimshaw 2011).
+// One workgroup per section; further workgroups do nothing. This is the first of the two steps of a stable radix pass:
+// reduce, then scan and scatter (Merrill and Grimshaw 2011).
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<storage, read> counts: Counts;
