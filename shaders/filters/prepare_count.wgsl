@@ -1,4 +1,4 @@
-// prepare_count: sets the box count of a search, if it lies in a buffer or filters may be refused.
+// prepare_count: sets the box count of a search. Dispatched if the count is in a buffer, or if filters may be refused.
 //
 // Reads   max_params   the parameters with the largest allowed box count
 //         count        the box count is the first number; `max_params` if the host knows it
@@ -23,6 +23,6 @@ fn prepare_count() {
     result.box_count = select(boxes, 0u, is_beyond != 0u);
     result.is_beyond = is_beyond;
     params = result;
-    // At least one workgroup, which also counts zero boxes.
+    // At least one workgroup, since the first workgroup writes the counts of an empty grid.
     block_sizes = dispatch_size(max(div_ceil(result.box_count, BIN_BLOCK), 1u));
 }

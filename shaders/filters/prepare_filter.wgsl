@@ -5,7 +5,7 @@
 // Changes words     the list: a u32 per box, or a bit per box (FORMAT_FLAGS). Values of other boxes stay. Margins that are
 //                   negative or not finite become NaNs
 //
-// An invocation per changed u32 of the list.
+// One invocation per changed u32 of the list.
 
 @group(0) @binding(0) var<uniform> change: FilterChange;
 @group(0) @binding(1) var<storage, read> new_values: array<u32>;

@@ -28,7 +28,7 @@ fn prepare_points(
     let point = points[i];
     var radius = select(change.radius, point.w, change.radius > INFINITY);
     let is_finite = all((vec4<u32>(point.xyz, radius) & vec4<u32>(~SIGN)) < vec4<u32>(INFINITY));
-    // -0 is a radius too.
+    // A radius of -0 is valid too.
     let is_valid = is_finite && radius <= SIGN;
     radius &= ~SIGN;
     let low = sum_rounded_up(point.xyz ^ vec3<u32>(SIGN), vec3<u32>(radius)) ^ vec3<u32>(SIGN);

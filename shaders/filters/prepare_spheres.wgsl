@@ -27,7 +27,7 @@ fn prepare_spheres(
     let sphere = new_values[k];
     var margin = 0u;
     if i < arrayLength(&margins) {
-        // -0 is a margin too.
+        // Clear the sign, since a margin may be -0.
         margin = margins[i] & ~SIGN;
     }
     let is_finite = all((sphere.xyz & vec3<u32>(~SIGN)) < vec3<u32>(INFINITY));
