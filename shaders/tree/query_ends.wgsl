@@ -9,7 +9,7 @@
 //         header     the count of answers, and the count of written ones
 //         arguments  with QUERY_LISTS: of a dispatch and of draws of the written answers
 //
-// An invocation per word of ends; a single one if nothing is listed.
+// One invocation per word of `ends`; a single invocation if nothing is listed.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<uniform> window: Window;

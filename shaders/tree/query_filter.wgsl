@@ -62,7 +62,8 @@ fn of_box(list: u32, i: u32, missing: u32) -> u32 {
     return filters[list + i];
 }
 
-// Returns whether the filters accept the query and a box. Worlds are decided before.
+// Returns whether the filters accept the query and a box. Worlds are not tested here: begin_query selects them by
+// ranges.
 fn meets(id: u32) -> bool {
     let query_meets = (query_filter.y & of_box(filter_layout.group, id, ANY)) != 0u;
     let box_meets = (of_box(filter_layout.mask, id, ANY) & query_filter.x) != 0u;

@@ -2,7 +2,7 @@
 //
 // Reads   queries    rays, moving boxes, or with IS_ROUND moving round shapes (path.wgsl)
 //
-// An invocation per query. It visits nodes in the order in which the path reaches them. Rows are always sorted
+// One invocation per query. It visits nodes in the order in which the path reaches them. Rows are always sorted
 // (rows.wgsl).
 
 // Decide at once, since another dispatch takes the time of its longest walk.

@@ -1,4 +1,4 @@
-// query_order: computes the place along the curve where each query enters the scene. Adjacent queries in this order
+// query_order: computes the place along the curve at which each query enters the scene. Adjacent queries in this order
 // visit the same nodes.
 //
 // Reads   query
@@ -41,7 +41,7 @@ fn query_order(
     values[i] = i;
 }
 
-// Returns three numbers, clamped so that no result overflows.
+// Returns a point of a query, clamped so that no result overflows.
 fn point_at(at: u32) -> vec3<f32> {
     let bits = vec3<u32>(queries[at], queries[at + 1u], queries[at + 2u]);
     let magnitude = min(bits & vec3<u32>(0x7fffffffu), vec3<u32>(USUAL_BITS));

@@ -6,7 +6,7 @@
 //                   (lists.wgsl)
 // Writes  pairs     [capacity] (query, box), ascending by box within a list, from number `window.first` on
 //
-// SORTERS invocations per list. Each places every SORTERS-th answer, by a count of the smaller ones.
+// SORTERS invocations per list. Each places every SORTERS-th answer: its place is the count of smaller answers.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<uniform> window: Window;
