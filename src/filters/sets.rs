@@ -53,7 +53,7 @@ impl TwoSets {
         Ok(())
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         self.boxes.capacity() * size_of::<Aabb>() + self.second.capacity()
     }

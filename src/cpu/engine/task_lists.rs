@@ -5,11 +5,10 @@ use rayon::prelude::*;
 use crate::base::reserve::reserve;
 use crate::{Error, Pair};
 
-/// Lists per thread that are filled before they are appended: enough that no thread waits long for the
-/// last.
+/// Lists per thread that are filled before they are appended: enough that no thread waits long for the last list.
 const PER_THREAD: usize = 8;
 
-/// Holds one list of pairs for each task of a wave: the lists are filled at the same time and appended in order.
+/// One list of pairs per task of a wave. The lists of a wave are filled at the same time, and appended in order.
 #[derive(Debug, Default)]
 pub struct TaskLists(Vec<Vec<Pair>>);
 
@@ -55,7 +54,7 @@ impl TaskLists {
         }
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         self.0.iter().map(|list| list.capacity() * size_of::<Pair>()).sum()
     }

@@ -69,7 +69,7 @@ impl Gather {
         (&self.boxes, &self.sources)
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         (self.slots.capacity() + self.sources.capacity()) * size_of::<u32>() + self.boxes.capacity() * size_of::<Aabb>()
     }

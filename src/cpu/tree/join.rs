@@ -126,7 +126,7 @@ impl Join {
         touching.result
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         let ids = (self.ids.capacity() + self.queries.capacity()) * size_of::<u32>();
         ids + self.order.bytes() + self.levels.bytes() + self.worlds.bytes()

@@ -123,7 +123,7 @@ impl Levels {
         (count, all)
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         let nodes: usize =
             self.levels.iter().chain(&self.spare).map(|level| level.capacity() * size_of::<Node>()).sum();

@@ -68,7 +68,7 @@ impl Order {
         });
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         (self.items.capacity() + self.other.capacity()) * size_of::<u64>()
     }

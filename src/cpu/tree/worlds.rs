@@ -38,7 +38,7 @@ impl Worlds {
         })
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         self.ranges.capacity() * size_of::<(u32, [u32; 2])>()
     }
