@@ -1,6 +1,6 @@
 // prepare_points: derives the boxes and spheres of points.
 //
-// Reads   change      the number of points, the start of the spheres, and the radius of all points or a NaN
+// Reads   change      the point count, the start of the spheres, and the radius of all points or a NaN
 //         points      [change.count] centre and radius, bits of f32
 // Writes  boxes       [change.count * 3] bits of f32, two at a time: the smallest boxes that contain the exact spheres. All bounds are NaNs if
 //                     a number is not finite or the radius is negative

@@ -1,7 +1,7 @@
 // sort_ballot: moves each key and its value to its place by a digit of eight or nine bits; equal digits keep their order.
 //
 // Reads   sort_pass    one SortPass
-//         counts       for the number of keys
+//         counts       for the key count
 //         histograms   [sections * digits], and digit_sums [groups * digits], of sort_count, two at a time
 //         keys_in, values_in     [n]
 // Writes  keys_out, values_out   [n]

@@ -1,7 +1,7 @@
 // sort_count: counts each digit in each section of keys, and in each group of sections.
 //
 // Reads   sort_pass    one SortPass
-//         counts       for the number of keys
+//         counts       for the key count
 //         keys_in      [n], four at a time
 // Writes  histograms   [sections * digits], section by section, within a section digit by digit
 // Changes digit_sums   [groups * digits] the same of groups, added to zeros

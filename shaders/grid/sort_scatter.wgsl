@@ -1,7 +1,7 @@
 // sort_scatter: moves each key and its value to its place by a digit of RADIX_BITS; equal digits keep their order.
 //
 // Reads   sort_pass    one SortPass
-//         counts       for the number of keys
+//         counts       for the key count
 //         histograms   [sections * RADIX], and digit_sums [groups * RADIX], of sort_count, two at a time
 //         keys_in, values_in     [n], four at a time
 // Writes  keys_out, values_out   [n]

@@ -1,7 +1,7 @@
 // events_find: finds the place of each pair of a step in the list of the last step, and marks the pairs of both lists that are events.
 //
 // Reads   step_params
-//         header       of the list of the step; that of pairs has the same first fields
+//         header       of the list of the step; a header of pairs has the same first fields
 //         last_step    pairs of the last step; boxes of the last step that had generations; these generations
 //         pairs        of the step, in canonical order
 //         last_pairs   of the last step, in canonical order

@@ -1,10 +1,10 @@
 // exclude_rows: lists by box the pairs that the tests of a search skip, for is_listed of filters.wgsl.
 //
-// Reads   change    the places of rows and others, and the number of boxes
+// Reads   change    the places of rows and others, and the box count
 //         counts    written
 //         keys      [written] a, ascending
 //         values    [written] b, ascending where a is equal; a pair may come twice
-// Writes  words     [change.box_count + 1] the rows: the number of pairs with a smaller a. [written] the others: b
+// Writes  words     [change.box_count + 1] the rows: the count of pairs with a smaller a; then [written] the others: b
 //
 // One invocation per row, and per pair.
 

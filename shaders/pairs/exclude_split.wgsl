@@ -2,8 +2,8 @@
 // index, then stably by the smaller index. The included pairs follow the excluded pairs, since the tests of a search
 // skip these too.
 //
-// Reads   change    the numbers of boxes and included pairs, and the most pairs to exclude
-//         count     the number of pairs, first; only if change.is_stored
+// Reads   change    the counts of boxes and included pairs, and the most pairs to exclude
+//         count     the pair count, first; only if change.is_stored
 //         external_pairs  two boxes each, in any order
 //         included  [change.include_count] (a, b), a < b
 // Writes  counts    for the sort; written: those pairs, and the included ones

@@ -175,7 +175,7 @@ struct ExcludeChange {
     box_count: u32,
     at_most: u32,             // pairs to exclude
     include_count: u32,       // included pairs
-    is_stored: u32,           // 1: the number of pairs to exclude is in a buffer
+    is_stored: u32,           // 1: the count of pairs to exclude is in a buffer
 }
 
 // The cube that the curve fills (curve.wgsl).

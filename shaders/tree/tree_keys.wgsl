@@ -3,7 +3,7 @@
 // the sort, instead of sort_count.
 //
 // Reads   sort_pass    the first
-//         counts       for the number of boxes
+//         counts       for the box count
 //         cube         of tree_cube
 //         boxes        [box_count * 3] bits of f32, two at a time
 // Writes  keys         [box_count] PLACE_BITS bits: the place of the box; for a box of unusual size, behind all others,

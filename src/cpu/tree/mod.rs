@@ -181,7 +181,7 @@ impl Tree {
     ///
     /// # Errors
     /// [`Error::NotBuilt`] if the tree is not built: never, or not since a build failed or the filters' worlds or margins changed.
-    /// [`Error::OtherTree`] if it was built of another number of boxes; [`Error::FilterLength`] and [`Error::BadFilter`] if the filters do not
+    /// [`Error::OtherTree`] if the build had another box count; [`Error::FilterLength`] and [`Error::BadFilter`] if the filters do not
     /// fit the boxes. The tree stays as it is.
     pub fn refit(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
         if !self.is_built {
