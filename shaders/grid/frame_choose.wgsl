@@ -7,7 +7,8 @@
 // One workgroup. Its decisions change the time of a search, never the set of pairs. All invocations add up and sort the
 // sample, since no other kernel can run meanwhile; then one invocation decides.
 //
-// - Axes: eigenvectors of the covariance of the sample's centroids by cyclic Jacobi rotations with a fixed count of sweeps.
+// - Axes: eigenvectors of the covariance of the sample's centroids by cyclic Jacobi rotations with a fixed count of
+//   sweeps.
 // - Cell size: from the edges of the sample's boxes, without the largest ones; or by the cost model of Li, Lu, He 2003.
 // - Position scale: quantiles of the sample, so that each quantum holds about the same count of boxes, also with
 //   outliers and distant clusters.

@@ -45,11 +45,11 @@ impl<'b> Submissions<'b> {
     /// [compiled](BroadPhase::compile_ahead). [`try_take`](Self::try_take) or [`take`](Self::take) returns the result.
     ///
     /// # Errors
-    /// [`Error::Busy`] if the most submissions are in flight, if the memory budget or the device has no
-    /// memory for another one, or if a list is being read back in several pieces. Then take a result, and submit again.
-    /// [`Error::TooManyBoxes`] or [`Error::OverBudget`] for more boxes than one pass holds; [`BroadPhase::find_pairs`]
-    /// accepts them. [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]. Searches in flight are not
-    /// affected.
+    /// [`Error::Busy`] if [`BroadPhase::SUBMISSIONS_IN_FLIGHT`] submissions are in flight, if the memory budget or the
+    /// device has no memory for another submission, or while a list is read back in several pieces. Then take a result,
+    /// and submit again. [`Error::TooManyBoxes`] or [`Error::OverBudget`] if the boxes do not fit one pass;
+    /// [`BroadPhase::find_pairs`] accepts such boxes. [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    /// Searches in flight are not affected.
     pub fn submit(self, boxes: &[Aabb]) -> Result<(), Error> {
         if !self.engine.stepping.is_empty() {
             return Err(Error::Busy);
