@@ -180,9 +180,9 @@ impl Tree {
     /// [`growth`](TreeReport::growth) shows that a build would make queries faster. A box may become invalid or valid.
     ///
     /// # Errors
-    /// [`Error::NotBuilt`] if the tree is not built: never, or not since a build failed or the filters' worlds or margins changed.
-    /// [`Error::OtherTree`] if the build had another box count; [`Error::FilterLength`] and [`Error::BadFilter`] if the filters do not
-    /// fit the boxes. The tree stays as it is.
+    /// [`Error::NotBuilt`] if the tree is not built: never, or not since a build failed or the filters' worlds or
+    /// margins changed. [`Error::OtherTree`] if the build had another box count; [`Error::FilterLength`] and
+    /// [`Error::BadFilter`] if the filters do not fit the boxes. The tree stays as it is.
     pub fn refit(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
         if !self.is_built {
             return Err(Error::NotBuilt);
