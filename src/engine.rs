@@ -11,7 +11,7 @@ use crate::{BroadPhase, Tree};
 mod sealed {
     /// Seals the traits, so that new methods are no breaking change.
     pub trait SealedEngine {}
-    /// As [`SealedEngine`].
+    /// Seals the trait [`HasFilters`](super::HasFilters), as [`SealedEngine`].
     pub trait SealedFilters {}
 }
 
@@ -133,20 +133,21 @@ by_methods! {
         /// Replaces values of one list of the filters, from box `first` on.
         ///
         /// # Errors
-        /// After [`Error::BadFilter`] or [`Error::Busy`] the list is unchanged. After [`Error::OutOfMemory`],
-        /// [`Error::DeviceLost`] or [`Error::Gpu`] of the GPU engine it is changed, and the next call uploads it.
+        /// After [`Error::BadFilter`] or [`Error::Busy`], the list is unchanged. After [`Error::OutOfMemory`],
+        /// [`Error::DeviceLost`] or [`Error::Gpu`] of the GPU engine, the list is changed, and the next call uploads
+        /// it.
         fn change_filters(self: &mut Self, first: usize, values: Attribute<'_>) -> Result<(), Error>;
 
-        /// Finds every overlapping pair of `boxes` that the filters accept, each once. The result remains until the
-        /// next call.
+        /// Finds each overlapping pair of `boxes` that the filters accept, once. The result remains until the next
+        /// call.
         ///
         /// # Errors
         /// The errors of the engine's own method. After an error the last result is empty, and the engine can be used
         /// again, unless the device is lost.
         fn find_pairs(self: &mut Self, boxes: &[Aabb]) -> Result<&Overlaps, Error>;
 
-        /// Finds every overlapping pair of a box of `first` and a box of `second` that the filters accept, each once.
-        /// In a pair, `a` is an index in `first`, and `b` one in `second`. The GPU engine sweeps both sets together.
+        /// Finds each overlapping pair of a box of `first` and a box of `second` that the filters accept, once. In a
+        /// pair, `a` is an index in `first`, and `b` an index in `second`. The GPU engine sweeps both sets together.
         /// The CPU engine mostly queries a tree of one set with the boxes of the other
         /// ([`Report::tree_join`](crate::Report::tree_join)).
         ///
@@ -167,17 +168,17 @@ by_methods! {
         ) -> Result<Report, E> where Self: Sized;
 
         /// Finds the pairs of these boxes, and compares them with the pairs of the last successful `find_events`. Other
-        /// calls in between have no effect.
+        /// calls in between do not matter.
         ///
         /// # Errors
-        /// The errors of the engine's own method. After an error, the last step is still the last successful one.
+        /// The errors of the engine's own method. After an error, the last step is still the last successful step.
         fn find_events(self: &mut Self, step: Step<'_>) -> Result<&Events, Error>;
 
         /// Passes the events since the last streamed step to `each`, piece by piece, in bounded memory.
         ///
         /// # Errors
         /// The errors of the engine's own method, and of `each`. After an error, the last step is still the last
-        /// successful one.
+        /// successful step.
         fn stream_events['a, E: From<Error>](
             self: &mut Self,
             step: impl Into<Step<'a>>,
@@ -187,7 +188,7 @@ by_methods! {
         /// Returns the events of the last step.
         fn events(self: &Self) -> &Events;
 
-        /// Forgets all steps. In the next step every pair is created.
+        /// Forgets all steps. In the next step, every pair is created.
         fn forget_steps(self: &mut Self);
 
         /// Returns the allocated bytes on the device of the engine.
@@ -256,7 +257,7 @@ by_methods! {
         /// [`Error::BadFilter`]; then nothing is changed.
         fn change_filters(self: &mut Self, first: usize, values: Attribute<'_>) -> Result<(), Error>;
 
-        /// Builds the tree of these boxes. Answers have their indices.
+        /// Builds the tree of these boxes. Answers have the indices of these boxes.
         ///
         /// # Errors
         /// The errors of the engine's own method; after an error the tree is not built.
@@ -326,8 +327,8 @@ by_methods! {
     pub enum AnyTree;
 }
 
-/// Opens a GPU; `None` if none is suitable: there are only software drivers, there is no device, or its limits are too
-/// small.
+/// Opens a GPU. Returns `None` if no GPU is suitable: there are only software drivers, there is no device, or its
+/// limits are too small.
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 fn hardware_gpu() -> Result<Option<crate::Gpu>, Error> {
     match crate::Gpu::headless() {

@@ -3,8 +3,8 @@
 //!
 //! [`Filters`](crate::Filters) has a list for each kind of filter, with one element per box. An empty list is not used
 //! and costs nothing. Every engine and tree has `set_filters`, `filters`, and `change_filters`, which replaces values
-//! of one list (an [`Attribute`]). Margins and half-spaces change the boxes before the search, and worlds separate them
-//! during the search. All other filters decide after the exact test. A rejected pair is never written. `include`
+//! of one list (an [`Attribute`]). Margins and half-spaces change the boxes before the search. Worlds separate the
+//! boxes during the search. All other filters decide after the exact test. A rejected pair is never written. `include`
 //! overrules all filters. [`FilterOwner`] shares the filters of an engine with a tree
 //! ([`Tree::share_filters`](crate::Tree::share_filters)).
 //!

@@ -10,11 +10,11 @@ pub mod brute_queries {
     pub use crate::cpu::brute_queries::*;
 }
 pub mod join {
-    //! The ways to join two sets on the CPU.
+    //! The methods to join two sets on the CPU.
     pub use crate::cpu::engine::join::Way;
     use crate::{Aabb, Error, Overlaps, cpu};
 
-    /// Does the same as [`cpu::BroadPhase::find_pairs_between`], with a way chosen by the caller. Half-spaces need
+    /// Does the same as [`cpu::BroadPhase::find_pairs_between`], by the method `way`. Half-spaces need
     /// [`Way::AsOneInput`].
     pub fn by<'a>(
         engine: &'a mut cpu::BroadPhase,

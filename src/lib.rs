@@ -1,9 +1,9 @@
 //! Finds every overlapping pair among millions of axis-aligned boxes, on the GPU or on all cores of a CPU.
 //!
-//! The input is boxes of 24 bytes each, in host memory or in a GPU buffer. The output is every overlapping pair, once,
-//! in host memory or in a GPU buffer. On a GPU, WGSL kernels run through [wgpu](https://docs.rs/wgpu), on any adapter with compute shaders.
-//! **The set of pairs equals the result of a double loop over the input, bit for bit**, for all boxes, adapters and
-//! options. Boxes that touch overlap. No list is cut without notice.
+//! The input is boxes of 24 bytes each, in host memory or in a GPU buffer. The output is each overlapping pair once, in
+//! host memory or in a GPU buffer. On a GPU, WGSL kernels run through [wgpu](https://docs.rs/wgpu), on any adapter with
+//! compute shaders. **The set of pairs equals the result of a double loop over the input, bit for bit**, for all boxes,
+//! adapters and options. Boxes that touch overlap. No list is cut without notice.
 //!
 //! ```no_run
 //! use broadsweep::{Aabb, BroadPhase, Gpu, Options, Pair};
@@ -54,9 +54,9 @@
 //! and bounds may have infinite values, which JSON does not support; use a format that does, such as postcard or RON.
 //!
 //! # Any input
-//! A box with a NaN, or with `min > max`, pairs with nothing and is listed in the [`Report`]. Infinite bounds are
-//! exact. −0 equals 0, denormals are distinguished, and boxes without volume are valid. A call that does not fit
-//! returns an [`Error`] with the request and the limit, before any work.
+//! A box with a NaN, or with `min > max`, overlaps nothing and is listed in the [`Report`]. Infinite bounds are exact.
+//! −0 equals 0, denormals are distinguished, and boxes without volume are valid. A call that does not fit returns an
+//! [`Error`] with the request and the limit, before any work.
 
 #![forbid(unsafe_code)]
 #![warn(missing_debug_implementations, missing_docs)]
@@ -118,7 +118,7 @@ pub use {
     wgpu,
 };
 
-// Inside the crate, items of the modules for callers have a short path too.
+// Inside the crate, items of the public modules have a short path too.
 #[cfg(feature = "gpu")]
 pub(crate) use {device::*, record::*};
 pub(crate) use {filter::*, query::*, step::*};

@@ -14,7 +14,7 @@
 //! # Which pairs
 //! Points i and j are a pair with shift S if |x_j + S·cell − x_i| ≤ radius + r_i + r_j. The comparison of the caller's
 //! numbers, `f32` or `f64`, is exact: without rounding, overflow or underflow. S counts lattice vectors, the rows of
-//! [`PeriodicCell::vectors`]; without a cell it is 0. A point pairs with its own images (S is not 0) only if
+//! [`PeriodicCell::vectors`]; without a cell it is 0. A point and its own images (S is not 0) are pairs only if
 //! [`self_images`](NeighbourOptions::self_images) is set. Pairs ascend by (i, j, S).
 //!
 //! Coordinates, radii and cell have the same unit. Points need not lie in the cell; shifts refer to the unwrapped
@@ -22,11 +22,11 @@
 //! Directions that are not periodic have a shift of 0, and their lattice vectors are ignored.
 //!
 //! [`PointSet`] adds a radius and a world per point. Worlds are for many small systems in one call: points of different
-//! worlds never pair. All worlds have the same cell.
+//! worlds are never a pair. All worlds have the same cell.
 //!
 //! # Results
 //! [`NeighbourPairs`] has the pairs and the begin of the pairs of each i. If requested, it also has vectors, and
-//! squared distances, which are exact and rounded down. The bytes do not depend on the number of threads.
+//! squared distances, which are exact and rounded down. The bytes do not depend on the thread count.
 //!
 //! # Errors
 //! No pair is lost without an error. A point with a NaN or an infinite coordinate has no neighbours, and is counted.
@@ -41,14 +41,14 @@
 //! - [`ListTooLong`](crate::Error::ListTooLong): there is no memory for the pairs.
 //!
 //! # Cost
-//! On the CPU, time grows with the number of points, images and pairs, for any distribution of points. But a single
-//! large radius among many small ones makes the search slow, since cells have the size of the largest reach. Memory per
-//! point: 36 bytes, 20 more with a periodic cell, and 12 more if some point is not in it; 24 per image. Memory per
+//! On the CPU, time grows with the count of points, images and pairs, for any distribution of points. But a single
+//! large radius among many small radii makes the search slow, since cells have the size of the largest reach. Memory
+//! per point: 36 bytes, 20 more with a periodic cell, and 12 more if some point is not in it; 24 per image. Memory per
 //! pair: 12 bytes, 12 more for the shift, 12 or 24 for the vector, 4 or 8 for the squared distance.
 //!
 //! On a GPU, points and images take 40 bytes more on the host, and the memory of a search of boxes with spheres on the
-//! device. Points that are equal in `f32`, relative to the extent of the scene, are candidates of each other, so the
-//! search is quadratic in them.
+//! device. Points that `f32` cannot distinguish, at the extent of the scene, are candidates of each other. The time is
+//! quadratic in the count of such points.
 //!
 //! ```
 //! use broadsweep::neighbour::{NeighbourOptions, PeriodicCell, PointSet};

@@ -1,9 +1,9 @@
-//! Queries a tree: finds the boxes that a ray hits, that touch a shape, or that are nearest to a point.
+//! Queries a tree: finds the boxes that a ray hits, the boxes that touch a shape, or the boxes nearest to a point.
 //!
 //! [`Tree`](crate::Tree) is the tree on a GPU, [`cpu::Tree`](crate::cpu::Tree) the tree on the CPU;
 //! [`QueryEngine`](crate::QueryEngine) has the calls of both, and [`AnyTree`](crate::AnyTree) chooses at run time.
-//! [`TreeRecorder`](crate::TreeRecorder) reads queries from buffers of the device and writes the answers to others
-//! ([`record`](crate::record)).
+//! [`TreeRecorder`](crate::TreeRecorder) reads queries from buffers of the device, and writes answers to buffers of the
+//! device ([`record`](crate::record)).
 //!
 //! | call | queries | answers |
 //! |---|---|---|
@@ -16,7 +16,7 @@
 //! Coordinates and distances are in the units of the boxes; a hit is at `origin + t * direction`. A slice of queries is
 //! a batch; [`Batch::with_filters`] adds groups, bodies and worlds of the queries. A query with a NaN has no answers
 //! and is counted in the [`QueryReport`]. Cost: each query walks from the root to the boxes that it finds. A GPU is
-//! faster than the CPU with some thousand queries per batch.
+//! faster than the CPU from a few thousand queries per batch on.
 //!
 //! ```
 //! use broadsweep::filter::GroupRule;

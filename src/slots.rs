@@ -7,17 +7,17 @@ use crate::cpu::call::checked_count;
 use crate::engine::HasFilters;
 use crate::{Aabb, BoxFilter, Engine, Error, Events, Filters, Step};
 
-/// Body numbers from here on belong to boxes without a body.
+/// Body numbers from this value on belong to boxes without a body.
 const OWN_BODIES: u32 = 1 << 31;
-/// The body of a new box before it gets such a number.
+/// The body number of a new box without a body, before the box gets a number of its own.
 const OWN_BODY: u32 = u32::MAX;
-/// The least slots, unless there are none.
+/// The least slot count, unless it is 0.
 const FEWEST: usize = 64;
-/// The box of a slot without one.
+/// The box of a free slot.
 const NO_BOX: Aabb = Aabb::new([f32::NAN; 3], [f32::NAN; 3]);
 
 impl BoxFilter {
-    /// Checks the values.
+    /// Checks the filter values of a box.
     ///
     /// # Errors
     /// [`Error::BadFilter`].
@@ -59,16 +59,17 @@ impl Handle {
 }
 
 /// A list of boxes with insertion and removal. Each box has one slot until it is removed; the index of the slot is the
-/// index of the box in pairs. A free slot has a NaN box, which pairs with nothing, so no other box moves.
+/// index of the box in pairs. A free slot has a NaN box, which overlaps nothing. So a removal moves no other box.
 ///
-/// It is plain data on the host. [`find_events`](Self::find_events) passes boxes, generations and [filters](BoxFilter)
-/// to an engine: pairs of a removed box are `lost`, and pairs of an inserted one are `created`, also if it reuses the
-/// slot of a box removed in the same step. For queries and recordings, call [`update_filters`](Self::update_filters) on
-/// a tree or a [`Recorder`](crate::Recorder) and use [`boxes`](Self::boxes) and [`generations`](Self::generations).
+/// `Slots` is plain data on the host. [`find_events`](Self::find_events) passes boxes, generations and
+/// [filters](BoxFilter) to an engine. Pairs of a removed box are `lost`, and pairs of an inserted box are `created`,
+/// even if the inserted box reuses the slot of a box removed in the same step. For queries and recordings, call
+/// [`update_filters`](Self::update_filters) on a tree or a [`Recorder`](crate::Recorder) and use [`boxes`](Self::boxes)
+/// and [`generations`](Self::generations).
 ///
 /// Free slots are reused, the lowest index first. If all are in use, the slot count doubles, up to 2²⁵; it never
-/// decreases. Reports count free slots as invalid boxes. Memory: 36 bytes per slot, and 4 (for a flag, 1) per slot for
-/// each list by box in which a box has a value other than the default.
+/// decreases. Reports count free slots as invalid boxes. Memory: 36 bytes per slot. Each list by box in which a box has
+/// a value other than the default takes 4 bytes per slot, or 1 for a flag.
 ///
 /// ```
 /// use broadsweep::step::{BoxFilter, Slots};
@@ -104,12 +105,12 @@ pub struct Slots {
     len: usize,
     /// The lists by box.
     filters: Filters,
-    /// The generations at the last marked step, and at the one before.
+    /// The generations at the last marked step, and at the step before it.
     marked: [Vec<u32>; 2],
 }
 
 impl Slots {
-    /// Creates this many slots. The slot count does not change before all are in use.
+    /// Creates this many slots. The slot count does not change before all slots are in use.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`] beyond 2²⁵.
@@ -119,8 +120,9 @@ impl Slots {
         Ok(slots)
     }
 
-    /// Inserts a box with its filter values, and returns its handle. Cost: the logarithm of the count of free slots. If
-    /// there is none, all slots are copied, and the next [`update_filters`](Self::update_filters) replaces all filters.
+    /// Inserts a box with its filter values, and returns its handle. Cost: the logarithm of the count of free slots.
+    /// Without a free slot, all slots are copied, and the next [`update_filters`](Self::update_filters) replaces all
+    /// filters.
     ///
     /// # Errors
     /// [`Error::BadFilter`] if a margin is negative or not finite, a body or a parent is 2³¹ or more, or the world is
@@ -196,7 +198,7 @@ impl Slots {
     }
 
     /// Returns the handle of the box that a slot had in the step before the newest one. Use it for `lost` pairs: their
-    /// boxes may be removed, and the slots used again. Steps are calls of [`find_events`](Self::find_events) and
+    /// boxes may have been removed, and their slots reused. Steps are calls of [`find_events`](Self::find_events) and
     /// [`mark_step`](Self::mark_step). If several engines share the slots, count the steps of one engine only.
     pub fn last_handle_of(&self, index: u32) -> Option<Handle> {
         handle_of(&self.marked[1], index)
@@ -218,7 +220,7 @@ impl Slots {
             .map(|(index, (aabb, &generation))| (Handle { index, generation }, aabb))
     }
 
-    /// Returns the number of boxes.
+    /// Returns the box count.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -260,12 +262,12 @@ impl Slots {
     ///
     /// Cost: a comparison of the lists in use, and a [`change_filters`](Engine::change_filters) per run of different
     /// values. If the slot count has changed, or a list is used for the first time, all filters are replaced, and the
-    /// next step of the CPU engine searches all boxes; so it does after a change of a world. After a change of a world
-    /// or a margin, a tree must be built again.
+    /// next step of the CPU engine searches all boxes. It also does so after a change of a world. After a change of a
+    /// world or a margin, a tree must be built again.
     ///
     /// # Errors
     /// The errors of `change_filters` and `set_filters` of the target. After an error, a part of the values may be
-    /// changed; call it again.
+    /// changed. Then call this again.
     pub fn update_filters(&self, target: &mut impl HasFilters) -> Result<(), Error> {
         target.update_lists(&self.filters)
     }
@@ -274,8 +276,8 @@ impl Slots {
     /// ([`last_handle_of`](Self::last_handle_of)).
     ///
     /// # Errors
-    /// The errors of [`update_filters`](Self::update_filters) and [`Engine::find_events`]. A failed step does not
-    /// count.
+    /// The errors of [`update_filters`](Self::update_filters) and [`Engine::find_events`]. After an error, the last
+    /// step is still the last successful step.
     pub fn find_events<'a>(&mut self, engine: &'a mut impl Engine) -> Result<&'a Events, Error> {
         self.update_filters(engine)?;
         let events = engine.find_events(self.step())?;

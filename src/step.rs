@@ -8,9 +8,10 @@
 //! [`Slots`] is a list of boxes with insertion and removal: each box has a [`Handle`], [filter values](BoxFilter), and
 //! a slot with a constant index.
 //!
-//! Errors: [`Error::BadStep`](crate::Error::BadStep) if the identities do not fit the boxes; a failed step does not
-//! count. Cost: on the CPU, time grows with the number of moved boxes; on a GPU, each step is a search. [`StepReport`]
-//! has the work of each step, and the [reason](SearchReason) if all boxes were searched.
+//! Errors: [`Error::BadStep`](crate::Error::BadStep) if the identities do not fit the boxes. After an error, the last
+//! step is still the last successful step. Cost: on the CPU, time grows with the count of moved boxes; on a GPU, each
+//! step is a search. [`StepReport`] has the work of each step, and the [reason](SearchReason) if all boxes were
+//! searched.
 //!
 //! ```
 //! use broadsweep::{Aabb, Error, Options, Pair, cpu};

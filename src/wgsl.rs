@@ -31,8 +31,8 @@ struct Aabb {
 }
 ";
 
-/// `Pair`, two box indices: the layout of [`Pair`](crate::Pair). In a list of one set, `a < b`; of two sets, `a` is in the first and `b` in the
-/// second.
+/// `Pair`, two box indices: the layout of [`Pair`](crate::Pair). In a list of one set, `a < b`. In a list of two sets,
+/// `a` is an index in the first set and `b` an index in the second.
 pub const PAIR: &str = "\
 struct Pair {
     a: u32,

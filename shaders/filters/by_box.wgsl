@@ -1,10 +1,11 @@
-// The values of the filters for one box.
+// Reads the values of the filters for one box.
 //
 // Reads   filter_layout  the start of each list in `filters`, or ABSENT
 //         filters        lists by box and lists of pairs, one after the other
-// src/filters/rows.rs generates and documents the structure FilterLayout. It follows the constants.
+//
+// src/filters/rows.rs generates and documents the structure FilterLayout, which is appended after the constants.
 
-// True if there is any list. Without filters, their code is not compiled.
+// True if there are filters. Without filters, their code is not compiled.
 override IS_FILTERED: bool = false;
 
 @group(0) @binding(10) var<uniform> filter_layout: FilterLayout;

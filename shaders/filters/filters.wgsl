@@ -1,16 +1,18 @@
-// The filters as a predicate of overlapping pairs. Shared by the kernels that test boxes; they bind the boxes, and by_box.wgsl the
-// lists. An absent list begins at ABSENT: all invocations branch the same way, and nothing is read.
+// The filters as a predicate of overlapping pairs. Shared by the kernels that test boxes, which bind the boxes;
+// by_box.wgsl binds the lists. An absent list begins at ABSENT. Then all invocations take the same branch and read
+// nothing.
 //
-// The rule is the twin of src/filters/predicate.rs.
-// Kernels call it after the exact test, since most candidates fail that.
+// The twin of src/filters/predicate.rs. Kernels call `passes` after the exact test, since most candidates fail the
+// exact test.
+//
 // Sources of the rules: MuJoCo's contype and conaffinity, and ODE's bits (RULE_ANY); Bullet's and rapier's groups
 // (RULE_BOTH); MuJoCo's bodies and parents.
 
 // True if there are spheres. Without them, none of their code is compiled.
 override HAS_SPHERES: bool = false;
 
-// Returns whether the pair of two overlapping boxes is reported. It has no short circuits, since they are divergent
-// branches.
+// Returns whether the pair of two overlapping boxes is reported. There is no short-circuit evaluation, since its
+// branches diverge.
 fn passes(a: u32, b: u32) -> bool {
     var retained = true;
     if (filter_layout.group & filter_layout.mask) != ABSENT {
@@ -63,7 +65,7 @@ fn is_listed(a: u32, b: u32) -> bool {
         low = filters[filter_layout.listed_rows + a];
         end = filters[filter_layout.listed_rows + a + 1u];
     }
-    // Search the first element of the row that is not below b.
+    // Find the first element of the row that is at least b.
     var high = end;
     while low < high {
         let middle = low + (high - low) / 2u;
@@ -80,8 +82,8 @@ fn is_listed(a: u32, b: u32) -> bool {
     return found;
 }
 
-// Returns whether two boxes meet if one of them stands for a half-space; true if neither does. The prepared box of a half-space is
-// the whole space.
+// Returns whether two boxes meet as half-spaces: true if neither stands for a half-space, and otherwise the exact test.
+// The prepared box of a half-space is the whole space.
 fn half_spaces_meet(a: u32, b: u32) -> bool {
     let a_is_half = bit_of(filter_layout.half_space_bits, a);
     let b_is_half = bit_of(filter_layout.half_space_bits, b);
@@ -95,15 +97,15 @@ fn half_spaces_meet(a: u32, b: u32) -> bool {
     return meet;
 }
 
-// Returns whether a box with these bounds meets half-space number `nth`.
+// Returns whether a box with these bounds meets half-space `nth`.
 fn meets_half_space(nth: u32, min_bits: vec3<u32>, max_bits: vec3<u32>) -> bool {
     let at = filter_layout.half_spaces + 4u * nth;
     let normal = vec3<u32>(filters[at], filters[at + 1u], filters[at + 2u]);
     return half_space_touches(normal, filters[at + 3u], min_bits, max_bits);
 }
 
-// Returns the number of the half-space that box `i` stands for, in [first, end). If there is none, it returns the half-space of the
-// next smaller box, or `first`.
+// Returns the index in [first, end) of the half-space for which box `i` stands. If there is none, returns the
+// half-space of the next smaller box, or `first`.
 fn half_space_between(i: u32, first: u32, end: u32) -> u32 {
     var low = first;
     var high = end;
@@ -118,8 +120,8 @@ fn half_space_between(i: u32, first: u32, end: u32) -> u32 {
     return low;
 }
 
-// Returns whether the owner region contains the lower corner of the intersection of two boxes: the larger of their lower bounds on
-// each axis. The region is half-open, in integers, which have a value beyond infinity.
+// Returns whether the owner region contains the lower corner of the intersection of two boxes: the larger of their
+// lower bounds on each axis. The region is half-open. Its bounds are integers, so that `max` can be beyond infinity.
 fn is_owned(a: u32, b: u32) -> bool {
     let at = filter_layout.owner;
     let region_min = vec3<i32>(vec3<u32>(filters[at], filters[at + 1u], filters[at + 2u]));

@@ -6,8 +6,10 @@
 //         half_space_bits  [box_count / 32, rounded up] a bit per box: set if it stands for a half-space
 //         Values beyond the end of the last two count as zero, so an absent list is a buffer of zeros of any length.
 // Writes  prepared         [box_count * 3] bits of f32, two at a time
-// A bound is the smallest f32 that is at least the exact max + margin, or the largest that is at most min - margin;
-// infinite bounds and NaNs stay. A zero sum may have either sign, which the overlap test ignores.
+//
+// An upper bound is the smallest f32 that is at least the exact max + margin, a lower bound the largest f32 that is at
+// most the exact min - margin. Infinite bounds and NaNs do not change. A zero sum may have either sign, which the
+// overlap test ignores.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
@@ -28,7 +30,7 @@ fn prepare_boxes(
     var low = min_bits_of(i);
     var high = max_bits_of(i);
     if i < arrayLength(&margins) {
-        // -0 is a margin too.
+        // Clear the sign, since a margin may be -0.
         let margin = vec3<u32>(margins[i] & ~SIGN);
         low = less_rounded_down(low, margin);
         high = sum_rounded_up(high, margin);

@@ -4,7 +4,8 @@
 //         new_values [change.count] the value of each: a u32, a flag that is set unless it is 0 (FORMAT_FLAGS), or bits of f32 (FORMAT_MARGINS)
 // Changes words     the list: a u32 per box, or a bit per box (FORMAT_FLAGS). Values of other boxes stay. Margins that are
 //                   negative or not finite become NaNs
-// An invocation per changed u32 of the list.
+//
+// One invocation per changed u32 of the list.
 
 @group(0) @binding(0) var<uniform> change: FilterChange;
 @group(0) @binding(1) var<storage, read> new_values: array<u32>;

@@ -3,6 +3,7 @@
 // Reads   change      the start of the half-spaces, and the range that changes
 //         new_values  [change.count] normal and offset, bits of f32
 // Changes words       [4 * change.count from there on] the same; an empty half-space if a number is not finite or the normal is zero
+//
 // An invocation per half-space.
 
 @group(0) @binding(0) var<uniform> change: FilterChange;

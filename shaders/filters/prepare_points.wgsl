@@ -1,10 +1,11 @@
 // prepare_points: derives the boxes and spheres of points.
 //
-// Reads   change      the number of points, the start of the spheres, and the radius of all points or a NaN
+// Reads   change      the point count, the start of the spheres, and the radius of all points or a NaN
 //         points      [change.count] centre and radius, bits of f32
 // Writes  boxes       [change.count * 3] bits of f32, two at a time: the smallest boxes that contain the exact spheres. All bounds are NaNs if
 //                     a number is not finite or the radius is negative
 //         words       [4 * change.count] the spheres, from change.place on
+//
 // An invocation per point.
 
 @group(0) @binding(0) var<uniform> change: FilterChange;
@@ -27,7 +28,7 @@ fn prepare_points(
     let point = points[i];
     var radius = select(change.radius, point.w, change.radius > INFINITY);
     let is_finite = all((vec4<u32>(point.xyz, radius) & vec4<u32>(~SIGN)) < vec4<u32>(INFINITY));
-    // -0 is a radius too.
+    // A radius of -0 is valid too.
     let is_valid = is_finite && radius <= SIGN;
     radius &= ~SIGN;
     let low = sum_rounded_up(point.xyz ^ vec3<u32>(SIGN), vec3<u32>(radius)) ^ vec3<u32>(SIGN);

@@ -5,6 +5,7 @@
 //         margins     [box_count] bits of f32, finite and not negative; values beyond the end count as zero
 // Changes words       [4 * box_count] the list: centre and padded radius, rounded up. The radius is a NaN, so that the sphere has no points, if the
 //                     centre is not finite, or the radius negative or a NaN
+//
 // An invocation per sphere.
 
 @group(0) @binding(0) var<uniform> change: FilterChange;
@@ -26,7 +27,7 @@ fn prepare_spheres(
     let sphere = new_values[k];
     var margin = 0u;
     if i < arrayLength(&margins) {
-        // -0 is a margin too.
+        // Clear the sign, since a margin may be -0.
         margin = margins[i] & ~SIGN;
     }
     let is_finite = all((sphere.xyz & vec3<u32>(~SIGN)) < vec3<u32>(INFINITY));

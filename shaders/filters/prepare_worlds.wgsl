@@ -4,6 +4,7 @@
 //         new_values  [change.count] the world of each
 //         world_ids   [change.world_count] (id, number), ascending by id: worlds that have a number, which is below world_count
 // Changes words       the list: the number of each box's world, or WORLD_GLOBAL
+//
 // An invocation per box.
 
 @group(0) @binding(0) var<uniform> change: FilterChange;
@@ -23,10 +24,11 @@ fn prepare_worlds(
     }
 }
 
-// Returns the number of a world; two worlds never have the same number. The host assigned the numbers below
-// world_count. Any other id is its own number, unless it is below world_count, where it would collide. Such ids are
-// exactly as many as the assigned ids at or above world_count, which no world uses as its number. So the first of the
-// former gets the first of the latter as its number, and so on. The number of GLOBAL is WORLD_GLOBAL.
+// Returns the number of a world; two worlds never have the same number. The host has assigned the numbers below
+// world_count to ids. Another id is its own number if it is at least world_count. An unassigned id below world_count
+// would collide, so it gets another number. The count of such ids equals the count of assigned ids that are at least
+// world_count, and no world has these assigned ids as its number. So the k-th unassigned id below world_count gets the
+// k-th of these assigned ids as its number. The number of GLOBAL is WORLD_GLOBAL.
 fn number_of(id: u32) -> u32 {
     let place = ids_before(id);
     var number = id;
@@ -38,7 +40,7 @@ fn number_of(id: u32) -> u32 {
     return number;
 }
 
-// Counts the assigned ids below this one.
+// Returns the count of assigned ids below `id`.
 fn ids_before(id: u32) -> u32 {
     var first = 0u;
     var end = change.world_count;

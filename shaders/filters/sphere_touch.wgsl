@@ -1,17 +1,17 @@
 // The exact test of two spheres. Shared, together with long_add.wgsl and float_parts.wgsl, by the kernels that test
-// pairs and by those that answer queries. A sphere is a centre and a radius, in bits of f32. A sphere with a NaN radius
-// has no points; one with an infinite radius has all points.
+// pairs and by the kernels that answer queries. A sphere is a centre and a radius, in bits of f32. A sphere with a NaN
+// radius has no points; a sphere with an infinite radius has all points.
 //
 // Reads   filter_layout, filters
 //
-// Most spheres are decided in f32, with a bound for all roundings. The others are decided exactly, by sums of products
-// of four f32 in integers. Such a product is an integer below 2^96 times a power of two of at least 2^-596. In units of
-// 2^-600, twice thirteen products take 1131 bits. The twin of src/filters/spheres.rs.
+// Most spheres are decided in f32, with a bound for all roundings. Other spheres are decided exactly, by sums of
+// products of four f32, in integers. Such a product is an integer below 2^96 times a power of two of at least 2^-596.
+// In units of 2^-600, twice thirteen products take 1131 bits. The twin of src/filters/spheres.rs.
 
-// Squares of numbers up to this do not overflow.
+// The largest length whose square certainly does not overflow.
 const USUAL_LENGTH: f32 = 1.1529215e18; // 2^60
-// Bounds of the error of a comparison of two squares, each rounded to f32 about six times: relative, and by flushes to
-// zero.
+// Error bounds of a comparison of two squares, each rounded to f32 about six times: the relative error, and the error
+// by flushes to zero.
 const SQUARE_ROUNDING: f32 = 1.9073486e-6; // 2^-19
 const SQUARE_FLUSHED: f32 = 1.8807910e-37; // 2^-122
 
@@ -55,8 +55,8 @@ fn touch_in_f32(a: vec4<u32>, b: vec4<u32>) -> i32 {
 // ---- without rounding ----
 
 // For two spheres: returns whether the squared distance is at most the square of the sum of the radii, with (a - b)^2
-// as a a - 2 a b + b b. For a plane and a centre: returns whether the squared height is at most the square of the
-// radius times the normal's length. One loop serves both, since drivers inline each call.
+// computed as a a - 2 a b + b b. For a plane and a centre: returns whether the squared height is at most the square of
+// the radius times the normal's length. Both cases share one loop, since drivers inline each call.
 fn is_sum_at_most_zero(a: vec4<u32>, b: vec4<u32>, radius: u32, is_plane: bool) -> bool {
     square_words = array<vec4<u32>, 9>();
     for (var turn = 0u; turn < select(12u, 13u, is_plane); turn += 1u) {
@@ -70,7 +70,7 @@ fn is_sum_at_most_zero(a: vec4<u32>, b: vec4<u32>, radius: u32, is_plane: bool) 
             factors.x = select(a[k], b[k], part == 2u) ^ flip;
             factors.y = select(b[k], a[k], part == 0u);
         } else if turn < 10u {
-            // Each pair of four products, i <= j.
+            // Visit each pair i <= j of the four products.
             let i = select(0u, 1u, turn >= 4u) + select(0u, 1u, turn >= 7u) + select(0u, 1u, turn >= 9u);
             let j = turn - i * (7u - i) / 2u;
             is_double = i != j;
@@ -96,14 +96,14 @@ fn add_squares(factors: vec4<u32>, more: u32) {
     let turned = vec4<u32>(select(0u, 0xffffffffu, signs >= 0x80000000u));
     let first = product64(whole_part(sizes.xyz).x, whole_part(sizes.xyz).y);
     let second = product64(whole_part(sizes.xyz).z, whole_part(sizes.www).x);
-    // The second factor of 48 bits in three parts: each product has 64 bits.
+    // Multiply by the second 48-bit factor in three parts of 16 bits, so that each product has 64 bits.
     for (var k = 0u; k < 3u; k += 1u) {
         let part = select(select(second.y, second.x >> 16u, k == 1u), second.x & 0xffffu, k == 0u);
         add_part(first, part, at + 16u * k, turned);
     }
 }
 
-// Adds a number of 48 bits times one of 16, times 2^at.
+// Adds the product of a 48-bit number and a 16-bit number, times 2^at.
 fn add_part(number: vec2<u32>, part: u32, at: u32, turned: vec4<u32>) {
     let lowest = (number.x & 0xffffu) * part;
     let middle = (number.x >> 16u) * part;

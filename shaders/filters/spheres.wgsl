@@ -1,4 +1,4 @@
-// The exact test of two boxes with spheres; one of them may stand for a half-space. Shared, together with
+// The exact test of two boxes with spheres. One of the boxes may stand for a half-space. Shared, together with
 // sphere_touch.wgsl, half_space.wgsl and exact_sum.wgsl, by the kernels that test pairs. The twin of
 // `CheckedFilters::shapes_meet` in src/filters/predicate.rs.
 
@@ -15,7 +15,7 @@ fn spheres_meet(a: u32, b: u32) -> bool {
     return spheres_touch(sphere_of(a), sphere_of(b));
 }
 
-// Returns whether half-space number `nth` contains a point of a sphere: the centre is at most the radius above the
+// Returns whether half-space `nth` contains a point of a sphere: whether the centre is at most the radius above the
 // plane.
 fn half_space_meets_sphere(nth: u32, sphere: vec4<u32>) -> bool {
     if sphere.w >= 0x7f800000u {

@@ -11,13 +11,16 @@
 //                       box begins and ends, as a footprint: bytes (first u, last u, first v, last v)
 //         block_counts  [ceil(box_count / BIN_BLOCK) * BIN_COUNTS] per block: entries at each level of
 //                       coarsening, giants at each level, invalid boxes
-// Changes block_counts  before those, [groups * BIN_COUNTS] the same of each BIN_GROUP blocks, added to zeros Cells and
-// positions are computed here once and stored as integers. Later stages compare integers only, so no rounding of a
-// later kernel can disagree with this one. Every interval is widened by more than any rounding: boxes that share a
-// point share a cell, and neither starts after the other ends. To save operations, knots are searched in workgroup
-// memory, and the entries of boxes in one or two cells along u and v, the most common case, are counted at all levels
-// at once. Source: a uniform grid with sweep and prune inside each cell, Li, Lu, He 2003 (USSCD); cells are columns
-// here.
+// Changes block_counts  before those, [groups * BIN_COUNTS] the same of each BIN_GROUP blocks, added to zeros
+//
+// Cells and positions are computed here once, and stored as integers. Later kernels compare only these integers, so
+// their rounding cannot differ. Every interval is widened by more than the largest rounding error. So boxes that share
+// a point share a cell, and neither starts after the other ends.
+//
+// Two measures save operations. Knots are searched in workgroup memory. Most boxes are in one or two cells along u and
+// v; their entries are counted at all levels at once.
+//
+// Source: a uniform grid with sweep and prune inside each cell, Li, Lu, He 2003 (USSCD); cells are columns here.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
@@ -29,25 +32,25 @@
 @group(0) @binding(7) var<storage, read> box_quads: array<vec4<u32>>;
 
 const LOW_SHIFTS: vec4<u32> = vec4<u32>(LEVEL_SHIFTS[0], LEVEL_SHIFTS[1], LEVEL_SHIFTS[2], LEVEL_SHIFTS[3]);
-// The last level has one cell for all, and no shift.
+// The last level has one cell for all boxes. It needs no shift; 31 is a placeholder.
 const HIGH_SHIFTS: vec4<u32> = vec4<u32>(LEVEL_SHIFTS[4], LEVEL_SHIFTS[5], LEVEL_SHIFTS[6], 31u);
 
 // The starts of the segments of the position scale, and their quanta per unit length.
 var<workgroup> knot_starts: array<f32, KNOT_COUNT>;
 var<workgroup> knot_quanta: array<f32, KNOT_COUNT>;
-// Entries at the levels, per invocation, then per run of sixteen.
+// Entry counts at the levels: first per invocation, then per sum of sixteen invocations.
 var<workgroup> low_sums: array<vec4<u32>, 256>;
 var<workgroup> high_sums: array<vec4<u32>, 256>;
 var<workgroup> giants: array<atomic<u32>, LEVELS>;
 var<workgroup> invalid: atomic<u32>;
 
-// Advances by `step` segments if that segment does not start after x.
+// Returns `segment + step` if that segment starts at or before x, and otherwise `segment`.
 fn go_on(segment: u32, step: u32, x: f32) -> u32 {
     let next = segment + step;
     return select(segment, next, knot_starts[next] <= x);
 }
 
-// A segment of the position scale: its number, its start, and its quanta per unit length.
+// A segment of the position scale: its index, its start, and its quanta per unit length.
 struct Segment {
     number: u32,
     start: f32,
@@ -62,20 +65,21 @@ fn segment_of(x: f32) -> Segment {
     return Segment(number, knot_starts[number], knot_quanta[number]);
 }
 
-// Quantises x on the sweep axis. Monotone: comparisons choose the segment, and inside it a product is clamped to the
-// segment's quanta.
+// Quantises x on the sweep axis. The result is monotone in x: comparisons choose the segment, and a product, clamped to
+// the segment, gives the quantum.
 fn position(x: f32) -> u32 {
     let segment = segment_of(x);
     let segment_bits = frame.position_bits - KNOT_BITS;
     let last = (1u << segment_bits) - 1u;
-    // With more than 24 bits, the last quantum rounds up to the first of the next segment, so it is clamped as an integer.
+    // With more than 24 bits, f32 rounds the last quantum up to the next segment. So the result is clamped again as an
+    // integer.
     let quantum = u32(clamp((x - segment.start) * segment.quanta, 0.0, f32(last)));
     return (segment.number << segment_bits) | min(quantum, last);
 }
 
-// Returns the bits to flip in the keys of a world's entries, so that keys of different worlds mostly differ. It is the
-// world's number, in key bits that are mostly constant among the cells of one world. Different keys of one world stay
-// different; the sweep relies only on this.
+// Returns the bits to flip in the keys of a world's entries, so that keys of different worlds mostly differ. The bits
+// are the world's number, at key bits that are mostly constant among the cells of one world. Different keys of one
+// world stay different; the sweep relies only on this property.
 fn tile_of(world: u32) -> u32 {
     let bits = frame.cell_bits - frame.tile_bits;
     let low = world & ((1u << bits.x) - 1u);
@@ -86,16 +90,17 @@ fn tile_of(world: u32) -> u32 {
 
 // Values that are the same for all boxes.
 struct Invariants {
-    // True if the axes are coordinate axes. Then: which of the sweep axis, u and v are y, and which are z.
+    // True if the axes are coordinate axes. Then `is_y` and `is_z` specify which of the sweep axis, u and v are y and
+    // z.
     is_straight: bool,
     is_y: vec3<bool>,
     is_z: vec3<bool>,
-    // True if any box may be plain. Then: the offset that makes cells of plain boxes nonnegative, and the count of such
-    // cells along u and v.
+    // True if any box may be plain. Then `before` is the offset that makes the cells of plain boxes nonnegative, and
+    // `ids` the count of these cells along u and v.
     has_plain: bool,
     before: vec4<i32>,
     ids: vec4<u32>,
-    // True if no box in one or two cells along u and v is a giant.
+    // True if a box in one or two cells along u and v is never a giant.
     has_few: bool,
 }
 
@@ -136,12 +141,12 @@ fn intervals_of(low: vec3<f32>, high: vec3<f32>, invariants: Invariants) -> Inte
     return Intervals(vec3<f32>(sweep.x, u.x, v.x), vec3<f32>(sweep.y, u.y, v.y));
 }
 
-// Returns whether a box is plain: if its quantised data and the data of another plain box overlap by enough, the boxes
-// overlap (docs/exactness.md). Conditions: the axes are coordinate axes; its cells have ids that no other cells of
-// plain boxes have (if ids repeat, only cells about the origin count); its interval is longer than the widening; no
-// coordinate is so small that flushing to zero matters.
+// Returns whether a box is plain. Two plain boxes overlap if their quantised data overlap by more than a fixed slop
+// (docs/exactness.md). A box is plain if the axes are coordinate axes, its interval is longer than the widening, and no
+// coordinate is denormal. Also, its cells must have unique ids among the cells of plain boxes: if ids repeat, only
+// cells near the origin qualify.
 fn is_plain(own: Binned, min_bits: vec3<u32>, max_bits: vec3<u32>, invariants: Invariants) -> bool {
-    // As an unsigned number, a negative one is larger than all others.
+    // As unsigned numbers, negative cells are larger than all ids.
     let is_central = all(vec4<u32>(own.cells + invariants.before) < invariants.ids);
     let start = own.start & ((1u << frame.position_bits) - 1u);
     let is_long = own.end >= start + PROVEN_QUANTA;
@@ -149,8 +154,8 @@ fn is_plain(own: Binned, min_bits: vec3<u32>, max_bits: vec3<u32>, invariants: I
     return invariants.has_plain & is_central & is_long & !has_denormal;
 }
 
-// Returns the bits of floats, without signs, minus the bits of the smallest denormal. Zero wraps around to the largest
-// value.
+// Returns the bits of floats without signs, minus one. Zero wraps around to the largest value, so only denormals are
+// small.
 fn beyond_zero(bits: vec3<u32>) -> vec3<u32> {
     return (bits & vec3<u32>(0x7fffffffu)) - vec3<u32>(1u);
 }
@@ -177,7 +182,7 @@ fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>, invari
         has_worlds = filter_layout.world != ABSENT;
     }
     if world == WORLD_GLOBAL {
-        // A global box meets boxes in the cells of every world.
+        // A global box meets boxes of every world, so it has no cells: it is a giant.
     } else if kind == KIND_FINITE && is_within(min_bits, max_bits, frame.limit) {
         let low = bitcast<vec3<f32>>(min_bits) * frame.scale;
         let high = bitcast<vec3<f32>>(max_bits) * frame.scale;
@@ -198,8 +203,8 @@ fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>, invari
             own.footprint |= FOOTPRINT_PLAIN;
         }
     } else if has_worlds && kind != KIND_INVALID && world < arrayLength(&world_cells) {
-        // Place an unbounded box in all cells of its world, so that it is not tested against other worlds. If the host
-        // did not know the world when the search was recorded, it has no cells, and its unbounded boxes are giants.
+        // An unbounded box gets all cells of its world, so that it is not tested against other worlds. A world that the
+        // host did not know when it recorded the search has no cells: its unbounded boxes are giants.
         own.cells = cells_of_world(world_cells[world]);
         own.start = tile_of(world);
         own.end = (1u << frame.position_bits) - 1u;
@@ -213,7 +218,7 @@ fn place_box(i: u32, kind: u32, min_bits: vec3<u32>, max_bits: vec3<u32>, invari
     return own;
 }
 
-// Entries and giants at each level, low ones first, and invalid boxes.
+// Counts of entries and giants at each level, and of invalid boxes. `low` has levels 0 to 3, `high` levels 4 to 7.
 struct Totals {
     low_entries: vec4<u32>,
     high_entries: vec4<u32>,
@@ -240,8 +245,8 @@ fn add_box(totals: Totals, own: vec4<i32>, is_invalid: bool) -> Totals {
     );
 }
 
-// Counts of boxes in one or two cells along u and v, in bytes: additional entries, beyond one per box, at levels 0 to
-// 3; then at levels 4 to 6, and in the highest byte the count of boxes.
+// Counts of boxes in one or two cells along u and v, packed in bytes. `low` has the additional entries, beyond one per
+// box, at levels 0 to 3. `high` has the additional entries at levels 4 to 6, and in its highest byte the box count.
 struct Few {
     low: u32,
     high: u32,
@@ -251,13 +256,14 @@ const_assert BIN_BLOCK == 1024u;
 
 // Returns whether a box is in one or two cells along u and v.
 fn has_few(own: vec4<i32>) -> bool {
-    // Without cells, the difference is -1.
+    // For a box without cells, the difference is -1.
     let more = vec2<u32>(own.zw - own.xy);
     return (more.x | more.y) <= 1u;
 }
 
-// Adds such a box. Two consecutive cells are distinct at a level if they differ in the bit of its shift. A box in two
-// cells along one of u and v has one additional entry at that level, and a box in two along both has three.
+// Adds a box in one or two cells along u and v. Two consecutive cells are distinct at a level if their bits at its
+// shift differ. A box has one additional entry at a level if its cells are distinct along u or v, and three if along
+// both.
 fn add_few(few: Few, own: vec4<i32>) -> Few {
     let along_u = u32(own.x ^ own.z);
     let along_v = u32(own.y ^ own.w);
@@ -272,12 +278,12 @@ fn add_few(few: Few, own: vec4<i32>) -> Few {
 const_assert LEVEL_SHIFTS[0] == 0u && LEVEL_SHIFTS[1] == 1u && LEVEL_SHIFTS[2] == 2u && LEVEL_SHIFTS[3] == 3u;
 const_assert LEVEL_SHIFTS[4] == 4u && LEVEL_SHIFTS[5] == 6u && LEVEL_SHIFTS[6] == 8u;
 
-// Moves bits 0 to 3 into a byte each: copies seven bits apart, which do not overlap.
+// Moves bits 0 to 3 into one byte each. The product adds copies seven bits apart, which do not overlap.
 fn low_levels(bits: u32) -> u32 {
     return ((bits & 0xfu) * 0x00204081u) & 0x01010101u;
 }
 
-// Moves bits 4, 6 and 8 into a byte each: copies six bits apart, which do not overlap.
+// Moves bits 4, 6 and 8 into one byte each. The product adds copies six bits apart, which do not overlap.
 fn high_levels(bits: u32) -> u32 {
     return (((bits >> 4u) & 0x15u) * 0x00001041u) & 0x00010101u;
 }
@@ -307,7 +313,7 @@ fn write_block(local: u32, block: u32, mine: Totals) {
         }
         atomicAdd(&invalid, mine.invalid);
     }
-    // Add up sixteen runs of sixteen, then the runs.
+    // Add up sixteen invocations each, then the sixteen sums.
     var low_entries = mine.low_entries;
     var high_entries = mine.high_entries;
     let run_end = select(0u, 256u, local < 16u);
@@ -315,7 +321,7 @@ fn write_block(local: u32, block: u32, mine: Totals) {
         low_entries += low_sums[k];
         high_entries += high_sums[k];
     }
-    // The first sixteen elements were not read, so they can be overwritten.
+    // No invocation reads the first sixteen elements above, so they can be overwritten.
     if local < 16u {
         low_sums[local] = low_entries;
         high_sums[local] = high_entries;

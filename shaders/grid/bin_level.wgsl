@@ -1,8 +1,10 @@
-// Chooses the level of coarsening at which the entries fit, and adds up the counts before a block of boxes, from the
-// counts of bin_count. Every workgroup of bin_scatter, which binds params and block_counts, derives the same level. At
-// the last level all boxes are in one cell, so the entries always fit: the host allocates at least one per box. Source:
-// count, scan, then write, Blelloch 1990, Prefix sums and their applications. The choice among eight grids by their
-// counts is of this project.
+// Chooses the level of coarsening at which the entries fit, and adds up the counts before a block of boxes. Its input
+// are the counts of bin_count. Every workgroup of bin_scatter, which binds params and block_counts, derives the same
+// level. At the last level all boxes are in one cell. There the entries always fit, since the host allocates at least
+// one entry per box.
+//
+// Source: count, scan, then write, Blelloch 1990, Prefix sums and their applications. The choice among eight grids by
+// their counts is of this project.
 
 const LANES: u32 = 256u / LEVELS;
 
@@ -14,7 +16,7 @@ fn bin_groups() -> u32 {
 var<workgroup> level_sums: array<vec2<u32>, 256>;
 var<workgroup> level_totals: array<vec2<u32>, LEVELS>;
 var<workgroup> chosen_level: u32;
-// Entries, giants and invalid boxes before the block; then all invalid boxes.
+// Counts of entries, giants and invalid boxes before the block; then the count of all invalid boxes.
 var<workgroup> block_sums: array<atomic<u32>, 4>;
 
 // Adds with saturation, so that a total beyond 2^32 still compares as too large.
@@ -22,8 +24,8 @@ fn add_saturating(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     return select(a + b, vec2<u32>(0xffffffffu), a + b < a);
 }
 
-// Returns the first level whose entries fit and whose cost is not much above the least. Coarser levels have fewer
-// entries and giants, but more candidates, whose count is unknown here.
+// Returns the first level whose entries fit and whose cost is at most four times the least cost. Coarser levels have
+// fewer entries and giants, but more candidates, whose count is unknown here.
 fn choose_level() -> u32 {
     var least = vec2<u32>(0xffffffffu);
     for (var level = 0u; level < LEVELS; level += 1u) {
@@ -41,7 +43,8 @@ fn choose_level() -> u32 {
     return LEVELS - 1u;
 }
 
-// Returns the cost of a level in tests of a giant: an integer, so that every adapter decides alike.
+// Returns the cost of a level, in tests of one giant against one box. It is an integer, so that every adapter decides
+// alike.
 fn cost(level: u32) -> vec2<u32> {
     let totals = level_totals[level];
     return add64(mul64(totals.x, TESTS_PER_ENTRY), mul64(totals.y, params.box_count));
@@ -56,11 +59,11 @@ fn invalid_count(at: u32) -> u32 {
     return block_counts[at + 2u * LEVELS];
 }
 
-// Adds up the entries and giants of all groups at each level, and chooses one. Every invocation of the workgroup must
-// call it.
+// Adds up the entries and giants of all groups at each level, and chooses a level. Every invocation of the workgroup
+// must call it.
 fn level_of_grid(local: u32) -> u32 {
     let group_count = bin_groups();
-    // LANES invocations to a level.
+    // LANES invocations per level.
     var sum = vec2<u32>(0u);
     for (var group = local % LANES; group < group_count; group += LANES) {
         sum = add_saturating(sum, level_counts(group * BIN_COUNTS, local / LANES));
@@ -85,8 +88,8 @@ fn level_of_grid(local: u32) -> u32 {
     return chosen_level;
 }
 
-// Adds up the counts before a block at a level, into `block_sums`: the groups before its own, and the blocks before it
-// in its group. A barrier must follow.
+// Adds up the counts before a block at a level, into `block_sums`: the counts of earlier groups, and of earlier blocks
+// of its own group. A barrier must follow.
 fn add_before(local: u32, block: u32, level: u32) {
     let group_count = bin_groups();
     let own = block / BIN_GROUP;

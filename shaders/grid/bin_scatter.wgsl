@@ -11,13 +11,15 @@
 //         counts         level, entry_count, giant_count, invalid_count, tiles and blocks of giants; first_invalid, ascending
 //         giant_sizes    of giants_test
 // Changes box_ends       [box_count], of bin_count: where cells are merged, the footprints become those in merged cells
-// Entries are in the order of boxes; the entries of a box are by rows of cells. Each invocation writes the entries of
-// its boxes. If a box of the block is in many cells, the workgroup distributes the entries of the block evenly instead,
-// so that no invocation has to write all entries of such a box. Adjacent invocations have adjacent boxes, for coalesced
-// access; only in the scan, each has four consecutive ones. Sources: the list of (cell, box) of Green 2008, Particle
-// simulation using CUDA, with boxes in all cells they touch; repeating ids, as in a hashed grid: Teschner et al. 2003,
-// Optimized spatial hashing for collision detection of deformable objects; load-balancing search, Baxter, Modern GPU,
-// 2013.
+//
+// Entries are in the order of boxes, and within a box row by row. Each invocation writes the entries of its boxes. If a
+// box of the block is in many cells, the workgroup distributes the entries of the block evenly instead. Adjacent
+// invocations process adjacent boxes, for coalesced access. Only in the scan, each invocation processes four
+// consecutive boxes.
+//
+// Sources: the list of (cell, box) of Green 2008, Particle simulation using CUDA, with boxes in all cells they touch;
+// repeating ids, as in a hashed grid: Teschner et al. 2003, Optimized spatial hashing for collision detection of
+// deformable objects; load-balancing search, Baxter, Modern GPU, 2013.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> frame: Frame;
@@ -32,14 +34,14 @@
 
 const PER_INVOCATION: u32 = BIN_BLOCK / 256u;
 const_assert PER_INVOCATION == 4u;
-// If a box is in more cells, the entries of its block are distributed.
+// The most cells of a box without a distribution of the block's entries.
 const FEW_CELLS: u32 = 16u;
-// Flags in a count of entries. Only giants are in so many cells.
+// Flags in an entry count. Entry counts are smaller, since a box in more than MAX_CELLS cells is a giant.
 const IS_GIANT: u32 = 0x40000000u;
 const IS_INVALID: u32 = 0x80000000u;
 const_assert MAX_CELLS < IS_GIANT;
 
-// The result of `counted` for each box of the block; then the block's entries before it.
+// The result of `counted` for each box of the block; then the entry count of the block before that box.
 var<workgroup> entry_offsets: array<u32, BIN_BLOCK>;
 var<workgroup> has_many: atomic<u32>;
 
@@ -55,7 +57,7 @@ fn bin_scatter(
         atomicStore(&has_many, 0u);
     }
     add_before(local, block, level);
-    // Adjacent invocations load adjacent boxes, all four at once, and write their entries later.
+    // Adjacent invocations load adjacent boxes. Each loads four boxes at once, to overlap the latencies.
     let first = block * BIN_BLOCK + local;
     let own_a = words_of(first);
     let own_b = words_of(first + 256u);
@@ -96,8 +98,8 @@ fn bin_scatter(
 // Replaces the counts of the block's boxes by the count of entries before each box, and lists giants and invalid boxes.
 // Returns the entry count of the block. Every invocation of the workgroup must call it.
 fn place_block(local: u32, block: u32, base: vec4<u32>) -> u32 {
-    // An invocation has consecutive boxes. Giants and invalid boxes of a block are so few that they share a word of
-    // counts.
+    // An invocation counts consecutive boxes. The counts of giants and invalid boxes share a word, since each is at
+    // most BIN_BLOCK.
     let first = local * PER_INVOCATION;
     var mine = vec2<u32>(0u);
     for (var k = 0u; k < PER_INVOCATION; k += 1u) {
@@ -127,8 +129,8 @@ fn finish_box(i: u32, own: vec4<u32>, count: u32, level: u32, place: u32, deals:
     write_entries(i, own, level, place, select(entry_count, 0u, deals));
 }
 
-// Lists box i, a giant or an invalid one. `base` has the giants and invalid boxes before the block, `running` those
-// before the box within it.
+// Lists box i, which is a giant or invalid. `base` has the counts of giants and invalid boxes before the block,
+// `running` the counts before the box within the block.
 fn list_box(i: u32, is_giant: bool, base: vec4<u32>, running: u32) {
     let invalid = base.z + (running >> 16u);
     if is_giant {
@@ -138,13 +140,13 @@ fn list_box(i: u32, is_giant: bool, base: vec4<u32>, running: u32) {
     }
 }
 
-// Writes entry number `item` of a block, whose entries begin at `first`.
+// Writes entry `item` of a block. The entries of the block begin at `first`.
 //
-// Without a loop: Mesa's software drivers end all loops of an invocation after 65,535 turns together, and a block may have
-// 16,384 items for each invocation.
+// There is no loop here. Mesa's software drivers end all loops of an invocation after 65,535 turns in total, and an
+// invocation may write 16,384 items.
 fn write_item(block: u32, level: u32, first: u32, item: u32) {
-    // The last box whose entries start at or before the item. A box without entries starts at the same place as the
-    // next box, so it is never the last.
+    // Find the last box whose entries start at or before the item. A box without entries starts at the same place as
+    // the next box, so it is never found.
     let half = advance(advance(0u, 512u, item), 256u, item);
     let sixteenth = advance(advance(half, 128u, item), 64u, item);
     let of_64 = advance(advance(sixteenth, 32u, item), 16u, item);
@@ -158,14 +160,14 @@ fn write_item(block: u32, level: u32, first: u32, item: u32) {
     write_entry(i, own.w, span, first + item, span.xy + vec2<i32>(vec2<u32>(nth % width, nth / width)));
 }
 
-// Advances by `step` boxes if the entries there start at or before the item.
+// Returns `at + step` if the entries of that box start at or before the item, and otherwise `at`.
 fn advance(at: u32, step: u32, item: u32) -> u32 {
     return select(at, at + step, entry_offsets[at + step] <= item);
 }
 
 const_assert BIN_BLOCK == 1024u;
 
-// Writes the `count` entries of box i from `place` on. `own` has the words of the box.
+// Writes the `count` entries of box i from `place` on. `own` is the result of `words_of`.
 fn write_entries(i: u32, own: vec4<u32>, level: u32, place: u32, count: u32) {
     if count == 0u {
         return;
@@ -178,8 +180,8 @@ fn write_entries(i: u32, own: vec4<u32>, level: u32, place: u32, count: u32) {
     }
 }
 
-// Writes the entry of box i in a cell of its span. The start has the bits of the box's world, which flip bits of the
-//         cell.
+// Writes the entry of box i in a cell of its span. `start` also has the bits of the box's world, which are flipped in
+// the cell.
 fn write_entry(i: u32, start: u32, span: vec4<i32>, at: u32, cell: vec2<i32>) {
     let wrapped = vec2<u32>(cell) & ((vec2<u32>(1u) << frame.cell_bits) - 1u);
     keys[at] = (((wrapped.y << frame.cell_bits.x) | wrapped.x) << frame.position_bits) ^ start;
@@ -202,7 +204,7 @@ fn merged_footprint(own: vec4<i32>, footprint: u32, level: u32) -> u32 {
     return merged | (footprint & FOOTPRINT_OF_BOX);
 }
 
-// Loads the words of a box; zeros beyond the last box, which `counted` ignores.
+// Loads the packed cells of a box; zeros beyond the last box, which `counted` ignores.
 fn words_of(i: u32) -> vec4<u32> {
     if i < params.box_count {
         return cells[i];
@@ -210,7 +212,7 @@ fn words_of(i: u32) -> vec4<u32> {
     return vec4<u32>(0u);
 }
 
-// Returns the entry count of box i, which has these words, with a flag if it is a giant or invalid.
+// Returns the entry count of box i, or a flag if the box is a giant or invalid. `words` is the result of `words_of`.
 fn counted(i: u32, words: vec4<u32>, level: u32) -> u32 {
     if i >= params.box_count {
         return 0u;
@@ -223,12 +225,12 @@ fn counted(i: u32, words: vec4<u32>, level: u32) -> u32 {
     return select(IS_INVALID, IS_GIANT, own.y == CELLS_OF_UNBOUNDED.y);
 }
 
-// Returns the entries in such a count.
+// Returns the entry count without the flags of `counted`.
 fn entries_in(count: u32) -> u32 {
     return count & (IS_GIANT - 1u);
 }
 
-// Returns 1 for a giant, 65,536 for an invalid box, 0 for others.
+// Returns 1 for a giant, 65,536 for an invalid box, 0 for other boxes, from the result of `counted`.
 fn listed_in(count: u32) -> u32 {
     return ((count & IS_GIANT) >> 30u) | ((count & IS_INVALID) >> 15u);
 }

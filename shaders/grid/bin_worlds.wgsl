@@ -3,9 +3,11 @@
 // Reads   boxes          [box_count * 3] bits of f32, two at a time
 //         frame          one Frame
 //         filter_layout, filters: the worlds (filters.wgsl)
-// Changes world_cells    [world_count] from zeros to the input of cells_of_world: maxima, so that no order matters As a
-// giant, an unbounded box of a world, such as its floor, is tested against the boxes of all worlds. So it is placed in
-// these cells instead; each box that it meets is in one of them. No box is read if all have cells.
+// Changes world_cells    [world_count] from zeros to the input of cells_of_world: maxima, so that no order matters
+//
+// An unbounded box, such as the floor of a world, would be tested as a giant against the boxes of all worlds. So
+// bin_count places it in the cells of its world; each box that it can meet is in one of these cells. The kernel reads
+// no boxes if all boxes of the scene have cells.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
@@ -25,7 +27,7 @@ fn bin_worlds(
     let min_bits = min_bits_of(i);
     let max_bits = max_bits_of(i);
     let world = world_of(i);
-    // There may be more worlds than when the search was recorded, and worlds that only the device knows.
+    // The device may have more worlds than the host knew when it recorded the search.
     if world >= arrayLength(&world_cells) || kind_of(min_bits, max_bits) != KIND_FINITE || !is_within(min_bits, max_bits, frame.limit) {
         return;
     }

@@ -1,17 +1,17 @@
-// Computes the cells of a finite box and of a world: shared by bin_worlds and bin_count, which bind frame.
+// Computes the cells of a finite box and of a world. Shared by bin_worlds and bin_count, which bind frame.
 
 struct Place {
     cells: vec4<i32>,         // first u, first v, last u, last v
-    fractions: vec4<u32>,     // of those cells
+    fractions: vec4<u32>,     // of the box in these cells
 }
 
-// Returns the cells of a box, and its fractions: where it begins and ends in them.
+// Returns the cells of a box, and its fractions: the places in the cells where the box begins and ends.
 fn place_of(low: vec3<f32>, high: vec3<f32>) -> Place {
     return place_along(project(frame.plane_u, low, high), project(frame.plane_v, low, high));
 }
 
-// Returns the cells and fractions of a box with these intervals along u and v. It is monotone: cell and fraction
-// together ascend with the coordinate.
+// Returns the cells and fractions of a box with these intervals along u and v. The result is monotone: cell and
+// fraction together ascend with the coordinate.
 fn place_along(along_u: vec2<f32>, along_v: vec2<f32>) -> Place {
     let corner = vec4<f32>(along_u.x, along_v.x, along_u.y, along_v.y);
     let at = (corner - frame.origin.xyxy) * frame.inverse_cell;
@@ -28,9 +28,9 @@ fn place_along(along_u: vec2<f32>, along_v: vec2<f32>) -> Place {
     return Place(clamped, fraction);
 }
 
-// Returns a range of cells from the words that bin_worlds stores: CELL_BASE less the first ones, CELL_BASE and the last
-// ones, zeros if there are none. It is wider by a cell, and by 2^-20 of the coordinate, since another kernel may round
-// differently.
+// Returns the range of cells of a world from the words that bin_worlds stores. The words are CELL_BASE minus the first
+// cells, and CELL_BASE plus the last cells; zeros if the world has no cells. The range is widened by a cell and by
+// 2^-20 of the coordinate, since another kernel may round differently.
 fn cells_of_world(stored: vec4<u32>) -> vec4<i32> {
     let base = vec2<i32>(CELL_BASE);
     let first = base - vec2<i32>(stored.xy);

@@ -2,15 +2,19 @@
 //
 // Reads   boxes    [box_count * 3] bits of f32, two at a time
 //         bounds   [pca_groups], of pca_bounds
-// Writes  frame    one Frame One workgroup. Its decisions change the time, never the set of pairs. All invocations add
-// up and sort the sample, since the whole device waits for this kernel; one invocation decides.
+// Writes  frame    one Frame
 //
-// - Axes: eigenvectors of the covariance of the sample's centroids by cyclic Jacobi rotations with a fixed number of sweeps.
-// - Cell size: from the entries of the sample's boxes, without the largest ones; or by the cost model of Li, Lu, He
-//   2003.
+// One workgroup. Its decisions change the time of a search, never the set of pairs. All invocations add up and sort the
+// sample, since no other kernel can run meanwhile; then one invocation decides.
+//
+// - Axes: eigenvectors of the covariance of the sample's centroids by cyclic Jacobi rotations with a fixed count of
+//   sweeps.
+// - Cell size: from the edges of the sample's boxes, without the largest ones; or by the cost model of Li, Lu, He 2003.
 // - Position scale: quantiles of the sample, so that each quantum holds about the same count of boxes, also with
-//   outliers and distant clusters. Decisions have a margin for values that two engines may round differently, so that
-//   both decide alike. Limits avoid values that occur in regular scenes.
+//   outliers and distant clusters.
+//
+// Two engines may round a value differently. So decisions have a margin, and thresholds avoid values that occur in
+//   regular scenes.
 //
 // Sources: Jacobi 1846, rotations in cyclic order as in Golub and Van Loan, Matrix Computations; the principal axis as
 // in MuJoCo's mj_broadphase and in Liu, Harada, Lee, Kim 2010, Real-time collision culling of a million bodies on
@@ -22,7 +26,7 @@
 @group(0) @binding(2) var<storage, read> bounds: array<BoundsPartial>;
 @group(0) @binding(3) var<storage, read_write> frame: Frame;
 
-// The samples: interval starts on the sweep axis, mean plane edges, centres along u and v.
+// The lists of samples: interval starts on the sweep axis, mean edges across it, centres along u and v.
 const STARTS: u32 = 0u;
 const EDGES: u32 = 1u;
 const CENTRES_U: u32 = 2u;
@@ -44,7 +48,7 @@ struct Spread {
     squares: vec3<f32>,       // variances along x, y, z
     products: vec3<f32>,      // covariances of x and y, y and z, z and x
     mean_edge: vec3<f32>,
-    error: f32,               // by which rounding may change a variance or a covariance
+    error: f32,               // largest rounding error of a variance or covariance
 }
 
 fn spread_of(total: Moments) -> Spread {
@@ -64,24 +68,24 @@ fn unit(k: u32) -> vec3<f32> {
     return vec3<f32>(vec3<u32>(k) == vec3<u32>(0u, 1u, 2u));
 }
 
-// Returns d or -d, so that the first large component is positive. Some component is at least sqrt(1/3). The limit is a
-// value that directions of lattices do not have.
+// Returns d or -d: the one whose first component above 0.55 in magnitude is positive. Such a component exists, since
+// one is at least sqrt(1/3). Directions of lattices have no component near the threshold.
 fn upright(d: vec3<f32>) -> vec3<f32> {
     let is_large = abs(d) > vec3<f32>(0.55);
     let component = select(select(d.z, d.y, is_large.y), d.x, is_large.x);
     return select(-d, d, component > 0.0);
 }
 
-// Returns a unit vector perpendicular to d: the nearest one to the first coordinate axis that is not too near to d.
+// Returns a unit vector perpendicular to d: the projection of the first coordinate axis that is far enough from d.
 fn across(d: vec3<f32>) -> vec3<f32> {
     let is_small = abs(d) < vec3<f32>(0.59);
     let k = select(select(2u, 1u, is_small.y), 0u, is_small.x);
     return normalize(unit(k) - d[k] * d);
 }
 
-// Returns the eigenvectors of the covariance, by descending eigenvalue. If two eigenvalues are equal up to rounding, as
-// in lattices, their eigenvectors are ambiguous: the result is built from the third one by `upright` and `across`. If
-// all three are equal, it is x, y and z.
+// Returns the eigenvectors of the covariance; the first one has the largest eigenvalue. Two eigenvalues that are equal
+// up to rounding, as in lattices, have ambiguous eigenvectors. Then `upright` and `across` derive the result from the
+// third eigenvector. If all three eigenvalues are equal, the result is x, y and z.
 fn principal_axes(spread: Spread) -> array<vec3<f32>, 3> {
     let squares = spread.squares;
     let products = spread.products;
@@ -115,8 +119,8 @@ fn principal_axes(spread: Spread) -> array<vec3<f32>, 3> {
     return array<vec3<f32>, 3>(v[first], v[second], v[third]);
 }
 
-// Returns the axis, among x, y, z and the principal one, with the largest spread per mean projected edge. A later axis
-// must be better by a margin, so that a degenerate spectrum yields a coordinate axis.
+// Returns the best sweep axis among x, y, z and the principal axis: the largest spread per mean projected edge. A later
+// axis must be better by a margin, so that nearly equal eigenvalues yield a coordinate axis.
 fn best_axis(spread: Spread, principal: vec3<f32>) -> u32 {
     var axis = AXIS_X;
     var best = -1.0;
@@ -147,7 +151,7 @@ fn choose_axes() {
         axis = best_axis(spread, principal);
     }
 
-    // Projection on a coordinate axis is exact, so a principal axis near a coordinate axis is replaced by it.
+    // Projection on a coordinate axis is exact, so a coordinate axis replaces a principal axis that is near it.
     let turned = abs(principal);
     let straight = max(turned.x, max(turned.y, turned.z)) > 0.999999;
     if axis == AXIS_PRINCIPAL && !straight {
@@ -164,15 +168,15 @@ fn choose_axes() {
 
 // ---- grid and key ----
 
-// Returns the larger root x of x + 6 = 2 ln(x^3 D), D = density * w^3: the cell edge, in units of the largest edge w,
-// with the least cost of Li, Lu, He 2003; 2 if the boxes are too sparse for a root.
+// Returns the cell edge of least cost after Li, Lu, He 2003, in units of the largest edge w of the boxes. It is the
+// larger root x of x + 6 = 2 ln(x^3 D), D = density * w^3, or 2 if the boxes are too sparse for a root.
 fn usscd_cell(log_density: f32) -> f32 {
     if log_density < 0.6247 {
         return 2.0;
     }
     var x = 40.0 + 8.0 * log_density;
     for (var step = 0u; step < 24u; step += 1u) {
-        // Newton's steps on a convex function fall monotonically to the root.
+        // Newton's method on a convex function descends monotonically to the root.
         x = max(x - (x + 6.0 - 6.0 * log(x) - 2.0 * log_density) / (1.0 - 6.0 / x), 6.0001);
     }
     return x;
@@ -187,22 +191,21 @@ fn range(list: u32, count: u32) -> f32 {
     return quantile(list, count, 0.98) - quantile(list, count, 0.02);
 }
 
-// Bounds the difference of two evaluations of a projection. Two evaluations of a sum of products differ by a few units
-// in the last place if only one of them uses fused operations. Scaled coordinates are below 4. A coordinate axis has no
-// such error.
+// Returns a bound of the difference of two evaluations of a projection, in scaled units; 0 for coordinate axes. If only
+// one evaluation fuses its operations, they differ by a few units in the last place. Scaled coordinates are below 4.
 fn oblique_error() -> f32 {
     let turned = abs(axes[0]);
     return select(0.0, OBLIQUE_ERROR, max(turned.x, max(turned.y, turned.z)) < 1.0);
 }
 
 // Returns the count of retained edges of the sample. The largest 1/64 are dropped, since a single enormous box would
-// spoil the grid.
+// enlarge all cells.
 fn retained_edges(count: u32) -> u32 {
     return count - count / 64u;
 }
 
-// Returns the unit of the sums of edges: a power of two, so that nothing is rounded, near the largest retained edge, so
-// that squares neither vanish nor overflow. `retained` is the count of retained edges.
+// Returns the unit for sums of edges: the largest power of two that is at most the largest retained edge. So scaling
+// rounds nothing, and squares neither vanish nor overflow. `retained` is the count of retained edges.
 fn unit_edge(retained: u32) -> f32 {
     var largest = CELL_MIN;
     if retained > 0u {
@@ -244,8 +247,8 @@ fn choose_cell(scene: Scale, count: u32) -> f32 {
     let means = sums_of_edges / f32(max(retained, 1u));
     let unit = unit_edge(retained);
     let mean_edge = means.x * unit;
-    // The cell edge with which boxes of these edges have ENTRIES_PER_BOX entries on average. It is the root of 1 + 2
-    // mean / cell + mean of squares / cell^2 = ENTRIES_PER_BOX, in units of the mean edge.
+    // `edges` is the cell edge at which boxes have ENTRIES_PER_BOX entries on average, in units of the mean edge. It is
+    // the root of 1 + 2 mean / cell + mean of squares / cell^2 = ENTRIES_PER_BOX.
     let ratio = unit / max(mean_edge, CELL_MIN);
     let spread = means.y * (ratio * ratio);
     let more = ENTRIES_PER_BOX - 1.0;
@@ -278,7 +281,7 @@ fn choose_grid(scene: Scale, count: u32) -> u32 {
     return of_position;
 }
 
-// Sets the edge of a cell, and the widening of intervals. Returns the inverse of the edge, which saves a read of the
+// Sets the cell size and the widening of intervals. Returns the inverse of the cell size, which saves a read of the
 // frame from memory.
 fn set_cell(scene: Scale, count: u32) -> f32 {
     var cell = 1.0;
@@ -288,7 +291,7 @@ fn set_cell(scene: Scale, count: u32) -> f32 {
     if !(cell > CELL_MIN) {
         cell = CELL_MIN;
     }
-    // Cells smaller than the error only increase the cells per box.
+    // Cells smaller than the error of a projection only increase the entries per box.
     let oblique = oblique_error();
     cell = min(max(cell, oblique), CELL_MAX);
     let inverse = 1.0 / cell;
@@ -302,13 +305,13 @@ fn set_cell(scene: Scale, count: u32) -> f32 {
 // The ids of cells along u and v.
 struct CellIds {
     low: vec2<f32>,           // the lower corner of the scene
-    fits: vec2<u32>,          // bits that hold the cells of the whole scene
+    fits: vec2<u32>,          // bits that number the cells of the whole scene
     bits: vec2<u32>,          // bits that differ among the cells of one world
     world: vec2<u32>,         // bits that only distinguish worlds
 }
 
-// Chooses the key bits of the cells: enough for the range of most boxes, if MIN_POSITION_BITS remain for the position.
-// A scene that fills space has about n^(2/3) columns of a few edges; a flat one, oblique, more.
+// Chooses the key bits for the cells: enough for the range of most boxes, if MIN_POSITION_BITS remain for the position.
+// A scene that fills space has about n^(2/3) columns, each a few edges wide. A flat, oblique scene has more.
 fn choose_ids(scene: Scale, count: u32, inverse_cell: f32) -> CellIds {
     var ids = CellIds();
     for (var k = 0u; k < 2u; k += 1u) {
@@ -321,8 +324,8 @@ fn choose_ids(scene: Scale, count: u32, inverse_cell: f32) -> CellIds {
         ids.fits[k] = bits_about((interval.y - interval.x) * inverse_cell + 2.0);
         ids.bits[k] = min(min(ids.fits[k], bits_about(most + 2.0)), MAX_CELL_BITS);
     }
-    // With worlds, the bits for the cells of one world, since worlds may all be in the same place. Three spare bits
-    // allow for worlds that are elongated or sparse, since repeating ids may coincide with ids of another world.
+    // With worlds, the cell bits suffice for one world only, since all worlds may be in the same place. Three spare
+    // bits allow for elongated or sparse worlds, since repeating ids may coincide with ids of another world.
     let worlds = max(params.world_count, 1u);
     let magnitude = bits_for(f32(params.box_count / worlds) + 1.0);
     var most_bits = max(5u * magnitude / 6u, 2u);
@@ -332,7 +335,7 @@ fn choose_ids(scene: Scale, count: u32, inverse_cell: f32) -> CellIds {
         most_bits = min(most_bits + 3u, params.key_bits - MIN_POSITION_BITS - world_bits);
     }
     ids.bits = shortened(ids.bits, most_bits);
-    // Divide the bits about evenly between u and v.
+    // Divide the bits for worlds so that u and v have about the same count of bits.
     let of_u = u32(clamp((i32(world_bits) + i32(ids.bits.y) - i32(ids.bits.x)) / 2, 0, i32(world_bits)));
     ids.world = vec2<u32>(of_u, world_bits - of_u);
     for (var k = 0u; k < 2u; k += 1u) {
@@ -341,7 +344,7 @@ fn choose_ids(scene: Scale, count: u32, inverse_cell: f32) -> CellIds {
     return ids;
 }
 
-// Reduces two counts of bits to a sum of at most `most`: always the larger one, or v if both are equal.
+// Reduces two bit counts until their sum is at most `most`. Each step reduces the larger count, or v if both are equal.
 fn shortened(bits: vec2<u32>, most: u32) -> vec2<u32> {
     let excess = max(bits.x + bits.y, most) - most;
     let of_larger = min(excess, max(bits.x, bits.y) - min(bits.x, bits.y));
@@ -354,15 +357,15 @@ fn shortened(bits: vec2<u32>, most: u32) -> vec2<u32> {
 fn place_grid(ids: CellIds, count: u32) {
     for (var k = 0u; k < 2u; k += 1u) {
         if ids.bits[k] == ids.fits[k] {
-            // The whole range of cells fits the key.
+            // The key bits number all cells.
             frame.origin[k] = ids.low[k];
             frame.cell_min[k] = 0;
             frame.cell_max[k] = i32(1u << ids.bits[k]) - 1;
             frame.max_span[k] = 1u << ids.bits[k];
         } else {
-            // The grid has no bounds, and ids repeat. If two boxes overlap and span at most half of the ids, their
-            // entries with the same id are in the same cell. The origin is near most boxes, where floats have the
-            // finest steps.
+            // The grid has no bounds, and ids repeat. If two boxes overlap and span at most half of the ids each, their
+            // entries with the same id are in the same cell. The origin is near most boxes, where the spacing of floats
+            // is finest.
             frame.origin[k] = 0.0;
             if count > 0u {
                 frame.origin[k] = quantile(CENTRES_U + k, count, 0.5);
@@ -376,13 +379,13 @@ fn place_grid(ids: CellIds, count: u32) {
     frame.cell_bits = ids.bits + ids.world;
 }
 
-// Returns the smallest b from 1 to 30 with 2^b >= x: the exponent, and one more unless all other bits are zero.
+// Returns the smallest b from 1 to 30 with 2^b >= x: the exponent of x, plus one unless x is a power of two.
 fn bits_for(x: f32) -> u32 {
     let exponent = (bitcast<u32>(clamp(x, 2.0, 1073741824.0)) + 0x7fffffu) >> 23u;
     return exponent - 127u;
 }
 
-// Returns bits_for of a rounded x. An x that is a power of two, up to rounding, counts as one.
+// Returns bits_for of x, where an x that exceeds a power of two only by rounding counts as that power.
 fn bits_about(x: f32) -> u32 {
     return bits_for(x * (1.0 - 1.0 / 262144.0));
 }

@@ -1,16 +1,16 @@
-// Eigenvalues and eigenvectors of a covariance matrix, by cyclic Jacobi rotations: for frame_choose.
-// Source: as there.
+// Computes eigenvalues and eigenvectors of a covariance matrix by cyclic Jacobi rotations, for frame_choose. Source: as
+// frame_choose.
 
 struct Eigen {
     values: vec3<f32>,
     vectors: mat3x3<f32>,     // columns
 }
 
-// Finds eigenvalues and eigenvectors. Diagonal elements that differ by at most `tie` count as equal in the choice of
-// the rotation's direction.
+// Returns the eigenvalues and eigenvectors. Diagonal elements that differ by at most `tie` count as equal when the
+// direction of a rotation is chosen.
 fn jacobi(covariance: mat3x3<f32>, tie: f32) -> Eigen {
     var turned = Turned(covariance, mat3x3<f32>(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0));
-    // A 3x3 matrix converges in about six sweeps; a fixed number keeps every run the same.
+    // A 3x3 matrix converges in about six sweeps. The fixed count gives the same result on every run.
     for (var sweep = 0u; sweep < 8u; sweep += 1u) {
         // No loop: with constant indices, the matrices stay in registers.
         turned = turn(turned, 0u, 1u, tie);
@@ -21,7 +21,7 @@ fn jacobi(covariance: mat3x3<f32>, tie: f32) -> Eigen {
     return Eigen(vec3<f32>(a[0][0], a[1][1], a[2][2]), turned.vectors);
 }
 
-// A matrix after some rotations, and their product.
+// A matrix after some rotations, and the product of these rotations.
 struct Turned {
     matrix: mat3x3<f32>,
     vectors: mat3x3<f32>,

@@ -8,7 +8,7 @@
 // Algorithms for computing the sample variance, for the shift.
 
 const_assert SAMPLES == 2u * 256u;
-// Invocations that add up moments at the same time: one per element of `sums`.
+// Invocations that add up moments, one per element of `sums`.
 const MOMENT_LANES: u32 = 32u;
 
 // Sums over centroids (shifted and scaled) and edges (scaled).
@@ -25,13 +25,13 @@ struct Moments {
 struct Sample {
     low: vec3<f32>,
     high: vec3<f32>,
-    counts: bool,             // whether it exists, is finite and within the limit
+    counts: bool,             // true if it exists, is finite and within the limit
 }
 
 var<workgroup> sums: array<Moments, MOMENT_LANES>;
 
-// Returns the bits of box i of the sample. Beyond the last box: NaN, an invalid box. The sample is spread over the
-// input by a multiplicative hash, since consecutive boxes in the input are often adjacent in space.
+// Returns the bits of box i of the sample; NaNs, an invalid box, beyond the last box of the input. A multiplicative
+// hash spreads the sample over the input, since consecutive boxes of the input are often adjacent in space.
 fn sample_bits(i: u32) -> LoadedBox {
     if i >= params.box_count {
         return LoadedBox(vec3<u32>(0xffffffffu), vec3<u32>(0xffffffffu));
@@ -82,7 +82,7 @@ fn sum_moments(local: u32, mine: Moments) {
         }
     }
     workgroupBarrier();
-    // Add up eight runs of four, then the eight sums.
+    // Add up four elements each, then the eight sums.
     if local < 8u {
         let halves = combined(sums[local], sums[local + 16u]);
         sums[local] = combined(halves, combined(sums[local + 8u], sums[local + 24u]));

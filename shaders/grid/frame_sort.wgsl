@@ -1,17 +1,16 @@
-// Sorts the samples of frame_choose, which has them in workgroup memory: four lists, by 256 invocations.
-// Source: Batcher 1968, Sorting networks and their applications; several steps of it in registers between two barriers, as
-// in Satish, Harris and Garland 2009, Designing efficient sorting algorithms for manycore GPUs.
+// Sorts the four lists of samples of frame_choose in workgroup memory, by 256 invocations. Source: Batcher 1968,
+// Sorting networks and their applications; several steps of it in registers between two barriers, as in Satish, Harris
+// and Garland 2009, Designing efficient sorting algorithms for manycore GPUs.
 
 // Invocations that sort a list, eight samples each.
 const LIST_LANES: u32 = 256u / 4u;
 
-// Returns the place of sample i in its list. It avoids bank conflicts when each invocation accesses eight consecutive
-// samples, or samples at other strides of the sort.
+// Returns the place of sample i in its list. The padding avoids bank conflicts at all strides of the sort.
 fn slot(i: u32) -> u32 {
     return i + i / 8u;
 }
 
-// Eight samples, consecutive or a stride apart.
+// Eight samples, consecutive or at a constant stride.
 struct Eight {
     low: vec4<f32>,
     high: vec4<f32>,
@@ -71,7 +70,7 @@ fn by_one(own: Eight) -> Eight {
     );
 }
 
-// Sorts eight samples. With a sign of -1, here and below, they descend.
+// Sorts eight samples: ascending if `sign` is 1, descending if it is -1.
 fn sorted_eight(own: Eight, sign: f32) -> Eight {
     let sides = vec4<f32>(1.0, 1.0, -1.0, -1.0);
     let twos = by_one(Eight(sides * own.low, sides * own.high));

@@ -1,16 +1,18 @@
 // pca_bounds: finds the bounds of the finite boxes, as a partial result per workgroup.
 //
 // Reads   boxes    [box_count * 3] bits of f32, two at a time; and the same four at a time as box_quads
-// Writes  bounds   [pca_groups] Bounds are separate for boxes of ordinary magnitude and for all finite boxes, since a
-// sentinel such as FLT_MAX would scale all other boxes to zero. Minimum and maximum do not depend on order, so the
-// result is the same on every run.
+// Writes  bounds   [pca_groups]
+//
+// There are separate bounds for boxes of ordinary magnitude and for all finite boxes, since a sentinel such as FLT_MAX
+// would scale all other boxes to zero. Minimum and maximum do not depend on order, so the result is the same on every
+// run.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read_write> bounds: array<BoundsPartial>;
 @group(0) @binding(3) var<storage, read> box_quads: array<vec4<u32>>;
 
-// Adds a box.
+// Returns the bounds with a box added.
 fn with_box(before: BoundsPartial, bits: LoadedBox) -> BoundsPartial {
     var partial = before;
     if kind_of(bits.min, bits.max) == KIND_FINITE {

@@ -1,9 +1,9 @@
-// Reduces the bounds of a workgroup, and computes the magnitude of the scene from all partial bounds: shared by
-// pca_bounds and frame_choose. For workgroups of at least 128 invocations; every invocation must call it. Both kernels
-// bind params and boxes; frame_choose also binds bounds. Source: reduction in two levels, Harris, Optimizing parallel
-// reduction in CUDA, 2007; here in runs, for fewer barriers.
+// Reduces the bounds of a workgroup, and computes the scale of the scene from all partial bounds. Shared by pca_bounds
+// and frame_choose. Workgroups must have at least 128 invocations, and every invocation must call these functions. Both
+// kernels bind params and boxes; frame_choose also binds bounds. Source: reduction in two levels, Harris, Optimizing
+// parallel reduction in CUDA, 2007; here sixteen elements per step, for fewer barriers.
 
-// The bits of the least coordinates, and the number of boxes.
+// The bits of the least coordinates, and the box count.
 var<workgroup> lows: array<vec4<u32>, 128>;
 var<workgroup> highs: array<vec3<f32>, 128>;
 
@@ -31,13 +31,14 @@ fn reduce_bounds(local: u32, mine: Bounds) -> Bounds {
         store_bounds(local, mine);
     }
     workgroupBarrier();
-    // Reduce eight runs of sixteen, then the eight results. A skipped loop costs nothing; a barrier always costs time.
+    // Reduce sixteen elements each, then the eight results. Idle invocations skip the loop; more steps would need more
+    // barriers.
     let run_end = select(0u, 128u, local < 8u);
     var own = mine;
     for (var k = local + 8u; k < run_end; k += 8u) {
         own = united(own, stored_bounds(k));
     }
-    // The first eight elements were not read, so they can be overwritten.
+    // No invocation reads the first eight elements above, so they can be overwritten.
     if local < 8u {
         store_bounds(local, own);
     }
@@ -59,7 +60,7 @@ fn reduce_both(local: u32, mine: BoundsPartial) -> BoundsPartial {
 struct Scale {
     low: vec3<f32>,           // bounds in scaled units
     high: vec3<f32>,
-    limit: f32,               // in input units: boxes beyond it do not count
+    limit: f32,               // in input units; boxes beyond it are ignored
     scale: f32,               // a power of two; the largest bound becomes 1 to 2, or to 4 above 2^127
     count: u32,
 }
@@ -70,7 +71,7 @@ fn scaled(coordinates: vec3<f32>, scale: f32) -> vec3<f32> {
     return clamp(coordinates * scale, vec3<f32>(-4.0), vec3<f32>(4.0));
 }
 
-// Finds the magnitude of the scene from the partial bounds of pca_bounds.
+// Returns the scale of the scene, from the partial bounds of pca_bounds.
 fn scene_scale(local: u32) -> Scale {
     var ordinary_share = no_bounds();
     var finite_share = no_bounds();
@@ -81,7 +82,7 @@ fn scene_scale(local: u32) -> Scale {
     let partial = reduce_both(local, BoundsPartial(ordinary_share, finite_share));
     let ordinary = partial.ordinary;
     let finite = partial.finite;
-    // The ordinary boxes are used, unless they are the minority.
+    // Use the bounds of ordinary boxes, unless most finite boxes are not ordinary.
     var used = ordinary;
     var limit = ORDINARY_MAX;
     if ordinary.count < finite.count - ordinary.count {
@@ -93,7 +94,7 @@ fn scene_scale(local: u32) -> Scale {
     }
     let largest = max(abs(used.min), abs(used.max));
     let magnitude = max(largest.x, max(largest.y, largest.z));
-    // 2^-exponent from the bits, exact on every driver and never denormal itself.
+    // Build 2^-exponent from its bits: exact on every driver, and never denormal.
     let exponent = clamp(bitcast<u32>(magnitude) >> 23u, 1u, 253u);
     let scale = bitcast<f32>((254u - exponent) << 23u);
     return Scale(scaled(used.min, scale), scaled(used.max, scale), limit, scale, used.count);

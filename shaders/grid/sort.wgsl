@@ -1,8 +1,8 @@
-// The division of keys among workgroups: shared by the kernels of a radix pass, which bind `sort_pass` and `counts`.
+// Divides the keys among workgroups. Shared by the kernels of a radix pass, which bind `sort_pass` and `counts`.
 //
 // A workgroup has a section: consecutive tiles of SORT_TILE keys. SECTION_GROUP consecutive sections are a group.
 
-// Returns the number of keys.
+// Returns the key count.
 fn sort_length() -> u32 {
     return select(counts.entry_count, counts.written, sort_pass.of_pairs == 1u);
 }
@@ -10,7 +10,7 @@ fn sort_length() -> u32 {
 // The division of the keys into sections.
 struct Sections {
     tile_count: u32,
-    tiles_each: u32,          // of a section; the last one may have fewer
+    tiles_each: u32,          // tiles per section; the last one may have fewer
     count: u32,
 }
 

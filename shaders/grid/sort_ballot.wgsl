@@ -1,20 +1,22 @@
 // sort_ballot: moves each key and its value to its place by a digit of eight or nine bits; equal digits keep their order.
 //
 // Reads   sort_pass    one SortPass
-//         counts       for the number of keys
+//         counts       for the key count
 //         histograms   [sections * digits], and digit_sums [groups * digits], of sort_count, two at a time
 //         keys_in, values_in     [n]
-// Writes  keys_out, values_out   [n] A workgroup per section, which it sorts tile by tile; there may be more
-// workgroups. Each subgroup has a run of consecutive keys of the tile. In each round, every invocation processes one
-// key, and nine ballots find the invocations with the same digit (Ashkiani et al. 2016, "GPU multisplit"). Two digits
-// share a word of counts. The lowest invocation with either digit adds for all of them, so each word has one writer per
-// round, and one barrier between rounds suffices. A scan of the counts over subgroups and digits gives each key its
-// position in the sorted tile. Keys, then values, are arranged in that order in workgroup memory and written from
-// there, so that adjacent invocations mostly write adjacent words.
+// Writes  keys_out, values_out   [n]
 //
-// Keys are in registers, four per vector, since dynamically indexed arrays spill to memory. Places behind the end count
-// as keys of all ones, which sort last, so only the first and the last step test for the end. For subgroups of 8 to 64
-// invocations (with nine bits, 16 to 64) that divide the workgroup evenly.
+// One workgroup per section sorts the section tile by tile; further workgroups do nothing. Each subgroup processes
+// consecutive keys of the tile. In each round, every invocation processes one key, and nine ballots find the
+// invocations with the same digit (Ashkiani et al. 2016, "GPU multisplit"). Two digits share a word of counts. The
+// lowest invocation with either digit adds for all invocations with these digits. So each word has one writer per
+// round, and one barrier between rounds suffices. A scan of the counts over subgroups and digits gives each key its
+// position in the sorted tile. Workgroup memory holds the tile's keys, then its values, in sorted order, so that
+// adjacent invocations mostly write adjacent words.
+//
+// Keys are in registers, four per vector, since dynamically indexed arrays spill to memory. Missing keys after the end
+// are all ones and sort last, so only loads and stores test for the end. Subgroups must have 8 to 64 invocations (16 to
+// 64 with nine bits) and divide the workgroup evenly.
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<storage, read> counts: Counts;
@@ -28,8 +30,8 @@
 // True if subgroups may have more than 32 invocations.
 override UP_TO_64: bool = false;
 
-// In turn: the counts, [subgroup * words + word], of up to 32 subgroups; the tile's keys in order; for each digit, the
-// difference of place and position in the tile; the tile's values in order.
+// Holds one after the other: the counts of up to 32 subgroups, [subgroup * words + word]; the tile's keys in sorted
+// order; for each digit, the place of a key minus its position in the sorted tile; the tile's values in sorted order.
 var<workgroup> tile_words: array<u32, SORT_TILE>;
 
 // The constants of an invocation.
@@ -37,11 +39,11 @@ struct Lane {
     index: u32,               // in its subgroup
     local: u32,               // in the workgroup, subgroup by subgroup
     width: u32,               // of the subgroup
-    counts_at: u32,           // of the subgroup's counts
+    counts_at: u32,           // place of the subgroup's counts
     active_lanes: vec2<u32>,  // a bit for each invocation of the subgroup
-    below: vec2<u32>,         // for each of them with a lower index
+    below: vec2<u32>,         // the same, with a lower index
     shift: u32,
-    words: u32,               // of counts for a subgroup: digits 2 w and 2 w + 1 have the halves of word w
+    words: u32,               // per subgroup; word w counts digits 2 w and 2 w + 1, a half each
 }
 
 fn lane_of(index: u32, width: u32, subgroup: u32) -> Lane {
@@ -59,7 +61,7 @@ fn digits_of(keys: vec4<u32>, lane: Lane) -> vec4<u32> {
     return (keys >> vec4<u32>(lane.shift)) & vec4<u32>(2u * lane.words - 1u);
 }
 
-// Returns the key at `at`, or all ones behind the end.
+// Returns the key at `at`, or all ones after the last key.
 fn key_at(at: u32, n: u32) -> u32 {
     var key = 0xffffffffu;
     if at < n {
@@ -84,7 +86,7 @@ fn four_values(at: u32, step: u32, n: u32) -> vec4<u32> {
     return vec4<u32>(value_at(at, n), value_at(at + step, n), value_at(at + 2u * step, n), value_at(at + 3u * step, n));
 }
 
-// Returns the invocations of the subgroup whose digits agree with `digit` in this bit.
+// Returns the invocations of the subgroup whose digits equal `digit` in this bit.
 fn with_bit(digit: u32, bit: u32) -> vec2<u32> {
     let is_set = (digit & bit) != 0u;
     let ones = subgroupBallot(is_set).xy;
@@ -102,7 +104,7 @@ fn number_of(lanes: vec2<u32>) -> u32 {
     return countOneBits(lanes.x);
 }
 
-// Returns the first of these invocations.
+// Returns the lowest index of these invocations.
 fn first_of(lanes: vec2<u32>) -> u32 {
     if UP_TO_64 && lanes.x == 0u {
         return 32u + firstTrailingBit(lanes.y);
@@ -117,7 +119,7 @@ fn clear_counts(lane: Lane, subgroups: u32) {
     }
 }
 
-// Executes a round: returns the count of earlier keys with this digit in the subgroup's part of the tile. Every
+// Executes a round, and returns the count of earlier keys with this digit in the subgroup's part of the tile. Every
 // invocation of the workgroup must call it.
 fn rank_of(digit: u32, lane: Lane) -> u32 {
     // No loop, since compilers do not unroll loops that naga bounds. The highest bit is zero for digits of eight bits.
@@ -136,7 +138,7 @@ fn rank_of(digit: u32, lane: Lane) -> u32 {
         tile_words[at] = before + (own << half) + (other << (16u - half));
     }
     before = subgroupShuffle(before, lowest);
-    // This round's counts precede the next round, and all counts precede their readers.
+    // Finish this round's counts before the next round, and all counts before they are read.
     workgroupBarrier();
     return ((before >> half) & 0xffffu) + number_of(with_digit & lane.below);
 }
@@ -165,7 +167,7 @@ fn sum_before(lane: Lane, subgroup: u32, value: u32) -> u32 {
     return sum;
 }
 
-// Returns the first places of the section's keys with the invocation's two digits. Every invocation must call it.
+// Returns the places at which the section's keys with the invocation's two digits begin. Every invocation must call it.
 fn places_in(section: u32, section_count: u32, lane: Lane, subgroup: u32) -> vec2<u32> {
     var digits = Digits();
     if lane.local < lane.words {
@@ -177,12 +179,12 @@ fn places_in(section: u32, section_count: u32, lane: Lane, subgroup: u32) -> vec
 
 // The invocation's two digits in a tile.
 struct TileDigits {
-    positions: vec2<u32>,     // in the sorted tile, where the keys of the digit begin
+    positions: vec2<u32>,     // begin of the digit's keys in the sorted tile
     counts: vec2<u32>,
 }
 
-// Replaces the counts by the first position, in the sorted tile, of each subgroup's keys of each digit. Every
-// invocation must call it.
+// Replaces each count, of a subgroup and a digit, by the position in the sorted tile at which the counted keys begin.
+// Every invocation must call it.
 fn scan_digits(lane: Lane, subgroup: u32, subgroups: u32) -> TileDigits {
     let word = lane.local;
     var own = 0u;
@@ -193,7 +195,7 @@ fn scan_digits(lane: Lane, subgroup: u32, subgroups: u32) -> TileDigits {
     }
     let counts = vec2<u32>(own & 0xffffu, own >> 16u);
     let first = select(0u, tile_words[word & (lane.words - 1u)], word < lane.words);
-    // The first subgroup's counts are in registers, so their words are free.
+    // The first subgroup's counts are in registers, so sum_before can overwrite their words.
     workgroupBarrier();
     let base = sum_before(lane, subgroup, counts.x + counts.y);
     if word < lane.words {
@@ -225,7 +227,7 @@ fn lay_out(positions: vec4<u32>, words: vec4<u32>) {
     tile_words[positions.w] = words.w;
 }
 
-// Stores the difference of place and position of the invocation's two digits.
+// Stores, for the invocation's two digits, the place of a key minus its position in the sorted tile.
 fn lay_out_shifts(shifts: vec2<u32>, lane: Lane) {
     if lane.local < lane.words {
         tile_words[2u * lane.local] = shifts.x;
@@ -233,7 +235,7 @@ fn lay_out_shifts(shifts: vec2<u32>, lane: Lane) {
     }
 }
 
-// Returns the words at a position and 256, 512 and 768 behind it.
+// Returns the words at positions `at`, `at + 256`, `at + 512` and `at + 768`.
 fn four_words(at: u32) -> vec4<u32> {
     return vec4<u32>(tile_words[at], tile_words[at + 256u], tile_words[at + 512u], tile_words[at + 768u]);
 }
@@ -273,8 +275,8 @@ fn put_values(values: vec4<u32>, places: vec4<u32>, position: u32, length: u32) 
     }
 }
 
-// Moves the keys and values of a tile. Keys of the invocation's two digits begin at `places`. Returns the places for
-// the next tile. Every invocation of the workgroup must call it.
+// Moves the keys and values of a tile. `places` are the first places of the keys with the invocation's two digits.
+// Returns these places for the next tile. Every invocation of the workgroup must call it.
 fn sort_tile(tile: u32, n: u32, places: vec2<u32>, lane: Lane, subgroup: u32, subgroups: u32) -> vec2<u32> {
     let first = tile * SORT_TILE + subgroup * SORT_RUN * lane.width + lane.index;
     let width = lane.width;

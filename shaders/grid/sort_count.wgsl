@@ -1,12 +1,13 @@
 // sort_count: counts each digit in each section of keys, and in each group of sections.
 //
 // Reads   sort_pass    one SortPass
-//         counts       for the number of keys
+//         counts       for the key count
 //         keys_in      [n], four at a time
 // Writes  histograms   [sections * digits], section by section, within a section digit by digit
 // Changes digit_sums   [groups * digits] the same of groups, added to zeros
-// A workgroup per section; there may be more workgroups.
-// First of the two steps of one stable radix pass: reduce, then scan and scatter (Merrill and Grimshaw 2011).
+//
+// One workgroup per section; further workgroups do nothing. This is the first of the two steps of a stable radix pass:
+// reduce, then scan and scatter (Merrill and Grimshaw 2011).
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<storage, read> counts: Counts;

@@ -1,7 +1,7 @@
-// Counts each digit in a section of keys: shared by the kernels that count digits, which bind `sort_pass`, `histograms`
+// Counts each digit in a section of keys. Shared by the kernels that count digits, which bind `sort_pass`, `histograms`
 // and `digit_sums`.
 
-// A count per digit. The last element is for places behind the end.
+// A count per digit. The last element counts missing keys after the end.
 var<workgroup> histogram: array<atomic<u32>, BALLOT_RADIX + 1u>;
 
 fn digit_of(key: u32) -> u32 {

@@ -1,4 +1,4 @@
-// Computes the places of the keys of a section from the counts of sort_count: shared by the kernels that scatter, which
+// Computes the places of the keys of a section from the counts of sort_count. Shared by the kernels that scatter, which
 // bind `histograms` and `digit_sums`, two digits at a time.
 
 // Two consecutive digits of one invocation.
@@ -7,7 +7,7 @@ struct Digits {
     totals: vec2<u32>,        // keys of the digit in all sections
 }
 
-// Returns these counts for digits 2 * word and 2 * word + 1. There are `words` such pairs of digits.
+// Returns the counts of digits 2 * word and 2 * word + 1. There are `words` such pairs of digits.
 fn digits_of_section(section: u32, section_count: u32, word: u32, words: u32) -> Digits {
     let group = section / SECTION_GROUP;
     let earlier = sum_groups(word, group * words, words);
@@ -16,7 +16,7 @@ fn digits_of_section(section: u32, section_count: u32, word: u32, words: u32) ->
     return Digits(earlier + own, earlier + later);
 }
 
-// Adds up the counts of groups at places from `first` to before `end`, with a stride of `words`. It loads four at once.
+// Adds up the counts of groups at places `first` to before `end`, with a stride of `words`. Loads four at once.
 fn sum_groups(first: u32, end: u32, words: u32) -> vec2<u32> {
     var sum = vec2<u32>(0u);
     var at = first;
@@ -29,7 +29,7 @@ fn sum_groups(first: u32, end: u32, words: u32) -> vec2<u32> {
     return sum;
 }
 
-// Adds up the counts of sections in the same way.
+// Adds up the counts of sections, with the arguments of sum_groups.
 fn sum_sections(first: u32, end: u32, words: u32) -> vec2<u32> {
     var sum = vec2<u32>(0u);
     var at = first;

@@ -1,14 +1,17 @@
 // sort_scatter: moves each key and its value to its place by a digit of RADIX_BITS; equal digits keep their order.
 //
 // Reads   sort_pass    one SortPass
-//         counts       for the number of keys
+//         counts       for the key count
 //         histograms   [sections * RADIX], and digit_sums [groups * RADIX], of sort_count, two at a time
 //         keys_in, values_in     [n], four at a time
-// Writes  keys_out, values_out   [n] A workgroup per section, which it sorts tile by tile; there may be more
-// workgroups. Each invocation takes SORT_RUN consecutive keys of the tile. Its sixteen counts are packed two per word
-// and scanned over the workgroup, eight words at a time. Then it places its keys one after the other. Second step of a
-// radix pass (Merrill and Grimshaw 2011, High performance and scalable radix sorting); several counts packed to a word
-// as in Harada and Howes 2011, Introduction to GPU radix sort.
+// Writes  keys_out, values_out   [n]
+//
+// One workgroup per section sorts the section tile by tile; further workgroups do nothing. Each invocation processes
+// SORT_RUN consecutive keys of the tile. Its sixteen counts are packed two per word, and the eight words are scanned
+// over the workgroup at once. Then the invocation writes its keys one after the other.
+//
+// Second step of a radix pass (Merrill and Grimshaw 2011, High performance and scalable radix sorting); several counts
+// packed to a word as in Harada and Howes 2011, Introduction to GPU radix sort.
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<storage, read> counts: Counts;
@@ -23,16 +26,16 @@ const WORDS: u32 = RADIX / 2u;
 const SEGMENTS: u32 = 256u / WORDS;
 const SEGMENT: u32 = 256u / SEGMENTS;
 
-// Words between lists of 256. One word of padding per 32 avoids bank conflicts, both if each invocation reads a segment
-// and if each reads a word of one list.
+// Words from one list of 256 to the next. One word of padding per 32 words avoids bank conflicts: both if each
+// invocation reads a segment, and if each reads a word of the same list.
 const PITCH: u32 = 256u + 32u;
 
-// [rank_index(word, invocation)] earlier keys of the tile with either of the word's two digits.
+// [rank_index(word, invocation)] counts of earlier keys of the tile, for both digits of the word.
 var<workgroup> ranks: array<u32, WORDS * PITCH>;
 var<workgroup> segment_sums: array<u32, 256>;
 // The count of each digit in all sections.
 var<workgroup> totals: array<u32, RADIX>;
-// The first place of the tile's keys of each digit.
+// For each digit, the first place of the tile's keys.
 var<workgroup> places: array<u32, RADIX>;
 
 fn rank_index(word: u32, invocation: u32) -> u32 {
@@ -87,7 +90,7 @@ fn sort_tile(tile: u32, n: u32, local: u32) {
     }
     workgroupBarrier();
 
-    // An exclusive scan of each word over the invocations: first sums of segments, then within each segment.
+    // Scan each word over the invocations, exclusively: first the sums of segments, then within each segment.
     let word = local / SEGMENTS;
     let segment = local % SEGMENTS;
     // A segment lies within 32 words, so it has no padding inside.
@@ -119,7 +122,7 @@ fn sort_tile(tile: u32, n: u32, local: u32) {
         put(local, digits.w, keys.w, values.w, i + 3u < end);
     }
     workgroupBarrier();
-    // The last invocation has counted all keys of the tile.
+    // The counts of the last invocation include all keys of the tile.
     if local < RADIX {
         places[local] += (ranks[rank_index(local / 2u, 255u)] >> ((local & 1u) * 16u)) & 0xffffu;
     }

@@ -1,14 +1,15 @@
-// emit_again: computes pairs again that were only counted, and writes the ones in the window: pairs of giants, and
-// pairs of sweep tiles whose runs were not retained.
+// emit_again: repeats tests whose results were only counted, and writes their pairs in the window. These are the pairs
+// of giants, and the pairs of sweep tiles whose runs were not retained.
 //
 // Reads   params, window, boxes, counts, entries, stretches, footprints, path_bases, as giants_test and sweep_test
 //         block_hits     [HIT_SUMS] sums, then [giant_blocks + sweep_blocks] pairs of each block
 // Writes  pairs          [window.capacity] (a, b), a < b: of giants tile by tile and in it by rows, before all of
-//                        emit_sweep; then in the order of the path It is separate from emit_sweep, since it needs many
-//                        registers for a rare case. One workgroup per block from counts.first_block on, blocks of
-//                        giants first; no workgroup for the sweep if all its runs were retained. A workgroup of the
-//                        sweep visits its tiles from last to first, so that it does not need the pair count of the
-//                        retained tiles before them.
+//                        emit_sweep; then in the order of the path
+//
+// The kernel is separate from emit_sweep, since it needs many registers for a rare case. There is one workgroup per
+// block from counts.first_block on, blocks of giants first. If all runs of the sweep were retained, there are no
+// workgroups for the sweep. A workgroup of the sweep processes its tiles from last to first, so it needs no pair count
+// of the retained tiles before them.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;
@@ -54,7 +55,7 @@ fn list_again(at_block: u32, local: u32) {
         let run = found.run;
         var hits = exact_hits(found);
         let scan = scan_workgroup(local, countOneBits(hits));
-        // The pair count of the tile, as a value that is uniform for the compiler.
+        // The pair count of the tile, loaded so that the compiler knows it as uniform.
         next = sub64(next, vec2<u32>(workgroupUniformLoad(&scan_bases[16]).x, 0u));
         var at = add64(next, vec2<u32>(scan.before, 0u));
         for (; hits != 0u; hits &= hits - 1u) {
@@ -65,7 +66,7 @@ fn list_again(at_block: u32, local: u32) {
             at = add64(at, vec2<u32>(1u, 0u));
         }
         if !less64(vec2<u32>(window.first_low, window.first_high), next) {
-            // The pairs of all tiles before this one come before the window.
+            // This tile begins at or before the window, so all tiles before it have no pairs in the window.
             return;
         }
     }

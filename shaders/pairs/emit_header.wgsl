@@ -1,8 +1,8 @@
-// Writes the length of a list of pairs and the part in the window into counts, header and
-// arguments. Shared by emit_sweep and small_emit, which bind all five.
+// Writes the length of a list of pairs, and the length of its part in the window, to counts, header and arguments.
+// Shared by emit_sweep and small_emit, which bind these buffers, params and window.
 
 // Writes counts, header and arguments for a list of `found` pairs. A refused search has no pairs, not even included
-// ones, since a consumer would take these for the result.
+// pairs, since a consumer would take these for the result.
 fn write_header(found: vec2<u32>) {
     let is_beyond = params.is_beyond != 0u;
     let refused = counts.refused == 1u || is_beyond;

@@ -1,10 +1,12 @@
-// emit_range: finds the blocks that have pairs in the window, so that a further window of a list dispatches only these.
+// emit_range: finds the blocks that have pairs in a further window of a list, and sizes the dispatches for these blocks
+// only.
 //
 // Reads   params, window
 //         block_hits  [HIT_SUMS] sums, then [giant_blocks + sweep_blocks] pairs of each block (hit_sums.wgsl)
 // Writes  counts      first_block
 //         dispatches  of emit_sweep and emit_again
-// One workgroup. A search does not dispatch it for its own first window: divide_path dispatches all blocks.
+//
+// One workgroup. For the first window of a search, the kernel is not dispatched: divide_path dispatches all blocks.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;
@@ -12,7 +14,7 @@
 @group(0) @binding(3) var<storage, read> block_hits: array<u32>;
 @group(0) @binding(4) var<storage, read_write> dispatches: Dispatches;
 
-// The group of SUM_BLOCKS blocks that has a pair: its first block, and the pairs before it.
+// A group of SUM_BLOCKS blocks that has the searched pair: its first block, and the pair count before the group.
 struct BlockGroup {
     first: u32,
     pairs_before: vec2<u32>,
@@ -54,14 +56,14 @@ fn contains(first: vec2<u32>, count: vec2<u32>, number: vec2<u32>) -> bool {
     return !less64(number, first) & less64(number, add64(first, count));
 }
 
-// Returns the block that has the pair of this number, or `blocks` if there is no such pair. Every invocation of the
+// Returns the block that has pair `number` of the list, or `blocks` if there is no such pair. Every invocation of the
 // workgroup must call it.
 fn block_with(number: vec2<u32>, blocks: u32, local: u32) -> u32 {
     if local == 0u {
         found_group = BlockGroup(blocks, vec2<u32>(0u));
         found_block = blocks;
     }
-    // An invocation has consecutive groups.
+    // Each invocation processes consecutive groups.
     let groups = div_ceil(blocks, SUM_BLOCKS);
     let each = div_ceil(groups, 256u);
     let first = local * each;
@@ -70,7 +72,7 @@ fn block_with(number: vec2<u32>, blocks: u32, local: u32) -> u32 {
     for (var group = first; group < end; group += 1u) {
         own = add64(own, pairs_of_group(group));
     }
-    // Its barriers order the writes above before the writes below.
+    // The barriers of the scan separate the writes above from the writes below.
     var before = scan_workgroup48(local, own).before;
     for (var group = first; group < end; group += 1u) {
         let count = pairs_of_group(group);

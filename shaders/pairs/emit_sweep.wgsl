@@ -6,11 +6,14 @@
 // Writes  pairs          [window.capacity] (a, b), a < b, in the order of the path, behind those of giants
 //         counts         pairs, written; the included ones come behind all others
 //         header         for a consumer on the GPU
-//         arguments      of its indirect calls A workgroup per block from counts.first_block on; the first one counts,
-// also if there is no block. It can be dispatched for any windows. Together with emit_again, they give the whole list,
-// each pair once. The workgroup distributes the pairs of each tile evenly over its invocations, since runs have
-// different pair counts, and for coalesced writes. Source: work divided evenly after a scan, as in Baxter, Modern GPU,
-// 2013.
+//         arguments      of its indirect calls
+//
+// One workgroup per block from counts.first_block on. The first workgroup also writes the counts, even if there is no
+// block. The kernel can be dispatched for any windows; with emit_again, consecutive windows give the whole list, each
+// pair once. A workgroup distributes the pairs of each tile evenly over its invocations, since runs have different pair
+// counts. So writes are coalesced.
+//
+// Source: work divided evenly after a scan, as in Baxter, Modern GPU, 2013.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;
@@ -22,10 +25,10 @@
 @group(0) @binding(7) var<storage, read_write> arguments: PairArguments;
 @group(0) @binding(8) var<storage, read_write> pairs: array<vec2<u32>>;
 
-// Pairs that the invocations of a workgroup write together: four each.
+// Pairs that a workgroup writes at once: four per invocation.
 const SHARE: u32 = 1024u;
 
-// The run and the bit of each of these pairs, and the runs.
+// The run and the bit of each shared pair; and the runs.
 var<workgroup> shared_hits: array<u32, SHARE>;
 var<workgroup> tile_runs: array<vec4<u32>, 256>;
 
@@ -35,8 +38,8 @@ fn run_at(tile: u32, local: u32) -> Run {
     return run_from(runs[at], runs[at + 256u], runs[at + 512u]);
 }
 
-// Stores the pairs of a run that are among the SHARE pairs of the tile from `first` on. `before` is the pair count of
-// the tile before the run.
+// Stores run and bit of the pairs of a run that are among the SHARE pairs of the tile from pair `first` on. `before` is
+// the pair count of the tile before the run.
 fn share_run(local: u32, run_hits: u32, before: u32, first: u32) {
     if before >= first + SHARE || before + countOneBits(run_hits) <= first {
         return;
@@ -61,7 +64,7 @@ fn shared_entries(at: u32, is_written: bool) -> vec2<u32> {
     return vec2<u32>(entries[ranks.x], entries[ranks.y]);
 }
 
-// Writes the boxes of two entries, the smaller number first.
+// Writes the boxes of two entries, the smaller index first.
 fn write_shared(at: u32, own: vec2<u32>, is_written: bool) {
     if is_written {
         let boxes = own & vec2<u32>(ENTRY_BOX);
@@ -69,12 +72,12 @@ fn write_shared(at: u32, own: vec2<u32>, is_written: bool) {
     }
 }
 
-// Writes the pairs of a tile, whose first pair has this number. Adjacent invocations write adjacent pairs. Returns the
-// pair count. Every invocation of the workgroup must call it.
+// Writes the pairs of a tile. The first pair of the tile is pair `number` of the list. Adjacent invocations write
+// adjacent pairs. Returns the pair count of the tile. Every invocation of the workgroup must call it.
 fn write_tile(tile: u32, local: u32, number: vec2<u32>) -> u32 {
     let run = run_at(tile, local);
     let scan = scan_workgroup(local, countOneBits(run.hits));
-    // A value that is uniform for the compiler.
+    // The pair count of the tile, loaded so that the compiler knows it as uniform.
     let count = workgroupUniformLoad(&scan_bases[16]).x;
     let part = part_in_window(number, count);
     let to = number.x - window.first_low;

@@ -1,4 +1,5 @@
-// The pairs in the window, and their places: shared by the kernels that write pairs, which bind window and pairs.
+// Computes which pairs are in the window, and their places in the list. Shared by the kernels that write pairs, which
+// bind window and pairs.
 
 fn in_window(number: vec2<u32>) -> bool {
     let first = vec2<u32>(window.first_low, window.first_high);
@@ -16,7 +17,8 @@ fn meets_window(start: vec2<u32>, count: u32) -> bool {
     return count != 0u && less64(start, end) && less64(first, add64(start, vec2<u32>(count, 0u)));
 }
 
-// Returns the first of `count` pairs from number `start` that is in the window, and the number of such pairs.
+// Returns which of the `count` pairs from pair `start` of the list on are in the window: the first, relative to
+// `start`, and their count.
 fn part_in_window(start: vec2<u32>, count: u32) -> vec2<u32> {
     let first = vec2<u32>(window.first_low, window.first_high);
     let window_end = add64(first, vec2<u32>(window.capacity, 0u));

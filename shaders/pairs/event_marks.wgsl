@@ -1,12 +1,13 @@
-// Marks of the pairs of a step and of the last one: shared by the kernels of events, which bind `step_params`, and
-// `header` if they read the step. `event_marks` has
-// - EVENT_TOTALS words: the counts of created pairs, of persisting pairs that are not at rest, and of lost pairs; and
+// Places in `event_marks`, the marks of the pairs of a step and of the last step. Shared by the kernels of events,
+// which bind `step_params`, and `header` if they read the step. `event_marks` has
+// - EVENT_TOTALS words: the counts of created pairs, of persisting pairs that are not at rest, and of lost pairs; then
 //   the reason if the step is discarded;
-// - bits, a word per 32 pairs: of the last list, found in this step; of this list, created; of this list, persist and
-//   are not at rest;
-// - three counts for each tile of EVENT_TILE pairs: created, persisting and not at rest, found; and the sums of EVENT_GROUP tiles.
+// - three bit sets, one word per 32 pairs: pairs of the last list that this step has; created pairs of this list; pairs
+//   of this list that persist and are not at rest;
+// - three counts per tile of EVENT_TILE pairs: created, persisting and not at rest, found; and their sums over each
+//   EVENT_GROUP tiles.
 
-// The kinds of bits.
+// The bit sets.
 const EVENT_FOUND = 0u;
 const EVENT_IS_CREATED = 1u;
 const EVENT_IS_AWAKE = 2u;
@@ -26,7 +27,7 @@ fn group_at(group: u32) -> u32 {
     return tile_at(div_ceil(step_params.capacity, EVENT_TILE) + group);
 }
 
-// Returns a word in which the first `count` bits are set, or all if there are more.
+// Returns a word whose lowest `count` bits are set; all bits if `count` is 32 or more.
 fn bits_up_to(count: u32) -> u32 {
     return select((1u << (count % 32u)) - 1u, 0xffffffffu, count >= 32u);
 }

@@ -1,19 +1,22 @@
 // events_find: finds the place of each pair of a step in the list of the last step, and marks the pairs of both lists that are events.
 //
 // Reads   step_params
-//         header       of the list of the step; that of pairs has the same first fields
+//         header       of the list of the step; a header of pairs has the same first fields
 //         last_step    pairs of the last step; boxes of the last step that had generations; these generations
 //         pairs        of the step, in canonical order
 //         last_pairs   of the last step, in canonical order
 //         names        [box_count] NAMING_WAS: the index of each box in the last step; NAMING_GENERATIONS: its
 //                      generation; otherwise not read
 // Writes  before       places in the last list, or EVENT_CREATED
-// Changes event_marks  zeros, to bits, counts of tiles and sums of groups An invocation per EVENT_RUN pairs. Both lists
-// ascend. Unless boxes are renamed, the pairs of a span lie between the places of its first pair and of the next span's
-// first pair. If little changed, the offset of each pair from the span's first pair is the same in both lists, so that
-// place is tried first. Other pairs are searched one after the other, by bisection behind the place of the pair before.
-// If boxes are renamed, the next place is tried first, and then the whole list. Source: the binary searches of a merge
-// path, Odeh, Green, Mwassi, Shmueli, Birk 2012, Merge path.
+// Changes event_marks  zeros, to bits, counts of tiles and sums of groups
+//
+// One invocation per EVENT_RUN pairs. Both lists ascend. Unless boxes are renamed, the pairs of a span lie in the last
+// list between the places of the span's first pair and of the next span's first pair. If few pairs changed, each pair
+// has the same offset from the span's first pair in both lists, so the search begins at this offset. It finds other
+// pairs one after the other, by bisection after the place of the previous pair. With renamed boxes, it tries the next
+// place first, and then the whole list.
+//
+// Source: the binary searches of a merge path, Odeh, Green, Mwassi, Shmueli, Birk 2012, Merge path.
 
 @group(0) @binding(0) var<uniform> step_params: StepParams;
 @group(0) @binding(1) var<storage, read> header: QueryHeader;
@@ -24,20 +27,20 @@
 @group(0) @binding(6) var<storage, read_write> before: array<u32>;
 @group(0) @binding(7) var<storage, read_write> event_marks: array<atomic<u32>>;
 
-// For each span of the tile, the first place in the last list whose pair is not below the span's first pair; and the
-// same behind the tile.
+// For each span of the tile, and for the span after the tile: the first place in the last list whose pair is not before
+// the span's first pair.
 var<workgroup> span_ends: array<u32, EVENT_TILE / EVENT_SPAN + 1u>;
-// The bits of the tile, created and awake; their counts; and the count of found pairs in EVENT_NEAR tiles of the last
-// list.
+// The created and awake bits of the tile, and their counts. Then the counts of found pairs in EVENT_NEAR consecutive
+// tiles of the last list.
 var<workgroup> tile_bits: array<atomic<u32>, EVENT_TILE / 16u>;
 var<workgroup> tile_counts: array<atomic<u32>, 2>;
 var<workgroup> near_found: array<atomic<u32>, EVENT_NEAR>;
-// The first of these tiles.
+// The first of these EVENT_NEAR tiles.
 var<private> near_tile: u32;
 // A bit for each pair of the invocation: set if it is created.
 var<private> created: u32;
 
-// Returns whether boxes may have other indices than in the last step.
+// Returns whether box indices may differ from the last step.
 fn is_renamed() -> bool {
     return step_params.naming == NAMING_WAS;
 }
@@ -54,8 +57,8 @@ fn name_of(i: u32) -> u32 {
     return name;
 }
 
-// Returns a pair by the indices of its boxes in the last step; the second is EVENT_CREATED if a box is new. In a join,
-// the second box keeps its index.
+// Returns a pair with the indices that its boxes had in the last step. If a box is new, the second index is
+// EVENT_CREATED. In a join, the second box keeps its index.
 fn named(pair: vec2<u32>) -> vec2<u32> {
     let a = name_of(pair.x);
     if step_params.is_join != 0u {
@@ -73,7 +76,7 @@ fn events_find(
 ) {
     let tile = group_index(group, groups);
     let lengths = event_step(last_step[0]);
-    // The same for all invocations.
+    // The condition is uniform, so all invocations return.
     if tile >= div_ceil(lengths.pair_count, EVENT_TILE) {
         return;
     }
@@ -133,7 +136,7 @@ fn clear_tile(local: u32) {
     }
 }
 
-// Returns the first of the tiles whose found pairs this workgroup adds up itself.
+// Returns the first of the EVENT_NEAR tiles of the last list whose found pairs `near_found` counts.
 fn near_of_group(tile: u32) -> u32 {
     return select(span_ends[0] / EVENT_TILE, tile, is_renamed());
 }
@@ -146,7 +149,7 @@ fn add_count(tile: u32, which: u32, count: u32) {
     }
 }
 
-// Returns the first place in the last list whose pair is not below this one; `count` if there is none.
+// Returns the first place in the last list whose pair is not before `pair`; `count` if there is none.
 fn first_not_below(pair: vec2<u32>, count: u32) -> u32 {
     var first = 0u;
     var end = count;
@@ -161,8 +164,8 @@ fn first_not_below(pair: vec2<u32>, count: u32) -> u32 {
     return first;
 }
 
-// Finds the pairs from `first` to `behind` between these ends of the last list. It first tries consecutive places from
-// `likely` on.
+// Finds pairs `first` to before `behind` of the step at places `ends.x` to before `ends.y` of the last list. It first
+// tries consecutive places from `likely` on.
 fn find(first: u32, behind: u32, likely: u32, ends: vec2<u32>) {
     var k = 0u;
     while k < min(behind - first, ends.y - min(likely, ends.y)) && all(last_pairs[likely + k] == named(pairs[first + k])) {
@@ -177,7 +180,7 @@ fn find(first: u32, behind: u32, likely: u32, ends: vec2<u32>) {
     search_each(first + k, behind, ends);
 }
 
-// Marks pairs of the last list as found, 32 from this word on. Each bit is counted once, by the first invocation that sets it.
+// Marks pairs of the last list as found: the `bits` of this word. The first invocation that sets a bit counts it.
 fn note_found(word: u32, bits: u32) {
     if bits != 0u {
         let fresh = countOneBits(bits & ~atomicOr(&event_marks[bits_at(EVENT_FOUND, word)], bits));
@@ -202,7 +205,7 @@ fn rests(i: u32) -> bool {
     return bit != 0u;
 }
 
-// Clears the bits of pairs at rest. `first` is the pair of the first bit.
+// Returns the bits without the bits of pairs at rest. Bit 0 is for pair `first`.
 fn awake(bits: u32, first: u32) -> u32 {
     var all = bits;
     if (filter_layout.fixed & filter_layout.sleeping) != ABSENT {
@@ -217,10 +220,11 @@ fn awake(bits: u32, first: u32) -> u32 {
     return all;
 }
 
-// Searches the pairs from `first` to `behind`, one after the other, between these ends of the last list.
+// Finds pairs `first` to before `behind` of the step, one after the other, at places `ends.x` to before `ends.y` of the
+// last list.
 fn search_each(first: u32, behind: u32, ends: vec2<u32>) {
-    // The search for the next pair starts behind the place of the last one, unless boxes are renamed. Renamed pairs do
-    // not ascend, but most are still adjacent.
+    // The search for a pair starts after the place of the previous pair, unless boxes are renamed. Renamed pairs do not
+    // ascend, but most are still adjacent.
     var low = ends.x;
     var next = ends.y;
     for (var i = first; i < behind; i += 1u) {
@@ -247,17 +251,17 @@ fn search_each(first: u32, behind: u32, ends: vec2<u32>) {
 }
 
 struct Lookup {
-    place: u32,               // the first place whose pair is not below the searched one
-    is_there: bool,           // whether they are equal
+    place: u32,               // the first place whose pair is not before the searched pair
+    is_there: bool,           // true if both pairs are equal
 }
 
-// Looks a pair up from `low` on within these ends, by bisection. It is likely near the place of the pair before, so the
-// step of the search doubles first.
+// Looks up a pair at places `low` to before `ends.y` of the last list. The pair is likely near `low`, so the step of
+// the search first doubles; a bisection follows.
 fn look_up(pair: vec2<u32>, low: u32, ends: vec2<u32>) -> Lookup {
     var first = low;
     var end = ends.y;
     var is_there = false;
-    // Zero means no limit.
+    // The limit of the step; zero means no limit.
     var most = select(1u, 0u, low == ends.x);
     while first < end {
         let middle = first + min(most - 1u, (end - first) / 2u);

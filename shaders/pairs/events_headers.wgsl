@@ -2,7 +2,9 @@
 //
 // Reads   step_params
 //         event_marks  totals of events_list
-// Writes  header and arguments of the lists of created, lost and persisting pairs One invocation.
+// Writes  header and arguments of the lists of created, lost and persisting pairs
+//
+// One invocation.
 
 @group(0) @binding(0) var<uniform> step_params: StepParams;
 @group(0) @binding(1) var<storage, read> event_marks: array<u32>;

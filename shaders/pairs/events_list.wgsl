@@ -9,7 +9,9 @@
 // Writes  created      [created]
 //         persisting   [persisting]
 //         lost         [lost]
-// A workgroup per EVENT_TILE pairs of both lists, the first one at least; an invocation per EVENT_RUN pairs.
+//
+// One workgroup per EVENT_TILE pairs of the longer list, at least one; one invocation per EVENT_RUN pairs.
+//
 // Source: compaction by sums of counts, Sengupta, Harris, Zhang, Owens 2007, Scan primitives for GPU computing.
 
 @group(0) @binding(0) var<uniform> step_params: StepParams;
@@ -22,7 +24,7 @@
 @group(0) @binding(7) var<storage, read_write> persisting: array<vec2<u32>>;
 @group(0) @binding(8) var<storage, read_write> lost: array<vec2<u32>>;
 
-// Created, persisting and found pairs, of the tiles before this one; and of all.
+// Counts of created, persisting and found pairs: of the tiles before this tile, then of all tiles.
 var<workgroup> event_sums: array<atomic<u32>, 6>;
 
 @compute @workgroup_size(256)
@@ -34,7 +36,8 @@ fn events_list(
     let tile = group_index(group, groups);
     let lengths = event_step(last_step[0]);
     let tiles = div_ceil(max(lengths.pair_count, lengths.last_count), EVENT_TILE);
-    // Uniform for all invocations. The first workgroup must write the totals.
+    // The condition is uniform, so all invocations return. The first workgroup always continues, since it writes the
+    // totals.
     if tile >= max(tiles, 1u) {
         return;
     }
@@ -43,12 +46,12 @@ fn events_list(
     }
     workgroupBarrier();
     add_counts_before(tile, tiles, local);
-    // No bit is set behind the end of a list.
+    // No bit is set after the end of a list.
     let first = tile * EVENT_TILE + local * EVENT_RUN;
     let is_created = own_bits(EVENT_IS_CREATED, first);
     let is_awake = own_bits(EVENT_IS_AWAKE, first);
     let is_lost = ~own_bits(EVENT_FOUND, first) & bits_up_to(min(EVENT_RUN, lengths.last_count - min(first, lengths.last_count)));
-    // Each is at most EVENT_TILE in all.
+    // Two counts share a word, since the sum of each is at most EVENT_TILE.
     let counts = vec2<u32>(countOneBits(is_created) | (countOneBits(is_awake) << 16u), countOneBits(is_lost));
     let scan = scan_workgroup2(local, counts);
 
@@ -83,7 +86,7 @@ fn events_list(
     }
 }
 
-// Adds up the counts of the tiles before this one, and of all, by groups of tiles.
+// Adds up the counts of the tiles before this tile, and of all tiles, by groups of tiles.
 fn add_counts_before(tile: u32, tiles: u32, local: u32) {
     let own_group = tile / EVENT_GROUP;
     for (var i = local; i < div_ceil(tiles, EVENT_GROUP); i += 256u) {
@@ -94,7 +97,8 @@ fn add_counts_before(tile: u32, tiles: u32, local: u32) {
     }
 }
 
-// Adds three counts, which begin at a place, to the sums of the tiles before this one, and to the sums of all tiles.
+// Adds the three counts at `place` to the sums of the tiles before this tile (if `is_before`), and of all tiles (if
+// `is_of_all`).
 fn add_counts(place: u32, is_before: bool, is_of_all: bool) {
     for (var k = 0u; k < 3u; k += 1u) {
         let count = event_marks[place + k];
@@ -107,7 +111,7 @@ fn add_counts(place: u32, is_before: bool, is_of_all: bool) {
     }
 }
 
-// Returns the bits of EVENT_RUN pairs; none behind the end of all lists.
+// Returns the bits of EVENT_RUN pairs from `first` on; zeros after the end of both lists.
 fn own_bits(which: u32, first: u32) -> u32 {
     if first >= step_params.capacity {
         return 0u;

@@ -6,8 +6,9 @@
 //         names        [box_count] generations, if step_params.naming is NAMING_GENERATIONS
 //         event_marks  totals of events_list
 // Writes  last_pairs   pairs of the step, if they differ from the pairs of the last one
-// Changes last_step    counts of pairs and of generations; the generations A workgroup per EVENT_TILE pairs or boxes,
-// one at least.
+// Changes last_step    counts of pairs and of generations; the generations
+//
+// One workgroup per EVENT_TILE pairs or boxes, at least one.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> step_params: StepParams;
@@ -24,7 +25,7 @@ fn events_store(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    // A discarded step does not change the last one.
+    // A discarded step does not replace the last step.
     if event_marks[3] != 0u {
         return;
     }

@@ -1,11 +1,12 @@
-// exclude_rows: lists the pairs that the tests of a search skip, by box, for the lookup by is_listed of filters.wgsl.
+// exclude_rows: lists by box the pairs that the tests of a search skip, for is_listed of filters.wgsl.
 //
-// Reads   change    the places of rows and others, and the number of boxes
+// Reads   change    the places of rows and others, and the box count
 //         counts    written
 //         keys      [written] a, ascending
 //         values    [written] b, ascending where a is equal; a pair may come twice
-// Writes  words     [change.box_count + 1] the rows: the number of pairs with a smaller a. [written] the others: b
-// An invocation per row and per pair.
+// Writes  words     [change.box_count + 1] the rows: the count of pairs with a smaller a; then [written] the others: b
+//
+// One invocation per row, and per pair.
 
 @group(0) @binding(0) var<uniform> change: ExcludeChange;
 @group(0) @binding(1) var<storage, read> counts: Counts;
@@ -28,7 +29,7 @@ fn exclude_rows(
     }
 }
 
-// Counts the pairs whose smaller index is below this one.
+// Returns the count of pairs whose smaller index is below `a`.
 fn pairs_before(a: u32) -> u32 {
     var first = 0u;
     var end = counts.written;

@@ -1,15 +1,17 @@
-// exclude_split: splits the pairs to exclude into keys and values for the sort, which sorts by the larger index and
-// then, stably, by the smaller one. The included pairs follow, since the tests of a search skip them too.
+// exclude_split: splits the pairs to exclude into keys and values for the sort. The sort orders them by the larger
+// index, then stably by the smaller index. The included pairs follow the excluded pairs, since the tests of a search
+// skip these too.
 //
-// Reads   change    the numbers of boxes and included pairs, and the most pairs to exclude
-//         count     the number of pairs, first; only if change.is_stored
+// Reads   change    the counts of boxes and included pairs, and the most pairs to exclude
+//         count     the pair count, first; only if change.is_stored
 //         external_pairs  two boxes each, in any order
 //         included  [change.include_count] (a, b), a < b
 // Writes  counts    for the sort; written: those pairs, and the included ones
 //         refused   1 if there are more pairs than the capacity: then none is excluded, and searches are refused
 //         keys      [written] b
 //         values    [written] a; change.box_count for both if there is no such pair of boxes
-// An invocation per pair of the capacity.
+//
+// One invocation per pair of the capacity.
 
 @group(0) @binding(0) var<uniform> change: ExcludeChange;
 @group(0) @binding(1) var<storage, read> count: array<u32>;
@@ -35,7 +37,7 @@ fn exclude_split(
     let excluded = select(pairs, 0u, is_beyond);
     let written = excluded + change.include_count;
     if i == 0u {
-        // The sort reads both numbers, and uses the number of pairs.
+        // The sort reads entry_count too, but sorts `written` pairs.
         counts.entry_count = 0u;
         counts.written = written;
         refused[0] = select(0u, 1u, is_beyond);

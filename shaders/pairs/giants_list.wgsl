@@ -1,5 +1,5 @@
-// Computes the pairs of giants in the window again, which giants_test only counted. The first workgroups of emit_again
-// run it.
+// Repeats the tests of giants, which giants_test only counted, and writes their pairs in the window. The first
+// workgroups of emit_again run it.
 
 // Writes the pairs of a block. Every invocation of the workgroup must call it.
 fn list_giants(block: u32, local: u32) {
@@ -19,12 +19,12 @@ fn list_giants(block: u32, local: u32) {
     }
 }
 
-// Writes the pairs in the word of an invocation. The first one has this number.
+// Writes the pairs of an invocation from its word. The first of these pairs is pair `first` of the list.
 fn write_row(tile: u32, local: u32, word: u32, first: vec2<u32>) {
     let meeting = meeting_of(tile, local, word & ALL_OF_GROUP);
     var count = count_in(word);
     var number = first;
-    // End at the last pair; and end in any case, even if boxes changed since the test.
+    // End after the last pair. The loop also ends after GIANT_ROW boxes, even if boxes changed since the test.
     for (var k = 0u; k < GIANT_ROW && count > 0u; k += 1u) {
         let item = item_of(meeting.row, k);
         let met = giants_met(item, meeting);

@@ -7,8 +7,9 @@
 //         counts      reads what bin_scatter wrote; writes candidates, refused, tiles and blocks of the sweep, first_block
 // Writes  block_hits  [HIT_SUMS] sums, added to zeros, then [giant_blocks] the pairs of each block (hit_count.wgsl)
 //         dispatches  of sweep_test, emit_sweep and emit_again
-// The first workgroup divides the path. Each other one has a block of tiles of giants. If candidates are refused, giants are still
-// tested, and their pairs are not reported.
+//
+// The first workgroup divides the path. Each other workgroup tests a block of tiles of giants. In a refused search,
+// giants are still tested, but their pairs are not reported.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
@@ -23,7 +24,7 @@ struct Giants {
     entry_count: u32,
     count: u32,
     tiles: u32,
-    tiles_each: u32,          // of a block
+    tiles_each: u32,          // tiles per block
 }
 
 var<workgroup> all_giants: Giants;

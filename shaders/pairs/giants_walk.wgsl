@@ -1,9 +1,10 @@
-// Tests giants against all boxes: groups of GIANT_GROUP giants against rows of near boxes. A row is GIANT_ROW
-// consecutive entries in sorted order; behind these, GIANT_ROW consecutive giants. A tile is a group and 256 rows, one
-// per invocation. Giants that do not meet the bounds of a row skip its boxes. Shared by giants_test and emit_again,
-// which bind params, boxes, counts and entries, behind which the giants lie. Sources: ODE's hash space, which tests
-// boxes that are too large for its cells against all others; joins that prune both sides by bounds, Brinkhoff, Kriegel
-// and Seeger 1993, Efficient processing of spatial joins using R-trees.
+// Tests giants against all boxes: groups of GIANT_GROUP giants against rows of boxes. A row is GIANT_ROW consecutive
+// entries in sorted order. Rows of GIANT_ROW consecutive giants follow the rows of entries. A tile is a group and 256
+// rows, one per invocation. Giants that do not meet the bounds of a row skip the boxes of the row. Shared by
+// giants_test and emit_again, which bind params, boxes, counts and entries. The list of giants follows the entries.
+//
+// Sources: ODE's hash space, which tests boxes that are too large for its cells against all other boxes; joins that
+// prune both sides by bounds, Brinkhoff, Kriegel and Seeger 1993, Efficient processing of spatial joins using R-trees.
 
 // Returns giant k, in the order of the boxes.
 fn giant_at(k: u32) -> u32 {
@@ -13,7 +14,7 @@ fn giant_at(k: u32) -> u32 {
 // A box of a row.
 struct Item {
     index: u32,
-    is_there: bool,           // only the entry in the first cell of a box represents it
+    is_there: bool,           // true only for the entry in the first cell of a box
 }
 
 // Returns the count of rows of entries. Rows of giants follow.
@@ -25,7 +26,7 @@ fn row_count() -> u32 {
     return rows_of(counts.entry_count, counts.giant_count);
 }
 
-// Returns box k of a row. A missing box has the index of any box.
+// Returns box k of a row. For a missing box, `is_there` is false and the index is any valid index.
 fn item_of(row: u32, k: u32) -> Item {
     let entry_rows = entry_row_count();
     if row < entry_rows {
@@ -38,7 +39,7 @@ fn item_of(row: u32, k: u32) -> Item {
     return Item(giant_at(min(at, counts.giant_count - 1u)), at < counts.giant_count);
 }
 
-// Bounds of nothing, ordered.
+// Empty bounds, as ordered integers.
 const NO_LOW: i32 = 0x7fffffff;
 const NO_HIGH: i32 = -0x7fffffff - 1;
 const NO_BOUNDS: OrderedBox = OrderedBox(vec3<i32>(NO_LOW), vec3<i32>(NO_HIGH));
@@ -50,7 +51,7 @@ fn around(a: OrderedBox, b: OrderedBox) -> OrderedBox {
 // A bit for each giant of a group.
 const ALL_OF_GROUP: u32 = (1u << GIANT_GROUP) - 1u;
 
-// Returns a bit per giant of the group that begins at `first`: set if it meets these bounds.
+// Returns a bit per giant of the group that begins at `first`: set if the giant meets these bounds.
 fn giants_near(first: u32, bounds: OrderedBox) -> u32 {
     var near = 0u;
     let there = ALL_OF_GROUP >> (GIANT_GROUP - min(counts.giant_count - first, GIANT_GROUP));
@@ -64,13 +65,14 @@ fn giants_near(first: u32, bounds: OrderedBox) -> u32 {
     return near;
 }
 
-// Removes half-spaces that do not meet the bounds: a half-space that meets a box also meets all bounds of it. Without
-// half-spaces, no loop has a turn.
+// Returns the giants `among` without the half-spaces that do not meet the bounds. A half-space that meets a box also
+// meets all bounds of this box. Without half-spaces, no loop runs.
 fn without_half_spaces_apart(first: u32, among: u32, bounds: OrderedBox) -> u32 {
     let low = bitcast<vec3<u32>>(ordered(bitcast<vec3<u32>>(bounds.min)));
     let high = bitcast<vec3<u32>>(ordered(bitcast<vec3<u32>>(bounds.max)));
     var near = among;
-    // Half-spaces ascend by box, as giants do. So between two giants there are at most as many half-spaces as boxes.
+    // Half-spaces ascend by box, as giants do. So the count of half-spaces between two giants is at most their distance
+    // in box indices.
     var before = giant_at(first);
     let count = select(0u, filter_layout.half_space_count, among != 0u);
     var nth = half_space_between(before, 0u, count);
@@ -90,11 +92,12 @@ fn without_half_spaces_apart(first: u32, among: u32, bounds: OrderedBox) -> u32 
 struct Meeting {
     first_giant: u32,
     row: u32,
-    near: u32,                // a bit for each giant of the group that meets the bounds of the row
-    bounds: OrderedBox,       // of these giants
+    near: u32,                // a bit per giant of the group; set if it meets the bounds of the row
+    bounds: OrderedBox,       // of the giants near the row
 }
 
-// Returns the group and the row of an invocation in a tile. `near` has the giants of the group near the row.
+// Returns the group and the row of an invocation in a tile. `near` has a bit per giant of the group that is near the
+// row.
 fn meeting_of(tile: u32, local: u32, near: u32) -> Meeting {
     let row_tiles = div_ceil(row_count(), 256u);
     let first_giant = tile / row_tiles * GIANT_GROUP;
@@ -105,7 +108,7 @@ fn meeting_of(tile: u32, local: u32, near: u32) -> Meeting {
     return Meeting(first_giant, tile % row_tiles * 256u + local, near, bounds);
 }
 
-// Returns a bit per giant of a tile: set if it is near the row of an invocation.
+// Returns a bit per giant of a tile: set if the giant is near the row of the invocation.
 fn near_of(tile: u32, local: u32) -> u32 {
     let row_tiles = div_ceil(row_count(), 256u);
     let row = tile % row_tiles * 256u + local;
@@ -122,10 +125,10 @@ fn near_of(tile: u32, local: u32) -> u32 {
     return giants_near(tile / row_tiles * GIANT_GROUP, bounds);
 }
 
-// Tests the box of an item against the giants near its row, and returns a bit per giant: set if they overlap.
+// Returns a bit per giant near the row: set if the giant overlaps the box of `item`.
 fn giants_met(item: Item, meeting: Meeting) -> u32 {
     let own = ordered_box(item.index);
-    // A pair of giants is found once, from the smaller index.
+    // A pair of giants is found once, by the giant with the smaller index.
     let is_giant = meeting.row >= entry_row_count();
     var met = 0u;
     let may_meet = item.is_there & overlap(meeting.bounds, own);
@@ -144,7 +147,7 @@ fn giants_met(item: Item, meeting: Meeting) -> u32 {
     return met;
 }
 
-// Returns the pair count of an invocation in a tile and the giants near its row, packed into a word.
+// Returns a word with the pair count of an invocation in a tile, and the bits of the giants near its row.
 fn word_of(tile: u32, local: u32) -> u32 {
     let meeting = meeting_of(tile, local, near_of(tile, local));
     return (count_met(meeting) << GIANT_GROUP) | meeting.near;

@@ -1,10 +1,10 @@
-// Counts the pairs of a block of tiles, and adds them to the sum of SUM_BLOCKS blocks (shared/scan.wgsl): shared by the kernels that
-// test, which bind block_hits with atomics.
+// Counts the pairs of a block of tiles, and adds the count to the sum over SUM_BLOCKS blocks (shared/scan.wgsl). Shared
+// by the kernels that test, which bind block_hits with atomics.
 
 var<workgroup> hits_in_block: atomic<u32>;
 
-// Counts the pairs of a block. `found` are the pairs of this invocation. Every invocation of the workgroup must call
-// it.
+// Counts the pairs of a block. `found` is the pair count of this invocation. Every invocation of the workgroup must
+// call it.
 fn count_block(block: u32, local: u32, found: u32) {
     if local == 0u {
         atomicStore(&hits_in_block, 0u);

@@ -1,16 +1,16 @@
-// Computes the pair count before a block of tiles from the counts of count_block: shared by the kernels that write
+// Computes the pair count before a block of tiles from the counts of count_block. Shared by the kernels that write
 // pairs, which bind block_hits. Source: as grid/sort_places.wgsl.
 
 var<workgroup> added_hits: array<atomic<u32>, 2>;
 var<workgroup> all_added: vec2<u32>;
 
-// Returns the pairs of a block.
+// Returns the pair count of a block.
 fn hits_of(block: u32) -> u32 {
     return block_hits[2u * HIT_SUMS + block];
 }
 
-// Returns the pair count of all blocks before this one, of up to `2 * MOST_BLOCKS`. Every invocation of the workgroup
-// must call it. The result is uniform for the compiler.
+// Returns the pair count of all blocks before this block. There are at most `2 * MOST_BLOCKS` blocks. Every invocation
+// of the workgroup must call it. The compiler knows the result as uniform.
 fn pairs_before(block: u32, local: u32) -> vec2<u32> {
     if local < 2u {
         atomicStore(&added_hits[local], 0u);

@@ -1,8 +1,9 @@
-// neighbours_begin: writes the count of pairs to list by box, and the header of the neighbours.
+// neighbours_begin: writes the count of pairs for the sort by box, and the header of the neighbours.
 //
 // Reads   list_header  of the list of pairs
 // Writes  counts       written
 //         header       of the neighbours
+//
 // One invocation.
 
 @group(0) @binding(0) var<storage, read> list_header: PairHeader;
@@ -11,7 +12,7 @@
 
 @compute @workgroup_size(1)
 fn neighbours_begin() {
-    // From an incomplete list, some boxes would lack neighbours.
+    // With an incomplete list, some boxes would lack neighbours.
     let is_whole = list_header.written == list_header.count && list_header.count_high == 0u;
     let overflow = select(OVERFLOW_PAIRS, list_header.overflow, is_whole || list_header.overflow != 0u);
     let written = select(0u, list_header.written, overflow == 0u);

@@ -4,8 +4,9 @@
 //         counts    written
 //         pairs     [written] (a, b), each once, in any order
 // Changes offsets   [row_count + 1] zeros, to the size of row i at place i + 1
-// An invocation per four pairs (order_runs.wgsl).
-// Source: rows by counting, as in a counting sort, Knuth, The Art of Computer Programming 3, 5.2.
+//
+// One invocation per four pairs (order_runs.wgsl). Source: rows by counting, as in a counting sort, Knuth, The Art of
+// Computer Programming 3, 5.2.
 
 @group(0) @binding(0) var<uniform> order: OrderParams;
 @group(0) @binding(1) var<storage, read> counts: Counts;
@@ -35,7 +36,7 @@ fn order_count(
     }
 }
 
-// Adds `length` elements to a row, if it is not 0.
+// Adds `length` to the size of a row, if `length` is not 0.
 fn count(row: u32, length: u32) {
     if length > 0u {
         atomicAdd(&offsets[row + 1u], length);

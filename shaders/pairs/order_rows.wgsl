@@ -3,9 +3,12 @@
 // Reads   order      one OrderParams
 //         row_sums   of order_sums
 // Changes offsets    [row_count + 1] the size of row i at place i + 1, to its begin
-// Writes  tile_rows  [elements / ORDER_TILE] rounded up, the row of the first element of each tile A workgroup per
-// ORDER_ROWS rows; an invocation has four consecutive rows. The tiles that begin in these rows are divided evenly among
-// the invocations, since rows have different lengths. Each finds the row of its tile by a search in workgroup memory.
+// Writes  tile_rows  [elements / ORDER_TILE] rounded up, the row of the first element of each tile
+//
+// One workgroup per ORDER_ROWS rows; each invocation processes four consecutive rows. The tiles that begin in these
+// rows are divided evenly among the invocations, since rows have different lengths. An invocation finds the row of a
+// tile by a search in workgroup memory.
+//
 // Source: sums by one kernel, prefixes by the next: Sengupta, Harris, Zhang, Owens 2007, Scan primitives for GPU
 // computing.
 
@@ -14,7 +17,7 @@
 @group(0) @binding(2) var<storage, read_write> offsets: array<u32>;
 @group(0) @binding(3) var<storage, read_write> tile_rows: array<u32>;
 
-// The begins of the workgroup's rows. Behind the last row of all, the end of all elements.
+// The begins of the workgroup's rows; after the last row, the end of all elements.
 var<workgroup> begins: array<u32, ORDER_ROWS>;
 
 @compute @workgroup_size(256)
@@ -30,7 +33,7 @@ fn order_rows(
     for (var i = first; i < end; i += 1u) {
         sizes += offsets[i + 1u];
     }
-    // The last row may extend beyond the end.
+    // A two-dimensional dispatch may have workgroups after the last tile.
     let sums_end = min(tile, div_ceil(order.row_count, ORDER_ROWS));
     var earlier = 0u;
     for (var i = local; i < sums_end; i += 256u) {
@@ -53,7 +56,7 @@ fn order_rows(
     }
 }
 
-// Returns the row of the workgroup with this element: the last one that begins at or before it.
+// Returns the row of the workgroup with this element: the last row that begins at or before the element.
 fn row_at(element: u32) -> u32 {
     var row = 0u;
     for (var half = ORDER_ROWS / 2u; half > 0u; half /= 2u) {

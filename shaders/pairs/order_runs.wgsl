@@ -1,14 +1,14 @@
-// Loads four consecutive pairs: shared by order_count and order_scatter, which bind counts and pairs. Consecutive pairs
+// Loads four consecutive pairs. Shared by order_count and order_scatter, which bind counts and pairs. Consecutive pairs
 // with the same first box share one atomic operation, since all pairs of a giant contend for the same word.
 
 struct FourPairs {
     rows: vec4<u32>,          // the first boxes
     others: vec4<u32>,        // the second boxes
     is_there: vec4<bool>,
-    lengths: vec4<u32>,       // pairs of the same first box from this one on, one after the other; 0 if the pair continues a run
+    lengths: vec4<u32>,       // pairs in the run with the same first box that begins here; 0 within a run
 }
 
-// Returns the four pairs from `first` on. The first one exists.
+// Returns the four pairs from `first` on. Pair `first` must exist.
 fn four_pairs(first: u32) -> FourPairs {
     let last = counts.written - 1u;
     let a = pairs[first];

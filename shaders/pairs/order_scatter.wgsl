@@ -4,8 +4,10 @@
 //         counts    written
 //         pairs     [written] (a, b), each once
 // Changes offsets   [row_count + 1] the begin of row i at place i + 1, to its end: from then on, row i begins at place i
-// Writes  others    [ways * written] An invocation per four pairs (order_runs.wgsl). The order within a row depends on
-// the order of invocations; order_sort then sorts each row.
+// Writes  others    [ways * written]
+//
+// One invocation per four pairs (order_runs.wgsl). The order within a row depends on the order of invocations;
+// order_sort then sorts each row.
 
 @group(0) @binding(0) var<uniform> order: OrderParams;
 @group(0) @binding(1) var<storage, read> counts: Counts;
@@ -23,7 +25,7 @@ fn order_scatter(
     if first >= counts.written {
         return;
     }
-    // Reserve all places before the first is used, so that the atomics overlap.
+    // Reserve all places before any is used, so that the atomic operations overlap.
     let four = four_pairs(first);
     let x = place_of(four.rows.x, four.lengths.x);
     let y = place_of(four.rows.y, four.lengths.y);

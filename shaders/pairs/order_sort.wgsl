@@ -5,11 +5,14 @@
 //         offsets    [row_count + 1] where rows begin, and their end
 //         tile_rows  of order_rows
 //         others     [ways * written] row by row, each once in its row
-// Writes  in_order   [ways * written] the same, ascending within each row; if ways is 1, with the row before each A
-// workgroup per ORDER_TILE elements; an invocation has two consecutive ones. The place of an element in a short row is
-// the count of smaller elements. A long row is divided, by ranges of boxes, among the workgroups that have a part of
-// it. Each sorts its range by a bit per box, ORDER_WINDOW boxes at a time. Source: rank by counting, Knuth, The Art of
-// Computer Programming 3, 5.2; sorting distinct numbers in a bit map, Bentley 1986, Programming Pearls, column 1.
+// Writes  in_order   [ways * written] the same, ascending within each row; if ways is 1, with the row before each
+//
+// One workgroup per ORDER_TILE elements; each invocation processes two consecutive elements. The place of an element in
+// a short row is the count of smaller elements. A long row is divided into ranges of boxes, one for each workgroup that
+// has a part of the row. A workgroup sorts its range by a bit per box, ORDER_WINDOW boxes at a time.
+//
+// Source: rank by counting, Knuth, The Art of Computer Programming 3, 5.2; sorting distinct numbers in a bit map,
+// Bentley 1986, Programming Pearls, column 1.
 
 @group(0) @binding(0) var<uniform> order: OrderParams;
 @group(0) @binding(1) var<storage, read> counts: Counts;
@@ -18,7 +21,7 @@
 @group(0) @binding(4) var<storage, read> others: array<u32>;
 @group(0) @binding(5) var<storage, read_write> in_order: array<u32>;
 
-// The elements of the tile, and ORDER_SHORT before and behind it.
+// The elements of the tile, and ORDER_SHORT elements before and after the tile.
 var<workgroup> nearby: array<u32, ORDER_TILE + 2u * ORDER_SHORT>;
 // The long rows that have a part in the tile, and their count.
 var<workgroup> long_rows: array<u32, ORDER_LONG_ROWS>;
@@ -42,13 +45,13 @@ fn order_sort(
 ) {
     let tile = group_index(group, groups);
     let count = counts.written * order.ways;
-    // A workgroup behind the last element ends at once. `count` is uniform, so all of its invocations do.
+    // A workgroup after the last element ends at once. The condition is uniform, so all its invocations return.
     if tile >= div_ceil(count, ORDER_TILE) {
         return;
     }
     let first = tile * ORDER_TILE;
     let end = min(first + ORDER_TILE, count);
-    // Places before the first element wrap to large numbers. All are loaded at once.
+    // Places before the first element wrap to large numbers, which other_at ignores.
     let staged = vec4<u32>(first + local - ORDER_SHORT) + vec4<u32>(0u, 256u, 512u, 768u);
     let near = vec4<u32>(
         other_at(staged.x, count),
@@ -75,7 +78,7 @@ fn order_sort(
         let row = row_of(place, first_row, last_row, last_row - first_row + 1u);
         sort_short(first, place, row);
         if place + 1u < end {
-            // Mostly in the same row or one of the next three.
+            // The next element is mostly in the same row, or in one of the next three.
             let near_row = row_of(place + 1u, row, last_row, 4u);
             let row_count = select(1u, last_row - near_row + 1u, near_row == row + 3u);
             sort_short(first, place + 1u, row_of(place + 1u, near_row, last_row, row_count));
@@ -97,7 +100,7 @@ fn order_sort(
 
 const_assert ORDER_TILE + 2u * ORDER_SHORT == 1024u;
 
-// Returns the element at a place, if it exists.
+// Returns the element at a place; 0 after the last element.
 fn other_at(place: u32, count: u32) -> u32 {
     if place >= count {
         return 0u;
@@ -105,8 +108,8 @@ fn other_at(place: u32, count: u32) -> u32 {
     return others[place];
 }
 
-// Returns the last of `count` rows from `low` on, at most `last`, that begins at or before a place; the first row does.
-// Three begins are loaded at once, which halves the memory latencies of a bisection.
+// Returns the last row that begins at or before a place, among `count` rows from `low` on, up to `last`. Row `low` must
+// begin at or before the place. Three begins are loaded at once, which halves the memory latencies of a bisection.
 fn row_of(place: u32, low: u32, last: u32, count: u32) -> u32 {
     var row = low;
     var step = count;
@@ -125,8 +128,8 @@ fn row_of(place: u32, low: u32, last: u32, count: u32) -> u32 {
     return row;
 }
 
-// Writes an element of a short row of the tile from `first` on to its place. Lists a long row, at its first element in
-//         the tile.
+// Writes the element at `place` to its sorted place, if its row is short. Otherwise lists the row, at its first element
+// in the tile. `first` is the first element of the tile.
 fn sort_short(first: u32, place: u32, row: u32) {
     let begin = offsets[row];
     let behind = offsets[row + 1u];
@@ -147,9 +150,8 @@ fn sort_short(first: u32, place: u32, row: u32) {
 
 // Sorts this workgroup's range of a long row. Every invocation of the workgroup must call it.
 //
-// Mesa's software drivers end all loops of an invocation after 65,535 turns together. Ranges without elements are
-// skipped, so there are at most as many windows as elements. A turn processes four elements. `SOFTWARE_BOXES` has the
-// bound.
+// Mesa's software drivers end all loops of an invocation after 65,535 turns in total. A turn processes four elements,
+// and windows without elements are skipped, so `SOFTWARE_BOXES` bounds the turns.
 fn sort_long(local: u32, tile: u32, row: u32) {
     let begin = offsets[row];
     let behind = offsets[row + 1u];
@@ -199,10 +201,10 @@ fn sort_long(local: u32, tile: u32, row: u32) {
 // The counts of an invocation in a row.
 struct Tally {
     before: u32,              // elements before the window
-    next: u32,                // the least element behind it, or the end of the range
+    next: u32,                // the least element after the window, or the end of the range
 }
 
-// Adds element i, if it is before `behind`, the end of the row. Sets its bit, if its box is in the window.
+// Adds element i to the tally, or sets its bit if it is in the window. `behind` is the end of the row; i may exceed it.
 fn add_element(tally: Tally, i: u32, behind: u32, window: vec2<u32>) -> Tally {
     var now = tally;
     if i < behind {

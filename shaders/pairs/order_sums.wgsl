@@ -1,9 +1,10 @@
-// order_sums: adds up the sizes of ORDER_ROWS rows each.
+// order_sums: adds up the sizes of each ORDER_ROWS rows.
 //
 // Reads   order      one OrderParams
 //         offsets    [row_count + 1] of order_count
 // Writes  row_sums   [row_count / ORDER_ROWS] rounded up
-// A workgroup per sum.
+//
+// One workgroup per sum.
 
 @group(0) @binding(0) var<uniform> order: OrderParams;
 @group(0) @binding(1) var<storage, read> offsets: array<u32>;

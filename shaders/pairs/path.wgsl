@@ -1,8 +1,10 @@
-// The places of the sums of the path in `path_bases`, which the kernels that include this bind, two words each.
+// Places of the sums of the path in `path_bases`, two words per sum. The kernels that include this file bind
+// `path_bases`.
 //
-// [2 * groups] quads and candidates of each PATH_GROUP sections, in the two words of a sum (shared/scan.wgsl);
-// giants_test replaces the quads by the quads before the group. Behind them [sections] quads of each section of
-// PATH_SECTION entries; behind those, quads before every ENTRY_STRIDE-th entry within its section; both as (low, high).
+// First [2 * groups] quads and candidates of each PATH_GROUP sections, in the two words of a sum (shared/scan.wgsl).
+// giants_test replaces the quads of a group by the quads before the group. Then [sections] quads of each section of
+// PATH_SECTION entries, as (low, high). Then the quads before every ENTRY_STRIDE-th entry within its section, as (low,
+// high).
 
 fn path_sections() -> u32 {
     return div_ceil(counts.entry_count, PATH_SECTION);

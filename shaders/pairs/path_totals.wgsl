@@ -1,7 +1,7 @@
 // Computes the length of the path, and divides the tests of the sweep. The first workgroup of giants_test runs it,
-// which binds params, counts, path_bases and dispatches. A tile is TILE_QUADS quads. A block is some consecutive tiles
-// that one workgroup tests, with one pair count. There are at most MOST_BLOCKS blocks; for longer paths, the tiles per
-// block are multiplied by a power of two.
+// which binds params, counts, path_bases and dispatches. A tile is TILE_QUADS quads. A block is a range of consecutive
+// tiles that one workgroup tests, with one pair count. There are at most MOST_BLOCKS blocks; for longer paths, the
+// tiles per block are multiplied by a power of two.
 
 // Returns the tiles per block: `least`, or the smallest multiple by a power of two with at most MOST_BLOCKS blocks.
 fn tiles_per_block(tiles: u32, least: u32) -> u32 {
@@ -12,8 +12,8 @@ fn tiles_per_block(tiles: u32, least: u32) -> u32 {
     return per_block;
 }
 
-// Returns the least tiles per block of the sweep. More tiles save searches, since an invocation searches its place on
-// the path once per block; fewer give the device enough workgroups.
+// Returns the least count of tiles per block of the sweep. More tiles save searches, since an invocation searches its
+// place on the path once per block. Fewer tiles give the device enough workgroups.
 fn least_of_sweep(tiles: u32) -> u32 {
     var per_block = MOST_BLOCK_TILES;
     while per_block > 1u && tiles / per_block < SWEEP_GROUPS {
@@ -22,10 +22,10 @@ fn least_of_sweep(tiles: u32) -> u32 {
     return per_block;
 }
 
-// Adds up the groups of sections, replaces their quads by the quads before each, and writes the totals into counts and
-// dispatches. Every invocation of the workgroup must call it.
+// Adds up the sums of all groups of sections, and writes the totals to counts and dispatches. Replaces the quads of
+// each group by the quads before the group. Every invocation of the workgroup must call it.
 fn divide_path(local: u32, entry_count: u32, giant_count: u32) {
-    // An invocation has consecutive groups.
+    // Each invocation processes consecutive groups.
     let groups = div_ceil(div_ceil(entry_count, PATH_SECTION), PATH_GROUP);
     let each = div_ceil(groups, 256u);
     let first = local * each;
@@ -48,7 +48,7 @@ fn divide_path(local: u32, entry_count: u32, giant_count: u32) {
     if local == 0u {
         let all = add64(swept, mul64(giant_count, params.box_count));
         let refused = less64(vec2<u32>(params.candidate_limit_low, params.candidate_limit_high), all);
-        // The host limits the candidates so that tiles are counted in 32 bits.
+        // The host limits the candidates, so the tile count fits 32 bits.
         let tiles = select(shift_right64(add64(length, vec2<u32>(TILE_QUADS - 1u, 0u)), TILE_QUADS_BITS).x, 0u, refused);
         let per_block = tiles_per_block(tiles, least_of_sweep(tiles));
         let blocks = div_ceil(tiles, per_block);

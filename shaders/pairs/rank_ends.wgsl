@@ -11,16 +11,21 @@
 //         footprints [entry_count] where in its cell the box begins and ends, whether the cell is its first, and
 //                    whether the box is plain, and its set
 //         path_bases quads of each section of PATH_SECTION entries, and before every ENTRY_STRIDE-th entry of it (path.wgsl)
-// Changes path_bases quads and candidates of each group of sections, added to zeros A workgroup per section; there may
-// be more workgroups. The candidates of an entry are the ranks between its own and its end. A quad is four consecutive
-// footprints, which one load reads. An entry without candidates also has one quad, which bounds the entries that a
-// piece of the path can span. Only every ENTRY_STRIDE-th entry stores a base; the others are counted from the ends. The
-// search for an end starts at the rank of the entry. Its distance is the count of candidates, which is mostly small. So
-// the search first compares REACH_QUADS quads of keys, four quads at once, which needs one or two memory latencies for
-// twelve candidates. Then its step doubles, from FIRST_REACH on. Touching intervals meet: a start equal to the end is
-// not after it. Sources: an independent sweep per entry, without a list of active entries, Liu, Harada, Lee, Kim 2010;
-// Bentley and Yao 1976, An almost optimal algorithm for unbounded searching; work counted before it is divided, as in
-// Baxter, Modern GPU, 2013.
+// Changes path_bases quads and candidates of each group of sections, added to zeros
+//
+// One workgroup per section; further workgroups do nothing. The candidates of an entry are the entries between its own
+// rank and its end. A quad is four consecutive footprints, which one load reads. An entry without candidates also has
+// one quad, which bounds the count of entries in a part of the path. Only every ENTRY_STRIDE-th entry stores a base;
+// the quads of other entries follow from the ends.
+//
+// The search for an end starts at the rank of the entry. The end is mostly near, since most entries have few
+// candidates. So the search first compares REACH_QUADS quads of keys, four quads at once. Twelve candidates then need
+// one or two memory latencies. After that, the step doubles, from FIRST_REACH on. Touching intervals meet: a start
+// equal to the end is not after the end.
+//
+// Sources: an independent sweep per entry, without a list of active entries, Liu, Harada, Lee, Kim 2010; Bentley and
+// Yao 1976, An almost optimal algorithm for unbounded searching; work counted before it is divided, as in Baxter,
+// Modern GPU, 2013.
 
 @group(0) @binding(0) var<uniform> frame: Frame;
 @group(0) @binding(1) var<uniform> counts: Counts;
@@ -32,12 +37,12 @@
 @group(0) @binding(7) var<storage, read> key_quads: array<vec4<u32>>;
 @group(0) @binding(8) var<storage, read_write> path_bases: array<atomic<u32>>;
 
-// The quads of keys that are compared, four at once, before the search doubles its step.
+// Quads of keys that the search compares, four at once, before it doubles its step.
 const REACH_QUADS: u32 = 16u;
 
-// Counts the keys, of sixteen ascending ones, that are at most `most`. The last one exceeds it.
+// Returns how many of sixteen ascending keys are at most `most`. The last key must exceed `most`.
 fn number_up_to(a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32>, most: u32) -> u32 {
-    // A bisection: finds the first quad whose last key exceeds `most`.
+    // Bisection: find the first quad whose last key exceeds `most`.
     let is_upper = b.w <= most;
     let low = select(a, c, is_upper);
     let high = select(b, d, is_upper);
@@ -47,7 +52,7 @@ fn number_up_to(a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32>, most: u3
     return select(0u, 8u, is_upper) + select(0u, 4u, is_high) + ones.x + ones.y + ones.z;
 }
 
-// Finds the first rank from `first` on whose key exceeds `end_key`. The key of the rank before does not.
+// Returns the first rank from `first` on whose key exceeds `end_key`. The key before `first` must not exceed it.
 fn search_end(first: u32, n: u32, end_key: u32) -> u32 {
     // keys[low] <= end_key < keys[high], with high == n standing for a key above all.
     var low = first - 1u;
@@ -69,7 +74,8 @@ fn search_end(first: u32, n: u32, end_key: u32) -> u32 {
     return high;
 }
 
-// Counts the last candidates of an entry that may begin after it ends, since their keys are rounded.
+// Returns the count of unproven candidates of an entry: the last candidates, which may begin after the entry ends,
+// since keys are rounded. At most ALL_UNPROVEN.
 fn unproven_before(rank: u32, end: u32, last_proven: u32) -> u32 {
     let most = min(ALL_UNPROVEN, end - rank - 1u);
     var count = 0u;
@@ -79,16 +85,16 @@ fn unproven_before(rank: u32, end: u32, last_proven: u32) -> u32 {
     return count;
 }
 
-// Returns the end of the candidates of an entry, whose interval ends at `own_end` in `cell`, packed with the count of
-// unproven ones.
+// Returns the end of the candidates of an entry, packed with the count of unproven candidates. The interval of the
+// entry ends at `own_end`, and `cell` has the cell bits of its key.
 fn packed_end(rank: u32, n: u32, cell: u32, own_end: u32) -> u32 {
     let end_key = cell | own_end;
     let is_proven = own_end >= PROVEN_QUANTA;
     let last_proven = cell | select(0u, own_end - PROVEN_QUANTA, is_proven);
     let next = rank + 1u;
     var is_proven_end_found = false;
-    // Sixteen keys at a time, until the last of them exceeds `last_proven`. Keys of the first quad up to the entry's
-    // own may exceed it too, but not the end.
+    // Compare sixteen keys at a time, until the last of them exceeds `last_proven`. In the first quad, keys up to the
+    // entry's own key may also exceed `last_proven`, but not `end_key`.
     var quad = next / 4u;
     let last_quad = min(quad + REACH_QUADS, n / 4u);
     var a = vec4<u32>(0u);
@@ -117,7 +123,7 @@ fn packed_end(rank: u32, n: u32, cell: u32, own_end: u32) -> u32 {
     return end | (select(ALL_UNPROVEN, unproven, is_proven) << END_BITS);
 }
 
-// The end of the candidates of each entry of the section; zero if there is no entry.
+// The end of the candidates of each entry of the section; zero after the last entry.
 var<workgroup> entry_ends: array<u32, PATH_SECTION>;
 // Candidates of the section, in the two words of a sum (shared/scan.wgsl).
 var<workgroup> section_candidates: array<atomic<u32>, 2>;
@@ -141,7 +147,8 @@ fn rank_entry(rank: u32, n: u32) {
     stretches[rank] = word;
     entry_ends[rank % PATH_SECTION] = end_of(word);
 
-    // In a cell that is not its first, or not its last, the box extends beyond the cell.
+    // In a cell that is not the box's first, the box begins before the cell; in a cell that is not its last, it ends
+    // after the cell.
     let first = select(0u, 0xffu, (entry & ENTRY_FIRST_U) != 0u) | select(0u, 0xff0000u, (entry & ENTRY_FIRST_V) != 0u);
     let last = select(0x7f00u, 0u, (entry & ENTRY_LAST_U) != 0u) | select(0x7f000000u, 0u, (entry & ENTRY_LAST_V) != 0u);
     footprints[rank] = ((own.y | FOOTPRINT_FIRST) & (first | 0xff00ff00u)) | last;
@@ -159,7 +166,7 @@ fn count_stride(stride: u32) -> vec2<u32> {
     return sums;
 }
 
-// Adds to a sum of a group, which begins at this word.
+// Adds a number to the sum of a group at word `at`.
 fn add_to_group(at: u32, number: vec2<u32>) {
     let more = halves_of(number);
     atomicAdd(&path_bases[at], more.x);

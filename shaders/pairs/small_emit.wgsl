@@ -6,8 +6,10 @@
 // Writes  pairs       [window.capacity] (a, b), a < b, ascending: a row has a box's pairs with those behind it
 //         counts      all of it
 //         header      for a consumer on the GPU
-//         arguments   of its indirect calls Workgroup 0 adds up the counts; each other one has a group of rows, with
-// eight invocations per row. It can be dispatched for any windows; together they give the whole list, each pair once.
+//         arguments   of its indirect calls
+//
+// Workgroup 0 adds up the counts. Each other workgroup writes the pairs of a group of rows, with eight invocations per
+// row. The kernel can be dispatched for any windows; consecutive windows give the whole list, each pair once.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> window: Window;
@@ -33,7 +35,7 @@ fn small_emit(
     }
 }
 
-// Returns this invocation's share of the first `end` numbers of block_hits.
+// Returns the sum over this invocation's share of the first `end` numbers of block_hits.
 fn share_of_hits(local: u32, end: u32) -> u32 {
     var sum = 0u;
     for (var at = local; at < end; at += 256u) {
@@ -94,7 +96,7 @@ fn write_rows(group: u32, local: u32) {
     }
     let rows = group % SMALL_GROUPS;
     let row = rows * SMALL_ROWS + local / SMALL_LINES;
-    // A row has a word per invocation and tile.
+    // A row has one word per tile and invocation.
     let words_each = small_blocks() - block;
     let first = local % SMALL_LINES * words_each;
     let line = tiles_before(block) * SMALL_LINES + first;

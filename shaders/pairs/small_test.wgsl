@@ -2,11 +2,13 @@
 //
 // Reads   params, boxes [box_count * 3] bits of f32, two at a time
 // Writes  hit_words   [tiles * SMALL_LINES * 256] a bit per test (small_tiles.wgsl)
-//         block_hits  [tiles * SMALL_GROUPS] pairs found, by group of rows and tile One workgroup per tile; further
-// workgroups do nothing. The columns are in workgroup memory. An invocation has the columns of one word and eight rows,
-// one of each group. So each loaded column is tested eight times, and adjacent invocations read the same column at the
-// same time. Source: all pairs in tiles, after Nyland, Harris and Prins, Fast N-Body Simulation with CUDA, GPU Gems 3,
-// 2007.
+//         block_hits  [tiles * SMALL_GROUPS] pairs found, by group of rows and tile
+//
+// One workgroup per tile; further workgroups do nothing. The columns are in workgroup memory. An invocation tests the
+// columns of one word against eight rows, one of each group. So each loaded column is tested eight times, and adjacent
+// invocations read the same column at the same time.
+//
+// Source: all pairs in tiles, after Nyland, Harris and Prins, Fast N-Body Simulation with CUDA, GPU Gems 3, 2007.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
@@ -64,8 +66,8 @@ fn small_test(
     }
 }
 
-// Returns the blocks of rows and of columns of a workgroup's tile: row k and the k-th last row together have one more
-// tile than there are blocks.
+// Returns the blocks of rows and of columns of a workgroup's tile. Block row k and the k-th last block row together
+// have one tile more than there are blocks.
 fn place_of(workgroup: u32) -> vec2<u32> {
     let blocks = small_blocks();
     let block = workgroup / (blocks + 1u);
@@ -76,7 +78,7 @@ fn place_of(workgroup: u32) -> vec2<u32> {
     return vec2<u32>(blocks - 1u - block, across - 1u);
 }
 
-// Fills workgroup memory with a block.
+// Loads the boxes of a block into workgroup memory.
 fn load_block(block: u32, local: u32) {
     let loaded = sound_box(block * 256u + local);
     block_min[local] = loaded.min;
@@ -84,8 +86,8 @@ fn load_block(block: u32, local: u32) {
     workgroupBarrier();
 }
 
-// Returns an input box; if it is missing or invalid, a box that overlaps nothing. That box has the largest and the
-// smallest integer, to which no number maps.
+// Returns an input box, as ordered integers. A missing or invalid box becomes a box that overlaps nothing: its bounds
+// are the largest and the smallest integer, to which no f32 maps.
 fn sound_box(i: u32) -> OrderedBox {
     if i < params.box_count && kind_of(min_bits_of(i), max_bits_of(i)) != KIND_INVALID {
         return ordered_box(i);
@@ -97,7 +99,7 @@ fn block_box(i: u32) -> OrderedBox {
     return OrderedBox(block_min[i], block_max[i]);
 }
 
-// One row of each of four groups.
+// Four rows, one of each of four groups.
 struct FourRows {
     a: OrderedBox,
     b: OrderedBox,
@@ -114,7 +116,7 @@ fn four_rows(row: u32) -> FourRows {
     );
 }
 
-// Returns 1 for each row that overlaps the column.
+// Returns 1 for each row whose box overlaps the column's box, and otherwise 0.
 fn hits(rows: FourRows, column: OrderedBox) -> vec4<u32> {
     let found = vec4<bool>(
         overlap(rows.a, column),
@@ -125,7 +127,7 @@ fn hits(rows: FourRows, column: OrderedBox) -> vec4<u32> {
     return select(vec4<u32>(0u), vec4<u32>(1u), found);
 }
 
-// Returns the bits of a word for columns beyond box `row`. The columns of the word start with box `column`.
+// Returns the bits of a word for columns after box `row`. The first column of the word is box `column`.
 fn beyond(row: u32, column: u32) -> u32 {
     if row < column {
         return 0xffffffffu;
@@ -133,7 +135,8 @@ fn beyond(row: u32, column: u32) -> u32 {
     return select(0u, 0xfffffffeu << ((row - column) & 31u), row - column < 32u);
 }
 
-// Clears the bits of pairs that the filters reject, in a word of box `row` whose columns start with box `column`.
+// Returns the word of box `row` without the bits of pairs that the filters reject. The first column of the word is box
+// `column`.
 fn filtered(found: u32, row: u32, column: u32) -> u32 {
     var word = found;
     if IS_FILTERED {
@@ -147,7 +150,7 @@ fn filtered(found: u32, row: u32, column: u32) -> u32 {
     return word;
 }
 
-// Stores and counts the word of the row of group `k`, box `row`; the word of group 0 is stored at `at`.
+// Stores and counts the word of box `row`, which is a row of group `k`. `at` is the place of the word of group 0.
 fn store_word(k: u32, at: u32, found: u32, row: u32, column: u32) {
     let word = filtered(found & beyond(row, column), row, column);
     hit_words[at + k * SMALL_ROWS] = word;

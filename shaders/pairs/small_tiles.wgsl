@@ -1,12 +1,14 @@
-// Divides the test of every box against every other into tiles: shared by small_test and small_emit, which bind params.
+// Divides the test of every box against every other box into tiles. Shared by small_test, small_include and small_emit,
+// which bind params.
 //
 // A block is 256 boxes. A tile is a block of rows against a block of columns, on or right of the diagonal, numbered row
 // by row. Word j of a row has a bit per column from 256 * (the row's block) + 32 * j on; only bits of columns beyond
 // the row may be set. The words j of the 256 rows are a line of `hit_words`, and a tile has SMALL_LINES lines. The rows
-// of a block are SMALL_GROUPS groups of SMALL_ROWS. `block_hits` has the pair counts by block, then by group, then by
-// tile. So the order of `block_hits` is the order of the list of pairs.
+// of a block are divided into SMALL_GROUPS groups of SMALL_ROWS rows. `block_hits` has the pair counts by block, then
+// by group, then by tile, which is the order of the list of pairs.
 
-// Groups of a block's rows. An invocation of small_test has one row of each group; its code is written for eight.
+// Groups of a block's rows. An invocation of small_test tests one row of each group; its code is written for eight
+// groups.
 const SMALL_GROUPS: u32 = 256u / SMALL_ROWS;
 
 fn small_blocks() -> u32 {

@@ -4,9 +4,12 @@
 //         counts, entries, stretches, footprints, path_bases: the path (see sweep_walk.wgsl)
 // Writes  runs        [tile_capacity * RUN_U32_COUNT * 256] the result of each run, up to the capacity
 //         block_hits  [HIT_SUMS] sums, added to zeros; then, behind the blocks of giants, [sweep_blocks] the pairs of
-//                     each block (hit_count.wgsl) A workgroup has a block of tiles, an invocation as many consecutive
-//                     runs. It compares RUN_QUADS quads at a time, across entries, cells and rows. Survivors are tested
-//                     exactly. Sources: as sweep_walk.wgsl.
+//                     each block (hit_count.wgsl)
+//
+// A workgroup tests a block of tiles. An invocation tests as many consecutive runs as the block has tiles. It compares
+// RUN_QUADS quads at a time, across entries, cells and rows. Survivors are tested exactly.
+//
+// Sources: as sweep_walk.wgsl.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> counts: Counts;
@@ -32,15 +35,15 @@ fn sweep_test(
     let first = block * per_block;
     let end = min(first + per_block, counts.sweep_tiles);
     var hit_count = 0u;
-    // The loop has more than one turn only for very many tiles.
+    // The loop runs more than once only for blocks with more than MOST_BLOCK_TILES tiles.
     for (var tile = first; tile < end; tile += MOST_BLOCK_TILES) {
         hit_count += test_tiles(tile, min(tile + MOST_BLOCK_TILES, end), local);
     }
     count_block(counts.giant_blocks + block, local, hit_count);
 }
 
-// Tests at most MOST_BLOCK_TILES tiles; an invocation tests as many consecutive runs. Returns its count of hits. Every
-// invocation of the workgroup must call it.
+// Tests tiles `first` to before `end`, at most MOST_BLOCK_TILES. An invocation tests one run per tile, consecutive runs
+// of the path. Returns the hit count of the invocation. Every invocation of the workgroup must call it.
 fn test_tiles(first: u32, end: u32, local: u32) -> u32 {
     let start = mul64(first, TILE_QUADS);
     find_sections(start, local);

@@ -1,22 +1,24 @@
-// Walks the path of the sweep: for each entry, in sorted order, the quads that hold its candidates. Pieces of equal
-// length are equal work. Shared by sweep_test and emit_again, which bind boxes, counts, entries, stretches, footprints
-// and path_bases. Sources: sweep and prune, Baraff 1992 and Cohen, Lin, Manocha, Ponamgi 1995 (I-COLLIDE);
-// load-balancing search, Baxter, Modern GPU, 2013; each pair in one cell, the reference point of Dittrich and Seeger
-// 2000, Data redundancy and duplicate detection in spatial join processing; bytes compared in one subtraction, Lamport
-// 1975, Multiple byte processing with full-word instructions.
+// Walks along the path of the sweep: for each entry, in sorted order, the quads that hold its candidates. Parts of
+// equal length take equal work. Shared by sweep_test and emit_again, which bind boxes, counts, entries, stretches,
+// footprints and path_bases.
+//
+// Sources: sweep and prune, Baraff 1992 and Cohen, Lin, Manocha, Ponamgi 1995 (I-COLLIDE); load-balancing search,
+// Baxter, Modern GPU, 2013; each pair in one cell, the reference point of Dittrich and Seeger 2000, Data redundancy and
+// duplicate detection in spatial join processing; bytes compared in one subtraction, Lamport 1975, Multiple byte
+// processing with full-word instructions.
 
-// The sections of a workgroup: the index of the first, and the quads before each of 256 consecutive sections and behind
-// the last.
+// The sections of a workgroup: the index of the first section, and the quads before each of 256 consecutive sections
+// and before their end.
 var<workgroup> first_section: u32;
 var<workgroup> group_base: vec2<u32>;
 var<workgroup> section_bases: array<vec2<u32>, 256>;
 var<workgroup> sections_end: vec2<u32>;
 
-// A part of the path of this many quads lies in at most 256 sections, so `section_bases` suffices.
+// MOST_BLOCK_TILES tiles of the path lie in at most 256 sections, so `section_bases` suffices.
 const_assert MOST_BLOCK_TILES * TILE_QUADS / PATH_SECTION + 1u + PATH_GROUP <= 256u;
 
-// Finds the sections of at most MOST_BLOCK_TILES tiles from quad `at` of the path on, which must be before its end.
-// Every invocation of the workgroup must call it.
+// Finds the sections of at most MOST_BLOCK_TILES tiles from quad `at` of the path on. The quad must be before the end
+// of the path. Every invocation of the workgroup must call it.
 fn find_sections(at: vec2<u32>, local: u32) {
     let groups = path_groups();
     for (var group = local; group < groups; group += 256u) {
@@ -44,7 +46,7 @@ fn find_sections(at: vec2<u32>, local: u32) {
 // Returns the entry of quad `at` of the path, and the index of the quad within the entry. The quad must be in the found
 // sections.
 fn walk_at(at: vec2<u32>) -> vec2<u32> {
-    // The last section that starts at or before the quad.
+    // Find the last section that starts at or before the quad.
     var nth = 0u;
     for (var half = 128u; half > 0u; half /= 2u) {
         nth = select(nth + half, nth, less64(at, section_bases[nth + half]));
@@ -56,8 +58,8 @@ fn walk_at(at: vec2<u32>) -> vec2<u32> {
     return entry_at(stride * ENTRY_STRIDE, sub64(of_section, path_bases[stride_at(stride)]).x);
 }
 
-// Returns the last stride from `first` to before `end` whose base is at most `at`; the first one's is. Three bases are
-// loaded at once, which halves the memory latencies of a bisection.
+// Returns the last stride from `first` to before `end` whose base is at most `at`. The base of `first` must be at most
+// `at`. Three bases are loaded at once, which halves the memory latencies of a bisection.
 fn last_stride(at: vec2<u32>, first: u32, end: u32) -> u32 {
     let last = end - 1u;
     var low = first;
@@ -79,8 +81,8 @@ fn last_stride(at: vec2<u32>, first: u32, end: u32) -> u32 {
 
 const_assert ENTRY_STRIDE == 8u;
 
-// Returns the entry of quad `at`, counted from a stored base, and the index of the quad within the entry. `first` is
-// the entry of the base; the quad is before the next base.
+// Returns the entry of a quad, and the index of the quad within the entry. `at` counts quads from the stored base of
+// entry `first`. The quad must be before the next base.
 fn entry_at(first: u32, at: u32) -> vec2<u32> {
     let low = quads_of(first, four_ends(stretches[first / 4u]));
     let high = quads_of(first + 4u, four_ends(stretches[first / 4u + 1u]));
@@ -94,7 +96,7 @@ fn entry_at(first: u32, at: u32) -> vec2<u32> {
     return passed(place, first + 6u, high.z);
 }
 
-// Advances a place beyond the quads of an entry, if it is at that entry but not within its quads.
+// Returns `place`, advanced to the next entry if it is at entry `rank` but beyond the quads of this entry.
 fn passed(place: vec2<u32>, rank: u32, quads: u32) -> vec2<u32> {
     return select(place, vec2<u32>(rank + 1u, place.y - quads), place.x == rank && place.y >= quads);
 }
@@ -103,13 +105,14 @@ fn passed(place: vec2<u32>, rank: u32, quads: u32) -> vec2<u32> {
 struct Walk {
     rank: u32,
     quad: u32,
-    end: u32,                 // as `stretches` has it
-    own: u32,                 // its footprint
-    remaining: u32,           // quads that are still to be walked
-    is_over: bool,            // whether its stretch is over
+    end: u32,                 // word of `stretches`
+    own: u32,                 // footprint of the entry
+    remaining: u32,           // quads to walk
+    is_over: bool,            // true if the stretch of the entry is over
 }
 
-// Begins a walk over `most` quads from quad `at` of the path on, up to its end. They must be in the found sections.
+// Begins a walk over `most` quads from quad `at` of the path on, or up to the end of the path. These quads must be in
+// the found sections.
 fn walk_from(at: vec2<u32>, most: u32) -> Walk {
     if !less64(at, sections_end) {
         return Walk();
@@ -126,7 +129,8 @@ fn walk_from(at: vec2<u32>, most: u32) -> Walk {
     );
 }
 
-// Advances to the stretch of the next entry. Its loads are used with the next quad, so that their latencies overlap.
+// Advances to the stretch of the next entry. The loaded values are needed only with the next quad, so the latencies
+// overlap.
 fn next_stretch(walk: ptr<function, Walk>) {
     let rank = (*walk).rank + 1u;
     (*walk).rank = rank;
@@ -144,28 +148,31 @@ fn footprint_at(rank: u32) -> u32 {
     return footprints[rank / 4u][rank % 4u];
 }
 
-// The comparison of the footprints of an entry and four others: a bit for each of the four.
+// The result of comparing the footprint of an entry with four others: a bit for each of the four.
 struct Comparison {
     survives: u32,            // the boxes may overlap across the sweep axis, and this cell would report them
-    is_proven: u32,           // if they survive, and the entry's box is plain, they overlap across the sweep axis
+    is_proven: u32,           // if both survive and the entry's box is plain: they overlap across the sweep axis
 }
 
 // Compares the footprint of an entry with four others.
 //
 // For u and v, a footprint has a byte for the begin of the box in the cell, and a byte for its end. Both are monotone
-// in the coordinates, so overlapping boxes pass the test: each begins before the other ends. The begins are subtracted
-// from 127, so that one subtraction compares all four bytes; the eighth bits catch the borrows. Two overlapping boxes
-// meet in every cell that both touch. The pair belongs to one of these: the cell whose coordinates are the larger of
-// the two boxes' first cells. There, along u and along v, one of the two entries is in its box's first cell; the eighth
-// bits of the begins are these flags. Boxes of one set do not pair. Two plain boxes whose footprints overlap by more
-// than their slop overlap (docs/exactness.md).
+// in the coordinates, so overlapping boxes pass the test: each begins before the other ends. Begins are stored as 127
+// minus the begin, so one subtraction compares all four bytes; the eighth bit of each byte catches the borrow.
+//
+// Two overlapping boxes meet in every cell that both touch. The pair is reported in one of these cells only: its
+// coordinates are the larger of the first cells of both boxes. In this cell, along u and along v, one of the two
+// entries is in the first cell of its box. The eighth bits of the begins are flags of first cells.
+//
+// Boxes of the same set are no pair. Two plain boxes overlap if their footprints overlap by more than a fixed slop
+// (docs/exactness.md).
 fn compare_footprints(own: u32, others: vec4<u32>) -> Comparison {
     let eighth = vec4<u32>(0x80808080u);
     let begins = FRACTION_LAST | (FRACTION_LAST << 16u);
-    // The bytes of the entry to compare others with: 127 minus its ends, and its begins.
+    // The bytes of the entry to compare with others: 127 minus its ends, and its begins.
     let limits = (((own >> 8u) & begins) | ((own & begins) << 8u)) ^ begins;
     let gaps = ((others ^ vec4<u32>(begins)) | eighth) - vec4<u32>(limits);
-    // If no byte borrowed, as in every survivor, no byte borrows from the next one here either.
+    // A survivor has no borrow above, so no byte borrows from the next byte here either.
     let slop = PROVEN_FRACTIONS * 0x01010101u;
     let flags = (own & FOOTPRINT_FIRST) | (0x80808080u & ~FOOTPRINT_FIRST);
     let passes = gaps & (others | vec4<u32>(flags)) & eighth;
@@ -179,16 +186,16 @@ fn compare_footprints(own: u32, others: vec4<u32>) -> Comparison {
     return Comparison(survives, bits_of(is_enough == eighth));
 }
 
-// Returns a bit for each of four that is set.
+// Packs four booleans into the lowest four bits.
 fn bits_of(are: vec4<bool>) -> u32 {
     let bits = select(vec4<u32>(0u), vec4<u32>(1u, 2u, 4u, 8u), are);
     return bits.x | bits.y | bits.z | bits.w;
 }
 
-// The comparison of the candidates of a run.
+// The compared candidates of a run.
 struct Survey {
     run: Run,                 // with the survivors instead of the hits
-    proven: u32,              // a bit for each that overlaps if it survives
+    proven: u32,              // a bit per candidate: set if a survivor is proven to overlap
 }
 
 // Walks over the next RUN_QUADS quads, and compares the candidates in them.
@@ -207,7 +214,7 @@ fn survey(walk: ptr<function, Walk>) -> Survey {
         let own = (*walk).own;
         let quad = (*walk).quad;
         let comparison = compare_footprints(own, footprints[quad]);
-        // Within the quad, the candidates are the ranks behind the entry and before its end.
+        // The candidates in the quad are the ranks after the entry and before its end.
         let first = quad * 4u;
         let begin = max((*walk).rank + 1u, first) - first;
         let end = end_of((*walk).end);
@@ -229,7 +236,7 @@ fn survey(walk: ptr<function, Walk>) -> Survey {
     return Survey(run, proven);
 }
 
-// Returns the survivors whose boxes overlap and that the filters accept. Boxes of proven survivors are not loaded.
+// Returns the survivors that overlap and that the filters accept. Boxes of proven survivors are not loaded.
 fn exact_hits(survey: Survey) -> u32 {
     let run = survey.run;
     var hits = run.hits & survey.proven;

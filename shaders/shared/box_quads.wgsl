@@ -1,8 +1,9 @@
-// Loads whole boxes with two loads instead of three, for kernels with a free binding: they also bind the boxes as
-// box_quads, in vectors of four words. On a GPU, each load of adjacent invocations touches all sectors of their boxes,
-// so fewer loads are faster. Needs boxes.wgsl and params.
+// Loads a box with two loads instead of three. For kernels with a free binding, which also bind the boxes as box_quads,
+// in vectors of four words. On a GPU, each load of adjacent invocations touches all memory sectors of their boxes, so
+// fewer loads are faster. Needs boxes.wgsl and params.
 
-// The words of a box: four words at a multiple of four, and the two others, which come first if its index is odd.
+// The six words of a box: four words at a multiple of four, and two more words. If the box index is odd, the two words
+// come first.
 struct BoxWords {
     four: vec4<u32>,
     two: vec2<u32>,
@@ -16,7 +17,7 @@ fn load_words(i: u32) -> BoxWords {
     return BoxWords(vec4<u32>(0xffffffffu), vec2<u32>(0xffffffffu));
 }
 
-// Returns the box of these words. It is separate from the loads, so that several loads can overlap.
+// Returns the box of these words. The function is separate from load_words, so that several loads can overlap.
 fn box_of(words: BoxWords, is_odd: bool) -> LoadedBox {
     return LoadedBox(
         select(words.four.xyz, vec3<u32>(words.two, words.four.x), is_odd),

@@ -1,5 +1,5 @@
 // The input boxes as bits, 24 bytes each: (min x, min y), (min z, max x), (max y, max z). Shared by every kernel that
-// binds boxes. Each load has two words, since on software adapters the cost depends on loads, not on bytes.
+// binds boxes. A load has two words, since the cost on software adapters depends on the count of loads, not on bytes.
 
 // A box, in bits.
 struct LoadedBox {

@@ -1,6 +1,6 @@
 // Shared by every kernel: the structures that pass between stages, the exact overlap test, 64-bit counts, and the
-// projection of a box. It is appended to each kernel's own file, so that line numbers in that file are right. Constants
-// in CAPITALS come from src/base/constants/.
+// projection of a box. This file is appended to each kernel's own file, so that line numbers of the own file are right.
+// Constants in CAPITALS come from src/base/constants/.
 
 // ---- structures, each the twin of one in src/base/layout.rs ----
 
@@ -15,13 +15,13 @@ struct Params {
     candidate_limit_high: u32,
     vertices_per_pair: u32,
     tile_capacity: u32,       // tiles of the sweep whose runs are retained; emit computes later tiles again
-    world_count: u32,         // worlds of boxes, without the global one
+    world_count: u32,         // worlds of boxes, without the global world
     include_count: u32,       // pairs that are always reported
     is_beyond: u32,           // 0; or BEYOND_* if a number in a buffer exceeds the capacity
     key_bits: u32,            // KEY_BITS or LONG_KEY_BITS
 }
 
-// The range of pairs that emit writes: numbers [first, first + capacity) of the whole list.
+// The range of pairs that emit writes: pairs [first, first + capacity) of the whole list.
 struct Window {
     first_low: u32,
     first_high: u32,
@@ -59,7 +59,7 @@ struct BoundsPartial {
     finite: Bounds,
 }
 
-// Directions and grid. Lengths are in scaled units: input times `scale`, a power of two.
+// The axes and the grid. Lengths are in scaled units: input times `scale`, a power of two.
 struct Frame {
     sweep: vec3<f32>,
     scale: f32,
@@ -85,14 +85,14 @@ struct Frame {
     knots: array<vec4<f32>, KNOT_COUNT / 2u>,
 }
 
-// The counts of the stages. The host reads them once, at the end.
+// The counts of all stages. The host reads them once, after the last stage.
 struct Counts {
     level: u32,               // index into the ladder of coarsenings
     entry_count: u32,
     giant_count: u32,
     invalid_count: u32,
-    // In.x, since array elements of a uniform have 16 bytes, and since two invocations must not write components of one
-    // vector.
+    // The index is in x: array elements of a uniform have 16 bytes, and two invocations must not write components of
+    // the same vector.
     first_invalid: array<vec4<u32>, INVALID_LISTED>,
     candidate_low: u32,
     candidate_high: u32,
@@ -108,7 +108,7 @@ struct Counts {
     pair_low: u32,
     pair_high: u32,
     written: u32,             // pairs in the window
-    first_block: u32,         // the first block that emit_sweep and emit_again are dispatched for
+    first_block: u32,         // the first block of the dispatches of emit_sweep and emit_again
     unused: u32,
 }
 
@@ -121,7 +121,7 @@ struct Dispatches {
 
 // The header of a list of pairs that stays on the GPU.
 struct PairHeader {
-    count: u32,               // pairs in all, low and high half, whether they fit or not
+    count: u32,               // all pairs, low and high half, including pairs that do not fit
     count_high: u32,
     capacity: u32,
     overflow: u32,            // 0, or one of OVERFLOW_*
@@ -129,7 +129,7 @@ struct PairHeader {
     unused: array<u32, 3>,
 }
 
-// Arguments of indirect calls for such a list.
+// Arguments of indirect calls for a list of pairs.
 struct PairArguments {
     dispatch: array<u32, 3>,  // workgroups of 256 that cover the list
     unused: u32,
@@ -151,7 +151,7 @@ struct TreeShape {
     level_count: u32,
     world_count: u32,
     first_id: u32,            // in vec4
-    first_box: u32,           // behind the nodes, in vec4; ids are behind the boxes
+    first_box: u32,           // after the nodes, in vec4; ids are after the boxes
     unused_a: u32,
     unused_b: u32,
     unused_c: u32,
@@ -175,7 +175,7 @@ struct ExcludeChange {
     box_count: u32,
     at_most: u32,             // pairs to exclude
     include_count: u32,       // included pairs
-    is_stored: u32,           // 1: the number of pairs to exclude is in a buffer
+    is_stored: u32,           // 1: the count of pairs to exclude is in a buffer
 }
 
 // The cube that the curve fills (curve.wgsl).
@@ -197,17 +197,17 @@ struct TreeSummary {
 struct QueryParams {
     query_count: u32,
     u32_count: u32,           // of a query
-    most: u32,                // answers that are requested
-    parts: u32,               // the begin of the half-spaces behind all queries, in words
+    most: u32,                // requested answers per query
+    parts: u32,               // the begin of the half-spaces after all queries, in words
     budget: u32,              // the most turns of loops of a query in one dispatch
     flags: u32,               // QUERY_*
     rule: u32,                // RULE_*: the rule of groups and masks
     round: u32,               // the index of this dispatch among the recorded rounds
-    round_count: u32,         // the count of rounds; lists have as many that count, and as many that write
+    round_count: u32,         // the count of rounds; lists have this count of counting rounds and of writing rounds
     part_count: u32,          // half-spaces
     retained_count: u32,      // answers retained per list during the count: RETAINED_ANSWERS or 0
     vertices_per_pair: u32,   // of the draw arguments of lists
-    spheres: u32,             // the begin of the queries' spheres behind their filters, in words; 0 if none are tested
+    spheres: u32,             // the begin of the queries' spheres after their filters, in words; 0 without spheres
 }
 
 // The state that a dispatch passes to the next.
@@ -232,11 +232,11 @@ struct QueryHeader {
     unused: u32,
 }
 
-// The list `stretches` has a word per entry: the end of the entry's stretch in the path of the sweep (see
-// sweep_walk.wgsl). Low END_BITS: the rank of the first entry that starts after this one ends. Above: the count of
-// candidates before that rank which may also start after it, ALL_UNPROVEN for all.
+// The list `stretches` has a word per entry: the end of the entry's candidates (see sweep_walk.wgsl). The low END_BITS
+// are the rank of the first entry that starts after this entry ends. The bits above are the count of unproven
+// candidates before this rank, which may also start after the entry ends. ALL_UNPROVEN means all candidates.
 
-// Returns the end rank of an entry's candidates from such a word.
+// Returns the end rank of an entry's candidates from its word of `stretches`.
 fn end_of(word: u32) -> u32 {
     return word & ((1u << END_BITS) - 1u);
 }
@@ -251,24 +251,24 @@ struct Run {
     hits: u32,                // bit 4k + j: candidate j of quad k
     first_rank: u32,          // the entry of the first quad
     first_quad: u32,
-    turns: u32,               // bit k: quad k is the first of the next entry
+    turns: u32,               // bit k: quad k is the first quad of the next entry
 }
 
-// The list `runs` has RUN_U32_COUNT times 256 words for a tile: the hits of all its runs, then their first quads, then
-// their first ranks with the turns above. So adjacent invocations access adjacent words, and a count of hits loads
-// nothing else.
+// The list `runs` has RUN_U32_COUNT times 256 words per tile: the hits of all runs, then the first quads of all runs,
+// then the first ranks, with the turns in the bits above. So adjacent invocations access adjacent words, and a count of
+// hits loads only the hits.
 
-// Returns the word with first rank and turns. Bit 0 of the turns is never set.
+// Packs first rank and turns into a word. Bit 0 of the turns is never set, so it is not stored.
 fn rank_and_turns(run: Run) -> u32 {
     return run.first_rank | (run.turns << (RANK_BITS - 1u));
 }
 
-// Unpacks a run from these words.
+// Unpacks a run from its three words.
 fn run_from(hits: u32, first_quad: u32, both: u32) -> Run {
     return Run(hits, both & ((1u << RANK_BITS) - 1u), first_quad, (both >> RANK_BITS) << 1u);
 }
 
-// Returns the ranks of the two entries of a hit, from its bit.
+// Returns the ranks of the two entries of the hit at bit `bit`.
 fn ranks_of(run: Run, bit: u32) -> vec2<u32> {
     let k = bit / 4u;
     let turns = run.turns & ((2u << k) - 1u);
@@ -280,8 +280,8 @@ fn ranks_of(run: Run, bit: u32) -> vec2<u32> {
     return vec2<u32>(rank, quad * 4u + bit % 4u);
 }
 
-// Counts the quads in the path of four consecutive entries with these ends: the quads that hold candidates, but at
-// least one per entry.
+// Returns the quad counts of four consecutive entries with these ends: the quads that hold candidates, at least one per
+// entry.
 fn quads_of(first_rank: u32, ends: vec4<u32>) -> vec4<u32> {
     let first_quads = (first_rank + vec4<u32>(1u, 2u, 3u, 4u)) / 4u;
     return max((ends - 1u) / 4u, first_quads) - first_quads + 1u;
@@ -298,7 +298,7 @@ fn group_index(id: vec3<u32>, groups: vec3<u32>) -> u32 {
     return id.x + id.y * groups.x;
 }
 
-// Lays `groups` workgroups out in two dimensions; the last row may extend beyond the end.
+// Returns a two-dimensional dispatch size for `groups` workgroups. The dispatch may have more workgroups.
 fn dispatch_size(groups: u32) -> array<u32, 3> {
     let x = min(groups, MAX_GROUPS_X);
     var y = 1u;
@@ -308,7 +308,7 @@ fn dispatch_size(groups: u32) -> array<u32, 3> {
     return array<u32, 3>(x, y, 1u);
 }
 
-// Returns the arguments for a list of this many pairs. The vertex count saturates at 32 bits.
+// Returns the arguments for a list of `written` pairs. The vertex count saturates at 32 bits.
 fn arguments_of(written: u32, vertices_per_pair: u32) -> PairArguments {
     let dispatch = dispatch_size(div_ceil(written, 256u));
     let vertices = min(written, 0xffffffffu / max(vertices_per_pair, 1u)) * vertices_per_pair;
@@ -320,7 +320,7 @@ fn div_ceil(a: u32, b: u32) -> u32 {
     return a / b + select(0u, 1u, a % b != 0u);
 }
 
-// Returns the count of rows that giants are joined with: rows of GIANT_ROW entries, then rows of GIANT_ROW giants.
+// Returns the count of rows against which giants are tested: rows of GIANT_ROW entries, then rows of GIANT_ROW giants.
 fn rows_of(entry_count: u32, giant_count: u32) -> u32 {
     return div_ceil(entry_count, GIANT_ROW) + div_ceil(giant_count, GIANT_ROW);
 }
@@ -377,8 +377,8 @@ struct OrderedBox {
     max: vec3<i32>,
 }
 
-// Maps floats to integers in the same order. The bits of a positive float ascend with it. The bits of a negative one,
-// as a signed integer, ascend with its magnitude from -2^31, which is -0.
+// Maps floats to integers in the same order. The bits of positive floats ascend with the number. The bits of negative
+// floats, as signed integers, ascend with the magnitude, from -2^31 for -0.
 fn ordered(bits: vec3<u32>) -> vec3<i32> {
     let signed = bitcast<vec3<i32>>(bits);
     return select(signed, bitcast<vec3<i32>>(vec3<u32>(0x80000000u) - bits), signed < vec3<i32>(0));
@@ -392,8 +392,8 @@ const KIND_FINITE: u32 = 0u;
 const KIND_UNBOUNDED: u32 = 1u;
 const KIND_INVALID: u32 = 2u;
 
-// Returns the bits of the largest coordinate of a box, without their signs. As integers, they ascend with the numbers,
-// then infinity, then NaN.
+// Returns the bits of the coordinate of a box with the largest magnitude, without sign. As integers, such bits ascend
+// with the magnitude; infinity and then NaN are larger.
 fn reach_of(min_bits: vec3<u32>, max_bits: vec3<u32>) -> u32 {
     let reach = max(min_bits & vec3<u32>(0x7fffffffu), max_bits & vec3<u32>(0x7fffffffu));
     return max(reach.x, max(reach.y, reach.z));
@@ -415,8 +415,8 @@ fn is_within(min_bits: vec3<u32>, max_bits: vec3<u32>, limit: f32) -> bool {
     return reach_of(min_bits, max_bits) <= bitcast<u32>(limit);
 }
 
-// Returns the interval of a box on a direction. The sum of each corner is monotone in the bounds, also under rounding,
-// unlike a sum of centre and radius. Along a coordinate axis it is exact.
+// Returns the interval of a box on a direction. The dot product of a corner is monotone in the bounds, even with
+// rounding; centre plus radius would not be. Along a coordinate axis, the result is exact.
 fn project(direction: vec3<f32>, low: vec3<f32>, high: vec3<f32>) -> vec2<f32> {
     let positive = direction > vec3<f32>(0.0);
     let lower = select(high, low, positive) * direction;
@@ -424,14 +424,16 @@ fn project(direction: vec3<f32>, low: vec3<f32>, high: vec3<f32>) -> vec2<f32> {
     return vec2<f32>(lower.x + lower.y + lower.z, upper.x + upper.y + upper.z);
 }
 
-// ---- cells of a box: (first u, first v, last u, last v); first u > last u where it has none ----
+// ---- cells of a box: (first u, first v, last u, last v); first u > last u if there are no cells ----
 
 const CELLS_OF_INVALID: vec4<i32> = vec4<i32>(1, 0, 0, 0);
 const CELLS_OF_UNBOUNDED: vec4<i32> = vec4<i32>(1, 1, 0, 0);
 
-// In the list `cells`, a box has four words: three with its cells, 24 bits per cell, and the start of its interval.
+// In the list `cells`, a box has four words: three words with its cells, 24 bits per cell, and the start of its
+// interval.
 
-// Returns these words. Cell `last v` is in the low bytes of three words; the other cells are in the bits above.
+// Returns the words of a box in `cells`. Cell `last v` is in the low bytes of three words; the other cells are in the
+// bits above.
 fn packed_cells(cells: vec4<i32>, start: u32) -> vec4<u32> {
     let last_v = vec3<u32>(u32(cells.w)) >> vec3<u32>(0u, 8u, 16u);
     return vec4<u32>((vec3<u32>(cells.xyz) << vec3<u32>(8u)) | (last_v & vec3<u32>(0xffu)), start);
@@ -442,7 +444,7 @@ fn cells_from(words: vec4<u32>) -> vec4<i32> {
     return vec4<i32>(vec4<u32>(words.xyz, last_v.x | last_v.y | last_v.z)) >> vec4<u32>(8u);
 }
 
-// Returns the cells after a merge of 2^shift by 2^shift cells; from shift 32 on, all cells are one.
+// Returns the cells after merging 2^shift by 2^shift cells. With a shift of 32, all cells become one.
 fn coarse(cells: vec4<i32>, level: u32) -> vec4<i32> {
     let shift = LEVEL_SHIFTS[level];
     return select(cells >> vec4<u32>(min(shift, 31u)), vec4<i32>(0), shift >= 32u);

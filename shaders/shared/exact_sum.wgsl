@@ -1,12 +1,14 @@
 // Computes the exact sign of a sum of products of f32. Shared, together with float_parts.wgsl, by the kernels that
 // decide cases that rounding leaves undecided.
 //
-// It uses integers, since WGSL has no f64, and its f32 overflows and flushes denormals. Each term is an integer below
-// 2^49 times a power of two. Terms are added from the highest power to the lowest, each time in units of the next
-// power. If the sum is at least 2^55 such units, its sign is final, since at most three terms remain, each below 2^49
-// of these units. Any smaller sum is exact in 64 bits. So nothing is lost if terms cancel; otherwise, the lower bits
-// are not needed. Source: a long accumulator, Kulisch and Miranker 1981, Computer Arithmetic in Theory and Practice, of
-// which only the leading 64 bits are stored.
+// The sum is computed in integers, since WGSL has no f64, and f32 overflows and flushes denormals. Each term is an
+// integer below 2^49 times a power of two. Terms are added from the highest power to the lowest, each time in units of
+// the next power. If the sum is at least 2^55 such units, its sign is final, since at most three terms remain, each
+// below 2^49 of these units. A smaller sum is exact in 64 bits. So no bit is lost if terms cancel, and otherwise the
+// lower bits do not matter.
+//
+// Source: a long accumulator, Kulisch and Miranker 1981, Computer Arithmetic in Theory and Practice, of which only the
+// leading 64 bits are stored.
 
 // A term, or a sum of terms: 64 bits in two's complement, times 2^power.
 struct Term {
@@ -15,8 +17,8 @@ struct Term {
     power: i32,
 }
 
-// Returns a.x b.x + a.y b.y + a.z b.z + a.w b.w, with the right sign. All must be bits of finite f32; for others the
-// result is undefined.
+// Returns a.x b.x + a.y b.y + a.z b.z + a.w b.w, with the right sign. All components must be bits of finite f32;
+// otherwise the result is undefined.
 fn sum_of_products(a: vec4<u32>, b: vec4<u32>) -> Term {
     var x = product_of(a.x, b.x);
     var y = product_of(a.y, b.y);
@@ -66,8 +68,8 @@ fn sort_terms(a: ptr<function, Term>, b: ptr<function, Term>) {
     );
 }
 
-// Returns sum + next; `next` must not have a higher power. If the sign of the sum is final, it returns the sum
-// unchanged; then it is final for all later terms too.
+// Returns sum + next. `next` must not have a higher power. If the sign of the sum is final, returns the sum unchanged;
+// its sign is then final for all later terms too.
 fn plus_term(sum: Term, next: Term) -> Term {
     // The smallest number `bits` so that -2^bits <= sum < 2^bits.
     let sign = select(0u, 0xffffffffu, sum.high >= 0x80000000u);
@@ -77,7 +79,7 @@ fn plus_term(sum: Term, next: Term) -> Term {
     let up = u32(sum.power - next.power);
     let is_final = bits + up > 55u && (sum.high | sum.low) != 0u;
 
-    // In units of `next`: shifted up by less than 64 bits, unless it is zero.
+    // Shift the sum to units of `next`: by less than 64 bits, unless the sum is zero.
     let shift = up & 31u;
     let shifted_low = sum.low << shift;
     let shifted_high = (sum.high << shift) | ((sum.low >> 1u) >> (31u - shift));

@@ -1,9 +1,10 @@
-// Computes exclusive prefix sums over a workgroup of 256 invocations: of two counts at once, of one, or of a 64-bit
-// one. Every invocation of the workgroup must call it.
+// Computes exclusive prefix sums over a workgroup of 256 invocations: of one 32-bit count, of two such counts at once,
+// or of a 64-bit count. Every invocation of the workgroup must call it.
 //
-// Sixteen invocations add up runs of sixteen values, then the runs; every invocation loads twice. Loads are expensive
-// on software adapters, while hardware hides them; a skipped loop costs nothing on both. Source: Blelloch 1990, Prefix
-// sums and their applications; reduce, then scan, in two levels.
+// Sixteen invocations add up sixteen values each, then the sixteen sums; each invocation then loads twice. Loads are
+// expensive on software adapters, while GPUs hide them. A skipped loop is free on both.
+//
+// Source: Blelloch 1990, Prefix sums and their applications; reduce, then scan, in two levels.
 
 struct Scanned2 {
     before: vec2<u32>,        // the sums over lower invocations
@@ -20,15 +21,15 @@ struct Scanned64 {
     total: vec2<u32>,
 }
 
-// Each run has an element of padding, so that sixteen invocations at the same place of their runs access sixteen
-// different banks.
+// One element of padding per sixteen values: so sixteen invocations with a stride of sixteen access sixteen different
+// banks.
 var<workgroup> scan_values: array<vec2<u32>, 272>;
 var<workgroup> scan_runs: array<vec2<u32>, 16>;
 var<workgroup> scan_bases: array<vec2<u32>, 17>;
 
 fn scan_workgroup2(local: u32, value: vec2<u32>) -> Scanned2 {
-    // No barrier is needed before: after an earlier scan, each invocation read only its own value at this place, and
-    // further reads come after the barriers below.
+    // No barrier is needed here. After the last barrier of an earlier scan, each invocation reads only its own element
+    // of scan_values. scan_bases is written only after the barriers below.
     let slot = local + local / 16u;
     scan_values[slot] = value;
     workgroupBarrier();
@@ -59,7 +60,7 @@ fn scan_workgroup(local: u32, value: u32) -> Scanned {
     return Scanned(scan.before.x, scan.total.x);
 }
 
-// Adds the quarters separately, so that their sums have bits for carries.
+// Scans 64-bit numbers. Adds their 16-bit quarters separately, so that each sum has bits for carries.
 fn scan_workgroup64(local: u32, value: vec2<u32>) -> Scanned64 {
     let low = scan_workgroup2(local, vec2<u32>(value.x & 0xffffu, value.x >> 16u));
     let high = scan_workgroup(local, value.y);
@@ -76,15 +77,15 @@ fn scan_workgroup48(local: u32, value: vec2<u32>) -> Scanned64 {
 
 // ---- sums of many numbers in two words ----
 
-// One word sums the low 16 bits of all numbers, the other the bits above. So invocations can add with atomics in any
-// order, without carries. The sum must be below 2^48, of at most 65,536 numbers.
+// One word sums the low 16 bits of all numbers, the other word sums the bits above. So invocations can add with atomics
+// in any order, without carries between words. There may be at most 65,536 numbers, and their sum must be below 2^48.
 
-// Splits a number into its addends to the two words.
+// Returns the values to add to the two words for a number.
 fn halves_of(number: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(number.x & 0xffffu, (number.x >> 16u) | (number.y << 16u));
 }
 
-// Combines the two words to the sum.
+// Returns the sum from the two words.
 fn from_halves(words: vec2<u32>) -> vec2<u32> {
     return add64(vec2<u32>(words.x, 0u), vec2<u32>(words.y << 16u, words.y >> 16u));
 }

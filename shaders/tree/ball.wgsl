@@ -1,5 +1,5 @@
-// Computes the bounds of two balls of one radius, as `ball_bounds`: exact sums, rounded outward and clamped to finite
-// numbers. Shared, with double.wgsl, by the kernels that bound round shapes.
+// Computes the bounds of two balls of the same radius: exact sums, rounded outward and clamped to finite numbers. The
+// twin of `ball_bounds`. Shared, with double.wgsl, by the kernels that bound round shapes.
 
 fn are_finite(bits: vec3<u32>) -> bool {
     return all((bits & vec3<u32>(~SIGN)) < vec3<u32>(INFINITY));
@@ -13,7 +13,7 @@ fn is_radius(bits: u32) -> bool {
 // True if a bound was infinite and was clamped.
 var<private> is_cut: bool;
 
-// Returns the bounds of two balls about finite points: six numbers, the lower ones first.
+// Returns the bounds of two balls about finite points: six numbers, lower bounds first.
 fn bounds_of_balls(one: vec3<u32>, other: vec3<u32>, radius: u32) -> array<u32, 6> {
     var bounds = array<u32, 6>();
     let reach = widened(radius & ~SIGN);

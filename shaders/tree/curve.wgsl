@@ -1,7 +1,7 @@
-// Places along a Hilbert curve through space, CURVE_SIDE to a side. Shared by the kernels that order boxes and queries.
-// Source: Skilling 2004, Programming the Hilbert curve.
+// Computes places along a Hilbert curve through a grid with CURVE_SIDE places along each axis. Shared by the kernels
+// that order boxes and queries. Source: Skilling 2004, Programming the Hilbert curve.
 
-// Returns 0 for a box of usual size, 1 for a finite one that is enormous, 2 for an unbounded one and 3 for an invalid one.
+// Returns the class of a box: 0 for usual size, 1 for finite and enormous, 2 for unbounded, 3 for invalid.
 fn class_of(min_bits: vec3<u32>, max_bits: vec3<u32>) -> u32 {
     let kind = kind_of(min_bits, max_bits);
     if kind != KIND_FINITE {
@@ -23,7 +23,7 @@ fn place_of(point: vec3<f32>, cube: Cube) -> u32 {
     return hilbert(vec3<u32>(clamp((point - cube.low) * cube.scale, vec3<f32>(0.0), last)));
 }
 
-// Returns the place of a cube of the grid along the curve, of PLACE_BITS bits.
+// Returns the place along the curve of a cell of the grid, in PLACE_BITS bits.
 fn hilbert(at: vec3<u32>) -> u32 {
     var x = at;
     for (var bit = CURVE_SIDE / 2u; bit > 1u; bit >>= 1u) {

@@ -10,7 +10,8 @@ const MINUS_INFINITY: u32 = 0xff800000u;
 
 var<private> numbers: array<vec2<u32>, 3u * VECTORS>;
 
-// Returns the dot product of two vectors, which begin at these numbers; with `is_of_sizes`, of their absolute values.
+// Returns the dot product of the vectors that begin at numbers `a` and `b`. With `is_of_sizes`, uses their absolute
+// values.
 fn dot_of(a: u32, b: u32, is_of_sizes: bool) -> vec2<u32> {
     let significant_bits = vec2<u32>(0xffffffffu, select(0xffffffffu, ~SIGN, is_of_sizes));
     var all = vec2<u32>(0u);

@@ -1,4 +1,4 @@
-// Computes the distance of a point from a box: in f32 if that decides, otherwise exactly. Shared by the kernels that
+// Computes the distance of a point from a box: in f32 if this suffices, otherwise exactly. Shared by the kernels that
 // search around a point; they have `queries` [query_count * 4] in bits of f32: a point and a radius.
 //
 // In f32, a squared distance has at most six roundings of 2^-23, and subnormal numbers may be flushed to zero: ROUNDING
@@ -11,7 +11,7 @@ const ROUNDING: f32 = 1.9073486e-6;
 const FLUSHED: f32 = 1.8807910e-37;
 // Exceeds all squares of usual numbers.
 const NEVER: f32 = 3e38;
-// At least the turns of loops of a comparison.
+// An upper bound of the loop turns of a comparison.
 const DECISION: u32 = 20u;
 
 fn decision_steps() -> u32 {
@@ -21,11 +21,11 @@ fn decision_steps() -> u32 {
 var<private> point: vec3<u32>;
 var<private> radius: u32;
 var<private> sight_point: vec3<f32>;
-// The squared distance limit: of the radius, or of the last requested answer.
+// The squared distance limit: from the radius, or from the last requested answer.
 var<private> sight_limit: f32;
 var<private> is_usual: bool;
 
-// Returns the largest total error of two squares of about this size.
+// Returns an upper bound of the total error of two squares of about this size.
 fn margin_of(square: f32) -> f32 {
     return square * ROUNDING + FLUSHED;
 }
@@ -57,8 +57,8 @@ fn ends_of(low: vec3<u32>, high: vec3<u32>) -> vec3<u32> {
     return select(above, low, ordered(low) > ordered(point));
 }
 
-// Adds the square of the distance from the point to its nearest end, or with SIGN subtracts it: (a - b)^2 is a^2 - 2 a
-// b + b^2.
+// Adds the squared distance from the point to `ends`, or subtracts it with SIGN. (a - b)^2 is computed as a^2 - 2 a b +
+// b^2.
 fn add_square(ends: vec3<u32>, sign: u32) {
     for (var turn = 0u; turn < 9u; turn += 1u) {
         let end = ends[turn / 3u];

@@ -1,8 +1,8 @@
 // Tests in f32 whether boxes are within `sight_limit`, squared, of a point. Shared by the kernels that search around a
 // point, together with distance.wgsl and walk.wgsl.
 
-// Adds the squared distances of four children along an axis to the sum over other axes. A child begins at `below` plus
-// its first step above the point, and ends at its last step above `-above`.
+// Adds the squared distances of four children along an axis to `sum`. Relative to the point, a child begins at `below`
+// plus its first step, and ends at its last step minus `above`.
 fn add_axis(sum: vec4<f32>, below: f32, above: f32, size: f32, first: u32, last: u32) -> vec4<f32> {
     let from_below = vec4<f32>(bytes_of(first)) * size + below;
     let from_above = above - vec4<f32>(bytes_of(last)) * size;
@@ -16,7 +16,7 @@ fn see(at: u32) -> Seen {
     }
     let head = nodes[at];
     let size = step_sizes(head);
-    // Rounded down: the errors are smaller than the margin for the largest terms.
+    // Reduced by the margin for the largest terms, which exceeds the errors.
     let from_origin = bitcast<vec3<f32>>(head.xyz) - sight_point;
     let error = (abs(from_origin) + 255.0 * size) * ROUNDING;
     let below = from_origin - error;
@@ -36,7 +36,7 @@ fn see(at: u32) -> Seen {
     return Seen((bits_of(a <= limit) | (bits_of(b <= limit) << 4u)) & ~vast, vast, a, b);
 }
 
-// Returns whether a box is as near as `sight_limit`. `near` is 0 only if the point is proven to be in it.
+// Returns whether a box is within `sight_limit`. `near` is 0 only if the point is proven to be in the box.
 fn sight_of(own: BoxBits) -> Sight {
     if !is_usual || class_of(own.low, own.high) != 0u {
         return Sight(is_none(own), false, -1.0);

@@ -1,13 +1,13 @@
 // IEEE 754 arithmetic of 64-bit numbers, in two words, the lower first: sums, products, quotients and roots, rounded to
-// nearest, ties to even. It uses integers, since WGSL has no f64, and gives the same bits as the host. Shared by the
-// kernels with round shapes and half-spaces.
+// nearest, ties to even. Computed in integers, since WGSL has no f64; the bits are the same as on the host. Shared by
+// the kernels with round shapes and half-spaces.
 //
 // Operands must be finite. A result beyond the largest number is infinite. SIGN is also the sign bit of the higher
 // word.
 
 // The ways to round.
 const TO_NEAREST: u32 = 0u;
-// Towards zero, or away from zero.
+// Rounds towards zero, or away from zero.
 const TO_ZERO: u32 = 1u;
 const FROM_ZERO: u32 = 2u;
 
@@ -39,14 +39,14 @@ fn is_zero64(bits: vec2<u32>) -> bool {
     return (bits.x | bits.y) == 0u;
 }
 
-// Sets the lowest bit if any bit of `lost` is set.
+// Returns `bits` with the lowest bit set if any bit of `lost` is set.
 fn with_lost(bits: vec2<u32>, lost: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(bits.x | select(1u, 0u, is_zero64(lost)), bits.y);
 }
 
 // ---- between numbers and bits ----
 
-// Returns bits times 2^power as a number of this form.
+// Returns bits times 2^power as a Wide.
 fn wide(sign: u32, power: i32, bits: vec2<u32>) -> Wide {
     let zeros = select(countLeadingZeros(bits.y), 32u + countLeadingZeros(bits.x), bits.y == 0u);
     return Wide(sign, power - i32(zeros), shl64(bits, zeros));
@@ -64,7 +64,7 @@ fn half_to(power: u32) -> vec2<u32> {
     return vec2<u32>(0u, (1023u - power) << 20u);
 }
 
-// Returns an f32, from its bits.
+// Returns an f32, given in bits, as a 64-bit number.
 fn widened(bits: u32) -> vec2<u32> {
     let exponent = (bits >> 23u) & 0xffu;
     let leading = select(0x800000u, 0u, exponent == 0u);
@@ -72,7 +72,7 @@ fn widened(bits: u32) -> vec2<u32> {
     return packed(wide(bits & SIGN, i32(max(exponent, 1u)) - 150, vec2<u32>(part, 0u)));
 }
 
-// Returns the bits without the lowest `count`, rounded; `count` is not 0.
+// Returns the bits without the lowest `count` bits, rounded. `count` must not be 0.
 fn rounded(bits: vec2<u32>, count: u32, way: u32) -> vec2<u32> {
     let with_half = shr64(bits, count - 1u);
     let halved = shr64(with_half, 1u);
@@ -89,7 +89,7 @@ fn packed(number: Wide) -> vec2<u32> {
     if is_zero64(number.bits) {
         return sign;
     }
-    // 53 bits, or fewer if the last one would be below 2^-1074.
+    // The mantissa has 53 bits, or fewer if its last bit would be below 2^-1074.
     let mantissa = rounded(number.bits, u32(max(11, -1074 - number.power)), TO_NEAREST);
     // The leading bit adds one to the exponent, and so does a carry.
     let exponent = u32(max(number.power + 1085, 0));
@@ -112,7 +112,7 @@ fn narrowed(number: Wide, way: u32) -> u32 {
     return number.sign | (mantissa + (exponent << 23u));
 }
 
-// Returns the smallest f32 that is no less, in bits.
+// Returns the smallest f32 that is at least the number, in bits.
 fn narrowed_up(number: Wide) -> u32 {
     return narrowed(number, select(FROM_ZERO, TO_ZERO, number.sign != 0u));
 }
@@ -132,7 +132,7 @@ fn magnitude(number: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(number.x, number.y & ~SIGN);
 }
 
-// Returns which number is less; zeros are equal.
+// Returns whether a is less than b; 0 and -0 are equal.
 fn is_less(a: vec2<u32>, b: vec2<u32>) -> bool {
     let sizes = vec4<u32>(magnitude(a), magnitude(b));
     if is_zero64(sizes.xy | sizes.zw) {
@@ -149,7 +149,7 @@ fn exact_sum(a: vec2<u32>, b: vec2<u32>) -> Wide {
     let is_in_order = less64(magnitude(b), magnitude(a));
     let large = unpacked(select(b, a, is_in_order));
     let small = unpacked(select(a, b, is_in_order));
-    // One more bit for a carry. This loses nothing of 53 bits.
+    // Shift by one more bit, for a carry. No bit of a 53-bit mantissa is lost.
     let by = min(u32(large.power - small.power), 62u) + 1u;
     let shifted = shr64(small.bits, by);
     let addend = with_lost(shifted, shl64(shifted, by) ^ small.bits);
@@ -184,7 +184,7 @@ struct Digits {
     bits: vec2<u32>,
 }
 
-// Appends a bit.
+// Appends a bit at the low end.
 fn with_bit(bits: vec2<u32>, is_set: bool) -> vec2<u32> {
     let doubled = add64(bits, bits);
     return vec2<u32>(doubled.x | select(0u, 1u, is_set), doubled.y);
@@ -234,7 +234,7 @@ fn root(a: vec2<u32>) -> vec2<u32> {
     if is_zero64(x.bits) {
         return a;
     }
-    // An even power.
+    // Make the power even.
     let is_odd = (x.power & 1) != 0;
     let power = x.power + select(0, 1, is_odd);
     var digits = Digits(vec2<u32>(0u), select(x.bits, shr64(x.bits, 1u), is_odd), vec2<u32>(0u));

@@ -7,11 +7,12 @@
 //                   answers
 // Writes  pairs     with QUERY_EMITS: [capacity * 2] query and box from number `window.first` on, of lists that were
 //                   not retained; otherwise [query_count * RETAINED_ANSWERS] the first `query.retained_count` boxes of
-//                   each list, RETAINED_ANSWERS or 0 An invocation per query, or with QUERY_SHARED, SHARERS
-//                   invocations.
+//                   each list, RETAINED_ANSWERS or 0
+//
+// One invocation per query, or SHARERS invocations with QUERY_SHARED.
 
-// If invocations share queries, the boxes of a list are in any order, and the list is sorted later. But a list that is
-// cut by a window is walked by one invocation alone, so that its order is the same in every walk.
+// If invocations share a query, the boxes of its list are in any order, and the list is sorted later. But one
+// invocation alone walks a list that a window cuts, so that the order is the same in every walk.
 
 @group(0) @binding(7) var<uniform> window: Window;
 @group(0) @binding(8) var<storage, read_write> offsets: array<vec4<u32>>;
@@ -19,11 +20,11 @@
 
 const IS_RANKED: bool = false;
 
-// For each shared query of a workgroup: the count of found boxes, and the resume place, or 0 if it begins again.
+// For each shared query of a workgroup: the count of found boxes, and the resume place; 0 if the query begins again.
 var<workgroup> found_together: array<atomic<u32>, WALKERS / SHARERS>;
 var<workgroup> left_together: array<atomic<u32>, WALKERS / SHARERS>;
 
-// The count of found boxes; if the query is shared, by earlier dispatches.
+// The count of found boxes; for a shared query, the count of earlier dispatches.
 var<private> found: u32;
 var<private> shared_query: u32;
 var<private> sharer: u32;
@@ -83,21 +84,20 @@ fn begin_list(number: u32) -> u32 {
     }
     if has_flag(QUERY_EMITS) {
         let first = vec2<u32>(window.first_low, window.first_high);
-        // Read x and y only, since another invocation writes the rest of the next element.
+        // Read only x and y of the next element, since another invocation writes z and w.
         list_first = sub64(vec2<u32>(offsets[number].x, offsets[number].y), first);
         let end = sub64(vec2<u32>(offsets[number + 1u].x, offsets[number + 1u].y), first);
         list_length = sub64(end, list_first);
-        // There is nothing to write for a retained list, or for an empty one, which may belong to an unfinished query.
+        // A retained list needs no writes. Neither does an empty list, which may belong to an unfinished query.
         let is_retained = list_length.y == 0u && list_length.x <= query.retained_count;
         let is_before = end.y >= 0x80000000u || (end.x | end.y) == 0u || is_retained;
         let is_behind = list_first.y < 0x80000000u && (list_first.y != 0u || list_first.x >= window.capacity);
         left_at = select(left_at, NOWHERE, is_before || is_behind);
-        // In a list that is cut by a window, each box needs the same number in every walk, so one invocation walks
-        // alone.
+        // If a window cuts a list, each box must have the same number in every walk, so one invocation walks alone.
         let is_cut = list_first.y >= 0x80000000u || end.y != 0u || end.x > window.capacity;
         own_boxes = select(own_boxes, select(0u, 0xffu, sharer == 0u), is_cut);
         if IS_ROUND {
-            // That invocation may end its dispatch at any place.
+            // The walking invocation may end its dispatch at any place.
             left_at = select(left_at, NOWHERE, own_boxes == 0u);
         }
     }
@@ -138,7 +138,7 @@ fn end_list(number: u32, has_query: bool) {
     var is_first = has_query;
     if is_shared() {
         atomicMin(&left_together[shared_query], select(resumed_at, 0u, resumed_at == AGAIN));
-        // The other invocations have read the begin of the list and its state before.
+        // Wait until the other invocations have read the begin of the list and its state.
         storageBarrier();
         workgroupBarrier();
         is_first &= sharer == 0u;
@@ -157,7 +157,7 @@ fn end_list(number: u32, has_query: bool) {
     offsets[number].w = found;
 }
 
-// A walk ends early only if it must be decided by another dispatch, or has enough.
+// A walk ends early only if another dispatch must decide, or if it has enough answers.
 fn is_done() -> bool {
     return is_undecided || has_enough;
 }

@@ -2,9 +2,10 @@
 // the kernels that compare distances.
 //
 // A product is an integer below 2^48 times a power of two from 2^-298 to 2^208; doubled products are added too. In
-// units of 2^-300, they take bits 2 to 556, and a sum of eighteen takes five more bits. So nothing is lost, in any
-// order. No array is dynamically indexed, since that spills to memory on a GPU. Source: Kulisch and Miranker 1981,
-// Computer Arithmetic in Theory and Practice.
+// units of 2^-300, they take bits 2 to 556, and a sum of eighteen takes five more bits. So the sum is exact, in any
+// order. No array is dynamically indexed, since such arrays spill to memory on a GPU.
+//
+// Source: Kulisch and Miranker 1981, Computer Arithmetic in Theory and Practice.
 
 // The words of the sum in two's complement, from the lowest.
 var<private> sum_words: array<vec4<u32>, 5>;
@@ -21,7 +22,7 @@ fn add_product(a_bits: u32, b_bits: u32, more: u32) {
     let powers = power_part(bits);
     let product = product64(wholes.x, wholes.y);
     let at = powers.x + powers.y + more;
-    // The product in three words of the sum, from word `at / 32` on.
+    // The product covers three words of the sum, from word `at / 32` on.
     let shift = at & 31u;
     let words = vec3<u32>(
         product.x << shift,

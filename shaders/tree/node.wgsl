@@ -1,8 +1,8 @@
 // The layout of the nodes of a tree. Shared by the kernels that build it and the kernels that query it.
 //
-// Level 0 are the leaves: eight boxes each. A node of a higher level bounds eight consecutive nodes of the level below.
-// The bounds of its eight children are stored as steps from an origin along each axis, rounded outward. A step is a
-// power of two, and the origin a multiple of it, so that bounds are exact in f32. A node takes four vec4:
+// The leaves, of eight boxes each, are level 0. A node of a higher level bounds eight consecutive nodes of the level
+// below. The bounds of its eight children are stored as steps from an origin along each axis, rounded outward. A step
+// is a power of two, and the origin a multiple of it, so that bounds are exact in f32. A node takes four vec4:
 //
 //   the origin in bits of f32, and four bytes: the exponent in f32 of the step along each axis; a bit for each child
 //   that is vast: infinite along some axis; all bits if the node is larger than usual; for each axis, a byte each: the
@@ -12,14 +12,14 @@
 // child or an invalid box has the lower bound 255 and the upper bound 0 along each axis. Source: Ylitie, Karras, Laine
 // 2017, Efficient incoherent ray traversal on GPUs through compressed wide BVHs.
 //
-// Behind all nodes lies the box of each place among the leaves, six words each, and behind those its id.
+// After all nodes follow the boxes in the order of the leaves, six words each, then their ids.
 
 const NODE_VECTORS: u32 = 4u;
 const MINUS_INFINITY: u32 = 0xff800000u;
 // Steps of finite bounds.
 const FIRST_STEP: u32 = 1u;
 const LAST_STEP: u32 = 254u;
-// Steps of no bounds.
+// The first step of a missing child.
 const ABOVE_ALL: u32 = 255u;
 const BELOW_ALL: u32 = 0u;
 

@@ -1,17 +1,17 @@
-// Computes when a moving box first touches another: in f32 if that decides, otherwise exactly. Shared by the kernels
-// that cast; they have `queries` [query_count * u32_count] in bits of f32. A ray has origin, direction and limit; a box
-// has lower and upper corner, direction and limit. A round shape has its bounding box and its own words
+// Computes when a moving box first touches another box: in f32 if this suffices, otherwise exactly. Shared by the
+// kernels that cast; they have `queries` [query_count * u32_count] in bits of f32. A ray has origin, direction and
+// limit; a box has lower and upper corner, direction and limit. A round shape has its bounding box and its own words
 // (round_shape.wgsl).
 //
-// A moving box touches another from the time when it has reached it along all axes until it has passed it along one. A
-// time is (plane - origin) / direction. In f32, a time has at most five roundings of 2^-23 (WGSL's division has 2.5),
-// and a difference or a product may be flushed to zero. ROUNDING and `flushed` bound the relative and absolute errors
-// of two times together. f32 is used only for numbers of usual size, so that nothing overflows. The exact decisions are
-// the twin of src/queries/path.rs.
+// A moving box touches another box from the time at which it has reached the box along all axes, until it has passed
+// the box along one axis. A time is (plane - origin) / direction. In f32, a time has at most five roundings of 2^-23
+// (WGSL's division has 2.5), and a difference or a product may be flushed to zero. ROUNDING and `flushed` bound the
+// relative and absolute errors of two times together. f32 is used only for numbers of usual size, so that nothing
+// overflows. The exact decisions are the twin of src/queries/path.rs.
 
 // 2^-19.
 const ROUNDING: f32 = 1.9073486e-6;
-// The largest loss if the time of a step is flushed to zero, 255 times: 2^-117.
+// 2^-117: an upper bound of the error if the time of a step is flushed to zero, for 255 steps.
 const FLUSHED_STEPS: f32 = 6.0185310e-36;
 // Exceeds all times of usual numbers.
 const NEVER: f32 = 3e37;
@@ -19,14 +19,14 @@ const NEVER: f32 = 3e37;
 // True if shapes are round.
 override IS_ROUND: bool = false;
 
-// The planes of the moving box along each axis that reach another box first, and that pass it last: upper and lower
-// plane, or lower and upper if it moves backward.
+// The front and the rear plane of the moving box along each axis: the first plane to reach another box, and the last
+// plane to pass it. For a backward motion, the front is the lower plane.
 var<private> path_front: vec3<u32>;
 var<private> path_rear: vec3<u32>;
-// 0 where it is -0.
+// The direction, with 0 instead of -0.
 var<private> path_direction: vec3<u32>;
 var<private> path_limit: u32;
-// The rest in f32.
+// Values for the tests in f32.
 var<private> sight_inverse: vec3<f32>;
 var<private> sight_limit: f32;
 var<private> flushed: f32;
@@ -43,7 +43,7 @@ fn is_backward() -> vec3<bool> {
     return path_direction >= vec3<u32>(SIGN);
 }
 
-// Returns the largest total error of two times of about this size.
+// Returns an upper bound of the total error of two times of about this size.
 fn margin_of(time: f32) -> f32 {
     return time * ROUNDING + flushed;
 }
@@ -61,7 +61,7 @@ fn begin_shape(number: u32) -> bool {
     let direction = vec3<u32>(queries[next], queries[next + 1u], queries[next + 2u]);
     path_direction = select(direction, vec3<u32>(0u), direction == vec3<u32>(SIGN));
     path_limit = queries[next + 3u];
-    // -0 is a limit too.
+    // Replace a limit of -0 by 0.
     path_limit = select(path_limit, 0u, path_limit == SIGN);
     let is_back = (path_direction & vec3<u32>(SIGN)) != vec3<u32>(0u);
     path_front = select(high, low, is_back);
@@ -94,22 +94,22 @@ fn begin_shape(number: u32) -> bool {
 
 // ---- exact ----
 
-// The time when a face of the moving box is in the plane of another box's face: (plane - origin) / speed. The speed is
-// 0 if it is there at the start.
+// The time at which a face of the moving box reaches the plane of another box's face: (plane - origin) / speed. A speed
+// of 0 means the time 0.
 struct Crossing {
     plane: u32,
     origin: u32,
     speed: u32,
 }
 
-// Compares the times of two crossings. A time given as a number is a crossing from 0 to it at speed 1.
+// Compares the times of two crossings. A plain time t is given as the crossing from 0 to t at speed 1.
 fn compare_crossings(a: Crossing, b: Crossing) -> i32 {
     let numbers = vec4<u32>(a.plane, a.origin ^ SIGN, b.plane ^ SIGN, b.origin);
     return sign_of(sum_of_products(numbers, vec4<u32>(b.speed, b.speed, a.speed, a.speed)));
 }
 
-// Returns when the moving box reaches another along an axis, or with `is_rear`, when it has passed it. A backward
-// motion is mirrored.
+// Returns the crossing at which the moving box reaches another box along an axis; with `is_rear`, at which it has
+// passed the box. A backward motion is mirrored.
 fn crossing_along(k: u32, low: vec3<u32>, high: vec3<u32>, is_rear: bool) -> Crossing {
     let turned = path_direction[k] & SIGN;
     let plane = select(low[k], high[k], is_rear != (turned != 0u));
@@ -128,12 +128,13 @@ fn is_above(plane: u32, other: u32) -> bool {
     return both.x > both.y;
 }
 
-// Returns the last crossing that the moving box needs to touch a box; it must touch it.
+// Returns the crossing at which the moving box first touches a box: the last one along the axes. The moving box must
+// touch the box.
 fn latest(low: vec3<u32>, high: vec3<u32>) -> Crossing {
     var found = Crossing(0u, 0u, 0u);
     for (var k = 0u; k < 3u; k += 1u) {
         let own = crossing_along(k, low, high, false);
-        // An infinite plane is behind the box, or is never reached.
+        // An infinite plane is behind the moving box, or is never reached.
         if is_crossing(own) && is_above(own.plane, own.origin) && (found.speed == 0u || compare_crossings(own, found) > 0) {
             found = own;
         }
@@ -159,7 +160,7 @@ fn enters(low: vec3<u32>, high: vec3<u32>) -> bool {
     if last.speed == 0u {
         return true;
     }
-    // Reached within the limit, and before the box has passed along any axis.
+    // The box must be reached within the limit, and before it is passed along any axis.
     for (var k = 0u; k < 4u; k += 1u) {
         var end = Crossing(path_limit, 0u, ONE);
         if k < 3u {
@@ -175,7 +176,7 @@ fn enters(low: vec3<u32>, high: vec3<u32>) -> bool {
 // Compares when the path touches two boxes.
 fn compare_boxes(own: BoxBits, other: BoxBits) -> i32 {
     if IS_ROUND {
-        // Times of round shapes are equal in f32, which are the reported values.
+        // Round shapes are compared by their times in f32, which are the reported values.
         if is_round {
             return 0;
         }
@@ -188,8 +189,8 @@ fn compare_boxes(own: BoxBits, other: BoxBits) -> i32 {
     return compare_crossings(a, b);
 }
 
-// Returns exactly whether the path separates from a box that it touches at the start: whether it moves away from, or
-// along, a face of least penetration.
+// Returns exactly whether the path leaves a box that it touches at the start: whether it moves away from, or along, a
+// face of least penetration.
 fn separates(own: BoxBits) -> bool {
     // The least penetration so far, as the crossing from one bound to the other.
     var least = Crossing(0u, 0u, 0u);

@@ -21,9 +21,9 @@ fn see(at: u32) -> Seen {
         return Seen(0u, 0xffu, vec4<f32>(0.0), vec4<f32>(0.0));
     }
     let head = nodes[at];
-    // The time of a plane is `reach` or `leave` plus its steps from the origin times `scale`. All are rounded; the
-    // errors are smaller than the margin for the largest terms, up to 255 steps. `scale` is 0 along axes without
-    // motion.
+    // The time of a plane is `reach` or `leave`, plus the plane's steps from the origin times `scale`. `scale` is 0
+    // along axes without motion. These values are rounded. The margin for the largest terms, of up to 255 steps,
+    // exceeds the errors.
     let scale = step_sizes(head) * sight_inverse;
     let origin = bitcast<vec3<f32>>(head.xyz);
     let from_origin = (origin - bitcast<vec3<f32>>(path_front)) * sight_inverse;
@@ -67,7 +67,7 @@ fn touching_along(words: vec4<u32>, origin: f32, size: f32, k: u32) -> u32 {
     let per_size = bitcast<f32>((254u << 23u) - bitcast<u32>(size));
     let first = u32(ceil(clamp(bitcast<f32>(path_rear[k]) - origin, size, 255.0 * size) * per_size));
     let last = u32(floor(clamp(bitcast<f32>(path_front[k]) - origin, 0.0, 254.0 * size) * per_size));
-    // Two bytes at a time, with a guard bit above each.
+    // Compare two bytes at a time, with a guard bit above each byte.
     let even = vec4<u32>(0x00ff00ffu);
     let guard_bits = vec2<u32>(0x01000100u);
     let evens = words & even;
@@ -76,7 +76,7 @@ fn touching_along(words: vec4<u32>, origin: f32, size: f32, k: u32) -> u32 {
     let last_steps = vec2<u32>(last * 0x00010001u) | guard_bits;
     let of_evens = (last_steps - evens.xy) & ((evens.zw | guard_bits) - first_steps) & guard_bits;
     let of_odds = (last_steps - odds.xy) & ((odds.zw | guard_bits) - first_steps) & guard_bits;
-    // Children 0 and 2 in bits 8 and 24, and so on.
+    // Children 0 and 2 are in bits 8 and 24, and so on.
     let four = ((of_evens >> vec2<u32>(8u)) & vec2<u32>(1u)) | ((of_evens >> vec2<u32>(22u)) & vec2<u32>(4u))
         | ((of_odds >> vec2<u32>(7u)) & vec2<u32>(2u)) | ((of_odds >> vec2<u32>(21u)) & vec2<u32>(8u));
     return four.x | (four.y << 4u);
@@ -89,8 +89,8 @@ fn touches_at_start(own: BoxBits) -> bool {
     return all((ordered(own.low) <= high) & (low <= ordered(own.high)));
 }
 
-// Returns whether the path touches a box by the time `sight_limit` and does not skip it. `near` is 0 only if it is
-// proven to touch it at the start.
+// Returns whether the path touches a box by the time `sight_limit` and does not skip the box. `near` is 0 only if the
+// path is proven to touch the box at the start.
 fn sight_of(own: BoxBits) -> Sight {
     if SKIPS_SEPARATING && touches_at_start(own) {
         if IS_ROUND && is_round {

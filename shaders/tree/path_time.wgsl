@@ -3,12 +3,12 @@
 
 alias Measure = Crossing;
 
-// Returns whether a number, not negative, is at most the time of a crossing.
+// Returns whether a nonnegative number is at most the time of a crossing.
 fn is_at_most(number: u32, what: Measure) -> bool {
     return compare_crossings(what, Crossing(number, 0u, ONE)) >= 0;
 }
 
-// Returns the time when the path touches a box, rounded down, in bits. It must touch it.
+// Returns the time at which the path touches a box, rounded down, in bits. The path must touch the box.
 fn number_of(own: BoxBits) -> u32 {
     let what = latest(own.low, own.high);
     if what.speed == 0u {

@@ -1,4 +1,4 @@
-// The boxes at places among the leaves (node.wgsl). Shared by the kernels that read boxes of a tree.
+// Reads boxes at places among the leaves (node.wgsl). Shared by the kernels that read boxes of a tree.
 
 // Returns the box at a place, or a box with reversed infinite bounds.
 fn box_at(place: u32) -> BoxBits {

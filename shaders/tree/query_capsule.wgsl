@@ -3,8 +3,9 @@
 // Reads   query
 //         external_queries [query_count * 7] bits of f32: both ends, the radius
 // Writes  queries    [query_count * 8] regions: bounds, the index of the first half-space, the count; from word `parts`
-//                    on, eight half-spaces for each query: normal and offset An invocation per query. The twin of
-//                    `Capsule` in src/queries/shapes.rs, with the same 64-bit numbers.
+//                    on, eight half-spaces for each query: normal and offset
+//
+// One invocation per query. The twin of `Capsule` in src/queries/shapes.rs, with the same 64-bit numbers.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<storage, read> external_queries: array<u32>;
@@ -57,7 +58,7 @@ fn query_capsule(
                 normal = edge_of(direction, edge - 1u);
             }
             set_normal(normal);
-            // Along the normal: the ends and the magnitudes; and the square of its length.
+            // Dot products with the normal: of the ends, of the magnitudes, and of the normal itself.
             var along = array<vec2<u32>, 4>();
             for (var k = 0u; k < 4u; k += 1u) {
                 along[k] = dot_of(NORMAL, FROM + 3u * k, k == 2u);

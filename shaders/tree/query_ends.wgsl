@@ -7,8 +7,9 @@
 // Writes  ends       with QUERY_LISTS [2 * query_count + 2] the begins, low and high, query by query; with QUERY_ANY
 //                    [query_count] 1 or 0
 //         header     the count of answers, and the count of written ones
-//         arguments  with QUERY_LISTS: of a dispatch and of draws of the written answers An invocation per word of
-// ends; a single one if nothing is listed.
+//         arguments  with QUERY_LISTS: of a dispatch and of draws of the written answers
+//
+// One invocation per word of `ends`; a single invocation if nothing is listed.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<uniform> window: Window;

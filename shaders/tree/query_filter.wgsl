@@ -4,6 +4,7 @@
 //         query_filters     [query_count * 5] group, mask, body, number of the world, box to ignore; only where QUERY_FILTERS; and from word
 //                    `query.spheres` on, where HAS_SPHERES, [query_count * 4] the sphere of each query
 //         ranges     [world_count + 2] of tree_ranges; only where there are worlds
+//
 // The rule is the twin of `Meeting::meets` in src/queries/batch.rs.
 
 // True if queries and boxes have spheres. Without them, none of their code is compiled.
@@ -61,7 +62,8 @@ fn of_box(list: u32, i: u32, missing: u32) -> u32 {
     return filters[list + i];
 }
 
-// Returns whether the filters accept the query and a box. Worlds are decided before.
+// Returns whether the filters accept the query and a box. Worlds are not tested here: begin_query selects them by
+// ranges.
 fn meets(id: u32) -> bool {
     let query_meets = (query_filter.y & of_box(filter_layout.group, id, ANY)) != 0u;
     let box_meets = (of_box(filter_layout.mask, id, ANY) & query_filter.x) != 0u;

@@ -1,7 +1,9 @@
 // query_first: finds the first boxes that each path touches.
 //
-// Reads   queries    rays, moving boxes, or with IS_ROUND moving round shapes (path.wgsl) An invocation per query. It
-// visits nodes in the order in which the path reaches them. Rows are always sorted (rows.wgsl).
+// Reads   queries    rays, moving boxes, or with IS_ROUND moving round shapes (path.wgsl)
+//
+// One invocation per query. It visits nodes in the order in which the path reaches them. Rows are always sorted
+// (rows.wgsl).
 
 // Decide at once, since another dispatch takes the time of its longest walk.
 const IS_EXACT: bool = true;

@@ -9,7 +9,8 @@ fn query_hits(
     write_answer(group_index(group, groups) * 256u + local);
 }
 
-// Returns when a path touches a box, rounded down, in bits. For a round shape, the rank of a box is its time.
+// Returns the time at which a path touches a box, rounded down, in bits. For a round shape, the rank of a box is
+// already the time.
 fn answer_of(own: BoxBits, rank: u32) -> u32 {
     if IS_ROUND {
         if is_round {

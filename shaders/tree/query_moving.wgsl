@@ -3,8 +3,9 @@
 // Reads   query
 //         external_queries [query_count * u32_count] bits of f32: one end or two, the radius, the direction, the limit
 // Writes  queries    [query_count * 17] bits of f32: bounds, direction, limit, both ends, radius; invalid bounds if the
-//                    ends or the radius are invalid An invocation for each query. As `SphereCast::bounds` and
-//                    `CapsuleCast::bounds`.
+//                    ends or the radius are invalid
+//
+// One invocation per query. The twin of `SphereCast::bounds` and `CapsuleCast::bounds`.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<storage, read> external_queries: array<u32>;

@@ -1,14 +1,16 @@
 // query_near: finds the nearest boxes to each point.
 //
-// Reads   queries    point and radius (distance.wgsl) An invocation per query. It visits nodes from the nearest on. It
-// ranks in f32, and marks undecided ranks; if there are any, another dispatch decides (rows.wgsl). On an H100, deciding
-// at once takes 1.17 times as long for the ten nearest boxes.
+// Reads   queries    point and radius (distance.wgsl)
+//
+// One invocation per query. It visits nodes from the nearest on, ranks in f32, and marks undecided ranks. If there are
+// undecided ranks, another dispatch decides (rows.wgsl). On an H100, a decision in the same dispatch takes 1.17 times
+// as long for the ten nearest boxes.
 
 override IS_EXACT: bool = false;
 // True if one answer is requested and f32 ranks it.
 override IS_SINGLE: bool = false;
 
-// That answer so far.
+// The place of this answer so far.
 var<private> single_place: u32;
 var<private> single_near: f32;
 
@@ -33,7 +35,7 @@ fn take(place: u32, own: BoxBits, near: f32) {
     }
 }
 
-// An undecided row continues, to find its limit.
+// A walk with an undecided row continues, to find the limit of the row.
 fn is_done() -> bool {
     return IS_SINGLE && is_undecided;
 }
@@ -56,7 +58,7 @@ fn complete_row() {
     }
 }
 
-// Keeps a box in registers if it is the first. Ids are read only if they decide.
+// Stores a box in registers if it is the nearest so far. Ids are read only for equal distances.
 fn take_single(place: u32, near: f32) {
     let error = margin_of(max(near, single_near));
     let are_equal = row_count == 1u && near == 0.0 && single_near == 0.0;
@@ -72,16 +74,16 @@ fn take_single(place: u32, near: f32) {
     row_count = 1u;
 }
 
-// Compares two known ranks, and marks an undecided order. Ranks have a total order also if it is undecided, so the last
-// box of a row has the largest f32 distance.
+// Compares two known ranks, and marks an undecided order. Ranks have a total order even then, so the last box of a row
+// has the largest f32 distance.
 fn ranks_before(own: u32, other: u32) -> bool {
     let order = comes_surely(own, other);
     is_undecided |= !order.is_before && !order.is_behind;
     return bitcast<i32>(own) < bitcast<i32>(other);
 }
 
-// Inserts a box into the row by its rank; if the row is full, it replaces the last box. A full row is a heap with the
-// last box in front. It is sorted at the end.
+// Inserts a box into the row by its rank. In a full row, the box replaces the last box. A full row is a heap with the
+// last box in front, which is sorted after the walk.
 fn put_by_rank(place: u32, rank: u32) {
     var sinking = select(0u, query.most / 2u, row_count + 1u == query.most);
     var to = row_count;
@@ -97,14 +99,14 @@ fn put_by_rank(place: u32, rank: u32) {
     make_heap(sinking, row_count);
 }
 
-// Builds a heap of the row. Boxes from number `sinking` on already satisfy the heap order.
+// Builds a heap from the row. Boxes from index `sinking` on already satisfy the heap order.
 fn make_heap(sinking: u32, count: u32) {
     for (var at = sinking; at > 0u; at -= 1u) {
         sink(at - 1u, count);
     }
 }
 
-// Swaps a box of the heap with the later of its two children, as long as that child comes behind it.
+// Moves a box down the heap: swaps it with the later of its two children while this child comes after the box.
 fn sink(top: u32, count: u32) {
     let own = rows[row_first + top];
     var at = top;

@@ -3,8 +3,9 @@
 // Reads   query, window
 //         blocks         of query_place
 // Changes offsets        [query_count] (low, high) from the answers before within the block to all before; and all answers behind them
-// Writes  answer_counts  written, if they must be sorted; 0 if all lists were retained, which are sorted already A
-// workgroup per block of 256 queries, one at least.
+// Writes  answer_counts  written, if they must be sorted; 0 if all lists were retained, which are sorted already
+//
+// One workgroup per block of 256 queries, at least one.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<uniform> window: Window;
@@ -20,7 +21,7 @@ fn query_offset(
 ) {
     let block_count = div_ceil(query.query_count, 256u);
     let group_count = div_ceil(block_count, QUERY_GROUP);
-    // The last row of workgroups may extend beyond the end.
+    // A two-dimensional dispatch may have more workgroups than blocks.
     let block = min(group_index(group, groups), block_count);
     let own_group = block / QUERY_GROUP;
     var before = vec2<u32>(0u);
@@ -35,7 +36,7 @@ fn query_offset(
     if i < query.query_count {
         offsets[i] = vec4<u32>(add64(offsets[i].xy, before), 0u, 0u);
     }
-    // Uniform for the workgroup.
+    // The condition is uniform for the workgroup.
     if group.x + group.y == 0u {
         var all = vec2<u32>(0u);
         var long_lists = 0u;
@@ -52,7 +53,7 @@ fn query_offset(
     }
 }
 
-// Returns the answers of a group, or of a block behind the groups.
+// Returns the answer count of element k of `blocks`: groups first, then blocks.
 fn answers_at(k: u32) -> vec2<u32> {
     return from_halves(vec2<u32>(blocks[3u * k], blocks[3u * k + 1u]));
 }

@@ -1,12 +1,13 @@
-// query_order: computes the place along the curve where each query enters the scene. Adjacent queries in this order
+// query_order: computes the place along the curve at which each query enters the scene. Adjacent queries in this order
 // visit the same nodes.
 //
 // Reads   query
 //         cube       of tree_cube
 //         queries    [query_count * u32_count] bits of f32, of any kind
 // Writes  keys       [query_count] the place, of PLACE_BITS bits
-//         values     [query_count] the query The order changes the time of queries, not the answers. An invalid query
-// can have any place.
+//         values     [query_count] the query
+//
+// The order changes the time of queries, not the answers. An invalid query can have any place.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<uniform> cube: Cube;
@@ -40,7 +41,7 @@ fn query_order(
     values[i] = i;
 }
 
-// Returns three numbers, clamped so that no result overflows.
+// Returns a point of a query, clamped so that no result overflows.
 fn point_at(at: u32) -> vec3<f32> {
     let bits = vec3<u32>(queries[at], queries[at + 1u], queries[at + 2u]);
     let magnitude = min(bits & vec3<u32>(0x7fffffffu), vec3<u32>(USUAL_BITS));

@@ -1,12 +1,13 @@
-// query_pending: counts the pending queries after a dispatch, and sets the size of the next one. For recorded rounds,
-// whose count of pending queries is unknown when they are recorded.
+// query_pending: counts the pending queries after a dispatch, and sets the size of the next dispatch. For recorded
+// rounds: the count of pending queries is unknown at the time of recording.
 //
 // Reads   query
 // Changes states    [query_count] the state of each query (rows.wgsl, lists.wgsl); after the last round that ranks or
 //                   counts, the count of a pending query becomes 0
 //         rounds    reads pending queries of earlier rounds; adds this round's, over workgroups
-// Writes  status    [query_count] by rounds that rank or count: STATUS_* An invocation per query. It does nothing if
-// the round before left no query pending.
+// Writes  status    [query_count] by rounds that rank or count: STATUS_*
+//
+// One invocation per query. It does nothing if no query was pending after the previous round.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<storage, read_write> states: array<vec4<u32>>;

@@ -1,10 +1,12 @@
 // query_short: sorts the retained lists, and writes them to their places.
 //
 // Reads   query, window
-//         offsets   [query_count + 1] (low, high) the begin of each query's list retained_answers [query_count *
-//         RETAINED_ANSWERS] the boxes of each list of at most RETAINED_ANSWERS (lists.wgsl)
-// Writes  pairs     [capacity] (query, box), ascending by box within a list, from number `window.first` on SORTERS
-// invocations per list. Each places every SORTERS-th answer, by a count of the smaller ones.
+//         offsets   [query_count + 1] (low, high) the begin of each query's list
+//         retained_answers  [query_count * RETAINED_ANSWERS] the boxes of each list of at most RETAINED_ANSWERS
+//                   (lists.wgsl)
+// Writes  pairs     [capacity] (query, box), ascending by box within a list, from number `window.first` on
+//
+// SORTERS invocations per list. Each places every SORTERS-th answer: its place is the count of smaller answers.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<uniform> window: Window;

@@ -9,7 +9,7 @@ fn query_squares(
     write_answer(group_index(group, groups) * 256u + local);
 }
 
-// The number to round down: the squared distance to an end.
+// The number to round down: the squared distance to `ends`.
 struct Measure {
     ends: vec3<u32>,
 }
@@ -40,11 +40,11 @@ fn answer_of(own: BoxBits, rank: u32) -> u32 {
     return round_down(guess, Measure(ends));
 }
 
-// A difference loses nothing if one number is smaller than the other by at most this many bits.
+// A difference of two numbers is exact if their exponents differ by at most this many bits.
 const SPARE_BITS: u32 = 7u;
 
-// Returns a bound of the squared distance to an end, in 64-bit arithmetic, rounded down to f32, in bits: of a lower
-// bound, or with `is_most` of an upper bound. 0 if it is not a normal number.
+// Returns a lower bound of the squared distance to `ends`, or an upper bound with `is_most`, in 64-bit arithmetic. The
+// bound is rounded down to f32, in bits; 0 if this is not a normal number.
 fn square_in_words(ends: vec3<u32>, is_most: bool) -> u32 {
     let a = ends & vec3<u32>(~SIGN);
     let b = point & vec3<u32>(~SIGN);
@@ -59,7 +59,7 @@ fn square_in_words(ends: vec3<u32>, is_most: bool) -> u32 {
     let there = ends != point;
     let along = select(vec3<u32>(0u), select(apart - loss, apart + loss, is_most), there);
 
-    // The squares, in units of four times the square of the largest unit. Each loses at most one unit.
+    // The squares, in units of four times the square of the largest unit. Each square loses at most one unit.
     let largest = select(vec3<u32>(0u), power, there);
     let top = max(max(largest.x, largest.y), largest.z);
     let rest = select(0u, 1u, is_most);

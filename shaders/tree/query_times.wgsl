@@ -7,7 +7,8 @@
 //         queries   [query_count * u32_count] bits of f32: rays, moving boxes, or with IS_ROUND moving round shapes
 //                   (path.wgsl)
 // Changes pairs     [written] from (query, box) to (box, time), the time rounded down
-// An invocation for each answer.
+//
+// One invocation per answer.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> query: QueryParams;

@@ -2,7 +2,9 @@
 // (lists.wgsl).
 //
 // Reads   queries    points, boxes, or regions: bounds, and the range of their half-spaces; from word `parts` on, the
-// half-spaces Boxes are decided exactly, in integers; nodes in steps that are rounded outward.
+//                    half-spaces
+//
+// Boxes are tested exactly, in integers; nodes are tested in steps that are rounded outward.
 
 // Set if there are half-spaces, since only these can be undecided.
 override IS_EXACT: bool = false;
@@ -65,8 +67,8 @@ fn see(at: u32) -> Seen {
     let head = nodes[at];
     let origin = bitcast<vec3<f32>>(head.xyz);
     let size = step_sizes(head);
-    // The region in steps of the node: the first from 1 to 255, the last from 0 to 254. So a missing child, from 255 to
-    // 0, is in no region. A difference may be rounded, but not beyond an integer.
+    // The region in steps of the node: its first step is 1 to 255, its last step 0 to 254. So a missing child, with the
+    // steps 255 and 0, is in no region. A difference may be rounded, but not beyond an integer.
     let first = steps_from(origin, clamp(region.min, bits_of_step(origin, size, 1.0), bits_of_step(origin, size, 255.0)), size);
     let last = steps_from(origin, clamp(region.max, bits_of_step(origin, size, 0.0), bits_of_step(origin, size, 254.0)), size);
     let from_step = vec3<u32>(ceil(first));
@@ -76,7 +78,7 @@ fn see(at: u32) -> Seen {
         let words = nodes[at + 1u + k];
         bits &= reaching(words.x, words.z, from_step[k], to_step[k]) | (reaching(words.y, words.w, from_step[k], to_step[k]) << 4u);
     }
-    // With half-spaces, a node must reach into all of them.
+    // A node must also reach into all half-spaces of the region.
     let has_parts = part_first < part_end;
     return Seen(select(bits, 0u, has_parts), select(0u, bits, has_parts), vec4<f32>(0.0), vec4<f32>(0.0));
 }

@@ -3,8 +3,9 @@
 // Reads   query
 //         external_queries [query_count * 15] bits of f32: the centre, half of the edges, three axes
 // Writes  queries    [query_count * 8] regions: bounds, the index of the first half-space, the count; from word `parts`
-//                    on, 24 half-spaces for each query: normal and offset An invocation per query. The twin of
-//                    `OrientedBox` in src/queries/shapes.rs, with the same 64-bit numbers.
+//                    on, 24 half-spaces for each query: normal and offset
+//
+// One invocation per query. The twin of `OrientedBox` in src/queries/shapes.rs, with the same 64-bit numbers.
 
 @group(0) @binding(0) var<uniform> query: QueryParams;
 @group(0) @binding(1) var<storage, read> external_queries: array<u32>;
@@ -94,7 +95,7 @@ fn has_meaning(at: u32) -> bool {
 }
 
 // Computes the arms, the vectors from the centre to the faces. The corners are the centre plus or minus each arm times
-// half of an edge. Returns whether the axes are so far from coplanar that the arms are accurate.
+// half of an edge. Returns false if the axes are nearly coplanar, since the arms are then inaccurate.
 fn find_arms() -> bool {
     for (var k = 0u; k < 9u; k += 1u) {
         let one = AXES + 3u * ((k / 3u + 1u) % 3u);
@@ -133,10 +134,11 @@ fn find_arms() -> bool {
     return true;
 }
 
-// Adds the half-spaces of a normal and of the opposite one: of a face, or of an edge from the fourth on.
+// Adds the half-spaces of a normal and of its opposite. For k below 3, the normal is the normal of a face, otherwise of
+// an edge.
 fn add_sides(number: u32, count: u32, normal: vec3<u32>, k: u32) -> u32 {
     let is_face = k < 3u;
-    // Along the normal: the centre, its magnitudes, the arms, and their extent.
+    // Dot products with the normal: of the centre, of its magnitudes, of the arms, and of their extent.
     var along = array<vec2<u32>, 6>();
     for (var j = 0u; j < select(6u, 2u, is_face); j += 1u) {
         along[j] = dot_of(NORMAL, CENTER + 3u * (max(j, 1u) - 1u), j == 1u || j == 5u);

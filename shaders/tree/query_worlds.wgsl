@@ -5,7 +5,9 @@
 //                    [query_count * 4] the spheres of the queries
 //         worlds     [world_count] (id, number), ascending by id
 // Writes  query_filters     [query_count * 5] the same, with the number of the world; a number beyond all worlds if no
-// box is in it An invocation per query.
+//                              box is in it
+//
+// One invocation per query.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> query: QueryParams;
@@ -14,7 +16,7 @@
 @group(0) @binding(4) var<storage, read_write> query_filters: array<u32>;
 
 const QUERY_FILTER_U32_COUNT: u32 = 5u;
-// The index of the world among them.
+// The index of the world among the words of a query filter.
 const QUERY_FILTER_WORLD: u32 = 3u;
 // The id for all worlds.
 const GLOBAL: u32 = 0xffffffffu;

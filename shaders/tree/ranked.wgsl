@@ -9,7 +9,9 @@
 //         order     [query_count] the queries of this dispatch
 //         rows, states    (rows.wgsl)
 // Writes  answers   [query_count * most] box and number, rounded down; behind the last, and if the query is unfinished,
-// no box and infinity An invocation per answer.
+//                   no box and infinity
+//
+// One invocation per answer.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> query: QueryParams;
@@ -20,7 +22,7 @@
 @group(0) @binding(6) var<storage, read> states: array<vec4<u32>>;
 @group(0) @binding(7) var<storage, read_write> answers: array<vec2<u32>>;
 
-// Writes answer `i` of all rows, one behind the other.
+// Writes answer `i` of the concatenated rows.
 fn write_answer(i: u32) {
     if i / query.most >= query.query_count {
         return;

@@ -1,6 +1,6 @@
-// Computes when a moving ball or capsule touches a box that its bounds touch, never too late, in 64-bit numbers.
-// Shared, with path.wgsl, round_shape.wgsl and double.wgsl, by the kernels that cast. The twin of src/queries/round.rs,
-// which has the method, with the same bits.
+// Computes when a moving ball or capsule touches a box that its bounds touch, in 64-bit numbers. The time may be too
+// early by rounding, never too late. Shared, with path.wgsl, round_shape.wgsl and double.wgsl, by the kernels that
+// cast. The twin of src/queries/round.rs, which explains the method and gives the same bits.
 
 // The distance along each axis from the box to the nearest place on the segment, later the normal, in 64 bits.
 var<private> apart_low: vec3<u32>;
@@ -15,7 +15,7 @@ const ONE_64: vec2<u32> = vec2<u32>(0u, 0x3ff00000u);
 // The touch of a shape and a box.
 struct Touch {
     is_touched: bool,
-    // True if it touches at the start, up to rounding.
+    // True if the shape touches the box at the start, up to rounding.
     is_at_start: bool,
     // The time, in bits of f32.
     t: u32,
@@ -23,7 +23,7 @@ struct Touch {
     course: u32,
 }
 
-// The shape does not approach that point, approaches it, or has its segment inside the box.
+// The shape does not approach the nearest point, approaches it, or has its segment inside the box.
 const COURSE_APART: u32 = 0u;
 const COURSE_TOWARD: u32 = 1u;
 const COURSE_UNKNOWN: u32 = 2u;
@@ -32,7 +32,7 @@ const BOUND_TIME: u32 = 0u;
 const BOUND_NEVER: u32 = 1u;
 const BOUND_NONE: u32 = 2u;
 
-// The conclusion from a plane: the shape touches no sooner than a time, it never touches, or none.
+// The conclusion from a plane: the shape touches no sooner than a time, the shape never touches, or no conclusion.
 struct PlaneBound {
     kind: u32,
     time: vec2<u32>,
@@ -53,8 +53,8 @@ fn apart_at(own: BoxBits, k: u32, t: vec2<u32>, place: vec2<u32>) -> vec2<u32> {
     return select(vec2<u32>(0u), difference, is_before || is_behind);
 }
 
-// Finds the signed distance along each axis from the box to the nearest place on the segment at a time. There, the
-// derivative of the squared distance changes its sign.
+// Finds the signed distance along each axis from the box to the nearest place on the segment at a time. At this place,
+// the derivative of the squared distance changes its sign.
 fn find_nearest(own: BoxBits, t: vec2<u32>) {
     var low = vec2<u32>(0u);
     var high = ONE_64;
@@ -94,8 +94,8 @@ fn find_nearest(own: BoxBits, t: vec2<u32>) {
     }
 }
 
-// Scales these distances by a power of two to a normal whose largest component is one to two; returns false if the
-// place is in the box.
+// Scales the distances of find_nearest by a power of two to a normal whose largest component is one to two. Returns
+// false if the place is in the box.
 fn find_normal() -> bool {
     let exponents = (apart_high >> vec3<u32>(20u)) & vec3<u32>(0x7ffu);
     let largest = max(exponents.x, max(exponents.y, exponents.z));
@@ -105,8 +105,8 @@ fn find_normal() -> bool {
     return largest != 0u;
 }
 
-// Returns the conclusion from the plane with this normal through the farthest corner of a box, for a shape that does
-// not touch before a time. All errors are on the safe side.
+// Returns the conclusion from the plane with this normal through the farthest corner of a box. The shape must not touch
+// before time t. All errors are on the safe side.
 fn bound_by(own: BoxBits, t: vec2<u32>) -> PlaneBound {
     // The heights of both ends above the plane, and the magnitudes of the terms.
     var above = vec4<u32>(0u);
@@ -151,7 +151,7 @@ fn bound_by(own: BoxBits, t: vec2<u32>) -> PlaneBound {
 // 1 - 2^-ROUND_QUOTIENT_BITS.
 const DOWN: vec2<u32> = vec2<u32>(~((1u << (53u - ROUND_QUOTIENT_BITS)) - 1u), 0x3fefffffu);
 
-// Returns when the shape first touches a valid box within the limit. Its bounds touch it at `start`.
+// Returns when the shape first touches a valid box within the limit. The bounds of the shape touch the box at `start`.
 fn touch_of(own: BoxBits, start: u32, is_at_start: bool) -> Touch {
     var t = widened(start);
     places_left = ROUND_ALL_PLACES;
@@ -181,7 +181,7 @@ fn touch_of(own: BoxBits, start: u32, is_at_start: bool) -> Touch {
     return Touch(true, is_at_start && is_zero64(t), select(bits, 0u, bits < 0x800000u), course);
 }
 
-// Returns whether a shape that touches a box at the start separates from it.
+// Returns whether a shape that touches a box at the start leaves the box.
 fn departs(touch: Touch, own: BoxBits) -> bool {
     return touch.course == COURSE_APART || (touch.course == COURSE_UNKNOWN && separates(own));
 }

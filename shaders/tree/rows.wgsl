@@ -6,10 +6,10 @@
 //   are_ranks_exact()             true if f32 is exact: with IS_ROUND
 //   complete_row()               sorts a row whose walk has ended
 //
-// A rank is the distance of a box, in bits of f32; the index of the box with RANK_ZERO, if the distance is proven to be
-// zero; or UNRANKED. So ranks also decide between two boxes at distance zero, and as signed numbers, ranks are in the
-// order of f32. A row stays in memory, since it takes more registers than a GPU has. A dispatch that resumes a row, or
-// begins a further one, decides (IS_EXACT).
+// A rank is the distance of a box, in bits of f32. If the distance is proven to be zero, it is the index of the box
+// with RANK_ZERO. If the distance is unknown, it is UNRANKED. So ranks also order boxes at distance zero, and as signed
+// numbers, ranks are in the order of f32. A row is in memory, since a GPU has too few registers. A dispatch that
+// resumes a row, or begins a further row, decides undecided boxes (IS_EXACT).
 //
 // Changes rows     [query_count * most] the places of the answers, and their ranks
 //         states   [query_count] the state for the next dispatch: the length of the row; the place of the last answer
@@ -31,9 +31,9 @@ struct Order {
 
 var<private> row_first: u32;
 var<private> row_count: u32;
-// The place of the box behind which this row begins, or NOWHERE.
+// The place of the last box of the previous row, or NOWHERE.
 var<private> row_after: u32;
-// Its rank, if ranks are exact.
+// The rank of this box, if ranks are exact.
 var<private> row_after_rank: u32;
 
 // The limit at the begin of this dispatch.
@@ -72,7 +72,7 @@ fn begin_row(number: u32) -> u32 {
         left_at = state.z;
         row_count = select(state.x, 0u, left_at == AGAIN);
         row_after = state.y;
-        // If all requested boxes were found, none is farther than this limit, also if their order is undecided.
+        // If all requested boxes were found, no answer is farther than this limit, even if their order is undecided.
         sight_limit = min(sight_limit, bitcast<f32>(state.w));
     } else if has_flag(QUERY_NEXT_ROW) {
         row_after = rows[row_first + query.most - 1u].x;
@@ -90,8 +90,8 @@ fn begin_row(number: u32) -> u32 {
 
 // Stores the state of the row for the next dispatch.
 fn end_row(number: u32) {
-    // In another order, an answer would come twice. With a much smaller limit, the walk begins again with the nearest
-    // boxes first.
+    // A resumed walk must have the order of places, since in another order an answer would come twice. With a much
+    // smaller limit, the walk begins again, with the nearest boxes first.
     let begins_again = is_ordered && resumed_at == 0u;
     if begins_again && sight_limit < 0.9 * limit_before {
         resumed_at = AGAIN;
@@ -110,7 +110,7 @@ fn near_of(rank: u32) -> f32 {
     return select(select(bitcast<f32>(rank), 0.0, rank >= RANK_ZERO), -1.0, rank == UNRANKED);
 }
 
-// Compares two boxes by their ranks, and returns the proven order, if any. A box comes behind itself.
+// Returns the proven order of two boxes by their ranks, if any. A box comes after itself.
 fn comes_surely(own: u32, other: u32) -> Order {
     let near = near_of(own);
     let other_near = near_of(other);
@@ -142,7 +142,7 @@ fn move_back(to: u32, is_there: bool) {
     }
 }
 
-// Inserts a box into the row, if it is among the first.
+// Inserts a box into the row, if it is among the first answers.
 fn put(place: u32, own: BoxBits, near: f32) {
     if place == row_after {
         if IS_ROUND {
@@ -167,8 +167,9 @@ fn limit_by(last: u32) {
 
 // Inserts a box into the row by exact comparison.
 fn put_in_order(place: u32, id: u32, own: BoxBits, rank: u32) {
-    // Test whether it comes behind the row before, then find the first box of this row that it comes before, with few
-    // comparisons, since exact ones are expensive. Both share one call, since compilers inline each call.
+    // First test whether the box comes after the previous row. Then find the first box of this row that comes after it,
+    // with few comparisons, since exact comparisons are expensive. Both share one call, since compilers inline each
+    // call.
     var first = 0u;
     var end = row_count;
     var is_behind = row_after == NOWHERE;
@@ -199,7 +200,7 @@ fn put_in_order(place: u32, id: u32, own: BoxBits, rank: u32) {
     }
     row_count = min(row_count + 1u, query.most);
     spent += (row_count - first) / 4u + 1u;
-    // Move the boxes behind it one place further, from the last on, four per turn.
+    // Move the later boxes by one place, from the last box on, four per turn.
     var behind = row_count - 1u - first;
     while behind > 0u {
         let to = row_first + first + behind;

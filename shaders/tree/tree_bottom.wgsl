@@ -10,9 +10,10 @@
 //         invalid   [box_count / 256, rounded up, and one] from 0 to the count of invalid boxes of each 256, and at the
 //                   end whether there are any
 // Writes  bounds    [nodes of the third level, or 1] the bounds of each of them, the approximate surface of it and of
-//                   all nodes under it, and the count of vast boxes under it (tree_node.wgsl) A workgroup per 64
-//                   leaves. Its boxes are in workgroup memory, so that scattered boxes are loaded only once. Source: as
-//                   tree_top.
+//                   all nodes under it, and the count of vast boxes under it (tree_node.wgsl)
+//
+// One workgroup per 64 leaves. The boxes of these leaves are in workgroup memory, so that scattered boxes are loaded
+// only once. Source: as tree_top.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> cube: Cube;
@@ -23,7 +24,7 @@
 @group(0) @binding(6) var<uniform> filter_layout: FilterLayout;
 @group(0) @binding(7) var<storage, read> filters: array<u32>;
 
-// Leaves per workgroup: the leaves under one node of the highest of these levels.
+// Leaves per workgroup: the leaves under one node of the third level.
 const LEAVES: u32 = BOTTOM_BOXES / 8u;
 // Words of the boxes of a leaf, plus one to avoid bank conflicts.
 const LEAF_U32_COUNT: u32 = 49u;
@@ -64,7 +65,7 @@ fn tree_bottom(
     }
 }
 
-// Loads the boxes of these places, three invocations a box, each two words.
+// Loads the boxes of these places: three invocations per box, two words per invocation.
 fn load_thirds(first: u32, local: u32) {
     for (var k = local; k < 3u * BOTTOM_BOXES; k += 256u) {
         let at = k / 3u;
@@ -78,7 +79,7 @@ fn load_thirds(first: u32, local: u32) {
     }
 }
 
-// Clears a missing box, a box that stands for a half-space, and an invalid box, which it counts.
+// Clears a missing box, a box that stands for a half-space, or an invalid box. Counts invalid boxes.
 fn empty_if_none(first: u32, at: u32) {
     if first + at < tree.box_count {
         let loaded = loaded_box(at);
@@ -102,7 +103,7 @@ fn is_half_space(i: u32) -> bool {
     return ((filters[filter_layout.half_space_bits + i / 32u] >> (i % 32u)) & 1u) != 0u;
 }
 
-// Counts an invalid box of its 256, and sets the flag behind the counts.
+// Counts an invalid box of its block of 256, and sets the flag after the counts.
 fn count_invalid(i: u32) {
     atomicAdd(&invalid[i / 256u], 1u);
     atomicStore(&invalid[div_ceil(tree.box_count, 256u)], 1u);
@@ -121,7 +122,7 @@ fn store_boxes(own: u32, local: u32) {
     }
 }
 
-// Returns where the words of a box of the workgroup begin.
+// Returns the place at which the words of a box of the workgroup begin.
 fn word_of(at: u32) -> u32 {
     return LEAF_U32_COUNT * (at / 8u) + 6u * (at % 8u);
 }
@@ -134,7 +135,7 @@ fn loaded_box(at: u32) -> BoxBits {
     );
 }
 
-// Returns a child by its number: a box, or a node of the level below.
+// Returns a child by its index: a box, or a node of the level below.
 fn child_at(level: u32, child: u32) -> Child {
     if level == 0u {
         let own = loaded_box(child % BOTTOM_BOXES);

@@ -3,10 +3,11 @@
 // Reads   tree
 //         boxes   [box_count * 3] bits of f32, two at a time
 // Writes  cube    lower corner, and places of the curve per unit length; in units of 2^6, in which no difference
-//                 overflows. If most boxes are at one point, the scale is 0. One workgroup. It uses the centroids of a
-//                 sample without its outermost parts, so that a few distant boxes do not put all others into one place.
-//                 Enormous boxes are included only if they are the majority. The cube changes the time of queries, not
-//                 the answers.
+//                 overflows. If most boxes are at one point, the scale is 0.
+//
+// One workgroup. The cube contains the centroids of a sample without its outermost parts. So a few distant boxes do not
+// force all other boxes to the same place. Enormous boxes are included only if they are the majority. The cube changes
+// the time of queries, not the answers.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;
@@ -16,10 +17,11 @@
 const MARGIN: f32 = 8.0;
 
 var<workgroup> centers: array<vec4<f32>, 256>;
-// Boxes of the sample that are of usual size, and those that are finite.
+// Counts of boxes of the sample: of usual size, and finite.
 var<workgroup> ordinary_count: atomic<u32>;
 var<workgroup> finite_count: atomic<u32>;
-// For each axis, four centroids: the first of all, the first and the last of most boxes, and the last of all.
+// For each axis, four coordinates of centroids: the least of all, the least and the largest of most boxes, and the
+// largest of all.
 var<workgroup> ends: array<array<f32, 4>, 3>;
 
 @compute @workgroup_size(256)
@@ -53,7 +55,7 @@ fn tree_cube(@builtin(local_invocation_index) local: u32) {
     let finite = atomicLoad(&finite_count);
     let last_class = select(1.0, 0.0, 2u * ordinary >= finite);
     let count = select(finite, ordinary, last_class == 0.0);
-    // The rank of this one in the sample along each axis.
+    // The rank of the invocation's box in the sample along each axis.
     var rank = vec3<u32>(0u);
     for (var k = 0u; k < 256u; k += 1u) {
         let other = centers[k];
@@ -73,7 +75,7 @@ fn tree_cube(@builtin(local_invocation_index) local: u32) {
 fn note_ends(center: vec3<f32>, rank: vec3<u32>, count: u32) {
     let outer = count / 64u;
     for (var k = 0u; k < 3u; k += 1u) {
-        // In a small sample one may be several.
+        // In a small sample, a box may be several ends.
         if rank[k] == 0u {
             ends[k][0] = center[k];
         }
@@ -101,7 +103,7 @@ fn cube_of(count: u32) -> Cube {
             low[k] = first;
         }
     }
-    // With a border around the sample.
+    // Add a border around the sample.
     let border = extent / 64.0;
     // The inverse of a smaller extent overflows.
     let scale = select(0.0, f32(CURVE_SIDE) / (extent + 2.0 * border), extent > 1e-34);

@@ -1,17 +1,19 @@
-// tree_keys: computes the key of each box for the order of the leaves: boxes of usual size along the curve, then
-// enormous ones along it, unbounded ones, invalid ones. Also counts the digits of the first pass of the sort, instead
-// of sort_count.
+// tree_keys: computes the key of each box for the order of the leaves. Boxes of usual size come first, along the curve;
+// then enormous boxes, along the curve; then unbounded and invalid boxes. Also counts the digits of the first pass of
+// the sort, instead of sort_count.
 //
 // Reads   sort_pass    the first
-//         counts       for the number of boxes
+//         counts       for the box count
 //         cube         of tree_cube
 //         boxes        [box_count * 3] bits of f32, two at a time
 // Writes  keys         [box_count] PLACE_BITS bits: the place of the box; for a box of unusual size, behind all others,
 //                      its class and the upper bits of its place
 //         values       [box_count] the box
 //         histograms   as sort_count
-// Changes digit_sums   as sort_count A workgroup per section of the sort. Enormous boxes have a separate range, so that
-// they do not enlarge the nodes of others.
+// Changes digit_sums   as sort_count
+//
+// One workgroup per section of the sort. Enormous boxes have a separate range, so that they do not enlarge the nodes of
+// other boxes.
 
 @group(0) @binding(0) var<uniform> sort_pass: SortPass;
 @group(0) @binding(1) var<uniform> cube: Cube;
@@ -24,8 +26,8 @@
 
 // Bits for the place of a box of unusual size.
 const OTHER_BITS: u32 = 13u;
-// The first key of such a box. To free these keys, places of boxes of usual size are squeezed: among 2^SQUEEZE
-// consecutive places, two share a key.
+// The first key of a box of unusual size. To free these keys, the places of boxes of usual size are compressed: among
+// 2^SQUEEZE consecutive places, two share a key.
 const FIRST_OTHER: u32 = (1u << PLACE_BITS) - (3u << OTHER_BITS);
 const SQUEEZE: u32 = 12u;
 
@@ -44,7 +46,7 @@ fn tree_keys(
     let length = sections.tiles_each * SORT_TILE;
     let end = min((section + 1u) * length, n);
     for (var i = section * length + local; i < end; i += 1024u) {
-        // Four boxes at once, so that their loads overlap.
+        // Load four boxes at once, so that the loads overlap.
         let own = vec4<u32>(i) + vec4<u32>(0u, 256u, 512u, 768u);
         let loaded = min(own, vec4<u32>(end - 1u));
         let own_keys = vec4<u32>(key_of(loaded.x), key_of(loaded.y), key_of(loaded.z), key_of(loaded.w));

@@ -7,16 +7,17 @@
 
 // 2^120 in bits. Larger numbers count as infinite, so that no step overflows.
 const LARGEST: u32 = (127u + 120u) << 23u;
-// 2^-126, the least that is not flushed to zero.
+// 2^-126, the least number that is not flushed to zero.
 const LEAST_BITS: u32 = 1u << 23u;
 // The bounds of a node span at most 250 steps; rounding adds up to four.
 const PER_STEP: f32 = 1.0 / 250.0;
-// A step is at least a bound times 2 to minus this, so that f32 has a spare bit for any count of steps.
+// A step is at least 2^-MOST_STEP_BITS times the largest bound, so that f32 has a spare bit for any count of steps.
 const MOST_STEP_BITS: i32 = 22;
 
 const SIGN_BIT: u32 = 0x80000000u;
 
-// A child: its bounds, the approximate surface of it and of all nodes under it, and the count of vast boxes under it.
+// A child: its bounds, the approximate surface of the child and all nodes under it, and the count of vast boxes under
+// it.
 struct Child {
     own: BoxBits,
     surface: f32,
@@ -37,8 +38,8 @@ fn nothing() -> BoxBits {
     return BoxBits(vec3<u32>(INFINITY), vec3<u32>(MINUS_INFINITY));
 }
 
-// All children together: their bounds, the approximate surface of them and of all nodes under them, the count of vast
-// boxes, and the least and largest finite bounds.
+// The union of children: bounds, approximate surface of the children and all nodes under them, count of vast boxes, and
+// the least and largest finite bounds.
 struct Together {
     own: BoxBits,
     surface: f32,
@@ -47,7 +48,8 @@ struct Together {
     last: vec3<f32>,
 }
 
-// The steps of a node along each axis: the place of the first, the size, its exponent, and the steps per unit.
+// The steps of a node along each axis: the place of the first step, the step size, its exponent, and the steps per
+// unit.
 struct Steps {
     origin: vec3<f32>,
     size: vec3<f32>,
@@ -55,7 +57,7 @@ struct Steps {
     per_size: vec3<f32>,
 }
 
-// The words of a node with the bounds of its children along each axis, and a bit for each vast one.
+// The words of a node with the bounds of its children along each axis, and a bit per vast child.
 struct Packed {
     x: vec4<u32>,
     y: vec4<u32>,
@@ -63,8 +65,8 @@ struct Packed {
     vast: u32,
 }
 
-// Writes a node of a level, and returns it as a child of the next level. Children are loaded one after the other, and
-// again for their steps, so that an invocation needs few registers.
+// Writes a node of a level, and returns it as a child of the next level. An invocation loads the children one after the
+// other, and loads them again for their steps, so that it needs few registers.
 fn write_node(level: u32, node: u32) -> Child {
     var all = no_children();
     for (var child = 0u; child < 8u; child += 1u) {
@@ -98,7 +100,7 @@ fn no_children() -> Together {
     return Together(nothing(), 0.0, 0u, vec3<f32>(3e38), vec3<f32>(-3e38));
 }
 
-// Adds a child to the others.
+// Returns the union with a child added.
 fn with_child(all: Together, child: Child) -> Together {
     let own = child.own;
     let surface = all.surface + child.surface;
@@ -135,8 +137,8 @@ fn steps_for(all: Together) -> Steps {
     return Steps(steps_down(first, size, per_size) - 1.0, size, exponent, per_size);
 }
 
-// Returns the bounds of a child in steps of its node: along each axis the lower one, and the upper one times 2^8; and 1
-// if the child is vast.
+// Returns the bounds of a child in steps of its node: along each axis, the lower bound, and the upper bound times 2^8.
+// The last component is 1 if the child is vast.
 fn in_steps(own: BoxBits, steps: Steps) -> vec4<u32> {
     if is_none(own) {
         return vec4<u32>(vec3<u32>(ABOVE_ALL | (BELOW_ALL << 8u)), 0u);
@@ -191,7 +193,7 @@ fn exponents(numbers: vec3<f32>, factor: f32) -> vec3<i32> {
     return vec3<i32>(bitcast<vec3<u32>>(numbers * factor) >> vec3<u32>(23u));
 }
 
-// Returns the last step, counted from zero, that is not above x. A number flushed to zero may be below it.
+// Returns the last step, counted from zero, that is not above x. If x is flushed to zero, x may be below the step.
 fn steps_down(x: vec3<f32>, size: vec3<f32>, per_size: vec3<f32>) -> vec3<f32> {
     let steps = floor(x * per_size);
     return select(steps, steps - 1.0, steps * size > x);

@@ -4,7 +4,8 @@
 //         values   [box_count] the box of each place among the leaves
 // Writes  nodes    behind all boxes their ids, filled up to a multiple of eight
 //         places   [box_count] the place of each box
-// An invocation for each place.
+//
+// One invocation per place.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<storage, read> values: array<u32>;

@@ -3,6 +3,7 @@
 // Reads   tree
 //         keys     [box_count] the number of each leaf's world, ascending
 // Writes  ranges   [world_count + 2] the first leaf of each world, of the global boxes, and their end
+//
 // One invocation per range. It finds the range by a binary search.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;

@@ -7,10 +7,13 @@
 // Changes bounds     [nodes of the third level, or 1] of tree_bottom: each level replaces the one below
 // Writes  nodes      the nodes of these levels
 //         summary    the count of invalid boxes, the first of them, the approximate surface of all nodes, and the count
-// of vast boxes One workgroup, since a dispatch per level takes longer. An invocation per node of a level, 256 at a
-// time. Their bounds overwrite bounds of children, after all children of the 256 are read. The time of a query grows
-// with the surface of all nodes. Source: Binary Ostensibly-Implicit Trees, Chitalu, Dubach, Komura 2020, with the same
-// layout without pointers.
+//                    of vast boxes
+//
+// One workgroup, since a dispatch per level takes longer. One invocation per node of a level, 256 nodes at a time. The
+// bounds of these nodes overwrite bounds of children after all their children are read. The time of a query grows with
+// the surface of all nodes.
+//
+// Source: Binary Ostensibly-Implicit Trees, Chitalu, Dubach, Komura 2020, with the same layout without pointers.
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> cube: Cube;
@@ -36,7 +39,7 @@ fn tree_top(@builtin(local_invocation_index) local: u32) {
             storageBarrier();
         }
     }
-    // Scenes without invalid boxes are not scanned.
+    // Scan for invalid boxes only if there are any.
     let blocks = div_ceil(tree.box_count, 256u);
     let invalid_count = list_invalid(local, select(0u, blocks, invalid[blocks] > 0u));
     if local == 0u {
@@ -47,7 +50,7 @@ fn tree_top(@builtin(local_invocation_index) local: u32) {
     }
 }
 
-// Lists the first invalid boxes of these blocks of 256, and returns the count of all.
+// Lists the first invalid boxes of these blocks of 256. Returns the count of all invalid boxes.
 fn list_invalid(local: u32, blocks: u32) -> u32 {
     var found = 0u;
     for (var first = 0u; first < blocks; first += 256u) {
@@ -73,7 +76,7 @@ fn list_invalid(local: u32, blocks: u32) -> u32 {
     return found;
 }
 
-// Returns a child by its number: a node of the level below.
+// Returns a child by its index: a node of the level below.
 fn child_at(level: u32, child: u32) -> Child {
     if child >= node_count(level - 1u) {
         return no_child();

@@ -1,8 +1,8 @@
-// The waiting children of a node, visited from the nearest on. Shared by the kernels that rank, together with
+// The set of waiting children of a node, visited from the nearest on. Shared by the kernels that rank, together with
 // walk.wgsl; they have `margin_of(near)`, and `sight_limit`, the largest distance of a child.
 
-// The distance of each child, as the upper half of its bits without the sign; the first four in the lower halves. A
-// child that does not wait has 0xffff.
+// The distance of each child, as the upper half of its bits without the sign. The first four children are in the lower
+// halves of the words. A child that does not wait has 0xffff.
 alias Waiting = vec4<u32>;
 
 const NONE_WAIT: Waiting = vec4<u32>(0xffffffffu);
@@ -11,8 +11,8 @@ fn waiting_of(bits: u32, seen: Seen) -> Waiting {
     let of_a = vec4<u32>(1u, 2u, 4u, 8u);
     let of_b = vec4<u32>(16u, 32u, 64u, 128u);
     let all_bits = vec4<u32>(bits);
-    // Without an order, all have the same distance and are visited by number. So are vast children, which may be
-    // anywhere.
+    // Without an order, all children have the same distance, and are visited by index. So do vast children, which may
+    // be anywhere.
     let unknown = vec4<u32>(select(seen.vast, 0xffu, !is_ordered));
     let bits_a = (bitcast<vec4<u32>>(seen.near_a) << vec4<u32>(1u)) >> vec4<u32>(16u);
     let bits_b = (bitcast<vec4<u32>>(seen.near_b) << vec4<u32>(1u)) & vec4<u32>(0xffff0000u);
@@ -40,7 +40,7 @@ fn do_wait(waiting: Waiting) -> bool {
 }
 
 fn is_beyond(next: u32) -> bool {
-    // Rounded down, as the distances that it is derived from.
+    // The distance is rounded down, as the distances from which it is derived.
     let near = bitcast<f32>((next & 0xffff0000u) >> 1u);
     return next >= 0xffff0000u || near > sight_limit + margin_of(sight_limit);
 }

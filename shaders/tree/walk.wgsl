@@ -32,9 +32,9 @@
 //   take(place, box, near)   adds a box that the query meets to its answers
 //   is_done()                true if the query is answered, or further steps have no use
 //
-// The steps of a query in one dispatch are limited by `query.budget`, since drivers end long dispatches, and some end loops
-// after 65,535 turns in total, without an error. Another dispatch resumes a pending query from a place among the leaves on,
-// in the order of places, or begins it again from the nearest box on (rows.wgsl).
+// The steps of a query in one dispatch are limited by `query.budget`, since drivers end long dispatches, and some end
+// loops after 65,535 turns in total, without an error. Another dispatch resumes a pending query from a place among the
+// leaves on, in the order of places. Or it begins the query again, from the nearest box on (rows.wgsl).
 
 @group(0) @binding(0) var<uniform> tree: TreeShape;
 @group(0) @binding(1) var<uniform> query: QueryParams;
@@ -42,12 +42,12 @@
 @group(0) @binding(3) var<storage, read> queries: array<u32>;
 @group(0) @binding(4) var<storage, read> order: array<u32>;
 
-// The f32 result for children, a bit per child. Children that the query misses have none.
+// The f32 result for children, a bit per child. No bit is set for a child that the query misses.
 struct Seen {
     met: u32,                 // met, or undecided in f32
     vast: u32,                // beyond the range of f32
-    near_a: vec4<f32>,        // the distances of the first four; undefined for vast ones
-    near_b: vec4<f32>,        // the distances of the others
+    near_a: vec4<f32>,        // distances of the first four; undefined if vast
+    near_b: vec4<f32>,        // distances of the last four
 }
 
 // The f32 result for a box.
@@ -77,7 +77,7 @@ var<private> first_place: u32;
 // A bit per box of a leaf: set if the invocation visits it.
 var<private> own_boxes: u32;
 
-// Begins the steps of a dispatch for a query that was stopped at a place, and returns the first place of the walk.
+// Begins the steps of a dispatch for a query with resume place `left_at`, and returns the first place of the walk.
 fn begin_walk(left_at: u32) -> u32 {
     spent = 0u;
     is_undecided = false;
@@ -99,7 +99,7 @@ fn walk_ranges(places: vec4<u32>, from_place: u32) {
                 start = first_place;
                 end = first_place + 1u;
                 first_place = NOWHERE;
-                // The range at this index is the next one.
+                // The range at index k is the next range.
                 k -= 1u;
             }
         }
@@ -121,8 +121,8 @@ fn walk(start: u32, end: u32) {
         return;
     }
     let last = end - 1u;
-    // The lowest level on which at most two nodes have the range. They are treated as children of a common node. If the
-    // range is the whole tree, the level with one node, so that the nearest box of all comes first.
+    // Find the lowest level on which at most two nodes cover the range. These are treated as children of a common node.
+    // If the range is the whole tree, use the level with one node, so that the nearest box of all comes first.
     let most = select(1u, 0u, start == 0u && end == tree.box_count);
     var top = 1u;
     while (last >> (3u * top)) - (start >> (3u * top)) > most {
@@ -136,12 +136,12 @@ fn walk(start: u32, end: u32) {
     var levels = 0u;
     // A bit per root: set if it has not been visited.
     var roots = select(1u, 3u, last >> (3u * top) > root);
-    // The inner loop finds the next leaf with boxes that may be met, the outer one visits its boxes. With two loops,
-    // many invocations of a subgroup are at boxes at the same time.
+    // The inner loop finds the next leaf with boxes that the query may meet; the outer loop visits its boxes. With two
+    // loops, many invocations of a subgroup test boxes at the same time.
     loop {
         var bits = 0u;
         while bits == 0u {
-            // The next child: here, or on the lowest level above with a needed child.
+            // Find the next child: of this node, or on the lowest level above with a needed child.
             var first = next_of(waiting);
             var is_here = !is_beyond(first);
             while !is_here && levels != 0u {
@@ -166,8 +166,8 @@ fn walk(start: u32, end: u32) {
                 level = top;
                 waiting = NONE_WAIT;
             }
-            // In the order of places, all boxes before the next node are done, so the walk can be resumed there. In any
-            // other order, it begins again.
+            // In the order of places, all boxes before the next node are done, so the walk can be resumed at this node.
+            // In any other order, the walk begins again.
             let place = max(next << (3u * level), start);
             if spent > query.budget && (is_ordered || place > start) {
                 resumed_at = select(place, 0u, is_ordered);
@@ -189,7 +189,7 @@ fn walk(start: u32, end: u32) {
         let spent_before = spent;
         look_at_boxes(8u * node, bits & own_boxes, start);
         if is_shared() && (!IS_ROUND || own_boxes != 0xffu) {
-            // Charge the same for each invocation, so that all of them end at the same place.
+            // Charge each invocation the same, so that all sharing invocations end at the same place.
             spent = spent_before + 1u + select(0u, decision_steps(), IS_EXACT) + select(0u, ROUND_STEPS, IS_ROUND);
             if HAS_SPHERES {
                 spent += SPHERE_STEPS;
@@ -233,7 +233,7 @@ fn children_between(level: u32, node: u32, start: u32, last: u32) -> u32 {
     return (0xffu << from_child) & ((2u << to_child) - 1u);
 }
 
-// Removes the vast children that the query does not meet from the waiting children.
+// Returns the waiting children without the vast children that the query does not meet.
 fn decided(level: u32, node: u32, children: Waiting, vast: u32) -> Waiting {
     var waiting = children;
     var undecided = vast;
@@ -258,13 +258,13 @@ fn child_of(level: u32, node: u32, child: u32) -> BoxBits {
     return bounds_of(nodes[at], (low >> shift) & vec3<u32>(0xffu), (high >> shift) & vec3<u32>(0xffu));
 }
 
-// Visits the boxes of a leaf that have a bit, in a walk that began at place `start`.
+// Visits the boxes of a leaf whose bit in `candidates` is set, in a walk that began at place `start`.
 fn look_at_boxes(first: u32, candidates: u32, start: u32) {
     var bits = candidates;
     while bits != 0u && !is_done() {
         let place = first + firstTrailingBit(bits);
         if IS_ROUND {
-            // Invocations that share a query stop together, behind a leaf.
+            // Invocations that share a query stop together, after a leaf.
             if spent > query.budget && own_boxes == 0xffu && (is_ordered || place > start) {
                 resumed_at = select(place, 0u, is_ordered);
                 return;

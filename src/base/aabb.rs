@@ -6,9 +6,9 @@ use crate::base::exact::{round_down, round_up, two_sum};
 
 /// An axis-aligned box in single precision: 24 bytes, `min` then `max`, laid out as in the GPU buffer.
 ///
-/// The box is closed: its faces, edges and corners belong to it, so two boxes that only touch overlap.
-/// Bounds may be infinite. A box with a NaN in it, or with `min > max` on an axis, is *invalid*:
-/// it overlaps nothing, and [`Report`](crate::Report) names it.
+/// The box is closed: its faces, edges and corners belong to it, so two boxes that only touch overlap. Bounds may be
+/// infinite. A box with a NaN, or with `min > max` on an axis, is *invalid*: it overlaps nothing, and
+/// [`Report`](crate::Report) lists it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -27,13 +27,14 @@ impl Aabb {
 
     /// Creates the smallest `f32` box that contains an `f64` box: each bound is rounded outward.
     ///
-    /// Boxes that overlap in double precision therefore still overlap. A bound beyond the range of `f32`
-    /// becomes infinite on the outer side and the largest finite number on the inner side; NaN stays NaN.
+    /// So boxes that overlap in double precision still overlap. A bound beyond the range of `f32` is rounded outward
+    /// too: to infinity, or to the largest finite number. NaN stays NaN.
     pub fn from_f64(min: impl Into<[f64; 3]>, max: impl Into<[f64; 3]>) -> Self {
         Self { min: min.into().map(round_down), max: max.into().map(round_up) }
     }
 
-    /// Creates the smallest box that holds all points. The box is invalid if there are no points or a point has a NaN.
+    /// Creates the smallest box that contains all points. The box is invalid if there are no points, or if a point has
+    /// a NaN.
     pub fn from_points<P: Into<[f32; 3]>>(points: impl IntoIterator<Item = P>) -> Self {
         let empty = Self { min: [f32::INFINITY; 3], max: [f32::NEG_INFINITY; 3] };
         points.into_iter().map(Into::into).fold(empty, |mut aabb, point| {
@@ -57,12 +58,13 @@ impl Aabb {
         }
     }
 
-    /// Creates the smallest box that holds a sphere, rounded outward. A negative radius gives an invalid box.
+    /// Creates the smallest box that contains a sphere, rounded outward. A negative radius gives an invalid box.
     pub fn from_sphere(center: impl Into<[f32; 3]>, radius: f32) -> Self {
         Self::from_center_half(center, [radius; 3])
     }
 
-    /// Returns whether the box can overlap anything: no NaN, and `min <= max` on every axis.
+    /// Returns `true` if the box is valid: it has no NaN, and `min <= max` on every axis. An invalid box overlaps
+    /// nothing.
     #[inline]
     pub fn is_valid(&self) -> bool {
         (0..3).all(|k| self.min[k] <= self.max[k])
@@ -70,8 +72,8 @@ impl Aabb {
 
     /// Tests two closed boxes for overlap: the test that defines the pairs of this crate.
     ///
-    /// The test is exact in `f32`: touching counts, `-0` equals `0`, and an invalid box overlaps nothing, not even
-    /// itself.
+    /// The test is exact in `f32`. Boxes that touch overlap, `-0` equals `0`, and an invalid box overlaps nothing, not
+    /// even itself.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.is_valid()
             && other.is_valid()
@@ -79,14 +81,15 @@ impl Aabb {
     }
 }
 
-/// Converts two corners of any type that converts to `[f32; 3]`: of glam, nalgebra or mint, in any version.
+/// Converts two corners of any type that converts to `[f32; 3]`, such as the vectors of any version of glam, nalgebra
+/// or mint.
 impl<A: Into<[f32; 3]>, B: Into<[f32; 3]>> From<(A, B)> for Aabb {
     fn from((min, max): (A, B)) -> Self {
         Self { min: min.into(), max: max.into() }
     }
 }
 
-/// Converts to two corners of any type that `[f32; 3]` converts to.
+/// Converts to two corners of any type to which `[f32; 3]` converts.
 impl<A: From<[f32; 3]>, B: From<[f32; 3]>> From<Aabb> for (A, B) {
     fn from(aabb: Aabb) -> Self {
         (aabb.min.into(), aabb.max.into())
@@ -110,7 +113,8 @@ pub(crate) fn double_sum_rounded_up(a: f64, b: f64) -> f32 {
 }
 
 /// A pair of boxes that overlap, by their indices in the input, `a < b`: 8 bytes. In a pair
-/// [between two sets](crate::Engine::find_pairs_between), `a` is an index in the first and `b` one in the second.
+/// [between two sets](crate::Engine::find_pairs_between), `a` is an index in the first set and `b` an index in the
+/// second.
 ///
 /// Pairs order by `(a, b)`, which is the canonical order of a list.
 #[repr(C)]

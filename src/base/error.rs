@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// The error of a call. No call drops a pair instead of an error.
 ///
-/// `Debug` prints the message too, as `main` does with an error that it returns.
+/// `Debug` prints the message too. So an error that `main` returns is readable.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -32,7 +32,8 @@ pub enum Error {
         #[source]
         cause: Option<Cause>,
     },
-    /// The device has a limit below the kernels' requirement; see [`Gpu::required_limits`](crate::Gpu::required_limits).
+    /// A limit of the device is below the requirement of the kernels; see
+    /// [`Gpu::required_limits`](crate::Gpu::required_limits).
     #[error(
         "the device has {limit} = {available}, and {required} is needed. Request the device with `Gpu::required_limits()`"
     )]
@@ -45,8 +46,8 @@ pub enum Error {
         available: u64,
     },
     /// There are more boxes than fit the device at once. [`find_pairs`](crate::BroadPhase::find_pairs) and
-    /// [`stream_pairs`](crate::BroadPhase::stream_pairs) return this error only if too many boxes begin at or contain
-    /// one point, so that no slabs fit.
+    /// [`stream_pairs`](crate::BroadPhase::stream_pairs) return this error only if the scene cannot be cut into slabs,
+    /// since too many boxes begin at or contain the same point.
     #[error(
         "{box_count} boxes need {required} bytes for `{buffer}`, and {limit} is {available}. \
          At most {max_boxes} boxes fit at once. On a GPU, `BroadPhase::find_pairs` takes more in several passes, unless too \
@@ -95,8 +96,8 @@ pub enum Error {
          `BroadPhase::stream_pairs`; otherwise search the scene in tiles"
     )]
     ListTooLong {
-        /// The exact pair count. In several passes: the pairs found so far. On the CPU engine: the pair count whose
-        /// allocation failed; it is at most the pairs found so far plus the remaining candidates.
+        /// The exact pair count. With several passes: the pairs found so far. On the CPU engine: the pair count for
+        /// which the allocation failed. It is at most the pairs found so far plus the remaining candidates.
         pair_count: u64,
         /// Bytes of the list.
         required: u64,
@@ -116,9 +117,9 @@ pub enum Error {
     FilterLength {
         /// The name of the list.
         list: &'static str,
-        /// Its length.
+        /// The length of the list.
         length: u64,
-        /// Boxes of the call.
+        /// The box count of the call.
         box_count: u64,
     },
     /// A list of the [`QueryFilters`](crate::QueryFilters) does not have one element per query.
@@ -126,9 +127,9 @@ pub enum Error {
     QueryFilterLength {
         /// The name of the list.
         list: &'static str,
-        /// Its length.
+        /// The length of the list.
         length: u64,
-        /// Queries of the batch.
+        /// The query count of the batch.
         query_count: u64,
     },
     /// A tree cannot be refitted to another box count.
@@ -139,8 +140,8 @@ pub enum Error {
         /// The box count of the refit.
         box_count: u64,
     },
-    /// The queried or refitted tree is not built: there was no build, the last build failed, or its worlds or margins
-    /// changed since. A tree without boxes counts as built.
+    /// The queried or refitted tree is not built: there was no build, the last build failed, or worlds or margins have
+    /// changed since the build. A tree without boxes counts as built.
     #[error("the tree is not built. Build it first, and again after its worlds or margins are changed")]
     NotBuilt,
     /// A tree shares the filters of a broad phase, and the broad phase changed them.
@@ -172,9 +173,9 @@ pub enum Error {
     TooManyHalfSpaces {
         /// The first such shape of the batch.
         index: u64,
-        /// Its half-spaces.
+        /// Its half-space count.
         count: u64,
-        /// The most half-spaces.
+        /// The most half-spaces of a shape.
         most: u64,
     },
     /// A value in the [`Filters`](crate::Filters) or the [`QueryFilters`](crate::QueryFilters) is invalid, or the
@@ -279,7 +280,7 @@ pub enum Error {
     OutOfMemory {
         /// The allocated buffer or list.
         buffer: String,
-        /// Its bytes; 0 if it is not one buffer.
+        /// Its bytes; 0 if the allocation is not one buffer.
         bytes: u64,
     },
     /// The device was lost.
@@ -287,11 +288,11 @@ pub enum Error {
     DeviceLost {
         /// The message of the driver.
         reason: String,
-        /// The error of the call that noticed it, if there is one.
+        /// The error of the call that noticed the loss, if there is one.
         #[source]
         cause: Option<Cause>,
     },
-    /// The graphics API reported an error: a fault of this crate or of the driver.
+    /// The graphics API reported an error, because of a fault of this crate or of the driver.
     #[error("{label}: the graphics API reported: {message}. Please report this with the adapter's name")]
     Gpu {
         /// The kernel, the buffer or the operation at fault.
@@ -316,14 +317,14 @@ impl Cause {
         Self(Arc::new(error))
     }
 
-    /// Wraps the text of an error: in a browser, errors cannot be sent to other threads.
+    /// Wraps the text of an error. In a browser, the error itself cannot be sent to other threads.
     #[cfg(all(feature = "gpu", target_arch = "wasm32"))]
     pub(crate) fn of(error: impl std::error::Error) -> Self {
         let text: Box<dyn std::error::Error + Send + Sync> = error.to_string().into();
         Self(text.into())
     }
 
-    /// Returns the wrapped error, which can be downcast: to a `wgpu::RequestAdapterError`, for example.
+    /// Returns the wrapped error. It can be downcast, for example to a `wgpu::RequestAdapterError`.
     pub fn get(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
         &*self.0
     }
@@ -366,7 +367,7 @@ impl Error {
     }
 }
 
-/// Formats a byte count, if it is known.
+/// Formats a byte count; empty if the count is 0.
 fn bytes_of(bytes: u64) -> String {
     if bytes == 0 { String::new() } else { format!("{bytes} bytes of ") }
 }

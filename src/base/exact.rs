@@ -1,7 +1,7 @@
-//! Sums of products of `f32`, compared without rounding.
+//! Compares sums of products of `f32` without rounding.
 //!
-//! A product of two `f32` is exact in `f64`: 48 bits, and an exponent between 2⁻²⁹⁸ and 2²⁵⁶. So a comparison needs the
-//! exact sign of a sum of a few `f64`.
+//! A product of two `f32` is exact in `f64`: it has 48 bits, and a magnitude between 2⁻²⁹⁸ and 2²⁵⁶. So a comparison
+//! needs the exact sign of a sum of a few `f64`.
 
 use std::cmp::Ordering;
 
@@ -16,7 +16,7 @@ pub fn sign_of_sum<const N: usize>(mut terms: [f64; N]) -> Ordering {
     sign_of_terms(&mut terms)
 }
 
-/// Returns [`sign_of_sum`], and replaces the terms by their expansion.
+/// Returns the same as [`sign_of_sum`], and replaces the terms by their expansion.
 pub fn sign_of_terms(terms: &mut [f64]) -> Ordering {
     expand(terms);
     let leading = terms.iter().rev().find(|&&part| part != 0.0);
@@ -26,7 +26,7 @@ pub fn sign_of_terms(terms: &mut [f64]) -> Ordering {
 /// Returns the sum of finite numbers with a relative error below 2⁻⁵¹; 0 only if the exact sum is 0.
 #[inline]
 pub fn sum_of<const N: usize>(mut terms: [f64; N]) -> f64 {
-    // Parts that do not overlap are added from the smallest on.
+    // Add the parts, which do not overlap, from the smallest on.
     expand(&mut terms);
     terms.into_iter().sum()
 }
@@ -42,7 +42,7 @@ fn expand(terms: &mut [f64]) {
     }
 }
 
-/// Returns the rounded sum, and the rounding error, exactly (Knuth).
+/// Returns the rounded sum and its exact rounding error (Knuth).
 #[inline]
 pub fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
@@ -77,8 +77,8 @@ pub fn round_up(value: f64) -> f32 {
     -round_down(-value)
 }
 
-/// Rounds down to `f32` a number whose `approximate` value has a relative error below [`RELATIVE_ERROR`]. `is_at_most`
-/// decides exactly whether an `f32` is at most the number; it is called only if the error matters.
+/// Rounds a number down to `f32`. `approximate` has a relative error below [`RELATIVE_ERROR`]. `is_at_most` decides
+/// exactly whether an `f32` is at most the number; it is called only if the error matters.
 #[inline]
 pub fn round_down_with(approximate: f64, is_at_most: impl FnOnce(f32) -> bool) -> f32 {
     let error = approximate.abs() * RELATIVE_ERROR;

@@ -9,7 +9,7 @@ use crate::{Error, Pair};
 const CHUNK: usize = 1 << 14;
 
 /// A pair of overlapping boxes, by 64-bit ids of the caller, `a <= b`: 16 bytes. Ids have the same meaning in every
-/// call. The indices of a [`Pair`] have a meaning within one call only: one [tile](crate::Filters::owner), or one step.
+/// call. The indices of a [`Pair`] are valid only in one call, such as one [tile](crate::Filters::owner) or one step.
 ///
 /// Id pairs order by `(a, b)`, which is their canonical order.
 #[repr(C)]
@@ -28,11 +28,11 @@ impl IdPair {
         if i < j { Self { a: i, b: j } } else { Self { a: j, b: i } }
     }
 
-    /// Appends `pairs` to a list, in their order, with the ids of their boxes in place of the indices: box `i` has the
-    /// id `ids[i]`. Call it for each piece of a streamed list ([`stream_pairs`](crate::Engine::stream_pairs)).
+    /// Appends `pairs` to a list, in their order, with ids in place of indices: box `i` has the id `ids[i]`. Call it
+    /// for each piece of a streamed list ([`stream_pairs`](crate::Engine::stream_pairs)).
     ///
-    /// Ids can have any values in any order. Two boxes with the same id give a pair of that id with itself. Not for
-    /// pairs [between two sets](crate::Engine::find_pairs_between), whose indices refer to two lists.
+    /// Ids can have any values in any order. Two boxes with the same id give a pair of this id with itself. Do not use
+    /// it for pairs [between two sets](crate::Engine::find_pairs_between), whose indices refer to two lists.
     ///
     /// # Errors
     /// [`Error::NoId`] for the first pair with an index that has no id; [`Error::ListTooLong`] if there is no memory.

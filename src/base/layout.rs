@@ -1,12 +1,12 @@
 //! The structures that pass between stages: twins of the structures in `shaders/shared/common.wgsl`.
-//! `tests/contract.rs` compares them. A vector of three takes sixteen bytes in WGSL; the number after it fills the
-//! rest.
+//! `tests/contract.rs` compares both. In WGSL, a vector of three is aligned to sixteen bytes; the number after it fills
+//! the last four.
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::base::constants::*;
 
-/// The layout of a structure, which WGSL has under the same name.
+/// The layout of a structure that has the same name in WGSL.
 #[derive(Clone, Copy, Debug)]
 pub struct Twin {
     /// The name of the structure.
@@ -41,7 +41,7 @@ macro_rules! twins {
 
 twins! {
     /// The parameters that the host decides for one call.
-    #[allow(missing_docs)] // explained field by field in common.wgsl
+    #[allow(missing_docs)] // common.wgsl explains each field
     pub struct Params {
         pub box_count: u32,
         pub entry_capacity: u32,
@@ -154,7 +154,7 @@ twins! {
         pub unused: u32,
     }
 
-    /// The result of one invocation of `sweep_test`. In memory it is [`Run::words`].
+    /// The result of a run of `sweep_test`. Memory has its [`Run::words`].
     #[allow(missing_docs)]
     pub struct Run {
         pub hits: u32,
@@ -174,19 +174,19 @@ twins! {
     /// The header of a list of pairs that stays on the GPU; every field is a little-endian `u32`.
     #[derive(Eq)]
     pub struct PairHeader {
-        /// The count of all pairs, lower half, whether they fit or not.
+        /// The count of all pairs, lower half, including pairs that do not fit.
         pub count: u32,
         /// The count of all pairs, upper half.
         pub count_high: u32,
-        /// Pairs that the list can hold.
+        /// The capacity of the list, in pairs.
         pub capacity: u32,
-        /// 0 if everything fits. 1 if the list is too short: `count` is exact, and the list has the first `written`
-        /// pairs. With the other codes nothing was tested, and both pair counts are 0: 2 if there are more candidates
-        /// than `Options::candidate_limit`; 5 if there are more boxes than their [capacity](crate::GpuCount::Stored); 6
-        /// if there are more excluded pairs than their [capacity](crate::Recorder::record_exclude).
+        /// 0 if all pairs fit. 1 if the list is too short: `count` is exact, and the list has the first `written`
+        /// pairs. With other codes, nothing was tested, and both pair counts are 0: 2 if there are more candidates than
+        /// `Options::candidate_limit`; 5 if there are more boxes than their [capacity](crate::GpuCount::Stored); 6 if
+        /// there are more excluded pairs than their [capacity](crate::Recorder::record_exclude).
         ///
-        /// In a header of [events](crate::GpuEvents), any code except 0 means that the step is skipped: it counts
-        /// neither as a step nor as the last one, and both pair counts are 0. There, 3 means that a query of a tree is
+        /// In a header of [events](crate::GpuEvents), any code except 0 means that the step is discarded: both pair
+        /// counts are 0, and the next step is not compared with this step. There, 3 means that a query of a tree is
         /// unfinished, and 4 that two boxes have the same index in the last step.
         pub overflow: u32,
         /// Pairs in the list.
@@ -202,10 +202,10 @@ twins! {
         pub dispatch: [u32; 3],
         #[allow(missing_docs)]
         pub unused: u32,
-        /// Indirect draw: `Options::vertices_per_pair`, one instance for each pair in the list, 0, 0.
+        /// Indirect draw of one instance per pair in the list: `Options::vertices_per_pair`, the pair count, 0, 0.
         pub draw: [u32; 4],
-        /// Indirect draw of one instance: the vertices of all pairs together (at most 2³² − 1), 1, 0, 0. Faster than
-        /// `draw` if a pair has few vertices, since short instances leave most of a GPU idle.
+        /// Indirect draw of one instance: the count of the vertices of all pairs (at most 2³² − 1), 1, 0, 0. It is
+        /// faster than `draw` if a pair has few vertices, since short instances leave most of a GPU idle.
         pub draw_list: [u32; 4],
     }
 
@@ -304,22 +304,24 @@ twins! {
     /// The header of answers that stay on the GPU; every field is a little-endian `u32`.
     #[derive(Eq)]
     pub struct QueryHeader {
-        /// The count of answers of all finished queries, lower half, whether they fit or not. For nearest and first
-        /// hits, nearest boxes and any hits: queries times `k`, misses included.
+        /// The count of answers of all finished queries, lower half, including answers that do not fit. For nearest and
+        /// first hits, nearest boxes and any hits: queries times `k`, misses included.
         pub count: u32,
-        /// The same count, upper half.
+        /// The count of answers of all finished queries, upper half.
         pub count_high: u32,
-        /// Answers that the list can hold.
+        /// The capacity of the list, in answers.
         pub capacity: u32,
-        /// 0 without overflow. 1 if not all answers are in the list: `count` is exact, and the list holds `written` of
-        /// them. 3 if the recorded rounds did not suffice to write them: `count` is exact, and `written` is 0.
+        /// 0 without overflow. 1 if not all answers are in the list: `count` is exact, and the list has `written`
+        /// answers. 3 if the recorded rounds did not suffice to write the answers: `count` is exact, and `written` is
+        /// 0.
         pub overflow: u32,
         /// Answers in the list.
         pub written: u32,
         /// Queries that the recorded rounds did not finish. They have no answers, and are marked in
         /// [`GpuAnswers::status`](crate::GpuAnswers::status).
         pub unfinished: u32,
-        /// Queries with a NaN or another invalid value. They have no answers, and are marked there too.
+        /// Queries with a NaN or another invalid value. They have no answers, and are marked in
+        /// [`GpuAnswers::status`](crate::GpuAnswers::status) too.
         pub invalid: u32,
         #[allow(missing_docs)]
         pub unused: u32,
@@ -332,14 +334,14 @@ pub fn packed_cells(cells: [i32; 4], start: u32) -> [u32; 4] {
     [above(0), above(1), above(2), start]
 }
 
-/// Unpacks the cells from these words.
+/// Unpacks the cells from the result of [`packed_cells`].
 pub fn cells_from(words: [u32; 4]) -> [i32; 4] {
     let last_v = (words[0] & 0xff) << 8 | (words[1] & 0xff) << 16 | words[2] << 24;
     [words[0], words[1], words[2], last_v].map(|word| word as i32 >> 8)
 }
 
 impl Run {
-    /// Packs the run into words, one per part of a tile of `runs`.
+    /// Packs the run into its words. A tile of `runs` has a part for each of these words.
     pub fn words(&self) -> [u32; RUN_U32_COUNT as usize] {
         [self.hits, self.first_quad, self.first_rank | self.turns >> 1 << RANK_BITS]
     }
@@ -356,8 +358,8 @@ impl Frame {
         self.origin.map(|at| ((f64::from(at) / f64::from(self.scale)) as f32).clamp(f32::MIN, f32::MAX))
     }
 
-    /// Returns the edge of a cell at a level of coarsening, in input units: infinite if there is a single cell, and
-    /// otherwise the nearest `f32` that is positive and finite.
+    /// Returns the edge of a cell at a level of coarsening, in input units. It is infinite if there is a single cell,
+    /// and otherwise the nearest positive, finite `f32`.
     pub fn cell_size_at(&self, level: u32) -> f32 {
         match LEVEL_SHIFTS[level.min(LEVELS - 1) as usize] {
             shift @ 0..32 => {
@@ -369,7 +371,7 @@ impl Frame {
     }
 }
 
-/// Lays workgroups out in two dimensions, as `dispatch_size` in WGSL does.
+/// Returns a two-dimensional dispatch size for `groups` workgroups: the twin of `dispatch_size` in WGSL.
 pub fn dispatch_size(groups: u32) -> [u32; 3] {
     let x = groups.min(MAX_GROUPS_X);
     [x, if x > 0 { groups.div_ceil(x) } else { 1 }, 1]
@@ -390,7 +392,7 @@ pub fn digit_sum_u32_count(n: u64) -> u64 {
     u64::from(SORT_PASSES * BALLOT_RADIX) * sort_sections(n).div_ceil(u64::from(SECTION_GROUP)).max(1)
 }
 
-/// Returns a 64-bit count from its halves.
+/// Combines the halves of a 64-bit count.
 pub fn wide(low: u32, high: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }

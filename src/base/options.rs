@@ -4,11 +4,11 @@ use crate::Error;
 use crate::base::constants::*;
 use crate::base::setters::setters;
 
-/// [`Options::all_pairs_up_to`] of a discrete GPU. On an H100, with timestamps, all pairs of 9,000 boxes take 0.075 ms, of 18,000
-/// 0.187, and the sweep 0.381.
+/// [`Options::all_pairs_up_to`] of a discrete GPU. On an H100, with timestamps, a test of all pairs takes 0.075 ms for
+/// 9,000 boxes and 0.187 ms for 18,000 boxes. The sweep takes 0.381 ms.
 #[cfg(feature = "gpu")]
 pub(crate) const ALL_PAIRS_DISCRETE: u32 = 12_288;
-/// [`Options::all_pairs_up_to`] of an integrated or virtual GPU, predicted.
+/// [`Options::all_pairs_up_to`] of an integrated or virtual GPU: a prediction.
 #[cfg(feature = "gpu")]
 pub(crate) const ALL_PAIRS_INTEGRATED: u32 = 4_096;
 /// [`Options::all_pairs_up_to`] of any other adapter, such as a software driver.
@@ -16,8 +16,7 @@ pub(crate) const ALL_PAIRS_ELSEWHERE: u32 = 2_560;
 /// [`Options::all_pairs_up_to`] of the CPU engine, measured.
 pub(crate) const ALL_PAIRS_CPU: u32 = 1_024;
 
-/// The options of a search. No option changes the *set* of pairs, only the time, the memory and the
-/// order.
+/// The options of a search. Options change the time, the memory and the order of pairs, never the *set* of pairs.
 ///
 /// ```
 /// use broadsweep::{CellSize, Options, PairOrder, SweepAxis};
@@ -31,41 +30,43 @@ pub(crate) const ALL_PAIRS_CPU: u32 = 1_024;
 pub struct Options {
     /// The direction along which the boxes are sorted and swept.
     pub axis: SweepAxis,
-    /// The edge of a cell of the grid across that direction.
+    /// The edge of a cell of the grid across the axis.
     pub cell_size: CellSize,
-    /// Up to this many boxes, every pair is tested without a grid: two dispatches, and pairs in canonical order. Cost:
-    /// `n (n - 1) / 2` tests, and a bit of GPU memory per test. If `candidate_limit` or `memory_budget` does not allow
-    /// the tests, the boxes are swept. In a [join](crate::cpu::BroadPhase::find_pairs_between) the boxes of both sets
-    /// count. 0 always sweeps; more than 32,768 means 32,768.
+    /// The largest box count for which every pair is tested without a grid. This takes two dispatches, and gives pairs
+    /// in canonical order. Cost: `n (n - 1) / 2` tests, and a bit of GPU memory per test. If `candidate_limit` or
+    /// `memory_budget` does not allow these tests, the boxes are swept. In a
+    /// [join](crate::cpu::BroadPhase::find_pairs_between), the boxes of both sets count. With 0, boxes are always
+    /// swept; more than 32,768 means 32,768.
     ///
-    /// Default: `None`, the threshold of the device: 12,288 on a discrete GPU, 4,096 on an integrated or virtual one,
-    /// 2,560 on any other adapter, and 1,024 for the CPU engine. Up to this count, testing all pairs is about as fast
-    /// as a sweep, or faster, on that kind of device. [`Report::all_pairs_up_to`](crate::Report::all_pairs_up_to) is
+    /// Default: `None`, the threshold of the device: 12,288 on a discrete GPU, 4,096 on an integrated or virtual GPU,
+    /// 2,560 on any other adapter, and 1,024 for the CPU engine. Up to this count, a test of all pairs is about as fast
+    /// as a sweep, or faster, on this kind of device. [`Report::all_pairs_up_to`](crate::Report::all_pairs_up_to) is
     /// the value in use, and `options()` of an engine returns it.
     pub all_pairs_up_to: Option<u32>,
     /// The order of the list of pairs. Default: [`PairOrder::Sweep`].
     pub order: PairOrder,
-    /// The most GPU memory to use, in bytes; `None` for no limit but the device's. With less memory, lists are read in
-    /// more and smaller pieces. If the boxes do not fit, calls that block search in several passes, and other calls
-    /// return an error. No pair is lost.
+    /// The most GPU memory to use, in bytes; `None` means only the device's limit. With less memory, lists are read in
+    /// more, smaller pieces. If the boxes do not fit, blocking calls search in several passes, and other calls return
+    /// an error. No pair is lost.
     pub memory_budget: Option<u64>,
-    /// The most candidates (box pairs to test exactly) of one call. Beyond it, the call returns
-    /// [`Error::TooManyCandidates`](crate::Error::TooManyCandidates) before any test; in a tree join
-    /// ([`Report::tree_join`](crate::Report::tree_join)), after some tests. The limit prevents that an input occupies
-    /// the GPU for minutes. Default: 2⁴⁰. Values are clamped to 2⁴², and on a software adapter to 8 billion, since
-    /// these drivers end long loops. In several [passes](crate::Report::passes), the limit applies to each pass, and
-    /// the error may come after successful passes.
+    /// The most candidates (box pairs to test exactly) of one call. With more candidates, the call returns
+    /// [`Error::TooManyCandidates`](crate::Error::TooManyCandidates) before any test, or in a tree join
+    /// ([`Report::tree_join`](crate::Report::tree_join)) after some tests. So no input can occupy the GPU for minutes.
+    /// Default: 2⁴⁰. Values are clamped to 2⁴², and on a software adapter to 8 billion, since its drivers end long
+    /// loops. With several [passes](crate::Report::passes), the limit applies to each pass, and the error may come
+    /// after successful passes.
     pub candidate_limit: u64,
-    /// A hint for the CPU engine: the margin by which boxes are padded while their pairs are cached [from step to
-    /// step](crate::cpu::BroadPhase::find_events), in the units of the input, positive and finite. If you know the
-    /// speed of the boxes, set the distance that they move in about four steps. A margin of m edges multiplies the
-    /// cached pairs by about (1 + 2m)³; margins of up to half an edge pay. With an explicit margin, pairs of fast boxes
-    /// are cached too, unless there are too many. A change applies when boxes are padded the next time. The GPU engine
-    /// checks the value but does not use it, since each step is a search. Default: `None`, a twentieth to a quarter of
-    /// the usual edge, derived from a sample of speeds; no pairs are cached if the boxes are too fast.
+    /// A hint for the CPU engine: the margin by which boxes are padded while their pairs are cached
+    /// [from step to step](crate::cpu::BroadPhase::find_events), in the units of the input, positive and finite. If you
+    /// know the speed of the boxes, set the distance that boxes move in about four steps. A margin of m edges
+    /// multiplies the cached pairs by about (1 + 2m)³, so margins up to half an edge are useful. With an explicit
+    /// margin, pairs of fast boxes are cached too, unless there are too many. A change takes effect when boxes are
+    /// padded the next time. The GPU engine checks the value but ignores it, since each step is a search. Default:
+    /// `None`. The engine then derives a margin of a twentieth to a quarter of the usual edge from a sample of speeds,
+    /// and caches no pairs if the boxes are too fast.
     pub step_margin: Option<f32>,
-    /// `vertex_count` of the indirect draw arguments of a list that stays on the GPU: the vertices
-    /// of a renderer per pair. Default: 24, the twelve edges of a box as lines.
+    /// The vertices that a renderer draws per pair: `vertex_count` of the indirect draw arguments of a list on the GPU.
+    /// Default: 24, the twelve edges of a box as lines.
     pub vertices_per_pair: u32,
 }
 
@@ -109,14 +110,14 @@ impl Options {
         self.candidate_limit.min(1 << 42)
     }
 
-    /// Returns whether every pair of this many boxes is tested, if the memory suffices.
+    /// Returns `true` if every pair of this many boxes is tested when the memory suffices.
     pub(crate) fn tests_all_pairs(&self, box_count: u32) -> bool {
         let tests = u64::from(box_count) * u64::from(box_count.saturating_sub(1)) / 2;
         let most = self.most_in_all_pairs();
         most > 0 && box_count <= most && tests <= self.effective_candidate_limit()
     }
 
-    /// Returns the most boxes for which every pair may be tested.
+    /// Returns the largest box count for which every pair may be tested.
     pub(crate) fn most_in_all_pairs(&self) -> u32 {
         self.all_pairs_up_to.unwrap_or(ALL_PAIRS_ELSEWHERE).min(SMALL_MOST)
     }
@@ -144,11 +145,12 @@ impl Options {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum SweepAxis {
-    /// The principal axis, x, y or z: the one with the largest spread of centroids per mean projected edge, in a sample of 512
-    /// boxes.
+    /// The best of the principal axis, x, y and z: the axis with the largest spread of centroids per mean projected
+    /// edge, in a sample of 512 boxes.
     #[default]
     Auto,
-    /// The eigenvector of the largest eigenvalue of the centroid covariance, as in MuJoCo's `mj_broadphase`, of a sample of 512 boxes.
+    /// The eigenvector of the centroid covariance with the largest eigenvalue, as in MuJoCo's `mj_broadphase`, for a
+    /// sample of 512 boxes.
     Principal,
     /// The x axis.
     X,
@@ -193,19 +195,20 @@ impl SweepAxis {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum CellSize {
-    /// The edge with which boxes are in about two cells on average, or in more if the boxes are sparse. It is chosen
-    /// from a sample, without its largest boxes. Equal cubes get 2.5 times their edge, boxes of mixed sizes more.
+    /// An edge at which boxes are in about two cells on average, or a larger edge if the boxes are sparse. It is
+    /// derived from a sample without its largest boxes. For equal cubes, it is 2.5 times their edge; for boxes of mixed
+    /// sizes, more.
     #[default]
     Auto,
     /// The cost model of Li, Lu and He 2003 (USSCD), from the largest edge in a sample of 512 boxes and the density.
     Usscd,
-    /// This edge, in the units of the input: positive and finite. If the grid would have more (box, cell)
-    /// incidences than fit the memory, cells are merged two by two until they fit.
+    /// This edge, in the units of the input: positive and finite. If the entries, the (box, cell) incidences, do not
+    /// fit the memory, cells are merged two by two until they fit.
     Fixed(f32),
 }
 
 impl CellSize {
-    /// Returns the code of the choice in WGSL, and its edge.
+    /// Returns the code in WGSL, and the fixed edge.
     pub(crate) fn code(self) -> (u32, f32) {
         match self {
             Self::Auto => (CELL_AUTO, 0.0),
@@ -222,10 +225,10 @@ impl CellSize {
 pub enum PairOrder {
     /// The default. The order of the sweep. It depends only on boxes, options and adapter. If every pair is tested (up
     /// to [`all_pairs_up_to`](Options::all_pairs_up_to) boxes), the order is ascending `(a, b)`; request `Canonical` to
-    /// rely on it. A tree join has the order of its queries.
+    /// rely on this. A tree join has the order of its queries.
     #[default]
     Sweep,
-    /// Ascending `(a, b)`: the same bytes for every axis, cell size, engine and adapter. Cost: a sort,
-    /// unless every box was tested against every other.
+    /// Ascending `(a, b)`: the same bytes for every axis, cell size, engine and adapter. Cost: a sort, unless every box
+    /// was tested against every other box.
     Canonical,
 }

@@ -12,23 +12,24 @@ use crate::{Pair, SweepAxis};
 pub struct Overlaps {
     /// Every overlapping pair that the [`Filters`](crate::Filters) accept, each once.
     pub pairs: Vec<Pair>,
-    /// Counts and choices.
+    /// The report of the search.
     pub report: Report,
 }
 
-/// Counts and choices of one call. For several [`passes`](Self::passes), the counts of all passes are added.
+/// Counts and choices of one call. With several [`passes`](Self::passes), counts are summed over all passes, but
 /// `box_count`, `invalid_count` and `pair_count` count each box and pair once. Axis, directions, corner and cell size
 /// describe the first pass.
 ///
-/// To compare answers, compare pairs in [`PairOrder::Canonical`](crate::PairOrder::Canonical), not reports. The pairs
+/// To compare results, compare pairs in [`PairOrder::Canonical`](crate::PairOrder::Canonical), not reports. The pairs
 /// are the same on every adapter and on both engines. Reports can differ:
 ///
 /// - [`gpu_bytes`](Self::gpu_bytes) depends on the device, and so does the default of
 ///   [`all_pairs_up_to`](Self::all_pairs_up_to).
 /// - The last bits of `direction`, `across`, `corner` and `cell_size` depend on rounding.
-/// - With an oblique axis, some thousandths of the entries, candidates and giants depend on rounding; more only if a
-///   decision about the grid is within rounding of its limit, or if cells are hardly larger than rounding.
-/// - If one engine [queried a tree](Self::tree_join) and the other one swept, only the counts of boxes and pairs are
+/// - With an oblique axis, a few thousandths of the entries, candidates and giants depend on rounding. More can depend
+///   on it only if a decision about the grid is close to its threshold, or if cells are hardly larger than rounding
+///   errors.
+/// - If one engine [queried a tree](Self::tree_join) and the other engine swept, only the counts of boxes and pairs are
 ///   the same.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
@@ -36,63 +37,64 @@ pub struct Overlaps {
 pub struct Report {
     /// Boxes in the input.
     pub box_count: u32,
-    /// Boxes with a NaN or with `min > max`, after padding by their margins. Such boxes pair with nothing.
+    /// Boxes with a NaN or with `min > max`, after padding by their margins. Such boxes overlap nothing.
     pub invalid_count: u32,
     /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`].
     pub first_invalid: Vec<u32>,
-    /// Boxes that are unbounded or touch too many cells. They are tested against all boxes. Many giants are tested
-    /// against near boxes only. 0 if every box was tested against every other
+    /// Giants: boxes that are unbounded or in too many cells. They are tested against all boxes; if there are many,
+    /// only against near boxes. 0 if every box was tested against every other box
     /// ([`tested_all_pairs`](Self::tested_all_pairs)), or in a tree join.
     pub giant_count: u32,
-    /// (Box, cell) incidences; 0 if every box was tested against every other, or in a tree join. At most 2³² − 1, also
-    /// if all passes together have more.
+    /// Entries: (box, cell) incidences. 0 if every box was tested against every other box, or in a tree join. The sum
+    /// over all passes saturates at 2³² − 1.
     pub entry_count: u32,
-    /// Tests. In a sweep: pairs of entries of one cell whose intervals meet on the sweep axis, plus giants × boxes,
-    /// also if many giants skip some of these tests. If every box is tested against every other: `n (n - 1) / 2`. In a
-    /// tree join: the boxes of the leaves that each query visits.
+    /// Candidates. In a sweep: pairs of entries of the same cell whose intervals meet on the sweep axis, plus giants ×
+    /// boxes, even if some of these tests are skipped. If every box is tested against every other box: `n (n - 1) / 2`.
+    /// In a tree join: the boxes of all leaves that each query visits.
     pub candidate_count: u64,
     /// Overlapping pairs that the [`Filters`](crate::Filters) accept, plus the included pairs. During
     /// several passes of [`stream_pairs`](crate::BroadPhase::stream_pairs), it counts the pairs passed to the caller so far.
     pub pair_count: u64,
-    /// The axis of the sweep; [`SweepAxis::Auto`] if every box was tested against every other, or in a tree join. With
-    /// slabs whose first was searched without an axis: the axis along which the slabs were cut.
+    /// The axis of the sweep. [`SweepAxis::Auto`] if every box was tested against every other box, or in a tree join.
+    /// With slabs, if the first slab was searched without an axis: the axis along which the slabs were cut.
     pub axis: SweepAxis,
     /// The direction of the axis, of unit length; zeros if there was no axis.
     pub direction: [f32; 3],
     /// The two directions along which the edges of cells lie, of unit length, at right angles to [`direction`](Self::direction) and to
     /// each other; zeros if there was no axis.
     pub across: [[f32; 3]; 2],
-    /// The position of a corner of a cell along each of [`across`](Self::across), from the origin. All corners are whole multiples of
-    /// [`cell_size`](Self::cell_size) from it.
+    /// The position of a corner of a cell along each direction of [`across`](Self::across), relative to the origin. The
+    /// distance of each other corner is a whole multiple of [`cell_size`](Self::cell_size).
     pub corner: [f32; 2],
-    /// The edge of a cell, in the units of the input; infinite if the grid was a single cell or there was
-    /// no grid. Otherwise positive and finite: the nearest such `f32`, if the edge itself is too small or too large.
+    /// The edge of a cell, in the units of the input. It is infinite if the grid was a single cell, or if there was no
+    /// grid. Otherwise it is positive and finite: if the edge is too small or too large for `f32`, the nearest such
+    /// value.
     pub cell_size: f32,
     /// The count of searches: 1, or the count of slabs of a scene with more boxes than fit
-    /// ([`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs)). Invalid boxes are in no slab: if one slab has
-    /// all valid boxes, the count is 1 too.
+    /// ([`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs)). Invalid boxes are in no slab, so the count is also
+    /// 1 if one slab has all valid boxes.
     pub passes: u32,
-    /// The box count up to which this call tests every box against every other
+    /// The largest box count for which this call tests every box against every other box
     /// ([`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to)).
     pub all_pairs_up_to: u32,
-    /// True if every box was tested against every other, without axis and grid
-    /// ([`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to)). False if the scene was cut into slabs, for any search within them.
+    /// `true` if every box was tested against every other box, without axis and grid
+    /// ([`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to)). Always `false` if the scene was cut into slabs.
     pub tested_all_pairs: bool,
-    /// True if the boxes of one of two sets queried a tree of the other. The CPU engine does so for most joins
+    /// `true` if the boxes of one of two sets queried a tree of the other set. The CPU engine does this for most joins
     /// ([`cpu::BroadPhase::find_pairs_between`](crate::cpu::BroadPhase::find_pairs_between)). Then there is no axis and
     /// no grid.
     pub tree_join: bool,
-    /// Bytes of GPU memory held; 0 for the CPU engine.
+    /// Bytes of allocated GPU memory; 0 for the CPU engine.
     pub gpu_bytes: u64,
 }
 
 impl Overlaps {
-    /// Creates an answer from its parts.
+    /// Creates a result from its parts.
     pub const fn new(pairs: Vec<Pair>, report: Report) -> Self {
         Self { pairs, report }
     }
 
-    /// Returns the number of pairs.
+    /// Returns the pair count.
     pub const fn len(&self) -> usize {
         self.pairs.len()
     }
@@ -107,7 +109,7 @@ impl Overlaps {
         self.pairs.iter()
     }
 
-    /// Clears the answer, without releasing its memory.
+    /// Clears the result, without releasing its memory.
     pub(crate) fn clear(&mut self) {
         self.pairs.clear();
         let mut first_invalid = std::mem::take(&mut self.report.first_invalid);
@@ -135,7 +137,7 @@ impl<'a> IntoIterator for &'a Overlaps {
     }
 }
 
-/// Pair `i`.
+/// Returns pair `i`.
 ///
 /// # Panics
 /// If there is no such pair.
@@ -158,7 +160,7 @@ impl Report {
     /// The most invalid boxes that are listed by index.
     pub const INVALID_LISTED: usize = crate::base::constants::INVALID_LISTED as usize;
 
-    /// Creates the report of a test of every box against every other, before the pairs are counted.
+    /// Creates the report of a test of every box against every other box, before the pairs are counted.
     pub(crate) fn of_all_pairs(box_count: u32) -> Self {
         Self {
             box_count,

@@ -1,4 +1,4 @@
-//! Grows lists, with an error if there is no memory.
+//! Grows lists. Exhausted memory is an error instead of an abort.
 
 use crate::{Error, Pair};
 

@@ -1,8 +1,8 @@
 //! Reads the pairs of a submission back.
 //!
-//! If all pairs were copied along with the counts, one round trip reads all of them. The rest of a longer list is
-//! collected piece by piece: `emit` writes a piece into the list on the GPU, and it is copied from there. If the GPU
-//! has run another search since then, the search is repeated with the leased boxes of the submission.
+//! If all pairs were copied with the counts, one round trip reads them. The rest of a longer list is read piece by
+//! piece: `emit` writes a piece to the list on the GPU, and a copy command copies the piece to a staging buffer. If the
+//! GPU has run another search since the submission, the search is repeated with the leased boxes of the submission.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -15,21 +15,21 @@ use crate::filters::device::FilterSet;
 use crate::memory::{Call, FRAME_OFFSET, Lease, PIECES_AT_ONCE, SUMMARY_BYTES, Staging};
 use crate::{Error, Pair, Report};
 
-/// The next action to read back the pairs that were not copied along with the counts.
+/// The next action to read back the pairs that were not copied with the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     /// All pairs were copied.
     Done,
     /// The pairs are in the list.
     CopyRest,
-    /// The list has to be written again, piece by piece, or at once if it can grow.
+    /// The list must be written again: piece by piece, or at once if it can grow.
     EmitAgain,
-    /// The GPU has run another search since then, so this one must run again.
+    /// The GPU has run another search since the submission, so the search must run again.
     SearchAgain,
 }
 
-/// Returns the next action for a list of `count` pairs, of which `written` were written on the GPU and `copied` were
-/// read back. `are_results_there` is `true` if the results are still on the GPU.
+/// Returns the next action for a list of `count` pairs: the GPU has written the first `written`, and the host has read
+/// the first `copied`. `are_results_there` is `true` if the results are still on the GPU.
 fn next(count: u64, written: u64, copied: u64, are_results_there: bool) -> Next {
     if copied == count {
         Next::Done
@@ -43,8 +43,8 @@ fn next(count: u64, written: u64, copied: u64, are_results_there: bool) -> Next 
 }
 
 impl Core {
-    /// Passes the pieces of the front submission that were read back to `each`, and requests the rest; ready after the
-    /// last piece. The list grows to at most `longest` pairs.
+    /// Passes the pieces of the front submission that the host has read to `each`, and requests further pieces. It is
+    /// ready after the last piece. The list grows to at most `longest` pairs.
     pub fn poll_pieces<E: From<Error>>(
         &mut self,
         filters: &mut FilterSet,
@@ -54,7 +54,7 @@ impl Core {
     ) -> Poll<Result<Report, E>> {
         loop {
             ready!(self.poll_awaited(context))?;
-            // Any later error or panic drops the collection.
+            // Take the collection, so that a later error or panic drops it.
             let collection = match self.flight.collection.take() {
                 Some(collection) => match deliver(collection, each)? {
                     Delivered::All(report) => return Poll::Ready(Ok(report)),
@@ -69,7 +69,7 @@ impl Core {
 
     /// Returns `Ready` if the front readback is complete.
     fn poll_awaited(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        // The state of the mapping shows an error of the poll.
+        // Ignore an error of the poll: the state of the mapping shows it.
         let _ = self.gpu.device().poll(wgpu::PollType::Poll);
         let Some(awaited) = self.flight.awaited() else {
             return Poll::Ready(Err(Error::NothingSubmitted));
@@ -84,7 +84,7 @@ impl Core {
                 if self.flight.collection.take().is_none() {
                     self.flight.queue.pop_front();
                 }
-                // In a browser the buffers may be the cause: without memory they are invalid.
+                // In a browser, exhausted memory makes buffers invalid, so they may be the cause of the error.
                 self.workspace.release();
             }
             _ => {}
@@ -92,8 +92,7 @@ impl Core {
         read_back
     }
 
-    /// Reads the counts of the front submission, and prepares the readback of the pairs that were not
-    /// copied along.
+    /// Reads the counts of the front submission, and prepares the readback of the pairs that were not copied with them.
     fn begin_collection(&mut self, filters: &mut FilterSet, longest: u64) -> Result<Collection, Error> {
         let submission = self.flight.queue.pop_front().ok_or(Error::NothingSubmitted)?;
         let (report, written) = self.found(&submission)?;
@@ -104,7 +103,7 @@ impl Core {
         let written = u64::from(written);
         let mut action = next(count, written, copied, self.workspace.holds(number));
         if action == Next::EmitAgain && !filters.are_those(&filters_then) {
-            // The results on the GPU belong to other filters.
+            // The results on the GPU depend on filters that were replaced.
             self.workspace.forget_results();
             action = Next::SearchAgain;
         }
@@ -124,7 +123,7 @@ impl Core {
         match action {
             Next::Done | Next::CopyRest => {}
             Next::EmitAgain => {
-                // The list is divided into other pieces, and in canonical order other pieces have other pairs.
+                // The length of pieces changes, and in canonical order the pairs of a piece depend on its length.
                 collection.start_again();
                 self.lengthen_list(&mut collection, filters, longest)?;
             }
@@ -133,7 +132,7 @@ impl Core {
                 collection.window = 0..0;
                 let mut own = self.own_filters(&mut collection, filters)?;
                 let filters = own.as_deref_mut().unwrap_or(&mut *filters);
-                // The submission is still in flight, although `Flight` does not list it. Its filters must stay.
+                // The submission is still in flight, although `Flight` does not list it. So retain its filters.
                 self.workspace.ensure(&collection.call, &self.options, filters, true)?;
                 filters.upload(&self.gpu, collection.call.box_count as usize, true)?;
                 if written != count {
@@ -149,7 +148,7 @@ impl Core {
         Ok(collection)
     }
 
-    /// Returns the report from the summary, and the number of pairs in the list.
+    /// Returns the report from the summary, and the pair count of the list.
     ///
     /// # Errors
     /// [`Error::TooManyCandidates`]; [`Error::DeviceLost`].
@@ -166,7 +165,8 @@ impl Core {
         Ok((report, counts.written))
     }
 
-    /// Returns the filters of the collection, uploaded again if the shared filters have changed since it was submitted.
+    /// Returns the filters of the collection. They are uploaded again if the shared filters have changed since the
+    /// submission.
     fn own_filters(
         &mut self,
         collection: &mut Collection,
@@ -183,20 +183,20 @@ impl Core {
         Ok(Some(Box::new(own)))
     }
 
-    /// Ensures that the list has capacity for the pairs of the collection, at most `longest`, if memory allows it.
+    /// Ensures that the list has capacity for the pairs of the collection, or for `longest`, if memory allows it.
     fn lengthen_list(&mut self, collection: &mut Collection, filters: &FilterSet, longest: u64) -> Result<(), Error> {
-        // Somewhat more than this call needs, for the next call.
+        // Request more than this call needs, for the next call.
         let count = collection.report.pair_count;
         let requested = count.saturating_add(count / 8).min(longest);
         match self.workspace.lengthen_list(requested, &self.options, filters) {
             Ok(false) => return Ok(()),
             Ok(true) => self.workspace.request_pairs(requested),
-            Err(Error::OutOfMemory { .. }) if self.workspace.shared().is_ok() => {} // more pieces, then
+            Err(Error::OutOfMemory { .. }) if self.workspace.shared().is_ok() => {} // use more pieces
             Err(error) => return Err(error),
         }
         collection.window = 0..0;
         if !self.workspace.holds(collection.number) {
-            // The list had the results of a later submission, which are lost.
+            // The replaced list had the results of a later submission.
             self.workspace.forget_results();
         }
         Ok(())
@@ -214,7 +214,7 @@ impl Core {
         Ok(())
     }
 
-    /// Requests further pieces, one for each free staging buffer.
+    /// Requests further pieces: one per free staging buffer.
     fn request_pieces(&mut self, mut collection: Collection, filters: &FilterSet) -> Result<Collection, Error> {
         while collection.requested < collection.report.pair_count
             && let Some(staging) = collection.free.pop()
@@ -267,7 +267,7 @@ impl Core {
         let (first, pair_count) = (*requested, report.pair_count);
         let capacity = u64::from(self.workspace.shared()?.plan.pair_capacity);
         if !self.workspace.holds(*number) {
-            // Another search has run since.
+            // Another search has run since the submission, so repeat it.
             self.record_flow(encoder, call, boxes.boxes.all(), filters, Some(*number), None)?;
             *window = 0..pair_count.min(capacity);
         }
@@ -286,7 +286,7 @@ impl Core {
         let awaited = self.flight.awaited().ok_or(Error::NothingSubmitted)?;
         let submission_index = Some(awaited.submission.clone());
         let waited = self.gpu.device().poll(wgpu::PollType::Wait { submission_index, timeout: None });
-        // After a wait, all mappings are complete; a device that fails to do so is lost.
+        // After a wait, all mappings are complete. An error of the wait means a lost device.
         waited.map(|_| ()).map_err(|error| self.gpu.lost(&error.to_string(), Some(crate::Cause::of(error))))
     }
 
@@ -305,7 +305,7 @@ impl Core {
                 return result;
             }
             if let Err(error) = waited {
-                // No further readback can complete.
+                // Nothing more can be read back.
                 self.flight.clear();
                 return Err(error.into());
             }
@@ -314,7 +314,7 @@ impl Core {
 }
 
 /// The result of [`deliver`](Core::deliver).
-#[expect(clippy::large_enum_variant)] // it is moved once, and never stored
+#[expect(clippy::large_enum_variant)] // moved once, never stored
 enum Delivered {
     All(Report),
     Part(Collection),
@@ -328,7 +328,7 @@ fn deliver<E: From<Error>>(
     let Piece { mapping, offset, length } = collection.pieces.pop_front().ok_or(Error::NothingSubmitted)?;
     mapping.readback.read(offset, length as usize, |pairs| each(&collection.report, pairs))??;
     let Mapping { readback, staging, .. } = mapping;
-    drop(readback); // the staging buffer is free for another piece
+    drop(readback); // frees the staging buffer for another piece
     collection.free.push(staging);
     collection.delivered += length;
     if collection.delivered == collection.report.pair_count {

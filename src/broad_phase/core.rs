@@ -1,4 +1,4 @@
-//! Recording searches. [`submit`](super::submit) submits them.
+//! Records searches. [`submit`](super::submit) submits them.
 
 use super::flight::Flight;
 use crate::base::layout::Params;
@@ -21,7 +21,7 @@ pub(crate) struct Core {
     pub pipeline: Pipeline,
     pub workspace: Workspace,
     pub(super) flight: Flight,
-    /// For searches with a box count in a buffer.
+    /// The buffers of searches with a box count in a buffer.
     pub counted: Option<Counted>,
 }
 
@@ -31,12 +31,12 @@ pub(crate) struct Counted {
     params: Buffer<Params>,
     /// The sizes of dispatches for blocks of boxes.
     block_sizes: Buffer<[u32; 3]>,
-    /// Zero: no list of the filters exceeds its capacity.
+    /// A zero, for filters without lists that the device can refuse.
     none_refused: Buffer<u32>,
 }
 
 impl Core {
-    /// Decides for this many boxes or points.
+    /// Returns the decision for a call with this many boxes or points.
     pub fn decide(&self, box_count: usize, filters: &FilterSet, kind: SearchKind) -> Result<Call, Error> {
         Call::decide(box_count, &self.options, &self.gpu, self.workspace.limits(), filters, kind)
     }
@@ -55,8 +55,8 @@ impl Core {
         results.and_then(|results| results.params.clone()).map_or_else(|| self.params(call), Ok)
     }
 
-    /// Records the search of this call, and marks the buffers as its results: of the submission with this number, or of
-    /// a recording.
+    /// Records the search of this call, and marks the buffers as its results. `submission` is the number of the
+    /// submission; `None` means a recording.
     pub fn record_flow(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -106,8 +106,8 @@ impl Core {
         Ok(self.counted.insert(Counted { params, block_sizes, none_refused }).clone())
     }
 
-    /// Records the search of this call. The box count is the number at the start of `count`, at most the box count of
-    /// the call; without `count` it is the latter. It is 0 if filters were refused.
+    /// Records the search of this call, with the box count at the start of `count`. The box count of the call is its
+    /// upper limit; without `count`, it is the box count. If the device refused filters, the search has no boxes.
     pub fn record_counted(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -146,7 +146,7 @@ impl Core {
         Ok(())
     }
 
-    /// Records the writing of the pairs from number `first` on of the search whose results are in the buffers.
+    /// Records the writing of the pairs from index `first` on, of the search whose results are in the buffers.
     pub fn record_window(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -166,7 +166,7 @@ impl Core {
         pass.finish()
     }
 
-    /// Ensures the buffers for this call and the requested capacity, while nothing is in flight.
+    /// Ensures the buffers for this call and the requested capacity. Nothing may be in flight.
     pub fn ensure(&mut self, call: &Call, filters: &mut FilterSet) -> Result<(), Error> {
         self.workspace.ensure(call, &self.options, filters, false)
     }

@@ -1,24 +1,24 @@
-//! The cuts of a scene into slabs, and the boxes of each slab.
+//! Cuts a scene into slabs, and copies the boxes of each slab.
 //!
-//! The cuts are coordinates on one axis. A slab begins at its cut and ends right before the next one; a box is in every
-//! slab from the slab of its lower bound to the slab of its upper bound. Two overlapping boxes both contain the larger
-//! of their lower bounds, so the slab of that coordinate has both. It is the only slab with both boxes in which one of
-//! them begins, and no other slab reports the pair.
+//! The cuts are coordinates on one axis. A slab begins at its cut and ends before the next cut. A box is in each slab
+//! from the slab of its lower bound to the slab of its upper bound. Two overlapping boxes both contain the larger of
+//! their lower bounds, so the slab of this coordinate has both boxes. Among the slabs with both boxes, it is the only
+//! one in which one of them begins. Only this slab reports the pair.
 
 use std::ops::RangeInclusive;
 
 use crate::{Aabb, Error};
 
-/// The most copies of boxes in slabs, per box: a scene with more is refused, since further cuts do not help.
+/// The most copies in slabs per box, on average. A scene with more copies is refused, since further cuts do not help.
 const MOST_COPIES: u64 = 16;
 
-/// A scene in slabs, each of which fits.
+/// A scene cut into slabs that each fit one pass.
 #[derive(Debug, PartialEq)]
 pub(super) struct Slabs {
     pub axis: usize,
-    /// The begins of all slabs except the first, ascending.
+    /// The begins of all slabs except the first slab, ascending.
     cuts: Vec<f32>,
-    /// Boxes in each slab.
+    /// The box count of each slab.
     pub counts: Vec<u64>,
 }
 
@@ -32,14 +32,14 @@ pub(super) struct Origin {
 }
 
 impl Slabs {
-    /// Creates slabs of at most `most` boxes, along the axis with the fewest boxes in several slabs; returns `None` if
-    /// no axis can be cut in this way.
+    /// Creates slabs of at most `most` boxes, along the axis with the fewest copies of boxes. Returns `None` if no axis
+    /// can be cut into such slabs.
     pub fn new(boxes: &[Aabb], most: u64) -> Option<Self> {
         (0..3).filter_map(|axis| Self::along(axis, boxes, most)).min_by_key(Self::copies)
     }
 
-    /// Cuts each slab with too many boxes at quantiles of its lower bounds, until all slabs fit. Each cut has lower
-    /// bounds on both sides, so this ends.
+    /// Cuts each slab with too many boxes at quantiles of the lower bounds in it, until all slabs fit. The loop ends,
+    /// since each cut has lower bounds on both sides.
     fn along(axis: usize, boxes: &[Aabb], most: u64) -> Option<Self> {
         if most == 0 {
             return None;
@@ -62,7 +62,7 @@ impl Slabs {
             }
             let full = starts.into_iter().zip(&slabs.counts).filter(|&(_, &count)| count > most);
             let new = full.map(|(starts, count)| {
-                // A sixteenth more parts, since some boxes are in several slabs.
+                // A sixteenth more parts than needed, since some boxes are in several slabs.
                 let parts = (count + count / 16) / most + 1;
                 cuts_between(starts, parts as usize)
             });
@@ -77,13 +77,13 @@ impl Slabs {
         self.cuts.partition_point(|&cut| cut <= coordinate)
     }
 
-    /// Returns the slabs that a valid box is in.
+    /// Returns the slabs of a valid box.
     fn of(&self, aabb: &Aabb) -> RangeInclusive<usize> {
         self.at(aabb.min[self.axis])..=self.at(aabb.max[self.axis])
     }
 
     fn count(&mut self, boxes: &[Aabb]) {
-        // The slabs in which boxes begin and, one slab later, end.
+        // Count the boxes that begin in each slab, and the boxes that ended in the slab before.
         let mut begun = vec![0u64; self.cuts.len() + 1];
         let mut ended = vec![0u64; self.cuts.len() + 2];
         for aabb in boxes.iter().filter(|aabb| aabb.is_valid()) {
@@ -99,12 +99,12 @@ impl Slabs {
         self.counts = counts.collect();
     }
 
-    /// Counts the boxes in all slabs together.
+    /// Returns the sum of the box counts of all slabs.
     fn copies(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// Copies the boxes of one slab in the order of the input, and returns them with their origins.
+    /// Returns the boxes of one slab in the order of the input, with their origins.
     pub fn boxes(&self, slab: usize, boxes: &[Aabb]) -> Result<(Vec<Aabb>, Vec<Origin>), Error> {
         let count = self.counts[slab] as usize;
         let (mut inside, mut origins) = (Vec::new(), Vec::new());
@@ -124,8 +124,8 @@ impl Slabs {
     }
 }
 
-/// Returns coordinates that cut these lower bounds into about this many parts, with some bounds on both sides of each
-/// cut; `None` if all bounds are the same.
+/// Returns coordinates that cut these lower bounds into about `parts` equal parts, with bounds on both sides of each
+/// cut. `None` if all bounds are equal.
 fn cuts_between(mut starts: Vec<f32>, parts: usize) -> Option<Vec<f32>> {
     starts.sort_unstable_by(f32::total_cmp);
     let first = *starts.first()?;
@@ -145,7 +145,7 @@ mod tests {
     use crate::Pair;
     use crate::cpu::brute_pairs;
 
-    /// Returns 600 boxes of each kind that a cut can meet, by name.
+    /// Returns scenes with the kinds of boxes that a cut can meet, by name.
     fn scenes() -> [(&'static str, Vec<Aabb>); 7] {
         let mut state = 1u32;
         let mut unit = || {
@@ -206,10 +206,10 @@ mod tests {
         let identical = vec![Aabb::new([0.0; 3], [1.0; 3]); 100];
         assert_eq!(Slabs::new(&identical, 99), None);
         assert_eq!(Slabs::new(&identical, 0), None);
-        // -0 and 0 are not two coordinates.
+        // -0 and 0 are the same coordinate.
         let zeros: Vec<Aabb> = [-0.0, 0.0].map(|zero| Aabb::new([zero; 3], [0.0; 3])).repeat(50);
         assert_eq!(Slabs::new(&zeros, 99), None);
-        // Each box reaches through all later ones.
+        // Each box reaches through the begins of all later boxes.
         let nested: Vec<Aabb> = (0..100).map(|i| Aabb::new([i as f32; 3], [f32::INFINITY; 3])).collect();
         assert_eq!(Slabs::new(&nested, 60), None);
         // All boxes except one begin at one point.

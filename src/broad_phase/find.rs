@@ -1,4 +1,4 @@
-//! Pairs in host memory: the calls that block, and those that do not.
+//! Pairs in host memory: blocking calls, and the parts of calls that do not block.
 
 use std::mem::take;
 use std::task::{Context, Poll};
@@ -16,20 +16,21 @@ use crate::filters::sets::{TwoSets, number_second};
 use crate::{Aabb, Error, Overlaps, Report};
 
 impl BroadPhase {
-    /// Finds every overlapping pair of `boxes`, each once. **Blocks** until the result is complete. The result remains
-    /// until the next call; [`take_overlaps`](Self::take_overlaps) moves it out.
+    /// Finds each overlapping pair of `boxes` once. **Blocks** until the result is complete. The result remains until
+    /// the next call; [`take_overlaps`](Self::take_overlaps) moves it out.
     ///
-    /// Up to 2³² − 2 boxes. If they exceed the device's limits or the memory budget (see
-    /// [`memory_plan`](Self::memory_plan)), the scene is cut into slabs along an axis, and each slab is searched in its
-    /// own pass. Each pair is reported once. A box that reaches into several slabs is searched in each. The host copies
-    /// the boxes of a slab. In the order of the sweep, pairs come slab by slab; in canonical order, the CPU merges the
-    /// pairs of all slabs. [`Report::passes`] has the number of passes.
+    /// There can be up to 2³² − 2 boxes. If they exceed the device's limits or the memory budget (see
+    /// [`memory_plan`](Self::memory_plan)), the scene is cut into slabs along an axis, and each slab is searched in a
+    /// separate pass. Each pair is still reported once. A box that reaches into several slabs is searched in each of
+    /// them. The host copies the boxes of a slab. In the order of the sweep, pairs come slab by slab; in canonical
+    /// order, the CPU merges the pairs of all slabs. [`Report::passes`] has the count of passes.
     ///
     /// # Errors
     /// Before any work: [`Error::Busy`]; [`Error::TooManyBoxes`] or [`Error::OverBudget`] if the boxes do not fit one
-    /// pass and cannot be cut into slabs, since too many begin at one point or reach through the whole scene. Later:
-    /// [`Error::TooManyCandidates`], [`Error::ListTooLong`], [`Error::OutOfMemory`], [`Error::DeviceLost`],
-    /// [`Error::Gpu`]. An error discards the last result. The engine can be used again, unless the device is lost.
+    /// pass and cannot be cut into slabs. This occurs if too many boxes begin at one point or reach through the whole
+    /// scene. Later: [`Error::TooManyCandidates`], [`Error::ListTooLong`], [`Error::OutOfMemory`],
+    /// [`Error::DeviceLost`], [`Error::Gpu`]. An error discards the last result. The engine can be used again, unless
+    /// the device is lost.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn find_pairs(&mut self, boxes: &[Aabb]) -> Result<&Overlaps, Error> {
         self.find(boxes, false)?;
@@ -51,24 +52,24 @@ impl BroadPhase {
         self.finish(result)
     }
 
-    /// Finds every overlapping pair of a box of `first` and a box of `second`, each once: the join of two sets. In a
-    /// [`Pair`](crate::Pair), `a` is an index in `first`, and `b` one in `second`. In [canonical
-    /// order](crate::PairOrder::Canonical) the pairs are sorted by `a`, then by `b`. **Blocks** until the result is
-    /// complete.
+    /// Finds each overlapping pair of a box of `first` and a box of `second` once: the join of two sets. In a
+    /// [`Pair`](crate::Pair), `a` is an index in `first`, and `b` an index in `second`. In
+    /// [canonical order](crate::PairOrder::Canonical) the pairs are sorted by `a`, then by `b`. **Blocks** until the
+    /// result is complete.
     ///
     /// For the filters and the report, the input is one list: the boxes of `first`, then the boxes of `second`.
     /// [`Filters::second`](crate::Filters::second) is replaced during the call. Cost: a search of all boxes together.
-    /// Candidates within a set are rejected before their bounds are loaded, but count for the
+    /// Candidates within one set are rejected before their bounds are loaded, but count towards the
     /// [limit](crate::Options::candidate_limit).
     ///
-    /// This call and the next one upload the filters again, and with a memory budget allocate all buffers again. To
-    /// avoid this, to stream the pairs, or to keep them on the GPU, set [`Filters::second`](crate::Filters::second) and
-    /// use other calls, or a [`Recorder`](crate::Recorder). If one set is much smaller than the other, a
-    /// [`Tree`](crate::Tree) of the larger one is faster.
+    /// This call and the next call upload the filters again; with a memory budget, they also reallocate all buffers. To
+    /// avoid this, set [`Filters::second`](crate::Filters::second) and use another call. To stream the pairs, or to
+    /// leave them on the GPU, do the same, with a [`Recorder`](crate::Recorder) for the latter. If one set is much
+    /// smaller than the other, a [`Tree`](crate::Tree) of the larger set is faster.
     ///
     /// # Errors
-    /// As [`find_pairs`](Self::find_pairs); [`Error::BadFilter`] if [`include`](crate::Filters::include) has a pair within
-    /// one of the sets.
+    /// The errors of [`find_pairs`](Self::find_pairs); [`Error::BadFilter`] if [`include`](crate::Filters::include) has
+    /// a pair within one of the sets.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn find_pairs_between(&mut self, first: &[Aabb], second: &[Aabb]) -> Result<&Overlaps, Error> {
         self.core.flight.check_idle()?;
@@ -96,24 +97,24 @@ impl BroadPhase {
         found.and(restored)
     }
 
-    /// Passes every overlapping pair of `boxes`, each once, to `each`, piece by piece, in bounded memory. **Blocks**
-    /// until the last piece was passed on.
+    /// Passes each overlapping pair of `boxes` to `each` once, piece by piece, in bounded memory. **Blocks** until the
+    /// last call of `each` returns.
     ///
     /// `each` is called at least once, with an empty piece if there are no pairs. In one pass
     /// ([`passes`](Report::passes) is 1), every call gets the complete [`Report`], so `pair_count` is known from the
-    /// first piece on. If `each` returns an error, the search ends and returns it.
+    /// first piece on. If `each` returns an error, the search ends and returns this error.
     ///
-    /// Pieces lie in two mapped staging buffers, and the GPU writes one while the host reads the other. A piece has at
-    /// most 4,194,304 pairs (32 MiB). It has more if earlier calls allocated a longer list, and fewer if a binding or
-    /// the [memory budget](crate::Options::memory_budget) requires it.
+    /// Pieces lie in two mapped staging buffers: the GPU writes one while the host reads the other. A piece has up to
+    /// 4,194,304 pairs (32 MiB). The limit is larger if earlier calls allocated a longer list, and smaller if the
+    /// largest binding or the [memory budget](crate::Options::memory_budget) requires it.
     ///
-    /// In the order of the sweep, the pieces follow each other in that order. In canonical order, each piece is
-    /// ascending. All pieces together are ascending if the list has capacity for all pairs ([`reserve`](Self::reserve)
-    /// sets it); otherwise each piece is a run, to be merged by the caller.
+    /// In the order of the sweep, all pieces together are in this order. In canonical order, each piece is ascending.
+    /// All pieces together are ascending if the list has capacity for all pairs (see [`reserve`](Self::reserve)).
+    /// Otherwise the caller must merge the pieces.
     ///
-    /// More boxes than fit take several passes, as in [`find_pairs`](Self::find_pairs), slab by slab. In canonical
-    /// order each slab is one run or several. `pair_count` then counts the pairs so far, including the piece, and the
-    /// other counts include the slabs so far. The returned report is complete.
+    /// Boxes that do not fit one pass take several passes, one per slab, as in [`find_pairs`](Self::find_pairs). In
+    /// canonical order, each slab yields one or more ascending pieces. `pair_count` then counts the pairs so far,
+    /// including the piece, and the other counts include the slabs so far. The returned report is complete.
     ///
     /// ```no_run
     /// # use broadsweep::{Aabb, BroadPhase};
@@ -132,8 +133,8 @@ impl BroadPhase {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`find_pairs`](Self::find_pairs), except [`Error::ListTooLong`], and the errors of `each`. In
-    /// several passes, an error of a later pass comes after pieces of earlier ones. The call stores no result.
+    /// The errors of [`find_pairs`](Self::find_pairs), except [`Error::ListTooLong`], and the errors of `each`. With
+    /// several passes, an error can come after pieces of earlier passes. The call stores no result.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn stream_pairs<E: From<Error>>(
         &mut self,
@@ -206,14 +207,14 @@ impl BroadPhase {
         &self.found
     }
 
-    /// Moves the last result out, without a copy; the next result allocates again. Returns an empty result if
-    /// [`last_overlaps`](Self::last_overlaps) does. Pieces of the next result stay.
+    /// Moves the last result out, without a copy. The next result allocates memory again. Returns an empty result if
+    /// [`last_overlaps`](Self::last_overlaps) does. Pieces of a next result that were read back already are retained.
     pub fn take_overlaps(&mut self) -> Overlaps {
         take(&mut self.found)
     }
 
     pub(super) fn poll_take_pairs(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        // If steps are in flight, `take_events` returns their events.
+        // If steps are in flight, only `take_events` returns results.
         if self.stepping.is_empty() { self.poll_take(context) } else { Poll::Ready(Err(Error::NothingSubmitted)) }
     }
 
@@ -230,13 +231,13 @@ impl BroadPhase {
             partial.append(report, piece)
         });
         match polled {
-            // Nothing was submitted, and the last answer stays.
+            // Nothing was submitted, so retain the last result.
             Poll::Ready(Err(Error::NothingSubmitted)) => Poll::Ready(Err(Error::NothingSubmitted)),
             polled => polled.map(|result| self.finish(result)),
         }
     }
 
-    /// Begins a call that blocks: clears the last answer, and decides on the passes.
+    /// Begins a blocking call: clears the last result, and decides on the passes.
     #[cfg(not(target_arch = "wasm32"))]
     fn begin<'a>(&mut self, boxes: &'a [Aabb], is_step: bool) -> Result<Passes<'a>, Error> {
         self.core.flight.check_idle()?;
@@ -245,7 +246,7 @@ impl BroadPhase {
         self.core.passes(boxes, &self.filters, is_step)
     }
 
-    /// Stores the pieces as the result; after an error, an empty one.
+    /// Stores the pieces as the result, or an empty result after an error.
     fn finish(&mut self, result: Result<Report, Error>) -> Result<(), Error> {
         match result {
             Ok(report) => {

@@ -13,20 +13,21 @@ use crate::{Error, Report};
 
 /// The most pairs that the first submission copies, before the pair count is known: 8 MiB.
 const FIRST_COPY: u64 = 1 << 20;
-/// The least pairs that a submission copies, if the list has capacity for them.
+/// The least count of pairs that a submission copies, if the list has this capacity.
 const LEAST_COPY: u64 = 64;
 
-/// Pairs per piece of a streamed list, unless its buffer is longer: 32 MiB. Smaller pieces pay for more submissions.
-/// Larger pieces take more memory and are no faster.
+/// Pairs per piece of a streamed list, unless the list on the GPU is longer: 32 MiB. Smaller pieces need more
+/// submissions. Larger pieces take more memory and are not faster.
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) const STREAMED_PIECE: u64 = 1 << 22;
 
 /// Submissions whose results were not taken.
 #[derive(Debug, Default)]
 pub(super) struct Flight {
-    /// In the order of submission.
+    /// Submissions in their order, oldest first.
     pub queue: VecDeque<Submission>,
-    /// The list of the submission before those of the queue, if the first copy did not have all of it.
+    /// The list of the oldest submission, while the pairs beyond its first copy are read back. This submission is not
+    /// in the queue.
     pub collection: Option<Collection>,
     /// Pairs and boxes of the last submission whose counts were read back.
     pub last: Option<(u64, u32)>,
@@ -42,7 +43,7 @@ pub(super) struct Submission {
     pub summary: Mapping,
     /// The filters at the time of submission.
     pub filters: Arc<CheckedFilters>,
-    /// Pairs that were copied behind the summary.
+    /// Count of pairs copied after the summary.
     pub copied: u32,
 }
 
@@ -52,17 +53,17 @@ pub(super) struct Collection {
     pub number: u64,
     pub call: Call,
     pub boxes: Lease<SubmissionBoxes>,
-    /// The filters of the submission. They have buffers of their own if the filters changed since then and the search
-    /// runs again.
+    /// The filters of the submission. If the filters have changed since and the search runs again, they have separate
+    /// buffers.
     pub filters: Arc<CheckedFilters>,
     pub own: Option<Box<FilterSet>>,
     pub report: Report,
     /// The range of pairs in the list on the GPU.
     pub window: Range<u64>,
-    /// Pairs that were passed on.
+    /// Count of pairs passed to the caller.
     pub delivered: u64,
     pub requested: u64,
-    /// In the order of the list.
+    /// Pieces in the order of the list.
     pub pieces: VecDeque<Piece>,
     pub free: Vec<Lease<Staging>>,
 }
@@ -71,9 +72,9 @@ pub(super) struct Collection {
 #[derive(Debug)]
 pub(super) struct Piece {
     pub mapping: Mapping,
-    /// In bytes.
+    /// Offset in the staging buffer, in bytes.
     pub offset: u64,
-    /// In pairs.
+    /// Length in pairs.
     pub length: u64,
 }
 
@@ -100,7 +101,7 @@ impl Mapping {
 }
 
 impl Flight {
-    /// Returns whether nothing is in flight.
+    /// Returns `true` if nothing is in flight.
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.collection.is_none()
     }
@@ -133,12 +134,11 @@ impl Flight {
         }
     }
 
-    /// Returns the number of pairs of `box_count` boxes to copy along with the counts. A wrong estimate costs time
-    /// only.
+    /// Returns the count of pairs to copy with the counts, for `box_count` boxes. A wrong estimate only costs time.
     pub fn expected_pairs(&self, box_count: u32) -> u64 {
         let n = u64::from(box_count);
         let expected = match self.last {
-            // The pairs per box of the last submission, plus an eighth.
+            // Assume the pairs per box of the last submission, plus an eighth.
             Some((pairs, boxes)) => {
                 let scaled = u128::from(pairs) * u128::from(n) / u128::from(boxes.max(1));
                 u64::try_from(scaled + scaled / 8).unwrap_or(u64::MAX)
@@ -150,7 +150,7 @@ impl Flight {
 }
 
 impl Collection {
-    /// Discards the pairs that were copied along with the counts.
+    /// Discards the pairs that were copied with the counts.
     pub fn start_again(&mut self) {
         self.pieces.clear();
         self.free.clear();

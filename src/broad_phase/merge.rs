@@ -2,9 +2,8 @@
 
 use crate::Pair;
 
-/// Sorts pairs that consist of ascending runs. It merges adjacent runs, with scratch memory for half of the pairs. If
-/// that memory cannot be allocated or the runs are short, it sorts in place without use of the runs, which takes
-/// longer.
+/// Sorts pairs that consist of ascending runs, by merging adjacent runs. It needs scratch memory for half of the pairs.
+/// If this memory cannot be allocated, or if the runs are short, it sorts in place instead, which takes longer.
 pub(crate) fn merge_runs(pairs: &mut [Pair]) {
     let mut ends: Vec<usize> = (1..pairs.len()).filter(|&i| key(pairs[i]) < key(pairs[i - 1])).take(1 << 16).collect();
     if ends.is_empty() {
@@ -28,7 +27,7 @@ pub(crate) fn merge_runs(pairs: &mut [Pair]) {
     }
 }
 
-/// Merges two ascending runs. The second begins at `middle`. The shorter one is copied to `scratch`.
+/// Merges two ascending runs. The second run begins at `middle`. The shorter run is copied to `scratch`.
 fn merge(pairs: &mut [Pair], middle: usize, scratch: &mut Vec<Pair>) {
     scratch.clear();
     let end = pairs.len();

@@ -43,13 +43,13 @@ use crate::gpu::compilation::Compilation;
 use crate::memory::{MOST_IN_FLIGHT, MemoryPlan};
 use crate::{Attribute, Error, Filters, Options, Overlaps};
 
-/// The engine that finds all overlapping pairs of boxes on a GPU. Reuse it: its kernels are compiled once, and its
-/// buffers are reused and grow if necessary.
+/// The engine that finds all overlapping pairs of boxes on a GPU. Reuse the engine: its kernels are compiled once, and
+/// its buffers grow only if necessary.
 ///
-/// It has four kinds of calls, all with the same flow:
+/// There are four kinds of calls, all with the same flow:
 /// - [`find_pairs`](Self::find_pairs) blocks and returns the pairs;
-/// - [`stream_pairs`](Self::stream_pairs) blocks and passes the pairs on piece by piece, also if they exceed host
-///   memory;
+/// - [`stream_pairs`](Self::stream_pairs) blocks and passes the pairs to a callback piece by piece, even if they exceed
+///   host memory;
 /// - [`submissions`](Self::submissions) has the calls that do not block;
 /// - [`find_events`](Self::find_events), [`stream_events`](Self::stream_events) and [`Submissions::submit_events`] return the pairs that began and
 ///   ended since the last step.
@@ -57,15 +57,15 @@ use crate::{Attribute, Error, Filters, Options, Overlaps};
 /// A [`Recorder`](crate::Recorder) records the same search into the caller's encoder, from a GPU buffer of boxes to a
 /// GPU buffer of pairs.
 ///
-/// [`set_filters`](Self::set_filters) selects the reported pairs, for all calls. A call whose boxes do not fit the
-/// filters returns [`Error::FilterLength`] or [`Error::BadFilter`] before it uploads anything.
+/// [`set_filters`](Self::set_filters) selects the reported pairs, for all calls. If the boxes do not fit the filters, a
+/// call returns [`Error::FilterLength`] or [`Error::BadFilter`] before any upload.
 ///
-/// The threads of the caller's `rayon` pool copy boxes and pairs of more than half a megabyte; [`Tree`](crate::Tree)
-/// copies queries and answers in the same way. So do not hold a lock during a call if other tasks of that pool wait for
-/// it.
+/// The threads of the caller's `rayon` pool copy boxes and pairs of more than half a megabyte. [`Tree`](crate::Tree)
+/// copies queries and answers in the same way. So do not hold a lock during a call if other tasks of this pool wait for
+/// the lock.
 ///
-/// Memory and work grow with boxes, entries and candidates; [`MemoryPlan`] predicts the memory. Calls that block search
-/// more boxes than fit the device or the budget in several passes; the others return an error.
+/// Memory and time grow with boxes, entries and candidates; [`MemoryPlan`] predicts the memory. Boxes may exceed the
+/// device's limits or the budget: blocking calls then search in several passes, and other calls return an error.
 ///
 /// [`cpu::BroadPhase`](crate::cpu::BroadPhase) has the same calls on the CPU; [`Engine`](crate::Engine) is the trait of both
 /// engines.
@@ -76,24 +76,24 @@ pub struct BroadPhase {
     /// The result of the last search.
     found: Overlaps,
     partial: PartialAnswer,
-    /// The last two sets that were joined.
+    /// The last two joined sets.
     #[cfg(not(target_arch = "wasm32"))]
     sets: TwoSets,
-    /// The last step, to compare the next one with.
+    /// The last step, for the comparison with the next step.
     steps: Steps,
     /// The last streamed step.
     streamed: Streamed,
-    /// The parameters of the steps in flight, and their filters.
+    /// The specifications of the steps in flight, and their filters.
     stepping: VecDeque<(OwnedStepSpec, Arc<CheckedFilters>)>,
 }
 
 impl BroadPhase {
-    /// The most submissions whose results have not been taken.
+    /// The most submissions in flight: submissions whose results have not been taken.
     pub const SUBMISSIONS_IN_FLIGHT: usize = MOST_IN_FLIGHT;
 
-    /// Creates an engine on this device. This allocates no memory for boxes and compiles nothing. The first call on the
+    /// Creates an engine on this device. It allocates no memory for boxes and compiles nothing. The first call on the
     /// device that needs a kernel compiles it, unless it was compiled [ahead](Self::compile_ahead). If the driver
-    /// rejects the kernel, that call returns [`Error::Gpu`].
+    /// rejects the kernel, the call returns [`Error::Gpu`].
     ///
     /// # Errors
     /// [`Error::BadOption`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
@@ -116,8 +116,8 @@ impl BroadPhase {
         &self.core.options
     }
 
-    /// Replaces the options, from the next call on. The kernels stay. The memory is released if the pair order or the
-    /// budget changes.
+    /// Replaces the options, from the next call on. The compiled kernels are retained. The memory is released if the
+    /// pair order or the budget changes.
     ///
     /// # Errors
     /// [`Error::BadOption`], [`Error::Busy`]; the options do not change.
@@ -136,8 +136,8 @@ impl BroadPhase {
     /// Replaces the filters, which exclude or include pairs, from the next call on. `Filters::default()` reports every
     /// overlapping pair.
     ///
-    /// The next call uploads them, once. Kernels that test pairs have a second form that reads filters. The first call
-    /// with filters on a device compiles it.
+    /// The next call uploads the filters once. Kernels that test pairs have a second form with filters. The first call
+    /// with filters on a device compiles this form.
     ///
     /// # Errors
     /// [`Error::BadFilter`] if a value is invalid for any boxes; [`Error::Busy`] if there is a [memory
@@ -154,8 +154,8 @@ impl BroadPhase {
         self.filters.filters()
     }
 
-    /// Replaces values of one list of the filters, from box `first` on, and uploads only these values (for worlds, the
-    /// whole list). Use it for values that change from call to call, such as sleeping flags.
+    /// Replaces the values of one list of the filters from box `first` on. It uploads only these values, or the whole
+    /// list for worlds. Use it for values that change from call to call, such as sleeping flags.
     ///
     /// # Errors
     /// [`Error::BadFilter`] if the list is empty or too short, or a margin is negative or not finite; [`Error::Busy`]
@@ -172,7 +172,8 @@ impl BroadPhase {
 
     // ---- steps ----
 
-    /// Forgets all steps, found and streamed. In the next step every pair is created.
+    /// Forgets the last step of [`find_events`](Self::find_events), and the last streamed step. In the next step, every
+    /// pair is created.
     pub fn forget_steps(&mut self) {
         self.steps = Steps::default();
         self.streamed = Streamed::default();
@@ -180,8 +181,8 @@ impl BroadPhase {
 
     // ---- memory ----
 
-    /// Predicts the GPU memory of a search of `box_count` boxes on this device, with the [filters](Self::set_filters)
-    /// in use. Allocates nothing.
+    /// Predicts the GPU memory of a search of `box_count` boxes on this device, with the current
+    /// [filters](Self::set_filters). Allocates nothing.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`] if the boxes do not fit one pass.
@@ -191,7 +192,7 @@ impl BroadPhase {
         self.core.workspace.plan(box_count, &self.core.options, &self.filters)
     }
 
-    /// Returns the bytes of allocated GPU memory: buffers of searches and of filters.
+    /// Returns the bytes of allocated GPU memory: all buffers of searches and filters.
     pub fn memory_bytes(&self) -> u64 {
         self.buffers().iter().map(|(_, bytes)| bytes).sum()
     }
@@ -204,8 +205,8 @@ impl BroadPhase {
         rows
     }
 
-    /// Allocates memory for `box_count` boxes and a list of `pair_capacity` pairs (less if limits or budget require
-    /// it), and compiles the kernels. Without this call, the first search does both.
+    /// Allocates memory for `box_count` boxes and a list of `pair_capacity` pairs, and compiles the kernels. Limits and
+    /// budget can shorten the list. Without this call, the first search allocates and compiles.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`], [`Error::OutOfMemory`], [`Error::Busy`], [`Error::Gpu`],
@@ -214,9 +215,9 @@ impl BroadPhase {
         self.core.reserve(&mut self.filters, box_count, pair_capacity)
     }
 
-    /// Starts to compile the kernels that a call with `box_count` boxes and these filters and options needs, and
-    /// returns at once. Other threads or the browser compile. Each kernel is compiled once per device. A call waits for
-    /// the kernels that it needs. [`Compilation`] reports progress, and can wait.
+    /// Starts to compile the kernels for calls with `box_count` boxes and the current filters and options, and returns
+    /// at once. Other threads or the browser compile. Each kernel is compiled once per device. A call waits for the
+    /// kernels that it needs. The returned [`Compilation`] reports progress, and can wait.
     ///
     /// ```no_run
     /// # use broadsweep::{Aabb, BroadPhase, Error};

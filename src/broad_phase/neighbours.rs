@@ -1,5 +1,6 @@
-//! Neighbours of points on a GPU: [`Neighbours`]. Points become spheres in `f32`, rounded outward, and their boxes. The
-//! pairs of the broad phase are candidates. The host decides each candidate exactly, from the caller's numbers.
+//! Finds neighbours of points on a GPU: [`Neighbours`]. Points become spheres in `f32`, rounded outward, with their
+//! boxes. The pairs of the broad phase are candidates. The host decides each candidate exactly, from the caller's
+//! numbers.
 
 use rayon::prelude::*;
 
@@ -12,13 +13,14 @@ use crate::neighbours::search::{Search, Targets};
 use crate::neighbours::{Coordinate, NeighbourOptions, NeighbourPairs, PointSet};
 use crate::{Aabb, Error, Filters, Options, Pair, PairOrder};
 
-/// Finds neighbours of points on a GPU, with points and pairs in host memory. Reuse it: it reuses its memory.
+/// Finds neighbours of points on a GPU, with points and pairs in host memory. Reuse the value, since it reuses its
+/// memory.
 ///
-/// It has the calls of [`cpu::Neighbours`](crate::cpu::Neighbours), and returns the same bytes. The GPU searches in
-/// `f32`, rounded outward, and the host decides each candidate. Points that are equal in `f32`, relative to the extent
+/// The calls are the calls of [`cpu::Neighbours`](crate::cpu::Neighbours), and return the same bytes. The GPU searches
+/// in `f32`, rounded outward, and the host decides each candidate. Points that `f32` cannot distinguish, at the extent
 /// of the scene, are candidates of each other. So small clusters in a large `f64` scene take longer than on the CPU.
 ///
-/// A [`Recorder`](crate::Recorder) reads points from a GPU buffer and writes the pairs to one.
+/// A [`Recorder`](crate::Recorder) reads points from a GPU buffer and writes pairs to a GPU buffer.
 ///
 /// ```no_run
 /// use broadsweep::neighbour::{NeighbourOptions, PeriodicCell};
@@ -92,17 +94,17 @@ impl<T: Coordinate> Neighbours<T> {
     /// Finds the pairs within one set of points. **Blocks** until the result is complete.
     ///
     /// # Errors
-    /// Those of [`cpu::Neighbours::find`](crate::cpu::Neighbours::find), and of
+    /// The errors of [`cpu::Neighbours::find`](crate::cpu::Neighbours::find) and of
     /// [`BroadPhase::find_pairs`](crate::BroadPhase::find_pairs).
     pub fn find<'a>(&mut self, points: impl Into<PointSet<'a, T>>) -> Result<&NeighbourPairs<T>, Error> {
         self.search(None, points.into())
     }
 
-    /// Finds the pairs of a query and a point. Periodic images are taken of the points, not of the queries. **Blocks**
-    /// until the result is complete.
+    /// Finds the pairs of a query and a point. Points have periodic images; queries have none. **Blocks** until the
+    /// result is complete.
     ///
     /// # Errors
-    /// As [`find`](Self::find).
+    /// The errors of [`find`](Self::find).
     pub fn find_between<'a>(
         &mut self,
         queries: impl Into<PointSet<'a, T>>,
@@ -126,7 +128,7 @@ impl<T: Coordinate> Neighbours<T> {
             hits.par_extend(piece.par_iter().flat_map_iter(|pair| hits_of(search, *pair)));
             Ok::<(), Error>(())
         })?;
-        // Hits from pairs in canonical order are already sorted, unless there are images or both directions.
+        // Hits from pairs in canonical order are already sorted, unless there are images or both directions are listed.
         hits.par_sort_unstable();
         fill_chunks(hits, chunks);
         found.invalid_count = search.invalid_count();
@@ -135,7 +137,8 @@ impl<T: Coordinate> Neighbours<T> {
     }
 }
 
-/// Lists the boxes of a search: all targets, then all queries if they are another set. Returns their filters.
+/// Lists the boxes of a search: all targets, then all queries if these are a separate set. Returns the filters of the
+/// search.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], [`Error::ListTooLong`].
@@ -164,14 +167,14 @@ fn filters<T: Coordinate>(search: &Search<'_, T>, boxes: &mut Vec<Aabb>) -> Resu
     if !search.is_within_one {
         filters.second = (0..target_count + query_count).map(|index| index >= target_count).collect();
     } else if !images.is_identity() {
-        // A pair has at most one image, so two images are both fixed.
+        // At most one box of a pair is an image, so all images are fixed: two fixed boxes are no pair.
         filters.fixed = images.targets().map(|target| images.own(images.owner(target).0) != target).collect();
     }
     Ok(filters)
 }
 
-/// Decides exactly whether the points of a pair of boxes are neighbours. Lists query and target: none, one, or both
-/// directions.
+/// Decides exactly whether the points of a pair of boxes are neighbours. Returns the hits: none, one, or one per
+/// direction.
 fn hits_of<T: Coordinate>(search: &Search<'_, T>, pair: Pair) -> impl Iterator<Item = Hit> {
     let images = search.images;
     let hits = if search.is_within_one {
@@ -209,14 +212,14 @@ struct Frame {
     /// The middle of the scene along each axis; 0 if the middle is near 0, so that small coordinates keep their
     /// precision.
     center: [f64; 3],
-    /// A power of two. With it, no square of a coordinate or radius overflows.
+    /// Factor from the caller's units to `f32`: a power of two, so that no square of a coordinate or radius overflows.
     scale: f64,
-    /// Half of the radius of the options, plus the error of coordinates, scaled.
+    /// Half of the radius of the options, scaled, plus the error of coordinates.
     radius: f64,
 }
 
-/// Scaled numbers are below 2 to this power. Kernels that compare spheres in `f32` need less than 2⁶⁰; the rest is for
-/// coordinates that are not centred and for sums.
+/// Scaled numbers are below 2 to this power. Kernels that compare spheres in `f32` need numbers below 2⁶⁰. The margin
+/// covers sums, and coordinates that are not centred.
 const MOST_SCALED: i32 = 56;
 /// An upper bound of the relative error of a radius in `f64`.
 const RADIUS_ERROR: f64 = 1.0 / (1u64 << 48) as f64;
@@ -234,7 +237,7 @@ impl Frame {
             largest = largest.max(if is_near { middle.abs() + half } else { half });
             if is_near { 0.0 } else { middle }
         });
-        // The exponent of the largest number; the least exponent for 0 and subnormal numbers.
+        // The exponent of the largest number; 0 and subnormal numbers have the least exponent.
         let exponent = (largest.to_bits() >> 52 & 0x7ff) as i32 - 1023;
         let scale = f64::from_bits((((MOST_SCALED - exponent).min(1023) + 1023) as u64) << 52);
         let error: f64 = search.errors.iter().sum();
@@ -247,7 +250,7 @@ impl Frame {
             return (Aabb::new([f32::NAN; 3], [f32::NAN; 3]), NO_SPHERE);
         }
         let scaled: [f64; 3] = std::array::from_fn(|k| (place[k] - self.center[k]) * self.scale);
-        // Half a unit in the last place of each coordinate is at most this sum.
+        // This sum bounds the rounding error: half a unit in the last place of each coordinate.
         let rounding = scaled.iter().map(|x| x.abs()).sum::<f64>() * f64::EPSILON;
         let radius = (radius * self.scale + self.radius + rounding) * (1.0 + RADIUS_ERROR) + UNDERFLOW;
         let sphere @ [x, y, z, radius] = sphere_from_f64(scaled, radius);

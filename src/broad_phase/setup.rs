@@ -1,4 +1,5 @@
-//! Device, options, filters and memory, shared by [`BroadPhase`](crate::BroadPhase) and [`Recorder`](crate::Recorder).
+//! Sets options and filters, and ensures memory. Shared by [`BroadPhase`](crate::BroadPhase) and
+//! [`Recorder`](crate::Recorder).
 
 use super::core::Core;
 use crate::filters::device::FilterSet;
@@ -12,7 +13,7 @@ use crate::pairs::{Needs, Pipeline};
 use crate::{Attribute, Error, Filters, Options};
 
 impl Core {
-    /// Creates the parts of an engine with these options.
+    /// Creates the core and the filters of an engine with these options.
     ///
     /// # Errors
     /// [`Error::BadOption`].
@@ -35,10 +36,10 @@ impl Core {
         Ok(())
     }
 
-    /// Discards results that depend on the replaced filters.
+    /// Discards the results that depend on replaced filters.
     pub fn filters_replaced(&mut self) {
         if self.flight.is_empty() {
-            // Submissions in flight keep their filters.
+            // Submissions in flight retain their filters.
             self.workspace.forget_results();
         }
         if self.options.memory_budget.is_some() {
@@ -65,7 +66,8 @@ impl Core {
         changed
     }
 
-    /// Checks that the filters may change. A budget does not include the older filters of submissions in flight.
+    /// Checks that the filters may change: with a budget, nothing may be in flight, since the budget does not include
+    /// older filters.
     ///
     /// # Errors
     /// [`Error::Busy`].
@@ -73,8 +75,8 @@ impl Core {
         if self.options.memory_budget.is_some() { self.flight.check_idle() } else { Ok(()) }
     }
 
-    /// Returns the filters for the queries of a tree of this many boxes on a device: with their buffers, if the device
-    /// is the same [`Gpu`].
+    /// Returns the filters for the queries of a tree of `box_count` boxes on `gpu`. If `gpu` is the same [`Gpu`], they
+    /// include the buffers.
     fn share_filters(&mut self, filters: &mut FilterSet, gpu: &Gpu, box_count: usize) -> Result<FilterSet, Error> {
         filters.filters().check_for_queries()?;
         filters.fit_for_queries(box_count)?;
@@ -85,7 +87,7 @@ impl Core {
         }
         check_rows(box_count as u64, &gpu.device().limits(), &filters.rows(box_count))?;
         if self.options.memory_budget.is_some() && filters.check_uploaded(box_count).is_err() {
-            // The budget is checked for filters and search buffers together, so the search buffers are needed too.
+            // Allocate the search buffers too, since the budget is checked for filters and search buffers together.
             self.ensure_capacity(filters, box_count, 0, SearchKind::Boxes)?;
         }
         filters.upload(gpu, box_count, !self.flight.is_empty())?;
@@ -111,7 +113,7 @@ impl Core {
         Ok(call)
     }
 
-    /// Ensures capacity and compiles the kernels, for a caller that waits.
+    /// Ensures capacity, compiles the kernels, and checks that the device is not lost. For callers that wait.
     ///
     /// # Errors
     /// The errors of [`BroadPhase::reserve`](crate::BroadPhase::reserve).
@@ -124,7 +126,7 @@ impl Core {
         Ok(())
     }
 
-    /// Returns the needs that determine the kernels of a call for this many boxes.
+    /// Returns the properties of a call with this many boxes that determine its kernels.
     fn needs(&self, filters: &FilterSet, box_count: usize, kind: SearchKind) -> Needs {
         let call = self.decide(box_count, filters, kind);
         let tests_all_pairs = call.is_ok_and(|call| call.tests_all_pairs);
@@ -135,7 +137,7 @@ impl Core {
     /// `others`.
     pub fn compile_ahead(&self, filters: &FilterSet, box_count: usize, others: Vec<Kernel>) -> Compilation {
         let [search, step] = [SearchKind::Boxes, SearchKind::Step].map(|kind| self.needs(filters, box_count, kind));
-        // A second pipeline value shares the kernels, which belong to the device.
+        // A second pipeline shares the kernels, which belong to the device.
         let pipeline = Pipeline::new(&self.gpu);
         Compilation::start(&self.gpu, move || {
             let mut kernels: Vec<Kernel> = pipeline.kernels(search)?.into_iter().cloned().collect();
@@ -157,12 +159,12 @@ pub struct FilterOwner<'a> {
 }
 
 impl FilterOwner<'_> {
-    /// Returns the filters for the queries of a tree of this many boxes on a device: with their buffers, if the device
-    /// is the same [`Gpu`].
+    /// Returns the filters for the queries of a tree of `box_count` boxes on `gpu`. If `gpu` is the same [`Gpu`], they
+    /// include the buffers.
     ///
     /// # Errors
-    /// The errors of [`Filters::check`] and of [`Filters::check_for_queries`]; those of
-    /// [`BroadPhase::reserve`](crate::BroadPhase::reserve) with a memory budget; [`Error::TooManyBoxes`], [`Error::OutOfMemory`],
+    /// The errors of [`Filters::check`] and of [`Filters::check_for_queries`]; with a memory budget, the errors of
+    /// [`BroadPhase::reserve`](crate::BroadPhase::reserve); [`Error::TooManyBoxes`], [`Error::OutOfMemory`],
     /// [`Error::DeviceLost`].
     pub(crate) fn share(self, gpu: &Gpu, box_count: usize) -> Result<FilterSet, Error> {
         self.core.share_filters(self.filters, gpu, box_count)

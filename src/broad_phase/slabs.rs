@@ -1,4 +1,5 @@
-//! Searches more boxes than fit the device at once. The scene is cut into slabs, and each slab is searched alone.
+//! Searches scenes with more boxes than fit the device. The scene is cut into slabs, and each slab is searched
+//! separately.
 
 use std::borrow::Cow;
 
@@ -28,7 +29,7 @@ pub(super) enum Passes<'a> {
 }
 
 impl Core {
-    /// Decides whether the boxes fit one pass, and cuts the scene into slabs if not. In a step, sleeping flags are
+    /// Decides whether the boxes fit one pass, and otherwise cuts the scene into slabs. In a step, sleeping flags are
     /// ignored.
     pub(super) fn passes<'a>(
         &self,
@@ -40,13 +41,13 @@ impl Core {
             Ok(call) => return Ok(Passes::One(call)),
             Err(refused) => refused,
         };
-        // The index u32::MAX stays free, as in the shaders.
+        // The index u32::MAX is reserved, as in the shaders.
         if boxes.len() as u64 >= u64::from(u32::MAX) {
             return Err(refused);
         }
         let mut boxes = Cow::Borrowed(boxes);
         if !filters.filters().leaves_boxes() {
-            // Slabs are cut by padded boxes, since padding may reach into further slabs.
+            // Cut by padded boxes, since padding may reach into further slabs.
             filters.filters().prepare(boxes.to_mut());
         }
         let slabs = Slabs::new(&boxes, self.most_boxes(filters)).ok_or(refused)?;
@@ -67,8 +68,8 @@ impl Core {
         most
     }
 
-    /// Passes every pair to `each`: the pairs of each slab, then the included pairs. No piece is empty. Each has the
-    /// report of the slabs so far. `filters` are the filters of the whole scene; each slab uses its part of them.
+    /// Passes all pairs to `each`: the pairs of each slab, then the included pairs. No piece is empty. Each piece has
+    /// the report of the slabs so far. `filters` are the filters of the whole scene; each slab uses its part of them.
     pub(super) fn search_slabs<E: From<Error>>(
         &mut self,
         scene: &CutScene<'_>,
@@ -76,10 +77,10 @@ impl Core {
         each: &mut impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
         let &CutScene { ref boxes, ref slabs, is_step } = scene;
-        // Each slab uploads filters of its own.
+        // Each slab uploads its own filters.
         self.workspace.forget_results();
         filters.unload(&self.gpu)?;
-        // The memory is allocated once for all slabs.
+        // Allocate the memory once for all slabs.
         let largest = slabs.counts.iter().max().copied().unwrap_or(0);
         self.ensure(&self.decide(largest as usize, filters, is_step.into())?, filters)?;
         let included = filters.checked().include();
@@ -118,18 +119,18 @@ impl Core {
     }
 }
 
-/// The fields that the reports of all pieces of a scene share.
+/// The fields of reports that are the same for all pieces of a scene.
 struct SceneReport {
     box_count: u32,
     invalid_count: u32,
     first_invalid: Vec<u32>,
-    /// The number of slabs, and the axis across them.
+    /// The count of slabs, and the axis across them.
     passes: u32,
     axis: usize,
 }
 
 impl SceneReport {
-    /// Derives the fields of the scene, and counts its invalid boxes.
+    /// Derives the fields from the scene, and counts its invalid boxes.
     fn new(CutScene { boxes, slabs, .. }: &CutScene<'_>) -> Self {
         let box_count = boxes.len() as u32;
         let invalid = || (0..box_count).filter(|&index| !boxes[index as usize].is_valid());
@@ -138,7 +139,7 @@ impl SceneReport {
         Self { box_count, invalid_count: invalid().count() as u32, first_invalid, passes, axis }
     }
 
-    /// Returns the report of all slabs up to this one, from the report of the slabs before it and its own.
+    /// Returns the report of all slabs up to this slab, from the report `before` and the report of this slab.
     fn up_to(&self, before: Option<&Report>, slab: &Report, pair_count: u64) -> Report {
         let mut report = before.unwrap_or(slab).clone();
         if before.is_some() {
@@ -156,7 +157,7 @@ impl SceneReport {
     }
 }
 
-/// Adds the counts of another pass.
+/// Adds the counts of a further pass to the report of the whole.
 fn add(whole: &mut Report, pass: &Report) {
     whole.giant_count = whole.giant_count.saturating_add(pass.giant_count);
     whole.entry_count = whole.entry_count.saturating_add(pass.entry_count);

@@ -1,5 +1,5 @@
-//! Events from step to step. The GPU finds the pairs of a step, and the host compares them with the pairs of the last
-//! step.
+//! Finds events from step to step. The GPU finds the pairs of a step, and the host compares them with the pairs of the
+//! last step.
 
 #[cfg(not(target_arch = "wasm32"))]
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use crate::{Error, Events, PairOrder, StepReport};
 
 impl BroadPhase {
     /// Finds the pairs of these boxes, and compares them with the pairs of the last successful call of this method.
-    /// Calls of other methods in between have no effect. In the first step every pair is created. The events remain
+    /// Calls of other methods in between do not matter. In the first step every pair is created. The events remain
     /// until the next step. [`last_overlaps`](Self::last_overlaps) is empty afterwards. **Blocks** until the pairs are
     /// complete.
     ///
-    /// Cost: each step uploads and searches all boxes, and reads all pairs back. The host compares them; in the order
-    /// of the sweep it sorts them first. [`Recorder::record_events`](crate::Recorder::record_events) compares on the
-    /// GPU. [`Step::moved`] and [`Options::step_margin`](crate::Options::step_margin) are checked but not used; they
-    /// are hints for the CPU engine.
+    /// Cost: each step uploads and searches all boxes, and reads all pairs back. The host compares the pairs; in the
+    /// order of the sweep, it sorts them first. [`Recorder::record_events`](crate::Recorder::record_events) compares
+    /// them on the GPU. [`Step::moved`] and [`Options::step_margin`](crate::Options::step_margin) are checked but not
+    /// used; they are hints for the CPU engine.
     ///
     /// # Errors
-    /// As [`find_pairs`](Self::find_pairs); [`Error::BadStep`]. After an error, the last step is still the last
-    /// successful one.
+    /// The errors of [`find_pairs`](Self::find_pairs); [`Error::BadStep`]. After an error, the last step is still the
+    /// last successful step.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn find_events<'a>(&mut self, step: impl Into<Step<'a>>) -> Result<&Events, Error> {
         let step = step.into();
@@ -52,7 +52,7 @@ impl BroadPhase {
             return Poll::Ready(Err(Error::NothingSubmitted));
         };
         if self.core.flight.is_empty() {
-            // A lost device loses all steps in flight.
+            // With the device, all steps in flight are lost.
             self.stepping.clear();
         }
         let checked = self.steps.check(&step.spec());
@@ -65,7 +65,7 @@ impl BroadPhase {
         &self.steps.events
     }
 
-    /// Compares the pairs of a step, if the search succeeded, with the pairs of the last step.
+    /// Compares the pairs of a step with the pairs of the last step, if the search succeeded.
     fn compare(
         &mut self,
         found: Result<(), Error>,

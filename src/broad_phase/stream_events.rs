@@ -1,5 +1,5 @@
-//! Streams events in pieces: two searches in bounded memory. The host tests each pair against the boxes of the other
-//! step.
+//! Streams events piece by piece, by two searches in bounded memory. The host tests each pair against the boxes of the
+//! other step.
 
 use std::mem::replace;
 use std::sync::Arc;
@@ -12,29 +12,28 @@ use crate::{Aabb, Error, EventPiece, Options, Pair, Report, Step, StepReport};
 
 impl BroadPhase {
     /// Passes the events since the last streamed step to `each`, piece by piece, in bounded memory. **Blocks** until
-    /// the last piece was passed on.
+    /// the last call of `each` returns.
     ///
     /// The host retains boxes and filters from step to step, but no list of pairs. The call streams the pairs of this
-    /// step, as [`stream_pairs`](Self::stream_pairs) does, with the created and the persisting ones among them. Then it
-    /// streams the pairs of the last step, to find the lost ones, unless nothing changed. So a step costs up to two
+    /// step, as [`stream_pairs`](Self::stream_pairs) does, and finds the created and persisting pairs among them. Then
+    /// it streams the pairs of the last step to find the lost pairs, unless nothing changed. So a step costs up to two
     /// streams. [`find_events`](Self::find_events) is faster if its lists fit, and also returns the place of each pair
     /// in the last list.
     ///
-    /// `each` is called at least once, with a report. Its counts of boxes are complete in every piece. Its
-    /// [`pair_count`](StepReport::pair_count) is complete too if the boxes take one pass; in several passes it counts
-    /// the pairs so far. Its counts of events are the events so far. If the step [counts them
-    /// first](Step::counts_first), which costs a third stream, all counts are complete. The returned report has all
-    /// counts. If `each` returns an error, the call ends and returns it.
+    /// `each` is called at least once, with a report. The box counts of each report are complete.
+    /// [`pair_count`](StepReport::pair_count) is complete if the boxes take one pass; with several passes it counts the
+    /// pairs so far. The counts of events are the events so far. If the step [counts events first](Step::counts_first),
+    /// which costs a third stream, all counts are complete. The returned report has all counts. If `each` returns an
+    /// error, the call ends and returns this error.
     ///
-    /// Streamed steps and found steps are two independent sequences. If filters other than
-    /// [`sleeping`](crate::Filters::sleeping) changed since the last step, the old ones are uploaded to search the last
-    /// step, and then the new ones again.
+    /// Streamed steps and steps of [`find_events`](Self::find_events) are two independent sequences. If filters other
+    /// than [`sleeping`](crate::Filters::sleeping) changed since the last step, the old filters are uploaded to search
+    /// the last step, and then the new filters are uploaded again.
     ///
     /// # Errors
     /// The errors of [`stream_pairs`](Self::stream_pairs) for either step, the errors of `each`, and
-    /// [`Error::BadStep`]. After an error, the last step is still the last successful one. If the last step exceeds
-    /// a reduced [budget](crate::Options::memory_budget), every step fails until
-    /// [`forget_steps`](Self::forget_steps).
+    /// [`Error::BadStep`]. After an error, the last step is still the last successful step. If the last step exceeds a
+    /// reduced [budget](crate::Options::memory_budget), every step fails until [`forget_steps`](Self::forget_steps).
     pub fn stream_events<'a, E: From<Error>>(
         &mut self,
         step: impl Into<Step<'a>>,
@@ -66,7 +65,7 @@ impl Source for BroadPhase {
         options: &Options,
         each: impl FnMut(&Report, &[Pair]) -> Result<(), E>,
     ) -> Result<Report, E> {
-        /// Restores options and filters, even if `each` panics.
+        /// Restores options and filters when it is dropped, even if `each` panics.
         struct Others<'a>(&'a mut BroadPhase, Options, Option<FilterSet>);
         impl Drop for Others<'_> {
             fn drop(&mut self) {

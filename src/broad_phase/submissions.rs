@@ -6,16 +6,16 @@ use std::task::{Context, Poll, Waker};
 use super::BroadPhase;
 use crate::{Aabb, Error, Events, Overlaps, Step};
 
-/// The calls of a [`BroadPhase`] that do not block. One call submits a search, a later one reads its result back.
+/// The calls of a [`BroadPhase`] that do not block. One call submits a search, and a later call reads its result back.
 /// [`BroadPhase::submissions`] returns this value.
 ///
-/// [`BroadPhase::SUBMISSIONS_IN_FLIGHT`] searches may be in flight, so that the GPU works while the host uses the
+/// Up to [`BroadPhase::SUBMISSIONS_IN_FLIGHT`] searches may be in flight, so that the GPU searches while the host uses
 /// pairs. Results come in the order of submission. Searches and steps cannot be in flight together.
 ///
-/// The second submission in flight needs its own box buffer and staging buffer: 24 bytes per box and 8 per pair of the
-/// list. They are allocated when first needed. They are not part of the [`MemoryPlan`](crate::MemoryPlan), but count
-/// against the budget. If a submission has many more pairs than the one before, it may be searched a second time when
-/// its result is taken; the result is the same.
+/// The second submission in flight needs its own box buffer and staging buffer: 24 bytes per box, and 8 per pair of the
+/// list. These buffers are allocated when first needed. They are not part of the [`MemoryPlan`](crate::MemoryPlan), but
+/// count against the budget. A submission with many more pairs than the previous one may be searched a second time when
+/// its result is taken. The result is the same.
 ///
 /// ```no_run
 /// # fn frame(broad_phase: &mut broadsweep::BroadPhase, boxes: &[broadsweep::Aabb]) -> Result<(), broadsweep::Error> {
@@ -45,11 +45,11 @@ impl<'b> Submissions<'b> {
     /// [compiled](BroadPhase::compile_ahead). [`try_take`](Self::try_take) or [`take`](Self::take) returns the result.
     ///
     /// # Errors
-    /// [`Error::Busy`] if the maximum number of submissions is in flight, if the memory budget or the device has no
-    /// memory for another one, or if a list is being read back in several pieces. Then take a result, and submit again.
-    /// [`Error::TooManyBoxes`] or [`Error::OverBudget`] for more boxes than one pass holds; [`BroadPhase::find_pairs`]
-    /// accepts them. [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]. Searches in flight are not
-    /// affected.
+    /// [`Error::Busy`] if [`BroadPhase::SUBMISSIONS_IN_FLIGHT`] submissions are in flight, if the memory budget or the
+    /// device has no memory for another submission, or while a list is read back in several pieces. Then take a result,
+    /// and submit again. [`Error::TooManyBoxes`] or [`Error::OverBudget`] if the boxes do not fit one pass;
+    /// [`BroadPhase::find_pairs`] accepts such boxes. [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
+    /// Searches in flight are not affected.
     pub fn submit(self, boxes: &[Aabb]) -> Result<(), Error> {
         if !self.engine.stepping.is_empty() {
             return Err(Error::Busy);
@@ -57,13 +57,13 @@ impl<'b> Submissions<'b> {
         self.engine.submit_boxes(boxes, false)
     }
 
-    /// Returns the result of the oldest [`submit`](Self::submit) that was not taken, or `None` if it is not complete.
-    /// Does not block. The result remains until the readback of the next one begins; [`BroadPhase::take_overlaps`]
-    /// moves it out.
+    /// Returns the result of the oldest pending [`submit`](Self::submit), or `None` if it is not complete. Does not
+    /// block. The result remains until the readback of the next result begins; [`BroadPhase::take_overlaps`] moves it
+    /// out.
     ///
-    /// A long result needs several calls: each reads one piece back, and requests the next. In canonical order, this
-    /// call merges the pieces of a list that is longer than one binding (16.7 million pairs with WebGPU's default
-    /// limits). The merge takes memory for half of the pairs, or more time if that memory is not available.
+    /// A long result needs several calls: each call reads one piece back, and requests the next piece. In canonical
+    /// order, this call merges the pieces of a list that is longer than one binding (16.7 million pairs with WebGPU's
+    /// default limits). The merge needs memory for half of the pairs; it takes longer if this memory is not available.
     ///
     /// # Errors
     /// [`Error::NothingSubmitted`]; as [`BroadPhase::find_pairs`] after its search began. An error replaces one result;
@@ -75,26 +75,27 @@ impl<'b> Submissions<'b> {
         }
     }
 
-    /// Waits for the result of the oldest [`submit`](Self::submit) that was not taken, without blocking the thread.
+    /// Waits for the result of the oldest pending [`submit`](Self::submit), without blocking the thread.
     ///
-    /// Outside browsers a device makes progress only when it is polled. Each poll of this future polls the device and
-    /// requests another poll, so it keeps an executor busy. After the future is dropped, the result can still be taken.
+    /// Outside browsers, a device makes progress only when it is polled. Each poll of this future polls the device and
+    /// requests another poll, so the executor is busy. After the future is dropped, the result can still be taken.
     ///
     /// # Errors
-    /// As [`try_take`](Self::try_take).
+    /// The errors of [`try_take`](Self::try_take).
     pub async fn take(self) -> Result<&'b Overlaps, Error> {
         self.engine.poll_until_ready(BroadPhase::poll_take_pairs).await?;
         Ok(self.engine.last_overlaps())
     }
 
-    /// Uploads the boxes of a step and starts the search for their pairs, as [`submit`](Self::submit) does. Does not block.
-    /// [`try_take_events`](Self::try_take_events) or [`take_events`](Self::take_events) returns the events. The identities of the step are copied.
+    /// Uploads the boxes of a step and starts the search for their pairs. Does not block, as [`submit`](Self::submit).
+    /// [`try_take_events`](Self::try_take_events) or [`take_events`](Self::take_events) returns the events. The
+    /// identities of the step are copied.
     ///
-    /// Each step is compared with the last one that was submitted successfully.
+    /// Each step is compared with the last step that was submitted successfully.
     ///
     /// # Errors
-    /// As [`submit`](Self::submit); [`Error::Busy`] also while a result of [`submit`](Self::submit) is to be taken; [`Error::BadStep`]. Steps in
-    /// flight are not affected.
+    /// The errors of [`submit`](Self::submit); [`Error::Busy`] also while a result of [`submit`](Self::submit) is
+    /// pending; [`Error::BadStep`]. Steps in flight are not affected.
     pub fn submit_events<'a>(self, step: impl Into<Step<'a>>) -> Result<(), Error> {
         let (step, engine) = (step.into(), self.engine);
         if engine.stepping.is_empty() {
@@ -109,13 +110,13 @@ impl<'b> Submissions<'b> {
         Ok(())
     }
 
-    /// Returns the events of the oldest [`submit_events`](Self::submit_events) that were not taken, or `None` if they
-    /// are not complete. Does not block, except to compare the lists on the host. The events remain until the next ones
-    /// are taken.
+    /// Returns the events of the oldest pending [`submit_events`](Self::submit_events), or `None` if they are not
+    /// complete. Does not block, except to compare the lists on the host. The events remain until the next events are
+    /// taken.
     ///
     /// # Errors
-    /// As [`try_take`](Self::try_take). [`Error::BadStep`] if a step [refers](crate::Identity::Was) to the boxes of a
-    /// step that failed. An error replaces the events of one step, which is then skipped in comparisons.
+    /// The errors of [`try_take`](Self::try_take). [`Error::BadStep`] if a step [refers](crate::Identity::Was) to the
+    /// boxes of a step that failed. After an error, later steps are not compared with this step.
     pub fn try_take_events(self) -> Result<Option<&'b Events>, Error> {
         match self.engine.poll_take_events(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(result) => result.map(|()| Some(self.engine.events())),
@@ -123,11 +124,11 @@ impl<'b> Submissions<'b> {
         }
     }
 
-    /// Waits for the events of the oldest [`submit_events`](Self::submit_events) that were not taken, without blocking the thread, as
-    /// [`take`](Self::take) does.
+    /// Waits for the events of the oldest pending [`submit_events`](Self::submit_events), without blocking the thread,
+    /// as [`take`](Self::take).
     ///
     /// # Errors
-    /// As [`try_take_events`](Self::try_take_events).
+    /// The errors of [`try_take_events`](Self::try_take_events).
     pub async fn take_events(self) -> Result<&'b Events, Error> {
         self.engine.poll_until_ready(BroadPhase::poll_take_events).await?;
         Ok(self.engine.events())

@@ -1,5 +1,5 @@
-//! Submits searches. A submission copies its counts and some pairs, as many as the last search suggests, into a leased
-//! staging buffer. [`collect`](super::collect) reads counts and pairs back.
+//! Submits searches. A submission copies its counts and its first pairs to a leased staging buffer. The pair count of
+//! the last search determines the count of these pairs. [`collect`](super::collect) reads counts and pairs back.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::memory::{Call, FRAME_OFFSET, Lease, SUMMARY_BYTES, Staging};
 use crate::{Aabb, Error, Pair};
 
 impl Core {
-    /// Uploads the boxes, which must fit the filters, and starts the search of this call.
+    /// Uploads the boxes and starts the search of this call. The boxes must fit the filters.
     pub fn submit_search(&mut self, boxes: &[Aabb], call: Call, filters: &mut FilterSet) -> Result<(), Error> {
         if filters.check_uploaded(boxes.len()).is_err() {
-            // Even a call that fails may replace the filters that the last results depend on.
+            // The last results depend on filters that even a failing call may replace.
             self.workspace.forget_results();
         }
         let in_flight: Vec<&Call> = self.flight.queue.iter().map(|other| &other.call).collect();
@@ -35,8 +35,8 @@ impl Core {
         Ok(())
     }
 
-    /// Submits a recorded search, and begins to read back its counts and the expected number of pairs. Returns that
-    /// number. After an error the buffers have no results.
+    /// Submits a recorded search, and begins to read back its counts and the expected pairs. Returns the count of
+    /// expected pairs. After an error, the buffers have no results.
     fn send(
         &mut self,
         scopes: Scopes,
@@ -52,7 +52,7 @@ impl Core {
         Ok((summary, copied))
     }
 
-    /// Records the copying of the counts and of the expected number of pairs, and returns that number.
+    /// Records the copy of the counts and of the expected pairs. Returns the count of expected pairs.
     fn record_summary(&self, encoder: &mut wgpu::CommandEncoder, call: &Call, staging: &Staging) -> Result<u32, Error> {
         let shared = self.workspace.shared()?;
         let (counts, frame) = (&shared.grid.summary.counts, &shared.grid.summary.frame);

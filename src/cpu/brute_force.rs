@@ -1,8 +1,8 @@
-//! Finds pairs and answers queries by plain loops over all boxes, to check the results of an engine, a tree, or a
-//! method of the caller. The loops define the results: engines and trees return the same bits.
+//! Finds pairs and answers queries by plain loops over all boxes. Use it to check an engine, a tree, or your own
+//! method. The loops define the results: engines and trees return the same bits.
 //!
-//! All functions run on one thread and use no tree. Cost: `n (n - 1) / 2` tests for pairs, and queries times boxes for queries; some seconds for
-//! 50,000 boxes, or for a thousand queries of a million.
+//! All functions run on one thread and use no tree. Cost: `n (n - 1) / 2` tests for pairs, and queries times boxes for
+//! queries. This takes a few seconds for 50,000 boxes, or for a thousand queries of a million boxes.
 //!
 //! # Errors
 //! [`Error::FilterLength`] and [`Error::BadFilter`] if the filters do not fit the boxes; [`Error::BadFilter`] also if

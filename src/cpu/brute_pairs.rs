@@ -6,7 +6,7 @@ use crate::base::reserve::push;
 use crate::filters::{NO_SPHERE, WHOLE_SPACE, padded, padded_sphere, spheres_touch};
 use crate::{Aabb, Error, Filters, Pair};
 
-/// Finds every overlapping pair, ascending, by `n (n - 1) / 2` tests. This loop defines the answer.
+/// Finds every overlapping pair, ascending, by `n (n - 1) / 2` tests. This loop defines the result.
 ///
 /// # Panics
 /// If there is no memory for the list; [`try_find_pairs`] returns an error instead.
@@ -14,7 +14,7 @@ pub fn find_pairs(boxes: &[Aabb]) -> Vec<Pair> {
     listed(try_find_pairs(boxes))
 }
 
-/// Does the same as [`find_pairs`], and returns an error instead of a panic.
+/// Does the same as [`find_pairs`], but returns an error instead of a panic.
 ///
 /// # Errors
 /// [`Error::ListTooLong`] if there is no memory for the list.
@@ -39,7 +39,7 @@ pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
     listed(try_find_filtered_pairs(boxes, filters))
 }
 
-/// Does the same as [`find_filtered_pairs`], and returns an error if there is no memory.
+/// Does the same as [`find_filtered_pairs`], but returns an error if there is no memory.
 ///
 /// # Errors
 /// [`Error::ListTooLong`] if there is no memory for the list.
@@ -78,7 +78,7 @@ pub fn try_find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Result<Vec<
     Ok(pairs)
 }
 
-/// Unwraps a list. Lists of tests are short.
+/// Unwraps a list. The lists of tests fit the memory.
 fn listed(pairs: Result<Vec<Pair>, Error>) -> Vec<Pair> {
     match pairs {
         Ok(pairs) => pairs,

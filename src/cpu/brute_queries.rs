@@ -1,8 +1,9 @@
-//! Answers queries by a loop over all boxes, without a tree. Tests compare trees with it if exact arithmetic in
-//! integers of any length would take too long. Half-spaces are merged into the answers as in a tree.
+//! Answers queries by a loop over all boxes, without a tree. Tests compare trees with these answers where exact
+//! arithmetic in long integers takes too long. Half-spaces are merged into the answers as in a tree.
 //!
 //! # Errors
-//! All functions return those of [`Filters::check`], [`Error::QueryFilterLength`], [`Error::BadFilter`] and [`Error::OutOfMemory`].
+//! All functions return the errors of [`Filters::check`], [`Error::QueryFilterLength`], [`Error::BadFilter`] and
+//! [`Error::OutOfMemory`].
 
 use std::cmp::Ordering;
 

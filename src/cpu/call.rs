@@ -5,7 +5,7 @@ use crate::base::layout::Params;
 use crate::filters::CheckedFilters;
 use crate::{Error, Options};
 
-/// Returns the box count, if it is at most the entries of a grid.
+/// Returns the box count, or an error if it exceeds the most entries of a grid.
 ///
 /// # Errors
 /// [`Error::TooManyBoxes`].
@@ -13,7 +13,7 @@ pub(crate) fn checked_count(box_count: usize) -> Result<u32, Error> {
     count_at_most(box_count, MAX_ENTRIES, "entries", "the number of entries, times their 4 bytes,")
 }
 
-/// Returns the box count, if it is at most `most`. `buffer` has 4 bytes per box.
+/// Returns the box count, or an error if it exceeds `most`. `buffer` names a list of 4 bytes per box in the error.
 ///
 /// # Errors
 /// [`Error::TooManyBoxes`].

@@ -1,19 +1,19 @@
 //! Finds pairs and answers queries on all cores of the CPU, with the options, filters, pairs and answers of the GPU
 //! engine.
 //!
-//! [`BroadPhase`] finds pairs and events and reuses its memory from call to call; [`find_pairs`] is one call of it. [`Tree`] answers
-//! [queries](crate::query). [`brute_force`] has the plain loops, to check a result. [`Engine`](crate::Engine) and
-//! [`QueryEngine`](crate::QueryEngine) are the calls that both engines share.
+//! [`BroadPhase`] finds pairs and events, and reuses its memory from call to call. [`find_pairs`] is one call of a new
+//! engine. [`Tree`] answers [queries](crate::query). [`brute_force`] has the plain loops, to check a result.
+//! [`Engine`](crate::Engine) and [`QueryEngine`](crate::QueryEngine) are the calls that both engines share.
 //!
-//! Units: any, the same for all boxes; results have the units of the input. Reports equal the reports of a GPU, except
-//! for rounding and for joins of two sets; see [`Report`](crate::Report).
+//! Units: any, but the same for all boxes. Results have the units of the input. Reports equal the reports of a GPU,
+//! except for rounding and for joins of two sets; see [`Report`](crate::Report).
 //!
 //! Errors: [`Error::TooManyBoxes`] beyond 2²⁵ boxes, [`Error::TooManyCandidates`], [`Error::ListTooLong`] and
-//! [`Error::OutOfMemory`] if there is no memory (there is no abort), [`Error::BadOption`], [`Error::FilterLength`] and
+//! [`Error::OutOfMemory`] instead of an abort if memory is exhausted, [`Error::BadOption`], [`Error::FilterLength`] and
 //! [`Error::BadFilter`]. After an error, the engine can be used again.
 //!
 //! Cost: a call blocks, and uses the threads of the caller's [`rayon`](https://docs.rs/rayon) pool. A warm call
-//! allocates no lists. The cost of a [step](crate::step) grows with the number of moved boxes.
+//! allocates no lists. The cost of a [step](crate::step) grows with the count of moved boxes.
 //! [`Options::memory_budget`] is ignored.
 //!
 //! ```
@@ -30,8 +30,8 @@
 //! ```
 
 // engine/ has the engine. mirror/ has a file per stage and a function per kernel, with the result of the kernel but not
-// its schedule. Kernels that only write the hits of `sweep_test` have none. mirror/reference chains the mirrors on one
-// thread, for readers and tests. brute_pairs and brute_queries are the oracles; brute_force publishes them.
+// its schedule. Kernels that only write the hits of `sweep_test` have no mirror. mirror/reference chains the mirrors on
+// one thread, for readers and tests. brute_pairs and brute_queries are the oracles; brute_force publishes them.
 pub mod brute_force;
 pub(crate) mod brute_pairs;
 pub(crate) mod brute_queries;
@@ -48,10 +48,10 @@ pub use tree::Tree;
 
 use crate::{Aabb, Error, Options, Overlaps};
 
-/// Finds every pair of `boxes` that overlaps, each once, on all cores of the CPU.
+/// Finds each overlapping pair of `boxes` once, on all cores of the CPU.
 ///
 /// `options.memory_budget` concerns GPU memory and is ignored. Up to `options.all_pairs_up_to` boxes (1,024 if `None`),
-/// every two boxes are tested, as on the GPU. For more than one call, reuse a [`BroadPhase`].
+/// every box is tested against every other box, as on the GPU. For more than one call, reuse a [`BroadPhase`].
 ///
 /// # Errors
 /// [`Error::BadOption`], [`Error::TooManyBoxes`] beyond 2²⁵ boxes, [`Error::TooManyCandidates`],

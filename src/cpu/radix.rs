@@ -17,10 +17,10 @@ const CHUNK_MIN: usize = 1 << 14;
 /// The most bits of a digit within a part, which has two digits: two histograms fit a first-level cache beside the
 /// items.
 pub const DIGIT_BITS: u32 = (32 - PART_BITS) / 2;
-/// The most items for which a comparison sort is faster; it needs no memory but the stack.
+/// The most items for which a comparison sort is faster. It needs only the stack as memory.
 const FEW: usize = 256;
 
-/// Copies `from` to `to`, sorted stably by `part_of`. Returns the start of each part, and the end of the last.
+/// Copies `from` to `to`, sorted stably by `part_of`. Returns the start of each part, and the end of the last part.
 pub fn partition<T: Copy + Send + Sync>(
     from: &[T],
     to: &mut [T],
@@ -75,7 +75,7 @@ fn sort_slices(items: &mut [u64], other: &mut [u64], bits: u32) {
     each_part(&starts, items, other, &|items, other| sort_part(items, other, bits, large));
 }
 
-/// Calls `each` with each part of two lists that is not empty, on all threads. `starts` has the places of a [`partition`].
+/// Calls `each` with each nonempty part of two lists, on all threads. `starts` is the result of [`partition`].
 pub fn each_part<T: Send>(
     starts: &[usize],
     one: &mut [T],

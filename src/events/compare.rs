@@ -101,7 +101,7 @@ impl Comparison {
         Ok(())
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         self.parts.capacity() * size_of::<RangePair>() + self.before.capacity() * size_of::<u64>()
     }
@@ -138,7 +138,7 @@ struct Merge<'a> {
     then: &'a [Pair],
     /// `[now]` the places in the last list.
     before: &'a mut [u64],
-    /// The place of the first of `then`.
+    /// The place of the first element of `then` in the last list.
     first: usize,
     /// Processed pairs of `now` and of `then`, and pairs in both.
     i: usize,
@@ -156,7 +156,7 @@ impl<'a> Merge<'a> {
         self.i >= self.now.len() || self.j >= self.then.len()
     }
 
-    /// Skips a block if both lists have the same one. Returns whether it did.
+    /// Skips a block if both lists have the same block. Returns whether it did.
     #[inline(always)]
     fn skip_equal(&mut self) -> bool {
         let (i, j) = (self.i, self.j);
@@ -170,7 +170,7 @@ impl<'a> Merge<'a> {
         true
     }
 
-    /// Advances by a pair in one of the lists, or in both, without branches: they would be mispredicted.
+    /// Advances by a pair in one of the lists, or in both. It has no branches, since they would be mispredicted.
     #[inline(always)]
     fn step(&mut self) {
         let (a, b) = (key(self.now[self.i]), key(self.then[self.j]));
@@ -259,7 +259,7 @@ impl RangePair {
 pub fn list_some(pairs: &[Pair], before: &[u64], to: &mut [Pair], is_listed: impl Fn(Pair, u64) -> bool) {
     let mut count = 0;
     for (&pair, &place) in pairs.iter().zip(before) {
-        // Always written, and counted if it is listed: a branch would be mispredicted.
+        // No branch, since it would be mispredicted: always write the pair, but count it only if it is listed.
         if let Some(to) = to.get_mut(count) {
             *to = pair;
         }

@@ -17,7 +17,7 @@ const PART: usize = 1 << 15;
 struct Stretch {
     start: usize,
     end: usize,
-    /// Its new start.
+    /// The new start of the stretch.
     to: usize,
     /// The pairs of earlier stretches.
     earlier: usize,
@@ -53,7 +53,8 @@ impl Edit {
         reserve_length(&mut self.counts, length.div_ceil(PART))
     }
 
-    /// Adds the pairs of `created`, which are not in the list, and removes the pairs of `lost`, which are. All three are ascending.
+    /// Adds the pairs `created` to the list, and removes the pairs `lost`. The list must have all lost pairs and no
+    /// created pair. All three lists are ascending.
     ///
     /// # Errors
     /// [`Error::ListTooLong`]; the list is unchanged.
@@ -180,7 +181,7 @@ impl Edit {
         self.stretches.push(Stretch { start, end: pairs.len(), to, earlier });
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         self.stretches.capacity() * size_of::<Stretch>() + self.counts.capacity() * size_of::<usize>()
     }
@@ -233,7 +234,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// No rule: all retained pairs are listed.
+    /// No rule, so all retained pairs are listed.
     const ALL: Option<fn(Pair) -> bool> = None;
 
     fn place_in(then: &BTreeSet<Pair>, pair: &Pair) -> u64 {

@@ -10,8 +10,8 @@
 //! | `stream` | the events of a step in pieces, without a list of the last one |
 //! | `steps` | [`Steps`](steps::Steps): the last list, and the comparison with the next one |
 //!
-//! Two lists are compared, so events are right after any change of boxes, filters, options or box count, and with any
-//! engine.
+//! Events are the difference of two lists of pairs. So they are correct after any change of boxes, filters, options or
+//! box count, and with any engine.
 
 mod compare;
 mod edit;
@@ -58,14 +58,14 @@ pub struct Events {
     /// [`carry`](Self::carry) uses it to keep values of a solver. Empty if the step requests [changes
     /// only](Step::changes_only).
     pub before: Places,
-    /// The pairs of this step that are not in the last one.
+    /// The pairs of this step that are not in the last step.
     pub created: Vec<Pair>,
-    /// The pairs of the last step that are not in this one, by their indices in the last step.
+    /// The pairs of the last step that are not in this step, with the box indices of the last step.
     pub lost: Vec<Pair>,
     /// The pairs of both steps with at least one awake box. An awake box is neither asleep nor fixed. Empty if the step
     /// requests [changes only](Step::changes_only).
     pub persisting: Vec<Pair>,
-    /// Counts.
+    /// Counts of the step.
     pub report: StepReport,
 }
 
@@ -76,7 +76,7 @@ pub struct Events {
 pub struct StepReport {
     /// Boxes of the step.
     pub box_count: u32,
-    /// Boxes with a NaN or with `min > max`, after padding by their margins. Such boxes pair with nothing.
+    /// Boxes with a NaN or with `min > max`, after padding by their margins. Such boxes overlap nothing.
     pub invalid_count: u32,
     /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`](crate::Report::INVALID_LISTED).
     pub first_invalid: Vec<u32>,
@@ -84,7 +84,7 @@ pub struct StepReport {
     pub pair_count: u64,
     /// Pairs that are not in the last step.
     pub created_count: u64,
-    /// Pairs of the last step that are not in this one.
+    /// Pairs of the last step that are not in this step.
     pub lost_count: u64,
     /// Pairs of both steps, including pairs of two boxes that sleep or are fixed, which [`Events::persisting`] omits.
     pub persisting_count: u64,
@@ -105,7 +105,7 @@ pub struct StepWork {
     pub reason: Option<SearchReason>,
     /// True if an epoch began: padded boxes were searched, and their pairs are cached for later steps.
     pub began_epoch: bool,
-    /// Boxes that moved since the last step. 0 if all boxes were searched: movement is not counted then.
+    /// Boxes that moved since the last step. 0 if all boxes were searched, since motion is not counted then.
     pub moved_count: u32,
     /// Boxes that left their padded boxes in this step, and queried a tree again.
     pub left_padding_count: u32,
@@ -114,11 +114,11 @@ pub struct StepWork {
     /// Cached pairs of padded boxes.
     pub cached_pair_count: u64,
     /// True if only the cached pairs of moved boxes were tested, and the list of the last step was changed in place.
-    /// Happens if few boxes moved.
+    /// This is the case if few boxes moved.
     pub edited: bool,
 }
 
-/// The reason why a step searched all boxes instead of the moved ones. The limits apply to the CPU engine.
+/// The reason why a step searched all boxes instead of the moved boxes. The limits apply to the CPU engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -127,7 +127,7 @@ pub enum SearchReason {
     Always,
     /// There are fewer than 1,024 boxes.
     FewBoxes,
-    /// There is no last step: this is the first, the last one failed, or steps were forgotten.
+    /// There is no last step: this is the first step, the last step failed, or steps were forgotten.
     FirstStep,
     /// The box count differs from the last step, and no pairs are cached.
     BoxCountChanged,
@@ -140,7 +140,7 @@ pub enum SearchReason {
     /// More than an eighth of the boxes left their padded boxes. After an epoch of less than four steps, the engine
     /// begins no epoch for some steps, at most 64.
     ManyLeftPadding,
-    /// Padded boxes have too many pairs to cache, for example small boxes between large ones. The engine begins no
+    /// Padded boxes have too many pairs to cache, for example small boxes between large boxes. The engine begins no
     /// epoch for some steps, at most 64.
     TooManyPairs,
 }
@@ -190,8 +190,8 @@ impl StepReport {
 
 impl Events {
     /// Returns a value per pair: the value of the same pair in `last`, or `new` for a created pair. `last` has a value
-    /// per pair of the last step. A solver keeps its impulses in this way. A missing value is `new`: all values if the
-    /// step lists no `before`, some if `last` is from another step.
+    /// per pair of the last step. A solver can carry its impulses in this way. A value that is missing in `last` is
+    /// `new`: all values if the step lists no `before`, some values if `last` is from another step.
     ///
     /// If boxes were [renamed](Step::rebased), `a` and `b` of a pair may be swapped: negate values that point from `a`
     /// to `b`.

@@ -43,7 +43,7 @@ pub struct Names {
     /// `[boxes of the last step]` the index in this step, or `REMOVED`.
     is: Vec<u32>,
     named: Vec<Named>,
-    /// Ascending.
+    /// The renamed pairs, ascending.
     pub pairs: Vec<Pair>,
 }
 
@@ -78,14 +78,14 @@ impl Names {
         Ok(())
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         self.is.capacity() * size_of::<u32>()
             + self.named.capacity() * size_of::<Named>()
             + self.pairs.capacity() * size_of::<Pair>()
     }
 
-    /// Returns the place in the last list of pair number `at`.
+    /// Returns the place in the last list of renamed pair `at`.
     pub fn place(&self, at: u64) -> u64 {
         self.named[at as usize].1
     }

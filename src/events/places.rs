@@ -22,7 +22,7 @@ impl Places {
     /// The place of a created pair.
     pub(super) const CREATED: u64 = u64::MAX;
 
-    /// Returns the number of pairs.
+    /// Returns the pair count.
     pub const fn len(&self) -> usize {
         self.words.len()
     }

@@ -2,8 +2,8 @@
 
 use crate::{Aabb, Error};
 
-/// The boxes of a step, and their identity: which box of the last step each one is. A slice of boxes converts to a
-/// step: `boxes.into()`.
+/// The boxes of a step, and the identity of each box with a box of the last step. A slice of boxes converts to a step:
+/// `boxes.into()`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Step<'a> {
@@ -26,12 +26,13 @@ pub enum Identity<'a> {
     /// The box with the same index. Boxes beyond the last step's count are new; boxes beyond this step's count are removed.
     #[default]
     Index,
-    /// `[box_count]` generations. The box with the same index, if its generation is the same as in the last step with
-    /// generations, or that step had no such index. Otherwise the box is new, and replaces a removed one; then a pair
-    /// with this index can be lost *and* created.
+    /// `[box_count]` generations. Maps a box to the box with the same index if both have the same generation. The
+    /// generations of the last step with generations are used; an index beyond that step always matches. With another
+    /// generation, the box is new, and the earlier box is removed. Then a pair with this index can be lost *and*
+    /// created.
     Generations(&'a [u32]),
-    /// `[box_count]` the box with this index in the last step, or [`Step::NEW`]. Indices must be distinct. Boxes of the last step that
-    /// do not occur are removed.
+    /// `[box_count]` the index that each box had in the last step, or [`Step::NEW`]. Indices must be distinct. Boxes of
+    /// the last step whose index is not here are removed.
     Was(&'a [u32]),
 }
 
@@ -45,7 +46,7 @@ impl<'a> Step<'a> {
         Self { boxes, identity: Identity::Index, lists_persisting: true, moved: None, counts_first: false }
     }
 
-    /// Sets generations, which mark boxes that replace others: [`Identity::Generations`].
+    /// Sets generations, which mark boxes that replace earlier boxes: [`Identity::Generations`].
     #[must_use]
     pub fn with_generations(self, generations: &'a [u32]) -> Self {
         Self { identity: Identity::Generations(generations), ..self }
@@ -73,13 +74,13 @@ impl<'a> Step<'a> {
         Self { counts_first: true, ..self }
     }
 
-    /// Lists the moved boxes, so that the CPU engine reads no others. The list must have every index whose bounds
+    /// Lists the moved boxes, so that the CPU engine reads only these. The list must have every index whose bounds
     /// differ, in any bit, from the bounds of the same index in the last step. It may have other indices, in any order.
     /// If it lacks a moved box, events are wrong until a step reads that box. The GPU engine checks the list but does
     /// not use it, since each step is a search.
     ///
-    /// The last step is the last call of `find_events`. If it failed or had another box count, all boxes are compared,
-    /// as without this list.
+    /// The last step is the last call of `find_events`. If this call failed or had another box count, all boxes are
+    /// compared, as without this list.
     #[must_use]
     pub fn moved(self, moved: &'a [u32]) -> Self {
         Self { moved: Some(moved), ..self }

@@ -1,4 +1,4 @@
-//! [`Steps`]: the list of the last step, and its comparison with the next one.
+//! [`Steps`]: the list of the last step, and its comparison with the list of the next step.
 
 use std::mem::{swap, take};
 
@@ -11,7 +11,7 @@ use super::{Events, Identity, StepReport};
 use crate::base::reserve::{reserve_length, resize};
 use crate::{Error, Filters, Pair};
 
-/// The state of earlier steps that the next one depends on.
+/// The state of earlier steps that the next step needs.
 #[derive(Debug, Default)]
 pub struct Steps {
     /// The last result. Its pairs are the pairs of the last step.
@@ -25,7 +25,7 @@ pub struct Steps {
     /// Scratch memory.
     is_named: Vec<bool>,
     edit: Edit,
-    /// True if the last step had the pairs of the step before it, so that `before` and `persisting` are filled already.
+    /// True if the last two steps had the same pairs, so that `before` and `persisting` are filled already.
     is_settled: bool,
 }
 
@@ -52,8 +52,9 @@ impl Steps {
         step.check(last, &mut self.is_named)
     }
 
-    /// Compares the pairs of a [checked](Self::check) step with the pairs of the last one, and stores them as the last step. `report`
-    /// has the work of the search. After an error the last step is unchanged, and the caller calls [`fail`](Self::fail).
+    /// Compares the pairs of a [checked](Self::check) step with the pairs of the last step, and stores them as the last
+    /// step. `report` has the work of the search. After an error the last step is unchanged, and the caller calls
+    /// [`fail`](Self::fail).
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -71,7 +72,7 @@ impl Steps {
         Ok(())
     }
 
-    /// Advances by a step with the same boxes and pairs as the last one.
+    /// Advances by a step with the same boxes and pairs as the last step.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -104,7 +105,7 @@ impl Steps {
         !Names::matter(step, &self.generations)
     }
 
-    /// Notes that sleeping or fixed flags changed.
+    /// Marks the persisting pairs as outdated, since sleeping or fixed flags changed.
     pub fn awake_changed(&mut self) {
         self.is_settled = false;
     }
@@ -158,7 +159,7 @@ impl Steps {
         self.box_count = step.box_count as u32;
     }
 
-    /// Clears the events of a failed step. The pairs of the last step stay.
+    /// Clears the events of a failed step, and retains the pairs of the last step.
     pub fn fail(&mut self) {
         self.is_settled = false;
         let Events { before, created, lost, persisting, report, .. } = &mut self.events;
@@ -169,7 +170,7 @@ impl Steps {
         *report = StepReport::default();
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         let Self { events, generations, comparison, names, is_named, edit, .. } = self;
         let lists = [&events.pairs, &events.created, &events.lost, &events.persisting];
@@ -182,7 +183,7 @@ impl Steps {
             + edit.bytes()
     }
 
-    /// Compares the pairs of a step with the pairs of the last one. Without `now`, they are equal.
+    /// Compares the pairs of a step with the pairs of the last step. `None` for `now` means equal pairs.
     fn compare(&mut self, step: &StepSpec<'_>, filters: &Filters, now: Option<&[Pair]>) -> Result<(), Error> {
         let Self { events, comparison, names, generations, box_count, is_named, .. } = self;
         let then = take(&mut events.pairs);
@@ -225,7 +226,7 @@ fn name_before(comparison: &mut Comparison, names: &Names) {
     }
 }
 
-/// Lists the pairs of the last step without a pair in this one.
+/// Lists the pairs of the last step that this step does not have.
 fn list_lost(
     comparison: &Comparison,
     then: &[Pair],

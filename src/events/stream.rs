@@ -1,9 +1,9 @@
-//! [`Streamed`]: the events of a step in pieces.
+//! [`Streamed`]: finds the events of a step in pieces.
 //!
-//! It stores the boxes and filters of the last step, but no list of pairs. A pair of this step is in the last one if
-//! its boxes overlapped there and the filters of that step accept it. A pair of the last step is lost if the same test
-//! fails in this step. So two searches find all events: of the boxes of this step, and of the boxes of the last. The
-//! test of a pair takes constant time.
+//! It stores the boxes and filters of the last step, but no list of pairs. A pair of this step is in the last step if
+//! its boxes overlapped in the last step and the filters of that step accept the pair. A pair of the last step is lost
+//! if the same test fails in this step. So two searches find all events: a search of the boxes of this step, and a
+//! search of the boxes of the last step. The test of a pair takes constant time.
 
 use std::mem::{swap, take};
 use std::sync::Arc;
@@ -26,12 +26,12 @@ const ALONE: usize = 1 << 14;
 pub struct EventPiece<'a> {
     /// Pairs of this step.
     pub pairs: &'a [Pair],
-    /// The pairs among them that are not in the last step.
+    /// The pairs of `pairs` that are not in the last step.
     pub created: &'a [Pair],
-    /// The pairs among them that are also in the last step, with at least one awake box. Empty if the step requests
+    /// The pairs of `pairs` that are also in the last step, with at least one awake box. Empty if the step requests
     /// [changes only](Step::changes_only).
     pub persisting: &'a [Pair],
-    /// Pairs of the last step that are not in this one, by their indices in the last step.
+    /// Pairs of the last step that are not in this step, with the box indices of the last step.
     pub lost: &'a [Pair],
 }
 
@@ -72,7 +72,7 @@ pub fn stream<S: Source, E: From<Error>>(
     step: &Step<'_>,
     each: impl FnMut(&StepReport, EventPiece<'_>) -> Result<(), E>,
 ) -> Result<StepReport, E> {
-    /// Returns the state to the source when it is dropped, also if `each` panics.
+    /// Returns the state to the source when it is dropped, even if `each` panics.
     struct Lease<'a, S: Source> {
         source: &'a mut S,
         streamed: Streamed,
@@ -88,7 +88,7 @@ pub fn stream<S: Source, E: From<Error>>(
     streamed.run(*source, step, each)
 }
 
-/// The boxes and filters of a step. They decide without a search whether two boxes are a pair.
+/// The boxes and filters of a step. With these, the test whether two boxes are a pair needs no search.
 #[derive(Debug, Default)]
 struct Shown {
     boxes: Vec<Aabb>,
@@ -246,14 +246,14 @@ impl Streamed {
         Ok(())
     }
 
-    /// Returns whether the step equals the last one.
+    /// Returns `true` if the step equals the last step.
     fn stays(&self, step: &Step<'_>) -> bool {
         let bits = bytemuck::cast_slice::<Aabb, u32>;
         let is_same = self.has_same_filters && !Names::matter(&step.spec(), &self.generations);
         is_same && bits(&self.last.boxes) == bits(&self.now.boxes)
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         let Self { last, now, generations, is_named, was, is, rests, is_in_other, lists, .. } = self;
         let words = [generations, was, is].map(Vec::capacity).iter().sum::<usize>() * size_of::<u32>();
@@ -263,7 +263,7 @@ impl Streamed {
     }
 }
 
-/// Tests for each pair whether another step has it, by the indices of its boxes there.
+/// Tests for each pair whether another step has the same pair. `names` has the box indices of the other step.
 fn look_up(pairs: &[Pair], names: &[u32], other: &Shown, is_in_other: &mut Vec<bool>) {
     let look = |pair: &Pair| {
         let [a, b] = [pair.a, pair.b].map(|i| names[i as usize]);

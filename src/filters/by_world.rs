@@ -5,14 +5,15 @@ use crate::{Error, Overlaps, Pair};
 
 /// The pairs of one call grouped by world, and the box count of each world: [`Overlaps::by_world`].
 ///
-/// A pair belongs to [the world of its boxes](Filters::world_of). If one box is global, the pair belongs to the world of the
-/// other; if both are, to [`Filters::GLOBAL`]. An included pair across two worlds belongs to the world of its box `a`.
+/// A pair belongs to [the world of its boxes](Filters::world_of). If one box is global, the pair belongs to the world
+/// of the other box. If both are global, it belongs to [`Filters::GLOBAL`]. An included pair across two worlds belongs
+/// to the world of its box `a`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct ByWorld {
     /// The worlds that occur in [`Filters::world`], `[world_count]`, ascending, including worlds without a pair.
-    /// [`Filters::GLOBAL`], if it occurs, is the last.
+    /// [`Filters::GLOBAL`] is the last, if it occurs.
     pub worlds: Vec<u32>,
     /// The box count of each world, `[world_count]`. A global box counts for [`Filters::GLOBAL`] only.
     pub box_counts: Vec<u32>,
@@ -49,8 +50,8 @@ impl Overlaps {
     /// Cost: a stable counting sort on one thread. Time grows with the pairs, and with the boxes times the logarithm of the
     /// world count. It allocates a second list of the same length.
     ///
-    /// Pairs [between two sets](crate::Engine::find_pairs_between) have indices in two lists, which are not indices of [`Filters::world`].
-    /// For such pairs, search all boxes as one list, with [`Filters::second`](crate::Filters::second).
+    /// It is not for pairs [between two sets](crate::Engine::find_pairs_between): their indices refer to two lists, not
+    /// to [`Filters::world`]. Instead, search all boxes as one list, with [`Filters::second`](crate::Filters::second).
     ///
     /// # Errors
     /// [`Error::FilterLength`] if [`Filters::world`] has another length than the box count; [`Error::ListTooLong`] if
@@ -116,7 +117,7 @@ impl Overlaps {
         Ok(ByWorld { worlds, box_counts, offsets: vec![0, pairs.len()], pairs })
     }
 
-    /// Creates an empty list with capacity for all pairs, or returns an error instead of an abort.
+    /// Creates an empty list with capacity for all pairs. Returns an error if memory is exhausted, instead of an abort.
     fn reserved_pairs(&self) -> Result<Vec<Pair>, Error> {
         let mut pairs = Vec::new();
         pairs.try_reserve_exact(self.pairs.len()).map_err(|_| Error::list_too_long(self.pairs.len() as u64))?;

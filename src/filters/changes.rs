@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
-/// Counts of changes: of all lists that queries read, and of the lists that the nodes of a tree are built from.
+/// Change counts: of all lists that queries read, and of the lists from which the nodes of a tree are built.
 #[derive(Debug, Default)]
 pub struct ChangeCounts {
     pub all: AtomicU64,
@@ -17,14 +17,14 @@ impl ChangeCounts {
     }
 }
 
-/// The filters that others were copied from or are shared with.
+/// The source of copied or shared filters.
 #[derive(Clone, Debug)]
 pub struct FilterSource {
     /// The change counts of the source.
     pub changes: Arc<ChangeCounts>,
     /// The counts at the time of the copy.
     pub seen: [u64; 2],
-    /// Alive as long as the source holds the shared lists on the device; `None` if these filters have lists of their own.
+    /// Alive as long as the source has the shared lists on the device. `None` if these filters have separate lists.
     pub lists: Option<Weak<()>>,
 }
 

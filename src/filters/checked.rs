@@ -1,4 +1,4 @@
-//! Filters as both engines look them up: [`CheckedFilters`].
+//! Checked filters with tables for lookups, for both engines: [`CheckedFilters`].
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,11 +13,11 @@ use crate::{Aabb, Error, Pair};
 #[derive(Clone, Debug, Default)]
 pub struct CheckedFilters {
     filters: Filters,
-    /// Ascending, each once.
+    /// The included pairs, ascending, each once.
     include: Vec<Pair>,
     /// The excluded and the included pairs, ascending, each once. The search reports none of them.
     listed_pairs: Vec<Pair>,
-    /// The same pairs by box.
+    /// The pairs of `listed_pairs`, by box.
     listed: ListedPairs,
     /// By box: the number of its world, below `world_count`, or [`Filters::GLOBAL`]; 0 if all are global. Empty
     /// without worlds.
@@ -25,9 +25,9 @@ pub struct CheckedFilters {
     world_count: u32,
     /// By box: its sphere, padded by its margin. Empty without spheres.
     spheres: Vec<[f32; 4]>,
-    /// Ascending by index.
+    /// The half-spaces, ascending by index.
     half_spaces: Vec<HalfSpace>,
-    /// A bit per box, up to the last of `half_spaces`: set if the box stands for a half-space.
+    /// A bit per box, up to the last box of `half_spaces`: set if the box stands for a half-space.
     half_space_bits: Vec<u32>,
     /// True if `listed` and `half_space_bits` are filled.
     is_laid_out: bool,
@@ -60,9 +60,9 @@ impl CheckedFilters {
         &self.filters
     }
 
-    /// Checks that the filters fit this many boxes. Values are already checked, so this takes constant time if they
-    /// fit. The first call also fills the tables by box. They are not filled earlier, since the table is as long as the
-    /// largest index, which can be any number until it is checked.
+    /// Checks that the filters fit this many boxes. Cost: constant time, since values are checked already. The first
+    /// call also fills the tables by box. They are not filled earlier, since their length is the largest index, which
+    /// is unbounded before this check.
     ///
     /// # Errors
     /// The errors of [`Filters::check`]; [`Error::OutOfMemory`].
@@ -96,13 +96,13 @@ impl CheckedFilters {
         no_list && self.decides_by_lists()
     }
 
-    /// Returns whether `second` is the only filter.
+    /// Returns `true` if `second` is the only filter.
     pub fn has_only_sets(&self) -> bool {
         let fits_sets = |tested: &Tested<'_>| tested.values.is_empty() == (tested.list != "second");
         self.filters.tested().iter().all(fits_sets) && self.decides_by_lists()
     }
 
-    /// Returns whether only lists by box filter pairs.
+    /// Returns `true` if lists by box are the only filters.
     fn decides_by_lists(&self) -> bool {
         self.listed.others.is_empty() && self.half_spaces.is_empty() && self.filters.owner.is_none()
     }
@@ -131,13 +131,13 @@ impl CheckedFilters {
         std::mem::replace(&mut self.filters.sleeping, sleeping)
     }
 
-    /// Sets the region that owns the reported pairs, and returns the previous one.
+    /// Sets the region that owns the reported pairs, and returns the previous region.
     pub fn set_owner(&mut self, owner: Option<Aabb>) -> Option<Aabb> {
         std::mem::replace(&mut self.filters.owner, owner)
     }
 
-    /// Numbers the worlds from zero, in the order of a hash of their ids. Adjacent worlds often have consecutive ids,
-    /// and the key of a cell combines position and world number, so unhashed numbers would collide.
+    /// Numbers the worlds from zero, in the order of a hash of their ids. Adjacent worlds often have consecutive ids.
+    /// The key of a cell combines position and world number, so without the hash, keys would collide.
     fn number_worlds(&mut self) {
         let ids: HashSet<u32> = self.filters.world.iter().copied().filter(|&id| id != Filters::GLOBAL).collect();
         let mut ids: Vec<u32> = ids.into_iter().collect();
@@ -183,7 +183,7 @@ impl CheckedFilters {
         &self.worlds
     }
 
-    /// Returns the count of worlds without the global one; 1 if all boxes are global.
+    /// Returns the count of worlds, without the global world; 1 if all boxes are global.
     pub fn world_count(&self) -> u32 {
         self.world_count
     }
@@ -211,7 +211,7 @@ impl CheckedFilters {
         for (sphere, &margin) in self.spheres.iter_mut().zip(&self.filters.margin) {
             *sphere = padded_sphere(*sphere, margin);
         }
-        // Kernels compare bits: a radius of -0 becomes 0.
+        // Change a radius of -0 to 0, since kernels compare bits.
         self.spheres.iter_mut().for_each(|sphere| sphere[3] += 0.0);
     }
 

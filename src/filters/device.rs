@@ -1,7 +1,7 @@
 //! [`FilterSet`]: the filters of a search, with their buffers on the GPU.
 //!
-//! The first call that needs filters uploads them, since it knows the box count. They stay until they are replaced. Later
-//! changes overwrite the old values in place.
+//! The first call that needs filters uploads them, since it knows the box count. The buffers exist until the filters
+//! are replaced. Later changes overwrite the old values in place.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::{Aabb, Attribute, Error, Pair};
 /// The filters of a search, checked, with their buffers on the GPU.
 #[derive(Debug)]
 pub struct FilterSet {
-    /// Shared with submissions: each uses the filters at the time of submission.
+    /// The checked filters, shared with submissions: each submission uses the filters at the time of submission.
     checked: Arc<CheckedFilters>,
     /// The box count of the upload. A submission in flight may be searched again for fewer boxes.
     pub(super) uploaded: Option<usize>,
@@ -28,9 +28,9 @@ pub struct FilterSet {
     /// The same lists for a step, without `sleeping`.
     step_lists: FilterLists,
     pub(super) buffers: FilterBuffers,
-    /// The lists of recorded searches of points, if there was one.
+    /// The lists for recorded searches of points, after the first such search.
     pub(super) points: Option<PointLists>,
-    /// Buffers that sort excluded pairs from an external buffer, if `exclude_at_most` allows some.
+    /// Buffers of the sort of excluded pairs from an external buffer; `None` if `exclude_at_most` is 0.
     pub(super) excluding: Option<ExcludeBuffers>,
     /// The lists with values that exist only on the device.
     pub(super) on_device: Vec<&'static str>,
@@ -42,7 +42,7 @@ pub struct FilterSet {
     pub(super) changes: Arc<ChangeCounts>,
     /// Alive as long as the lists on the device.
     pub(super) lists_alive: Arc<()>,
-    /// The filters that these were copied from or are shared with, if any.
+    /// The source of these filters, if they are copied or shared.
     pub(super) source: Option<FilterSource>,
 }
 
@@ -64,7 +64,7 @@ buffer_table! {
         world_cells: [[u32; 4]; capacity.worlds], STORAGE;
         /// `[include_count]` the included pairs, ascending.
         included: [Pair; capacity.included], STORAGE;
-        /// `[box_count]`, or empty.
+        /// `[box_count]` margins, or empty.
         margins: [f32; capacity.margins], STORAGE;
         /// `[box_count]` bits, or empty: set if the box stands for a half-space.
         half_space_bits: [u32; capacity.half_space_u32_count], STORAGE;
@@ -76,16 +76,16 @@ buffer_table! {
 /// The capacity for excluded and included pairs.
 #[derive(Clone, Copy, Debug)]
 pub struct ExcludeCapacity {
-    /// The pairs.
+    /// Pairs.
     pub pairs: u64,
 }
 
 buffer_table! {
-    /// The buffers that excluded pairs are sorted in.
+    /// The buffers of the sort of excluded pairs.
     pub struct ExcludeBuffers(capacity: ExcludeCapacity) {
-        /// `[pairs]` larger indices; after the first sort, smaller ones.
+        /// `[pairs]` larger indices; after the first sort, smaller indices.
         keys as "exclude_keys": [u32; capacity.pairs], STORAGE;
-        /// `[pairs]` smaller indices; after the first sort, larger ones.
+        /// `[pairs]` smaller indices; after the first sort, larger indices.
         values as "exclude_values": [u32; capacity.pairs], STORAGE;
         /// `[pairs]` scratch.
         other_keys as "exclude_other_keys": [u32; capacity.pairs], STORAGE;
@@ -97,7 +97,7 @@ buffer_table! {
         digit_sums as "exclude_digit_sums": [u32; digit_sum_u32_count(capacity.pairs)], STORAGE;
         /// Not zero if the pairs exceed the capacity.
         refused as "exclude_refused": [u32; 1], STORAGE;
-        /// For the sort: the pair count.
+        /// The pair count, for the sort.
         counts as "exclude_counts": [Counts; 1], CONSTANT;
     }
 }
@@ -153,7 +153,7 @@ impl FilterSet {
         &self.checked
     }
 
-    /// Returns whether these are still the filters of a submission.
+    /// Returns `true` if the filters have not changed since a submission with `checked`.
     pub fn are_those(&self, checked: &Arc<CheckedFilters>) -> bool {
         Arc::ptr_eq(&self.checked, checked)
     }
@@ -235,8 +235,8 @@ impl FilterSet {
         self.rows_in(&capacity)
     }
 
-    /// Lists the buffers of the filters of a slab of this many boxes, at their largest. [`CheckedFilters::part`] may
-    /// add a list of bodies.
+    /// Lists the buffers of the filters of a slab of this many boxes, with their largest bytes.
+    /// [`CheckedFilters::part`] may add a list of bodies.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn slab_rows(&self, box_count: usize) -> Vec<Row> {
         let mut capacity = self.capacity(box_count);
@@ -246,10 +246,10 @@ impl FilterSet {
         self.rows_in(&capacity)
     }
 
-    /// Lists the buffers of these lengths, if there are any filters, with their bytes.
+    /// Lists the buffers of this capacity with their bytes. Without filters, the list is empty.
     fn rows_in(&self, capacity: &FilterCapacity) -> Vec<Row> {
         if self.filters().is_empty() {
-            // The buffers without filters have a few bytes.
+            // Without filters, buffers have only a few bytes.
             return Vec::new();
         }
         let words = ("filters", Buffer::<u32>::bytes(capacity.u32_count));
@@ -264,8 +264,8 @@ impl FilterSet {
         self.uploaded.map_or(0, |box_count| sum(&self.rows(box_count))) + self.point_bytes()
     }
 
-    /// Returns the bytes of GPU memory after an upload for this many boxes. An upload for fewer boxes than the
-    /// last one changes nothing.
+    /// Returns the bytes of GPU memory after an upload for this many boxes. An upload for fewer boxes than the last
+    /// upload changes nothing.
     pub fn coming_bytes(&self, box_count: usize) -> u64 {
         sum(&self.rows(box_count.max(self.uploaded.unwrap_or(0)))).saturating_add(self.point_bytes())
     }
@@ -302,8 +302,8 @@ impl FilterSet {
         Ok(())
     }
 
-    /// Uploads the filters for this many boxes, unless they are uploaded already. If nothing `is_in_flight`, the old buffers are
-    /// released first.
+    /// Uploads the filters for this many boxes, unless they are uploaded already. Unless a submission `is_in_flight`,
+    /// the old buffers are released first.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -334,7 +334,7 @@ impl FilterSet {
             excluding.refused.write(gpu, &[0]);
         }
         scopes.close("filters")?;
-        // Replace all buffers or none, since a submission in flight may be searched again with the old ones.
+        // Replace all buffers or none, since a submission in flight may be searched again with the old buffers.
         (self.lists, self.step_lists) = (lists, step_lists);
         (self.buffers, self.excluding, self.uploaded) = (buffers, excluding, Some(box_count));
         self.lists_alive = Arc::default();
@@ -352,7 +352,7 @@ impl FilterSet {
         Err(Error::Gpu { label: "filters".to_owned(), message: "they were not uploaded".to_owned(), cause: None })
     }
 
-    /// Swaps the list of boxes in the second of two sets with the previous one. The next call uploads it.
+    /// Replaces the list `second`, and returns the previous list. The next call uploads the new list.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`]; the list is swapped nevertheless.
@@ -361,8 +361,8 @@ impl FilterSet {
         self.unload(gpu)
     }
 
-    /// Replaces the values from box `first` on by `values`, and uploads these. For worlds, it uploads the numbers of all
-    /// boxes.
+    /// Replaces the values from box `first` on by `values`, and uploads `values`. For worlds, it uploads the numbers of
+    /// all boxes.
     ///
     /// # Errors
     /// The errors of [`Filters::change`]; [`Error::BadFilter`] if the list was changed on the device; [`Error::OutOfMemory`],
@@ -371,7 +371,7 @@ impl FilterSet {
         let (list, count) = values.list();
         self.check_may_leave()?;
         if self.on_device.contains(&list) {
-            // A u32 of flags also has flags of other boxes, which exist only on the device.
+            // A u32 of flags also has flags of unchanged boxes, which exist only on the device.
             return Err(on_device(list, "so further changes must be recorded too; or replace it with `set_filters`"));
         }
         if list == "margin" && self.on_device.contains(&"sphere") {
@@ -390,7 +390,7 @@ impl FilterSet {
         let worlds = u64::from(self.checked.world_count());
         if self.uploaded.is_some() && worlds > self.buffers.world_cells.len() {
             let created = Buffer::new(gpu, "world_cells", worlds, STORAGE);
-            // The next call uploads all of them.
+            // The next call uploads all filters again.
             self.buffers.world_cells = created.inspect_err(|_| drop(self.unload(gpu)))?;
         }
         if self.uploaded.is_some() {
@@ -401,7 +401,7 @@ impl FilterSet {
             }
             let written = scopes.close("filters");
             if written.is_err() {
-                // The next call uploads all of them.
+                // The next call uploads all filters again.
                 let _ = self.unload(gpu);
             }
             return written;

@@ -3,15 +3,15 @@
 use crate::Aabb;
 use crate::base::exact::{RELATIVE_ERROR, product, sign_of_sum};
 
-/// The prepared box of a box that stands for a half-space.
+/// The whole space: it replaces a box that stands for a half-space.
 pub(crate) const WHOLE_SPACE: Aabb = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
 
 /// A half-space in place of a box: the points `x` with `normal · x <= offset`. It is closed and can have any direction.
 /// The normal points out of it: the normal of a floor points up.
 ///
-/// A half-space pairs with every box that has a point in it. The deepest corner of the box decides, exactly. Two
-/// half-spaces never pair. The normal can have any length: a normalised one would be rounded, which moves the
-/// half-space.
+/// A half-space is a pair with each box that has a point in the half-space. The deepest corner of the box decides,
+/// exactly. Two half-spaces are never a pair. The normal can have any length: normalisation would round the normal,
+/// which moves the half-space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HalfSpace {
@@ -20,7 +20,7 @@ pub struct HalfSpace {
     pub index: u32,
     /// The normal, which points out of the half-space; finite, not zero.
     pub normal: [f32; 3],
-    /// The distance of the plane from the origin along the normal, times the normal's length; finite.
+    /// The signed distance of the plane from the origin along the normal, times the normal's length; finite.
     pub offset: f32,
 }
 
@@ -38,8 +38,8 @@ impl HalfSpace {
 
     /// Returns whether a point of the box lies in the half-space, exactly. An invalid box has no points.
     ///
-    /// A coordinate along which the normal is zero is ignored, even if it is infinite. If the deepest corner is
-    /// infinitely far inside along one coordinate and outside along another, it counts as inside.
+    /// Along an axis on which the normal is zero, the coordinate is ignored, even if it is infinite. If the deepest
+    /// corner is infinitely far inside along one coordinate and outside along another, it counts as inside.
     pub fn touches(&self, aabb: &Aabb) -> bool {
         reaches_into(&self.normal, self.offset, aabb)
     }
@@ -61,7 +61,8 @@ pub(crate) fn reaches_into(normal: &[f32; 3], offset: f32, aabb: &Aabb) -> bool 
     }
     let terms = [products[0], products[1], products[2], -f64::from(offset)];
     let (sum, magnitude) = terms.iter().fold((0.0, 0.0), |(sum, all), term| (sum + term, all + term.abs()));
-    // Each of three sums rounds by at most 2^-53 of the magnitude. If the sum exceeds that, its sign is right.
+    // Each of three sums rounds by at most 2^-53 of the magnitude. If the sum exceeds the total error, its sign is
+    // right.
     if f64::abs(sum) > RELATIVE_ERROR * magnitude { sum < 0.0 } else { sign_of_sum(terms).is_le() }
 }
 
@@ -69,7 +70,7 @@ pub(crate) fn reaches_into(normal: &[f32; 3], offset: f32, aabb: &Aabb) -> bool 
 mod tests {
     use super::*;
 
-    /// Decides the same in integers: every number is an integer times 2^-30.
+    /// Decides as `touches`, in integers: each number is an integer times 2^-30.
     fn touches_in_integers(normal: [f32; 3], point: [f32; 3], offset: f32) -> bool {
         let scaled = |x: f32| (f64::from(x) * f64::from(1 << 30)) as i128;
         (0..3).map(|k| scaled(normal[k]) * scaled(point[k])).sum::<i128>() <= scaled(offset) << 30

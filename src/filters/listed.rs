@@ -5,7 +5,8 @@ use crate::{Error, Pair};
 /// The excluded and included pairs by their smaller index. The search reports none of them.
 #[derive(Clone, Debug, Default)]
 pub struct ListedPairs {
-    /// The start of each box's pairs in `others`, and the end of the last. It ends at the largest smaller index.
+    /// The start of each box's pairs in `others`, up to the box with the largest smaller index, and the end of its
+    /// pairs.
     pub rows: Vec<u32>,
     /// The larger indices, ascending within a row.
     pub others: Vec<u32>,
@@ -63,8 +64,8 @@ pub(super) fn ascending(lists: &[&[Pair]]) -> Result<Vec<Pair>, Error> {
     Ok(pairs)
 }
 
-/// Creates an empty list with capacity for this many elements, or returns an error instead of an abort: callers can pass
-/// lists of any length.
+/// Creates an empty list with capacity for `length` elements. Callers can pass lists of any length, so exhausted memory
+/// is an error instead of an abort.
 fn with_capacity<T>(length: usize) -> Result<Vec<T>, Error> {
     let mut list = Vec::new();
     let bytes = (length as u64).saturating_mul(size_of::<T>() as u64);

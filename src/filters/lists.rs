@@ -1,4 +1,4 @@
-//! The lists of the [`Filters`] that exact tests read on the GPU: their layout, and the pipelines that read them.
+//! The lists of the [`Filters`] that exact tests read on the GPU: their layout, and the kernels that read them.
 
 use super::owner::ordered_bounds;
 use super::rows::FilterLayout;
@@ -36,12 +36,12 @@ impl Filters {
     }
 }
 
-/// The input of a search, which decides the filters that it uses.
+/// The kind of a search's input, which determines the filters in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchKind {
-    /// Boxes.
+    /// Boxes, with all filters.
     Boxes,
-    /// The boxes of a step: sleeping flags are ignored.
+    /// The boxes of a step. Sleeping flags are ignored.
     Step,
     /// Points, each with a sphere.
     Points,
@@ -59,9 +59,9 @@ impl From<bool> for SearchKind {
 pub enum PairTests {
     /// The bounds of the boxes alone.
     Bounds,
-    /// Also filters, except for spheres.
+    /// The bounds, and filters except spheres.
     Lists,
-    /// Also filters, including spheres.
+    /// The bounds, and all filters.
     Spheres,
 }
 
@@ -71,7 +71,7 @@ pub enum PairTests {
 pub struct FilteredKernel([Kernel; 3]);
 
 impl FilteredKernel {
-    /// Looks up all of them.
+    /// Looks up the pipelines of all tests.
     pub fn new(gpu: &Gpu, source: &Source) -> Self {
         const SWITCHES: [&[&str]; 3] = [&[], &["IS_FILTERED"], &["IS_FILTERED", "HAS_SPHERES"]];
         Self(SWITCHES.map(|switches| Kernel::specialised(gpu, source, switches)))
@@ -83,9 +83,9 @@ impl FilteredKernel {
     }
 }
 
-/// Creates the [`Source`] of a kernel that calls `passes` or `world_of`: `source!` with
-/// `filters.wgsl`, the functions that it calls, and the WGSL of the table of filters. A kernel that reads one list by box needs
-/// `by_box.wgsl` alone.
+/// Creates the [`Source`] of a kernel that calls `passes` or `world_of`. It is `source!` with `filters.wgsl`, the files
+/// that `filters.wgsl` needs, and the WGSL of the table of filters. A kernel that only reads lists by box needs only
+/// `by_box.wgsl`.
 macro_rules! filtered {
     ($name:literal $(, $shared:literal)*) => {
         $crate::gpu::kernel::source!(
@@ -98,7 +98,7 @@ macro_rules! filtered {
 }
 pub(crate) use filtered;
 
-/// The lists that tests read, on the GPU; a single u32 without filters.
+/// The lists that tests read, on the GPU. Without filters, a single u32.
 #[derive(Clone, Debug)]
 pub struct FilterLists {
     /// The start of each list in `words`.
@@ -116,7 +116,7 @@ impl FilterLists {
         vec![("filter_layout", self.layout.all()), ("filters", self.words.all())]
     }
 
-    /// Uploads no lists.
+    /// Creates the buffers without filters.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -134,13 +134,13 @@ impl FilterLists {
         Self::new(gpu, &checked, box_count)
     }
 
-    /// Uploads the lists of these filters, which fit this many boxes.
+    /// Uploads the lists of these filters. The filters must fit this many boxes.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub(crate) fn new(gpu: &Gpu, filters: &CheckedFilters, box_count: usize) -> Result<Self, Error> {
         let (places, all) = lay_out(filters, box_count);
-        // The end has capacity for excluded pairs that are recorded later.
+        // The buffer has capacity at its end for excluded pairs that are recorded later.
         let words = Buffer::storage(gpu, "filters", Self::u32_count(filters, box_count as u64))?;
         let scopes = gpu.open_scopes();
         words.write(gpu, &all);
@@ -159,7 +159,7 @@ impl FilterLists {
         Ok(Self { layout, words: self.words.clone(), tests: filters.filters().pair_tests(SearchKind::Step), places })
     }
 
-    /// Returns the same lists for a search of points, with the lists in `words`, and the spheres behind them.
+    /// Returns the same lists for a search of points: in the buffer `words`, with the spheres after the lists.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -169,12 +169,12 @@ impl FilterLists {
         Ok(Self { layout, words, tests: PairTests::Spheres, places })
     }
 
-    /// Uploads changed values from box `first` on. For worlds, it uploads the numbers of all boxes, since all of them may
-    /// have changed.
+    /// Uploads changed values from box `first` on. For worlds, it uploads the numbers of all boxes, since all may have
+    /// changed.
     pub(crate) fn change(&self, gpu: &Gpu, filters: &CheckedFilters, first: usize, values: Attribute<'_>) {
         let (changed, count) = values.list();
         for (tested, place) in filters.tested().into_iter().zip(self.places.tested()) {
-            // The radius of a sphere includes its margin.
+            // A changed margin also changes the padded radius of spheres.
             if tested.list != changed && (tested.list, changed) != ("sphere", "margin") {
                 continue;
             }
@@ -221,7 +221,7 @@ impl FilterLists {
     }
 }
 
-/// Lays out the lists of these filters, which fit this many boxes, one after the other.
+/// Returns the layout and the concatenated lists of these filters. The filters must fit this many boxes.
 fn lay_out(filters: &CheckedFilters, box_count: usize) -> (FilterLayout, Vec<u32>) {
     let mut all = Vec::new();
     let mut append = |list: &[u32]| {
@@ -233,7 +233,7 @@ fn lay_out(filters: &CheckedFilters, box_count: usize) -> (FilterLayout, Vec<u32
     let (listed, half_spaces) = (filters.listed(), filters.half_spaces());
     let mut rows = listed.rows.clone();
     let [row_count, _] = filters.listed_u32_counts(box_count as u64);
-    // Boxes after the last one with listed pairs.
+    // Boxes after the last box with listed pairs have empty rows.
     rows.resize(row_count as usize, listed.others.len() as u32);
     let layout = FilterLayout {
         rule: filters.filters().rule.code(),

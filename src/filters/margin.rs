@@ -10,7 +10,7 @@ use crate::{Aabb, Filters};
 /// A box without points.
 pub(crate) const NO_POINTS: Aabb = Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
 
-/// Pads a box by `margin` on each side. Returns the smallest `f32` box that contains the exact one.
+/// Pads a box by `margin` on each side. Returns the smallest `f32` box that contains the exact padded box.
 pub(crate) fn padded(aabb: &Aabb, margin: f32) -> Aabb {
     Aabb {
         min: aabb.min.map(|bound| -sum_rounded_up(-bound, margin)),
@@ -19,7 +19,7 @@ pub(crate) fn padded(aabb: &Aabb, margin: f32) -> Aabb {
 }
 
 impl Filters {
-    /// Returns the prepared boxes. If margins or half-spaces change them, they are stored in `prepared`.
+    /// Returns the prepared boxes: `boxes` itself, or `prepared` if margins or half-spaces change the boxes.
     pub(crate) fn prepared_boxes<'a>(&self, boxes: &'a [Aabb], prepared: &'a mut Vec<Aabb>) -> &'a [Aabb] {
         if self.leaves_boxes() {
             return boxes;
@@ -29,8 +29,8 @@ impl Filters {
         prepared
     }
 
-    /// Returns the boxes of a tree. If margins or half-spaces change them, they are stored in `prepared`. A box that
-    /// stands for a half-space has no points.
+    /// Returns the boxes of a tree: `boxes` itself, or `prepared` if margins or half-spaces change the boxes. A box
+    /// that stands for a half-space becomes a box without points.
     pub(crate) fn boxes_of_tree<'a>(&self, boxes: &'a [Aabb], prepared: &'a mut Vec<Aabb>) -> &'a [Aabb] {
         if self.leaves_boxes() {
             return boxes;
@@ -40,7 +40,8 @@ impl Filters {
         prepared
     }
 
-    /// Returns consecutive boxes from box `first` on, padded by their margins. If there are margins, they are stored in `padded`.
+    /// Returns consecutive boxes from box `first` on, padded by their margins: `boxes` itself, or `padded` if there are
+    /// margins.
     pub(crate) fn padded_boxes<'a>(&self, first: usize, boxes: &'a [Aabb], padded: &'a mut Vec<Aabb>) -> &'a [Aabb] {
         if self.margin.is_empty() {
             return boxes;

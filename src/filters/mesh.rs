@@ -2,11 +2,12 @@
 
 use crate::Pair;
 
-/// Lists the pairs of triangles of a mesh that share a vertex, for [`Filters::exclude`](crate::Filters::exclude): their
-/// boxes always touch. A triangle is three indices of vertices. The list is ascending, has each pair once, and stays
-/// valid while the mesh deforms.
+/// Lists the pairs of triangles of a mesh that share a vertex, for [`Filters::exclude`](crate::Filters::exclude). The
+/// boxes of these triangles always touch. A triangle is three indices of vertices. The list is ascending, has each pair
+/// once, and stays valid while the mesh deforms.
 ///
-/// Cost: time and memory grow with the sum of the squares of the triangles at each vertex; a regular mesh has about 6 pairs per triangle.
+/// Cost: time and memory grow with the sum, over all vertices, of the squared count of triangles at the vertex. A
+/// regular mesh has about 6 pairs per triangle.
 ///
 /// ```
 /// use broadsweep::filter::pairs_that_share_a_vertex;
@@ -46,7 +47,7 @@ mod tests {
             let at = k / side * (side + 1) + k % side;
             triangles.extend([[at, at + 1, at + side + 2], [at, at + side + 2, at + side + 1]]);
         }
-        // A triangle whose corners are one vertex does not pair with itself.
+        // A triangle whose corners are the same vertex is no pair with itself.
         triangles.push([3, 3, 3]);
         let shares = |a: usize, b: usize| triangles[a].iter().any(|vertex| triangles[b].contains(vertex));
         let all = (0..triangles.len()).flat_map(|a| (a + 1..triangles.len()).map(move |b| (a, b)));

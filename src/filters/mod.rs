@@ -64,7 +64,7 @@ use std::collections::HashSet;
 use crate::base::constants::{EXCLUDE_MOST, MAX_ENTRIES};
 use crate::{Aabb, Error};
 
-/// The rule that decides by groups and masks whether two boxes may pair.
+/// The rule that decides by groups and masks whether two boxes may be a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -73,7 +73,8 @@ pub enum GroupRule {
     /// conaffinity, ODE's category and collide bits.
     #[default]
     Any,
-    /// Accepts the pair if both are not zero: rapier's memberships and filter, Bullet's group and mask.
+    /// Accepts the pair if `group_a & mask_b` and `group_b & mask_a` are not zero: rapier's memberships and filter,
+    /// Bullet's group and mask.
     Both,
 }
 
@@ -88,8 +89,8 @@ impl GroupRule {
 }
 
 impl Filters {
-    /// The element of [`parent`](Self::parent) for no parent, 2³² − 1. An element is a plain number, since lists are
-    /// uploaded unchanged. The single value in [`BoxFilter`] is an `Option`.
+    /// The element of [`parent`](Self::parent) for a box without parent, 2³² − 1. Elements are plain numbers, since
+    /// lists are uploaded unchanged. In [`BoxFilter`], the value is an `Option`.
     pub const NO_PARENT: u32 = u32::MAX;
     /// The element of [`world`](Self::world) of a box that meets all worlds, 2³² − 1.
     pub const GLOBAL: u32 = u32::MAX;
@@ -179,7 +180,7 @@ impl Filters {
         Ok(())
     }
 
-    /// Refuses filters that queries do not support.
+    /// Returns an error if queries do not support the filters.
     ///
     /// # Errors
     /// [`Error::BadFilter`] for an owner region.
@@ -212,12 +213,12 @@ impl Filters {
         }
     }
 
-    /// Returns whether no filter changes the boxes.
+    /// Returns `true` if no filter changes the boxes.
     pub(crate) fn leaves_boxes(&self) -> bool {
         self.margin.is_empty() && self.half_spaces.is_empty()
     }
 
-    /// Returns whether there may be lists of pairs.
+    /// Returns `true` if there are lists of pairs, or may be on the device.
     #[cfg(feature = "gpu")]
     pub(crate) fn has_lists(&self) -> bool {
         !self.exclude.is_empty() || !self.include.is_empty() || self.exclude_at_most > 0
@@ -254,7 +255,7 @@ impl Filters {
     }
 }
 
-/// Checks that all margins are finite and not negative. The first of them has index `first` in the list.
+/// Checks that all margins are finite and not negative. The first of `margins` has index `first` in the list.
 fn check_margins(first: usize, margins: &[f32]) -> Result<(), Error> {
     match margins.iter().position(|&margin| !(margin >= 0.0 && margin.is_finite())) {
         None => Ok(()),

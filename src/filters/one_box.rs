@@ -1,8 +1,9 @@
-//! Converts the value of one box: `Option` for the caller, a plain number in the list, which is uploaded unchanged.
+//! Converts between the value of one box, an `Option`, and its element in a list, a plain number. Lists are uploaded
+//! unchanged.
 
 use super::spheres::NO_SPHERE;
 
-/// The value of one box. It is `None` if its element in the list is 2³² − 1, or a sphere with an infinite radius.
+/// The value of one box. `None` has the element 2³² − 1, or a sphere with an infinite radius.
 pub(super) trait OfOne<E> {
     /// Returns the value of an element of the list.
     fn of_element(element: E) -> Self;

@@ -3,14 +3,14 @@
 use crate::Aabb;
 
 impl Aabb {
-    /// Returns whether this box, as an [owner region](crate::Filters::owner), owns the pair of two valid boxes: the
-    /// lower corner of their intersection lies in the region.
+    /// Returns whether this box, as an [owner region](crate::Filters::owner), owns the pair of two valid boxes. It does
+    /// if the lower corner of their intersection lies in the region.
     ///
-    /// The corner is the larger of the two `min` on each axis. It lies in the region if `min <= corner < max` on each axis. A
-    /// region that ends at infinity also contains corners at infinity, unless it begins there too.
+    /// On each axis, the corner is the larger `min` of the two boxes. It lies in the region if `min <= corner < max` on
+    /// each axis. A region that ends at infinity also contains corners at infinity, unless it begins at infinity too.
     #[inline]
     pub fn owns(&self, a: &Self, b: &Self) -> bool {
-        // No branches, since they are mispredicted near the faces of the region.
+        // No branches, since a CPU mispredicts them near the faces of the region.
         (0..3).fold(true, |owns, k| {
             let corner = if a.min[k] > b.min[k] { a.min[k] } else { b.min[k] };
             let (low, high) = (self.min[k], self.max[k]);

@@ -1,12 +1,12 @@
-//! The filters of some of the boxes, for slabs.
+//! Selects the filters of some of the boxes, for slabs.
 
 use super::table::picked;
 use super::{CheckedFilters, Filters, HalfSpace};
 use crate::Pair;
 
 impl CheckedFilters {
-    /// Returns the filters of the boxes with these ascending indices, which are prepared already. Included pairs are
-    /// excluded.
+    /// Returns the filters of the boxes with these ascending indices. The boxes must be prepared already, so there are
+    /// no margins. Included pairs become excluded pairs.
     pub fn part(&self, indices: &[u32]) -> Filters {
         let all = self.filters();
         let place = |index: u32| indices.binary_search(&index).ok().map(|place| place as u32);
@@ -26,8 +26,8 @@ impl CheckedFilters {
         part
     }
 
-    /// Returns whether a part needs a list of bodies that the whole does not have. If each box is a body by its index,
-    /// the part lists the indices in the whole input.
+    /// Returns `true` if a part needs a list of bodies that the whole does not have: if a box's body is its index, the
+    /// part lists the indices in the whole input.
     pub fn part_numbers_bodies(&self) -> bool {
         self.filters().body.is_empty() && !self.filters().parent.is_empty()
     }

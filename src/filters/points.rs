@@ -16,9 +16,9 @@ pub struct PointCapacity {
 buffer_table! {
     /// The buffers of a search of points.
     pub struct PointBuffers(capacity: PointCapacity) {
-        /// `[points]` their boxes.
+        /// `[points]` the boxes of the points.
         boxes as "point_boxes": [Aabb; capacity.points], STORAGE;
-        /// The lists of the filters, and behind them `[4 * points]` the spheres.
+        /// The lists of the filters, then `[4 * points]` the spheres.
         words as "point_filters": [u32; capacity.filter_u32_count + 4 * capacity.points], STORAGE;
     }
 }
@@ -28,8 +28,8 @@ buffer_table! {
 pub struct PointLists {
     /// The lists of the filters, with the spheres of the points.
     pub lists: FilterLists,
-    /// The buffers.
+    /// The buffers of the search.
     pub buffers: PointBuffers,
-    /// Their capacity.
+    /// The capacity of the buffers.
     pub capacity: PointCapacity,
 }

@@ -1,4 +1,5 @@
-//! Decides whether two overlapping boxes pair: the twin of `passes` in `shaders/filters/filters.wgsl`.
+//! Decides whether the filters accept a pair of overlapping boxes: the twin of `passes` in
+//! `shaders/filters/filters.wgsl`.
 
 use super::{CheckedFilters, Filters, GroupRule, HalfSpace, spheres_touch};
 use crate::{Aabb, Pair};
@@ -31,7 +32,7 @@ impl Filters {
         by_set & by_group & by_body & !both(&self.fixed) & !both(&self.sleeping) & by_world
     }
 
-    /// Returns whether every box is awake: none sleeps or is fixed.
+    /// Returns `true` if no box sleeps or is fixed.
     pub(crate) fn all_awake(&self) -> bool {
         self.sleeping.is_empty() && self.fixed.is_empty()
     }
@@ -42,9 +43,8 @@ impl Filters {
         is(&self.sleeping) || is(&self.fixed)
     }
 
-    /// Returns the world that a pair belongs to: the world of its boxes, or of the box that is not global;
-    /// `None` if both are global or there are no worlds. An included pair across two worlds belongs
-    /// to the world of its box `a`.
+    /// Returns the world of a pair: the world of its boxes, or of the box that is not global. `None` if both boxes are
+    /// global or there are no worlds. An included pair across two worlds belongs to the world of its box `a`.
     ///
     /// # Panics
     /// If `world` is not empty and has no such index.
@@ -56,7 +56,7 @@ impl Filters {
         (world != Self::GLOBAL).then_some(world)
     }
 
-    /// Returns the box whose world a pair belongs to. There must be worlds.
+    /// Returns the box of a pair whose world is the world of the pair. There must be worlds.
     pub(super) fn placed(&self, pair: Pair) -> usize {
         let (a, b) = (pair.a as usize, pair.b as usize);
         if self.world[a] == Self::GLOBAL { b } else { a }
@@ -71,7 +71,7 @@ pub struct SearchedBoxes<'a> {
 }
 
 impl<'a> SearchedBoxes<'a> {
-    /// Wraps the boxes of two sets. The indices of the second follow those of the first.
+    /// Wraps the boxes of two sets. The indices of the second set follow the indices of the first.
     pub fn of_sets(first: &'a [Aabb], others: &'a [Aabb]) -> Self {
         Self { first, others }
     }
@@ -98,7 +98,8 @@ impl CheckedFilters {
         self.filters().passes(a, b) && is_owned() && !is_listed() && self.shapes_meet(boxes, a, b)
     }
 
-    /// Returns whether a sphere has a point in common with the sphere of a box, or with its half-space; true if the box has neither.
+    /// Returns whether `sphere` has a point in common with the sphere or half-space of box `index`; `true` if the box
+    /// has neither.
     pub fn touches_sphere(&self, index: u32, sphere: &[f32; 4]) -> bool {
         match self.half_space(index) {
             Some(half_space) => half_space.touches_sphere(sphere),
@@ -106,7 +107,8 @@ impl CheckedFilters {
         }
     }
 
-    /// Returns whether the half-spaces and spheres of two overlapping boxes meet; true if neither box has any.
+    /// Returns whether the half-spaces or spheres of two overlapping boxes have a point in common; `true` if neither
+    /// box has any.
     pub fn shapes_meet(&self, boxes: SearchedBoxes<'_>, a: u32, b: u32) -> bool {
         let meets = |half_space: &HalfSpace, i: u32| {
             let sphere = self.spheres().get(i as usize);

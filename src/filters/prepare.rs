@@ -54,9 +54,9 @@ impl Prepare {
         }
     }
 
-    /// Records the computation of `params` and of the dispatch sizes for blocks of boxes. `params` becomes
-    /// `max_params`, with the first number of `count` as box count, if there is a `count`. The box count is 0 if
-    /// filters were `refused`.
+    /// Records `prepare_count`: writes `params` and the dispatch sizes for blocks of boxes. `params` becomes
+    /// `max_params` with the first number of `count`, if any, as box count. The box count is 0 if the device refused
+    /// filters (`refused`).
     pub fn record_count(
         &self,
         pass: &mut Pass,
@@ -98,7 +98,7 @@ impl Prepare {
         self.record_change(gpu, pass, &self.filter, changed_u32_count, change, &buffers)
     }
 
-    /// Records the copy of the numbers of `external` worlds to their list, as [`record_filter`](Self::record_filter) does.
+    /// Records the copy of the numbers of `external` worlds to their list, as [`record_filter`](Self::record_filter).
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -116,7 +116,7 @@ impl Prepare {
         self.record_change(gpu, pass, &self.worlds, change.count, change, &buffers)
     }
 
-    /// Records the copy of `external` half-spaces to their list, as [`record_filter`](Self::record_filter) does.
+    /// Records the copy of `external` half-spaces to their list, as [`record_filter`](Self::record_filter).
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -132,8 +132,8 @@ impl Prepare {
         self.record_change(gpu, pass, &self.planes, change.count, change, &buffers)
     }
 
-    /// Records the copy of `external` spheres to their list, padded by `margins`, as [`record_filter`](Self::record_filter) does. Margins beyond
-    /// the end count as zero.
+    /// Records the copy of `external` spheres to their list, padded by `margins`, as
+    /// [`record_filter`](Self::record_filter). Margins beyond the end count as zero.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -150,7 +150,8 @@ impl Prepare {
         self.record_change(gpu, pass, &self.spheres, change.count, change, &buffers)
     }
 
-    /// Records the boxes and the spheres of `external` points. The first call on the device compiles the kernel.
+    /// Records `prepare_points`: computes the boxes and the spheres of `external` points. The first call on the device
+    /// compiles the kernel.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -167,7 +168,7 @@ impl Prepare {
         self.record_change(gpu, pass, &self.points, change.count, change, &buffers)
     }
 
-    /// Records a change by this many invocations of a kernel.
+    /// Records a change by a kernel with this many invocations.
     fn record_change(
         &self,
         gpu: &Gpu,
@@ -187,15 +188,15 @@ impl Prepare {
         [&self.boxes]
     }
 
-    /// Returns the kernel that is dispatched if the box count lies in a buffer, or if filters may be refused.
+    /// Returns the kernel of searches whose box count is in a buffer, or whose filters the device may refuse.
     pub fn count_kernel(&self) -> &Kernel {
         &self.count
     }
 
-    /// Records the preparation of the first `n` boxes, into `prepared_boxes` of `filters`. The boxes are padded by
-    /// `margins`; boxes whose bit in `half_space_bits` is set are replaced by the whole space. `params` has the same
-    /// box count. Values beyond the end of either list count as zero, so a buffer of zeros, of any length, stands for
-    /// an absent list.
+    /// Records `prepare_boxes`: writes the first `n` boxes, prepared, to `prepared_boxes` of `filters`. The boxes are
+    /// padded by `margins`. The whole space replaces boxes whose bit in `half_space_bits` is set. `params` must have
+    /// the same box count. Values after the end of either list count as zero, so a buffer of zeros stands for an absent
+    /// list.
     pub fn record(
         &self,
         pass: &mut Pass,

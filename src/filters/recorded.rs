@@ -1,4 +1,4 @@
-//! Filters and points in external buffers on the device, for recorded searches.
+//! Records filters and points from external buffers on the device.
 
 use std::ops::Range;
 
@@ -54,13 +54,13 @@ impl FilterSet {
         }
         check(gpu, external, bytes_of(format, count), list, || format!("{count} values"))?;
         self.fit(length)?;
-        // Set before the memory plan, so that the budget includes the world ids.
+        // Set this before the memory plan, so that the budget includes the world ids.
         self.numbers_worlds |= list == WORLD;
         Ok(Some(length))
     }
 
-    /// Uploads the filters for the `length` boxes of a list, and records the [checked](Self::check_change) change of the list to
-    /// external values.
+    /// Uploads the filters for the `length` boxes of a list, and records the change of the list to external values. The
+    /// change must be [checked](Self::check_change).
     ///
     /// # Errors
     /// The errors of [`upload`](Self::upload); [`Error::Gpu`] if the kernel is rejected.
@@ -94,7 +94,7 @@ impl FilterSet {
         let words = &self.lists.words;
         if let Some(ids) = world_ids {
             if world_count == 0 && !self.on_device.contains(&WORLD) {
-                // If all boxes are global, the host numbers them as one world.
+                // If all boxes are global, the host stores one world; store global boxes instead.
                 words.write_at(gpu, place.into(), &vec![Filters::GLOBAL; length]);
             }
             prepare.record_worlds(gpu, &mut pass, change, external, ids, words)?;
@@ -112,14 +112,14 @@ impl FilterSet {
         Ok(())
     }
 
-    /// Reverts the preparation of an unrecorded change of worlds.
+    /// Reverts the preparation of a change of worlds that was not recorded.
     pub fn forget_change(&mut self) {
         if !self.on_device.contains(&WORLD) {
             (self.numbers_worlds, self.world_ids) = (false, None);
         }
     }
 
-    /// Notes that a list has values that exist only on the device.
+    /// Marks a list whose values exist only on the device.
     pub fn note_on_device(&mut self, list: &'static str) {
         if !self.on_device.contains(&list) {
             self.on_device.push(list);
@@ -128,7 +128,7 @@ impl FilterSet {
 
     // ---- half-spaces ----
 
-    /// Checks a change of half-spaces to external ones, and returns whether the change is not empty.
+    /// Checks a change of half-spaces to external half-spaces. Returns `true` if the change is not empty.
     ///
     /// # Errors
     /// [`Error::BadFilter`], [`Error::BadBuffer`]; the errors of [`Filters::check`]; [`Error::OutOfMemory`].
@@ -152,8 +152,8 @@ impl FilterSet {
         Ok(count > 0)
     }
 
-    /// Uploads the filters for this many boxes, and records the [checked](Self::check_half_spaces) change of half-spaces to
-    /// external ones.
+    /// Uploads the filters for this many boxes, and records the change of half-spaces to external half-spaces. The
+    /// change must be [checked](Self::check_half_spaces).
     ///
     /// # Errors
     /// The errors of [`upload`](Self::upload); [`Error::Gpu`] if the kernel is rejected.
@@ -202,7 +202,7 @@ impl FilterSet {
         }
     }
 
-    /// Returns the boxes of the recorded points, for a search of this kind that has any.
+    /// Returns the boxes of the recorded points; `None` if a search of this kind has no points.
     pub fn boxes_of(&self, kind: SearchKind) -> Option<wgpu::BindingResource<'_>> {
         self.points.as_ref().filter(|_| kind == SearchKind::Points).map(|points| points.buffers.boxes.all())
     }
@@ -222,7 +222,7 @@ impl FilterSet {
         (!self.points.as_ref().is_some_and(has_capacity)).then_some(required)
     }
 
-    /// Returns the bytes of buffers for this many points beyond the present ones. The filters must be uploaded.
+    /// Returns the additional bytes of buffers that this many points need. The filters must be uploaded.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`].
@@ -234,7 +234,7 @@ impl FilterSet {
     }
 
     /// Ensures the buffers for this many points, and records their boxes and spheres. The filters must be uploaded.
-    /// `radius` applies to all points; without it, each point has its own.
+    /// `radius` is the radius of all points; `None` if each point has its own.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`]; [`Error::Gpu`] if the kernel is rejected.
@@ -312,7 +312,7 @@ impl FilterSet {
         })
     }
 
-    /// Returns the buffers that excluded pairs are sorted in, and the included pairs.
+    /// Returns the buffers of the sort of excluded pairs, and the included pairs.
     ///
     /// # Errors
     /// [`Error::NothingRecorded`] if no buffers for external pairs are allocated.
@@ -321,8 +321,8 @@ impl FilterSet {
         Ok((buffers, &self.buffers.included))
     }
 
-    /// Returns the flag that commands set if excluded pairs exceed the capacity; `None` if `exclude_at_most` is 0. A
-    /// search reads it in any case, since a list that is recorded later may be submitted earlier.
+    /// Returns the flag that commands set if excluded pairs exceed the capacity; `None` if `exclude_at_most` is 0. Each
+    /// search reads the flag, since a list that is recorded later may be submitted earlier.
     pub fn refused(&self) -> Option<&Buffer<u32>> {
         self.excluding.as_ref().map(|buffers| &buffers.refused)
     }

@@ -1,4 +1,4 @@
-//! Two sets of boxes as one scene. Its pairs are the join of the sets.
+//! Two sets of boxes as one scene, whose pairs are the join of the sets.
 
 use rayon::prelude::*;
 
@@ -33,7 +33,7 @@ impl TwoSets {
         Err(Error::BadFilter { list: "include", index: at as u64, problem })
     }
 
-    /// Copies the boxes of two sets, and checks that the filters include no pair within one.
+    /// Copies the boxes of two sets, and checks that the filters include no pair within a set.
     ///
     /// # Errors
     /// [`Error::BadFilter`]; [`Error::OutOfMemory`].
@@ -53,13 +53,14 @@ impl TwoSets {
         Ok(())
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         self.boxes.capacity() * size_of::<Aabb>() + self.second.capacity()
     }
 }
 
-/// Changes the second index of each pair to an index in the second set, which follows a set of `first` boxes.
+/// Changes the second index of each pair to an index in the second set, by subtracting `first`, the box count of the
+/// first set.
 pub fn number_second(pairs: &mut [Pair], first: usize) {
     let first = first as u32;
     pairs.par_iter_mut().with_min_len(CHUNK).for_each(|pair| pair.b -= first);

@@ -1,7 +1,7 @@
 //! Shares the filters of a broad phase with a tree, including values that exist only on the device.
 //!
-//! Both read the same buffers. The broad phase counts its changes. A call of the tree compares the count at the beginning and,
-//! unless it records, at the end. So no answer mixes old and new filters.
+//! Broad phase and tree read the same buffers. The broad phase counts its changes. A call of the tree compares this
+//! count at its beginning and, unless it records, at its end. So no answer mixes old and new filters.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -22,8 +22,9 @@ const MARGIN: &str = "margin";
 const SPHERE: &str = "sphere";
 
 impl FilterSet {
-    /// Returns the same filters for queries, with the same lists on the device, which must be [uploaded](Self::upload) for this many
-    /// boxes. The prepared boxes have a separate buffer, since every build overwrites them.
+    /// Returns the same filters for queries, with the same lists on the device. The filters must be
+    /// [uploaded](Self::upload) for `box_count` boxes. The prepared boxes have a separate buffer, since every build
+    /// overwrites them.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; the errors of [`upload`](Self::upload).
@@ -62,19 +63,19 @@ impl FilterSet {
         Ok(copied)
     }
 
-    /// Returns whether the source still holds the same lists, and counts their memory.
+    /// Returns `true` if the source still has the same lists, and so counts their memory.
     pub fn are_shared(&self) -> bool {
         let lists = self.source.as_ref().and_then(|source| source.lists.as_ref());
         lists.is_some_and(|lists| lists.strong_count() > 0)
     }
 
-    /// Returns whether these filters build the same nodes as others.
+    /// Returns `true` if these filters and `other` result in the same nodes of a tree.
     pub fn build_same_nodes(&self, other: &Self) -> bool {
         let seen = |set: &Self| set.source.as_ref().map(|source| (Arc::as_ptr(&source.changes), source.seen[1]));
         if seen(self).is_some() && seen(self) == seen(other) {
             return true;
         }
-        // Values that exist or existed only on the device cannot be compared.
+        // Values that are only on the device, or came from it, cannot be compared.
         let is_known = |set: &Self| {
             let stayed = set.source.as_ref().is_none_or(|source| source.changes.so_far()[1] == source.seen[1]);
             stayed && !set.on_device.contains(&MARGIN)
@@ -151,7 +152,7 @@ impl FilterSet {
         self.fit(box_count)
     }
 
-    /// Refuses half-spaces.
+    /// Returns an error if there are half-spaces.
     ///
     /// # Errors
     /// [`Error::BadFilter`].

@@ -8,7 +8,7 @@ use crate::base::exact::{RELATIVE_ERROR, product, sign_of_sum, two_product};
 /// The element for no sphere: an infinite radius.
 pub(crate) const NO_SPHERE: [f32; 4] = [0.0, 0.0, 0.0, f32::INFINITY];
 
-/// Checks spheres of a list. The first of them has index `first` there.
+/// Checks spheres of a list. The first of `spheres` has index `first` in the list.
 ///
 /// # Errors
 /// [`Error::BadFilter`] for a centre that is not finite, or a radius that is negative or NaN.
@@ -26,11 +26,13 @@ pub(crate) fn check_spheres(list: &'static str, first: usize, spheres: &[[f32; 4
     }
 }
 
-/// Rounds a sphere outward, to an element of [`Filters::sphere`](crate::Filters::sphere) that holds it: spheres that touch still touch.
+/// Rounds a sphere outward, to an element of [`Filters::sphere`](crate::Filters::sphere) that contains it. Spheres that
+/// touch still touch.
 ///
-/// The centre becomes the nearest `f32`. The radius grows by the distance that the centre moved: it is the smallest
-/// `f32` that is at least `radius` plus this distance, or the next one. Values that are exact in `f32` do not change. A
-/// centre beyond the range of `f32` becomes infinite, and a negative radius stays negative; filters refuse both.
+/// The centre becomes the nearest `f32`. The radius grows by the distance that the centre moves. It becomes the
+/// smallest `f32` that is at least `radius` plus this distance, or the next larger `f32`. Values that are exact in
+/// `f32` do not change. A centre beyond the range of `f32` becomes infinite, and a negative radius stays negative;
+/// filters refuse both.
 ///
 /// ```
 /// use broadsweep::filter::sphere_from_f64;
@@ -56,9 +58,11 @@ pub fn sphere_from_f64(center: [f64; 3], radius: f64) -> [f32; 4] {
     [x, y, z, double_sum_rounded_up(radius, distance)]
 }
 
-/// At least the relative error of a distance in `f64`: 2⁻⁵⁰. Five roundings and the root's halving leave less than 2⁻⁵¹.
+/// An upper bound of the relative error of a distance in `f64`: 2⁻⁵⁰. Five roundings, halved by the square root, are
+/// less than 2⁻⁵¹.
 const DISTANCE_ERROR: f64 = 1.0 / (1u64 << 50) as f64;
-/// At least the error of a distance by the underflow of its squares, below 2⁻⁵³⁶. It is below the smallest `f32` and above the smallest `f64`.
+/// An upper bound of the error of a distance by underflow of its squares, which is below 2⁻⁵³⁶. It is smaller than any
+/// positive `f32`, but a positive `f64`.
 const UNDERFLOW_ERROR: f64 = 1e-120;
 
 /// Pads a sphere by a margin, rounded up.
@@ -94,8 +98,8 @@ fn sphere_terms(a: &[f32; 4], b: &[f32; 4]) -> [f64; 12] {
 }
 
 impl HalfSpace {
-    /// Returns whether a point of a sphere lies in the half-space, exactly: the centre is at most the radius outside of
-    /// the plane. Radii have the meaning of [`spheres_touch`].
+    /// Returns whether a point of a sphere lies in the half-space, exactly: whether the centre is at most the radius
+    /// above the plane. NaN and infinite radii mean the same as in [`spheres_touch`].
     pub(crate) fn touches_sphere(&self, sphere: &[f32; 4]) -> bool {
         let [x, y, z, radius] = *sphere;
         if radius.is_nan() || radius.is_infinite() {
@@ -113,8 +117,8 @@ impl HalfSpace {
         sign_of_sum(height).is_le() || sign_of_sum(self.reach_terms(&height, radius)).is_le()
     }
 
-    /// Returns numbers whose exact sum is the square of a height minus the square of `radius` times the normal's
-    /// length. A product of two of the terms of a height is exact in two `f64`.
+    /// Returns numbers whose exact sum is the square of a height, minus the square of `radius` times the normal's
+    /// length. A product of two terms of a height is the exact sum of two `f64`.
     fn reach_terms(&self, height: &[f64; 4], radius: f32) -> [f64; 26] {
         const PLACES: [(usize, usize); 10] =
             [(0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3)];

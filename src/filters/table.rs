@@ -42,8 +42,9 @@ macro_rules! filter_table {
             }
         }
 
-        /// The filter values of one box: its element of each list by box of the [`Filters`]. The defaults are those of a box without
-        /// filters, which pairs with all others. `None` means for `body` a body of its own, for `parent` no parent, for `world` all worlds.
+        /// The filter values of one box: its element of each list by box of the [`Filters`]. With the defaults, a box
+        /// has no filters and meets all other boxes. `None` means a separate body for `body`, no parent for `parent`,
+        /// and all worlds for `world`.
         #[derive(Clone, Copy, Debug, PartialEq)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
         #[non_exhaustive]
@@ -117,9 +118,9 @@ macro_rules! filter_table {
             }
         }
 
-        /// The number of lists by box.
+        /// The count of lists by box.
         const LISTS: usize = TESTED_LISTS + [$(stringify!($untested)),*].len();
-        /// The number of lists by box that tests read.
+        /// The count of lists by box that tests read.
         pub(crate) const TESTED_LISTS: usize = [$(stringify!($list)),*].len();
 
         impl Filters {
@@ -157,7 +158,7 @@ macro_rules! filter_table {
                 }
             }
 
-            /// Returns the values of one box: the default where a list is empty.
+            /// Returns the values of one box, with the default for each empty list.
             pub(crate) fn of_one(&self, index: usize) -> BoxFilter {
                 use $crate::filters::one_box::OfOne;
                 let mut values = BoxFilter::default();
@@ -166,7 +167,8 @@ macro_rules! filter_table {
                 values
             }
 
-            /// Sets the values of one of `box_count` boxes. A list begins with the first value that is not the default.
+            /// Sets the values of one of `box_count` boxes. The first value that is not the default fills an empty
+            /// list.
             pub(crate) fn set_of_one(&mut self, index: usize, box_count: usize, values: &BoxFilter) {
                 use $crate::filters::{one_box::OfOne, table::set_of_one};
                 let default = BoxFilter::default();
@@ -174,7 +176,7 @@ macro_rules! filter_table {
                 $(set_of_one(&mut self.$untested, index, box_count, values.$untested, default.$untested);)*
             }
 
-            /// Lengthens the lists that are in use, with defaults.
+            /// Lengthens the nonempty lists to `box_count`, with defaults.
             pub(crate) fn lengthen(&mut self, box_count: usize) {
                 use $crate::filters::one_box::OfOne;
                 let default = BoxFilter::default();
@@ -182,12 +184,13 @@ macro_rules! filter_table {
                 $(if !self.$untested.is_empty() { self.$untested.resize(box_count, default.$untested); })*
             }
 
-            /// Returns these lists by box, with all else of `others`.
+            /// Returns filters with these lists by box, and all other fields of `others`.
             pub(crate) fn with_others_of(&self, others: &Self) -> Self {
                 Self { $($beside: others.$beside.clone(),)* ..self.clone() }
             }
 
-            /// Lists the changes that make the lists by box of `old`, which are as long, these: the first box and the new values of each.
+            /// Lists the changes from the lists by box of `old` to these lists: the first box and the new values of
+            /// each change. Both must have the same lengths.
             pub(crate) fn changes_since(&self, old: &Self) -> Vec<(usize, Attribute<'_>)> {
                 use $crate::filters::table::runs;
                 let mut changes = Vec::new();
@@ -200,7 +203,7 @@ macro_rules! filter_table {
                 changes
             }
 
-            /// Picks the values of some boxes from the lists that tests read. All other lists are empty.
+            /// Returns filters with the values of these boxes in the lists that tests read. All other lists are empty.
             #[cfg(not(target_arch = "wasm32"))]
             pub(super) fn picked(&self, indices: &[u32]) -> Self {
                 Self {
@@ -211,7 +214,7 @@ macro_rules! filter_table {
         }
 
         impl Attribute<'_> {
-            /// Returns the name of the list, and the number of new values.
+            /// Returns the name of the list, and the count of new values.
             pub(crate) fn list(&self) -> (&'static str, usize) {
                 match self {
                     $(Attribute::$variant(values) => (stringify!($list), values.len()),)*
@@ -232,7 +235,7 @@ macro_rules! filter_table {
         }
 
         impl FilterLayout {
-            /// The layout, which a test compares with the one in WGSL.
+            /// The layout, which a test compares with the layout in WGSL.
             pub const TWIN: $crate::base::layout::Twin = $crate::base::layout::Twin {
                 name: "FilterLayout",
                 size: size_of::<FilterLayout>().next_multiple_of(16),
@@ -289,7 +292,7 @@ pub(super) fn check_places(list: &'static str, length: usize, first: usize, coun
     Err(Error::BadFilter { list, index: first as u64, problem })
 }
 
-/// Sets the value of one of `box_count` boxes. A list in which all have the default stays empty.
+/// Sets the value of one of `box_count` boxes. An empty list stays empty if the value is the default.
 pub(super) fn set_of_one<T: Copy + PartialEq>(list: &mut Vec<T>, index: usize, box_count: usize, value: T, default: T) {
     if list.is_empty() && value != default {
         list.resize(box_count, default);
@@ -299,9 +302,9 @@ pub(super) fn set_of_one<T: Copy + PartialEq>(list: &mut Vec<T>, index: usize, b
     }
 }
 
-/// Returns the runs of elements that are not those of `old`, which is as long. For worlds, margins and sleeping flags,
-/// one run has all changes, since any change costs as much as a change of all: worlds are numbered again, and engines
-/// visit every box.
+/// Returns the runs of elements that differ from `old`, which must have the same length. For worlds, margins and
+/// sleeping flags, one run has all changes. For these, each change costs as much as a change of all values: worlds are
+/// numbered again, or engines visit each box.
 pub(super) fn runs<T: PartialEq>(list: &'static str, new: &[T], old: &[T]) -> Vec<Range<usize>> {
     const BLOCK: usize = 1 << 10;
     let is_one = matches!(list, "world" | "margin" | "sleeping");
@@ -319,7 +322,7 @@ pub(super) fn runs<T: PartialEq>(list: &'static str, new: &[T], old: &[T]) -> Ve
     runs
 }
 
-/// Picks the elements with these indices; none from a list that is empty.
+/// Returns the elements with these indices; none if the list is empty.
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) fn picked<T: Copy>(list: &[T], indices: &[u32]) -> Vec<T> {
     let indices = if list.is_empty() { &[] } else { indices };

@@ -10,7 +10,7 @@ use crate::base::constants::{FORMAT_FLAGS, FORMAT_MARGINS, FORMAT_SPHERES, FORMA
 pub struct Tested<'a> {
     /// The name of the field of [`Filters`](crate::Filters).
     pub list: &'static str,
-    /// A value for each box, or none.
+    /// The values, one per box; empty if the list is empty.
     pub values: Values<'a>,
 }
 
@@ -18,20 +18,20 @@ pub struct Tested<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ValueFormat {
-    /// A `u32` each.
+    /// One `u32` per value.
     U32 = FORMAT_U32,
-    /// A bit each, 32 to a `u32`, the first one lowest.
+    /// One bit per value, 32 to a `u32`, the first value in the lowest bit.
     Flags = FORMAT_FLAGS,
-    /// A `u32` each, the bits of an `f32` that is finite and not negative.
+    /// One `u32` per value: the bits of an `f32` that is finite and not negative.
     Margins = FORMAT_MARGINS,
-    /// Four `u32` each, the bits of a centre and a radius.
+    /// Four `u32` per value: the bits of a centre and a radius.
     Spheres = FORMAT_SPHERES,
 }
 
 /// A type of values of lists by box.
 #[cfg(feature = "gpu")]
 pub(super) trait Element {
-    /// Their format on the GPU.
+    /// The format of the values on the GPU.
     const FORMAT: ValueFormat;
 }
 
@@ -58,11 +58,11 @@ impl Element for [f32; 4] {
 /// The values of a list by box.
 #[derive(Clone, Copy, Debug)]
 pub enum Values<'a> {
-    /// A `u32` each.
+    /// One `u32` per value.
     U32(&'a [u32]),
-    /// Four `u32` each.
+    /// Four `u32` per value.
     Quads(&'a [[u32; 4]]),
-    /// A bit each, 32 to a `u32`, the first one lowest.
+    /// One bit per value, 32 to a `u32`, the first value in the lowest bit.
     Bits(&'a [bool]),
 }
 
@@ -135,7 +135,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Packs 32 flags into a `u32`, the first one lowest.
+/// Packs 32 flags per `u32`, the first flag in the lowest bit.
 fn bits(flags: &[bool]) -> Vec<u32> {
     let word = |flags: &[bool]| flags.iter().rev().fold(0, |word, &flag| word << 1 | u32::from(flag));
     flags.chunks(32).map(word).collect()

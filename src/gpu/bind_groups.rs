@@ -1,8 +1,8 @@
-//! Bind groups, cached by the buffers that they bind.
+//! Caches bind groups by the buffers that they bind.
 //!
-//! A bind group keeps its buffers alive, which would hide memory from the counts. So a group is cached only if all of
-//! its buffers are [`Buffer`](super::buffers::Buffer)s, and dropping a buffer drops its groups. A group with an
-//! external buffer is created each time.
+//! A bind group keeps its buffers alive, so a cached group would hide memory from the counts. So a group is cached only
+//! if all its buffers are [`Buffer`](super::buffers::Buffer)s. When a buffer is dropped, its groups are dropped. A
+//! group with an external buffer is created each time.
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU64;
@@ -10,15 +10,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Gpu;
 
-/// The bind groups of a device.
+/// The cached bind groups of a device.
 #[derive(Debug, Default)]
 pub struct BindGroups {
     groups: HashMap<Bound, wgpu::BindGroup>,
-    /// The buffers that remove their groups when they are dropped.
+    /// The buffers that live in an [`Owned`], which removes their groups when it is dropped.
     owned: HashSet<wgpu::Buffer>,
 }
 
-/// The layout and the buffers of a group.
+/// The layout and the buffers of a bind group: the key of the cache.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bound {
     layout: wgpu::BindGroupLayout,
@@ -33,7 +33,7 @@ struct Binding {
     size: Option<NonZeroU64>,
 }
 
-/// A buffer that removes the groups that bind it when it is dropped.
+/// A buffer. When it is dropped, the cached groups that bind it are dropped.
 #[derive(Debug)]
 pub struct Owned {
     raw: wgpu::Buffer,
@@ -41,12 +41,12 @@ pub struct Owned {
 }
 
 impl Bound {
-    /// Begins a group of this many bindings.
+    /// Creates the key of a group, without bindings, with capacity for `length` bindings.
     pub fn new(layout: &wgpu::BindGroupLayout, length: usize) -> Self {
         Self { layout: layout.clone(), parts: Vec::with_capacity(length) }
     }
 
-    /// Adds a buffer, or a part of one; kernels here bind nothing else.
+    /// Adds a buffer, or a part of a buffer. Other resources are ignored, since no kernel binds them.
     pub fn push(&mut self, binding: u32, resource: &wgpu::BindingResource) {
         if let wgpu::BindingResource::Buffer(part) = resource {
             self.parts.push(Binding { binding, buffer: part.buffer.clone(), offset: part.offset, size: part.size });
@@ -76,17 +76,17 @@ impl Binding {
 }
 
 impl BindGroups {
-    /// Returns the number of cached groups.
+    /// Returns the count of cached groups.
     pub fn len(&self) -> usize {
         self.groups.len()
     }
 
-    /// Drops all groups. They are created again on demand.
+    /// Drops all cached groups. Later calls create them again on demand.
     pub fn forget(&mut self) {
         self.groups.clear();
     }
 
-    /// Returns the cached group of these buffers, or creates it.
+    /// Returns the bind group of these buffers, from the cache or newly created.
     pub fn get(&mut self, device: &wgpu::Device, label: &str, bound: Bound) -> wgpu::BindGroup {
         if let Some(group) = self.groups.get(&bound) {
             return group.clone();
@@ -100,7 +100,7 @@ impl BindGroups {
 }
 
 impl Owned {
-    /// Registers this buffer, so that its groups can be cached.
+    /// Registers the buffer, so that groups that bind it can be cached.
     pub fn new(gpu: &Gpu, raw: wgpu::Buffer) -> Self {
         gpu.bind_groups().owned.insert(raw.clone());
         Self { raw, groups: Arc::clone(&gpu.bind_groups) }

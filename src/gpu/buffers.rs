@@ -12,7 +12,7 @@ use super::host_copy;
 use super::table::CONSTANT;
 use crate::Error;
 
-/// A buffer of `len` elements of type `T` on the GPU, for kernels to read and write. A clone is the same buffer.
+/// A buffer of `len` elements of type `T` on the GPU, which kernels read and write. A clone refers to the same buffer.
 #[derive(Clone, Debug)]
 pub struct Buffer<T> {
     owned: Arc<Owned>,
@@ -28,7 +28,8 @@ impl<T> PartialEq for Buffer<T> {
 }
 
 impl<T: Pod> Buffer<T> {
-    /// Allocates a buffer for `len` elements (at least one, since an empty buffer cannot be bound), zeroed.
+    /// Allocates a zeroed buffer for `len` elements. It has at least one element, since an empty buffer cannot be
+    /// bound.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if the device has no memory for it.
@@ -45,7 +46,7 @@ impl<T: Pod> Buffer<T> {
         Ok(Self { owned: Arc::new(Owned::new(gpu, raw)), len, element: PhantomData })
     }
 
-    /// Allocates a storage buffer for `len` elements, zeroed.
+    /// Allocates a zeroed storage buffer for `len` elements.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if the device has no memory for it.
@@ -54,8 +55,8 @@ impl<T: Pod> Buffer<T> {
         Self::new(gpu, label, len, U::STORAGE | U::COPY_DST | U::COPY_SRC)
     }
 
-    /// Creates a uniform buffer, a small constant for kernels. The values are written at creation, so
-    /// commands that are recorded now and run later read these values.
+    /// Creates a uniform buffer with these values, as a small constant for kernels. The values are written at creation,
+    /// so all commands that bind the buffer read them.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if the device has no memory for it.
@@ -63,7 +64,7 @@ impl<T: Pod> Buffer<T> {
         Self::of(gpu, label, values, CONSTANT)
     }
 
-    /// Creates a buffer of these values.
+    /// Creates a buffer with these values.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if the device has no memory for it.
@@ -86,9 +87,9 @@ impl<T: Pod> Buffer<T> {
         Ok(Self { owned: Arc::new(Owned::new(gpu, raw)), len: values.len() as u64, element: PhantomData })
     }
 
-    /// Returns the bytes of `len` elements on the GPU.
+    /// Returns the size in bytes of a buffer of `len` elements on the GPU.
     pub fn bytes(len: u64) -> u64 {
-        // Saturate, so that a size that no device supports stays one.
+        // Saturate instead of wrapping, so that the device refuses the size.
         len.max(1).saturating_mul(size_of::<T>() as u64).checked_next_multiple_of(16).unwrap_or(u64::MAX)
     }
 
@@ -97,7 +98,7 @@ impl<T: Pod> Buffer<T> {
         self.owned.raw()
     }
 
-    /// Returns the number of elements.
+    /// Returns the element count.
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -112,12 +113,12 @@ impl<T: Pod> Buffer<T> {
         self.raw().as_entire_binding()
     }
 
-    /// Returns the elements before number `end`, to bind; the whole buffer if it has no more.
+    /// Returns elements 0 to before `end`, to bind; the whole buffer if it has fewer.
     pub fn up_to(&self, end: u64) -> wgpu::BindingResource<'_> {
         self.part(0, Some((end * size_of::<T>() as u64).min(self.raw().size())))
     }
 
-    /// Returns the elements from number `first` on, to bind. They begin at a multiple of 256 bytes.
+    /// Returns the elements from `first` on, to bind. Their offset must be a multiple of 256 bytes.
     pub fn from(&self, first: u64) -> wgpu::BindingResource<'_> {
         self.part(first * size_of::<T>() as u64, None)
     }
@@ -132,7 +133,8 @@ impl<T: Pod> Buffer<T> {
         self.write_at(gpu, 0, values);
     }
 
-    /// Writes `values` at the start, or zeros into the whole buffer if there are none: for kernels that read all of it.
+    /// Writes `values` at the start. If there are no values, writes zeros to the whole buffer, for kernels that read
+    /// all of it.
     pub fn write_or_zero(&self, gpu: &Gpu, values: &[T]) {
         if values.is_empty() {
             let zeros = vec![0; Self::bytes(self.len) as usize];
@@ -141,7 +143,8 @@ impl<T: Pod> Buffer<T> {
         self.write(gpu, values);
     }
 
-    /// Records the writing of `values` at the start, in the order of the commands. The caller must have scopes open.
+    /// Records a write of `values` at the start of the buffer, in the order of the commands. The caller must have
+    /// scopes open.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if the device has no memory for them.
@@ -161,32 +164,32 @@ impl<T: Pod> Buffer<T> {
     }
 }
 
-/// A cache of small constants for kernels. A recently requested value returns the same buffer. A buffer is written once,
-/// so commands that run later read the value that they were recorded with.
+/// A cache of small constants for kernels, a buffer per value. A recently requested value returns the same buffer. A
+/// buffer is written once, so commands read the value with which they were recorded.
 #[derive(Debug)]
 pub struct Constants<T> {
     label: &'static str,
-    /// The most buffers that are cached.
+    /// The most cached buffers.
     capacity: usize,
-    /// The latest first.
+    /// Values and their buffers, most recently used first.
     cached: Mutex<VecDeque<(T, Buffer<T>)>>,
 }
 
 impl<T: Pod> Constants<T> {
-    /// The default capacity: two pieces of each of two submissions in flight.
+    /// The default capacity: two pieces of a stream for each of two submissions in flight.
     const CAPACITY: usize = 4;
 
-    /// Creates a cache of constants of this name.
+    /// Creates a cache of the default capacity. `label` names its buffers.
     pub fn new(label: &'static str) -> Self {
         Self::with_capacity(label, Self::CAPACITY)
     }
 
-    /// Creates a cache of this many constants of this name.
+    /// Creates a cache of `capacity` buffers. `label` names them.
     pub fn with_capacity(label: &'static str, capacity: usize) -> Self {
         Self { label, capacity, cached: Mutex::default() }
     }
 
-    /// Returns a buffer with this value.
+    /// Returns a buffer with this value, from the cache or newly created.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if the device has no memory for it.

@@ -14,8 +14,8 @@ pub use on_threads::Compilation;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompilationProgress {
-    /// The number of kernels that are compiled, or rejected.
+    /// The count of kernels that are compiled or rejected.
     pub compiled: usize,
-    /// The number of requested kernels; 0 until they are known.
+    /// The count of requested kernels; 0 until the list is known.
     pub kernels: usize,
 }

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use super::Gpu;
 use crate::{Aabb, Error};
 
-/// Checks that a slice is large enough for this many boxes and can be bound.
+/// Checks that a slice has at least the bytes of `box_count` boxes and can be bound.
 ///
 /// # Errors
 /// [`Error::BadBuffer`].
@@ -13,7 +13,7 @@ pub fn check_boxes(gpu: &Gpu, boxes: wgpu::BufferSlice<'_>, box_count: u32) -> R
     check(gpu, boxes, bytes::<Aabb>(box_count), "box", || format!("{box_count} boxes"))
 }
 
-/// Binds the first `box_count` boxes of a slice; `None` if there is nothing to bind.
+/// Returns the first `box_count` boxes of a slice, to bind; `None` if there are no boxes.
 pub fn bind_boxes(boxes: wgpu::BufferSlice<'_>, box_count: u32) -> Option<wgpu::BindingResource<'_>> {
     bind(boxes, bytes::<Aabb>(box_count))
 }
@@ -46,14 +46,14 @@ pub fn check(
     Err(Error::BadBuffer { buffer, problem })
 }
 
-/// Binds the first bytes of a slice; `None` if there is nothing to bind.
+/// Returns the first `bytes` bytes of a slice, to bind; `None` if there are no bytes.
 pub fn bind(slice: wgpu::BufferSlice<'_>, bytes: u64) -> Option<wgpu::BindingResource<'_>> {
     let size = NonZeroU64::new(bytes)?;
     let (buffer, offset) = (slice.buffer(), slice.offset());
     Some(wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size: Some(size) }))
 }
 
-/// Returns the bytes of this many elements.
+/// Returns the size in bytes of `count` elements.
 pub fn bytes<T>(count: u32) -> u64 {
     u64::from(count) * size_of::<T>() as u64
 }

@@ -1,23 +1,23 @@
-//! Copies between the memory of the program and the memory that it shares with the device, on several threads: one thread copies
-//! some 10 GB/s, and the bus to a GPU carries five times that rate.
+//! Copies between the program's memory and memory shared with the device, on several threads. One thread copies about
+//! 10 GB/s; the bus to a GPU carries five times that rate.
 
 use rayon::prelude::*;
 
-/// Bytes per task of a thread. Fewer than two such pieces are copied by one thread.
+/// Bytes per task of a thread. One thread copies less than two such pieces.
 const PIECE: usize = 256 << 10;
 
 /// Writes bytes to a buffer before the next submission runs, as `Queue::write_buffer` does.
 pub(super) fn write(queue: &wgpu::Queue, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) {
     let view = match wgpu::BufferSize::new(bytes.len() as u64) {
-        // In a browser there is only one thread, and mapping costs another copy.
+        // A browser has only one thread, and mapping costs another copy.
         Some(size) if bytes.len() >= 2 * PIECE && !cfg!(target_arch = "wasm32") => {
             queue.write_buffer_with(buffer, offset, size)
         }
         _ => return queue.write_buffer(buffer, offset, bytes),
     };
-    // Without a view the device is lost; the next call reports it.
+    // If there is no view, the device is lost. The next call reports the loss.
     let Some(mut view) = view else { return };
-    // Only pieces with a length known at compile time can be sent to other threads.
+    // Only pieces of a length that is known at compile time can be sent to other threads.
     let (pieces, mut rest) = view.slice(..).into_chunks::<PIECE>();
     let (of_pieces, of_rest) = bytes.split_at(pieces.len() * PIECE);
     let pieces: Vec<_> = pieces.into_iter().zip(of_pieces.chunks(PIECE)).collect();
@@ -25,8 +25,8 @@ pub(super) fn write(queue: &wgpu::Queue, buffer: &wgpu::Buffer, offset: u64, byt
     rest.copy_from_slice(of_rest);
 }
 
-/// Converts each value and appends the results in order. The caller must reserve the capacity, since only a reservation
-/// can report exhausted memory.
+/// Converts each value, and appends the results in order. The caller must reserve the capacity first, since only a
+/// reservation can report exhausted memory.
 pub(crate) fn extend<T: Sync, U: Send>(list: &mut Vec<U>, values: &[T], convert: impl Fn(&T) -> U + Send + Sync) {
     if size_of_val(values) < 2 * PIECE {
         list.extend(values.iter().map(convert));

@@ -21,8 +21,8 @@ use crate::Cause;
 use crate::Error;
 use crate::base::layout::dispatch_size;
 
-/// A kernel, compiled when it is first needed. Its label is the name of its file and of its entry point. A clone is the
-/// same kernel.
+/// A kernel, compiled when it is first needed. Its label is the name of its file and of its entry point. A clone refers
+/// to the same kernel.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     source: Source,
@@ -30,8 +30,9 @@ pub struct Kernel {
     slot: Arc<Slot>,
 }
 
-/// The place of a compiled kernel. A kernel is compiled once, or again after exhausted memory. In a browser a kernel
-/// counts as compiled when it is requested; if the browser rejects it, each submission that uses it fails.
+/// The state of a kernel's compilation, shared by its clones. A kernel is compiled once, or again if memory was
+/// exhausted. In a browser, a kernel counts as compiled when it is requested. If the browser rejects the kernel later,
+/// each submission that uses it fails.
 #[derive(Debug, Default)]
 struct Slot {
     /// Held while the kernel is compiled.
@@ -53,23 +54,23 @@ pub struct Binding {
     pub name: String,
     /// Its `@binding`, in group 0.
     pub index: u32,
-    /// Uniform, read-only or read-write storage.
+    /// Uniform, read-only storage or read-write storage.
     pub kind: wgpu::BufferBindingType,
 }
 
-/// The source of a kernel: its own file first, so that line numbers in messages refer to that file, then shared files
-/// and the constants.
+/// The source of a kernel: its own file, then shared files and the constants. Its own file is first, so that line
+/// numbers in messages refer to this file.
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
     /// Name of the file, without `.wgsl`, and of the entry point.
     pub label: &'static str,
-    /// Its own file.
+    /// Text of the kernel's own file.
     pub own: &'static str,
-    /// Files it shares with other kernels.
+    /// Texts of the files that it shares with other kernels.
     pub shared: &'static [&'static str],
 }
 
-/// Creates the [`Source`] of `shaders/NAME.wgsl`, with `common.wgsl`, the named shared files and shared text behind it.
+/// Creates the [`Source`] of `shaders/NAME.wgsl`, followed by `common.wgsl`, the named shared files and shared texts.
 macro_rules! source {
     ($name:literal $(, $shared:literal)* $(; $text:expr)?) => {
         $crate::gpu::kernel::Source {
@@ -96,7 +97,7 @@ pub(crate) const fn label(path: &'static str) -> &'static str {
 }
 
 impl Source {
-    /// Returns the whole text.
+    /// Returns the complete WGSL text.
     pub fn text(&self) -> String {
         let mut text = self.own.to_owned();
         for shared in self.shared {
@@ -119,7 +120,7 @@ impl Source {
     pub fn module(&self) -> Result<naga::Module, Error> {
         let text = self.text();
         let module = self.parse(&text)?;
-        // A device without subgroups rejects kernels that use them.
+        // Allow subgroups in all kernels: a device without subgroups rejects kernels that use them.
         Validator::new(ValidationFlags::all(), Capabilities::SUBGROUP | Capabilities::SUBGROUP_BARRIER)
             .validate(&module)
             .map_err(|error| self.error(error.emit_to_string(&text), Cause::of(error)))?;
@@ -158,7 +159,8 @@ impl Compiled {
     fn new(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Result<Self, Error> {
         let (compiled, scopes) = Self::begin(gpu, source, switches)?;
         let closed = scopes.close(source.label);
-        // A parsed module has no text for messages, so validate again to get line numbers. A browser has the text.
+        // wgpu has no text of a parsed module for messages, so validate again to get line numbers. A browser has the
+        // text.
         #[cfg(not(target_arch = "wasm32"))]
         let closed = closed.map_err(|error| match (&error, source.module()) {
             (Error::Gpu { .. }, Err(with_lines)) => with_lines,
@@ -167,7 +169,7 @@ impl Compiled {
         closed.map(|()| compiled)
     }
 
-    /// Creates the parts of a kernel. They are valid if the scopes have no errors.
+    /// Creates the objects of a kernel. They are valid if the returned scopes have no errors.
     fn begin(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Result<(Self, Scopes), Error> {
         let constants: Vec<_> = switches.iter().map(|&name| (name, 1.0)).collect();
         let (text, bindings) = (source.text(), source.bindings());
@@ -203,8 +205,8 @@ impl Compiled {
             layout: Some(&pipeline_layout),
             module: &module,
             entry_point: Some(source.label),
-            // No zero initialization: some back ends let one invocation write all zeros. A kernel writes its initial
-            // values itself.
+            // No zero initialization of workgroup memory, since on some back ends one invocation writes all zeros.
+            // Kernels write their initial values themselves.
             compilation_options: wgpu::PipelineCompilationOptions {
                 constants: &constants,
                 zero_initialize_workgroup_memory: false,
@@ -216,32 +218,32 @@ impl Compiled {
 }
 
 impl Kernel {
-    /// Looks up the kernel of this device, which is compiled when it is first dispatched or [requested](compile), once
-    /// for all clones. A driver needs about 0.1 to 0.5 seconds per kernel, and most scenes need only some kernels. The
-    /// switches of its source have their default values.
+    /// Looks up a kernel of this device, with the default values of its switches. The first dispatch or
+    /// [request](compile) compiles it, once for all clones: a driver needs about 0.1 to 0.5 seconds per kernel, and
+    /// most scenes need only some kernels.
     pub fn new(gpu: &Gpu, source: &Source) -> Self {
         Self::specialised(gpu, source, &[])
     }
 
-    /// Looks up the kernel with some switches (`override NAME: bool`) on: the driver removes code that is switched off.
+    /// Looks up a kernel with these switches (`override NAME: bool`) on. The driver removes code that is switched off.
     pub fn specialised(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Self {
         let new = || Self { source: *source, switches: switches.to_vec(), slot: Arc::default() };
         gpu.kernels().entry((source.label, switches.to_vec())).or_insert_with(new).clone()
     }
 
-    /// Returns `true` if the other one is this kernel with the same switches, of the same device.
+    /// Returns `true` if both are the same kernel of the same device, with the same switches.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.slot, &other.slot)
     }
 
-    /// Returns the label, if the kernel was compiled.
+    /// Returns the label if the kernel was compiled.
     pub(super) fn compiled_label(&self) -> Option<&'static str> {
         self.slot.result.get().map(|_| self.source.label)
     }
 
     fn compiled(&self, gpu: &Gpu) -> Result<&Compiled, Error> {
         let Slot { turn, result } = &*self.slot;
-        // Another thread may be compiling it.
+        // Another thread may be compiling the kernel; wait for it.
         let _turn = result.get().is_none().then(|| turn.lock().unwrap_or_else(PoisonError::into_inner));
         let compiled = match result.get() {
             Some(compiled) => compiled,
@@ -253,8 +255,9 @@ impl Kernel {
         compiled.as_ref().map_err(Clone::clone)
     }
 
-    /// Requests the kernel from the browser, unless it was requested, and returns when it is compiled. Only this future
-    /// returns the error of a rejected kernel. If it is dropped, the submission that uses the kernel returns the error.
+    /// Requests the kernel from the browser, unless it was requested, and completes when it is compiled. Only this
+    /// future returns the error of a rejected kernel. If the future is dropped, submissions that use the kernel return
+    /// the error.
     ///
     /// # Errors
     /// [`Error::Gpu`] if the browser rejects it; [`Error::OutOfMemory`]; [`Error::DeviceLost`].
@@ -264,7 +267,7 @@ impl Kernel {
             Some(compiled) => Err(compiled.as_ref().map(|_| ()).map_err(Clone::clone)),
             None => match Compiled::begin(gpu, &self.source, &self.switches) {
                 Ok((compiled, scopes)) => {
-                    // Calls can use it at once; they wait in the process of the device.
+                    // Calls can use the kernel at once; they wait in the process of the device.
                     _ = self.slot.result.set(Ok(compiled));
                     Ok(scopes.close_later(self.source.label))
                 }
@@ -285,13 +288,13 @@ impl Kernel {
     /// Compiles the kernel, unless it is compiled.
     ///
     /// # Errors
-    /// As [`compile`].
+    /// The errors of [`compile`].
     #[cfg(target_arch = "wasm32")]
     pub fn compile(&self, gpu: &Gpu) -> Result<(), Error> {
         self.compiled(gpu).map(|_| ())
     }
 
-    /// Runs `groups` workgroups, laid out in two dimensions if one is too short.
+    /// Dispatches `groups` workgroups, in two dimensions if there are too many for one.
     pub fn dispatch(&self, pass: &mut Pass, groups: u32, buffers: &[(&str, wgpu::BindingResource)]) {
         if groups > 0 && self.bind(pass, buffers) {
             let [x, y, z] = dispatch_size(groups);
@@ -300,7 +303,7 @@ impl Kernel {
         }
     }
 
-    /// Runs the workgroups that the three numbers at `offset` bytes in `dispatches` specify.
+    /// Dispatches workgroups in three dimensions, as specified by the three numbers at byte `offset` of `dispatches`.
     pub fn dispatch_indirect(
         &self,
         pass: &mut Pass,
@@ -314,7 +317,7 @@ impl Kernel {
         }
     }
 
-    /// Binds every variable of the kernel to the buffer of its name.
+    /// Binds each variable of the kernel to the buffer with the same name.
     fn bind(&self, pass: &mut Pass, buffers: &[(&str, wgpu::BindingResource)]) -> bool {
         let compiled = match self.compiled(&pass.gpu) {
             Ok(compiled) => compiled,
@@ -344,7 +347,7 @@ impl Kernel {
     }
 }
 
-/// Compiles these kernels, unless they are compiled; several at once if there are several cores.
+/// Compiles the kernels that are not compiled yet, in parallel on several cores.
 ///
 /// # Errors
 /// [`Error::Gpu`] if naga or the driver rejects one of them; [`Error::OutOfMemory`], after which the next call tries
@@ -353,7 +356,8 @@ pub fn compile(gpu: &Gpu, kernels: &[&Kernel]) -> Result<(), Error> {
     compile_until(gpu, kernels, || false, || ())
 }
 
-/// Compiles these kernels, calls `count` after each, and begins no further one if `is_cancelled`.
+/// Compiles these kernels as [`compile`], and calls `count` after each kernel. Begins no further compilation once
+/// `is_cancelled` returns `true`.
 ///
 /// # Errors
 /// [`Error::Gpu`] if naga or the driver rejects one of them; [`Error::OutOfMemory`], after which the next call tries
@@ -372,17 +376,17 @@ pub fn compile_until(
         count();
         outcome
     };
-    // Usually all are compiled, and no thread is started.
+    // Usually all kernels are compiled, so no thread is started.
     #[cfg(not(target_arch = "wasm32"))]
     if kernels.iter().any(|kernel| kernel.compiled_label().is_none()) {
         let outcomes: Vec<_> = kernels.par_iter().map(outcome).collect();
-        // Returns the first error in the order of the flow, not in time.
+        // Return the first error in the order of the kernels, not in time.
         return outcomes.into_iter().collect();
     }
     kernels.iter().try_for_each(outcome)
 }
 
-/// A compute pass that kernels are dispatched into. The first mistake is stored, and [`Pass::finish`] returns it.
+/// A compute pass for dispatches of kernels. It stores the first error of a recording, which [`Pass::finish`] returns.
 #[derive(Debug)]
 pub struct Pass<'encoder> {
     gpu: Gpu,
@@ -397,7 +401,7 @@ impl<'encoder> Pass<'encoder> {
         Self::begin_timed(gpu, encoder, None)
     }
 
-    /// Begins a pass whose dispatches are timed.
+    /// Begins a pass whose dispatches `timer` measures.
     pub fn begin_timed(gpu: &Gpu, encoder: &'encoder mut wgpu::CommandEncoder, timer: Option<&'encoder Timer>) -> Self {
         let mut pass = encoder
             .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some(gpu.label()), timestamp_writes: None });
@@ -416,7 +420,7 @@ impl<'encoder> Pass<'encoder> {
         }
     }
 
-    /// Returns the first mistake of the recording, if any; the pass ends when it is dropped.
+    /// Returns the first error of the recording, if any. The pass ends when it is dropped.
     ///
     /// # Errors
     /// [`Error::Gpu`] if a kernel did not get one of its buffers.

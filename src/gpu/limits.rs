@@ -3,8 +3,8 @@
 use super::table::Row;
 use crate::Error;
 
-/// The most bytes of a binding, also if a device reports a larger limit: sizes in Metal kernels and offsets in Vulkan
-/// have 32 bits. It also bounds the levels of trees above their leaves by `WAITING_LEVELS`.
+/// The most bytes of a binding, even if a device reports a larger limit, since sizes in Metal kernels and offsets in
+/// Vulkan have 32 bits. With this limit, trees have at most `WAITING_LEVELS` levels above their leaves.
 pub const MOST_BINDING: u64 = u32::MAX as u64;
 
 /// Returns the most bytes that one binding of a storage buffer may have.
@@ -12,7 +12,7 @@ pub fn largest_binding(limits: &wgpu::Limits) -> u64 {
     limit_name(limits).1
 }
 
-/// Returns the name and the bytes of the limit that bounds a storage buffer most.
+/// Returns the name and the bytes of the tightest limit of a storage buffer.
 pub fn limit_name(limits: &wgpu::Limits) -> (&'static str, u64) {
     let binding = limits.max_storage_buffer_binding_size.min(MOST_BINDING);
     if binding <= limits.max_buffer_size {
@@ -22,7 +22,8 @@ pub fn limit_name(limits: &wgpu::Limits) -> (&'static str, u64) {
     }
 }
 
-/// Refuses buffers if one of them exceeds a binding. The error estimates the most boxes by an equal share per box.
+/// Returns an error if a buffer exceeds the largest binding. The error estimates the most boxes, assuming equal bytes
+/// per box.
 ///
 /// # Errors
 /// [`Error::TooManyBoxes`].

@@ -1,6 +1,6 @@
 //! The device, and a thin layer over `wgpu`: [`kernel`] binds buffers by name, [`buffers`] gives them types,
 //! [`bind_groups`] caches bind groups, [`compilation`] compiles kernels ahead, [`readback`] reads results back,
-//! [`scopes`] converts its errors to [`Error`](crate::Error), [`timing`] measures each kernel.
+//! [`scopes`] converts errors of `wgpu` to [`Error`](crate::Error), [`timing`] measures each kernel.
 
 pub(crate) mod bind_groups;
 pub mod buffers;
@@ -31,7 +31,7 @@ use scopes::Scopes;
 /// The least bytes of a binding on any device; WebGPU's default is 128 MiB.
 const LEAST_BINDING: u64 = 4 << 20;
 
-/// Kernels by label, and the switches that are on.
+/// Kernels by label and enabled switches.
 type Kernels = HashMap<(&'static str, Vec<&'static str>), Kernel>;
 
 /// A device and its queue, either requested here or passed by the caller.
@@ -50,17 +50,17 @@ pub struct Gpu {
     bind_groups: Arc<Mutex<BindGroups>>,
     /// The counts of dispatches recorded for the device: direct, then indirect.
     dispatches: Arc<[AtomicU64; 2]>,
-    /// The best variant of the sort for the device, once it was determined.
+    /// The best variant of the sort for the device, once determined.
     best_sort: Arc<Mutex<Option<SortVariant>>>,
     /// The requested variant of the sort.
     requested_sort: Option<SortVariant>,
     /// True if the device is a software adapter.
     is_software: bool,
-    /// Turns of loops that a query may take in one dispatch, if a test specifies them.
+    /// The most loop turns of a query in one dispatch, if a test specifies a limit.
     turns: Option<u32>,
-    /// The caller's cache of compiled kernels.
+    /// The caller's cache of compiled kernels, if any.
     pipeline_cache: Option<wgpu::PipelineCache>,
-    /// The label of its passes.
+    /// The label of compute passes.
     label: Arc<str>,
 }
 
@@ -70,8 +70,8 @@ pub struct Gpu {
 pub struct DispatchCount {
     /// Dispatches whose size the host knows.
     pub direct: u64,
-    /// Dispatches whose size a kernel writes to a buffer. wgpu may validate each of them with [another
-    /// dispatch](Gpu::from_device).
+    /// Dispatches whose size a kernel writes to a buffer. wgpu may validate each size with
+    /// [another dispatch](Gpu::from_device).
     pub indirect: u64,
 }
 
@@ -81,16 +81,16 @@ impl DispatchCount {
         self.direct + self.indirect
     }
 
-    /// Returns the difference from an earlier count.
+    /// Returns the dispatches since an earlier count.
     pub fn since(self, earlier: Self) -> Self {
         Self { direct: self.direct - earlier.direct, indirect: self.indirect - earlier.indirect }
     }
 }
 
 impl Gpu {
-    /// The features that timing kernels needs of a device: timestamps between the dispatches of one pass.
+    /// The device features that the timing of kernels needs: timestamps between the dispatches of one pass.
     pub const TIMING_FEATURES: wgpu::Features = timing::FEATURES;
-    /// The features that make the sort faster.
+    /// The device features that make the sort faster.
     pub const SUBGROUP_FEATURES: wgpu::Features = SUBGROUP_FEATURES;
 
     /// Returns the limits that the kernels need of a device, all within WebGPU's defaults: 8 storage buffers and 4
@@ -105,10 +105,10 @@ impl Gpu {
 
     /// Uses a device of the caller, such as the device of a renderer.
     ///
-    /// Create its instance without `InstanceFlags::VALIDATION_INDIRECT_CALL`. wgpu sets this flag by default, in
-    /// release builds too. With it, wgpu puts a dispatch and two barriers before each indirect dispatch to validate its
-    /// size. The kernels write sizes within the limits of any device, so [`Gpu::request`] omits the validation. The
-    /// flags of an instance cannot be read from a device.
+    /// Create the instance of the device without `InstanceFlags::VALIDATION_INDIRECT_CALL`. wgpu sets this flag by
+    /// default, in release builds too. With the flag, wgpu validates the size of each indirect dispatch by another
+    /// dispatch and two barriers. The kernels write sizes within the limits of any device, so [`Gpu::request`] omits
+    /// the validation. This function cannot check the flag, since a device does not report the flags of its instance.
     /// ```no_run
     /// use broadsweep::wgpu;
     ///
@@ -138,7 +138,7 @@ impl Gpu {
             ("max_compute_invocations_per_workgroup", 256, u64::from(has.max_compute_invocations_per_workgroup)),
             ("max_compute_workgroup_size_x", 256, u64::from(has.max_compute_workgroup_size_x)),
             ("max_compute_workgroups_per_dimension", 65_535, u64::from(has.max_compute_workgroups_per_dimension)),
-            // Buffers whose size does not depend on the boxes.
+            // The least size is for buffers whose size does not depend on the boxes.
             ("max_storage_buffer_binding_size", LEAST_BINDING, has.max_storage_buffer_binding_size),
             ("max_buffer_size", LEAST_BINDING, has.max_buffer_size),
         ];
@@ -167,7 +167,7 @@ impl Gpu {
     /// Requests a device on the adapter that the system prefers, with the largest buffers that it supports.
     ///
     /// The environment can choose the adapter, as with `wgpu`: `WGPU_BACKEND`, `WGPU_ADAPTER_NAME`. OpenGL is not
-    /// compiled in: `WGPU_BACKEND=gl` finds no adapter.
+    /// compiled in, so `WGPU_BACKEND=gl` finds no adapter.
     ///
     /// # Errors
     /// [`Error::NoAdapter`], [`Error::NoDevice`], [`Error::DeviceTooSmall`].
@@ -277,8 +277,8 @@ impl Gpu {
         self.device.adapter_info()
     }
 
-    /// Returns the count of dispatches recorded so far by this value and all its clones. The overhead of a call on a
-    /// GPU grows with its dispatches.
+    /// Returns the count of dispatches recorded so far by this value and all its clones. The overhead of a call grows
+    /// with its dispatch count.
     pub fn dispatch_count(&self) -> DispatchCount {
         let [direct, indirect] = self.dispatches.each_ref().map(|count| count.load(Ordering::Relaxed));
         DispatchCount { direct, indirect }
@@ -288,8 +288,8 @@ impl Gpu {
         self.dispatches[usize::from(is_indirect)].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the same device, with this variant of the sort in every [`BroadPhase`](crate::BroadPhase) that is created
-    /// with it; `None`, the default, means the best variant. The result does not depend on the variant.
+    /// Returns the same device, with this variant of the sort for every [`BroadPhase`](crate::BroadPhase) created with
+    /// it. `None`, the default, means the best variant. Results do not depend on the variant.
     ///
     /// # Errors
     /// [`Error::BadOption`] for [`SortVariant::Subgroup`] if the device lacks its
@@ -307,27 +307,27 @@ impl Gpu {
 
     /// Returns the same device, with a cache for kernels that are compiled later. A program that stores the cache's
     /// [data](wgpu::PipelineCache::get_data) in a file starts faster, unless the driver has a similar cache. The
-    /// program must create the cache, since wgpu trusts its data, which is `unsafe`, and request the device with
-    /// `wgpu::Features::PIPELINE_CACHE` ([`Gpu::from_device`]).
+    /// program must create the cache itself, which is `unsafe`, since wgpu trusts the data. The device must be
+    /// requested with `wgpu::Features::PIPELINE_CACHE` and passed to [`Gpu::from_device`].
     #[must_use]
     pub fn with_pipeline_cache(self, cache: wgpu::PipelineCache) -> Self {
         Self { pipeline_cache: Some(cache), ..self }
     }
 
-    /// Returns the same device, with this label for the compute passes of engines and trees created with it, instead of
-    /// `broadsweep`. So captures of a program with several engines can distinguish them. Within a pass, each kernel has
+    /// Returns the same device, with this label for the compute passes of engines and trees created with it. The
+    /// default is `broadsweep`. Labels distinguish the engines of a program in captures. Within a pass, each kernel has
     /// a debug group with its own label.
     #[must_use]
     pub fn with_label(self, label: &str) -> Self {
         Self { label: label.into(), ..self }
     }
 
-    /// Returns the label of its compute passes.
+    /// Returns the label of compute passes.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// Returns the caller's cache of compiled kernels, if there is one.
+    /// Returns the caller's cache of compiled kernels, if any.
     pub(super) fn pipeline_cache(&self) -> Option<&wgpu::PipelineCache> {
         self.pipeline_cache.as_ref()
     }
@@ -338,24 +338,25 @@ impl Gpu {
         self.device().features().contains(SUBGROUP_FEATURES)
             && info.subgroup_min_size >= 8
             && info.subgroup_max_size <= 64
-            // A browser has other builtins, and cannot wait for a trial.
+            // Browsers have different subgroup built-ins, and cannot wait for a trial.
             && cfg!(not(target_arch = "wasm32"))
     }
 
-    /// Returns the same device, with a limit of about this many turns of loops per query and dispatch: for tests of
-    /// resumed queries.
+    /// Returns the same device, with a limit of about `turns` loop turns per query and dispatch. For tests of resumed
+    /// queries.
     #[doc(hidden)]
     #[must_use]
     pub fn with_turns(self, turns: u32) -> Self {
         Self { turns: Some(turns), ..self }
     }
 
-    /// Returns this number, if a test specifies it.
+    /// Returns the limit of [`with_turns`](Self::with_turns), if any.
     pub(crate) fn turns(&self) -> Option<u32> {
         self.turns
     }
 
-    /// Returns the box count up to which a test of all pairs is likely faster than a sweep on this kind of device.
+    /// Returns the largest box count for which a test of all pairs is likely faster than a sweep on this kind of
+    /// device.
     pub(crate) fn all_pairs_up_to(&self) -> u32 {
         match self.adapter_info().device_type {
             wgpu::DeviceType::DiscreteGpu => ALL_PAIRS_DISCRETE,
@@ -364,8 +365,7 @@ impl Gpu {
         }
     }
 
-    /// Returns whether this is a software adapter, whose loops have
-    /// [bounds](crate::base::constants::SOFTWARE_CANDIDATES).
+    /// Returns `true` if this is a software adapter, which [limits loops](crate::base::constants::SOFTWARE_CANDIDATES).
     pub(crate) fn is_software(&self) -> bool {
         self.is_software
     }
@@ -375,13 +375,13 @@ impl Gpu {
         self.requested_sort
     }
 
-    /// Returns the best variant of the sort for this device, if it is known, to read or set.
+    /// Returns the lock of the best variant of the sort for this device; `None` until it is determined.
     pub(crate) fn best_sort(&self) -> MutexGuard<'_, Option<SortVariant>> {
         self.best_sort.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Creates an [`Error::DeviceLost`] with the driver's reason, or `noticed` without one, and the error of the call
-    /// that noticed the loss.
+    /// Creates an [`Error::DeviceLost`]. Its reason is the driver's, or `noticed` if the driver gave none. `cause` is
+    /// the error of the call that noticed the loss.
     pub(crate) fn lost(&self, noticed: &str, cause: Option<Cause>) -> Error {
         let reason = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Error::DeviceLost { reason: reason.unwrap_or_else(|| noticed.to_owned()), cause }
@@ -392,14 +392,14 @@ impl Gpu {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Returns `true` if one is a clone of the other. Devices cannot be compared, since devices of two wgpu instances
-    /// may compare as equal.
+    /// Returns `true` if both values are clones of each other. Devices cannot be compared instead, since devices of two
+    /// wgpu instances may compare as equal.
     pub(crate) fn is_clone_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.kernels, &other.kernels)
     }
 
-    /// Returns `true` if the device is lost. A device of the caller does not report it, so this tries an allocation; a
-    /// requested device reports it when polled. Use it after a failure.
+    /// Returns `true` if the device is lost. Call it after a failure. A requested device reports its loss when polled.
+    /// A device of the caller does not, so this tries an allocation.
     pub(crate) fn is_lost_on_trial(&self) -> bool {
         let _ = self.device.poll(wgpu::PollType::Poll);
         if self.is_lost() {
@@ -421,7 +421,7 @@ impl Gpu {
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lists the kernels that were compiled for it, or rejected, in the order of their names.
+    /// Lists the kernels that were compiled for the device, or rejected, in the order of their names.
     #[doc(hidden)]
     pub fn compiled_kernels(&self) -> Vec<&'static str> {
         let mut labels: Vec<_> = self.kernels().values().filter_map(Kernel::compiled_label).collect();
@@ -429,7 +429,7 @@ impl Gpu {
         labels
     }
 
-    /// Returns the number of cached bind groups.
+    /// Returns the count of cached bind groups.
     #[doc(hidden)]
     pub fn cached_bind_groups(&self) -> usize {
         self.bind_groups().len()
@@ -445,8 +445,8 @@ impl Gpu {
     }
 }
 
-/// Creates an instance. It does not validate indirect dispatch sizes, since the kernels write sizes within the limits,
-/// and each check costs a dispatch. The environment can request this check and others.
+/// Creates an instance without validation of indirect dispatch sizes: the kernels write sizes within the limits, and
+/// each check costs a dispatch. Environment variables can request this and other checks.
 fn instance() -> wgpu::Instance {
     wgpu::Instance::new(wgpu::InstanceDescriptor {
         backends: backends(),
@@ -455,11 +455,11 @@ fn instance() -> wgpu::Instance {
     })
 }
 
-/// Returns the back ends in use, without OpenGL: its compute shaders do not always suffice, and adapters would be
-/// listed twice.
+/// Returns the back ends to use. OpenGL is not among them: its compute shaders do not always suffice, and adapters
+/// would be listed twice.
 fn backends() -> wgpu::Backends {
     wgpu::Backends::PRIMARY.with_env()
 }
 
-/// The features that `sort_ballot` needs of a device.
+/// The device features that `sort_ballot` needs.
 pub const SUBGROUP_FEATURES: wgpu::Features = wgpu::Features::SUBGROUP.union(wgpu::Features::SUBGROUP_BARRIER);

@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use super::Gpu;
 use crate::{Cause, Error};
 
-/// A read-back: the mapping of a staging buffer, from its beginning until the host has read the bytes.
+/// A read-back: the mapping of a staging buffer. It lasts until the host has read the bytes.
 #[derive(Debug)]
 pub struct Readback {
     gpu: Gpu,
@@ -53,7 +53,7 @@ impl Readback {
         Ok(buffer)
     }
 
-    /// Begins to map the first `bytes` bytes (not 0, a multiple of 8), after all earlier submissions.
+    /// Begins to map the first `bytes` bytes, after all earlier submissions. `bytes` must be a positive multiple of 8.
     pub fn begin(gpu: &Gpu, buffer: &wgpu::Buffer, bytes: u64) -> Self {
         let state = Arc::new(Mutex::new(State::default()));
         let shared = Arc::clone(&state);
@@ -67,7 +67,7 @@ impl Readback {
         Self { gpu: gpu.clone(), buffer: buffer.clone(), bytes, state }
     }
 
-    /// Sets the `errors` of the submission that computes the bytes: the results can be used only after the errors are
+    /// Sets the `errors` of the submission that computes the bytes. The results are ready only after the errors are
     /// known.
     #[cfg(target_arch = "wasm32")]
     pub(super) fn expect_errors(&mut self, errors: impl Future<Output = Result<(), Error>> + 'static) {
@@ -75,7 +75,7 @@ impl Readback {
         state.errors = Some(Errors(Box::pin(errors)));
     }
 
-    /// Returns `Ready` if the bytes are mapped; otherwise `context` is woken later.
+    /// Returns `Ready` if the bytes are mapped. Otherwise wakes `context` later.
     pub fn poll(&self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         #[cfg(target_arch = "wasm32")]
@@ -101,7 +101,7 @@ impl Readback {
         }
     }
 
-    /// Returns the value at `offset` bytes, once the bytes are mapped.
+    /// Returns the value at `offset` bytes. The bytes must be mapped.
     ///
     /// # Errors
     /// [`Error::DeviceLost`] if they are not mapped.
@@ -109,8 +109,8 @@ impl Readback {
         self.read(offset, 1, |values| values[0])
     }
 
-    /// Calls `read` with the `count` values at `offset` bytes, in place, once the bytes are mapped, and returns
-    /// its result.
+    /// Calls `read` with the `count` values at `offset` bytes, without a copy, and returns its result. The bytes must
+    /// be mapped.
     ///
     /// # Errors
     /// [`Error::DeviceLost`] if they are not mapped.
@@ -126,15 +126,14 @@ impl Readback {
         let bytes = &view[offset as usize..end as usize];
         Ok(match bytemuck::try_cast_slice(bytes) {
             Ok(values) => read(values),
-            // The mapping is not aligned for the values. No known driver causes this.
+            // The mapping is not aligned for the values, so copy them. No known driver causes this.
             Err(_) => read(&bytemuck::pod_collect_to_vec(bytes)),
         })
     }
 }
 
 impl Drop for Readback {
-    /// Unmaps the staging buffer, so that commands can copy to it. A buffer of a lost device cannot be unmapped; this
-    /// error is ignored.
+    /// Unmaps the staging buffer, so that commands can copy to it. The error of a buffer of a lost device is ignored.
     fn drop(&mut self) {
         let scope = self.gpu.device().push_error_scope(wgpu::ErrorFilter::Validation);
         self.buffer.unmap();

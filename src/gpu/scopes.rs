@@ -9,10 +9,10 @@ use super::readback::Readback;
 use crate::{Cause, Error};
 
 /// Error scopes that collect the errors of a sequence of calls.
-#[allow(missing_debug_implementations)] // wgpu's guards have none
+#[allow(missing_debug_implementations)] // wgpu's guards do not implement Debug
 pub struct Scopes {
     gpu: Gpu,
-    // Scopes are closed in this order, the reverse of the order of opening.
+    // Scopes must be closed in the order of these fields, the reverse of the order of opening.
     memory: wgpu::ErrorScopeGuard,
     validation: wgpu::ErrorScopeGuard,
     internal: wgpu::ErrorScopeGuard,
@@ -27,10 +27,10 @@ impl Scopes {
         Self { gpu: gpu.clone(), memory, validation, internal }
     }
 
-    /// Ends the sequence of calls.
+    /// Ends the sequence of calls, and returns its error, if any.
     ///
-    /// In a browser errors are reported later, not here. A resource that was not created makes every submission
-    /// that uses it invalid, which [`close_with`](Self::close_with) reports.
+    /// A browser reports errors later, not here. Each submission that uses a resource that was not created is invalid;
+    /// [`close_with`](Self::close_with) reports this.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], or [`Error::Gpu`] with `label` and the message of the API.
@@ -41,7 +41,7 @@ impl Scopes {
     /// Ends a sequence of calls that allocated `bytes` bytes.
     ///
     /// # Errors
-    /// As [`close`](Self::close), and [`Error::OutOfMemory`].
+    /// The errors of [`close`](Self::close), and [`Error::OutOfMemory`].
     pub fn close_allocation(self, label: &str, bytes: u64) -> Result<(), Error> {
         let memory = now(self.memory.pop());
         let validation = now(self.validation.pop());
@@ -59,7 +59,7 @@ impl Scopes {
     /// errors instead of results.
     ///
     /// # Errors
-    /// As [`close`](Self::close).
+    /// The errors of [`close`](Self::close).
     #[cfg(not(target_arch = "wasm32"))]
     pub fn close_with(self, label: &'static str, _: &mut Readback) -> Result<(), Error> {
         self.close(label)
@@ -72,8 +72,8 @@ impl Scopes {
         Ok(())
     }
 
-    /// Ends the sequence of calls at once, and returns its errors later: in a browser, after the calls have run in the
-    /// process of the device.
+    /// Ends the sequence of calls at once, and returns a future of its error. In a browser, it completes after the
+    /// calls have run in the process of the device.
     #[cfg(target_arch = "wasm32")]
     pub fn close_later(self, label: &'static str) -> impl Future<Output = Result<(), Error>> + 'static {
         let (memory, validation, internal) = (self.memory.pop(), self.validation.pop(), self.internal.pop());
@@ -94,7 +94,7 @@ fn verdict(
     other: Option<wgpu::Error>,
 ) -> Result<(), Error> {
     if memory.is_some() || other.is_some() {
-        // An invalid group must not be reused.
+        // A cached bind group may be invalid, and must not be reused.
         gpu.bind_groups().forget();
     }
     if memory.is_some() {
@@ -103,20 +103,20 @@ fn verdict(
     let Some(error) = other else {
         return Ok(());
     };
-    // The message has several lines.
+    // Join the lines of the message.
     let message = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
     if gpu.is_lost_on_trial() {
         return Err(gpu.lost(&message, Some(Cause::of(error))));
     }
     if message.contains("doesn't match") && message.contains("Device") {
-        // wgpu reports this case by its message only.
+        // wgpu reports a buffer of another device only by this message.
         let problem = format!("belongs to another device: {message}");
         return Err(Error::BadBuffer { buffer: "caller's", problem });
     }
     Err(Error::Gpu { label: label.to_owned(), message, cause: Some(Cause::of(error)) })
 }
 
-/// Returns the error that a scope collected. Outside browsers the future is ready at once.
+/// Returns the error that a scope collected. Outside browsers, the future is always ready.
 fn now(error: impl Future<Output = Option<wgpu::Error>>) -> Option<wgpu::Error> {
     match pin!(error).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(error) => error,

@@ -9,16 +9,16 @@ use crate::Error;
 use crate::base::constants::SORT_PASSES;
 use crate::base::layout::{digit_sum_u32_count, histogram_u32_count};
 
-/// Buffers may be bound at multiples of this number of bytes.
+/// The alignment of offsets of bindings, in bytes.
 pub const ALIGNMENT: u64 = 256;
 
-/// Keys and values, with scratch memory. Passes alternate between both. Kernels read four elements at a time; a
-/// [`Buffer`] is long enough for that.
+/// Keys and values, with scratch memory for them. Passes read one and write the other, in turn. Kernels read four
+/// elements at a time; a [`Buffer`] is long enough for that.
 #[derive(Clone, Debug)]
 pub struct SortBuffers {
     /// `[n]` keys; sorted afterwards.
     pub keys: Buffer<u32>,
-    /// `[n]` values; afterwards in the order of the keys, stable for equal keys.
+    /// `[n]` values; afterwards in the order of the keys. Values of equal keys retain their order.
     pub values: Buffer<u32>,
     /// `[n]` scratch.
     pub other_keys: Buffer<u32>,
@@ -28,9 +28,9 @@ pub struct SortBuffers {
     pub histograms: Buffer<u32>,
     /// `[digit_sum_u32_count(n)]` zeros: see [`record_clear`](Self::record_clear).
     pub digit_sums: Buffer<u32>,
-    /// Passes recorded since the sums were cleared. Each uses a part of the sums.
+    /// Count of passes recorded since the sums were cleared. Each pass uses a separate part of the sums.
     pub passes: u32,
-    /// True if the digits of the next pass are counted already.
+    /// True if a kernel has counted the digits of the next pass.
     pub is_counted: bool,
 }
 
@@ -46,13 +46,13 @@ impl SortBuffers {
         Ok(Self::of([&list()?, &list()?, &list()?, &list()?, &histograms, &sums]))
     }
 
-    /// Collects buffers in the order of the fields.
+    /// Creates the struct from buffers in the order of its fields.
     pub fn of(buffers: [&Buffer<u32>; 6]) -> Self {
         let [keys, values, other_keys, other_values, histograms, digit_sums] = buffers.map(Clone::clone);
         Self { keys, values, other_keys, other_values, histograms, digit_sums, passes: 0, is_counted: false }
     }
 
-    /// Records the clearing of the sums, before the compute pass in which buffers of this collection are sorted.
+    /// Records the clearing of the sums. Record it before the compute pass of the sort.
     pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder) {
         encoder.clear_buffer(self.digit_sums.raw(), 0, None);
     }
@@ -62,7 +62,7 @@ impl SortBuffers {
         vec![("keys", self.keys.all()), ("values", self.values.all())]
     }
 
-    /// Returns the same buffers with keys as values and values as keys.
+    /// Returns the same buffers with keys and values exchanged.
     pub fn swapped(self) -> Self {
         let Self { keys, values, other_keys, other_values, .. } = self;
         Self { keys: values, values: keys, other_keys: other_values, other_values: other_keys, ..self }
@@ -74,7 +74,7 @@ impl SortBuffers {
         Self { is_counted: true, ..self }
     }
 
-    /// Returns the same buffers with scratch and lists exchanged.
+    /// Returns the same buffers with lists and scratch exchanged.
     pub fn turned(self) -> Self {
         let Self { keys, values, other_keys, other_values, .. } = self;
         Self { keys: other_keys, values: other_values, other_keys: keys, other_values: values, ..self }

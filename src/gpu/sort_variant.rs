@@ -1,7 +1,7 @@
 //! The variants of the sort.
 
-/// The method that computes the places of keys in a pass. All variants are stable, so the result is the same, bit for
-/// bit.
+/// The method that computes the places of keys in a pass of the sort. All variants are stable, so the result is the
+/// same, bit for bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SortVariant {

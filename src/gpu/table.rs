@@ -1,24 +1,24 @@
-//! Tables of buffers: a group of buffers is declared once, for both plan and allocation.
+//! Tables of buffers. A table declares a group of buffers once, for the memory plan and for the allocation.
 
 /// A buffer's name and its size in bytes.
 pub type Row = (&'static str, u64);
 
-/// Buffers with their names in kernels. The first buffer of a name is bound.
+/// Buffers with their names in kernels. If a name occurs twice, the first buffer is bound.
 pub type Bound<'a> = Vec<(&'static str, wgpu::BindingResource<'a>)>;
 
 /// The usages of most buffers: kernels read and write them, and tests copy them.
 pub const STORAGE: wgpu::BufferUsages =
     wgpu::BufferUsages::STORAGE.union(wgpu::BufferUsages::COPY_DST).union(wgpu::BufferUsages::COPY_SRC);
-/// The usages of buffers that kernels also read as a constant.
+/// The usages of buffers that kernels also bind as uniforms.
 pub const CONSTANT: wgpu::BufferUsages = STORAGE.union(wgpu::BufferUsages::UNIFORM);
 /// The usages of buffers with the sizes of dispatches and draws.
 pub const SIZES: wgpu::BufferUsages = STORAGE.union(wgpu::BufferUsages::INDIRECT);
 /// The usages of buffers that the host reads.
 pub const STAGING: wgpu::BufferUsages = wgpu::BufferUsages::MAP_READ.union(wgpu::BufferUsages::COPY_DST);
 
-/// Declares a struct of buffers. A row is `name: [element type; length], usages;`, where the length follows from the
-/// capacity of the struct. The name is the field, the label in a profiler and the row of the plan; `name as
-/// "label"` if the three differ.
+/// Declares a struct of buffers. A row is `name: [element type; length], usages;`. The length is an expression of the
+/// capacity. The name is the field, the label in a profiler and the name in the plan. With `name as "label"`, label and
+/// name in the plan differ from the field.
 macro_rules! buffer_table {
     (
         $(#[$meta:meta])*
@@ -51,13 +51,13 @@ macro_rules! buffer_table {
             }
 
             /// Sums the bytes of the buffers of the table for this capacity.
-            #[allow(dead_code)] // not used for every table
+            #[allow(dead_code)] // unused in some tables
             pub fn bytes(capacity: &$capacity_type) -> u64 {
                 Self::rows(capacity).fold(0, |sum, (_, bytes)| sum.saturating_add(bytes))
             }
 
             /// Lists the buffers of the table for kernels, which bind them by the names of the fields.
-            #[allow(dead_code)] // not used for every table
+            #[allow(dead_code)] // unused in some tables
             pub fn bound(&self) -> $crate::gpu::table::Bound<'_> {
                 vec![$((stringify!($field), self.$field.all())),*]
             }

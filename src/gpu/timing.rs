@@ -7,12 +7,12 @@ use super::Gpu;
 use super::readback::Readback;
 use crate::Error;
 
-/// The features that [`Timer`] needs: timestamps between the dispatches of one pass.
+/// The device features that [`Timer`] needs: timestamps between the dispatches of one pass.
 pub const FEATURES: wgpu::Features = wgpu::Features::TIMESTAMP_QUERY
     .union(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS)
     .union(wgpu::Features::TIMESTAMP_QUERY_INSIDE_PASSES);
 
-/// The most timestamps of one pass; dispatches beyond it are not timed.
+/// The most timestamps of one pass. Further dispatches are not timed.
 const MOST: u32 = 512;
 
 /// The GPU time of the dispatches of one kernel.
@@ -21,9 +21,10 @@ const MOST: u32 = 512;
 pub struct KernelTime {
     /// The kernel's name, as in `shaders/` and in a profiler.
     pub kernel: &'static str,
-    /// Its dispatches, empty ones included.
+    /// The count of its dispatches, including empty ones.
     pub dispatches: u32,
-    /// The time of all these dispatches: for each, from the end of the dispatch before it to its own end.
+    /// The total time of these dispatches. The time of a dispatch is from the end of the previous dispatch to its own
+    /// end.
     pub time: Duration,
 }
 
@@ -34,14 +35,14 @@ impl KernelTime {
     }
 }
 
-/// A timer: it writes a timestamp after each dispatch of a pass. Each dispatch reads the output of an earlier one and
-/// waits for it, so the difference of two timestamps is the time of the later dispatch.
+/// A timer, which writes a timestamp after each dispatch of a pass. Each dispatch waits for an earlier one, since it
+/// reads its output. So the difference of two timestamps is the time of the later dispatch.
 #[derive(Debug)]
 pub struct Timer {
     queries: wgpu::QuerySet,
     resolved: wgpu::Buffer,
     staging: wgpu::Buffer,
-    /// Nanoseconds from one tick to the next.
+    /// Nanoseconds per tick.
     period: f64,
     labels: Mutex<Vec<&'static str>>,
 }
@@ -81,22 +82,22 @@ impl Timer {
         self.labels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Discards all timestamps, before other passes are timed.
+    /// Discards all timestamps. Call it before other passes are timed.
     pub fn restart(&self) {
         self.labels().clear();
     }
 
-    /// Returns the buffer that the timestamps are copied to.
+    /// Returns the staging buffer of the timestamps.
     pub fn staging(&self) -> &wgpu::Buffer {
         &self.staging
     }
 
-    /// Counts the bytes of the timestamps.
+    /// Returns the size of the timestamps, in bytes.
     pub fn bytes(&self) -> u64 {
         8 * self.labels().len() as u64
     }
 
-    /// Records a timestamp after the dispatch of `label`, which was recorded last.
+    /// Records a timestamp after the last recorded dispatch, of kernel `label`.
     pub(super) fn mark(&self, pass: &mut wgpu::ComputePass, label: &'static str) {
         let mut labels = self.labels();
         if labels.len() < MOST as usize {
@@ -105,14 +106,14 @@ impl Timer {
         }
     }
 
-    /// Records the copying of the timestamps, after the pass.
+    /// Records the copy of the timestamps to the staging buffer. Record it after the pass.
     pub fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
         let count = self.labels().len() as u32;
         encoder.resolve_query_set(&self.queries, 0..count, &self.resolved, 0);
         encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.staging, 0, 8 * u64::from(count));
     }
 
-    /// Reads the time of each kernel, in the order of their first dispatches, once the recorded commands are submitted to
+    /// Reads the time of each kernel, in the order of the first dispatches. The recorded commands must be submitted to
     /// the GPU of the timer. **Blocks.**
     ///
     /// # Errors
@@ -126,7 +127,7 @@ impl Timer {
         Ok(self.times(&readback.read(0, count, <[u64]>::to_vec)?))
     }
 
-    /// Returns the time of each kernel, in the order of their first dispatches, from these timestamps.
+    /// Returns the time of each kernel from these timestamps, in the order of the first dispatches.
     pub fn times(&self, stamps: &[u64]) -> Vec<KernelTime> {
         let labels = self.labels();
         let mut times: Vec<KernelTime> = Vec::new();

@@ -1,4 +1,4 @@
-//! Cells of each box, and its entries: count, then scatter.
+//! The stage `bin`: finds the cells of each box, counts its entries, then writes them.
 
 use super::box_buffers::BoxBuffers;
 use super::{GridCapacity, GridSummary};
@@ -34,24 +34,25 @@ pub struct Bin {
 buffer_table! {
     /// The buffers that [`Bin::record_count`] and [`Bin::record_scatter`] fill per box and per block of boxes.
     pub struct Bins(capacity: GridCapacity) {
-        /// `[box_count]` first and last cell (u, v, u, v), or a marker if there is none, and the quantised start on
-        /// the sweep axis with the bits of the world above it: [`packed_cells`](crate::base::layout::packed_cells).
+        /// `[box_count]` first and last cell (u, v, u, v), or a marker for a box without cells. The quantised start on
+        /// the sweep axis, with the bits of the world above it. Format:
+        /// [`packed_cells`](crate::base::layout::packed_cells).
         cells: [[u32; 4]; capacity.boxes], STORAGE;
-        /// `[box_count]` quantised end on the sweep axis, and footprint in the first and last cells.
+        /// `[box_count]` quantised end on the sweep axis, and the footprint in the first and last cells.
         box_ends: [[u32; 2]; capacity.boxes], STORAGE;
-        /// `[groups * BIN_COUNTS]` entries and giants at each level of coarsening and invalid boxes, of each `BIN_GROUP` blocks, zero
-        /// before; then `[blocks * BIN_COUNTS]` the same of each block.
+        /// `[groups * BIN_COUNTS]` sums over each `BIN_GROUP` blocks, initially zero: entries and giants at each level
+        /// of coarsening, and invalid boxes. Then `[blocks * BIN_COUNTS]` the same counts of each block.
         block_counts: [u32; (bin_groups(capacity.boxes) + capacity.boxes.div_ceil(u64::from(BIN_BLOCK))) * u64::from(BIN_COUNTS)], STORAGE;
     }
 }
 
-/// Counts the groups of blocks of this many boxes.
+/// Returns the count of groups of blocks for this box count.
 fn bin_groups(boxes: u64) -> u64 {
     boxes.div_ceil(u64::from(BIN_BLOCK * BIN_GROUP))
 }
 
 impl Bins {
-    /// Records the clearing of the sums of `bin_count`, for at most this many boxes.
+    /// Records the clearing of the sums to which `bin_count` adds. `boxes` is an upper limit of the box count.
     pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder, boxes: u32) {
         let bytes = bin_groups(u64::from(boxes)) * u64::from(4 * BIN_COUNTS);
         encoder.clear_buffer(self.block_counts.raw(), 0, Some(bytes));
@@ -68,13 +69,12 @@ impl Bin {
         }
     }
 
-    /// Returns the kernels that the stage always dispatches, with these tests, and the one that it dispatches if there
-    /// are worlds.
+    /// Returns the kernels of each search with these tests, and the additional kernel of a search with worlds.
     pub fn kernels(&self, tests: PairTests) -> ([&Kernel; 2], &Kernel) {
         ([self.count.of(tests.min(PairTests::Lists)), &self.scatter], &self.worlds)
     }
 
-    /// Records the search for the cells that the boxes of each world are in. `world_cells` has zeros before.
+    /// Records `bin_worlds`: finds the range of cells of each world. `world_cells` must be zero.
     pub fn record_worlds(
         &self,
         pass: &mut Pass,
@@ -86,8 +86,8 @@ impl Bin {
         self.worlds.dispatch(pass, searched.box_count.div_ceil(256), &[own, searched.bound()].concat());
     }
 
-    /// Records the finding of cells, intervals and counts of the boxes, behind [`Bins::record_clear`]. The kernel reads `world_cells`
-    /// if the filters have worlds.
+    /// Records `bin_count`: computes the cells and the interval of each box, and counts entries. Record it after
+    /// [`Bins::record_clear`]. The kernel reads `world_cells` if the filters have worlds.
     pub fn record_count(
         &self,
         pass: &mut Pass,
@@ -106,9 +106,9 @@ impl Bin {
         }
     }
 
-    /// Records the choice of the level of coarsening, and the writing of entries with their keys to the first lists of the
-    /// sort, of giants, and of the first invalid boxes. Reads the number of boxes and the parameters of `searched`, and the frame of
-    /// `summary`; writes the counts and the sizes for giants there.
+    /// Records `bin_scatter`: chooses the level of coarsening, and writes the entries with their keys to the first
+    /// lists of the sort. It also lists the giants and the first invalid boxes. Reads the box count and the parameters
+    /// of `searched`, and the frame of `summary`. Writes the counts and the giant sizes of `summary`.
     pub fn record_scatter(
         &self,
         pass: &mut Pass,

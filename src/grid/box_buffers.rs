@@ -8,11 +8,11 @@ use crate::gpu::table::Bound;
 /// The buffers of the boxes of a search, prepared if margins or half-spaces change them.
 #[derive(Clone, Debug)]
 pub struct BoxBuffers<'a> {
-    /// The number of boxes; if it is in a buffer, the capacity.
+    /// The box count; an upper limit if the actual count is in a buffer.
     pub box_count: u32,
-    /// If the number is in a buffer: the sizes of indirect dispatches with a workgroup for each block of boxes.
+    /// Sizes of indirect dispatches with one workgroup per block of boxes, if the box count is in a buffer.
     pub block_sizes: Option<&'a Buffer<[u32; 3]>>,
-    /// The parameters of the search, with the number of boxes.
+    /// The parameters of the search, including the box count.
     pub params: &'a Buffer<Params>,
     /// `[box_count]` boxes.
     pub boxes: wgpu::BindingResource<'a>,

@@ -1,4 +1,4 @@
-//! The sweep axis, the grid and the sort key.
+//! The stage `frame`: chooses the sweep axis, the cells and the sort key.
 
 use crate::base::layout::{BoundsPartial, Frame, Params};
 use crate::gpu::Gpu;

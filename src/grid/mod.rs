@@ -1,7 +1,8 @@
 //! The grid: boxes sorted into columns along the sweep axis. [`Grid`] is its memory, [`GridKernels`] builds it.
 //!
-//! A consumer reads the grid to find boxes that are near each other, and needs no other consumer: pairs are the first.
-//! Data that a consumer caches of a build is valid while the grid [has that build](Grid::holds).
+//! A consumer reads the grid to find boxes that are near each other. The search for pairs is the only consumer so far.
+//! Consumers do not depend on each other. Data derived from a build are valid while the grid
+//! [has that build](Grid::holds).
 
 pub mod bin;
 mod box_buffers;
@@ -35,7 +36,7 @@ use sort::Sort;
 pub struct GridCapacity {
     /// Boxes.
     pub boxes: u64,
-    /// (box, cell) incidences; the grid is coarsened until they fit.
+    /// Entries: (box, cell) incidences. The grid is coarsened until its entries fit.
     pub entries: u64,
 }
 
@@ -46,12 +47,12 @@ pub struct Grid {
     pub summary: GridSummary,
     /// The cells and the interval of each box, and the counts of each block of boxes.
     pub bins: Bins,
-    /// The entries, and the boxes that have none.
+    /// The entries, and the giants, which have no entries.
     pub entries: Entries,
     build: Option<GridBuild>,
 }
 
-/// The number of a build, which no other build of any [`Grid`] has.
+/// The id of a build, unique among all builds of all [`Grid`]s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GridBuild(u64);
 
@@ -60,15 +61,15 @@ static BUILDS: AtomicU64 = AtomicU64::new(0);
 buffer_table! {
     /// The statistics over all boxes, and the frame and the counts that follow from them.
     pub struct GridSummary(_capacity: GridCapacity) {
-        /// A share of the bounds for each workgroup of `pca`.
+        /// The partial bounds of each workgroup of `pca_bounds`.
         bounds: [BoundsPartial; u64::from(PCA_GROUPS)], STORAGE;
-        /// Directions, cells and sort key.
+        /// The axes, the cell size and the sort key.
         frame: [Frame; 1], CONSTANT;
         /// The counts of all stages, including the stages of pairs.
         counts: [Counts; 1], CONSTANT;
-        /// Sizes of indirect dispatches of the stages of the pairs.
+        /// Sizes of indirect dispatches of the stages that find pairs.
         dispatches: [Dispatches; 1], SIZES;
-        /// The size of `giants_test`, separate since that kernel writes the others.
+        /// The dispatch size of `giants_test`. It is separate from `dispatches`, which `giants_test` itself writes.
         giant_sizes: [[u32; 3]; 1], SIZES;
     }
 }
@@ -76,10 +77,10 @@ buffer_table! {
 buffer_table! {
     /// The entries, sorted by cell and start, and the giants.
     pub struct Entries(capacity: GridCapacity) {
-        /// `[entry_count]` cell and start of each entry, ascending.
+        /// `[entry_count]` the key of each entry: cell and start; ascending.
         keys: [u32; capacity.entries], STORAGE;
-        /// `[entry_count]` box and flags of each entry, in the order of the keys; equal keys by box. Behind all that fit, `[giant_count]`
-        /// boxes that are in no cells, ascending.
+        /// `[entry_count]` box and flags of each entry, in the order of the keys; entries with equal keys ascend by
+        /// box. After the capacity for entries: `[giant_count]` giants, ascending.
         entries: [u32; first_giant(capacity.entries) + capacity.boxes.max(1)], STORAGE;
         /// Scratch of the sort.
         other_keys: [u32; capacity.entries], STORAGE;
@@ -87,7 +88,7 @@ buffer_table! {
         other_entries: [u32; capacity.entries], STORAGE;
         /// Scratch of the sort.
         histograms: [u32; sort::histogram_u32_count(capacity.entries)], STORAGE;
-        /// Sums of the sort, zero before.
+        /// Sums of the sort, initially zero.
         digit_sums: [u32; sort::digit_sum_u32_count(capacity.entries)], STORAGE;
     }
 }
@@ -112,19 +113,18 @@ impl Grid {
         self.summary.allocated().chain(self.bins.allocated()).chain(self.entries.allocated())
     }
 
-    /// Returns `true` if the grid has this build, once the recorded commands have run: the grid of the boxes that
-    /// were passed to [`record_build`](Self::record_build) for it.
+    /// Returns `true` if `build` is the last recorded build of this grid, and no later command has overwritten it.
     pub fn holds(&self, build: GridBuild) -> bool {
         self.build == Some(build)
     }
 
-    /// Marks the grid as without a build. Call it before other commands that write into its
-    /// buffers are recorded.
+    /// Marks the grid as without a build. Call this before recording other commands that write to the buffers of the
+    /// grid.
     pub fn forget(&mut self) {
         self.build = None;
     }
 
-    /// Clears the buffers that the kernels add to. Call it with the encoder, before the pass of
+    /// Records the clearing of the buffers that the kernels add to, before the pass of
     /// [`record_build`](Self::record_build).
     pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder, box_count: u32, filters: &FilterSet) {
         encoder.clear_buffer(self.summary.counts.raw(), 0, None);
@@ -135,8 +135,8 @@ impl Grid {
         }
     }
 
-    /// Records the build of the grid of the boxes. `entry_capacity` and `key_bits` must equal the parameters; the
-    /// search reads lists of `filters`. The earlier build is overwritten.
+    /// Records the build of the grid of these boxes, which replaces the earlier build. `entry_capacity` and `key_bits`
+    /// must equal the values in the parameters. `filters` must be the set from which `searched` has its lists.
     ///
     /// # Errors
     /// The errors of [`GridKernels::sort`].
@@ -174,7 +174,8 @@ impl Grid {
     }
 }
 
-/// Returns the place of the first giant behind this many entries. The entries have a length that can be bound even without boxes.
+/// Returns the index of the first giant in `entries`, after the capacity for entries. It is not 0, since an empty range
+/// cannot be bound.
 fn first_giant(entry_capacity: u64) -> u64 {
     entry_capacity.max(1).next_multiple_of(ENTRY_ALIGNMENT.into())
 }
@@ -204,8 +205,8 @@ impl GridKernels {
         Self { gpu: gpu.clone(), pca, frame, bin, sort: OnceLock::new() }
     }
 
-    /// Returns the sort, which the pairs use too. The first time on a device that has subgroups, it **blocks** for a
-    /// trial.
+    /// Returns the sort, which the stages that find pairs share. The first call on a device with subgroups **blocks**
+    /// for a trial.
     ///
     /// # Errors
     /// The errors of [`sort_variant`]; [`Error::OutOfMemory`].
@@ -217,7 +218,7 @@ impl GridKernels {
         Ok(self.sort.get_or_init(|| sort))
     }
 
-    /// Returns the kernels that building a grid dispatches, with these tests and worlds.
+    /// Returns the kernels that the build of a grid dispatches, with these tests and worlds.
     ///
     /// # Errors
     /// The errors of [`sort`](Self::sort).

@@ -1,4 +1,4 @@
-//! The bounds of the boxes, by reduction.
+//! The stage `pca`: reduces the boxes to their bounds.
 
 use crate::base::constants::{PCA_BLOCK, PCA_GROUPS};
 use crate::base::layout::{BoundsPartial, Params};
@@ -11,7 +11,7 @@ pub const BOUNDS: Source = source!("grid/pca_bounds", "grid/pca_reduce", "shared
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[BOUNDS];
 
-/// Returns the number of workgroups of `pca_bounds`, and of partial results, for `box_count` boxes.
+/// Returns the count of workgroups of `pca_bounds` for `box_count` boxes. Each writes one partial result.
 pub fn groups(box_count: u32) -> u32 {
     box_count.div_ceil(PCA_BLOCK).clamp(1, PCA_GROUPS)
 }

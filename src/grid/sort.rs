@@ -22,11 +22,11 @@ pub const BALLOT: Source = source!("grid/sort_ballot", "grid/sort_places", "grid
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: &[Source] = &[COUNT, SCATTER, BALLOT];
 
-/// u32 count of `ALIGNMENT`.
+/// `ALIGNMENT` in u32 words.
 const ALIGNED_WORDS: usize = ALIGNMENT as usize / 4;
 
 impl SortVariant {
-    /// Returns the bits of a pass on this device.
+    /// Returns the digit bits of a pass on this device.
     fn digit_bits(self, gpu: &Gpu) -> u32 {
         match self {
             Self::Portable => RADIX_BITS,
@@ -50,7 +50,7 @@ pub struct Sort {
     digit_bits: u32,
     count: Kernel,
     scatter: Kernel,
-    /// A [`SortPass`] every `ALIGNMENT` bytes: the passes over entries, then over pairs.
+    /// One [`SortPass`] per `ALIGNMENT` bytes: first the passes over entries, then the passes over pairs.
     passes: Buffer<[u32; ALIGNED_WORDS]>,
 }
 
@@ -66,7 +66,8 @@ impl Sort {
     /// Looks up the kernels of the stage in this variant, with `scatter` instead of the variant's own kernel.
     pub(super) fn with_scatter(gpu: &Gpu, variant: SortVariant, scatter: &Source) -> Result<Self, Error> {
         let bits = variant.digit_bits(gpu);
-        // If a subgroup's ballot is one word, fewer instructions suffice. Only Vulkan guarantees the largest size.
+        // If subgroups have at most 32 invocations, a ballot is one word, and fewer instructions suffice. Only Vulkan
+        // guarantees the largest subgroup size.
         let info = gpu.adapter_info();
         let is_one_word = info.backend == wgpu::Backend::Vulkan && (1..=32).contains(&info.subgroup_max_size);
         let switches: &[_] = if variant == SortVariant::Subgroup && !is_one_word { &["UP_TO_64"] } else { &[] };
@@ -112,12 +113,13 @@ impl Sort {
         })
     }
 
-    /// Returns the number of passes that sort by this many bits.
+    /// Returns the count of passes that a sort by this many bits needs.
     pub fn passes(&self, bits: u32) -> u32 {
         bits.div_ceil(self.digit_bits)
     }
 
-    /// Returns the keys and values from which [`Sort::record_entries`] starts. The sort ends in `keys` and `values`.
+    /// Returns the keys and values that [`Sort::record_entries`] reads first. The sorted result is in `keys` and
+    /// `values`.
     pub fn start<'a>(&self, lists: &'a SortBuffers, bits: u32) -> (&'a Buffer<u32>, &'a Buffer<u32>) {
         if self.passes(bits).is_multiple_of(2) {
             (&lists.keys, &lists.values)
@@ -141,8 +143,8 @@ impl Sort {
         self.record_passes(pass, counts, capacity, first, bits, 0);
     }
 
-    /// Records the sort of one element for each written pair, at most `capacity`, by the lowest `bits` bits of their keys.
-    /// Workgroups without keys end at once. Returns the same buffers, with the result in front.
+    /// Records the sort of one element per written pair, at most `capacity`, by the lowest `bits` bits of their keys.
+    /// Workgroups without keys end at once. Returns the same buffers, with the result in `keys` and `values`.
     pub fn record_pairs(
         &self,
         pass: &mut Pass,
@@ -154,8 +156,9 @@ impl Sort {
         self.record_passes(pass, counts, capacity, lists, bits, 1)
     }
 
-    /// Returns the buffers of a kernel that itself counts the digits of the first pass of [`record_pairs`](Self::record_pairs), with a
-    /// workgroup for each of [`sort_sections`]. No pass of `lists` was recorded before. Pass [`SortBuffers::counted`] to the sort.
+    /// Returns the buffers for a caller's kernel that counts the digits of the first pass of
+    /// [`record_pairs`](Self::record_pairs) itself. The kernel must have one workgroup per section ([`sort_sections`]).
+    /// No pass of `lists` may have been recorded. Pass [`SortBuffers::counted`] to the sort afterwards.
     pub fn first_count<'a>(&'a self, counts: &'a Buffer<Counts>, lists: &'a SortBuffers) -> Bound<'a> {
         debug_assert_eq!(lists.passes, 0);
         vec![
@@ -166,7 +169,8 @@ impl Sort {
         ]
     }
 
-    /// Records the passes, each from the lists to the scratch, and returns the buffers with the result in front.
+    /// Records the passes. Each pass sorts from the lists to the scratch and exchanges both. Returns the buffers with
+    /// the result in `keys` and `values`.
     fn record_passes(
         &self,
         pass: &mut Pass,

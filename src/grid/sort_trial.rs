@@ -1,4 +1,4 @@
-//! The choice of the sort's variant for a device. The variant that uses subgroups is tried before it is trusted.
+//! Chooses the variant of the sort for a device. The variant with subgroups is used only after a successful trial.
 
 use super::sort::BALLOT;
 #[cfg(not(target_arch = "wasm32"))]
@@ -17,9 +17,8 @@ use {
     bytemuck::Zeroable,
 };
 
-/// Returns the variant of the sort for this device: the requested variant, or else the
-/// [best](choose) one. The best variant is determined once for all clones of the [`Gpu`], which **blocks** for a trial if
-/// the device has subgroups.
+/// Returns the variant of the sort for this device: the requested variant, or else the [best](choose) one. The best
+/// variant is determined once for all clones of the [`Gpu`]. This **blocks** for a trial if the device has subgroups.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
@@ -38,8 +37,8 @@ pub fn sort_variant(gpu: &Gpu) -> Result<SortVariant, Error> {
 
 /// Chooses the variant for a device, with `ballot` as the kernel that uses subgroups.
 ///
-/// It is [`SortVariant::Subgroup`] if the device meets its requirements and it sorts a few thousand keys correctly, and
-/// else [`SortVariant::Portable`]. Nothing is timed: the choice is the same every time.
+/// The choice is [`SortVariant::Subgroup`] if the device meets its requirements and `ballot` sorts a few thousand keys
+/// correctly. Otherwise it is [`SortVariant::Portable`]. Nothing is timed, so a device always gets the same variant.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
@@ -58,13 +57,14 @@ pub fn choose(gpu: &Gpu, ballot: &Source) -> Result<SortVariant, Error> {
 /// Sorts a few thousand keys with `ballot` and returns `true` if the result is correct. Blocks.
 #[cfg(not(target_arch = "wasm32"))]
 fn sorts_as_it_should(gpu: &Gpu, ballot: &Source) -> Result<bool, Error> {
-    // Two digits of any size, whose every bit varies within a subgroup.
+    // Keys have two digits of the largest size. Each of their bits varies within a subgroup.
     let bits = 2 * BALLOT_BITS;
     let random = |i: u32| {
         let scattered = i.wrapping_mul(0x9e37_79b9);
         (scattered ^ scattered >> 15).wrapping_mul(0x85eb_ca6b) >> (32 - bits)
     };
-    // Two tiles, the second one not full; a third of the keys have few digits, a third are in descending order.
+    // Two tiles, of which the second is not full. A third of the keys are random, a third have few distinct digits, a
+    // third descend.
     let n = SORT_TILE + 1234;
     let keys: Vec<u32> = (0..n)
         .map(|i| match i / 64 % 3 {

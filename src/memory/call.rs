@@ -1,4 +1,4 @@
-//! Decides how a call searches, before its first command.
+//! The decisions of a call on its search, made before its first command.
 
 use super::MemoryPlan;
 use crate::base::constants::{SOFTWARE_CANDIDATES, key_bits};
@@ -8,24 +8,24 @@ use crate::filters::lists::SearchKind;
 use crate::gpu::Gpu;
 use crate::{Error, Options};
 
-/// The decision of a call, made once. It does not depend on earlier calls, since the order of the pairs depends on it.
+/// The decisions of a call. They do not depend on earlier calls, since the order of the pairs depends on them.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub box_count: u32,
-    /// `true` if every box is tested against every other, in place of the sweep.
+    /// `true` if every box is tested against every other box, without a sweep.
     pub tests_all_pairs: bool,
-    /// The most boxes for which all pairs are tested.
+    /// The largest box count for which all pairs are tested.
     pub all_pairs_up_to: u32,
     /// The kind of the input.
     pub kind: SearchKind,
     pub candidate_limit: u64,
     params: Params,
-    /// The plan for these boxes without earlier calls.
+    /// The plan for these boxes, without requests of earlier calls.
     pub plan: MemoryPlan,
 }
 
 impl Call {
-    /// Decides for this many boxes or points, which must fit the filters.
+    /// Returns the decisions for `box_count` boxes or points. These must fit the filters.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`].
@@ -71,7 +71,7 @@ impl Call {
     /// Returns the parameters of kernels that work in the buffers of this plan.
     pub fn params(&self, plan: &MemoryPlan) -> Params {
         Params {
-            // Do not use the larger capacity of earlier scenes, so that the same boxes give the same bytes.
+            // Use no larger capacity of earlier scenes, so that the same boxes give the same bytes.
             entry_capacity: self.params.entry_capacity.min(plan.entry_capacity),
             tile_capacity: plan.tile_capacity,
             ..self.params

@@ -1,4 +1,4 @@
-//! Replaces the list of pairs in a workspace by a longer one. All other buffers stay.
+//! Replaces the list of pairs in a workspace by a longer list. Other buffers are retained.
 
 use super::submission_buffers::{Staging, SubmissionBoxes, box_bytes, staging_bytes};
 use super::{MemoryPlan, Workspace};
@@ -28,9 +28,9 @@ impl Workspace {
         self.replace_list(plan, options).map(|()| true)
     }
 
-    /// Replaces the list by the longer one of `plan`. All other results stay.
+    /// Replaces the list by the longer list of `plan`. Other results are retained.
     fn replace_list(&mut self, plan: MemoryPlan, options: &Options) -> Result<(), Error> {
-        // If the old length cannot be allocated again either, all buffers are released.
+        // All buffers are released if not even a list of the old length can be allocated.
         let mut shared = self.shared.take().ok_or(Error::NothingSubmitted)?;
         // Release the old list first, since both together may exceed the budget.
         let boxes = shared.plan.box_count.into();

@@ -1,4 +1,4 @@
-//! Checks the limits of a device, which apply with any budget.
+//! Checks the limits of a device, which apply in addition to any budget.
 
 use super::submission_buffers::SUMMARY_BYTES;
 use crate::base::constants::*;
@@ -9,7 +9,7 @@ use crate::{Aabb, Error, Pair};
 /// Bytes of an entry in one list of entries.
 const WORD_BYTES: u64 = 4;
 
-/// Refuses more boxes than the device's limits or the number of an entry allow.
+/// Returns an error if there are more boxes than the device's limits, or the index of an entry, allow.
 ///
 /// # Errors
 /// [`Error::TooManyBoxes`].
@@ -19,7 +19,7 @@ pub(super) fn check_boxes(boxes: u64, limits: &wgpu::Limits) -> Result<(), Error
     if boxes <= max_boxes {
         return Ok(());
     }
-    // Either the boxes exceed a limit, or one entry per box does.
+    // Either the boxes exceed a limit, or a list of one entry per box.
     let bytes = boxes.saturating_mul(size_of::<Aabb>() as u64);
     let (buffer, required, (limit, available)) = if bytes > binding {
         ("boxes", bytes, limit_name(limits))
@@ -30,7 +30,7 @@ pub(super) fn check_boxes(boxes: u64, limits: &wgpu::Limits) -> Result<(), Error
     Err(Error::TooManyBoxes { box_count: boxes, buffer, required, limit, available, max_boxes })
 }
 
-/// Refuses filters with a list that is longer than one binding.
+/// Returns an error if a list of the filters is longer than the largest binding.
 ///
 /// # Errors
 /// [`Error::TooManyBoxes`]; [`Error::BadFilter`] for the included pairs.
@@ -38,7 +38,7 @@ pub(super) fn check_filters(boxes: u64, limits: &wgpu::Limits, filters: &[Row]) 
     let (limit, available) = limit_name(limits);
     match filters.iter().find(|(_, bytes)| *bytes > available) {
         Some(("included", _)) => {
-            // Fewer boxes do not help.
+            // The error names the list instead of the most boxes, since fewer boxes do not help.
             let most = available / size_of::<Pair>() as u64;
             let problem = format!("is one too many; {limit} = {available} has capacity for {most}");
             Err(Error::BadFilter { list: "include", index: most, problem })
@@ -47,12 +47,12 @@ pub(super) fn check_filters(boxes: u64, limits: &wgpu::Limits, filters: &[Row]) 
     }
 }
 
-/// Returns the most entries whose lists, with rounded-up lengths, fit a binding each.
+/// Returns the most entries for which each list of entries, with its rounded-up length, fits one binding.
 pub(super) fn most_entries(limits: &wgpu::Limits) -> u64 {
     u64::from(MAX_ENTRIES).min((largest_binding(limits) / WORD_BYTES).saturating_sub(ENTRY_STRIDE.into()))
 }
 
-/// Returns the most pairs that fit one binding, a staging buffer behind the summary, and 32 bits.
+/// Returns the most pairs that fit one binding, a staging buffer after the summary, and 32 bits.
 pub(super) fn longest_list(limits: &wgpu::Limits) -> u64 {
     let bytes = largest_binding(limits).min(limits.max_buffer_size - SUMMARY_BYTES);
     (bytes / size_of::<Pair>() as u64).min(u64::from(MAX_GROUPS_X) * 65_535)

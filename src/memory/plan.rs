@@ -1,4 +1,4 @@
-//! Predicts the GPU memory of a call before anything is allocated, and refuses it if it does not fit.
+//! Predicts the GPU memory of a call before anything is allocated. Calls that do not fit are refused.
 
 use super::limits::{check_boxes, check_filters, longest_list, most_entries};
 use super::submission_buffers::{Staging, SubmissionBoxes};
@@ -29,24 +29,24 @@ use crate::{Error, Options, Pair, PairOrder};
 pub struct MemoryPlan {
     /// The capacity for boxes.
     pub box_count: u32,
-    /// The capacity for (box, cell) incidences; the grid is coarsened until they fit.
+    /// The capacity for entries: (box, cell) incidences. The grid is coarsened until its entries fit.
     pub entry_capacity: u32,
     /// The capacity for results of tiles of the sweep, of up to 8,192 candidates each. The results of further tiles are
-    /// computed again for the list.
+    /// computed again when the list is written.
     pub tile_capacity: u32,
     /// The capacity for tiles of 8,192 tests, for scenes in which all pairs are tested.
     pub all_pairs_tile_capacity: u32,
-    /// The capacity of the list of pairs; a longer list is produced in pieces of this length.
+    /// The capacity of the list of pairs. A longer list is written in pieces of this length.
     pub pair_capacity: u32,
-    /// `true` if every box is tested against every other ([`Options::all_pairs_up_to`]); then some buffers of the plan
-    /// are not used.
+    /// `true` if every box is tested against every other box ([`Options::all_pairs_up_to`]). Then some buffers of the
+    /// plan are not used.
     pub all_pairs: bool,
     order: PairOrder,
     /// The buffers of the filters.
     filters: Vec<Row>,
 }
 
-/// The capacity that a call requests, from the results of earlier calls.
+/// The additional capacity that a call requests because of the results of earlier calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RequestedCapacity {
     pub pairs: u64,
@@ -54,7 +54,7 @@ pub(crate) struct RequestedCapacity {
 }
 
 impl RequestedCapacity {
-    /// Returns `true` if a plan without these requests has enough capacity for them.
+    /// Returns `true` if `plan`, which ignores these requests, has enough capacity for them.
     pub fn fit(&self, plan: &MemoryPlan) -> bool {
         self.pairs <= plan.pair_capacity.into() && self.tiles <= plan.tile_capacity.into()
     }
@@ -70,16 +70,16 @@ struct PlanCapacity {
     pairs: u64,
 }
 
-/// Bytes per entry of all buffers with an element per entry. With a budget, it determines the level of coarsening, and
-/// so the order of the pairs.
+/// Bytes per entry of all buffers with an element per entry. With a budget, this value determines the level of
+/// coarsening, and so the order of the pairs.
 const ENTRY_BYTES: u64 = 25;
-/// The least capacity, with any budget.
+/// The least capacities, with any budget.
 const LEAST_PAIRS: u64 = 4096;
 const LEAST_TILES: u64 = 16;
 
 impl MemoryPlan {
-    /// Lays out the plan for `box_count` boxes, without filters, on a device with these limits. Pass the options that
-    /// an engine [uses](crate::BroadPhase::options). Otherwise `None` for `all_pairs_up_to` means 2,560, since the
+    /// Creates the plan for `box_count` boxes, without filters, on a device with these limits. Pass the options that an
+    /// engine [uses](crate::BroadPhase::options). In other options, `None` for `all_pairs_up_to` means 2,560, since the
     /// device is unknown.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl MemoryPlan {
         Self::with_filters(box_count, options, limits, Vec::new())
     }
 
-    /// Lays out the plan with these filters, without earlier calls.
+    /// Creates the plan with these filters, without requests of earlier calls.
     pub(crate) fn with_filters(
         box_count: usize,
         options: &Options,
@@ -99,7 +99,7 @@ impl MemoryPlan {
         Self::with_request(box_count, options, limits, RequestedCapacity::default(), filters)
     }
 
-    /// Lays out the plan with these filters, and as far as possible with the requested capacity.
+    /// Creates the plan with these filters and, as far as possible, the requested capacity.
     pub(crate) fn with_request(
         box_count: usize,
         options: &Options,
@@ -180,13 +180,13 @@ impl MemoryPlan {
         self.capacity().bytes(self.order)
     }
 
-    /// Sums the bytes of the buffers that all submissions share: all except boxes, staging and filters.
+    /// Sums the bytes of the buffers that all submissions share: all buffers except boxes, staging and filters.
     pub(crate) fn shared_bytes(&self) -> u64 {
         self.own_bytes() - SubmissionBoxes::bytes(&self.box_count.into()) - Staging::bytes(self.pair_capacity)
     }
 
-    /// Returns `true` if the buffers of this plan, the list aside, are large enough for `other`, a plan for the same
-    /// options. With a budget, a plan for more boxes may have fewer tiles, which still suffice.
+    /// Returns `true` if the buffers of this plan, except the list, are large enough for `other`, a plan with the same
+    /// options. With a budget, a plan for more boxes may have fewer tiles; these suffice.
     pub(crate) fn covers(&self, other: &Self, options: &Options) -> bool {
         let needed = if other.all_pairs { all_pairs_tiles(u64::from(other.box_count)) } else { 0 };
         let has_tiles = if options.memory_budget.is_some() {
@@ -197,9 +197,9 @@ impl MemoryPlan {
         self.box_count >= other.box_count && self.entry_capacity >= other.entry_capacity && has_tiles
     }
 
-    /// Returns the same plan with a list of `requested` pairs, or of the most pairs that limits and budget allow, but
-    /// at least of the present length. `others` bytes are allocated in addition to the plan. A second staging buffer,
-    /// for lists in several pieces, is included.
+    /// Returns the same plan with a list of `requested` pairs, or of the most pairs that limits and budget allow. The
+    /// list is not shortened. `others` bytes are allocated in addition to the plan. The budget includes a second
+    /// staging buffer, for lists in several pieces.
     pub(crate) fn with_longer_list(
         &self,
         requested: u64,
@@ -214,7 +214,7 @@ impl MemoryPlan {
         let available = options.memory_budget.unwrap_or(u64::MAX).saturating_sub(others);
         let per_thousand = list(1_001_000) - list(1_000_000) + 1000 * size_of::<Pair>() as u64;
         let about = (available / (per_thousand + 1)).saturating_mul(1000).saturating_sub(4096);
-        // Some buffers have one element for many pairs.
+        // Some buffers have one element per many pairs.
         let bytes = |pairs: u64| list(pairs).saturating_add(pairs * size_of::<Pair>() as u64);
         let mut affordable = about.min(longest_list(limits));
         while affordable > 0 && bytes(affordable) > available {
@@ -226,7 +226,7 @@ impl MemoryPlan {
 }
 
 impl PlanCapacity {
-    /// Returns the capacity without a budget; only the number of entries depends on the budget.
+    /// Returns the capacity without a budget. Only the entry count depends on `budget`.
     fn unlimited(
         boxes: u64,
         options: &Options,
@@ -235,11 +235,11 @@ impl PlanCapacity {
         budget: u64,
     ) -> Self {
         let binding = largest_binding(limits);
-        // Four entries per box, or as many as fit half of the budget. The count must not depend on earlier calls, since
-        // the level of coarsening, and with it the order of the pairs, depends on it.
+        // Four entries per box, or as many as fit half of the budget. The count must not depend on earlier calls: it
+        // determines the level of coarsening, and so the order of the pairs.
         let entries = (4 * boxes + 1024).min(most_entries(limits)).min((budget / 2 / ENTRY_BYTES).max(boxes));
-        // A larger scene requests at least the tiles of a scene that tests all pairs. Otherwise buffers are reallocated
-        // whenever a scene crosses that size.
+        // A larger scene also requests the tiles of the largest scene that tests all pairs. Otherwise buffers are
+        // reallocated whenever a scene crosses this size.
         let all_pairs_tiles = all_pairs_tiles(boxes.min(u64::from(options.most_in_all_pairs())))
             .max(LEAST_TILES)
             .min(binding / (256 * 4));
@@ -252,8 +252,8 @@ impl PlanCapacity {
         Self { boxes, entries, tiles, all_pairs_tiles, pairs }
     }
 
-    /// Shrinks the capacity towards `least` by a common factor until it fits the budget, and finally the entries to one
-    /// per box. Returns `None` if that exceeds the budget too.
+    /// Returns the capacity reduced towards `least` by a common factor until it fits the budget. If necessary, the
+    /// entries are reduced to one per box too. Returns `None` if even this exceeds the budget.
     fn shrunk(self, least: Self, budget: u64, order: PairOrder) -> Option<Self> {
         let mut share = 1.0;
         loop {
@@ -286,7 +286,7 @@ impl PlanCapacity {
         SearchCapacity { entries: self.entries, tiles: self.tiles, all_pairs_tiles: self.all_pairs_tiles }
     }
 
-    /// Lists all buffers, those of the filters aside.
+    /// Lists all buffers except the buffers of filters.
     fn rows(&self, order: PairOrder) -> impl Iterator<Item = Row> + use<> {
         let grid = SubmissionBoxes::rows(&self.boxes).chain(Grid::rows(&self.of_grid()));
         grid.chain(PairBuffers::rows(&self.of_search())).chain(list_rows(self.of_list(), order))
@@ -297,12 +297,12 @@ impl PlanCapacity {
     }
 }
 
-/// Returns the tiles of bits for a test of all pairs, at most of `SMALL_MOST` boxes.
+/// Returns the tiles of a test of all pairs of `boxes` boxes, or of `SMALL_MOST` boxes if these are fewer.
 fn all_pairs_tiles(boxes: u64) -> u64 {
     u64::from(small_tiles(boxes.min(u64::from(SMALL_MOST)) as u32) * SMALL_LINES)
 }
 
-/// Lists the buffers of a list of pairs and of its staging.
+/// Lists the buffers of a list of pairs and its staging buffer.
 fn list_rows(capacity: ListCapacity, order: PairOrder) -> impl Iterator<Item = Row> {
     PairList::rows(&capacity, order).chain(Staging::rows(capacity.pairs))
 }
@@ -313,12 +313,13 @@ mod tests {
 
     #[test]
     fn an_entry_has_the_bytes_of_the_tables() {
-        // Round up to whole tiles of the sort and whole sections of the path, which have some words for many entries.
+        // Round up to whole tiles of the sort and whole sections of the path, since some buffers have a few words per
+        // tile or section.
         let bytes = |entries| {
             let capacity = PlanCapacity { boxes: 0, entries, tiles: 0, all_pairs_tiles: 0, pairs: 0 };
             let per_entry = |(name, bytes): Row| match name {
                 "histograms" | "digit_sums" => 0,
-                // Without the words of sections and their groups.
+                // Exclude the words of sections and their groups.
                 "path_bases" => {
                     let groups = entries.div_ceil(u64::from(PATH_SECTION * PATH_GROUP));
                     bytes - entries.div_ceil(u64::from(PATH_SECTION)) * 8 - groups * 16

@@ -20,7 +20,7 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T> Pool<T> {
-    /// Leases a free buffer, if there is one.
+    /// Leases a free buffer; `None` if all are leased.
     pub fn lease(&self) -> Option<Lease<T>> {
         self.items.iter().find(|item| Arc::strong_count(item) == 1).cloned()
     }
@@ -30,7 +30,7 @@ impl<T> Pool<T> {
         self.items.first().map(|item| &**item)
     }
 
-    /// Returns the number of buffers of this size.
+    /// Returns the count of buffers of this size.
     pub fn len(&self) -> usize {
         self.items.len()
     }
@@ -52,7 +52,7 @@ impl<T> Pool<T> {
         self.items.iter().for_each(|item| each(item));
     }
 
-    /// Sums `bytes` over all buffers, including those of an earlier size that are leased.
+    /// Sums `bytes` over all buffers, including leased buffers of an earlier size.
     pub fn bytes(&self, bytes: impl Fn(&T) -> u64) -> u64 {
         let old = self.old.iter().filter_map(Weak::upgrade);
         self.items.iter().cloned().chain(old).map(|item| bytes(&item)).sum()

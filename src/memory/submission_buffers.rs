@@ -5,15 +5,15 @@ use crate::gpu::Gpu;
 use crate::gpu::table::{Row, STAGING, STORAGE, buffer_table};
 use crate::{Aabb, Error, Pair};
 
-/// The offset of `Frame` in a staging buffer, behind `Counts`.
+/// The offset of `Frame` in a staging buffer, after `Counts`.
 pub(crate) const FRAME_OFFSET: u64 = size_of::<Counts>() as u64;
-/// The bytes before the pairs.
+/// The bytes of the summary: `Counts` and `Frame`, before the pairs.
 pub(crate) const SUMMARY_BYTES: u64 = (FRAME_OFFSET + size_of::<Frame>() as u64).next_multiple_of(16);
 
 buffer_table! {
     /// The boxes of a submission.
     pub struct SubmissionBoxes(box_count: u64) {
-        /// `[box_count]`.
+        /// `[box_count]` boxes.
         boxes: [Aabb; *box_count], STORAGE;
     }
 }
@@ -25,11 +25,11 @@ buffer_table! {
     }
 }
 
-/// A staging buffer: the host reads it.
+/// A staging buffer, which the host reads.
 #[derive(Debug)]
 pub(crate) struct Staging {
     buffer: StagingBuffer,
-    /// The pairs that fit behind the summary.
+    /// The capacity after the summary, in pairs.
     pub capacity: u32,
 }
 

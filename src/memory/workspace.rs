@@ -1,4 +1,5 @@
-//! The GPU memory of one [`BroadPhase`](crate::BroadPhase) or [`Recorder`](crate::Recorder), allocated after a [`MemoryPlan`].
+//! The GPU memory of one [`BroadPhase`](crate::BroadPhase) or [`Recorder`](crate::Recorder), allocated as a
+//! [`MemoryPlan`] specifies.
 
 use super::plan::RequestedCapacity;
 use super::pool::{Lease, Pool};
@@ -31,7 +32,7 @@ pub(crate) struct SharedBuffers {
     pub plan: MemoryPlan,
     pub grid: Grid,
     pub pairs: PairBuffers,
-    /// The pairs by box, if they were requested.
+    /// The buffers of pairs by box, if requested.
     pub neighbours: Option<NeighbourBuffers>,
     /// The results in the buffers, once the recorded commands have run.
     pub results: Option<Results>,
@@ -45,21 +46,21 @@ pub(crate) struct Results {
     pub submission: Option<u64>,
     /// The build of the grid that the results depend on, if any.
     pub build: Option<GridBuild>,
-    /// `true` if the list has the pairs of the results; `false` after it was replaced by a longer one.
+    /// `true` if the list has the pairs of the results; `false` after a longer list replaced it.
     pub has_list: bool,
-    /// `true` if windows of the list can be written.
+    /// `true` if further windows of the list can be written.
     pub has_windows: bool,
-    /// The parameters, if kernels have computed them.
+    /// The parameters, if kernels compute them.
     pub params: Option<Buffer<Params>>,
 }
 
-/// The most submissions in flight, each with its own boxes.
+/// The most submissions in flight. Each leases a buffer of boxes.
 pub(crate) const MOST_IN_FLIGHT: usize = 2;
-/// The most staging buffers: while the host reads a piece of a long list, the GPU writes the next one.
+/// The most staging buffers: while the host reads a piece of a long list, the GPU writes the next piece.
 pub(crate) const PIECES_AT_ONCE: usize = 2;
 
 impl SharedBuffers {
-    /// Returns the results, unless the grid was built again.
+    /// Returns the results, unless the grid has another build.
     pub fn results(&self) -> Option<&Results> {
         let results = self.results.as_ref()?;
         results.build.is_none_or(|build| self.grid.holds(build)).then_some(results)
@@ -114,7 +115,7 @@ impl Workspace {
 
     // ---- requests of earlier calls ----
 
-    /// Requests the tiles of a search for the next plan.
+    /// Requests the tiles of this search for the next plan.
     pub fn note_counts(&mut self, counts: &Counts) {
         self.requested.tiles = self.requested.tiles.max(u64::from(counts.sweep_tiles));
     }
@@ -126,7 +127,7 @@ impl Workspace {
 
     // ---- plan and allocation ----
 
-    /// Lays out the plan for this many boxes and the requested capacity.
+    /// Creates the plan for this many boxes and the requested capacity.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`].
@@ -142,8 +143,8 @@ impl Workspace {
         self.plan(call.box_count as usize, options, filters)
     }
 
-    /// Ensures the buffers for this call and the requested capacity. If nothing `is_in_flight`, filters that do not fit
-    /// beside the plan are unloaded.
+    /// Ensures the buffers for this call and the requested capacity. If filters do not fit in addition to the plan,
+    /// they are unloaded, unless a submission `is_in_flight`.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -157,7 +158,7 @@ impl Workspace {
         match self.missing_capacity(call, options, filters)? {
             None => match self.lengthen_list(self.requested.pairs, options, filters) {
                 Err(Error::OutOfMemory { .. }) if self.shared.is_some() => {
-                    // The requests of earlier calls are optional.
+                    // Drop the requests of earlier calls, since they are optional.
                     self.requested.pairs = 0;
                     Ok(())
                 }
@@ -167,10 +168,12 @@ impl Workspace {
         }
     }
 
-    /// Ensures the buffers for this call, and keeps buffers `in_flight`, whose submissions may be searched again.
+    /// Ensures the buffers for this call. Retains the buffers `in_flight`, since their submissions may be searched
+    /// again.
     ///
     /// # Errors
-    /// The errors of [`ensure`](Self::ensure); [`Error::Busy`] if it does not fit beside them.
+    /// The errors of [`ensure`](Self::ensure); [`Error::Busy`] if the call does not fit in addition to the buffers in
+    /// flight.
     pub fn ensure_beside(
         &mut self,
         in_flight: &[&Call],
@@ -181,12 +184,12 @@ impl Workspace {
         let Some(plan) = self.missing_capacity(call, options, filters)? else {
             let lengthened = self.lengthen_list(self.requested.pairs, options, filters);
             if lengthened != Ok(false) {
-                // A submission in flight must not copy the rest of its pairs from a replaced list.
+                // A submission in flight must not read the rest of its pairs from a replaced list.
                 self.forget_results();
             }
             return match lengthened {
                 Err(Error::OutOfMemory { .. }) if self.shared.is_some() => {
-                    // The requests of earlier calls are optional.
+                    // Drop the requests of earlier calls, since they are optional.
                     self.requested.pairs = 0;
                     Ok(())
                 }
@@ -200,7 +203,7 @@ impl Workspace {
         }
         let box_count = call.box_count as usize;
         let filter_bytes = if in_flight.is_empty() {
-            // The uploaded filters are released before the upload.
+            // The upload releases the uploaded filters first.
             sum(&filters.rows(box_count))
         } else {
             filters.coming_bytes(box_count)
@@ -223,12 +226,12 @@ impl Workspace {
         let Some(shared) = &self.shared else {
             return Ok(Some(plan));
         };
-        // A longer list may use memory that filters need, for more boxes or another upload.
+        // An earlier, longer list may use memory that the filters now need.
         let held = self.held_bytes() + filters.coming_bytes(box_count);
         if shared.plan.covers(&plan, options) && is_affordable(options, held) {
             return Ok(None);
         }
-        // Never shrink, and grow by more than requested, so that a scene that grows a little with every call does not
+        // Never shrink, and grow by more than requested. So a scene that grows a little with every call does not
         // allocate in every call.
         let now = shared.plan.box_count as usize;
         let ample = if box_count > now { box_count.max(now.saturating_mul(5) / 4) } else { now };
@@ -236,7 +239,7 @@ impl Workspace {
         Ok(Some(ample.unwrap_or(plan)))
     }
 
-    /// Replaces the buffers by those of `plan`, which is large enough for this call.
+    /// Replaces the buffers by the buffers of `plan`. The plan must be large enough for this call.
     fn allocate(
         &mut self,
         plan: MemoryPlan,
@@ -245,15 +248,15 @@ impl Workspace {
         filters: &mut FilterSet,
         is_in_flight: bool,
     ) -> Result<(), Error> {
-        // Release the old buffers first, since old and new together may exceed the memory. Release the filters too, for
-        // the same reason, unless a submission may be searched again with them, or the host cannot upload them again.
+        // Release the old buffers first, since old and new buffers together may exceed the memory. Release the filters
+        // too, unless a submission may be searched again with them, or the host cannot upload them again.
         self.release();
         if options.memory_budget.is_some() && !is_in_flight && filters.check_on_host().is_ok() {
             filters.unload(&self.gpu)?;
         }
         match self.create(plan, options) {
             Err(Error::OutOfMemory { .. }) if self.requested != RequestedCapacity::default() => {
-                // The requests of earlier calls are optional.
+                // Drop the requests of earlier calls, since they are optional.
                 self.requested = RequestedCapacity::default();
                 self.ensure(call, options, filters, is_in_flight)
             }
@@ -285,7 +288,7 @@ impl Workspace {
         self.requested = RequestedCapacity::default();
     }
 
-    /// Ensures the buffers for the pairs by box, until the shared buffers are released.
+    /// Ensures the buffers for the pairs by box. They exist until the shared buffers are released.
     ///
     /// # Errors
     /// [`Error::OverBudget`], [`Error::OutOfMemory`]; [`Error::NothingRecorded`] if there are no shared buffers.
@@ -327,7 +330,7 @@ impl Workspace {
 
     // ---- buffers that submissions lease ----
 
-    /// Returns a buffer of boxes, for a pass that has no boxes to bind.
+    /// Returns any buffer of boxes, to bind in a pass without boxes.
     ///
     /// # Errors
     /// [`Error::NothingSubmitted`] if there is none.
@@ -335,7 +338,7 @@ impl Workspace {
         self.boxes.any().ok_or(Error::NothingSubmitted)
     }
 
-    /// Leases a buffer for boxes, allocated if the budget allows it; `None` if it does not.
+    /// Leases a buffer for boxes. Allocates one if none is free and the budget allows it; otherwise returns `None`.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::Gpu`].
@@ -356,7 +359,7 @@ impl Workspace {
         Ok(self.boxes.lease())
     }
 
-    /// Leases a staging buffer, allocated if the budget allows it; `None` if it does not.
+    /// Leases a staging buffer. Allocates one if none is free and the budget allows it; otherwise returns `None`.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::Gpu`].
@@ -395,7 +398,7 @@ impl Workspace {
         rows
     }
 
-    /// Returns `true` if the budget allows `bytes` bytes more than are allocated.
+    /// Returns `true` if the budget allows `bytes` bytes in addition to the allocated bytes.
     fn is_affordable_beside(&self, bytes: u64, options: &Options, filters: &FilterSet) -> bool {
         is_affordable(options, (self.held_bytes() + filters.held_bytes()).saturating_add(bytes))
     }
@@ -406,7 +409,7 @@ fn is_affordable(options: &Options, bytes: u64) -> bool {
     bytes <= options.memory_budget.unwrap_or(u64::MAX)
 }
 
-/// Converts an error of exhausted memory to `None`.
+/// Converts [`Error::OutOfMemory`] to `Ok(None)`.
 fn optional<T>(allocated: Result<T, Error>) -> Result<Option<T>, Error> {
     match allocated {
         Ok(value) => Ok(Some(value)),

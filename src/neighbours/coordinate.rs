@@ -1,4 +1,4 @@
-//! The types of coordinates.
+//! The types of coordinates of a neighbour search.
 
 use std::fmt::{Debug, Display};
 

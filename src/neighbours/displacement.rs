@@ -46,7 +46,7 @@ impl Displacement<'_> {
         let radius = reach.0[0] + reach.0[1] + reach.0[2];
         let limit = radius * radius;
         let error = error + 8.0 * HALF_ULP * limit + f64::MIN_POSITIVE;
-        // False for NaN and infinity too.
+        // The comparison is false for NaN and infinity too, so these are decided exactly.
         if (square - limit).abs() > error { square < limit } else { self.is_within_exact(reach) }
     }
 
@@ -218,7 +218,7 @@ impl Double {
         let (product, product_low) = two_product(part.high, part.high);
         let (high, sum_low) = two_sum(self.high, product);
         let cross = 2.0 * part.high * part.low + part.low * part.low;
-        // Exact if no sum of trailing parts rounds.
+        // The result is exact if no sum of trailing parts rounds.
         let trailing = [self.low, product_low, sum_low, cross].iter().filter(|low| **low != 0.0).count();
         let is_exact = self.error == 0.0 && part.error == 0.0 && part.low == 0.0 && trailing <= 1;
         let error = self.error + (2.1 * part.high.abs() + part.error) * part.error + DOUBLE_ERROR * (high + product);
@@ -229,7 +229,7 @@ impl Double {
 
 /// Returns the largest finite number of a range that satisfies a monotone condition.
 fn largest(first: f64, last: f64, is_at_most: impl Fn(f64) -> bool) -> f64 {
-    // Finite numbers in their order, as integers.
+    // Map finite numbers to integers in the same order.
     let rank = |x: f64| (x.to_bits() as i64) ^ ((x.to_bits() as i64 >> 63) as u64 >> 1) as i64;
     let number = |rank: i64| f64::from_bits((rank ^ ((rank >> 63) as u64 >> 1) as i64) as u64);
     let (mut low, mut high) = (rank(first), rank(last));

@@ -8,7 +8,7 @@ use super::{Coordinate, PointSet};
 use crate::Error;
 use crate::base::reserve::reserve;
 
-/// The most images of all points beyond the points: each takes 24 bytes.
+/// The most images of all points, not counting the points. Each image takes 24 bytes.
 const MOST_IMAGES: u64 = 1 << 27;
 /// The most shifts of images.
 const MOST_SHIFTS: f64 = (1u32 << 24) as f64;
@@ -17,7 +17,7 @@ const MOST_SHIFTS: f64 = (1u32 << 24) as f64;
 #[derive(Clone, Copy, Debug)]
 pub struct Placed<'a, T> {
     pub set: PointSet<'a, T>,
-    /// Empty without a lattice, and if all points are in the cell.
+    /// The shift of each point. Empty without a lattice, or if all points are in the cell.
     pub wraps: &'a [[i32; 3]],
     pub lattice: &'a Lattice,
 }
@@ -29,7 +29,7 @@ impl<T: Coordinate> Placed<'_, T> {
         self.wraps.get(index).copied().unwrap_or_default()
     }
 
-    /// Returns a point in the cell, rounded; none if it is not finite.
+    /// Returns a point moved into the cell, rounded; `None` if it is not finite.
     #[inline]
     pub fn place(&self, index: usize) -> Option<[f64; 3]> {
         self.set.finite(index).map(|point| self.lattice.moved(&point, self.wrap(index)))
@@ -48,7 +48,7 @@ impl<T: Coordinate> Placed<'_, T> {
         largest
     }
 
-    /// Returns the number of finite points.
+    /// Returns the count of finite points.
     pub fn finite_count(&self) -> u64 {
         self.finite().count() as u64
     }
@@ -74,7 +74,7 @@ impl<T: Coordinate> Placed<'_, T> {
     }
 }
 
-/// Lists the shift that moves each point into the cell; nothing if all points are in it.
+/// Lists the shift that moves each point into the cell. The list is empty if all points are in the cell.
 ///
 /// # Errors
 /// [`Error::BadPoints`] if a shift does not fit.
@@ -174,7 +174,8 @@ impl Images {
         Err(Error::BadCell { problem })
     }
 
-    /// Lists the images that are at most `reach` from queries, in fractional coordinates. `bounds` are those of the queries.
+    /// Lists the images that are at most `reach` from queries, in fractional coordinates. `bounds` are the bounds of
+    /// the queries.
     fn list<T: Coordinate>(
         &mut self,
         points: &Placed<'_, T>,
@@ -243,13 +244,13 @@ impl Images {
         !self.is_periodic
     }
 
-    /// Returns the number of targets.
+    /// Returns the count of targets.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub fn count(&self) -> u32 {
         if self.is_identity() { self.point_count } else { self.targets.len() as u32 }
     }
 
-    /// Returns target `k` of all, in ascending order.
+    /// Returns target `k` in ascending order.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     #[inline]
     pub fn target(&self, k: u32) -> u32 {
@@ -289,7 +290,7 @@ impl Images {
     }
 }
 
-/// Checks the number of images, and that the numbers of targets fit. Returns the number of points.
+/// Checks the count of images, and that the numbers of targets fit 32 bits. Returns the point count.
 fn checked(point_count: usize, shift_count: usize, image_count: u64) -> Result<u32, Error> {
     let numbers = (point_count as u64).saturating_mul(shift_count.next_power_of_two() as u64);
     if numbers > MOST_TARGETS {

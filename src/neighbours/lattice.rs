@@ -1,6 +1,7 @@
 //! The lattice of a periodic cell: a reduced basis, fractional coordinates, and wrapping of points.
 //!
-//! These guide the search and may round. Shifts are integers, and pairs are decided from the caller's numbers.
+//! These numbers only guide the search, so they may be rounded. Shifts are integers, and pairs are decided from the
+//! caller's numbers.
 
 use super::coordinate::Coordinate;
 use super::options::PeriodicCell;
@@ -45,7 +46,7 @@ impl Lattice {
         Ok(lattice)
     }
 
-    /// Returns the number of periodic directions.
+    /// Returns the count of periodic directions.
     pub fn rank(&self) -> usize {
         self.basis.len()
     }
@@ -147,7 +148,7 @@ impl Lattice {
         found
     }
 
-    /// Returns the shift that moves a point into the cell; none if it is too long.
+    /// Returns the shift that moves a point into the cell; `None` if it is too long.
     pub fn wrap(&self, point: &[f64; 3]) -> Option<[i32; 3]> {
         let factors = self.fractions(point).map(|fraction| -fraction.floor());
         if !factors.iter().all(|factor| factor.abs() < (1i64 << 40) as f64) {
@@ -162,8 +163,8 @@ pub fn fit(shift: [i64; 3]) -> Option<[i32; 3]> {
     shift.iter().all(|part| part.abs() <= MOST_SHIFT).then(|| shift.map(|part| part as i32))
 }
 
-/// Returns the index of a vector that becomes shorter if multiples of others are added, and the transform of the
-/// shorter vector.
+/// Returns the index of a vector that becomes shorter when multiples of other vectors are added, and the transform of
+/// the shorter vector.
 fn shorter(vectors: &[[f64; 3]], transform: &[[i64; 3]]) -> Option<(usize, [i64; 3])> {
     for k in 0..vectors.len() {
         let others: Vec<usize> = (0..vectors.len()).filter(|&other| other != k).collect();

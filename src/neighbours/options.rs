@@ -9,7 +9,7 @@ use crate::Error;
 pub struct PeriodicCell<T = f32> {
     /// The three lattice vectors, a row each. Vectors of directions that are not periodic are ignored and may be 0.
     pub vectors: [[T; 3]; 3],
-    /// True if the cell repeats along each of them.
+    /// `true` for each vector along which the cell repeats.
     pub periodic: [bool; 3],
 }
 
@@ -57,7 +57,8 @@ pub struct NeighbourOptions<T = f32> {
     /// lists each pair once.
     #[cfg_attr(feature = "serde", serde(default))]
     pub both_directions: bool,
-    /// True if a search within one set pairs a point with its own images. Default: `true`. Without a cell there are none.
+    /// `true` if, in a search within one set, a point and its own images are pairs. Default: `true`. Without a cell,
+    /// there are no images.
     #[cfg_attr(feature = "serde", serde(default = "yes"))]
     pub self_images: bool,
     /// True to list the vector of each pair. Default: `false`.

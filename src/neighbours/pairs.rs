@@ -9,7 +9,8 @@ use crate::Pair;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct NeighbourPairs<T = f32> {
-    /// The pairs: `a` is i, `b` is j. In a search between two sets, `a` is an index in the queries and `b` one in the points.
+    /// The pairs: `a` is i, `b` is j. In a search between two sets, `a` is an index in the queries and `b` an index in
+    /// the points.
     pub pairs: Vec<Pair>,
     /// The begin of the pairs of each i, and the pair count at the end.
     pub offsets: Vec<u64>,
@@ -32,7 +33,7 @@ impl<T: Coordinate> NeighbourPairs<T> {
         }
     }
 
-    /// Removes all pairs. Memory stays allocated.
+    /// Removes all pairs, and retains the memory.
     pub(crate) fn clear(&mut self) {
         self.pairs.clear();
         self.offsets.clear();

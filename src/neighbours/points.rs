@@ -3,7 +3,7 @@
 use super::coordinate::Coordinate;
 use crate::{Error, Filters};
 
-/// The most targets: their numbers fit the bits of a positive `f32`.
+/// The most targets. Numbers of targets are stored as bits of a positive `f32`.
 pub const MOST_TARGETS: u64 = 0x7e00_0000;
 
 /// Points with their radii and worlds, borrowed for one search. A slice, an array or a `Vec` of positions converts to it.
@@ -18,7 +18,7 @@ pub struct PointSet<'a, T = f32> {
     /// The radius of each point, finite and ≥ 0; empty for radii of 0. Two points are a pair if their distance is at most the sum of both
     /// radii and [`NeighbourOptions::radius`](super::NeighbourOptions::radius).
     pub radii: &'a [T],
-    /// The world of each point, below 2³² − 1; empty for one world. Points of different worlds never pair.
+    /// The world of each point, below 2³² − 1; empty for one world. Points of different worlds are never a pair.
     pub worlds: &'a [u32],
 }
 

@@ -13,7 +13,7 @@ const TASK: usize = 1 << 12;
 /// The rows of a chunk of queries: the targets of each.
 #[derive(Debug, Default)]
 pub struct ChunkRows {
-    /// The queries, with the number of targets of each.
+    /// The queries, with the target count of each query.
     pub rows: Vec<(u32, u32)>,
     /// The targets, row by row.
     pub targets: Vec<u32>,

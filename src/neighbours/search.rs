@@ -78,7 +78,7 @@ pub struct Search<'a, T> {
 }
 
 impl<T: Coordinate> Search<'_, T> {
-    /// Returns the number of points that are not finite.
+    /// Returns the count of points that are not finite.
     pub fn invalid_count(&self) -> u64 {
         let invalid = |placed: &Placed<'_, T>| placed.set.positions.len() as u64 - placed.finite_count();
         invalid(&self.points) + if self.is_within_one { 0 } else { invalid(&self.queries) }

@@ -1,4 +1,4 @@
-//! The compacted list of pairs, or any range of it.
+//! The stage `emit`: writes the compacted list of pairs, or any range of it.
 
 use std::mem::offset_of;
 
@@ -54,13 +54,14 @@ impl Emit {
         }
     }
 
-    /// Returns the kernels that write the windows of any list, with these tests, and the one that writes included pairs.
+    /// Returns the kernels that write the windows of a list, with these tests, and the kernel that writes included
+    /// pairs.
     pub fn kernels(&self, tests: PairTests) -> ([&Kernel; 3], &Kernel) {
         ([&self.range, &self.sweep, self.again.of(tests)], &self.include)
     }
 
-    /// Records the writing of the included pairs in the window, behind all other pairs. `params` has
-    /// the number of included pairs.
+    /// Records `emit_include`: writes the included pairs in the window, after all other pairs. `params` has the count
+    /// of included pairs.
     pub fn record_include(
         &self,
         pass: &mut Pass,
@@ -80,8 +81,8 @@ impl Emit {
         self.include.dispatch(pass, (included.len() as u32).div_ceil(256), &buffers);
     }
 
-    /// Records the search for the blocks that have pairs in `window`, before
-    /// [`record_pairs`](Self::record_pairs) of each window except the first one of the search.
+    /// Records `emit_range`: finds the blocks that have pairs in `window`. Record it before
+    /// [`record_pairs`](Self::record_pairs) of each window, except the first window of the search.
     pub fn record_range(
         &self,
         pass: &mut Pass,
@@ -101,9 +102,9 @@ impl Emit {
         self.range.dispatch(pass, 1, &buffers);
     }
 
-    /// Records the counting of all pairs and of the pairs in `window`, and the writing of the latter, by the workgroups
-    /// that the dispatches of `summary` specify. Reads the boxes, their filters, the entries and giants, the path and the hits;
-    /// changes the counts of `summary`; writes the list.
+    /// Records `emit_sweep` and `emit_again`: writes the pairs in `window` to the list, and the counts of pairs to
+    /// `summary`. Reads the boxes, their filters, the entries and giants, the path and the hits. The dispatches of
+    /// `summary` specify the workgroups.
     pub fn record_pairs(
         &self,
         pass: &mut Pass,

@@ -1,4 +1,5 @@
-//! Created and lost pairs: the list of a step is compared with the list of the last step, both in canonical order.
+//! The stage `events`: finds created and lost pairs. It compares the list of a step with the list of the last step,
+//! both in canonical order.
 
 use crate::base::constants::{EVENT_GENERATIONS, EVENT_GROUP, EVENT_TILE, EVENT_TOTALS};
 use crate::base::layout::{PairArguments, PairHeader, Params, StepParams};
@@ -24,7 +25,7 @@ pub const HEADERS: Source = source!("pairs/events_headers");
 /// The kernels of the stage, in the order in which they run.
 pub const KERNELS: [Source; 4] = [FIND, LIST, STORE, HEADERS];
 
-/// Returns the words of `event_marks` for lists of this many pairs.
+/// Returns the u32 count of `event_marks` for lists of this many pairs.
 pub fn mark_words(pairs: u64) -> u64 {
     let tiles = pairs.div_ceil(EVENT_TILE.into());
     u64::from(EVENT_TOTALS) + 3 * (pairs.div_ceil(32) + tiles + tiles.div_ceil(EVENT_GROUP.into()))
@@ -39,16 +40,16 @@ pub struct EventKernels {
     params: Constants<StepParams>,
 }
 
-/// The pairs of a step, to compare with the pairs of the last one.
+/// The pairs of a step, to compare with the pairs of the last step.
 #[derive(Debug)]
 pub struct Compared<'a> {
-    /// The parameters of the search, with the number of boxes.
+    /// The parameters of the search, including the box count.
     pub params: &'a Buffer<Params>,
     /// The pairs, in canonical order.
     pub pairs: &'a Buffer<Pair>,
-    /// Their [`PairHeader`], or a [`QueryHeader`](crate::QueryHeader), which begins with the same fields.
+    /// The [`PairHeader`] of the pairs, or a [`QueryHeader`](crate::QueryHeader), which begins with the same fields.
     pub header: wgpu::BindingResource<'a>,
-    /// `true` if the second box of a pair is of another set, which does not change from step to step.
+    /// `true` if the second box of each pair belongs to a set that does not change from step to step.
     pub is_join: bool,
     /// The filters that determine pairs at rest.
     pub filters: &'a FilterLists,
@@ -74,29 +75,30 @@ buffer_table! {
         lost: [Pair; capacity.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
         /// `[pairs]` the persisting pairs that are not at rest.
         persisting: [Pair; capacity.pairs], STORAGE | wgpu::BufferUsages::VERTEX;
-        /// The number of created pairs.
+        /// The count of created pairs.
         created_header: [PairHeader; 1], STORAGE;
-        /// The number of lost pairs.
+        /// The count of lost pairs.
         lost_header: [PairHeader; 1], STORAGE;
-        /// The number of pairs that persist and are not at rest.
+        /// The count of persisting pairs that are not at rest.
         persisting_header: [PairHeader; 1], STORAGE;
-        /// For the created pairs.
+        /// Arguments of indirect calls for the created pairs.
         created_arguments: [PairArguments; 1], SIZES;
-        /// For the lost pairs.
+        /// Arguments of indirect calls for the lost pairs.
         lost_arguments: [PairArguments; 1], SIZES;
-        /// For the persisting pairs that are not at rest.
+        /// Arguments of indirect calls for the persisting pairs that are not at rest.
         persisting_arguments: [PairArguments; 1], SIZES;
-        /// A bit for each pair of both lists that is an event, and their counts: see `event_marks.wgsl`.
+        /// Bits that mark the events among the pairs of both lists, and the counts of these bits: see
+        /// `event_marks.wgsl`.
         event_marks: [u32; mark_words(capacity.pairs)], STORAGE;
     }
 }
 
 buffer_table! {
-    /// The data of the last step for the comparison.
+    /// The data of the last step that the comparison reads.
     pub struct LastStep(capacity: EventCapacity) {
         /// `[pairs]` the pairs of the last step, in canonical order.
         last_pairs: [Pair; capacity.pairs], STORAGE;
-        /// The number of these pairs; the number of boxes of the last step that had generations; and these generations.
+        /// The count of these pairs; the count of boxes of the last step with generations; then these generations.
         last_step: [u32; u64::from(EVENT_GENERATIONS) + capacity.generations], STORAGE;
     }
 }
@@ -108,7 +110,7 @@ pub struct EventBuffers {
     pub capacity: EventCapacity,
     /// The events.
     pub lists: EventLists,
-    /// The data for the comparison with the next step.
+    /// The data of the last step.
     pub last: LastStep,
 }
 
@@ -148,7 +150,7 @@ impl EventBuffers {
         encoder.clear_buffer(self.lists.event_marks.raw(), 0, None);
     }
 
-    /// Records the copying of the last step from smaller buffers.
+    /// Records a copy of the last step from smaller buffers.
     pub fn record_move(&self, encoder: &mut wgpu::CommandEncoder, last: &LastStep) {
         let own = &self.last;
         let buffers = [(last.last_pairs.raw(), own.last_pairs.raw()), (last.last_step.raw(), own.last_step.raw())];
@@ -188,10 +190,10 @@ impl EventKernels {
         &self.kernels
     }
 
-    /// Records the comparison of the pairs of a step, in canonical order, with the pairs of the last one, and replaces
-    /// the latter. `naming` is a `NAMING_*`, and `names` has the numbers of all boxes, or is any buffer for
-    /// `NAMING_INDEX`. `event_marks` were [cleared](EventBuffers::record_clear). The capacity covers all pairs of the
-    /// list and the generations.
+    /// Records the comparison of the pairs of a step with the pairs of the last step, then stores the step as the last
+    /// one. The pairs must be in canonical order. `naming` is a `NAMING_*`. `names` has a number per box; with
+    /// `NAMING_INDEX` it can be any buffer. `event_marks` must be [cleared](EventBuffers::record_clear). The capacity
+    /// must cover all pairs of the list and all generations.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -216,7 +218,7 @@ impl EventKernels {
             ("names", names),
         ];
         let all = [own.into(), filters.bound(), lists.bound(), last.bound()].concat();
-        // For the capacity: workgroups behind the last pair end at once.
+        // Dispatch for the capacity. Workgroups after the last pair end at once.
         let tiles = pair_capacity.div_ceil(EVENT_TILE).max(1);
         let stored_tiles = tiles.max((capacity.generations as u32).div_ceil(EVENT_TILE));
         let [find, list, store, headers] = &self.kernels;

@@ -1,4 +1,5 @@
-//! Pairs to exclude from an external buffer: sorted, and listed by box for the lookups of the tests.
+//! The stage `exclude`: sorts the pairs to exclude from an external buffer, and lists them by box for the tests of a
+//! search.
 
 use crate::Error;
 use crate::base::layout::ExcludeChange;
@@ -36,8 +37,9 @@ impl Exclude {
         [&self.split, &self.rows]
     }
 
-    /// Records the replacement of the pairs that `filters` exclude by `external` pairs. The filters are uploaded, with capacity for
-    /// them. `count` has their number; `None` means the capacity. `external` is not read if there are none.
+    /// Records the replacement of the pairs that `filters` exclude by `external` pairs. The filters must be uploaded,
+    /// with capacity for these pairs. `count` has the pair count; `None` means the capacity. Without pairs, `external`
+    /// is not read.
     ///
     /// # Errors
     /// [`Error::NothingRecorded`] if the filters have no capacity for external pairs; [`Error::OutOfMemory`].

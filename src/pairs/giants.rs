@@ -1,4 +1,4 @@
-//! Giants against all boxes, and the division of the sweep.
+//! The stage `giants`: tests giants against all boxes, and divides the sweep among workgroups.
 
 use super::sweep::{Hits, Path};
 use crate::filters::lists::{FilteredKernel, PairTests, filtered};
@@ -35,9 +35,9 @@ impl GiantsStage {
         [self.test.of(tests)]
     }
 
-    /// Records the exact tests of all giants, by the workgroups that the giant sizes of `summary` specify, and the division of the path.
-    /// Reads the boxes, their filters, the entries and giants; changes the counts of `summary` and `path`; writes the dispatches of
-    /// `summary`, and `hits`.
+    /// Records `giants_test`: tests all giants exactly, and divides the path. The giant sizes of `summary` specify the
+    /// workgroups. Reads the boxes, their filters, the entries and giants. Changes `path` and the counts of `summary`.
+    /// Writes `hits` and the dispatches of `summary`.
     pub fn record(
         &self,
         pass: &mut Pass,

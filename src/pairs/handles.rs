@@ -1,4 +1,4 @@
-//! The result buffers of recordings, borrowed by the caller until the next one.
+//! The result buffers of recordings. The caller borrows them until the next recording.
 
 use std::mem::offset_of;
 
@@ -15,41 +15,40 @@ use crate::base::layout::PairArguments;
 /// encoder.clear_buffer(first.pairs, 0, None);
 /// # }
 /// ```
-/// A program that must store a list, or reads [`statistics`](crate::Recorder::statistics) while it uses one, clones the
-/// buffers, which is cheap: `pairs.pairs.clone()`. The compiler does not check clones. Read them only in commands that
-/// are submitted before the commands of the next recording.
+/// To store a list, or to read [`statistics`](crate::Recorder::statistics) while using one, clone the buffers:
+/// `pairs.pairs.clone()`. A clone is cheap. The compiler does not check clones: read them only in commands that are
+/// submitted before the commands of the next recording.
 ///
 /// **Buffers can change.** A recording returns new buffers if it exceeds the capacity in boxes or pairs, if an earlier
 /// list was too short, and after [`set_options`](crate::Recorder::set_options) with another order or budget. Within the
-/// [reserved](crate::Recorder::reserve) capacity they stay the same. Compare buffers with `==`, and create bind groups
-/// again that use a replaced one.
+/// [reserved](crate::Recorder::reserve) capacity, the buffers stay the same. Compare buffers with `==`, and recreate
+/// bind groups that use a replaced buffer.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct GpuPairs<'a> {
-    /// `[capacity]` pairs `(a, b)`, two `u32` each. The first
-    /// [`PairHeader::written`](crate::PairHeader::written) are valid. The buffer can be used as storage, as vertex
-    /// (instance) buffer and to copy from.
+    /// `[capacity]` pairs `(a, b)`, two `u32` each. The first [`PairHeader::written`](crate::PairHeader::written) pairs
+    /// are valid. The buffer can be used as storage, as vertex (instance) buffer and to copy from.
     pub pairs: &'a wgpu::Buffer,
-    /// The number of pairs: a [`PairHeader`](crate::PairHeader). The buffer can be used as storage and to copy from.
+    /// The pair count: a [`PairHeader`](crate::PairHeader). The buffer can be used as storage and to copy from.
     pub header: &'a wgpu::Buffer,
     /// The arguments of an indirect dispatch and of indirect draws: [`PairArguments`]. The buffer can be used for
     /// indirect calls, as storage and to copy from. The arguments are not part of the header, so that a pass can
     /// bind the header and dispatch by the arguments.
     pub arguments: &'a wgpu::Buffer,
-    /// The pairs that fit.
+    /// The capacity, in pairs.
     pub capacity: u32,
 }
 
 impl GpuPairs<'_> {
-    /// The offset of the arguments of an indirect dispatch in [`arguments`](Self::arguments): workgroups of 256 invocations, in x and y, that
-    /// cover the list. The index of a pair is `id.y * num_workgroups.x * 256 + id.x`; skip those from
-    /// [`written`](crate::PairHeader::written) on.
+    /// The offset of the arguments of an indirect dispatch in [`arguments`](Self::arguments): workgroups of 256
+    /// invocations, in x and y, that cover the list. The index of a pair is `id.y * num_workgroups.x * 256 + id.x`;
+    /// skip indices from [`written`](crate::PairHeader::written) on.
     pub const DISPATCH_OFFSET: u64 = offset_of!(PairArguments, dispatch) as u64;
-    /// The offset of the arguments of an indirect draw in [`arguments`](Self::arguments): one instance for each pair that was written, of
-    /// [`Options::vertices_per_pair`](crate::Options::vertices_per_pair) vertices.
+    /// The offset of the arguments of an indirect draw in [`arguments`](Self::arguments): one instance per written
+    /// pair, with [`Options::vertices_per_pair`](crate::Options::vertices_per_pair) vertices.
     pub const DRAW_OFFSET: u64 = offset_of!(PairArguments, draw) as u64;
-    /// The offset of the arguments of an indirect draw of all pairs as one instance in [`arguments`](Self::arguments): vertex
-    /// `v` is of pair `v / vertices_per_pair`, which the shader reads from the list as storage.
+    /// The offset of the arguments of an indirect draw of all pairs as one instance in [`arguments`](Self::arguments).
+    /// Vertex `v` belongs to pair `v / vertices_per_pair`. The shader reads this pair from the list, bound as storage.
     pub const DRAW_LIST_OFFSET: u64 = offset_of!(PairArguments, draw_list) as u64;
 }
 
@@ -57,20 +56,20 @@ impl GpuPairs<'_> {
 /// [`TreeRecorder::record_overlap_events`](crate::TreeRecorder::record_overlap_events). The buffers are borrowed and
 /// can change as in [`GpuPairs`]. All lists are in canonical order.
 ///
-/// A step is discarded if its pairs do not fit the list, or have too many candidates. The lists of its events are empty then, and
-/// [`PairHeader::overflow`](crate::PairHeader::overflow) of each gives the reason. The next step is compared with the last one that was not
-/// discarded.
+/// A step is discarded if its pairs do not fit the list, or if the search has too many candidates. Then its lists of
+/// events are empty, and [`PairHeader::overflow`](crate::PairHeader::overflow) of each list has the reason. The next
+/// step is compared with the last step that was not discarded.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct GpuEvents<'a> {
     /// All pairs of the step.
     pub pairs: GpuPairs<'a>,
-    /// `[pairs]` the index of each pair in the list of the last step, a `u32`; or [`CREATED`](Self::CREATED). It is the key for a warm start of
-    /// a solver. The buffer can be used as storage and to copy from.
+    /// `[pairs]` the index of each pair in the list of the last step, a `u32`; or [`CREATED`](Self::CREATED). A solver
+    /// can use it as the key for a warm start. The buffer can be used as storage and to copy from.
     pub before: &'a wgpu::Buffer,
     /// The pairs that the last step did not have.
     pub created: GpuPairs<'a>,
-    /// The pairs of the last step that this one does not have, by the indices that their boxes had there.
+    /// The pairs of the last step that this step does not have, with the box indices of the last step.
     pub lost: GpuPairs<'a>,
     /// The pairs of both steps, except pairs of two boxes that [sleep](crate::Filters::sleeping) or are
     /// [fixed](crate::Filters::fixed).
@@ -78,25 +77,26 @@ pub struct GpuEvents<'a> {
 }
 
 impl GpuEvents<'_> {
-    /// Marks a pair that the last step did not have.
+    /// The value of [`before`](Self::before) for a pair that the last step did not have.
     pub const CREATED: u32 = EVENT_CREATED;
 }
 
-/// Maps boxes of a recorded step to boxes of the last recorded step, by buffers of the device with `BufferUsages::STORAGE`.
+/// Maps boxes of a recorded step to boxes of the last recorded step. Buffers must be buffers of the device with
+/// `BufferUsages::STORAGE`.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum GpuIdentity<'a> {
-    /// The box with the same index. Boxes beyond the last step's count are new; boxes beyond this step's count are
-    /// removed.
+    /// Maps each box to the box with the same index. Boxes beyond the last step's count are new; boxes beyond this
+    /// step's count are removed.
     #[default]
     Index,
-    /// `[box_count]` generations, a `u32` each. The box with the same index, if its generation is the same as in the
-    /// last step with generations, or that step had no such index. Otherwise the box is new, and replaces a removed
-    /// one.
+    /// `[box_count]` generations, one `u32` each. Maps a box to the box with the same index if both have the same
+    /// generation. The generations of the last step with generations are used; an index beyond that step always
+    /// matches. With another generation, the box is new, and the earlier box is removed.
     Generations(wgpu::BufferSlice<'a>),
-    /// `[box_count]` indices, a `u32` each: the box with this index in the last step, no two the same; or
-    /// [`Step::NEW`](crate::Step::NEW), as is any index that the last step did not have. Boxes of the last step that are not
-    /// named are removed. If two boxes have the same index, the step is refused on the device if this has an effect: if a
-    /// pair of the last step would be two of this one.
+    /// `[box_count]` distinct indices, one `u32` each: the index that each box had in the last step, or
+    /// [`Step::NEW`](crate::Step::NEW). An index that the last step did not have also means a new box. Boxes of the
+    /// last step without an index here are removed. If two boxes have the same index, and a pair of the last step would
+    /// match two pairs of this step, the device refuses the step.
     Was(wgpu::BufferSlice<'a>),
 }

@@ -12,10 +12,10 @@ buffer_table! {
     pub struct List(capacity: u64) {
         /// `[capacity]` pairs (a, b), a < b.
         pairs: [Pair; *capacity], STORAGE | wgpu::BufferUsages::VERTEX;
-        /// The header: the number of pairs.
+        /// The header: the pair count.
         header: [PairHeader; 1], STORAGE;
-        /// Arguments of an indirect dispatch and of an indirect draw, in a separate buffer, since a buffer bound as
-        /// storage cannot be read for a dispatch in the same pass.
+        /// Arguments of an indirect dispatch and of indirect draws. They have a separate buffer, since a pass cannot
+        /// bind a buffer as storage and dispatch by it.
         arguments: [PairArguments; 1], SIZES;
     }
 }
@@ -40,9 +40,9 @@ impl ListCapacity {
 pub struct PairList {
     /// The list.
     pub list: List,
-    /// The buffers of the canonical order.
+    /// The buffers of the sort into canonical order, if requested.
     rows: Option<OrderBuffers>,
-    /// The pairs that fit.
+    /// The capacity, in pairs.
     pub capacity: u32,
 }
 
@@ -59,7 +59,7 @@ impl PairList {
         Ok(Self { list: List::new(gpu, &capacity.pairs)?, rows, capacity: capacity.pairs as u32 })
     }
 
-    /// Returns the buffers for the caller.
+    /// Returns the buffers that the caller may use.
     pub fn borrowed(&self) -> GpuPairs<'_> {
         let List { pairs, header, arguments } = &self.list;
         GpuPairs { pairs: pairs.raw(), header: header.raw(), arguments: arguments.raw(), capacity: self.capacity }
@@ -70,7 +70,7 @@ impl PairList {
         if self.rows.is_some() { PairOrder::Canonical } else { PairOrder::Sweep }
     }
 
-    /// Returns the buffers of the canonical order; `None` in the order of the sweep.
+    /// Returns the buffers of the sort into canonical order; `None` in the order of the sweep.
     pub fn row_buffers(&self) -> Option<&OrderBuffers> {
         self.rows.as_ref()
     }

@@ -1,5 +1,5 @@
-//! The pairs of boxes that overlap: the first consumer of the [grid](crate::grid). [`Pipeline`] is the flow on one
-//! screen.
+//! The pairs of boxes that overlap: the first consumer of the [grid](crate::grid). [`Pipeline`] has the flow of a
+//! search.
 
 pub mod emit;
 pub mod events;

@@ -1,4 +1,4 @@
-//! The pairs by box: the neighbours of each.
+//! The stage `neighbours`: lists the pairs by box, as neighbours of each box.
 
 use super::list::PairList;
 use super::order::{OrderBuffers, OrderCapacity, OrderStage};
@@ -10,7 +10,7 @@ use crate::gpu::table::{CONSTANT, Row, STORAGE, buffer_table};
 
 /// The source of `neighbours_begin`.
 pub const BEGIN: Source = source!("pairs/neighbours_begin");
-/// The kernel of the stage, beside those of [`order`](super::order).
+/// The kernel of the stage, in addition to the kernels of [`order`](super::order).
 pub const KERNELS: &[Source] = &[BEGIN];
 
 /// The kernels of the stage `neighbours`.
@@ -32,16 +32,16 @@ pub struct NeighbourCapacity {
 buffer_table! {
     /// The neighbours of boxes.
     pub struct NeighbourLists(capacity: NeighbourCapacity) {
-        /// `[2 * pairs]`.
+        /// `[2 * pairs]` neighbours, box by box.
         neighbours: [u32; 2 * capacity.pairs], STORAGE;
-        /// The number of neighbours.
+        /// The count of neighbours.
         header as "neighbour_header": [PairHeader; 1], STORAGE;
-        /// For the sort: the number of pairs.
+        /// The pair count, for the sort.
         counts as "neighbour_counts": [Counts; 1], CONSTANT;
     }
 }
 
-/// The neighbours of boxes, and the offsets of each box.
+/// The neighbours of boxes, and the offset of each box's list.
 #[derive(Clone, Debug)]
 pub struct NeighbourBuffers {
     /// The neighbours.
@@ -96,8 +96,8 @@ impl Neighbours {
         kernel::compile(&self.gpu, &kernels)
     }
 
-    /// Records the listing of the neighbours of at most `box_count` boxes, from their pairs, behind [`OrderBuffers::record_clear`]. The
-    /// buffers have capacity for all pairs of the list.
+    /// Records the listing of the neighbours of at most `box_count` boxes from a list of pairs. Record it after
+    /// [`OrderBuffers::record_clear`]. The buffers must have capacity for all pairs of the list.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

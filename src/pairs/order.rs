@@ -1,5 +1,5 @@
-//! Canonical order: pairs row by row, a row for each first box, in order within each row. Also the neighbours of boxes, with a row
-//! for each box.
+//! The stage `order`: sorts pairs into canonical order. There is a row of pairs for each first box, and each row is
+//! sorted. The stage also lists the neighbours of boxes, in a row for each box.
 
 use crate::base::constants::{ORDER_ROWS, ORDER_TILE};
 use crate::base::layout::{Counts, OrderParams};
@@ -31,19 +31,20 @@ pub struct OrderStage {
     params: Constants<OrderParams>,
 }
 
-/// The capacity of scratch.
+/// The capacity of the rows and the scratch.
 #[derive(Clone, Copy, Debug)]
 pub struct OrderCapacity {
     /// Rows.
     pub rows: u64,
-    /// Elements of all rows: one for each pair, or two.
+    /// Elements of all rows: one per pair, or two per pair for neighbours.
     pub elements: u64,
 }
 
 buffer_table! {
     /// Rows, and the scratch of their sort.
     pub struct OrderBuffers(capacity: OrderCapacity) {
-        /// `[rows + 1]` the begin of each row, and the end of the last; initially zero: see [`record_clear`](Self::record_clear).
+        /// `[rows + 1]` the begin of each row, and the end of the last row. Initially zero: see
+        /// [`record_clear`](Self::record_clear).
         offsets as "order_offsets": [u32; capacity.rows + 1], STORAGE;
         /// Sums of the sizes of rows.
         row_sums as "order_row_sums": [u32; capacity.rows.div_ceil(ORDER_ROWS.into())], STORAGE;
@@ -76,8 +77,8 @@ impl OrderStage {
         &self.kernels
     }
 
-    /// Records the sort of the written pairs in place, behind [`OrderBuffers::record_clear`]. Pairs are distinct. First boxes are below
-    /// `row_count`, second ones below `column_count`.
+    /// Records the sort of the written pairs in place. Record it after [`OrderBuffers::record_clear`]. Pairs must be
+    /// distinct. First boxes must be below `row_count`, second boxes below `column_count`.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -93,7 +94,8 @@ impl OrderStage {
         self.record(pass, params, counts, buffers, pairs, pairs.all())
     }
 
-    /// Records the rows of all boxes, each with the other boxes of its written pairs, ascending, behind [`OrderBuffers::record_clear`].
+    /// Records the listing of neighbours: a row for each box, with the other boxes of its written pairs, ascending.
+    /// Record it after [`OrderBuffers::record_clear`].
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -122,7 +124,7 @@ impl OrderStage {
         let order = self.params.get(&self.gpu, params)?;
         let own = [("order", order.all()), ("counts", counts.all()), ("pairs", pairs.all()), ("in_order", in_order)];
         let all = [own.into(), buffers.bound()].concat();
-        // For the capacity: workgroups behind the last pair end at once.
+        // Dispatch for the capacity. Workgroups after the last pair end at once.
         let capacity = pairs.len() as u32;
         let of_pairs = capacity.div_ceil(4 * 256);
         let of_rows = params.row_count.div_ceil(ORDER_ROWS);

@@ -42,15 +42,15 @@ pub struct Pipeline {
 /// The input of a search.
 #[derive(Debug)]
 pub struct SearchInput<'a> {
-    /// The number of boxes.
+    /// The box count, or an upper limit if `block_sizes` is set.
     pub box_count: u32,
-    /// If the box count is an upper limit: the sizes of dispatches for the actual blocks of boxes.
+    /// Dispatch sizes for the actual blocks of boxes, if the box count is in a buffer.
     pub block_sizes: Option<&'a Buffer<[u32; 3]>>,
     /// The most entries.
     pub entry_capacity: u32,
     /// The bits of a sort key.
     pub key_bits: u32,
-    /// `true` if every box is tested against every other, instead of the sweep.
+    /// `true` if every box is tested against every other box, without a sweep.
     pub tests_all_pairs: bool,
     /// The kind of the input.
     pub kind: SearchKind,
@@ -128,8 +128,8 @@ impl Pipeline {
         kernel::compile(&self.gpu, &self.kernels(needs)?)
     }
 
-    /// Lists the kernels that a search needs. The first time that a device with subgroups has to sort, the trial of the sort
-    /// **blocks**.
+    /// Lists the kernels that a search needs. The first sort on a device with subgroups **blocks** for the trial of the
+    /// sort.
     ///
     /// # Errors
     /// The errors of the trial.
@@ -165,9 +165,9 @@ impl Pipeline {
         self.params.get(&self.gpu, params)
     }
 
-    /// Records the computation of `params` and of the dispatch sizes for blocks of boxes. `params` becomes
-    /// `call_params`, with the box count at the start of `count`, if there is one. The box count is 0 if filters were
-    /// `refused`.
+    /// Records `prepare_count`: writes `params` and the dispatch sizes for blocks of boxes. `params` becomes
+    /// `call_params` with the box count at the start of `count`, if there is such a buffer. The box count is 0 if the
+    /// device refused filters (`refused`).
     ///
     /// # Errors
     /// [`Error::Gpu`] if the kernel is rejected; [`Error::OutOfMemory`].
@@ -212,7 +212,7 @@ impl Pipeline {
         &self.prepare
     }
 
-    /// Records all stages in their order, or the stage for few boxes, and the writing of the first pairs of the list.
+    /// Records a search: all stages in order, or the stage `small`, and the writing of the first window of the list.
     /// Returns the build of the grid that the results depend on, if any.
     ///
     /// # Errors
@@ -227,7 +227,7 @@ impl Pipeline {
     ) -> Result<Option<GridBuild>, Error> {
         let SearchInput { box_count: n, params, filters, entry_capacity, key_bits, .. } = *search;
         let (PairBuffers { path, hits, .. }, searched) = (pairs, &search.searched());
-        // All missing kernels at once, before the first dispatch.
+        // Compile all missing kernels at once, before the first dispatch.
         self.compile(Needs::of(search.tests_all_pairs, search.kind, filters, pairs.list.order()))?;
         if search.tests_all_pairs {
             // This search overwrites the counts of the grid.
@@ -264,8 +264,8 @@ impl Pipeline {
         }
     }
 
-    /// Records the writing of the pairs from number `first` on, up to the capacity of the list, of a recorded search,
-    /// after [`PairList::record_clear`].
+    /// Records the writing of a further window of a recorded search: the pairs from index `first` on, up to the
+    /// capacity of the list. Record it after [`PairList::record_clear`].
     ///
     /// # Errors
     /// [`Error::Gpu`] if a kernel is rejected; [`Error::OutOfMemory`].
@@ -311,7 +311,7 @@ impl Pipeline {
         }
     }
 
-    /// Records the listing of pairs by box.
+    /// Records the listing of neighbours: the pairs by box.
     ///
     /// # Errors
     /// [`Error::Gpu`] if a kernel is rejected; [`Error::DeviceLost`]; [`Error::OutOfMemory`].

@@ -1,4 +1,4 @@
-//! The end of each interval among the sorted starts, and the path that follows from it.
+//! The stage `rank`: finds the end of each entry's interval among the sorted starts, and the path of the sweep.
 
 use super::sweep::Path;
 use crate::base::constants::PATH_SECTION;
@@ -29,8 +29,9 @@ impl Rank {
         [&self.ends]
     }
 
-    /// Records the finding of the path from the sorted entries, of which there are at most `capacity`, behind
-    /// [`Path::record_clear`]. Reads the frame and the counts of `summary`, and the ends of boxes in `bins`; writes `path`.
+    /// Records `rank_ends`: computes the path from the sorted entries, at most `capacity`. Record it after
+    /// [`Path::record_clear`]. Reads the frame and the counts of `summary`, and the ends of boxes in `bins`. Writes
+    /// `path`.
     pub fn record(
         &self,
         pass: &mut Pass,

@@ -1,4 +1,5 @@
-//! Recorded steps: the buffers for the comparison of a list with the last one. They grow on demand and retain the last list.
+//! Recorded steps: the buffers that compare a list with the list of the last step. They grow on demand and retain the
+//! last list.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ use crate::{Cause, Error, Pair};
 pub(crate) struct RecordedSteps {
     kernels: Option<EventKernels>,
     buffers: Option<EventBuffers>,
-    /// The commands of each recorded step hold a clone until they are dropped or have run.
+    /// The commands of each recorded step hold a clone until they have run or are dropped. So the reference count shows
+    /// whether steps are pending.
     pending: Arc<()>,
 }
 
@@ -34,12 +36,12 @@ impl RecordedSteps {
         self.buffers.as_ref().map_or(0, |buffers| EventBuffers::bytes(&buffers.capacity))
     }
 
-    /// Returns `true` if there are steps.
+    /// Returns `true` if there are buffers of recorded steps.
     pub fn is_in_use(&self) -> bool {
         self.buffers.is_some()
     }
 
-    /// Releases the buffers if they have more bytes than this.
+    /// Releases the buffers if they have more than `bytes` bytes.
     pub fn release_above(&mut self, bytes: u64) {
         if self.bytes() > bytes {
             self.buffers = None;
@@ -79,7 +81,8 @@ impl RecordedSteps {
         self.buffers.as_ref().map(|buffers| buffers.capacity).unwrap_or_default()
     }
 
-    /// Ensures this capacity. The last step stays. Waits for submitted work if buffers have to grow.
+    /// Ensures this capacity, and retains the last step. **Blocks** until submitted steps have run if buffers have to
+    /// grow.
     ///
     /// # Errors
     /// The errors of [`Recorder::record_events`](crate::Recorder::record_events) for larger buffers.
@@ -93,17 +96,19 @@ impl RecordedSteps {
             return Ok(());
         };
         let EventBuffers { capacity: now, lists, last } = smaller;
-        // Release buffers that the next step does not read first, since old and new together may exceed the memory.
+        // First release the buffers that the next step does not read, since old and new buffers together may exceed the
+        // memory.
         drop(lists);
         let larger = match EventBuffers::new(gpu, capacity) {
             Ok(larger) => larger,
             Err(error) => {
-                // The last step stays, if the old lists can be allocated.
+                // Retain the last step, if lists of the old capacity can be allocated.
                 self.buffers = EventBuffers::with_last(gpu, now, last).ok();
                 return Err(error);
             }
         };
-        // Copy in a separate submission, since the last step is lost if the caller never submits its encoder.
+        // Copy in a separate submission: in the caller's encoder, the last step would be lost if the caller never
+        // submits it.
         let scopes = gpu.open_scopes();
         let mut encoder =
             gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(gpu.label()) });
@@ -113,7 +118,8 @@ impl RecordedSteps {
         scopes.close("events")
     }
 
-    /// Records the comparison of a list with the last one. The identity names at most `box_count` boxes.
+    /// Records the comparison of a list with the list of the last step. The buffer of the identity has `box_count`
+    /// numbers.
     ///
     /// # Errors
     /// [`Error::NothingRecorded`] before [`ensure`](Self::ensure); [`Error::OutOfMemory`].
@@ -134,7 +140,7 @@ impl RecordedSteps {
             GpuIdentity::Generations(numbers) => (NAMING_GENERATIONS, bind(numbers, bytes::<u32>(box_count))),
             GpuIdentity::Was(numbers) => (NAMING_WAS, bind(numbers, bytes::<u32>(box_count))),
         };
-        // Without numbers or boxes, kernels do not read this buffer.
+        // Without numbers or boxes, the kernels do not read `names`, so any buffer can be bound.
         let names = numbers.unwrap_or_else(|| step.pairs.all());
         let scopes = gpu.open_scopes();
         buffers.record_clear(encoder);
@@ -172,7 +178,7 @@ impl RecordedSteps {
     }
 }
 
-/// Checks the numbers of an identity.
+/// Checks that the buffer of an identity has a number for each box.
 ///
 /// # Errors
 /// [`Error::BadBuffer`].

@@ -1,4 +1,5 @@
-//! Tests every box against every other, if there are few: two dispatches instead of all other stages.
+//! The stage `small`: tests every box against every other box of a small scene, in two dispatches instead of all other
+//! stages.
 
 use super::list::List;
 use super::sweep::Hits;
@@ -45,26 +46,25 @@ impl Small {
         }
     }
 
-    /// Returns the kernels that the stage always dispatches, with these tests, and the one that it dispatches if
-    /// there are included pairs.
+    /// Returns the kernels of each search with these tests, and the additional kernel of a search with included pairs.
     pub fn kernels(&self, tests: PairTests) -> ([&Kernel; 2], &Kernel) {
         ([self.test.of(tests), &self.emit], &self.include)
     }
 
-    /// Records the exact tests of the boxes, at most `SMALL_MOST`.
+    /// Records `small_test`: tests all pairs of boxes exactly. There are at most `SMALL_MOST` boxes.
     pub fn record_test(&self, pass: &mut Pass, searched: &BoxBuffers<'_>, hits: &Hits) {
         let buffers = [searched.bound(), hits.bound()].concat();
         self.test.of(searched.filters.tests).dispatch(pass, small_tiles(searched.box_count), &buffers);
     }
 
-    /// Records the adding of the included pairs to all other pairs. `params` has the number of included
+    /// Records `small_include`: adds the included pairs to the results of the tests. `params` has the count of included
     /// pairs.
     pub fn record_include(&self, pass: &mut Pass, params: &Buffer<Params>, included: &Buffer<Pair>, hits: &Hits) {
         let buffers = [vec![("params", params.all()), ("included", included.all())], hits.bound()].concat();
         self.include.dispatch(pass, (included.len() as u32).div_ceil(256), &buffers);
     }
 
-    /// Records the writing of the pairs in the window, and of all counts. Reads the boxes and `hits`; writes `counts` and `list`.
+    /// Records `small_emit`: writes the pairs in the window to `list`, and all counts. Reads the boxes and `hits`.
     pub fn record_emit(
         &self,
         pass: &mut Pass,

@@ -1,4 +1,4 @@
-//! The sweep: the path through all candidates, and the exact test of each.
+//! The stage `sweep`: tests all candidates on the path exactly.
 
 use std::mem::offset_of;
 
@@ -30,17 +30,18 @@ pub struct Sweep {
 pub struct SearchCapacity {
     /// Entries of the grid.
     pub entries: u64,
-    /// Tiles of the sweep whose runs are retained.
+    /// Tiles of the sweep whose results are retained.
     pub tiles: u64,
-    /// Tiles of tests of `small`.
+    /// Tiles of the stage `small`.
     pub all_pairs_tiles: u64,
 }
 
 impl SearchCapacity {
-    /// Returns the most blocks of tiles, of the sweep and of giants together, and at least the number of counts of
-    /// `small`.
+    /// Returns the length of the counts in `block_hits`: the most blocks of the sweep and of giants together, or the
+    /// counts of `small`.
     fn blocks(&self) -> u64 {
-        // The worst case: each entry has all later ones as candidates, a quarter of a quad each, and up to two more quads.
+        // In the worst case, all later entries are candidates of each entry. Four candidates are a quad, and an entry
+        // may have two more quads.
         let quads = self.entries * self.entries / 8 + 2 * self.entries;
         let sweep_tiles = quads.div_ceil(u64::from(TILE_QUADS));
         let rows = 2 * self.entries.div_ceil(u64::from(GIANT_ROW));
@@ -53,25 +54,28 @@ impl SearchCapacity {
 buffer_table! {
     /// The path of the sweep: for each entry the quads that hold its candidates.
     pub struct Path(capacity: SearchCapacity) {
-        /// `[entry_count]`, zeros up to a multiple of ENTRY_STRIDE: the end of the candidates of each entry.
+        /// `[entry_count]` the end of the candidates of each entry; zeros after the last entry, up to a multiple of
+        /// `ENTRY_STRIDE`.
         stretches: [u32; capacity.entries.next_multiple_of(u64::from(ENTRY_STRIDE))], STORAGE;
-        /// `[entry_count]`, one more, and up to whole quads: the begin and the end of the box in its cell.
+        /// `[entry_count]` the footprint of each entry: begin and end of the box in the cell. One more element, rounded
+        /// up to whole quads.
         footprints: [u32; (capacity.entries + 1).next_multiple_of(4)], STORAGE;
-        /// Low and high half of: `[groups]` quads and candidates in the sections of a group, zero before; `[sections]` quads in the
-        /// section; `[entry_count / ENTRY_STRIDE]` quads before every `ENTRY_STRIDE`-th entry within its section.
+        /// Three tables of 64-bit numbers, as (low, high). `[groups]` quads and candidates of each group of sections,
+        /// initially zero. `[sections]` quads of each section. `[entry_count / ENTRY_STRIDE]` quads before every
+        /// `ENTRY_STRIDE`-th entry within its section.
         path_bases: [[u32; 2]; 2 * path_groups(capacity.entries)
             + capacity.entries.div_ceil(u64::from(PATH_SECTION))
             + capacity.entries.div_ceil(u64::from(ENTRY_STRIDE))], STORAGE;
     }
 }
 
-/// Returns the number of groups of sections of this many entries.
+/// Returns the count of groups of sections for this entry count.
 fn path_groups(entries: u64) -> u64 {
     entries.div_ceil(u64::from(PATH_SECTION * PATH_GROUP))
 }
 
 impl Path {
-    /// Records the clearing of the sums that `rank_ends` adds to, for at most this many entries.
+    /// Records the clearing of the sums to which `rank_ends` adds. `capacity` is an upper limit of the entry count.
     pub fn record_clear(&self, encoder: &mut wgpu::CommandEncoder, capacity: u32) {
         encoder.clear_buffer(self.path_bases.raw(), 0, Some(16 * path_groups(u64::from(capacity))));
     }
@@ -80,13 +84,13 @@ impl Path {
 buffer_table! {
     /// The results of the exact tests of `sweep` and `giants`, or of `small`.
     pub struct Hits(capacity: SearchCapacity) {
-        /// `[tiles * RUN_U32_COUNT * 256]` the results of each run of `sweep`, up to the capacity: the first words of all
-        /// runs of a tile, then the second ones, then the third ones.
+        /// `[tiles * RUN_U32_COUNT * 256]` the results of the runs of `sweep`, up to the capacity. A tile has the first
+        /// words of all its runs, then the second words, then the third words.
         runs: [u32; capacity.tiles * 256 * u64::from(RUN_U32_COUNT)], STORAGE;
         /// `[tiles * 256]` a bit per test of `small`.
         hit_words: [u32; capacity.all_pairs_tiles * 256], STORAGE;
-        /// `[HIT_SUMS]` sums, low and high half, zero before `sweep_test`; behind them `[giant_blocks + sweep_blocks]` pairs of each
-        /// block of tiles. Or the counts of `small_test`.
+        /// `[HIT_SUMS]` sums as (low, high), initially zero; then `[giant_blocks + sweep_blocks]` the pair count of
+        /// each block of tiles. With `small`, its pair counts instead.
         block_hits: [u32; u64::from(2 * HIT_SUMS) + capacity.blocks()], STORAGE;
     }
 }
@@ -109,8 +113,8 @@ impl Sweep {
         [self.test.of(tests)]
     }
 
-    /// Records the exact tests, by the workgroups that the dispatches of `summary` specify. Reads its counts, the boxes, their filters,
-    /// the sorted entries and the path; writes `hits`.
+    /// Records `sweep_test`: tests all candidates exactly. The dispatches of `summary` specify the workgroups. Reads
+    /// the counts of `summary`, the boxes, their filters, the sorted entries and the path. Writes `hits`.
     pub fn record_test(
         &self,
         pass: &mut Pass,

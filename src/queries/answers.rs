@@ -47,7 +47,7 @@ pub struct Near {
 pub struct Answers<T> {
     /// `[query_count]` the answers.
     pub answers: Vec<T>,
-    /// Counts.
+    /// Counts of the batch.
     pub report: QueryReport,
 }
 
@@ -56,11 +56,11 @@ pub struct Answers<T> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Lists<T> {
-    /// `[query_count + 1]` the begin of each query's list in `answers`, and the end of the last.
+    /// `[query_count + 1]` the begin of each query's list in `answers`, and the end of the last list.
     pub offsets: Vec<u64>,
     /// All lists.
     pub answers: Vec<T>,
-    /// Counts.
+    /// Counts of the batch.
     pub report: QueryReport,
 }
 
@@ -70,7 +70,7 @@ impl<T> Answers<T> {
         Self { answers, report }
     }
 
-    /// Returns the number of queries.
+    /// Returns the query count.
     pub const fn len(&self) -> usize {
         self.answers.len()
     }
@@ -92,7 +92,7 @@ impl<T> Lists<T> {
         Self { offsets, answers, report }
     }
 
-    /// Returns the number of queries.
+    /// Returns the query count.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
@@ -221,14 +221,14 @@ pub struct TreeReport {
     /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`](crate::Report::INVALID_LISTED).
     pub first_invalid: Vec<u32>,
     /// The surface of all nodes, divided by the surface after the build. The time of queries grows by about this
-    /// factor. 1 after a build; above 1.5 or 2, a rebuild pays. NaN if the build was recorded.
+    /// factor. It is 1 after a build. Above 1.5 or 2, a rebuild saves time. It is NaN if the build was recorded.
     ///
     /// *Vast* boxes are unbounded or have a coordinate beyond 2⁶⁰; nodes above them have no surface. The value is
     /// infinite if there are more vast boxes than after the build, or if the surface after the build was zero and is
     /// not zero any more. Finite values of a GPU tree are sums of `f32`, which may flush numbers below 10⁻³⁸ to zero.
     /// They differ between engines for more than eight boxes, since each engine orders boxes differently.
     pub growth: f64,
-    /// Bytes of memory held: GPU memory for a tree on a GPU, otherwise host memory.
+    /// Bytes of allocated memory: GPU memory for a tree on a GPU, otherwise host memory.
     pub bytes: u64,
 }
 

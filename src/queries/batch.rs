@@ -8,8 +8,9 @@ use crate::{Error, Filters, GroupRule};
 
 /// Filters of the queries of a batch. A list has one element for each query, in their order; an empty list is not used.
 ///
-/// A query is filtered like a box with this group, mask, body, world and sphere: it meets a box if such a box would
-/// pair with it under the [`Filters`] of the tree. A query is neither fixed nor asleep, and is in no list of pairs.
+/// The filters apply to a query as to a box with this group, mask, body, world and sphere. A query meets a box if the
+/// [`Filters`] of the tree would accept this box and the other as a pair. A query is neither fixed nor asleep, and is
+/// in no list of pairs.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[non_exhaustive]
@@ -20,27 +21,29 @@ pub struct QueryFilters {
     /// the default of the tree, a mask alone excludes no box, since the query is in all groups;
     /// [`meeting`](Self::meeting) sets both.
     pub mask: Vec<u32>,
-    /// The body of each query, or [`NO_BODY`](Self::NO_BODY). The query meets neither boxes of that body nor boxes
-    /// whose parent it is. If the tree has no list of bodies, each box is a separate body with its index as number.
+    /// The body of each query, or [`NO_BODY`](Self::NO_BODY). The query meets neither boxes of this body, nor boxes
+    /// whose parent is this body. If the tree has no list of bodies, each box is a separate body with its index as
+    /// number.
     pub body: Vec<u32>,
     /// The world of each query, or [`Filters::GLOBAL`] for all worlds.
     pub world: Vec<u32>,
     /// A box that each query ignores, or [`NO_BOX`](Self::NO_BOX).
     pub ignore: Vec<u32>,
-    /// The sphere of each query: a finite centre, and a radius of at least zero, or infinity for no sphere. The query
-    /// then meets only boxes whose [`sphere`](Filters::sphere), padded by the margin of the box, has a point in common
-    /// with it, and half-spaces that it touches, decided exactly. If empty, the spheres of boxes are ignored too. All
-    /// kinds of queries are filtered in this way. A query has no margin; add it to the radius.
+    /// The sphere of each query: a finite centre, and a radius of at least zero; an infinite radius means no sphere.
+    /// With a sphere, a query meets only boxes whose [`sphere`](Filters::sphere), padded by the margin of the box, has
+    /// a point in common with the query's sphere. It meets only half-spaces that its sphere touches. Both tests are
+    /// exact. If empty, the spheres of boxes are ignored too. All kinds of queries are filtered in this way. A query
+    /// has no margin; add a margin to the radius.
     pub sphere: Vec<[f32; 4]>,
-    /// True if casts skip boxes that they touch at `t = 0` and separate from, for all queries of the batch. A cast that
-    /// moves deeper into a box still hits it at 0. Use it for a character that stands on several boxes: it can leave
-    /// them or slide along them, but does not fall through.
+    /// True if all casts of the batch skip boxes that they touch at `t = 0` and separate from. A cast that moves deeper
+    /// into a box still hits this box at 0. Use this for a character that stands on several boxes: the character can
+    /// leave the boxes or slide along them, but does not fall through.
     ///
     /// A ray or a moving box separates from a box if it moves away from, or along, the face of least penetration; if
     /// there are several such faces, one suffices. This is decided exactly. A moving sphere or capsule separates if it
     /// does not approach the nearest point of the box, up to rounding; if its segment touches the box, or its radius is
     /// infinite, its bounds decide. A cast with a zero direction separates from every box. A cast separates from a
-    /// half-space if its direction does not point into it. Other queries ignore the option.
+    /// half-space if its direction does not point into it. Other queries ignore this field.
     pub skips_separating: bool,
 }
 
@@ -57,9 +60,9 @@ setters! {
 }
 
 impl QueryFilters {
-    /// The element of [`body`](Self::body) for no body, 2³² − 1.
+    /// The element of [`body`](Self::body) for a query without body, 2³² − 1.
     pub const NO_BODY: u32 = u32::MAX;
-    /// The element of [`ignore`](Self::ignore) for no box, 2³² − 1.
+    /// The element of [`ignore`](Self::ignore) for a query that ignores no box, 2³² − 1.
     pub const NO_BOX: u32 = u32::MAX;
     /// No filters.
     pub const NONE: &Self = &Self {
@@ -101,7 +104,7 @@ impl QueryFilters {
         Self { group, mask: masks, ..Self::default() }
     }
 
-    /// Checks that each list has an element for each query, or none.
+    /// Checks that each list is empty or has one element per query.
     ///
     /// # Errors
     /// [`Error::QueryFilterLength`]; [`Error::BadFilter`] for an invalid sphere.

@@ -43,8 +43,8 @@ impl Ray {
 
 /// A moving box: the boxes `aabb + t direction` with `0 <= t <= limit`, in real numbers. 40 bytes.
 ///
-/// It hits a box if one of these boxes has a point in common with it. The `t` of the hit is the least such `t`: 0 if
-/// they touch at the start. Bounds may be infinite, with the overlap test of pairs.
+/// The cast hits a box if one of these boxes has a point in common with it. The `t` of the hit is the least such `t`: 0
+/// if the boxes touch at the start. Bounds may be infinite, with the overlap test of pairs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -59,12 +59,12 @@ pub struct BoxCast {
 
 /// A moving sphere: all points at most `radius` from `center + t direction`, with `0 <= t <= limit`. 32 bytes.
 ///
-/// No touched box is missed, and `t` is never after the first touch. Rounding errs on the safe side: a reported box may
-/// miss the sphere by 10⁻⁹ of the sizes involved. `t` is rounded down; if the sphere only grazes a box, it may be too
-/// early by 10⁻⁵ of its value. A `t` below `f32::MIN_POSITIVE` is 0. Hits are ordered by the reported `t`, then by
-/// index. Every engine returns the same bits. benches/results/queries.md counts the false hits.
+/// All touched boxes are reported, and `t` is never after the first touch. Rounding is on the safe side: the distance
+/// of a reported box from the sphere may be 10⁻⁹ of the sizes involved. `t` is rounded down; if the sphere only grazes
+/// a box, it may be too early by 10⁻⁵ of its value. A `t` below `f32::MIN_POSITIVE` is 0. Hits are ordered by the
+/// reported `t`, then by index. Every engine returns the same bits. benches/results/queries.md counts the false hits.
 ///
-/// It touches no box at infinity. With a radius of 0 it hits as a [`Ray`]. With an infinite radius, or one that
+/// The sphere touches no box at infinity. With a radius of 0, it hits as a [`Ray`]. With an infinite radius, or if it
 /// reaches beyond `f32::MAX`, it hits all other boxes at `t = 0`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
@@ -83,8 +83,8 @@ pub struct SphereCast {
 /// A moving capsule: all points at most `radius` from a segment, which moves by `t direction`, with `0 <= t <= limit`.
 /// 44 bytes.
 ///
-/// It hits as a [`SphereCast`] does, with one exception: a capsule that is millions of times as long as its distance from a box may be reported to
-/// touch it. A capsule with equal ends is a `SphereCast`.
+/// A capsule hits as a [`SphereCast`], with one exception: a capsule that is millions of times as long as its distance
+/// from a box may be reported to touch it. A capsule with equal ends is a `SphereCast`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -206,7 +206,7 @@ impl sealed::SealedCast for BoxCast {
     }
 }
 
-/// The words of a moving round shape: the cast of its bounds, and the shape. The most of all queries.
+/// The words of a moving round shape: the cast of its bounds, and the shape. It is the longest query.
 #[cfg(feature = "gpu")]
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]

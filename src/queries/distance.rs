@@ -78,7 +78,7 @@ impl Distance {
         for k in 0..3 {
             let (end, at) = self.end(k, point);
             let along = f64::from(end) - f64::from(at);
-            // If nothing is lost, the difference is an `f32`, and its square is exact too.
+            // If the difference is exact in `f64`, it is an `f32`, and its square is exact too.
             let is_exact = along + f64::from(at) == f64::from(end) && f64::from(end) - along == f64::from(at);
             let is_short = is_exact && f64::from(along as f32) == along;
             let next = sum + along * along;

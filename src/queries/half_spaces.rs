@@ -58,7 +58,8 @@ impl HalfSpace {
         round_down_with(approximate, |number| self.compare_squares(&above, f64::from(number)).is_ge())
     }
 
-    /// Returns when a path first touches the half-space, rounded down; `None` if it does not, or skips it.
+    /// Returns when a path first touches the half-space, rounded down; `None` if the path does not touch it, or skips
+    /// it.
     fn enter(&self, path: &Path) -> Option<f32> {
         path.enter_half_space(self, self.reach(path)?)
     }
@@ -92,7 +93,7 @@ impl HalfSpace {
         (self.above(&corner), [0, 1, 2].map(|k| -product(self.normal[k], path.direction[k])))
     }
 
-    /// Returns the exact time when a path first touches the half-space. It must touch it.
+    /// Returns the exact time at which a path first touches the half-space. The path must touch it.
     fn exact_time(&self, path: &Path) -> Fraction {
         if path.is_everywhere() || self.touches(&Aabb { min: path.low, max: path.high }) {
             return Fraction::ZERO;
@@ -202,7 +203,7 @@ impl<'a> HalfSpaces<'a> {
                 Ordering::Greater
             }
         };
-        // Rounded numbers have the order of the exact ones, unless they are equal.
+        // Rounded numbers have the order of the exact numbers, unless they are equal.
         a.0.total_cmp(&b.0).then_with(by_exact).then(a.1.cmp(&b.1))
     }
 

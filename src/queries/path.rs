@@ -31,7 +31,7 @@ pub struct Path {
     is_everywhere: bool,
 }
 
-/// The first time at which a moving box touches another.
+/// The first time at which a moving box touches another box.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The time, with a relative error below half of `RELATIVE_ERROR`; 0 only if it is exactly 0. For a round shape,
@@ -125,7 +125,7 @@ impl Path {
         self.inverse[k].copysign(f64::from(self.direction[k]))
     }
 
-    /// Returns when the moving box first touches another; `None` if it does not, or skips the box.
+    /// Returns when the moving box first touches a box; `None` if it does not touch the box, or skips it.
     #[inline]
     pub fn enter(&self, aabb: &Aabb) -> Option<Entry> {
         if let Some(round) = &self.round {
@@ -163,8 +163,8 @@ impl Path {
         is_away
     }
 
-    /// Returns when the path first touches a half-space, rounded down; `None` if it does not, or skips it. Its bounds
-    /// touch it at `start`.
+    /// Returns when the path first touches a half-space, rounded down; `None` if the path does not touch it, or skips
+    /// it. The bounds of the path touch it at `start`.
     pub fn enter_half_space(&self, half_space: &HalfSpace, start: Touch) -> Option<f32> {
         let touch = match &self.round {
             Some(round) => round.enter_half_space(half_space, &self.direction, self.limit, start)?,
@@ -236,7 +236,7 @@ impl Path {
         Some(Entry { approximate, aabb: *aabb })
     }
 
-    /// Returns the last plane that the moving box must reach to touch the other; `None` if it touches at the start.
+    /// Returns the last plane that the moving box must reach to touch a box; `None` if they touch at the start.
     fn latest(&self, aabb: &Aabb) -> Option<Crossing> {
         let gates = (0..3).filter(|&k| self.direction[k] != 0.0).map(|k| (k, self.gate(k, aabb).reach));
         // An infinite plane is behind the box, or is never reached.
@@ -283,8 +283,8 @@ impl Path {
         round_down_with(entry.approximate, is_at_most)
     }
 
-    /// Returns the exact time when the moving box first touches another, which it must: two numbers, and the divisor of
-    /// their exact sum. `None` if it touches at the start.
+    /// Returns the exact time at which the moving box first touches a box: two numbers, and the divisor of their exact
+    /// sum. `None` if they touch at the start. The moving box must touch the box.
     pub fn exact_time(&self, aabb: &Aabb) -> Option<([f64; 2], f64)> {
         let Crossing { plane, origin, axis } = self.latest(aabb)?;
         Some(([f64::from(plane), -f64::from(origin)], f64::from(self.direction[axis].abs())))
@@ -349,8 +349,8 @@ fn unpadded(number: f64) -> f32 {
     ((number - PADDING.1) / (1.0 + PADDING.0)) as f32
 }
 
-/// Compares two numbers with relative errors of half of [`RELATIVE_ERROR`]; `None` if that does not decide. A number 0
-/// is exact.
+/// Compares two numbers with relative errors of half of [`RELATIVE_ERROR`]; `None` if the errors leave the order
+/// undecided. A number 0 is exact.
 #[inline]
 pub fn sure_order(a: f64, b: f64) -> Option<Ordering> {
     let error = RELATIVE_ERROR * a.max(b);

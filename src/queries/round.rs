@@ -83,7 +83,7 @@ struct Approach {
 enum Bound {
     /// The shape does not touch before this time.
     Time(f64),
-    /// It never touches.
+    /// The shape never touches the box.
     Never,
     /// No conclusion: the shape may be at the plane.
     None,
@@ -97,8 +97,8 @@ impl Round {
         is_round.then_some(Self { from, to, radius })
     }
 
-    /// Returns when the shape first touches a valid box, if not after `limit`. `start` is the first touch of its
-    /// bounds.
+    /// Returns when the shape first touches a valid box; `None` if this is after `limit`. `start` is the first touch of
+    /// the shape's bounds.
     pub fn enter(&self, aabb: &Aabb, direction: &[f32; 3], limit: f32, start: Touch) -> Option<Touch> {
         let (moving, limit) = (Moving::new(self, direction), f64::from(limit));
         let (mut t, mut places) = (f64::from(start.t), ROUND_ALL_PLACES);
@@ -123,8 +123,8 @@ impl Round {
         Some(Touch { separates, ..start.later(t) })
     }
 
-    /// Returns when the shape first touches a half-space, if not after `limit`. `start` is the first touch of its
-    /// bounds.
+    /// Returns when the shape first touches a half-space; `None` if this is after `limit`. `start` is the first touch
+    /// of the shape's bounds.
     pub fn enter_half_space(
         &self,
         half_space: &HalfSpace,

@@ -1,8 +1,8 @@
 //! Tests shapes against boxes: points, boxes, spheres, oriented boxes, capsules and other convex shapes.
 //!
 //! All except the first three are intersections of half-spaces. A box counts as touching such a shape if it touches
-//! each half-space and the bounds of the shape. No touching box is missed, since a common point lies in all
-//! half-spaces. A reported box may be too many: it can reach into each half-space, but not into their intersection.
+//! each half-space and the bounds of the shape. All touching boxes are reported, since a common point lies in all
+//! half-spaces. A box may be reported in excess: it can reach into each half-space, but not into their intersection.
 //! Half-spaces are tested exactly, so all engines give the same answers.
 
 use bytemuck::{Pod, Zeroable};
@@ -55,9 +55,9 @@ impl NearestQuery {
 
 /// A turned box: the points `x` with `|axis · (x - center)| <= half` for each of three axes. 60 bytes.
 ///
-/// No box that shares a finite point with it is missed. All 15 separating axes of two boxes are tested, so a box is
-/// reported in excess only by rounding: planes are moved outward by about 10⁻⁷ of their distance from the origin. If
-/// the axes lie in a plane, except for about a thousandth, only the six faces decide.
+/// Each box that shares a finite point with the turned box is reported. All 15 separating axes of two boxes are tested,
+/// so boxes are reported in excess only by rounding: planes are moved outward by about 10⁻⁷ of their distance from the
+/// origin. If the axes are coplanar up to about a thousandth, only the six faces are tested.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -72,8 +72,8 @@ pub struct OrientedBox {
 
 /// A capsule: all points at most `radius` from the segment between two points. 28 bytes.
 ///
-/// No box that shares a finite point with it is missed. A reported box is at most `√3 radius` from the segment, up to
-/// rounding. The excess is near corners and edges of boxes, where the capsule is round.
+/// Each box that shares a finite point with the capsule is reported. A reported box is at most `√3 radius` from the
+/// segment, up to rounding. The excess is near corners and edges of boxes, where the capsule is round.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -89,10 +89,11 @@ pub struct Capsule {
 /// The intersection of half-spaces, such as the view of a camera. Each is a normal `n` and an offset `d`, for the
 /// points `x` with `n · x <= d`. Without half-spaces it is the whole space.
 ///
-/// No box that shares a point with it is missed. A box is reported if it touches each half-space, decided exactly. Near
-/// an edge or a corner of the shape, a reported box may lie outside: the distance of its centre from the shape is at
-/// most half of the diagonal of the box, divided by the sine of half of the angle of the edge, or of the widest round
-/// cone that fits into the corner. Six more half-spaces, for the bounds of the shape along the axes, reduce the excess.
+/// Each box that shares a point with the shape is reported. A box is reported if it touches each half-space; this test
+/// is exact. Near an edge or a corner of the shape, a reported box may lie outside: the distance of its centre from the
+/// shape is at most half of the diagonal of the box, divided by the sine of half of the angle of the edge, or of the
+/// widest round cone that fits into the corner. Six more half-spaces, for the bounds of the shape along the axes,
+/// reduce the excess.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Convex<'a> {
     /// Normals, pointing outward, and offsets; all finite, and no normal zero.

@@ -8,7 +8,7 @@ pub trait Start {
     fn start(&self, scene: &Aabb) -> [f64; 3];
 }
 
-/// Returns whether most queries start near the query before, as the rays of a camera do.
+/// Returns whether most queries start near the previous query, such as the rays of a camera.
 pub fn is_in_order<Q: Start>(queries: &[Q], scene: &Aabb) -> bool {
     const SAMPLE: usize = 256;
     const NEAR: f64 = 1.0 / 64.0;

@@ -1,4 +1,4 @@
-//! Filters from external buffers.
+//! Records changes of filters from external buffers.
 
 use std::ops::Range;
 
@@ -11,23 +11,24 @@ use crate::{Error, GpuAttribute, Pair};
 
 impl Recorder {
     /// Records into `encoder` a change of one list of the filters, for the boxes in `boxes`, to values in a buffer of
-    /// the device. It is [`change_filters`](Self::change_filters) for values that a kernel computes, such as sleeping
-    /// flags. Later searches in the queue use the new values; earlier ones do not.
+    /// the device. Use it instead of [`change_filters`](Self::change_filters) for values that a kernel computes, such
+    /// as sleeping flags. Only later searches in the queue use the new values.
     ///
     /// The list must be in use ([`set_filters`](Self::set_filters)). The first recorded change allocates as
-    /// [`record`](Self::record) does, and uploads the list. The values of other boxes stay. The slice begins with the
-    /// value of the first of these boxes, at a multiple of the device's `min_storage_buffer_offset_alignment`.
+    /// [`record`](Self::record) does, and uploads the list. The values of other boxes do not change. The slice must
+    /// begin with the value of the first box in `boxes`, at a multiple of the device's
+    /// `min_storage_buffer_offset_alignment`.
     ///
-    /// Values: a box with a margin that is negative or not finite is invalid, unless it stands for a half-space. Any
-    /// [world](crate::Filters::world) is allowed. If the host never saw a world, its unbounded boxes cost more, since
-    /// they are tested against the boxes of all worlds. Cost: a dispatch and 8 bytes of traffic per box; for worlds
-    /// also a bisection per box.
+    /// Values: a negative or non-finite margin makes a box invalid, unless the box stands for a half-space. Any
+    /// [world](crate::Filters::world) is allowed. If the host does not know a world, the unbounded boxes of this world
+    /// cost more, since they are tested against the boxes of all worlds. Cost: a dispatch and 8 bytes of traffic per
+    /// box; for worlds also a bisection per box.
     ///
-    /// An invalid sphere has no points, so its box pairs with nothing. If spheres are in use, a change of margins is
-    /// refused, since the host pads the radii.
+    /// An invalid sphere has no points, so its box has no pairs. With spheres in use, a change of margins is refused,
+    /// since the host pads the radii.
     ///
-    /// Afterwards the host has no copy of the list. Until the next [`set_filters`](Self::set_filters),
-    /// [`change_filters`](Self::change_filters) refuses this list, and it cannot be shared with a
+    /// Afterwards, the host has no copy of the list. Until the next [`set_filters`](Self::set_filters),
+    /// [`change_filters`](Self::change_filters) refuses this list, and the filters cannot be shared with a
     /// [tree](crate::Tree::share_filters) on another device.
     ///
     /// ```no_run
@@ -57,7 +58,7 @@ impl Recorder {
         recorded.inspect_err(|_| self.filters.forget_change())
     }
 
-    /// Records the checked change of a list of this many boxes.
+    /// Records the checked change of a list for `box_count` boxes.
     fn record_change(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -77,7 +78,7 @@ impl Recorder {
     /// with a number that is not finite, or with a zero normal, overlaps nothing. Later searches in the queue, of at
     /// most `box_count` boxes, use the new values.
     ///
-    /// Otherwise as [`record_filters`](Self::record_filters). Cost: 32 bytes of traffic per half-space.
+    /// In other respects as [`record_filters`](Self::record_filters). Cost: 32 bytes of traffic per half-space.
     ///
     /// # Errors
     /// [`Error::BadFilter`] if there are fewer half-spaces, or the range ends before it begins; [`Error::BadBuffer`] if
@@ -101,16 +102,17 @@ impl Recorder {
     }
 
     /// Records into `encoder` a replacement of the [excluded pairs](crate::Filters::exclude) by pairs in a buffer of
-    /// the device: two `u32` each, as [`Pair`]. Pairs, and the two indices of a pair, can have any order, and pairs can
-    /// repeat. A pair of a box with itself, or with an index beyond the boxes, excludes nothing. Later searches in the
-    /// queue, of at most `box_count` boxes, use this list.
+    /// the device: two `u32` each, as [`Pair`]. The pairs can have any order and can repeat; the two indices of a pair
+    /// can have any order. A pair of a box with itself, or with an index beyond the boxes, excludes nothing. Later
+    /// searches in the queue, of at most `box_count` boxes, use this list.
     ///
-    /// [`Filters::exclude_at_most`](crate::Filters::exclude_at_most) is the capacity. The pair count may also be in a
-    /// buffer ([`GpuCount::Stored`]): for example the header of the pairs of another recorder, which begins with the
-    /// count, or with 0 if its search was refused. If the count exceeds `at_most`, searches have no pairs, and
-    /// [`PairHeader::overflow`](crate::PairHeader::overflow) reports it, until another list is recorded.
+    /// [`Filters::exclude_at_most`](crate::Filters::exclude_at_most) is the capacity. The pair count may be in a buffer
+    /// ([`GpuCount::Stored`]), for example in the header of the pairs of another recorder. This header begins with the
+    /// count, or with 0 if the search was refused. If the count exceeds `at_most`, searches have no pairs until another
+    /// list is recorded, and [`PairHeader::overflow`](crate::PairHeader::overflow) reports this.
     ///
-    /// Otherwise as [`record_filters`](Self::record_filters). Cost: a sort of the pairs, and a bisection per box.
+    /// In other respects as [`record_filters`](Self::record_filters). Cost: a sort of the pairs, and a bisection per
+    /// box.
     ///
     /// ```no_run
     /// # use broadsweep::record::GpuCount;
@@ -155,9 +157,9 @@ impl Recorder {
         Ok(())
     }
 
-    /// Ensures the buffers for a change of filters of this many boxes.
+    /// Ensures the buffers for a change of the filters of `box_count` boxes.
     fn begin_change(&mut self, box_count: usize) -> Result<(), Error> {
-        // The budget is checked for filters and search buffers together, so the search buffers are needed too.
+        // Allocate the search buffers too, since the budget is checked for filters and search buffers together.
         self.core.ensure_capacity(&mut self.filters, box_count, 0, SearchKind::Boxes)?;
         self.core.workspace.forget_results();
         Ok(())

@@ -8,13 +8,13 @@ use crate::gpu::external::{bind, bind_boxes, bytes, check, check_boxes};
 /// The input of a recorded search, in a buffer of the device with `BufferUsages::STORAGE`. A slice converts to boxes.
 ///
 /// Points and spheres have 16 bytes each. The device computes their boxes, rounded outward, and decides each candidate
-/// exactly, so every adapter finds the same pairs. A point or sphere with a number that is not finite, or with a
-/// negative radius, pairs with nothing. Memory: 40 bytes per point, not part of the
-/// [`MemoryPlan`](crate::device::MemoryPlan) but within the memory budget. The first recording of points allocates it
-/// and compiles kernels for spheres; `reserve` and `compile_ahead` prepare searches of boxes only.
+/// exactly, so every adapter finds the same pairs. A point or sphere with a non-finite number or a negative radius has
+/// no pairs. Memory: 40 bytes per point, not part of the [`MemoryPlan`](crate::device::MemoryPlan) but within the
+/// memory budget. The first recording of points allocates this memory and compiles the kernels for spheres: `reserve`
+/// and `compile_ahead` prepare searches of boxes only.
 ///
-/// [`Filters`](crate::Filters) select pairs of points as pairs of boxes. An owner region uses the boxes of points.
-/// Filters with shapes are refused: margins, half-spaces and spheres.
+/// [`Filters`](crate::Filters) apply to points as to boxes. An owner region uses the boxes of the points. Filters with
+/// shapes are refused: margins, half-spaces and spheres.
 ///
 /// ```no_run
 /// # use broadsweep::record::{GpuInput, GpuNeighbours};
@@ -37,12 +37,12 @@ pub enum GpuInput<'a> {
     Points {
         /// The points.
         points: wgpu::BufferSlice<'a>,
-        /// The largest distance of a pair, inclusive: finite and ≥ 0, in the units of the points. Half of it must be
-        /// exact in `f32`, which holds from 2⁻¹²⁵ on.
+        /// The largest distance of a pair, inclusive: finite and ≥ 0, in the units of the points. Half of the distance
+        /// must be exact in `f32`, which is the case from 2⁻¹²⁵ on.
         distance: f32,
     },
-    /// Spheres: a centre and a radius, four `f32` each. Two spheres pair if they have a point in common; touching
-    /// counts.
+    /// Spheres: centre and radius, four `f32` each. Two spheres are a pair if they have a point in common; spheres that
+    /// touch are a pair.
     Spheres(wgpu::BufferSlice<'a>),
 }
 
@@ -52,7 +52,7 @@ impl<'a> From<wgpu::BufferSlice<'a>> for GpuInput<'a> {
     }
 }
 
-/// Points to record, with a common radius; without it, each has its own.
+/// Points to record, with their common radius; `None` if each has its own radius.
 pub(super) type BoundPoints<'a> = (wgpu::BindingResource<'a>, Option<f32>);
 
 impl<'a> GpuInput<'a> {
@@ -64,7 +64,7 @@ impl<'a> GpuInput<'a> {
         }
     }
 
-    /// Checks the distance, and that the buffer has `count` elements and can be bound.
+    /// Checks the distance, and that the buffer has at least `count` elements and can be bound.
     ///
     /// # Errors
     /// [`Error::BadBuffer`], [`Error::BadOption`].
@@ -84,19 +84,19 @@ impl<'a> GpuInput<'a> {
         }
     }
 
-    /// Binds the first `count` points or spheres; `None` for boxes, and if there is nothing to bind.
+    /// Returns the first `count` points or spheres, to bind; `None` for boxes and for an empty range.
     pub(super) fn points(self, count: u32) -> Option<BoundPoints<'a>> {
         let (points, radius) = match self {
             Self::Boxes(_) => return None,
-            // Two radii add up to the distance. `abs` removes the sign of -0, since a common radius with a sign means
-            // none to the kernel.
+            // Each point has half of the distance as radius. `abs` removes the sign of -0: for the kernel, a common
+            // radius with a sign means that there is none.
             Self::Points { points, distance } => (points, Some(0.5 * distance.abs())),
             Self::Spheres(spheres) => (spheres, None),
         };
         Some((bind(points, bytes::<[f32; 4]>(count))?, radius))
     }
 
-    /// Binds the first `count` boxes; `None` for points, and if there is nothing to bind.
+    /// Returns the first `count` boxes, to bind; `None` for points and for an empty range.
     pub(super) fn boxes(self, count: u32) -> Option<wgpu::BindingResource<'a>> {
         match self {
             Self::Boxes(boxes) => bind_boxes(boxes, count),

@@ -28,33 +28,33 @@ use crate::pairs::events::EventKernels;
 use crate::pairs::recorded::RecordedSteps;
 use crate::{Attribute, Error, Filters, Options};
 
-/// Records searches into the caller's command encoders: boxes or [points](crate::record::GpuInput) come from buffers of
-/// the device, and pairs stay there. Reuse it: its kernels are compiled once, and its buffers are reused and grow if
-/// necessary.
+/// Records searches into the caller's command encoders. Boxes or [points](crate::record::GpuInput) come from buffers of
+/// the device, and pairs stay on the device. Reuse the recorder: its kernels are compiled once, and its buffers grow
+/// only if necessary.
 ///
 /// - [`record`](Self::record) writes a list of pairs, with a header and the arguments of indirect calls.
-///   [`record_window`](Self::record_window) writes the rest of a list that was too short,
-///   [`record_neighbours`](Self::record_neighbours) the same pairs by box.
-/// - [`record_events`](Self::record_events) writes the pairs that are created, lost and persist since the last recorded
-///   step.
+///   [`record_window`](Self::record_window) writes the rest of a list that was too short.
+///   [`record_neighbours`](Self::record_neighbours) writes the same pairs by box.
+/// - [`record_events`](Self::record_events) writes the pairs that are created, lost or persisting since the last
+///   recorded step.
 /// - [`record_filters`](Self::record_filters), [`record_half_spaces`](Self::record_half_spaces) and
 ///   [`record_exclude`](Self::record_exclude) read filters from buffers of the device.
 ///
 /// The host does not wait for results: [`statistics`](Self::statistics) returns the pair count some frames later. A
-/// call blocks if it compiles kernels ([`compile_ahead`](Self::compile_ahead)), allocates, or needs larger buffers for
-/// events. Recordings and `statistics` poll the device, so callbacks of the program may run in them.
+/// call blocks if it compiles kernels (see [`compile_ahead`](Self::compile_ahead)), allocates, or needs larger buffers
+/// for events. Recordings and `statistics` poll the device, so callbacks of the program may run in them.
 ///
 /// If a list was too short, a later recording allocates 1.5 times the counted pairs, up to a binding of the device and
 /// the [memory budget](Options::memory_budget). Set a budget to use [windows](Self::record_window) of a short list
 /// instead.
 ///
-/// The next recording overwrites the lists, so the recorder is borrowed while they are in use. Record all commands that
-/// read a list before the next recording, and submit in the order of recording. For more boxes than fit one pass, use
+/// The next recording overwrites the lists, so the lists borrow the recorder. Record all commands that read a list
+/// before the next recording, and submit in the order of recording. For more boxes than fit one pass, use
 /// [`BroadPhase`](crate::BroadPhase). A recorder and a broad phase on one device have separate buffers, but share
 /// kernels.
 #[derive(Debug)]
 pub struct Recorder {
-    /// Its budget is the part for searches.
+    /// The core. The budget in its options is the part for searches.
     core: Core,
     options: Options,
     filters: FilterSet,
@@ -63,8 +63,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Creates a recorder on this device. This allocates no memory for boxes and compiles nothing. The first call on
-    /// the device that needs a kernel compiles it, unless it was compiled [ahead](Self::compile_ahead).
+    /// Creates a recorder on this device. It allocates no memory for boxes and compiles nothing. The first call on the
+    /// device that needs a kernel compiles it, unless it was compiled [ahead](Self::compile_ahead).
     ///
     /// # Errors
     /// [`Error::BadOption`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
@@ -114,15 +114,15 @@ impl Recorder {
         self.core.replace_filters(&mut self.filters, filters)
     }
 
-    /// Returns the filters in use, with changes by the host, but without changes by
+    /// Returns the filters in use. They include changes by the host, but not changes by
     /// [`record_filters`](Self::record_filters), [`record_half_spaces`](Self::record_half_spaces) and
     /// [`record_exclude`](Self::record_exclude).
     pub fn filters(&self) -> &Filters {
         self.filters.filters()
     }
 
-    /// Replaces values of one list of the filters, from box `first` on, and uploads only these values (for worlds, the
-    /// whole list). A recorded search that is submitted later reads the changed list.
+    /// Replaces the values of one list of the filters from box `first` on. It uploads only these values, or the whole
+    /// list for worlds. A recorded search that is submitted later reads the changed list.
     ///
     /// # Errors
     /// [`Error::BadFilter`] if the list is empty or too short, or was changed on the device
@@ -133,7 +133,7 @@ impl Recorder {
         self.core.change_filters(&mut self.filters, first, values)
     }
 
-    /// Forgets all steps. In the next step every pair is created. The memory of events is released.
+    /// Forgets the last step, and releases the memory of events. In the next step, every pair is created.
     pub fn forget_steps(&mut self) {
         self.steps = RecordedSteps::default();
         self.apply_budget(false);
@@ -162,8 +162,8 @@ impl Recorder {
         rows
     }
 
-    /// Allocates memory for `box_count` boxes and a list of `pair_capacity` pairs (less if limits or budget require
-    /// it), and compiles the kernels. Without this call, the first recording does both. The list of the last
+    /// Allocates memory for `box_count` boxes and a list of `pair_capacity` pairs, and compiles the kernels. Limits and
+    /// budget can shorten the list. Without this call, the first recording allocates and compiles. The list of the last
     /// [`record`](Self::record) is discarded.
     ///
     /// # Errors
@@ -179,9 +179,9 @@ impl Recorder {
         self.core.compile_ahead(&self.filters, box_count, comparison)
     }
 
-    /// Ensures capacity for a recording, with 1.5 times the pairs of an earlier list that was too short.
+    /// Ensures capacity for a recording. If an earlier list was too short, the new list gets 1.5 times its pair count.
     fn ensure_capacity(&mut self, box_count: u32, kind: SearchKind) -> Result<Call, Error> {
-        // An error of the poll is returned by the next call that can fail.
+        // Ignore an error of the poll: the next call that can fail returns it.
         let _ = self.core.gpu.device().poll(wgpu::PollType::Poll);
         let missed = unlocked(&mut self.readbacks).take_missed_pairs();
         let capacity = self.core.workspace.shared().map_or(0, |shared| shared.plan.pair_capacity);

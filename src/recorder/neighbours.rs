@@ -1,39 +1,41 @@
-//! Pairs by box, on the GPU.
+//! Records the listing of pairs by box, on the GPU.
 
 use super::Recorder;
 use super::readbacks::{Timed, unlocked};
 use crate::{Error, GpuPairs};
 
 /// The pairs by box, on the GPU, written by [`Recorder::record_neighbours`]. The buffers are borrowed as in
-/// [`GpuPairs`], and stay the same until the recorder allocates others. They can be used as storage and to copy from.
+/// [`GpuPairs`], and are the same until the recorder allocates new buffers. They can be used as storage and to copy
+/// from.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct GpuNeighbours<'a> {
-    /// The list of pairs, which is still valid.
+    /// The list of pairs, which remains valid.
     pub pairs: GpuPairs<'a>,
-    /// `[box_count + 1]` the begin of the neighbours of each box, a `u32` each. The difference of two consecutive ones
-    /// is the pair count of a box.
+    /// `[box_count + 1]` the begin of each box's neighbours, a `u32` each. The difference of two consecutive numbers is
+    /// the pair count of a box.
     pub offsets: &'a wgpu::Buffer,
     /// `[2 * pairs]` the neighbours of each box, ascending, a `u32` each.
     pub neighbours: &'a wgpu::Buffer,
     /// The count of neighbours, two per pair: a [`PairHeader`](crate::PairHeader). If the list of pairs is too short or
-    /// was refused, [`overflow`](crate::PairHeader::overflow) is the same as in the list, and no box has neighbours.
+    /// was refused, no box has neighbours, and [`overflow`](crate::PairHeader::overflow) is the same as for the list of
+    /// pairs.
     pub header: &'a wgpu::Buffer,
-    /// The capacity for neighbours: two per pair of the capacity of the list.
+    /// The capacity, in neighbours: twice the capacity of the list of pairs.
     pub capacity: u32,
 }
 
 impl Recorder {
-    /// Records into `encoder` commands that list the neighbours of each box: all boxes that it pairs with, of smaller
-    /// and larger index. The pairs are the pairs of the last [`record`](Self::record) or
-    /// [`record_events`](Self::record_events). Use it for algorithms that go from box to box, such as densities of
-    /// particles, islands, or the colouring of a solver. Nothing is submitted or read back. The list of pairs and the
-    /// events stay valid: record their use before this call, or take the list from the result, or clone the buffers of
-    /// the events.
+    /// Records into `encoder` commands that list the neighbours of each box: all boxes with which it forms a pair, of
+    /// smaller and larger index. The pairs are the pairs of the last [`record`](Self::record) or
+    /// [`record_events`](Self::record_events). Use it for algorithms that visit the neighbours of a box, such as
+    /// densities of particles, islands, or the colouring of a solver. Nothing is submitted or read back. The list of
+    /// pairs and the events stay valid. Record their use before this call, take the list from the result, or clone the
+    /// buffers of the events.
     ///
-    /// The neighbours of each box ascend, in any order of the pairs. Cost: six dispatches. Memory: 16 bytes per pair of
-    /// the capacity of the list and 4 per box, not part of the [`MemoryPlan`](crate::MemoryPlan) but within the memory
-    /// budget.
+    /// The neighbours of each box ascend, whatever the order of the pairs. Cost: six dispatches. Memory: 16 bytes per
+    /// pair of the list's capacity and 4 per box, not part of the [`MemoryPlan`](crate::MemoryPlan) but within the
+    /// memory budget.
     ///
     /// # Errors
     /// [`Error::NothingRecorded`] if the list is no longer valid: after another recorded search, after

@@ -14,20 +14,20 @@ use crate::{Error, GpuPairs};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum GpuCount<'a> {
-    /// This count.
+    /// A count that the host knows.
     Known(u32),
-    /// A `u32` in a buffer of the device, read when the commands run. A program that generates boxes on the GPU then
-    /// need not read their count back. Memory, most dispatches and the lists of the filters are sized for `at_most`. A
-    /// missing box costs a comparison of its index. The slice must have `BufferUsages::STORAGE`, and begin at a
+    /// A `u32` in a buffer of the device, read when the commands run. So a program that generates boxes on the GPU need
+    /// not read their count back. Memory, most dispatches and the lists of the filters are sized for `at_most`. A
+    /// missing box only costs a comparison of its index. The slice must have `BufferUsages::STORAGE`, and begin at a
     /// multiple of the device's `min_storage_buffer_offset_alignment`.
     ///
     /// If the count exceeds `at_most`, there are no pairs, and [`PairHeader::overflow`](crate::PairHeader::overflow)
-    /// reports it. A stored box count cannot be combined with [`Filters::include`](crate::Filters::include), since the
-    /// host cannot check these pairs.
+    /// reports this. A stored box count cannot be combined with [`Filters::include`](crate::Filters::include), since
+    /// the host cannot check these pairs.
     Stored {
-        /// The count.
+        /// The count, as a `u32` at the start of the slice.
         count: wgpu::BufferSlice<'a>,
-        /// The upper limit.
+        /// The upper limit of the count.
         at_most: u32,
     },
 }
@@ -39,20 +39,20 @@ impl From<u32> for GpuCount<'_> {
 }
 
 impl<'a> GpuCount<'a> {
-    /// Returns the upper limit.
+    /// Returns the upper limit of the count.
     pub fn at_most(self) -> u32 {
         match self {
             Self::Known(at_most) | Self::Stored { at_most, .. } => at_most,
         }
     }
 
-    /// Checks that the count can be read. Error messages call it `what`.
+    /// Checks that the count can be read. `what` names the counted elements in error messages.
     pub(super) fn check(self, gpu: &Gpu, what: &'static str) -> Result<(), Error> {
         let Self::Stored { count, .. } = self else { return Ok(()) };
         check(gpu, count, size_of::<u32>() as u64, what, || "a number".to_owned())
     }
 
-    /// Binds the count, if it is in a buffer.
+    /// Returns the count, to bind, if it is in a buffer.
     pub(super) fn stored(self) -> Option<wgpu::BindingResource<'a>> {
         let Self::Stored { count, .. } = self else { return None };
         bind(count, size_of::<u32>() as u64)
@@ -60,19 +60,19 @@ impl<'a> GpuCount<'a> {
 }
 
 impl Recorder {
-    /// Records into `encoder` the search for the pairs of `box_count` boxes of 24 bytes (as [`Aabb`](crate::Aabb)) at
-    /// the start of `boxes`, a buffer with `BufferUsages::STORAGE` or a part of one: `buffer.slice(..)`. The input can
-    /// also be points or spheres of 16 bytes ([`GpuInput`]), and the box count can be in a buffer
-    /// ([`GpuCount::Stored`]). Nothing is submitted, and the host does not wait for results. The call blocks while it
-    /// compiles kernels or allocates; to avoid that, call [`compile_ahead`](Self::compile_ahead) and
+    /// Records into `encoder` the search for the pairs of the first `box_count` boxes in `boxes`. `boxes` is a slice of
+    /// a buffer with `BufferUsages::STORAGE`, such as `buffer.slice(..)`, with 24 bytes per box, as
+    /// [`Aabb`](crate::Aabb). The input can also be points or spheres of 16 bytes ([`GpuInput`]), and the box count can
+    /// be in a buffer ([`GpuCount::Stored`]). Nothing is submitted, and the host does not wait for results. The call
+    /// blocks while it compiles kernels or allocates. To avoid this, call [`compile_ahead`](Self::compile_ahead) and
     /// [`reserve`](Self::reserve) first.
     ///
-    /// The list has capacity for the pairs that [`reserve`](Self::reserve) requested, or for four pairs per box, at
-    /// least 4,096. If it is too short, the header has the exact count, and [`record_window`](Self::record_window)
-    /// writes the rest, or all pairs into a longer list. After the GPU has completed such a recording, the next
-    /// recording allocates a list for 1.5 times the counted pairs, as far as limits and budget allow. With more
-    /// candidates than [`Options::candidate_limit`](crate::Options::candidate_limit) the list is empty, and
-    /// [`PairHeader::overflow`](crate::PairHeader::overflow) reports it.
+    /// The list has the capacity that [`reserve`](Self::reserve) requested, or four pairs per box, at least 4,096. If
+    /// the list is too short, the header still has the exact count. [`record_window`](Self::record_window) writes the
+    /// rest of the pairs, or all pairs to a longer list. After the GPU has completed such a recording, the next
+    /// recording allocates a list for 1.5 times the counted pairs, as far as limits and budget allow. If there are more
+    /// candidates than [`Options::candidate_limit`](crate::Options::candidate_limit), the list is empty, and
+    /// [`PairHeader::overflow`](crate::PairHeader::overflow) reports this.
     ///
     /// # Errors
     /// [`Error::BadBuffer`] if the slice is too short, does not begin at a multiple of the device's
@@ -100,7 +100,7 @@ impl Recorder {
         Ok(pairs)
     }
 
-    /// Checks external buffers, and that the filters fit the boxes in them.
+    /// Checks the external buffers, and that the filters fit their boxes.
     pub(super) fn check_external(&mut self, input: GpuInput<'_>, box_count: GpuCount<'_>) -> Result<(), Error> {
         input.check(&self.core.gpu, box_count.at_most())?;
         if input.kind() == SearchKind::Points {
@@ -114,7 +114,7 @@ impl Recorder {
         self.filters.fit(box_count.at_most() as usize)
     }
 
-    /// Records the search of this call. Its boxes must be checked, and its buffers allocated.
+    /// Records the search of this call. The boxes must be checked, and the buffers allocated.
     pub(super) fn record_search(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -125,7 +125,7 @@ impl Recorder {
     ) -> Result<(), Error> {
         let at_most = box_count.at_most();
         let Self { core, filters, .. } = self;
-        // The results of the last recording are discarded, even if this one fails.
+        // Discard the results of the last recording, even if this recording fails.
         core.workspace.forget_results();
         filters.upload(&core.gpu, at_most as usize, false)?;
         let own = core.workspace.lease_boxes(&core.options, filters)?.ok_or(Error::Busy)?;
@@ -147,17 +147,16 @@ impl Recorder {
     }
 
     /// Records into `encoder` commands that write another part of the list of the last [`record`](Self::record): the
-    /// pairs from number `first` on, up to `pair_capacity` or the capacity of the list, whichever is larger. `boxes`
-    /// and `box_count` must be the arguments of that recording; for a count in a buffer, its upper limit. In canonical
-    /// order, each part is sorted separately.
+    /// pairs from index `first` on. The part has up to `pair_capacity` pairs, or up to the capacity of the list if this
+    /// is larger. `boxes` and `box_count` must be the arguments of that recording; for a count in a buffer, pass its
+    /// upper limit. In canonical order, each part is sorted separately.
     ///
     /// # Errors
-    /// As [`record`](Self::record), and [`Error::NothingRecorded`] if the results of the last recording are no longer
-    /// valid: after [`record_events`](Self::record_events), after a [`record`](Self::record) that failed, after
-    /// [`set_filters`](Self::set_filters), [`change_filters`](Self::change_filters),
-    /// [`record_filters`](Self::record_filters) or another recorded change of filters, after a
-    /// [`set_options`](Self::set_options) that changes order or budget, or after [`reserve`](Self::reserve) for more
-    /// boxes.
+    /// The errors of [`record`](Self::record). [`Error::NothingRecorded`] if the results of the last recording are no
+    /// longer valid. These calls invalidate them: [`record_events`](Self::record_events); a [`record`](Self::record)
+    /// that failed; [`set_filters`](Self::set_filters), [`change_filters`](Self::change_filters),
+    /// [`record_filters`](Self::record_filters) or another recorded change of filters; a
+    /// [`set_options`](Self::set_options) that changes order or budget; and [`reserve`](Self::reserve) for more boxes.
     pub fn record_window<'a>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,

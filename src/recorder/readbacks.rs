@@ -1,5 +1,5 @@
-//! Reads results of recordings back without a stall. The header of each recording, the data of its report and, if
-//! requested, the times of its kernels are copied behind its commands. They are mapped after the caller submits the
+//! Reads results of recordings back without a stall. After its own commands, each recording copies its header, the data
+//! of its report and, if requested, the times of its kernels. The copies are mapped after the caller submits the
 //! commands.
 
 use std::mem::{offset_of, take};
@@ -19,15 +19,15 @@ use crate::{Error, KernelTime, Report};
 /// The most pending recordings. Further recordings are not read back.
 const MOST: usize = 4;
 
-/// A copy of data of a recording for the host.
+/// A copy of some data of a recording, for the host.
 pub(super) trait StagedCopy {
-    /// The value that is read.
+    /// The type of the value that the host reads.
     type Value;
     /// Returns the staging buffer of the copy.
     fn staging(&self) -> &wgpu::Buffer;
-    /// Returns the number of copied bytes.
+    /// Returns the count of copied bytes.
     fn bytes(&self) -> u64;
-    /// Returns the value of these bytes; `None` if the commands were refused.
+    /// Converts the copied bytes to the value; `None` if the commands were refused.
     fn value(&self, bytes: &[u8]) -> Option<Self::Value>;
     /// Returns the pair count of a list that was too short, otherwise 0.
     fn missed_pairs(_: &Self::Value) -> u64 {
@@ -35,7 +35,7 @@ pub(super) trait StagedCopy {
     }
 }
 
-/// A header.
+/// The copy of a header.
 #[derive(Debug)]
 pub(super) struct HeaderCopy(wgpu::Buffer);
 
@@ -69,18 +69,18 @@ impl StagedCopy for HeaderCopy {
     }
 }
 
-/// The data of the report on a search.
+/// The copy of the data for the report on a search.
 #[derive(Debug)]
 pub(super) struct ReportCopy {
     staging: wgpu::Buffer,
-    /// The call, and whether its box count was in a buffer. Then the call has the upper limit.
+    /// The call, and `true` if the box count was in a buffer. Then the box count of the call is its upper limit.
     call: Option<(Call, bool)>,
 }
 
 impl ReportCopy {
-    /// The offset of the header of the pairs, behind counts and frame.
+    /// The offset of the header of the pairs, after counts and frame.
     const HEADER: u64 = FRAME_OFFSET + size_of::<Frame>() as u64;
-    /// The offset of the number of boxes.
+    /// The offset of the box count.
     const BOX_COUNT: u64 = Self::HEADER + size_of::<PairHeader>() as u64;
     const BYTES: u64 = Self::BOX_COUNT + size_of::<u32>() as u64;
 
@@ -136,7 +136,7 @@ impl StagedCopy for Timer {
 pub(super) struct CopyQueue<C: StagedCopy> {
     slots: Vec<Slot<C>>,
     recordings: u64,
-    /// The latest value, with the number of its recording.
+    /// The latest value, and the number of its recording.
     latest: Option<(u64, C::Value)>,
     /// The most pairs of a list that was too short, since the last [`Readbacks::take_missed_pairs`].
     missed_pairs: u64,
@@ -152,9 +152,9 @@ struct Slot<C> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Free,
-    /// It belongs to the recording with this number, once that is submitted.
+    /// The recording with this number has recorded its copy, and has not run yet.
     Recorded(u64),
-    /// The recording with this number has run.
+    /// The recording with this number has run, and the staging buffer is mapped.
     Mapped(u64),
 }
 
@@ -164,13 +164,13 @@ struct Ticket {
     number: u64,
 }
 
-/// A slot that is leased to a recording.
+/// A slot leased to a recording.
 pub(super) struct SlotLease<C> {
     slot: usize,
     pub copy: C,
 }
 
-/// Sets a state to the next one if it is this one.
+/// Sets the state to `to` if it is `from`.
 fn advance(state: &Mutex<State>, from: State, to: State) {
     let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
     if *state == from {
@@ -180,7 +180,7 @@ fn advance(state: &Mutex<State>, from: State, to: State) {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        // It may belong to a later recording.
+        // The slot may belong to a later recording, which has another number.
         advance(&self.state, State::Recorded(self.number), State::Free);
     }
 }
@@ -198,7 +198,8 @@ impl<C: StagedCopy> Default for CopyQueue<C> {
 }
 
 impl<C: StagedCopy> CopyQueue<C> {
-    /// Leases a slot to the next recording, created by `create` if it is new; `None` if none is free, or none can be created.
+    /// Leases a slot to the next recording. If no slot is free and there are fewer than `MOST`, `create` creates one.
+    /// Returns `None` without a free slot, or if `create` returns `None`.
     ///
     /// # Errors
     /// The errors of `create`.
@@ -218,7 +219,7 @@ impl<C: StagedCopy> CopyQueue<C> {
         Ok(copy.map(|copy| SlotLease { slot, copy }))
     }
 
-    /// Ends the lease of a slot. The recorded commands copy its bytes; it is mapped when they have run.
+    /// Ends the lease of a slot whose copy was recorded. Its staging buffer is mapped after the commands have run.
     pub fn record(&mut self, encoder: &wgpu::CommandEncoder, leased: SlotLease<C>) {
         let (slot, number) = (&mut self.slots[leased.slot], self.recordings);
         let ticket = Ticket { state: Arc::clone(&slot.state), number };
@@ -262,7 +263,7 @@ pub(super) enum Timed {
     Neighbours,
 }
 
-/// Returns the value in the mutex, also after a panic elsewhere.
+/// Returns the value in the mutex, even if another thread panicked.
 pub(super) fn unlocked(readbacks: &mut Mutex<Readbacks>) -> &mut Readbacks {
     readbacks.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
@@ -272,14 +273,14 @@ pub(super) fn unlocked(readbacks: &mut Mutex<Readbacks>) -> &mut Readbacks {
 pub(super) struct Readbacks {
     headers: CopyQueue<HeaderCopy>,
     reports: CopyQueue<ReportCopy>,
-    /// By what is [timed](Timed).
+    /// The timers, a queue per [kind](Timed) of recording.
     times: [CopyQueue<Timer>; 3],
     /// `true` if times are requested.
     is_timed: bool,
 }
 
 impl Readbacks {
-    /// Records the copying of a header, with `overflow` of another one if there is one.
+    /// Records the copy of a header. The field `overflow` is copied from the header `of_events`, if there is one.
     pub fn record_header(
         &mut self,
         gpu: &Gpu,
@@ -288,7 +289,7 @@ impl Readbacks {
         of_events: Option<&wgpu::Buffer>,
     ) {
         const OVERFLOW: u64 = offset_of!(PairHeader, overflow) as u64;
-        // Without memory for the copy, this recording is not read back.
+        // If memory for the copy is exhausted, do not read this recording back.
         if let Ok(Some(leased)) = self.headers.lease(|| HeaderCopy::new(gpu).map(Some)) {
             let staging = leased.copy.staging();
             encoder.copy_buffer_to_buffer(header, 0, staging, 0, HeaderCopy::BYTES);
@@ -299,14 +300,14 @@ impl Readbacks {
         }
     }
 
-    /// Records the copying of the data of the report on the last recorded search.
+    /// Records the copy of the data for the report on the last recorded search.
     ///
     /// # Errors
     /// [`Error::NothingRecorded`].
     pub fn record_report(&mut self, core: &Core, encoder: &mut wgpu::CommandEncoder) -> Result<(), Error> {
         let shared = core.workspace.shared()?;
         let results = shared.results.as_ref().ok_or(Error::NothingRecorded)?;
-        // Without memory for the copy, this recording is not read back.
+        // If memory for the copy is exhausted, do not read this recording back.
         let Ok(Some(mut leased)) = self.reports.lease(|| ReportCopy::new(&core.gpu).map(Some)) else { return Ok(()) };
         leased.copy.call = Some((results.call.clone(), results.params.is_some()));
         let staging = leased.copy.staging();
@@ -340,7 +341,7 @@ impl Readbacks {
         Ok(leased)
     }
 
-    /// Records the copying of the measured times.
+    /// Records the copy of the measured times.
     pub fn record_times(&mut self, encoder: &mut wgpu::CommandEncoder, timed: Timed, leased: Option<SlotLease<Timer>>) {
         if let Some(leased) = leased {
             leased.copy.resolve(encoder);
@@ -360,11 +361,11 @@ impl Readbacks {
 }
 
 impl Recorder {
-    /// Returns the latest results that reached the host, usually some frames after their submission. Polls the device
+    /// Returns the latest results that the host has read, usually some frames after their submission. Polls the device
     /// without blocking, so callbacks of the program may run.
     ///
-    /// Results have no frame number. After the device is polled until a submission is complete, its results are
-    /// available. If more than four recordings are pending, some results are omitted.
+    /// Results have no frame number. The results of a submission are available once the device was polled after its
+    /// completion. If more than four recordings are pending, some results are omitted.
     ///
     /// ```no_run
     /// # fn title(recorder: &broadsweep::Recorder) -> String {
@@ -375,7 +376,7 @@ impl Recorder {
     /// # }
     /// ```
     pub fn statistics(&self) -> RecordingStatistics {
-        // The next call that can fail returns an error of the poll.
+        // Ignore an error of the poll: the next call that can fail returns it.
         let _ = self.core.gpu.device().poll(wgpu::PollType::Poll);
         let gpu_bytes = self.core.workspace.held_bytes() + self.filters.held_bytes();
         let mut readbacks = self.readbacks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -389,8 +390,8 @@ impl Recorder {
         }
     }
 
-    /// Turns the timing of kernels in the next recordings on or off, for [`statistics`](Self::statistics). Returns
-    /// whether the device supports it ([`Gpu::TIMING_FEATURES`]). Cost: some microseconds per dispatch.
+    /// Enables or disables the timing of kernels in the next recordings, for [`statistics`](Self::statistics). Returns
+    /// `true` if the device supports timing ([`Gpu::TIMING_FEATURES`]). Cost: some microseconds per dispatch.
     pub fn time_recordings(&mut self, is_timed: bool) -> bool {
         let can = self.core.gpu.device().features().contains(Gpu::TIMING_FEATURES);
         unlocked(&mut self.readbacks).is_timed = is_timed && can;
@@ -398,22 +399,24 @@ impl Recorder {
     }
 }
 
-/// Results of the latest recordings that reached the host, returned by [`Recorder::statistics`]. Each part is `None`
-/// before the first of its kind has run.
+/// Results of the latest recordings that the host has read, returned by [`Recorder::statistics`]. A field is `None`
+/// before the first recording of its kind has run.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RecordingStatistics {
     /// The bytes of allocated GPU memory: buffers of searches, of filters and of steps.
     pub memory_bytes: u64,
-    /// The header of the latest [`record`](Recorder::record) or [`record_events`](Recorder::record_events). After events, `overflow` is
-    /// not 0 if any of their lists did not fit.
+    /// The header of the latest [`record`](Recorder::record) or [`record_events`](Recorder::record_events). After
+    /// [`record_events`](Recorder::record_events), `overflow` is not 0 if any list of the step did not fit.
     pub header: Option<PairHeader>,
-    /// The report of the latest of these: axis and cells, candidates and giants.
+    /// The report of the latest [`record`](Recorder::record) or [`record_events`](Recorder::record_events): axis and
+    /// cells, candidates and giants.
     pub report: Option<Report>,
-    /// The time of each kernel in the latest of these that was [timed](Recorder::time_recordings).
+    /// The time of each kernel in the latest [timed](Recorder::time_recordings) [`record`](Recorder::record) or
+    /// [`record_events`](Recorder::record_events).
     pub times: Option<Vec<KernelTime>>,
-    /// The same for the latest [`record_window`](Recorder::record_window).
+    /// The time of each kernel in the latest timed [`record_window`](Recorder::record_window).
     pub window_times: Option<Vec<KernelTime>>,
-    /// The same for the latest [`record_neighbours`](Recorder::record_neighbours).
+    /// The time of each kernel in the latest timed [`record_neighbours`](Recorder::record_neighbours).
     pub neighbour_times: Option<Vec<KernelTime>>,
 }

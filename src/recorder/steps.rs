@@ -1,5 +1,5 @@
-//! Records events that stay on the GPU: the device compares the pairs of a recorded step with the pairs of the last
-//! one.
+//! Records events that stay on the GPU. The device compares the pairs of a recorded step with the pairs of the last
+//! step.
 
 use super::pairs::GpuCount;
 use super::readbacks::{Timed, unlocked};
@@ -16,25 +16,26 @@ use std::mem::replace;
 const LEAST_EVENTS: u64 = 1024;
 
 impl Recorder {
-    /// Records into `encoder` the commands of [`record`](Self::record), and the comparison of its pairs with the pairs
-    /// of the last step. The results are the created, lost and persisting pairs. In the first step every pair is
+    /// Records into `encoder` the commands of [`record`](Self::record), and the comparison of the pairs with the pairs
+    /// of the last step. The results are the created, lost and persisting pairs. In the first step, every pair is
     /// created. Sleeping flags are ignored: no pair is lost when its boxes fall asleep. Nothing is read back. The first
     /// call compiles kernels, unless they were compiled [ahead](Self::compile_ahead).
     ///
-    /// A step is discarded if its pairs do not fit the list ([`reserve`](Self::reserve)), or have more candidates than
-    /// [`Options::candidate_limit`](crate::Options::candidate_limit): its events are empty, and their headers give the
-    /// reason. The next step is compared with the last submitted step that was not discarded.
+    /// A step is discarded if its pairs do not fit the list (see [`reserve`](Self::reserve)), or if the search has more
+    /// candidates than [`Options::candidate_limit`](crate::Options::candidate_limit). Then its lists of events are
+    /// empty, and their headers have the reason. The next step is compared with the last submitted step that was not
+    /// discarded.
     ///
-    /// Memory: 37 bytes per pair of the capacity of the list and 4 per box, not part of the
-    /// [`MemoryPlan`](crate::MemoryPlan). [`forget_steps`](Self::forget_steps) releases it. With a memory budget,
-    /// events use half of it from the first recorded step on, and other calls the other half. If the capacity for
-    /// events is smaller than the list, a step with more pairs is discarded. Cost: some 60 bytes of traffic per pair,
+    /// Memory: 37 bytes per pair of the list's capacity and 4 per box, not part of the
+    /// [`MemoryPlan`](crate::MemoryPlan). [`forget_steps`](Self::forget_steps) releases this memory. From the first
+    /// recorded step on, events have half of a memory budget, and other calls the other half. If the capacity for
+    /// events is smaller than the list, a step with more pairs is discarded. Cost: about 60 bytes of traffic per pair,
     /// in addition to the search.
     ///
-    /// A step that needs larger event buffers than the one before (a longer list, more boxes) **blocks** until
-    /// submitted work completes. While an earlier step is not submitted, a longer list uses its old event buffers. Call
-    /// [`reserve`](Self::reserve) for the largest frame to avoid both. Read the header of an event list first: after a
-    /// discarded step, [`before`](GpuEvents::before) has its old content.
+    /// A step with a longer list or more boxes than the last step needs larger event buffers. It **blocks** until
+    /// submitted work completes. While an earlier step is not submitted, a step with a longer list uses the old event
+    /// buffers. To avoid both, call [`reserve`](Self::reserve) for the largest frame. Read the header of an event list
+    /// first: after a discarded step, [`before`](GpuEvents::before) has its old content.
     ///
     /// ```no_run
     /// # use broadsweep::record::GpuIdentity;
@@ -56,11 +57,11 @@ impl Recorder {
     /// ```
     ///
     /// # Errors
-    /// As [`record`](Self::record); [`Error::BadOption`] if the order of pairs is not
+    /// The errors of [`record`](Self::record); [`Error::BadOption`] if the order of pairs is not
     /// [canonical](crate::PairOrder::Canonical); [`Error::BadBuffer`] also for the buffer of `identity`;
-    /// [`Error::NotSubmitted`] if more boxes need larger buffers while a recorded step is not submitted (in a browser,
-    /// has not run). After an error, the last step is still the last successful one. After [`Error::OutOfMemory`], if
-    /// the old buffers cannot be allocated again, the last step is forgotten.
+    /// [`Error::NotSubmitted`] if more boxes need larger buffers while a recorded step is not submitted, or in a
+    /// browser has not run. After an error, the last step is still the last successful step. After
+    /// [`Error::OutOfMemory`], if the old buffers cannot be allocated again, the last step is forgotten.
     pub fn record_events<'a>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -89,7 +90,7 @@ impl Recorder {
             return Err(error);
         }
         if let Some(results) = &mut self.core.workspace.shared_mut()?.results {
-            // A window overwrites the pairs of the step, so none is allowed.
+            // Forbid windows, since a window overwrites the pairs of the step.
             results.has_windows = false;
         }
         let Self { core, steps, readbacks, .. } = self;
@@ -101,7 +102,7 @@ impl Recorder {
         Ok(events)
     }
 
-    /// Records the comparison of the recorded list with the last one.
+    /// Records the comparison of the recorded list with the list of the last step.
     fn record_comparison(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -128,7 +129,7 @@ impl Recorder {
         }
         let ensured = self.ensure_capacity(box_count, SearchKind::Step);
         let ensured = ensured.map_err(|error| match (error, self.options.memory_budget) {
-            // The search has half of the budget.
+            // The search has half of the budget, so report the whole budget and twice the required bytes.
             (Error::OverBudget { box_count, required, .. }, Some(budget)) => {
                 Error::OverBudget { box_count, required: required.saturating_mul(2), budget }
             }
@@ -141,7 +142,8 @@ impl Recorder {
         ensured
     }
 
-    /// Ensures event buffers for the capacity of the list and of boxes, or for as much as half of the budget allows.
+    /// Ensures event buffers for the capacity of the list and for the boxes, or for as many pairs as half of the budget
+    /// allows.
     fn ensure_event_buffers(&mut self) -> Result<(), Error> {
         let Self { core, steps, .. } = self;
         steps.compile(&core.gpu)?;
@@ -155,7 +157,7 @@ impl Recorder {
         if let Some(budget) = self.options.memory_budget
             && !steps.has_capacity(&requested)
         {
-            // Both buffers have the last step until it is copied.
+            // Until the last step is copied, old and new buffers exist.
             let moved = if steps.is_in_use() { now.last_bytes() } else { 0 };
             let available = (budget / 2).saturating_sub(moved);
             while EventBuffers::bytes(&capacity) > available && capacity.pairs > now.pairs.max(LEAST_EVENTS) {
@@ -171,14 +173,15 @@ impl Recorder {
             }
         }
         match steps.ensure(&core.gpu, capacity) {
-            // An earlier step was not submitted. If only the list is longer, this step is not refused: it is discarded
-            // on the device if its pairs exceed the capacity for events.
+            // An earlier step was not submitted. If only the list is longer, this step is recorded anyway. The device
+            // discards it if its pairs exceed the capacity for events.
             Err(Error::NotSubmitted) if now.generations >= requested.generations => Ok(()),
             ensured => ensured,
         }
     }
 
-    /// Sets the budget of searches: all of it, or half if steps are recorded. The memory is released if the budget changed.
+    /// Sets the budget of searches: the whole budget, or half if steps are recorded. The memory is released if the
+    /// budget of searches changed.
     pub(super) fn apply_budget(&mut self, has_events: bool) {
         let budget = self.options.memory_budget.map(|budget| if has_events { budget / 2 } else { budget });
         if replace(&mut self.core.options.memory_budget, budget) != budget {

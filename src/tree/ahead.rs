@@ -13,11 +13,12 @@ use crate::grid::sort_variant;
 impl Tree {
     /// Starts to compile the kernels that build and refit a tree and answer these questions, and returns at once. Other
     /// threads or the browser compile. Call it during start-up to avoid a stall at the first query. Each kernel is
-    /// compiled once per device. It uses the filters in use.
+    /// compiled once per device. The current filters determine the kernels.
     ///
-    /// The first call that needs them compiles these rare kernels: for casts of spheres and capsules, for queries with
-    /// [spheres](crate::QueryFilters::sphere), for casts that [skip boxes](crate::QueryFilters::skips_separating), for
-    /// trees with worlds, and for [recorded](crate::TreeRecorder) queries only.
+    /// Some rare kernels are not compiled ahead; the first call that needs such a kernel compiles it. These are the
+    /// kernels for casts of spheres and capsules, for queries with [spheres](crate::QueryFilters::sphere), for casts
+    /// that [skip boxes](crate::QueryFilters::skips_separating), for trees with worlds, and the kernels that only
+    /// [recorded](crate::TreeRecorder) queries need.
     ///
     /// ```no_run
     /// # use broadsweep::query::Question;

@@ -31,19 +31,20 @@ use crate::grid::sort::Sort;
 use crate::grid::sort_variant;
 use crate::{Error, QueryFilter};
 
-/// The least queries, and the least boxes, for which queries are sorted.
+/// Queries are sorted if there are at least this many queries and this many boxes.
 const SORTED: u64 = 1 << 10;
-/// The most turns of loops of a query in one dispatch, and the dispatches recorded ahead to resume it. Drivers end
-/// dispatches that take seconds.
+/// The most loop turns of a query in one dispatch, and the count of dispatches recorded ahead to resume queries.
+/// Drivers end dispatches that take seconds.
 const BUDGET: (u32, u32) = (1 << 18, 4);
-/// The same for software adapters. Mesa's drivers end the loops of 8 or 16 invocations after 65,535 turns in total,
-/// without an error. Beyond the budget, the last node and the sort of a row of 64 may take 800 turns, and 1,700 if all
-/// boxes are undecided. A test of a round shape and a box takes up to 850; there, a dispatch may end at any box.
+/// The values of `BUDGET` for software adapters. Mesa's drivers end the loops of 8 or 16 invocations after 65,535 turns
+/// in total, without an error. In addition to the budget, the last node and the sort of a row of 64 may take 800 turns,
+/// and 1,700 if all boxes are undecided. A test of a round shape against a box takes up to 850 turns; a dispatch of
+/// such shapes may end at any box.
 const BUDGET_IN_SOFTWARE: (u32, u32) = (2_000, 16);
 
-/// The most queries in a batch whose queries are shared by several invocations: a little above the concurrency of a
-/// GPU. On an H100, sharing multiplies the time of lists by 0.4 to 0.6 for 1,000 queries, 0.5 to 1.0 for 10,000, and
-/// 0.5 to 2 for 100,000.
+/// The largest query count of a batch in which several invocations share a query: a little more than a GPU processes at
+/// once. On an H100, sharing multiplies the time of lists by 0.4 to 0.6 for 1,000 queries, by 0.5 to 1.0 for 10,000,
+/// and by 0.5 to 2 for 100,000.
 const MOST_SHARED: u32 = 1 << 14;
 
 /// Returns the most turns of loops of a query in one dispatch on this device, and the rounds recorded after the first.
@@ -91,18 +92,18 @@ pub(super) struct BatchPlan {
     pub query_count: u32,
     /// The u32 count of a query.
     pub stride: u32,
-    /// The begin of the half-spaces behind the queries, in u32.
+    /// The begin of the half-spaces, after the queries, in u32.
     pub half_space_first: u32,
     pub half_space_count: u32,
     /// True if queries have filters.
     pub has_filters: bool,
-    /// True if these filters have groups, masks, bodies, spheres or boxes to ignore.
+    /// True if the filters of queries have groups, masks, bodies, spheres or boxes to ignore.
     pub has_groups: bool,
     /// True if queries have spheres, and boxes have spheres.
     pub has_spheres: bool,
-    /// True if casts skip boxes that they touch at their start and move away from.
+    /// True if casts skip boxes that they touch at the start and leave.
     pub skips_separating: bool,
-    /// True if most queries start near the query before.
+    /// True if most queries start near the previous query.
     pub is_in_order: bool,
     /// Rounds recorded per phase; 0 if the host reads back after each round.
     pub round_count: u32,
@@ -128,11 +129,11 @@ impl BatchPlan {
 /// The part of a phase that a dispatch executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Ranks or counts.
+    /// Ranks the first answers, or counts all answers.
     Find,
-    /// Ranks the answers behind those of the last row.
+    /// Ranks the answers after the last row.
     NextRow,
-    /// Writes long lists.
+    /// Writes the lists that were not retained.
     Emit,
 }
 
@@ -154,7 +155,7 @@ pub(super) struct QueriedTree {
     shape: Buffer<TreeShape>,
 }
 
-/// Queries and their filters in buffers of the caller. A batch without them reads its own buffers.
+/// Queries and their filters in buffers of the caller. A batch without such buffers reads its own buffers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct External<'a> {
     pub queries: Option<wgpu::BindingResource<'a>>,
@@ -179,7 +180,7 @@ pub(super) struct DeviceBatch<'a> {
 }
 
 impl<'a> DeviceBatch<'a> {
-    /// Returns the parameters of a dispatch: of the pending queries if it is resumed, otherwise of all.
+    /// Returns the parameters of a dispatch: for the pending queries if it resumes queries, otherwise for all queries.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -197,7 +198,7 @@ impl<'a> DeviceBatch<'a> {
         Ok(RoundParams { host, device: constants.get(gpu, host)? })
     }
 
-    /// Returns the answers per list that are retained during the count.
+    /// Returns the count of answers per list that are retained while answers are counted.
     pub fn retained_count(&self) -> u32 {
         self.params.retained_count
     }
@@ -232,7 +233,7 @@ impl<'a> DeviceBatch<'a> {
         }
     }
 
-    /// Records the start: queries derived from others, the order of the queries, and their filters.
+    /// Records the start of a batch: the derived queries, the order of the queries, and their filters.
     pub fn record_start(
         &mut self,
         pass: &mut Pass,
@@ -262,7 +263,8 @@ impl<'a> DeviceBatch<'a> {
         }
     }
 
-    /// Records the answers in rows, or in the window; `is_sorted` if there are lists that were not retained.
+    /// Records the writing of answers: in rows, or in the window. `is_sorted` is `true` if some lists were not
+    /// retained, so that answers must be sorted.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -326,7 +328,7 @@ impl Tree {
         !self.filters().sphere.is_empty()
     }
 
-    /// Returns the queried tree. Without boxes, it is a tree of one box that no query meets.
+    /// Returns the queried tree. For a tree without boxes, this is a tree of one box that no query meets.
     fn queried(&mut self) -> Result<QueriedTree, Error> {
         if let (Some(built), Some((_, buffers))) = (&self.built, &self.allocated) {
             return Ok(QueriedTree { capacity: built.capacity, buffers: buffers.clone(), shape: built.shape.clone() });

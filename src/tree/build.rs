@@ -1,4 +1,4 @@
-//! The stage `tree`: orders the leaves, and bounds all nodes.
+//! The stage `tree`: orders the leaves, and computes the bounds of all nodes.
 
 use bytemuck::Zeroable;
 
@@ -57,7 +57,7 @@ pub struct Build {
 pub struct TreeCapacity {
     /// Boxes.
     pub boxes: u64,
-    /// Worlds without the global one; 0 without worlds.
+    /// Worlds, without the global world; 0 without worlds.
     pub worlds: u64,
 }
 
@@ -73,7 +73,7 @@ impl TreeCapacity {
         self.levels().sum::<u64>() * NODE_VECTORS
     }
 
-    /// Returns the begin of the ids, in vectors: behind the nodes and the boxes.
+    /// Returns the begin of the ids, in vectors: after the nodes and the boxes.
     fn first_id(self) -> u64 {
         self.node_vectors() + self.boxes.div_ceil(WIDTH) * BOX_VECTORS
     }
@@ -105,7 +105,7 @@ impl TreeCapacity {
 buffer_table! {
     /// The buffers of a tree.
     pub struct TreeBuffers(capacity: TreeCapacity) {
-        /// The nodes, level by level, and behind them the boxes at the places among the leaves, and their ids.
+        /// The nodes, level by level; then the boxes in the order of the leaves; then the ids of these boxes.
         nodes: [[u32; 4]; capacity.vectors()], STORAGE;
         /// `[box_count]` the place of each box among the leaves.
         places: [u32; capacity.boxes], STORAGE;
@@ -113,7 +113,7 @@ buffer_table! {
         ranges: [u32; capacity.worlds + 2], STORAGE;
         /// The cube that the curve fills.
         cube: [Cube; 1], CONSTANT;
-        /// `[box_count / 256 + 1]` invalid boxes of each 256, and whether there are any.
+        /// `[box_count / 256 + 1]` the count of invalid boxes of each 256 boxes; then not 0 if there are any.
         invalid as "tree_invalid": [u32; capacity.boxes.div_ceil(256) + 1], STORAGE;
         /// The values that the host reads.
         summary as "tree_summary": [TreeSummary; 1], STORAGE;
@@ -140,7 +140,7 @@ impl TreeBuffers {
         SortBuffers::of([keys, values, other_keys, other_values, histograms, digit_sums])
     }
 
-    /// Records that the counts of invalid boxes are cleared, before [`Build::record_bounds`].
+    /// Records the clearing of the counts of invalid boxes. Record it before [`Build::record_bounds`].
     pub fn record_no_invalid(&self, encoder: &mut wgpu::CommandEncoder) {
         encoder.clear_buffer(self.invalid.raw(), 0, None);
     }
@@ -163,13 +163,13 @@ pub fn sort_counts(n: u32) -> Counts {
 /// The input of a build.
 #[derive(Clone, Debug)]
 pub struct BuildInput<'a> {
-    /// The capacity that the tree uses.
+    /// The box count and the world count of the tree, at most the capacity of its buffers.
     pub capacity: TreeCapacity,
-    /// Its shape.
+    /// The shape of the tree.
     pub shape: &'a Buffer<TreeShape>,
     /// The boxes.
     pub boxes: wgpu::BindingResource<'a>,
-    /// The tree.
+    /// The buffers of the tree.
     pub tree: &'a TreeBuffers,
     /// The filters of the boxes: boxes that stand for half-spaces are not in the tree.
     pub filters: &'a FilterLists,
@@ -193,7 +193,7 @@ impl Build {
         vec![cube, keys, places, bottom, top]
     }
 
-    /// Records the order of the leaves, and the place of each box among them.
+    /// Records the computation of the order of the leaves, and of the place of each box among them.
     pub fn record_order(&self, pass: &mut Pass, sort: &Sort, input: &BuildInput) {
         let BuildInput { capacity, tree, .. } = *input;
         let groups = (capacity.boxes as u32).div_ceil(256);
@@ -216,7 +216,7 @@ impl Build {
         leaves.dispatch(pass, places.div_ceil(256), &[sorted.bound(), buffers].concat());
     }
 
-    /// Records the bounds of all nodes, after [`record_order`](Self::record_order) and
+    /// Records the computation of the bounds of all nodes. Record it after [`record_order`](Self::record_order) and
     /// [`TreeBuffers::record_no_invalid`].
     pub fn record_bounds(&self, pass: &mut Pass, input: &BuildInput) {
         let BuildInput { capacity, tree, .. } = *input;

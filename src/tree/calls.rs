@@ -31,7 +31,7 @@ impl Tree {
     /// boxes.
     ///
     /// # Errors
-    /// As [`nearest_hits`](Self::nearest_hits); [`Error::BadOption`] if `k` is 0.
+    /// The errors of [`nearest_hits`](Self::nearest_hits); [`Error::BadOption`] if `k` is 0.
     pub fn first_hits<'a, C: Cast + 'a>(
         &mut self,
         casts: impl Into<Batch<'a, C>>,
@@ -43,7 +43,7 @@ impl Tree {
     /// Finds whether each path hits a box.
     ///
     /// # Errors
-    /// As [`nearest_hits`](Self::nearest_hits).
+    /// The errors of [`nearest_hits`](Self::nearest_hits).
     pub fn any_hits<'a, C: Cast + 'a>(&mut self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<bool>, Error> {
         pollster::block_on(self.blocking().any_hits(casts))
     }
@@ -51,16 +51,16 @@ impl Tree {
     /// Finds all boxes that each path hits, ascending by index.
     ///
     /// # Errors
-    /// As [`nearest_hits`](Self::nearest_hits).
+    /// The errors of [`nearest_hits`](Self::nearest_hits).
     pub fn all_hits<'a, C: Cast + 'a>(&mut self, casts: impl Into<Batch<'a, C>>) -> Result<Lists<Hit>, Error> {
         pollster::block_on(self.blocking().all_hits(casts))
     }
 
-    /// Finds all boxes that each shape touches, ascending by index. The documentation of each shape specifies which
-    /// boxes may be reported in excess.
+    /// Finds all boxes that each shape touches, ascending by index. For some shapes, boxes that nearly touch may be
+    /// reported too; see the documentation of each shape.
     ///
     /// # Errors
-    /// As [`nearest_hits`](Self::nearest_hits); [`Error::TooManyHalfSpaces`] for shapes of more than
+    /// The errors of [`nearest_hits`](Self::nearest_hits); [`Error::TooManyHalfSpaces`] for shapes of more than
     /// [`Convex::MOST_ON_GPU`](crate::Convex::MOST_ON_GPU) half-spaces.
     pub fn overlaps<'a, S: Shape + 'a>(&mut self, shapes: impl Into<Batch<'a, S>>) -> Result<Lists<u32>, Error> {
         pollster::block_on(self.blocking().overlaps(shapes))
@@ -70,7 +70,7 @@ impl Tree {
     /// at distance 0. Cost: a query walks the tree once per 64 boxes.
     ///
     /// # Errors
-    /// As [`first_hits`](Self::first_hits).
+    /// The errors of [`first_hits`](Self::first_hits).
     pub fn nearest<'a>(&mut self, points: impl Into<Batch<'a, NearestQuery>>, k: usize) -> Result<Lists<Near>, Error> {
         pollster::block_on(self.blocking().nearest(points, k))
     }
@@ -81,7 +81,7 @@ impl AsyncTree<'_> {
     /// Does the same as [`Tree::nearest_hits`], without blocking.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of the call of [`Tree`] with the same name.
     pub async fn nearest_hits<'a, C: Cast + 'a>(
         &mut self,
         casts: impl Into<Batch<'a, C>>,
@@ -112,7 +112,7 @@ impl AsyncTree<'_> {
     /// Does the same as [`Tree::first_hits`], without blocking.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of the call of [`Tree`] with the same name.
     pub async fn first_hits<'a, C: Cast + 'a>(
         &mut self,
         casts: impl Into<Batch<'a, C>>,
@@ -129,7 +129,7 @@ impl AsyncTree<'_> {
     /// Does the same as [`Tree::any_hits`], without blocking.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of the call of [`Tree`] with the same name.
     pub async fn any_hits<'a, C: Cast + 'a>(&mut self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<bool>, Error> {
         let batch = casts.into();
         let (count, mut answers) = (batch.queries.len(), self.begin_answers(&batch)?);
@@ -154,7 +154,7 @@ impl AsyncTree<'_> {
     /// Does the same as [`Tree::all_hits`], without blocking.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of the call of [`Tree`] with the same name.
     pub async fn all_hits<'a, C: Cast + 'a>(&mut self, casts: impl Into<Batch<'a, C>>) -> Result<Lists<Hit>, Error> {
         let most = self.tree.most_lists(C::U32_COUNT);
         let packed = |queries: &'a [C]| {
@@ -172,7 +172,7 @@ impl AsyncTree<'_> {
     /// Does the same as [`Tree::overlaps`], without blocking.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of the call of [`Tree`] with the same name.
     pub async fn overlaps<'a, S: Shape + 'a>(&mut self, shapes: impl Into<Batch<'a, S>>) -> Result<Lists<u32>, Error> {
         let batch = shapes.into();
         let half_space_count = |shape: &S| shape.region().map_or(0, |region| pack::half_space_count(&region));
@@ -194,7 +194,7 @@ impl AsyncTree<'_> {
     /// Does the same as [`Tree::nearest`], without blocking.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of the call of [`Tree`] with the same name.
     pub async fn nearest<'a>(
         &mut self,
         points: impl Into<Batch<'a, NearestQuery>>,
@@ -263,7 +263,7 @@ impl AsyncTree<'_> {
         self.finish_lists(lists, batch.queries, is_valid)
     }
 
-    /// Ranks the answers of each query, and passes on, part by part, a row per query.
+    /// Ranks the answers of each query. Passes a row per query to the caller's closure, part by part.
     async fn rank<T: Pod>(
         &mut self,
         ranking: &Ranking<'_>,
@@ -277,8 +277,8 @@ impl AsyncTree<'_> {
         Ok(())
     }
 
-    /// Ranks more answers per query than a row has: it reads one row after the other, joins them, and passes on a list
-    /// per query.
+    /// Ranks more answers per query than a row has. It reads one row after the other, joins the rows, and passes a list
+    /// per query to the caller's closure.
     async fn rank_long<T: Pod>(
         &mut self,
         ranking: &Ranking<'_>,
@@ -345,7 +345,7 @@ impl AsyncTree<'_> {
         Ok(lists)
     }
 
-    /// Completes the report and the offsets of lists; queries that did not run have empty lists.
+    /// Completes the report and the offsets of lists. Queries that did not run have empty lists.
     fn finish_lists<Q: Sync, T>(
         &self,
         mut lists: Lists<T>,
@@ -357,7 +357,7 @@ impl AsyncTree<'_> {
         Ok(lists)
     }
 
-    /// Returns the report of a complete batch, unless filters changed meanwhile.
+    /// Returns the report of a complete batch, or an error if filters changed meanwhile.
     fn report<Q: Sync>(
         &self,
         queries: &[Q],
@@ -406,7 +406,7 @@ impl<'a> Ranking<'a> {
     }
 }
 
-/// Appends rows of `width` answers each, without the entries that have no box.
+/// Appends rows of `width` answers each. Entries without a box are omitted.
 fn append_rows<T: Pod + Send + Sync>(
     lists: &mut Lists<T>,
     rows: &[T],

@@ -21,8 +21,8 @@ use crate::{Aabb, Error, Filters, TreeReport};
 pub enum TreeBoxes<'a> {
     /// Boxes in host memory.
     Host(&'a [Aabb]),
-    /// This many boxes of 24 bytes (as [`Aabb`]) at the start of a buffer of the device, or of a part of one. They are
-    /// read after all work submitted before, and are not copied.
+    /// This many boxes of 24 bytes (as [`Aabb`]) at the start of a slice of a buffer of the device. The device reads
+    /// the boxes after all earlier submissions, and does not copy them.
     Device(wgpu::BufferSlice<'a>, u32),
 }
 
@@ -76,8 +76,8 @@ impl Tree {
         Ok(&self.report)
     }
 
-    /// Fits the tree to moved boxes, as [`cpu::Tree::refit`](crate::cpu::Tree::refit) does. The boxes may be on the
-    /// host or on the device, independently of the build. **Blocks** until it is complete.
+    /// Fits the tree to moved boxes, as [`cpu::Tree::refit`](crate::cpu::Tree::refit). The boxes may be on the host or
+    /// on the device, whatever the build used. **Blocks** until it is complete.
     ///
     /// # Errors
     /// [`Error::NotBuilt`] if there was no build, the last build failed, or worlds or margins changed since. After
@@ -102,7 +102,7 @@ impl AsyncTree<'_> {
     /// Does the same as [`Tree::build`], without blocking.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of the call of [`Tree`] with the same name.
     pub async fn build<'a>(&mut self, boxes: impl Into<TreeBoxes<'a>>) -> Result<&TreeReport, Error> {
         let (boxes, tree) = (boxes.into(), &mut *self.tree);
         let Some((capacity, shape)) = tree.begin_build(boxes)? else { return Ok(&tree.report) };
@@ -117,7 +117,7 @@ impl AsyncTree<'_> {
     /// Does the same as [`Tree::refit`], without blocking.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of the call of [`Tree`] with the same name.
     pub async fn refit<'a>(&mut self, boxes: impl Into<TreeBoxes<'a>>) -> Result<&TreeReport, Error> {
         let (boxes, tree) = (boxes.into(), &mut *self.tree);
         tree.begin_refit(boxes)?;
@@ -135,13 +135,13 @@ impl AsyncTree<'_> {
 
 /// Builds and refits in the encoder of the caller.
 impl TreeRecorder {
-    /// Records a build of the tree from `box_count` boxes of 24 bytes (as [`Aabb`]) at the start of `boxes`, a buffer
-    /// of the device or a part of one: `buffer.slice(..)`. The report has only the box count, and the growth of a later
-    /// refit is NaN. Queries that are recorded afterwards use this tree. If the encoder is never submitted, the tree is
-    /// undefined until it is built again.
+    /// Records a build of the tree from the first `box_count` boxes in `boxes`. `boxes` is a slice of a buffer of the
+    /// device, such as `buffer.slice(..)`, with 24 bytes per box, as [`Aabb`]. The report has only the box count, and
+    /// the growth of a later refit is NaN. Queries that are recorded afterwards use this tree. If the encoder is never
+    /// submitted, the tree is undefined until it is built again.
     ///
     /// # Errors
-    /// As [`Tree::build`].
+    /// The errors of [`Tree::build`].
     pub fn record_build(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -163,11 +163,11 @@ impl TreeRecorder {
         Ok(())
     }
 
-    /// Records a fit of the tree to moved boxes, in a buffer as in [`record_build`](Self::record_build). The report
+    /// Records a refit of the tree to moved boxes, in a buffer as for [`record_build`](Self::record_build). The report
     /// does not change. Queries that are recorded afterwards use the fitted tree.
     ///
     /// # Errors
-    /// As [`Tree::refit`].
+    /// The errors of [`Tree::refit`].
     pub fn record_refit(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -182,7 +182,7 @@ impl TreeRecorder {
         let scopes = tree.gpu.open_scopes();
         let recorded = tree.record_moved(encoder, &built, boxes).and_then(|()| scopes.close("recording"));
         if recorded.is_err() {
-            // The encoder may have a part of the refit.
+            // After an error, the encoder may have a part of the refit.
             tree.clear();
         }
         recorded
@@ -190,7 +190,8 @@ impl TreeRecorder {
 }
 
 impl Tree {
-    /// Allocates a tree of these boxes, and uploads filters. Returns `None` without boxes; then the tree is empty.
+    /// Allocates a tree of these boxes, and uploads filters. Without boxes, the tree becomes empty, and the result is
+    /// `None`.
     fn begin_build(&mut self, boxes: TreeBoxes<'_>) -> Result<Option<(TreeCapacity, Buffer<TreeShape>)>, Error> {
         self.clear();
         self.check(boxes)?;
@@ -295,7 +296,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Refuses a buffer of the caller that is too short for the boxes or cannot be bound.
+    /// Returns an error if a buffer of the caller is too short for the boxes or cannot be bound.
     fn check(&self, boxes: TreeBoxes<'_>) -> Result<(), Error> {
         match boxes {
             TreeBoxes::Host(_) => Ok(()),

@@ -17,9 +17,9 @@ pub trait GpuQuery: Pod + sealed::SealedGpuQuery {}
 
 /// A shape in a buffer of the device: `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] or [`GpuConvex`].
 ///
-/// A kernel converts capsules and oriented boxes to half-spaces first, which takes 160 and 416 bytes of scratch memory
-/// each. Each box within their bounds is tested against all of these. So a turned box may need [more
-/// rounds](GpuBatch::with_rounds) than the default: on a GPU if its bounds touch some fifty thousand boxes, on a
+/// A kernel first converts capsules and oriented boxes to half-spaces, with 160 and 416 bytes of scratch memory each.
+/// Each box within the bounds of a shape is tested against all half-spaces of the shape. So an oriented box may need
+/// [more rounds](GpuBatch::with_rounds) than the default: on a GPU if its bounds touch about fifty thousand boxes, on a
 /// software adapter if they touch a thousand.
 ///
 /// The trait is sealed: other crates cannot implement it.
@@ -40,16 +40,16 @@ mod sealed {
 }
 
 /// A convex shape in a buffer of the device, such as the view of a camera: the intersection of bounds and half-spaces.
-/// 32 bytes. The half-spaces of all shapes lie behind the last shape ([`GpuBatch::with_half_spaces`]).
+/// Size: 32 bytes. The half-spaces of all shapes follow the last shape ([`GpuBatch::with_half_spaces`]).
 ///
-/// No box that shares a point with it is missed. A box is reported if it touches the bounds and each half-space,
-/// decided exactly, as for a [`Convex`](crate::Convex). The shape is invalid if it has more than
-/// [`Convex::MOST_ON_GPU`](crate::Convex::MOST_ON_GPU) half-spaces, if its range exceeds the half-spaces, or if one of
-/// them is not finite or has a zero normal.
+/// Each box that shares a point with the shape is reported. A box is reported if it touches the bounds and each
+/// half-space; both tests are exact, as for a [`Convex`](crate::Convex). The shape is invalid if it has more than
+/// [`Convex::MOST_ON_GPU`](crate::Convex::MOST_ON_GPU) half-spaces, if its range exceeds the half-spaces, or if a
+/// half-space is not finite or has a zero normal.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct GpuConvex {
-    /// Bounds of the shape; from minus infinity to infinity for no bounds.
+    /// Bounds of the shape; from minus infinity to infinity if there are none.
     pub bounds: Aabb,
     /// The index of its first half-space.
     pub first: u32,
@@ -99,8 +99,9 @@ pub struct GpuBatch<'a, Q> {
 }
 
 impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
-    /// Creates a batch of `query_count` queries at the start of `queries`, a buffer of the device or a part of one, created with
-    /// `BufferUsages::STORAGE`: one after the other, little-endian, as `bytemuck` casts a slice of `Q`.
+    /// Creates a batch of the first `query_count` queries in `queries`. `queries` is a slice of a buffer of the device
+    /// with `BufferUsages::STORAGE`. The queries lie one after the other, little-endian, as `bytemuck` casts a slice of
+    /// `Q`.
     pub fn new(queries: wgpu::BufferSlice<'a>, query_count: u32) -> Self {
         Self {
             queries,
@@ -116,13 +117,13 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
         }
     }
 
-    /// Returns the bytes of the queries and of the half-spaces behind them; 0 without queries.
+    /// Returns the bytes of the queries and of the half-spaces after them; 0 without queries.
     pub(super) fn bytes(&self) -> u64 {
         let parts = if self.query_count == 0 { 0 } else { self.half_space_count };
         bytes::<Q>(self.query_count) + bytes::<[f32; 4]>(parts)
     }
 
-    /// Returns the bytes of the query filters and of the spheres behind them.
+    /// Returns the bytes of the query filters and of the spheres after them.
     pub(super) fn filter_bytes(&self) -> u64 {
         4 * u64::from(self.query_count) * filter_u32_count(true, self.has_spheres)
     }
@@ -135,34 +136,35 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
         }
     }
 
-    /// Adds filters: a [`QueryFilter`](crate::QueryFilter) for each query, in a buffer of the same kind.
+    /// Adds filters: a [`QueryFilter`](crate::QueryFilter) for each query, in a buffer with `BufferUsages::STORAGE`.
     #[must_use]
     pub fn with_filters(self, query_filters: wgpu::BufferSlice<'a>) -> Self {
         Self { query_filters: Some(query_filters), has_spheres: false, ..self }
     }
 
-    /// Adds filters, and behind the last of them in the same slice a sphere per query: `[f32; 4]`, centre and radius,
-    /// as in [`QueryFilters::sphere`](crate::QueryFilters::sphere). An invalid sphere has no points: if boxes have
-    /// spheres, its query meets no box.
+    /// Adds filters and spheres, in one slice: first the filters, then a sphere per query. A sphere is `[f32; 4]`,
+    /// centre and radius, as in [`QueryFilters::sphere`](crate::QueryFilters::sphere). An invalid sphere has no points:
+    /// if boxes have spheres, its query meets no box.
     #[must_use]
     pub fn with_filters_and_spheres(self, query_filters: wgpu::BufferSlice<'a>) -> Self {
         Self { query_filters: Some(query_filters), has_spheres: true, ..self }
     }
 
-    /// Declares that most queries start near the query before, as the rays of a camera do. Then they are not sorted.
-    /// This changes the time, not the answers.
+    /// Declares that most queries start near the previous query, such as the rays of a camera. Then queries are not
+    /// sorted. This changes the time, not the answers.
     #[must_use]
     pub fn in_order(self) -> Self {
         Self { is_in_order: true, ..self }
     }
 
-    /// Sets the count of rounds recorded after the first: at least 1. Default: 4 on a GPU, 16 on a software adapter.
+    /// Sets the count of rounds recorded after the first round: at least 1. Default: 4 on a GPU, 16 on a software
+    /// adapter.
     ///
-    /// In a round, a query takes up to 2¹⁸ steps on a GPU, and some thousand on a software adapter, whose drivers end
-    /// longer loops. A cast of a round shape takes some hundred steps per box that its bounding box touches. Queries
+    /// In a round, a query takes up to 2¹⁸ steps on a GPU, and a few thousand on a software adapter, whose drivers end
+    /// longer loops. A cast of a round shape takes about a hundred steps per box that its bounding box touches. Queries
     /// that `f32` leaves undecided need a second round, except casts. An unneeded round costs two nearly empty
-    /// dispatches; lists record each round twice. A query that is unfinished after all rounds has no answers, is
-    /// marked, and is counted ([`QueryHeader::unfinished`](crate::QueryHeader::unfinished)). Record it again with more
+    /// dispatches; lists record each round twice. A query that is unfinished after all rounds has no answers. It is
+    /// marked and counted ([`QueryHeader::unfinished`](crate::QueryHeader::unfinished)). Record it again with more
     /// rounds, or query from host memory.
     #[must_use]
     pub fn with_rounds(self, rounds: u32) -> Self {
@@ -171,8 +173,8 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
 }
 
 impl<C: Cast + GpuQuery> GpuBatch<'_, C> {
-    /// Skips boxes that a cast touches at its start and moves away from, as
-    /// [`QueryFilters::skips_separating`](crate::QueryFilters::skips_separating) does.
+    /// Skips boxes that a cast touches at the start and leaves, as
+    /// [`QueryFilters::skips_separating`](crate::QueryFilters::skips_separating).
     #[must_use]
     pub fn skipping_separating(self) -> Self {
         Self { skips_separating: true, ..self }
@@ -189,22 +191,22 @@ impl<S: GpuShape> GpuBatch<'_, S> {
 }
 
 impl GpuBatch<'_, GpuConvex> {
-    /// Adds `count` half-spaces behind the last shape in the same slice: `[f32; 4]` each, an outward normal and an
-    /// offset, for the points `x` with `normal · x <= offset`. Shapes may share them.
+    /// Adds `count` half-spaces, which follow the last shape in the same slice. A half-space is `[f32; 4]`: an outward
+    /// normal and an offset, for the points `x` with `normal · x <= offset`. Shapes may share half-spaces.
     #[must_use]
     pub fn with_half_spaces(self, count: u32) -> Self {
         Self { half_space_count: count, ..self }
     }
 }
 
-/// A row of answers per query, in GPU buffers. They are borrowed as in [`GpuPairs`], may be longer than the answers,
-/// and can be used as storage and to copy from.
+/// A row of answers per query, in GPU buffers. The buffers are borrowed as in [`GpuPairs`], may be longer than the
+/// answers, and can be used as storage and to copy from.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct GpuAnswers<'a> {
     /// The answers, in the order of the queries: `[query_count * k]` [`Hit`](crate::Hit)s or [`Near`](crate::Near)s,
-    /// with index 2³² − 1 and infinity for missing ones; or `[query_count]` `u32`, 1 if the query hits a box, otherwise
-    /// 0.
+    /// with index 2³² − 1 and infinity for missing answers. For any hits: `[query_count]` `u32`, 1 if the query hits a
+    /// box, otherwise 0.
     pub answers: &'a wgpu::Buffer,
     /// `[query_count]` `u32`: [`ANSWERED`](Self::ANSWERED), [`INVALID`](Self::INVALID) or
     /// [`UNFINISHED`](Self::UNFINISHED).
@@ -230,12 +232,12 @@ impl GpuAnswers<'_> {
     pub const UNFINISHED: u32 = STATUS_UNFINISHED;
 }
 
-/// A list of answers per query, in GPU buffers, one list after the other. The buffers are as in [`GpuAnswers`].
+/// A list of answers per query, in GPU buffers, one list after the other. The buffers can be used as in [`GpuAnswers`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct GpuLists<'a> {
-    /// `[query_count + 1]` the begin of each query's list among all answers, and the end of the last: 64 bits each,
-    /// little-endian; in WGSL `array<vec2<u32>>`, the lower half first.
+    /// `[query_count + 1]` the begin of each query's list among all answers, and the end of the last list: 64 bits
+    /// each, little-endian; in WGSL `array<vec2<u32>>`, the lower half first.
     pub offsets: &'a wgpu::Buffer,
     /// `[capacity]` answers; the first [`QueryHeader::written`](crate::QueryHeader::written) are valid.
     /// [`Hit`](crate::Hit)s for casts, otherwise [`Pair`](crate::Pair)s of query and box. Ascending by query, then by

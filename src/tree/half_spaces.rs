@@ -15,8 +15,8 @@ impl AsyncTree<'_> {
         HalfSpaces::new(self.tree.filters.checked(), &self.tree.boxes_on_host)
     }
 
-    /// Merges half-spaces into ordered answers. If a half-space and a box have the same rounded number, the host reads
-    /// the boxes back, and `merge` runs again.
+    /// Merges half-spaces into ordered answers. If a half-space and a box have the same rounded time or distance, the
+    /// host reads the boxes back, and `merge` runs again.
     pub(super) async fn merge(
         &mut self,
         mut merge: impl FnMut(&HalfSpaces<'_>) -> Result<(), Error>,
@@ -54,7 +54,7 @@ impl AsyncTree<'_> {
         readback.read(0, 7 * count, |read: &[u32]| {
             let (leaves, places) = read.split_at(6 * count);
             let leaves: &[Aabb] = bytemuck::cast_slice(leaves);
-            // After a recorded build that never ran, places may be any numbers.
+            // If a recorded build never ran, places are arbitrary numbers.
             boxes.par_extend(places.par_iter().map(|&place| leaves.get(place as usize).copied().unwrap_or(NO_POINTS)));
         })?;
         self.tree.boxes_on_host = boxes;

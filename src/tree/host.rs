@@ -1,8 +1,9 @@
 //! Runs batches from host memory: uploads them in parts, runs each phase until no query is pending, and reads answers
 //! back.
 //!
-//! A part is as large as the limits of the device allow. The first answers of a query lie in a row of fixed length.
-//! Lists are counted first; then windows over all lists of the part are read back, sorted by query and box.
+//! A part is as large as the limits of the device allow. The first answers of a query lie in a row of fixed length. For
+//! all answers, kernels count the lists of a part first. Then the host reads the lists in windows, sorted by query and
+//! box.
 
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -24,7 +25,7 @@ use crate::{Aabb, Error, Pair, QueryFilters};
 
 /// The most queries of one submission.
 const MOST_QUERIES: usize = 1 << 22;
-/// The most lists of one submission whose first answers are retained: 128 MiB of them.
+/// The most lists of one submission whose first answers are retained: 128 MiB of answers.
 const MOST_RETAINED: usize = 1 << 20;
 /// The most answers of one window, and of all rows of one submission: 64 MiB.
 const MOST_ANSWERS: u64 = 1 << 23;
@@ -137,7 +138,7 @@ impl Tree {
         self.windows.get(&self.gpu, Window::new(0, 0))
     }
 
-    /// Uploads the list of pending queries, and returns their count; `None` if there are none.
+    /// Uploads the list of pending queries, and returns the count of pending queries; `None` if there are none.
     fn upload_pending(&self, batch: &DeviceBatch, states: &[[u32; 4]]) -> Result<Option<u32>, Error> {
         let is_pending = |place: u32| place < INVALID_QUERY || place == AGAIN;
         let numbers = (0..batch.plan.query_count).into_par_iter().with_min_len(AT_ONCE);
@@ -151,7 +152,8 @@ impl Tree {
         Ok(Some(pending.len() as u32))
     }
 
-    /// Submits the dispatches that `record` records, and begins to read copies of some buffers, one behind the other.
+    /// Submits the dispatches that `record` records, and begins to read back copies of some buffers, one after the
+    /// other.
     fn submit_batch(
         &mut self,
         batch: &DeviceBatch<'_>,
@@ -197,7 +199,7 @@ impl AsyncTree<'_> {
             let params = batch.round_params(&self.tree.gpu, &mut self.tree.params, phase, 0, pending)?;
             let submitted = self.tree.submit_batch(batch, &params, window, copies, |pass, query, input| {
                 batch.record_round(pass, query, input);
-                // Read the results along with the states, since most queries end in one dispatch.
+                // Read the results with the states, since most queries end in one dispatch.
                 if matches!(batch.plan.wanted, Wanted::Rows(..)) {
                     batch.record_finish(pass, query, input, false)?;
                 }
@@ -217,7 +219,7 @@ impl AsyncTree<'_> {
         wait(&self.tree.gpu, submitted?, self.waiting).await
     }
 
-    /// Fills a row per query of a part, and passes all rows on. Behind the last answer, a row has entries without a
+    /// Ranks a part, and passes its rows, one per query, to `each`. After the last answer, a row has entries without a
     /// box.
     pub(super) async fn read_rows<T: Pod>(
         &mut self,
@@ -242,7 +244,7 @@ impl AsyncTree<'_> {
         self.run_phase(batch, Phase::Find, &window, &[states]).await?.read(0, count, counts_of)?
     }
 
-    /// Counts the answers to each query of a part, and returns the begin of each list, and the end of the last.
+    /// Counts the answers to each query of a part. Returns the begin of each list, and the end of the last list.
     pub(super) async fn read_offsets(&mut self, batch: &DeviceBatch<'_>) -> Result<Vec<u64>, Error> {
         let lists = batch.plan.query_count as usize + 1;
         let window = self.tree.no_window()?;
@@ -258,8 +260,8 @@ impl AsyncTree<'_> {
         self.wait(submitted).await?.read(0, lists, counts_of)?
     }
 
-    /// Reads all lists of a part: pairs of query and box, or for casts of box and time. Appends `answer` of each to
-    ///         `out`. `key` returns the box.
+    /// Reads all lists of a part: pairs of query and box, or for casts of box and time. Appends the result of `answer`
+    /// for each pair to `out`. `key` returns the box of a pair.
     pub(super) async fn read_lists<T: Copy + Send>(
         &mut self,
         batch: &mut DeviceBatch<'_>,
@@ -277,7 +279,7 @@ impl AsyncTree<'_> {
             let length = (total - first).min(capacity);
             let readback = self.read_window(batch, offsets, first, length).await?;
             readback.read(0, length as usize, |pairs: &[Pair]| extend(out, pairs, &answer))?;
-            // A list in two windows is sorted separately in each.
+            // A list that two windows cut is sorted separately in each window.
             let cut = offsets.partition_point(|&offset| offset <= first).saturating_sub(1);
             if first > 0 && offsets[cut] < first {
                 let end = offsets[cut + 1].min(first + length);
@@ -288,7 +290,7 @@ impl AsyncTree<'_> {
         Ok(())
     }
 
-    /// Writes the answers from `first` on, `length` of them, and reads them back.
+    /// Writes the `length` answers from index `first` on, and reads them back.
     async fn read_window(
         &mut self,
         batch: &DeviceBatch<'_>,

@@ -28,8 +28,8 @@ pub struct QueryLoad {
 }
 
 impl QueryLoad {
-    /// Describes a batch of `query_count` queries without filters: rays, boxes, spheres or points, by the question. For
-    /// first hits and nearest boxes, it assumes one answer per query.
+    /// Describes a batch of `query_count` queries without filters. The question determines the queries: rays, boxes,
+    /// spheres or points. First hits and nearest boxes have one answer per query by default.
     pub fn new(question: Question, query_count: usize) -> Self {
         let u32_count = match question {
             Question::NearestHits | Question::FirstHits | Question::AnyHits | Question::AllHits => {
@@ -43,8 +43,8 @@ impl QueryLoad {
     }
 
     /// Sets the u32 count of a query. Casts: a ray has 7, a box 10, a sphere or capsule 17. Shapes: a point has 3, a
-    /// sphere 4, a box 6; others have 8, and 4 per half-space: an oriented box up to 104, a capsule up to 40. A nearest
-    /// query has 4.
+    /// sphere 4, a box 6. Other shapes have 8, and 4 per half-space: an oriented box up to 104, a capsule up to 40. A
+    /// nearest query has 4.
     #[must_use]
     pub fn with_u32_count(self, u32_count: usize) -> Self {
         Self { u32_count: u32_count.max(1), ..self }
@@ -62,8 +62,8 @@ impl QueryLoad {
         self.with_u32_count(ROUND_CAST_U32_COUNT as usize)
     }
 
-    /// Sets the count of answers: for first hits and nearest boxes, per query; for lists, about the sum over all
-    /// queries. More than 2²³ answers, or more than a binding holds, are read back in windows.
+    /// Sets the count of answers. For first hits and nearest boxes, it is the count per query; for lists, an estimate
+    /// of the sum over all queries. More than 2²³ answers, or more than fit a binding, are read back in windows.
     #[must_use]
     pub fn with_answers(self, answers: u64) -> Self {
         Self { answers, ..self }
@@ -104,10 +104,11 @@ impl TreeMemoryPlan {
 
 impl Tree {
     /// Lists the buffers of a batch of queries from host memory by name, with their bytes, in addition to the
-    /// [tree](Self::memory_plan). They are cached for the next batch; each buffer has the largest size needed so far. A
-    /// batch of more than 2²⁰ lists, 2²² queries or 2²³ answers in rows, or more than a binding of the device holds,
-    /// runs in parts, and needs the memory of the first part. While a longer list of answers is allocated, the old one
-    /// still exists. Call it after the build: only then is the count of answers per query bounded by the box count.
+    /// [tree](Self::memory_plan). The buffers are cached for the next batch; each buffer has the largest size needed so
+    /// far. A batch of more than 2²⁰ lists, 2²² queries or 2²³ answers in rows runs in parts, as does a batch that does
+    /// not fit a binding of the device. It needs the memory of the first part. While a longer list of answers is
+    /// allocated, the old list still exists. Call this after the build: only then does the box count bound the answers
+    /// per query.
     pub fn query_memory_plan(&self, load: &QueryLoad) -> TreeMemoryPlan {
         let (capacity, read) = self.capacity_for(load);
         if capacity.queries == 0 {

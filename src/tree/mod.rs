@@ -57,22 +57,22 @@ use crate::gpu::table::Row;
 use crate::queries::Surface;
 use crate::{Aabb, Attribute, Error, FilterOwner, Filters, TreeReport};
 
-/// A tree of boxes on a GPU for many queries: it finds the boxes that a ray hits, that touch a shape, or that are
-/// nearest to a point. Its calls **block**; [`asynchronous`](Self::asynchronous) has the same calls as futures, and
+/// A tree of boxes on a GPU for many queries. It finds the boxes that a ray hits, the boxes that touch a shape, or the
+/// boxes nearest to a point. Calls **block**; [`asynchronous`](Self::asynchronous) has the same calls as futures, and
 /// [`TreeRecorder`] records queries whose answers stay on the device. [`cpu::Tree`](crate::cpu::Tree) is the tree on
 /// the CPU; [`QueryEngine`](crate::QueryEngine) is the trait of both. Answers equal the answers of the CPU, bit for
 /// bit, on every adapter.
 ///
 /// The boxes are in the order of a Hilbert curve, eight per leaf. A node has eight consecutive children and no
 /// pointers. Queries test nodes in `f32`, and decide undecided cases exactly, in integers. Queries are sorted along the
-/// curve too. Lists of answers are counted before they are written, and read back in pieces if the limits of the device
-/// require it.
+/// curve too. Lists of answers are counted before they are written. They are read back in pieces if the limits of the
+/// device require it.
 ///
-/// GPU memory: some 60 bytes per box, in addition to the box ([`memory_plan`](Self::memory_plan)); per query some 50
-/// bytes, or 180 for lists, in addition to the answers ([`query_memory_plan`](Self::query_memory_plan)). If a
-/// half-space and a box have the same rounded number in ordered answers, the boxes are read back, once after each build
-/// or refit, or for each such batch after a recorded one: 24 bytes of host memory per box, and 28 of GPU memory during
-/// the readback.
+/// GPU memory: about 60 bytes per box, in addition to the box ([`memory_plan`](Self::memory_plan)). A query needs about
+/// 50 bytes, or 180 for lists, in addition to its answers ([`query_memory_plan`](Self::query_memory_plan)). If a
+/// half-space and a box have the same rounded time or distance in ordered answers, the host reads the boxes back. It
+/// does this once after each build or refit, but for each such batch if the build or refit was recorded. Cost: 24 bytes
+/// of host memory per box, and 28 bytes of GPU memory during the readback.
 ///
 /// ```no_run
 /// use broadsweep::{Aabb, Gpu, Ray, Tree};
@@ -101,14 +101,14 @@ pub struct Tree {
     windows: Constants<Window>,
     /// The buffers, and their capacity.
     allocated: Option<(TreeCapacity, TreeBuffers)>,
-    /// The boxes of the host.
+    /// The buffer of uploaded boxes.
     boxes: Option<Buffer<Aabb>>,
     built: Option<Built>,
-    /// True if the tree is built of no boxes; then `built` is `None`.
+    /// True if the tree was built without boxes; then `built` is `None`.
     is_built_of_none: bool,
     /// The memory of queries from the host.
     memory: QueryMemory,
-    /// The tree that is queried if there are no boxes.
+    /// The tree that queries use if there are no boxes.
     empty: Option<TreeBuffers>,
     /// The ids and indices of worlds on the device, after a recording that needs them.
     world_ids: Option<Buffer<[u32; 2]>>,
@@ -128,9 +128,9 @@ struct Built {
     surface: Surface,
 }
 
-/// The calls of a [`Tree`] that wait for the device, as futures, with the same answers and errors.
-/// [`Tree::asynchronous`] returns it. Outside browsers each poll polls the device and requests another poll, which
-/// keeps an executor busy. After a future of `build` or `refit` is dropped, the tree is not built.
+/// The calls of a [`Tree`] that wait for the device, as futures. Answers and errors are the same.
+/// [`Tree::asynchronous`] returns this value. Outside browsers, each poll of a future polls the device and requests
+/// another poll, so the executor is busy. If a future of `build` or `refit` is dropped, the tree is not built.
 ///
 /// ```no_run
 /// # async fn cast(tree: &mut broadsweep::Tree, rays: &[broadsweep::Ray]) -> Result<(), broadsweep::Error> {
@@ -146,8 +146,8 @@ pub struct AsyncTree<'t> {
 }
 
 impl Tree {
-    /// Creates a tree on this device that is not built, without filters. Compiles nothing: the first call on the device
-    /// that needs a kernel compiles it, unless it was compiled [ahead](Self::compile_ahead).
+    /// Creates a tree on this device. It has no filters and is not built. This compiles nothing: the first call on the
+    /// device that needs a kernel compiles it, unless it was compiled [ahead](Self::compile_ahead).
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
@@ -194,11 +194,11 @@ impl Tree {
 
     // ---- filters ----
 
-    /// Replaces the filters of the boxes, as [`cpu::Tree::set_filters`](crate::cpu::Tree::set_filters) does, but sets
-    /// [`Filters::exclude_at_most`] to 0.
+    /// Replaces the filters of the boxes, as [`cpu::Tree::set_filters`](crate::cpu::Tree::set_filters), but with
+    /// [`Filters::exclude_at_most`] set to 0.
     ///
     /// # Errors
-    /// As there, and [`Error::DeviceLost`].
+    /// The errors of [`cpu::Tree::set_filters`](crate::cpu::Tree::set_filters), and [`Error::DeviceLost`].
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         filters.check_for_queries()?;
         filters.check_values()?;
@@ -207,18 +207,20 @@ impl Tree {
     }
 
     /// Shares the filters of a [`BroadPhase`](crate::BroadPhase) or a [`Recorder`](crate::Recorder), for `box_count`
-    /// boxes. On the same [`Gpu`] or a clone of it, both read the same lists on the device, including values set by
-    /// [`record_filters`](crate::Recorder::record_filters). Submit these recordings before any call that does not
-    /// record. On another device, all lists are uploaded, so the host must have their values.
+    /// boxes. On the same [`Gpu`] or a clone of it, tree and owner read the same lists on the device, including values
+    /// set by [`record_filters`](crate::Recorder::record_filters). Submit these recordings before any call that does
+    /// not record. On another device, all lists are uploaded, so the host must have their values.
     ///
-    /// After the groups, masks, bodies, parents, spheres, worlds or margins of the owner change, each call that builds, refits, queries or records returns
-    /// [`Error::FiltersChanged`] until `share_filters` is called again. Earlier recordings use the lists at the time of submission. While a
-    /// tree shares them, a change of a list by the owner copies all lists once on the host. [`change_filters`](Self::change_filters) and
-    /// [`set_filters`](Self::set_filters) of the tree replace the shared filters. The tree needs no rebuild if worlds and margins are unchanged and
-    /// never came from the device. For a tree on the CPU, use `broad_phase.filters().clone()`.
+    /// After the groups, masks, bodies, parents, spheres, worlds or margins of the owner change, each call that builds,
+    /// refits, queries or records returns [`Error::FiltersChanged`] until `share_filters` is called again. Earlier
+    /// recordings use the lists at the time of submission. While a tree shares the filters, a change of a list by the
+    /// owner copies all lists once on the host. [`change_filters`](Self::change_filters) and
+    /// [`set_filters`](Self::set_filters) of the tree replace the shared filters. The tree needs no rebuild if worlds
+    /// and margins are unchanged and never came from the device. For a tree on the CPU, use
+    /// `broad_phase.filters().clone()`.
     ///
-    /// The lists count as memory of the owner while it holds them. With a memory budget, or to search in slabs, the
-    /// owner may upload its lists again; then the tree retains the old ones, and they count as memory of the tree. A
+    /// While the owner has the lists, they count as memory of the owner. With a memory budget, or to search in slabs,
+    /// the owner may upload its lists again. Then the tree retains the old lists, which count as memory of the tree. A
     /// budget must suffice for the filters and a search of all boxes in one pass.
     ///
     /// ```no_run
@@ -269,12 +271,12 @@ impl Tree {
     }
 
     /// Replaces values of one list of the filters, from box `first` on, as
-    /// [`cpu::Tree::change_filters`](crate::cpu::Tree::change_filters) does.
+    /// [`cpu::Tree::change_filters`](crate::cpu::Tree::change_filters).
     ///
     /// # Errors
-    /// As there; [`Error::FiltersChanged`] and [`Error::BadFilter`] if filters are [shared](Self::share_filters) and
-    /// the owner changed them, or some values exist only on the device; [`Error::OutOfMemory`], [`Error::DeviceLost`],
-    /// [`Error::Gpu`].
+    /// The errors of [`cpu::Tree::change_filters`](crate::cpu::Tree::change_filters); [`Error::FiltersChanged`] and
+    /// [`Error::BadFilter`] if filters are [shared](Self::share_filters) and the owner changed them, or some values
+    /// exist only on the device; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         let changed = self.filters.change(&self.gpu, first, values);
         let is_refused = matches!(changed, Err(Error::BadFilter { .. } | Error::FiltersChanged));
@@ -284,7 +286,7 @@ impl Tree {
         changed
     }
 
-    /// Empties the tree. Its memory stays for the next build.
+    /// Empties the tree, and retains its memory for the next build.
     fn clear(&mut self) {
         self.built = None;
         self.is_built_of_none = false;
@@ -295,7 +297,7 @@ impl Tree {
         self.report = TreeReport::default();
     }
 
-    /// Refuses a tree that is not built.
+    /// Returns an error if the tree is not built.
     fn check_built(&self) -> Result<(), Error> {
         if self.built.is_some() || self.is_built_of_none { Ok(()) } else { Err(Error::NotBuilt) }
     }

@@ -10,12 +10,12 @@ use crate::base::constants::REGION_U32_COUNT;
 use crate::queries::{QueryFilter, QueryFilters, Region};
 use crate::{Filters, Shape};
 
-/// Some queries of a batch, in bits.
+/// Queries of a batch, as u32 words.
 #[derive(Debug)]
 pub struct Packed<'a> {
     /// The numbers of all queries, then half-spaces.
     pub words: Cow<'a, [u32]>,
-    /// Numbers of each query.
+    /// The u32 count of a query.
     pub stride: u32,
     /// The begin of the half-spaces in `words`.
     pub parts: u32,
@@ -35,7 +35,7 @@ impl<'a> Packed<'a> {
 /// Words of a region.
 const REGION: usize = REGION_U32_COUNT as usize;
 
-/// Packs the first shapes that have at most `most` words together, but at least one.
+/// Packs the first shapes: as many as fit `most` words, but at least one.
 pub fn shapes<S: Shape>(shapes: &[S], most: usize) -> (Packed<'_>, Listed) {
     if let Some(words) = S::words(&shapes[..0]) {
         debug_assert!(words.is_empty());
@@ -53,7 +53,7 @@ pub fn shapes<S: Shape>(shapes: &[S], most: usize) -> (Packed<'_>, Listed) {
                 region.each_half_space(|part| parts.extend(part.map(f32::to_bits)));
                 bounds.extend(own.min.iter().chain(&own.max).map(|x| x.to_bits()));
             }
-            // The bounds of no points.
+            // The bounds of a region without points.
             None => bounds.extend([f32::INFINITY; 3].iter().chain(&[f32::NEG_INFINITY; 3]).map(|x| x.to_bits())),
         }
         bounds.extend([(first / 4) as u32, ((parts.len() - first) / 4) as u32]);
@@ -69,7 +69,7 @@ pub fn shapes<S: Shape>(shapes: &[S], most: usize) -> (Packed<'_>, Listed) {
     (Packed { words: Cow::Owned(bounds), stride: REGION_U32_COUNT, parts: first, count }, Listed::Touch)
 }
 
-/// Packs the filters of queries from number `first` on: group, mask, body, the number of the world, and the box to
+/// Packs the filters of queries from query `first` on: group, mask, body, the number of the world, and the box to
 /// ignore. A world without boxes has a number beyond all worlds.
 pub fn query_filters(filters: &QueryFilters, first: usize, count: usize, worlds: &HashMap<u32, u32>) -> Vec<u32> {
     let none = worlds.len() as u32 + 1;

@@ -19,7 +19,7 @@ use crate::gpu::table::Bound;
 use crate::grid::sort::Sort;
 use crate::pairs::order::OrderStage;
 
-/// Queries that list all boxes they meet.
+/// Kinds of queries that list all boxes they meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listed {
     /// Rays and moving shapes.
@@ -30,7 +30,7 @@ pub enum Listed {
     Sphere,
 }
 
-/// Queries that rank the first boxes.
+/// Kinds of queries that rank the first boxes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ranked {
     /// Rays and moving shapes.
@@ -49,9 +49,9 @@ pub struct Query {
 /// The parameters of one dispatch, on the host and on the device.
 #[derive(Clone, Debug)]
 pub struct RoundParams {
-    /// On the host.
+    /// The parameters on the host.
     pub host: QueryParams,
-    /// On the device.
+    /// The parameters on the device.
     pub device: Buffer<QueryParams>,
 }
 
@@ -61,8 +61,8 @@ impl RoundParams {
         self.host.flags & flags != 0
     }
 
-    /// Returns whether undecided boxes are decided in the same dispatch, not in another one. Half-spaces are always
-    /// decided in integers, and answers of a further row must be compared with the last box of the row before.
+    /// Returns `true` if undecided boxes are decided in the same dispatch, not in another dispatch. Half-spaces are
+    /// always decided in integers, and answers of a further row must be compared with the last box of the previous row.
     fn decides(&self) -> bool {
         self.host.part_count > 0 || self.has(QUERY_RESUMED | QUERY_NEXT_ROW)
     }
@@ -124,8 +124,8 @@ impl QueryInput<'_> {
         [own, self.filters.bound(), self.buffers.bound()].concat()
     }
 
-    /// Dispatches a kernel that walks the tree. In recorded rounds, its size is the pending queries of the round
-    /// before.
+    /// Dispatches a kernel that walks the tree. In recorded rounds, the count of pending queries of the previous round
+    /// determines the size of the dispatch.
     fn walk(&self, pass: &mut Pass, kernel: &Kernel, bound: &[(&str, wgpu::BindingResource)]) {
         let QueryParams { query_count, round, round_count, .. } = self.params.host;
         if round_count > 0 && self.params.has(QUERY_RESUMED) {
@@ -178,13 +178,13 @@ impl Query {
         Kernel::specialised(&self.gpu, source, &on)
     }
 
-    /// Looks up a kernel of answers to paths. Round shapes have a separate pipeline, since 64-bit numbers take
-    /// registers, and time to compile.
+    /// Looks up a kernel that computes answers for paths. Round shapes have a separate pipeline, since 64-bit numbers
+    /// need registers, and time to compile.
     fn paths(&self, source: &Source, params: &RoundParams) -> Kernel {
         self.walker(source, [(params.moves_round(), "IS_ROUND")])
     }
 
-    /// Looks up a kernel that walks with paths. They are always decided at once.
+    /// Looks up a kernel that walks along paths. Boxes on paths are always decided at once.
     fn path_walker(&self, source: &Source, params: &RoundParams) -> Kernel {
         let switches = [
             (params.moves_round(), "IS_ROUND"),
@@ -194,7 +194,7 @@ impl Query {
         self.walker(source, switches)
     }
 
-    /// Looks up the kernel that ranks what is near.
+    /// Looks up the kernel that ranks the nearest boxes.
     fn nearest(&self, params: &RoundParams) -> Kernel {
         let decides = params.decides();
         let is_single = !decides && params.host.most == 1;
@@ -221,7 +221,8 @@ impl Query {
         self.kernel(derived.source()).dispatch(pass, params.host.query_count.div_ceil(WALKERS), &bound);
     }
 
-    /// Records the order of the queries, and returns its buffer: along the curve with a `sort`, otherwise by index.
+    /// Records the order of the queries: along the curve with a `sort`, otherwise by index. Returns the buffer of the
+    /// order.
     pub fn record_order(&self, pass: &mut Pass, sort: Option<&Sort>, input: &QueryInput) -> Buffer<u32> {
         let (query_count, lists) = (input.query_count(), input.buffers.sort_buffers());
         let own = vec![
@@ -248,7 +249,7 @@ impl Query {
         self.kernel(&WORLD_IDS).dispatch(pass, input.query_count().div_ceil(256), &bound);
     }
 
-    /// Records the ranking of first answers, of all queries or of the pending ones.
+    /// Records the ranking of first answers, for all queries or for the pending queries.
     pub fn record_rows(&self, pass: &mut Pass, ranked: Ranked, input: &QueryInput) {
         let kernel = match ranked {
             Ranked::Hits => self.path_walker(&FIRST, input.params),
@@ -266,8 +267,8 @@ impl Query {
         kernel.dispatch(pass, (input.query_count() * input.params.host.most).div_ceil(256), &input.bound());
     }
 
-    /// Records a kernel that counts all boxes that queries meet. With `QUERY_EMITS`, it writes the answers in the
-    /// window instead, of lists that were not retained. The parameters select all queries or the pending ones.
+    /// Records a kernel that counts all boxes that queries meet. With `QUERY_EMITS`, it instead writes the answers in
+    /// the window, of lists that were not retained. The parameters select all queries or the pending queries.
     pub fn record_walk(&self, pass: &mut Pass, listed: Listed, input: &QueryInput) {
         let QueryBuffers { pairs, retained_answers, .. } = input.buffers;
         let pairs = if input.params.has(QUERY_EMITS) { pairs.all() } else { retained_answers.all() };
@@ -295,8 +296,8 @@ impl Query {
         self.kernel(&OFFSET).dispatch(pass, blocks.max(1), &bound);
     }
 
-    /// Records the answers in the window: the short lists that were retained, then the canonical order of all answers, if `is_sorted`, and the
-    /// times at which paths touch them.
+    /// Records the writing of answers in the window: of the retained short lists. If `is_sorted`, it then records the
+    /// sort of all answers into canonical order. For paths, it also records the times at which they touch the boxes.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -315,7 +316,7 @@ impl Query {
             self.canonical.record_pairs(pass, shape, counts, &order, &buffers.pairs)?;
         }
         if listed == Listed::Cross {
-            // Workgroups behind the last answer end at once.
+            // Workgroups after the last answer end at once.
             self.paths(&TIMES, input.params).dispatch(pass, (buffers.pairs.len() as u32).div_ceil(256), &bound);
         }
         Ok(())

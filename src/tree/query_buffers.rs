@@ -20,22 +20,22 @@ pub struct QueryCapacity {
     pub query_filters: u64,
     /// Queries whose answers are ranked.
     pub ranked: u64,
-    /// Answers in rows: these queries times the length of a row.
+    /// Answers in rows: `ranked` times the length of a row.
     pub rows: u64,
     /// Queries whose answers are listed.
     pub lists: u64,
-    /// Lists whose short answers are retained during the count: all lists or none.
+    /// Lists whose first answers are retained while answers are counted: all lists or none.
     pub short: u64,
     /// Answers in a list.
     pub pairs: u64,
     /// Queries whose answers stay on the device.
     pub stays: u64,
-    /// Rounds that are recorded one after the other.
+    /// Recorded rounds.
     pub rounds: u64,
 }
 
 impl QueryCapacity {
-    /// Returns the larger of both capacities, buffer by buffer.
+    /// Returns the larger capacity for each buffer.
     #[must_use]
     pub fn max(&self, other: &Self) -> Self {
         Self {
@@ -52,12 +52,12 @@ impl QueryCapacity {
         }
     }
 
-    /// Returns the blocks of queries whose answers are listed.
+    /// Returns the count of blocks of queries whose answers are listed.
     fn blocks(&self) -> u64 {
         self.lists.div_ceil(256)
     }
 
-    /// Returns the answers per list that are retained during the count.
+    /// Returns the count of answers per list that are retained while answers are counted.
     pub fn retained_count(&self) -> u32 {
         if self.short > 0 { RETAINED_ANSWERS } else { 0 }
     }
@@ -76,19 +76,19 @@ pub const fn filter_u32_count(has_filters: bool, has_spheres: bool) -> u64 {
 buffer_table! {
     /// The buffers of a batch of queries.
     pub struct QueryBuffers(capacity: QueryCapacity) {
-        /// `[query_count * u32_count]` the queries, and the half-spaces behind them.
+        /// `[query_count * u32_count]` the queries; then their half-spaces.
         queries: [u32; capacity.u32_count], STORAGE;
-        /// `[query_count * 5]` the filters of queries, and `[query_count * 4]` their spheres behind them.
+        /// `[query_count * 5]` the filters of queries; then `[query_count * 4]` their spheres.
         query_filters: [u32; capacity.query_filters], STORAGE;
         /// `[query_count * most]` the places of the first answers of each query.
         rows as "answer_rows": [[u32; 2]; capacity.rows], STORAGE;
-        /// `[query_count * most]` these answers.
+        /// `[query_count * most]` the first answers of each query.
         answers as "ranked_answers": [[u32; 2]; capacity.rows], STORAGE;
         /// `[query_count]` the state of each query for the next dispatch.
         states as "query_states": [[u32; 4]; capacity.ranked], STORAGE;
         /// `[query_count + 1]` the begin of each query's list, and its state for the next dispatch.
         offsets as "answer_offsets": [[u32; 4]; capacity.lists + 1], STORAGE;
-        /// Answers of each group of blocks of queries, and of each block: see `query_place.wgsl`.
+        /// Answer counts of each group of blocks of queries, and of each block: see `query_place.wgsl`.
         blocks as "answer_blocks": [[u32; 3]; capacity.blocks() + capacity.blocks().div_ceil(QUERY_GROUP.into())], STORAGE;
         /// `[query_count * RETAINED_ANSWERS / 2]` the first answers of each list.
         retained_answers: [[u32; 2]; capacity.short * u64::from(RETAINED_ANSWERS / 2)], STORAGE;

@@ -47,7 +47,8 @@ impl QueryMemory {
         }
     }
 
-    /// Returns buffers of at least this capacity, and the capacity to use: if memory is short, no short lists are retained.
+    /// Returns buffers of at least this capacity, and the capacity to use. If memory is exhausted, this capacity
+    /// retains no short lists.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -82,7 +83,8 @@ impl QueryMemory {
         Ok(buffers)
     }
 
-    /// Replaces the list of answers in `buffers` by a longer one, unless it has this capacity. The other buffers keep their content.
+    /// Replaces the list of answers in `buffers` by a longer list, unless it has this capacity. The other buffers
+    /// retain their content.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

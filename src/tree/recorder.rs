@@ -1,7 +1,7 @@
 //! [`TreeRecorder`]: queries in buffers of the caller, with answers that stay on the GPU.
 //!
-//! The host reads nothing back, so it does not know the pending queries. So a fixed number of rounds is recorded. Each
-//! resumes the pending queries of the round before, and has no workgroups if there are none.
+//! The host reads nothing back, so it does not know the pending queries. So a fixed count of rounds is recorded. A
+//! round resumes the pending queries of the previous round. Without pending queries, it has no workgroups.
 
 use super::batch::{BatchPlan, DeviceBatch, External, Phase, Wanted, budget};
 use super::build::sort_counts;
@@ -21,7 +21,7 @@ use crate::{Cast, Error, NearestQuery};
 
 /// The most rounds after the first.
 const MOST_ROUNDS: u32 = 4096;
-/// Parameters of rounds that are cached for the next recording.
+/// The most parameters of rounds cached for the next recording.
 const CACHED_ROUNDS: usize = 128;
 
 /// Records queries of a [`Tree`], with queries and answers in buffers of the device. Each call records into an encoder
@@ -29,10 +29,10 @@ const CACHED_ROUNDS: usize = 128;
 /// blocks while kernels compile, unless [`Tree::compile_ahead`] compiled them. Answers equal the answers of [`Tree`],
 /// bit for bit.
 ///
-/// All recordings share the returned buffers, so the recorder is borrowed while they are in use. Record the commands
-/// that read them before the next `record_*` call, and submit them before its commands. After a build of no boxes,
-/// queries have no answers; before any build, they return [`Error::NotBuilt`]. A tree with half-spaces is refused;
-/// query it from host memory.
+/// All recordings share the returned buffers, so the buffers borrow the recorder. Record the commands that read these
+/// buffers before the next `record_*` call, and submit them before the commands of that call. After a build without
+/// boxes, queries have no answers; before any build, calls return [`Error::NotBuilt`]. A tree with half-spaces is
+/// refused; query it from host memory.
 ///
 /// [`tree`](Self::tree) and [`tree_mut`](Self::tree_mut) return the tree: `recorder.tree_mut().set_filters(..)`
 /// replaces its filters, and `recorder.tree_mut().nearest_hits(..)` queries it from host memory. Submit all recordings
@@ -95,7 +95,7 @@ impl TreeRecorder {
     /// Creates a recorder of a tree that is not built, without filters. `TreeRecorder::from` wraps an existing tree.
     ///
     /// # Errors
-    /// As [`Tree::new`].
+    /// The errors of [`Tree::new`].
     pub fn new(gpu: &crate::Gpu) -> Result<Self, Error> {
         Tree::new(gpu).map(Self::from)
     }
@@ -111,7 +111,7 @@ impl TreeRecorder {
         &mut self.tree
     }
 
-    /// Counts the bytes of GPU memory that are held: of the tree, of recorded queries and of steps.
+    /// Returns the bytes of allocated GPU memory: of the tree, of recorded queries and of steps.
     pub fn memory_bytes(&self) -> u64 {
         self.tree.memory_bytes() + self.memory.bytes() + self.steps.as_ref().map_or(0, Steps::bytes)
     }
@@ -136,7 +136,8 @@ impl TreeRecorder {
     /// [`Hit`](crate::Hit)s for each query.
     ///
     /// # Errors
-    /// As [`record_nearest_hits`](Self::record_nearest_hits); [`Error::BadOption`] if `k` is not between 1 and 64.
+    /// The errors of [`record_nearest_hits`](Self::record_nearest_hits); [`Error::BadOption`] if `k` is not between 1
+    /// and 64.
     pub fn record_first_hits<C: Cast + GpuQuery>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -150,7 +151,7 @@ impl TreeRecorder {
     /// [`Near`](crate::Near)s for each query.
     ///
     /// # Errors
-    /// As [`record_first_hits`](Self::record_first_hits).
+    /// The errors of [`record_first_hits`](Self::record_first_hits).
     pub fn record_nearest(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -163,7 +164,7 @@ impl TreeRecorder {
     /// Records a test whether each path hits a box. `answers` has a `u32` per query, 1 or 0.
     ///
     /// # Errors
-    /// As [`record_nearest_hits`](Self::record_nearest_hits).
+    /// The errors of [`record_nearest_hits`](Self::record_nearest_hits).
     pub fn record_any_hits<C: Cast + GpuQuery>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -177,7 +178,7 @@ impl TreeRecorder {
     /// answers: up to `capacity` answers from index `first` on. The header has the exact count of all answers.
     ///
     /// # Errors
-    /// As [`record_nearest_hits`](Self::record_nearest_hits).
+    /// The errors of [`record_nearest_hits`](Self::record_nearest_hits).
     pub fn record_all_hits<C: Cast + GpuQuery>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -194,7 +195,7 @@ impl TreeRecorder {
     /// touches, ascending by index, with a window as in [`record_all_hits`](Self::record_all_hits).
     ///
     /// # Errors
-    /// As [`record_nearest_hits`](Self::record_nearest_hits).
+    /// The errors of [`record_nearest_hits`](Self::record_nearest_hits).
     pub fn record_overlaps<S: GpuShape>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -205,7 +206,7 @@ impl TreeRecorder {
         Ok(GpuLists::of(self.record_overlap_lists(encoder, batch, Window::new(first, capacity))?, capacity))
     }
 
-    /// Does the same as [`record_overlaps`](Self::record_overlaps), and returns the buffers of the batch.
+    /// Records the same as [`record_overlaps`](Self::record_overlaps), but returns the buffers of the batch.
     pub(super) fn record_overlap_lists<S: GpuShape>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -324,7 +325,7 @@ impl TreeRecorder {
         let needed = QueryCapacity {
             u32_count: Q::DERIVED.map_or(0, |derived| queries * u64::from(derived.u32_count() + 4 * derived.parts())),
             query_filters: queries * filter_u32_count(has_worlds, plan.has_spheres),
-            // If there are more lists, none is retained, and each is searched twice.
+            // With more lists, no list is retained, and each query walks twice.
             short: if queries <= self.tree.most_retained() as u64 { needed.short } else { 0 },
             pairs: window.capacity.into(),
             stays: queries,
@@ -392,7 +393,7 @@ fn record_clear(
 }
 
 impl Tree {
-    /// Refuses to record on a lost device, which accepts commands and creates buffers without an error.
+    /// Returns an error if the device is lost: a lost device accepts commands and creates buffers without an error.
     pub(super) fn check_device(&self) -> Result<(), Error> {
         if self.gpu.is_lost_on_trial() { Err(self.gpu.lost("nothing can be recorded", None)) } else { Ok(()) }
     }

@@ -11,14 +11,16 @@ use crate::pairs::recorded::{RecordedSteps, check_identity};
 use crate::{Error, GpuEvents, GpuIdentity};
 
 impl TreeRecorder {
-    /// Records [`record_overlaps`](Self::record_overlaps), and the comparison of its pairs with the pairs of the last
-    /// step: events of moving shapes in a static world. A pair is a shape of the batch and a box of the tree. Boxes
-    /// keep their indices from step to step; `identity` maps each shape to its index in the last step.
+    /// Records the events of moving shapes in a static world: the commands of
+    /// [`record_overlaps`](Self::record_overlaps), and the comparison of its pairs with the pairs of the last step. A
+    /// pair is a shape of the batch and a box of the tree. Boxes keep their indices from step to step; `identity` maps
+    /// each shape to its index in the last step.
     ///
     /// `capacity` is the most pairs of the step. A step with more pairs, or with an
-    /// [unfinished](crate::QueryHeader::unfinished) query, is discarded: its events are empty, and their headers have
-    /// the reason in [`overflow`](crate::PairHeader::overflow). The next step is compared with the last submitted step
-    /// that was not discarded. All lists are in canonical order. `persisting` has all pairs of both steps.
+    /// [unfinished](crate::QueryHeader::unfinished) query, is discarded. Then its lists of events are empty, and their
+    /// headers have the reason in [`overflow`](crate::PairHeader::overflow). The next step is compared with the last
+    /// submitted step that was not discarded. All lists are in canonical order. `persisting` has all pairs of both
+    /// steps.
     ///
     /// A tree has one sequence of steps, so record one batch per step. After a build of other boxes, call
     /// [`forget_steps`](Self::forget_steps). The next recording of the tree overwrites `pairs`. The first call blocks
@@ -46,9 +48,9 @@ impl TreeRecorder {
     /// ```
     ///
     /// # Errors
-    /// As [`record_overlaps`](Self::record_overlaps); [`Error::BadBuffer`] also for the buffer of `identity`;
-    /// [`Error::NotSubmitted`] if larger buffers are needed while a recorded step is not submitted (in a browser, has
-    /// not run).
+    /// The errors of [`record_overlaps`](Self::record_overlaps); [`Error::BadBuffer`] also for the buffer of
+    /// `identity`; [`Error::NotSubmitted`] if larger buffers are needed while a recorded step is not submitted, or in a
+    /// browser has not run.
     pub fn record_overlap_events<S: GpuShape>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,

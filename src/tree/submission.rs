@@ -17,7 +17,7 @@ pub(super) enum Waiting {
     Polling,
 }
 
-/// A command encoder with error scopes. Without them, `wgpu` ends the program after a device loss.
+/// A command encoder with open error scopes. Without scopes, `wgpu` ends the program after a device loss.
 pub(super) struct Recording {
     pub encoder: wgpu::CommandEncoder,
     scopes: Scopes,
@@ -43,7 +43,7 @@ impl Recording {
     /// Submits the recorded commands, and begins to read the first `bytes` bytes of a staging buffer back.
     ///
     /// # Errors
-    /// As [`submit`](Self::submit).
+    /// The errors of [`submit`](Self::submit).
     pub fn read(self, gpu: &Gpu, staging: &wgpu::Buffer, bytes: u64) -> Result<Readback, Error> {
         gpu.queue().submit([self.encoder.finish()]);
         let mut readback = Readback::begin(gpu, staging, bytes.next_multiple_of(8));

@@ -12,9 +12,9 @@ shared_constants! {
 
     /// A box keeps its index from step to step.
     NAMING_INDEX: u32 = 0;
-    /// Each box has a generation. A box that replaces another one at the same index has another generation.
+    /// Each box has a generation. A box that replaces another box at the same index has another generation.
     NAMING_GENERATIONS: u32 = 1;
-    /// Each box has its index in the last step.
+    /// Each box has the index of the same box in the last step.
     NAMING_WAS: u32 = 2;
 
     /// `SweepAxis::Auto`.
@@ -29,7 +29,7 @@ shared_constants! {
     CELL_USSCD: u32 = 1;
     /// `CellSize::Fixed`.
     CELL_FIXED: u32 = 2;
-    /// There are more pairs than the list holds.
+    /// There are more pairs than the capacity of the list.
     OVERFLOW_PAIRS: u32 = 1;
     /// There are more candidates than `Options::candidate_limit`; nothing was tested.
     OVERFLOW_CANDIDATES: u32 = 2;
@@ -37,9 +37,9 @@ shared_constants! {
     OVERFLOW_UNFINISHED: u32 = 3;
     /// Two boxes have the same index in the last step; nothing was compared.
     OVERFLOW_NAMES: u32 = 4;
-    /// The box count, in a buffer, exceeds the capacity; nothing was tested.
+    /// The box count in a buffer exceeds the capacity; nothing was tested.
     OVERFLOW_BOXES: u32 = 5;
-    /// The count of excluded pairs, in a buffer, exceeds the capacity; nothing was tested.
+    /// The count of excluded pairs in a buffer exceeds the capacity; nothing was tested.
     OVERFLOW_FILTERS: u32 = 6;
     /// `Params::is_beyond`: the box count exceeds its capacity.
     BEYOND_BOXES: u32 = 1;

@@ -3,13 +3,13 @@
 shared_constants! {
     // ---- statistics ----
 
-    /// Most workgroups of `pca_bounds`, and partial results.
+    /// Most workgroups of `pca_bounds`; each writes a partial result.
     PCA_GROUPS: u32 = 256;
     /// The least boxes per workgroup of `pca_bounds`, unless there are `PCA_GROUPS` workgroups already.
     PCA_BLOCK: u32 = 2048;
-    /// Boxes of the sample that axes, cell size and position scale are chosen from.
+    /// Boxes of the sample that determines axes, cell size and position scale.
     SAMPLES: u32 = 512;
-    /// 2³² divided by the golden ratio. Multiples of it, modulo 2³², are spread evenly.
+    /// 2³² divided by the golden ratio. Its multiples modulo 2³² are spread evenly.
     GOLDEN: u32 = 2_654_435_769;
     /// The largest finite number: the minimum of an empty set, and the value of an unused sample.
     FLOAT_MAX: f32 = f32::MAX;
@@ -24,10 +24,11 @@ shared_constants! {
 
     // ---- grid and key ----
 
-    /// Most key bits of a cell along u or v. The cells of a box are counted in 32 bits, so twice this must be less.
+    /// Most key bits of a cell along u or v. Twice this must be less than 32, since the cells of a box are counted in
+    /// 32 bits.
     MAX_CELL_BITS: u32 = 12;
-    /// Fewest key bits along u or v if cell ids repeat. A box over more than half of 2^MIN_WRAP_BITS cells may then be
-    /// a giant. Fewer bits cause many giants.
+    /// Fewest key bits along u or v if cell ids repeat. A box that spans more than half of 2^MIN_WRAP_BITS cells may
+    /// then be a giant, so fewer bits cause many giants.
     MIN_WRAP_BITS: u32 = 5;
     /// Most key bits of a world. Worlds with equal bits share their cells.
     MAX_WORLD_BITS: u32 = 20;
@@ -41,31 +42,32 @@ shared_constants! {
     KEY_WORLDS: u32 = 1 << 17;
     /// Bits of a key for more boxes or worlds.
     LONG_KEY_BITS: u32 = 32;
-    /// Tests of a giant that cost as much as one entry in all stages.
+    /// The cost of one entry in all stages, in tests of a giant.
     TESTS_PER_ENTRY: u32 = 64;
-    /// Most cells of a binned box, whatever the number of boxes.
+    /// Most cells of a box with entries, whatever the box count. A box in more cells is a giant.
     MAX_CELLS: u32 = 4096;
-    /// Cells this far from the origin are merged into the outermost one. Exact in f32, and of 24 bits with its sign. At
-    /// this distance every box is widened by four cells (`RELATIVE_SLOP`), so cells hardly separate boxes.
+    /// The largest cell coordinate. Cells farther from the origin are merged into the outermost cell. The value is
+    /// exact in f32, and has 24 bits with its sign. At this distance, each box is widened by four cells
+    /// (`RELATIVE_SLOP`), so cells hardly separate boxes.
     CELL_REACH: i32 = (1 << 23) - 1;
-    /// A number above every cell, so that cells can be counted from it up and down without a sign.
+    /// An offset larger than every cell coordinate: with it added or subtracted, cells are unsigned.
     CELL_BASE: i32 = 1 << 30;
-    /// 2⁻¹¹², the smallest cell edge in scaled units. In a smaller one, a flushed denormal could be more than `PLANE_SLOP`.
+    /// 2⁻¹¹², the smallest cell edge in scaled units. In a smaller cell, a flushed denormal could exceed `PLANE_SLOP`.
     CELL_MIN: f32 = 1.925_93e-34;
-    /// Entries that a box should have on average with `CellSize::Auto`. An entry costs as much as some fifty
-    /// candidates; fewer entries mean larger cells, and candidates grow with the square of the edge.
+    /// Average count of entries per box at which `CellSize::Auto` aims. An entry costs as much as about fifty
+    /// candidates. Fewer entries mean larger cells, and candidates grow with the square of the edge.
     ENTRIES_PER_BOX: f32 = 1.95;
     /// 2⁶⁰, the largest cell edge in scaled units.
     CELL_MAX: f32 = 1.152_921_5e18;
-    /// A box's range of cells is widened by this part of a cell. It exceeds a flushed denormal in the smallest cell.
-    /// With a larger value, survivors of the sweep need more overlap to be proven.
+    /// The part of a cell by which a box's range of cells is widened. It exceeds a flushed denormal in the smallest
+    /// cell. With a larger value, survivors of the sweep need more overlap to be proven.
     PLANE_SLOP: f32 = 1.0 / 4096.0;
-    /// 2⁻²¹: the part of the cell coordinate by which the range is widened further. Below 2⁻²² it no longer covers the
-    /// rounding of two evaluations of the same expression.
+    /// 2⁻²¹: the part of the cell coordinate by which the range of cells is widened in addition. A value below 2⁻²²
+    /// does not cover the rounding of two evaluations of the same expression.
     RELATIVE_SLOP: f32 = 1.0 / 2_097_152.0;
-    /// 2⁻¹⁹: the widening of an interval in an oblique frame. It exceeds half of the largest difference between two
-    /// evaluations of the dot product of a unit vector with coordinates below 4; both intervals of a pair are widened.
-    /// Also the smallest cell edge of an oblique frame.
+    /// 2⁻¹⁹: the widening of an interval in an oblique frame, and the smallest cell edge of such a frame. Two
+    /// evaluations of the dot product of a unit vector and coordinates below 4 may differ. The value exceeds half of
+    /// the largest difference, since both intervals of a pair are widened.
     OBLIQUE_ERROR: f32 = 1.0 / 524_288.0;
     /// Segments of the position scale, a power of two.
     KNOT_COUNT: u32 = 32;
@@ -78,14 +80,14 @@ shared_constants! {
 
     /// Boxes per workgroup of `bin`.
     BIN_BLOCK: u32 = 1024;
-    /// Coarsenings of the grid that `bin_count` counts entries for.
+    /// Levels of coarsening for which `bin_count` counts entries.
     LEVELS: u32 = 8;
     /// Level k merges 2^shift by 2^shift cells. The last level must have a single cell, since otherwise the entries may
     /// not fit.
     LEVEL_SHIFTS: [u32; 8] = [0, 1, 2, 3, 4, 6, 8, 32];
     /// Counts per block of boxes: entries and giants at each level, invalid boxes.
     BIN_COUNTS: u32 = 2 * LEVELS + 1;
-    /// Consecutive blocks of boxes whose counts are also summed.
+    /// Consecutive blocks of boxes in a group, whose counts are also summed.
     BIN_GROUP: u32 = 64;
     /// Flag of an entry in its box's first cell along u.
     ENTRY_FIRST_U: u32 = 1 << 31;
@@ -95,10 +97,10 @@ shared_constants! {
     ENTRY_LAST_U: u32 = 1 << 29;
     /// Flag of an entry in its box's last cell along v.
     ENTRY_LAST_V: u32 = 1 << 28;
-    /// The box index of an entry.
+    /// Mask of the box index of an entry.
     ENTRY_BOX: u32 = (1 << 28) - 1;
-    /// Bits of the position in its cell where a box begins or ends. A footprint has four such positions, and the
-    /// eighth bit of each byte is free.
+    /// Bits of a fraction: the position in a cell at which a box begins or ends. A footprint has four fractions, and
+    /// the eighth bit of each byte is a flag.
     FRACTION_BITS: u32 = 7;
     /// The last fraction of a cell.
     FRACTION_LAST: u32 = (1 << FRACTION_BITS) - 1;
@@ -112,16 +114,16 @@ shared_constants! {
     FOOTPRINT_SECOND: u32 = 1 << 31;
     /// The bits of a footprint that are the same in all cells of the box.
     FOOTPRINT_OF_BOX: u32 = FOOTPRINT_PLAIN | FOOTPRINT_SECOND;
-    /// 128ths of a cell by which two footprints must overlap, along u and v, to prove that the boxes overlap. A smaller
-    /// overlap may come from the slop of both.
+    /// 128ths of a cell by which two footprints must overlap along u and v to prove that the boxes overlap. A smaller
+    /// overlap may be caused by the widening of both boxes.
     PROVEN_FRACTIONS: u32 = 2;
-    /// Quanta by which two widened intervals on the sweep axis must overlap to prove the overlap of the boxes. Three
-    /// are enough if positions are exact; five allow that two evaluations of a position differ by two.
+    /// Quanta by which two widened intervals on the sweep axis must overlap to prove that the boxes overlap. With exact
+    /// positions, three would suffice. Five allow two evaluations of a position to differ by two quanta.
     PROVEN_QUANTA: u32 = 5;
-    /// 2¹⁰⁰: the most cells per unit with which a box can be plain. In smaller cells, a flushed denormal is a 128th of
-    /// a cell.
+    /// 2¹⁰⁰: the most cells per unit length at which a box can be plain. In smaller cells, a flushed denormal can be a
+    /// 128th of a cell.
     PLAIN_INVERSE_CELL: f32 = 1.267_650_6e30;
-    /// Invalid boxes that are listed by index.
+    /// Most invalid boxes that are listed by index.
     INVALID_LISTED: u32 = 8;
 
     // ---- sort ----
@@ -136,17 +138,17 @@ shared_constants! {
     BALLOT_BITS: u32 = 9;
     /// Values of a digit of `BALLOT_BITS`.
     BALLOT_RADIX: u32 = 1 << BALLOT_BITS;
-    /// The fewest invocations of a subgroup with which the counts of digits of `BALLOT_BITS` fit in 16 KiB.
+    /// The least subgroup size for which the counts of digits of `BALLOT_BITS` fit in 16 KiB.
     BALLOT_LANES: u32 = 16;
-    /// Keys per invocation of `sort_scatter`, and of `sort_ballot`, which has four vectors of four. 256 times as many must
-    /// fit 16 bits.
+    /// Keys per invocation of `sort_scatter`, and of `sort_ballot`, which has four vectors of four keys. 256 times this
+    /// must fit 16 bits.
     SORT_RUN: u32 = 16;
-    /// Keys that a workgroup sorts at once.
+    /// Keys per tile, which a workgroup sorts at once.
     SORT_TILE: u32 = 256 * SORT_RUN;
     /// The most sections of a sort: about two per compute unit of the largest GPUs. One workgroup sorts a section, tile
     /// by tile. With more sections, workgroups mostly load the counts of other sections.
     SORT_SECTIONS: u32 = 256;
-    /// Sections whose counts of digits are also summed.
+    /// Sections in a group, whose counts of digits are also summed.
     SECTION_GROUP: u32 = 32;
     /// The most passes between two clears of the sums: twice the passes of a 32-bit key with digits of `RADIX_BITS`.
     SORT_PASSES: u32 = 2 * 32 / RADIX_BITS;

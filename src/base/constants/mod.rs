@@ -2,7 +2,7 @@
 //!
 //! [`wgsl`] is appended to the source of every kernel.
 
-/// Declares constants for Rust, and `wgsl` that declares the same ones for WGSL.
+/// Declares constants for Rust, and a function `wgsl` that returns the same declarations in WGSL.
 macro_rules! shared_constants {
     ($($(#[$doc:meta])* $name:ident: $kind:ty = $value:expr;)*) => {
         $($(#[$doc])* pub const $name: $kind = $value;)*
@@ -28,46 +28,49 @@ pub fn wgsl() -> String {
     [grid::wgsl(), pairs::wgsl(), trees::wgsl(), codes::wgsl()].concat()
 }
 
-/// The most candidates of a call on a software adapter. Then a block has at most `MOST_BLOCK_TILES` tiles of the sweep
-/// and one tile of giants, so that Mesa's drivers end no loop over the tiles of a block.
+/// The most candidates of a call on a software adapter. With this limit, a block has at most `MOST_BLOCK_TILES` tiles
+/// of the sweep, or one tile of giants. So Mesa's drivers do not end a loop over the tiles of a block.
 pub const SOFTWARE_CANDIDATES: u64 = 8_000_000_000;
 
 /// Boxes that a thread of the CPU engine processes at a time.
 pub const CHUNK: usize = 1 << 11;
 
-/// The most excluded pairs from a buffer: they fit any binding.
+/// The most excluded pairs from a buffer. Their lists fit the binding limit of every device.
 pub(crate) const EXCLUDE_MOST: u32 = 1 << 24;
-/// The most turns of all loops of an invocation together on a software adapter: Mesa's drivers end loops beyond it.
+/// The most turns of all loops of an invocation, in total, on a software adapter. Mesa's drivers end loops after this
+/// count.
 pub(crate) const SOFTWARE_TURNS: u32 = 65_535;
-/// The most boxes of one search or tree on a software adapter: a buffer is bound up to 128 MiB (`LP_MAX_TGSI_SHADER_BUFFER_SIZE`).
+/// The most boxes of a search or tree on a software adapter, whose bindings have at most 128 MiB
+/// (`LP_MAX_TGSI_SHADER_BUFFER_SIZE`).
 const SOFTWARE_BOXES: u32 = (1 << 27) / 24;
-/// The most turns of a binary search among the listed pairs of a box (`Filters::check` limits them) or among
+/// The most turns of a binary search among the listed pairs of a box, which `Filters::check` limits, or among
 /// half-spaces.
 const SEARCH_TURNS: u32 = MAX_ENTRIES.ilog2() + 1;
 
 /// The most turns of loops of an invocation for a tile of giants, if filters make two searches per pair.
 const GIANT_TURNS: u32 = {
-    // The bounds of the row, the giants near it, the half-spaces among these giants, and their common bounds, twice.
+    // Turns, twice, for the bounds of the row, the giants near it, the half-spaces among these giants, and their common
+    // bounds.
     let near = GIANT_ROW + 4 * GIANT_GROUP + (1 + GIANT_GROUP) * SEARCH_TURNS;
-    // For each box: the near giants, and the filters of the giants that it overlaps.
+    // Turns per box for the near giants, and for the filters of the giants that the box overlaps.
     let walk = GIANT_ROW * (1 + GIANT_GROUP * (2 + 2 * SEARCH_TURNS));
-    // A scan of a tile, and sums of blocks. Pairs are counted again before they are written.
+    // Turns for a scan of a tile, and for sums of blocks. Pairs are counted again before they are written.
     33 + 1 + HIT_SUMS / 256 + 2 + near + 2 * walk + GIANT_ROW * GIANT_GROUP
 };
 
-/// Returns the bits of a sort key for this many boxes and worlds: the fewest that suffice for cells, worlds and
-/// positions, since each `BALLOT_BITS` cost a pass of the sort.
+/// Returns the bits of a sort key for this many boxes and worlds. They are as few as possible, since each `BALLOT_BITS`
+/// bits need a pass of the sort.
 pub(crate) const fn key_bits(box_count: u32, world_count: u32) -> u32 {
     if box_count <= KEY_BOXES && world_count <= KEY_WORLDS { KEY_BITS } else { LONG_KEY_BITS }
 }
 
-/// Counts the tiles of 256 by 256 tests that `small` has for this many boxes, at most `SMALL_MOST`.
+/// Returns the count of tiles of 256 by 256 tests of `small` for this many boxes, at most `SMALL_MOST`.
 pub(crate) const fn small_tiles(box_count: u32) -> u32 {
     let blocks = box_count.div_ceil(256);
     blocks * (blocks + 1) / 2
 }
 
-/// A value that can be written as a WGSL constant.
+/// A type whose values can be written as WGSL constants.
 trait Literal {
     fn declaration(&self, name: &str) -> String;
 }
@@ -102,15 +105,15 @@ impl<const N: usize> Literal for [u32; N] {
 const _: () = {
     assert!(2 * MAX_CELL_BITS < 32 - MIN_POSITION_BITS + 1 && MIN_WRAP_BITS <= MAX_CELL_BITS);
     assert!(MIN_POSITION_BITS > KNOT_BITS);
-    // A cell along u and v needs a bit each; a box's cells along both are counted in 32 bits.
+    // Cells along u and v have at least one bit each, and the cells of a box are counted in 32 bits.
     assert!(
         MAX_WORLD_BITS + 2 + MIN_POSITION_BITS <= LONG_KEY_BITS
             && KEY_WORLDS.ilog2() + 2 + MIN_POSITION_BITS <= KEY_BITS
     );
     assert!(LONG_KEY_BITS - MIN_POSITION_BITS <= 2 * MAX_CELL_BITS && KEY_BITS < LONG_KEY_BITS);
-    // If ids repeat, u may have the fewest bits and v the most, or the reverse.
+    // If ids repeat, one of u and v may have the fewest bits, and the other the most.
     assert!(MAX_CELL_BITS + MIN_WRAP_BITS + MIN_POSITION_BITS <= KEY_BITS);
-    // A cell has `5 * magnitude / 6` bits, at most for `KEY_BOXES` boxes.
+    // A cell has `5 * magnitude / 6` bits, with the magnitude of at most `KEY_BOXES` boxes.
     assert!(5 * (KEY_BOXES.ilog2() + 1) / 6 + MIN_POSITION_BITS <= KEY_BITS);
     assert!(5 * (MAX_ENTRIES.ilog2() + 1) / 6 + MIN_POSITION_BITS <= LONG_KEY_BITS);
     assert!(1 << KNOT_BITS == KNOT_COUNT);
@@ -128,13 +131,13 @@ const _: () = {
     assert!(SOLID_ROUNDING_BITS == ROUNDING_BITS - FLAT_BITS / 2);
     assert!(TILE_QUADS == 256 * RUN_QUADS && 4 * RUN_QUADS == 32);
     assert!(MOST_BLOCK_TILES.is_power_of_two() && MOST_BLOCK_TILES * RUN_TURNS < SOFTWARE_TURNS);
-    // A candidate takes a quarter of a quad, and an entry up to two quads more.
+    // A candidate needs a quarter of a quad, and an entry up to two additional quads.
     assert!(
         SOFTWARE_CANDIDATES / 4 + 2 * MAX_ENTRIES as u64
             <= MOST_BLOCKS as u64 * MOST_BLOCK_TILES as u64 * TILE_QUADS as u64
     );
-    // The blocks are the groups of giants times the tiles of rows, each rounded up. For g giants among n boxes, g n is
-    // at most SOFTWARE_CANDIDATES, and there are up to 4 n entries.
+    // The count of blocks is the count of groups of giants times the count of tiles of rows, both rounded up. For g
+    // giants among n boxes, g n is at most SOFTWARE_CANDIDATES, and there are up to 4 n entries.
     assert!(
         SOFTWARE_CANDIDATES / (GIANT_GROUP as u64 * GIANT_ROW as u64 * 256) * 5
             + 2 * SOFTWARE_CANDIDATES.isqrt() / GIANT_GROUP as u64
@@ -155,24 +158,26 @@ const _: () = {
             && ORDER_WINDOW.is_multiple_of(32 * 256)
     );
     assert!(ORDER_TILE == 512);
-    // The turns of an invocation of `order_sort`. A tile overlaps up to three long rows. For each, the workgroup visits
-    // at most all windows. A window takes up to 76 turns, mostly for a scan, one turn per element of the invocation in
-    // the window, and one per 1,024 elements of the row. The longer a row, the fewer windows per workgroup.
+    // The turns of an invocation of `order_sort`. A tile overlaps up to three long rows. For each row, the workgroup
+    // visits at most all windows. A window takes up to 76 turns, mostly for a scan. It takes one more turn per element
+    // of the invocation in the window, and one per 1,024 elements of the row. A longer row has fewer windows per
+    // workgroup.
     assert!(
         3 * ((SOFTWARE_BOXES / ORDER_WINDOW + 1) * 76 + SOFTWARE_BOXES / 1024 + SOFTWARE_BOXES / (2 * ORDER_WINDOW))
             < SOFTWARE_TURNS
     );
     // Turns of an invocation of `bin_scatter` that distributes the entries of a block.
     assert!(BIN_BLOCK / 256 * (MAX_CELLS + 64) < SOFTWARE_TURNS);
-    // Created and persisting pairs of a tile are counted in one word, and the counts of a group's tiles are loaded by as many invocations.
+    // The counts of created and of persisting pairs of a tile share a word. Each invocation loads the counts of one
+    // tile of a group.
     assert!(
         EVENT_TILE < 1 << 16
             && EVENT_GROUP <= 256
             && EVENT_TILE / EVENT_SPAN < 256
             && EVENT_SPAN.is_multiple_of(EVENT_RUN)
     );
-    // The counts of digits share their memory with the keys of a tile: two digits per word for 32 subgroups, or larger
-    // digits for 16 subgroups, with one word per invocation.
+    // The counts of digits share their memory with the keys of a tile. Two digits share a word: for 32 subgroups with
+    // short digits, or for 16 subgroups with digits of `BALLOT_BITS`. An invocation has one word.
     assert!((32 << SHORT_BALLOT_BITS) / 2 <= SORT_TILE);
     assert!(256 / BALLOT_LANES * BALLOT_RADIX / 2 <= SORT_TILE && BALLOT_RADIX / 2 <= 256);
     assert!(BALLOT_BITS > SHORT_BALLOT_BITS && RADIX_BITS <= SHORT_BALLOT_BITS);

@@ -3,25 +3,26 @@
 shared_constants! {
     // ---- sweep, giants, emit ----
 
-    /// Giants lie behind the entries, at a multiple of this, since buffers are bound at multiples of 256 bytes.
+    /// Giants follow the entries at a multiple of this count, since buffers are bound at multiples of 256 bytes.
     ENTRY_ALIGNMENT: u32 = 64;
     /// Entries per stored base of the path.
     ENTRY_STRIDE: u32 = 8;
-    /// Entries per section of the path, which is a workgroup of `rank_ends`. Its quads are counted in 64 bits.
+    /// Entries per section of the path. A workgroup of `rank_ends` processes a section, and counts its quads in 64
+    /// bits.
     PATH_SECTION: u32 = 512;
-    /// Sections in a row whose quads and candidates are summed.
+    /// Consecutive sections in a group, whose quads and candidates are summed.
     PATH_GROUP: u32 = 64;
     /// Most entries.
     MAX_ENTRIES: u32 = 1 << 25;
-    /// Bits of a word of `stretches` that hold the rank where the candidates of the entry end. The bits above count the
-    /// last candidates that may begin after the entry ends, in spite of their keys.
+    /// Bits of a word of `stretches` that hold the rank at which the candidates of the entry end. The bits above count
+    /// the unproven candidates: the last candidates, which may begin after the entry ends, since keys are rounded.
     END_BITS: u32 = 26;
-    /// The largest value of the count of unproven candidates. It means all candidates.
+    /// The largest count of unproven candidates in a word of `stretches`. It means all candidates.
     ALL_UNPROVEN: u32 = (1 << (32 - END_BITS)) - 1;
-    /// The first step of the search for the end of an entry, after the quads of keys that were read already. Then the step
-    /// doubles. A lower value suits entries with few candidates, a higher one those with many.
+    /// The first step of the search for the end of an entry, after the quads of keys that were read already. Then the
+    /// step doubles. A lower value suits entries with few candidates, a higher value entries with many.
     FIRST_REACH: u32 = 4;
-    /// Quads of the path in a run, which an invocation of `sweep_test` tests: the results are the bits of a u32.
+    /// Quads of the path per run. An invocation of `sweep_test` tests a run; the results are the bits of a u32.
     RUN_QUADS: u32 = 8;
     /// The u32 count of a run in memory.
     RUN_U32_COUNT: u32 = 3;
@@ -31,70 +32,70 @@ shared_constants! {
     TILE_QUADS_BITS: u32 = 11;
     /// Quads per tile of the sweep: 256 runs.
     TILE_QUADS: u32 = 1 << TILE_QUADS_BITS;
-    /// Consecutive giants that an invocation tests against the bounds of a row of boxes, and then against its boxes.
-    /// Each has a bit in a word; the bits above hold the pair count.
+    /// Consecutive giants in a group. An invocation tests a group against the bounds of a row, and then against its
+    /// boxes. Each giant has a bit in a word; the bits above hold the pair count.
     GIANT_GROUP: u32 = 16;
-    /// Consecutive entries, or giants, in a row. Giants are tested against the bounds of a row first.
+    /// Consecutive entries, or consecutive giants, in a row.
     GIANT_ROW: u32 = 32;
-    /// Most blocks of tiles of the sweep: a workgroup tests a block, and its pairs are counted together.
+    /// Most blocks of tiles of the sweep. A workgroup tests a block, and counts the pairs of the block.
     MOST_BLOCKS: u32 = 65_535;
-    /// Most blocks of tiles of giants, likewise.
+    /// Most blocks of tiles of giants. A workgroup tests a block, and counts the pairs of the block.
     MOST_GIANT_BLOCKS: u32 = 1 << 19;
-    /// Consecutive blocks whose pairs are also summed.
+    /// Consecutive blocks whose pair counts are also summed.
     SUM_BLOCKS: u32 = 256;
-    /// The most such sums.
+    /// The most sums of `SUM_BLOCKS` blocks.
     HIT_SUMS: u32 = (MOST_GIANT_BLOCKS + MOST_BLOCKS + 1) / SUM_BLOCKS;
-    /// The most turns of loops of `sweep_test` for a run: the run, its quads, its survivors, and the filters of each
-    /// survivor, with the longest search among listed pairs or half-spaces. The sum is doubled.
+    /// A bound of the loop turns of `sweep_test` per run. It counts the run, its quads, its survivors, and per survivor
+    /// the longest search among listed pairs or half-spaces. The sum is doubled for safety.
     RUN_TURNS: u32 = 2 * (2 + RUN_QUADS + 32 + 32 * (1 + 33));
-    /// Most tiles of a block of the sweep, a power of two, unless there would be more than `MOST_BLOCKS`: an invocation
-    /// of `sweep_test` tests a run of each tile. Mesa's software drivers end the loops of 8 or 16 invocations after
-    /// 65,535 turns in total, and other drivers end long dispatches.
+    /// Most tiles per block of the sweep, a power of two. Blocks have more tiles only if there would be more than
+    /// `MOST_BLOCKS` blocks. An invocation of `sweep_test` tests a run of each tile. Mesa's software drivers end the
+    /// loops of 8 or 16 invocations after 65,535 turns in total, and other drivers end long dispatches.
     MOST_BLOCK_TILES: u32 = 16;
-    /// Workgroups of `sweep_test` that occupy a GPU: about as many as the largest GPU runs at once. With fewer, a block has fewer
-    /// tiles.
+    /// Workgroups of `sweep_test` that occupy a GPU: about the count that the largest GPU runs at once. If there are
+    /// fewer blocks, blocks have fewer tiles.
     SWEEP_GROUPS: u32 = 1024;
-    /// Workgroups along x before a dispatch goes on along y: WebGPU's limit.
+    /// Most workgroups of a dispatch along x, before it has several rows along y: WebGPU's limit.
     MAX_GROUPS_X: u32 = 65_535;
 
     // ---- small ----
 
-    /// Rows per workgroup of `small_emit`, and invocations of `small_test` with the same columns. Each invocation tests
-    /// 256 / `SMALL_ROWS` rows; its code is written for eight.
+    /// Rows per workgroup of `small_emit`, and invocations of `small_test` that test the same columns. Each invocation
+    /// tests 256 / `SMALL_ROWS` rows; its code is written for eight.
     SMALL_ROWS: u32 = 32;
     /// The u32 count of a row in a tile of `small_test`, 256 by 256 tests.
     SMALL_LINES: u32 = 8;
-    /// The most that `Options::all_pairs_up_to` can mean. The counts of `small_test`, for 128 × 129 / 2 tiles then,
-    /// must fit `block_hits`, and its pairs 32 bits.
+    /// The largest effective `Options::all_pairs_up_to`. The counts of `small_test`, for 128 × 129 / 2 tiles, must fit
+    /// `block_hits`, and its pair count 32 bits.
     SMALL_MOST: u32 = 1 << 15;
 
     // ---- canonical order ----
 
     /// Rows whose sizes a workgroup adds up.
     ORDER_ROWS: u32 = 1024;
-    /// Rows of an invocation among these.
+    /// Rows of `ORDER_ROWS` per invocation.
     ORDER_ROW_RUN: u32 = ORDER_ROWS / 256;
     /// Elements of rows that a workgroup sorts.
     ORDER_TILE: u32 = 512;
-    /// The most elements of a short row. It is sorted by counting the smaller elements of each element.
+    /// The most elements of a short row. The place of an element in a short row is the count of smaller elements.
     ORDER_SHORT: u32 = 256;
-    /// The most longer rows that overlap a tile: two that begin or end outside, and the rows between.
+    /// The most long rows that overlap a tile: two rows that extend beyond the tile, and the rows between.
     ORDER_LONG_ROWS: u32 = (ORDER_TILE - 2) / (ORDER_SHORT + 1) + 2;
-    /// Boxes per window of a long row: a bit each in workgroup memory.
+    /// Boxes per window of a long row. Each box has a bit in workgroup memory.
     ORDER_WINDOW: u32 = 32 * 1024;
 
     // ---- events ----
 
-    /// Pairs of a list that a workgroup compares with another list, or selects from.
+    /// Pairs per tile: a workgroup compares them with another list, or selects from them.
     EVENT_TILE: u32 = 1024;
-    /// Pairs between two samples whose places in the other list are looked up first.
+    /// Pairs per span. The places of the first pairs of spans in the other list are looked up first.
     EVENT_SPAN: u32 = 256;
-    /// Consecutive tiles whose counts are summed.
+    /// Consecutive tiles in a group, whose counts are summed.
     EVENT_GROUP: u32 = 64;
     /// Consecutive tiles of the last list whose found pairs a workgroup counts locally. The found pairs of a tile lie
     /// mostly in two tiles.
     EVENT_NEAR: u32 = 4;
-    /// The u32 count of event totals: the count of each kind, and whether the step counts.
+    /// The u32 count of event totals: the count of each kind of event, and the reason if the step is discarded.
     EVENT_TOTALS: u32 = 4;
     /// The u32 count of the last step's data before the generations.
     EVENT_GENERATIONS: u32 = 2;

@@ -1,7 +1,7 @@
 //! Constants of trees and queries.
 
 shared_constants! {
-    /// The bits of 2⁶⁰. If no coordinate and no speed is larger, path and distance tests in `f32` do not overflow.
+    /// The bits of 2⁶⁰. Path and distance tests in `f32` do not overflow if no coordinate and no speed is larger.
     USUAL_BITS: u32 = (127 + 60) << 23;
     /// The bits of 2⁻⁶⁰: the least speed along an axis with which path tests in `f32` do not overflow.
     SLOW_BITS: u32 = (127 - 60) << 23;
@@ -13,37 +13,39 @@ shared_constants! {
     /// The most half-spaces of a shape that queries a tree: a query must make progress within the work that drivers
     /// allow in one dispatch.
     MOST_PARTS: u32 = 64;
-    /// Words of a moving box.
+    /// u32 count of a moving box.
     BOX_CAST_U32_COUNT: u32 = 10;
-    /// Words of a moving round shape: its bounds, as a moving box, both ends and the radius. The most of all queries.
+    /// u32 count of a moving round shape: its bounds as a moving box, both ends and the radius. The largest of all
+    /// queries.
     ROUND_CAST_U32_COUNT: u32 = 17;
-    /// The most planes that bound the time when a round shape touches a box. Few boxes need more than six. A shape that
-    /// barely misses needs one more plane per two bits of precision.
+    /// The most planes that bound the time at which a round shape touches a box. Few boxes need more than six. A shape
+    /// that barely misses needs one more plane per two bits of precision.
     ROUND_PLANES: u32 = 16;
-    /// The most places along a segment that are compared for the nearest one. Few need more than five. In a bisection,
-    /// each further place gains one bit.
+    /// The most places along a segment that the search for the nearest place compares. Few segments need more than
+    /// five. In a bisection, each further place gains one bit.
     ROUND_PLACES: u32 = 20;
     /// The most places for all planes of a box together, except the first. It bounds the loops of one decision.
     ROUND_ALL_PLACES: u32 = 48;
-    /// 2⁻⁴⁹ bounds the relative rounding error of the height of a round shape above a plane: some ten roundings of
+    /// 2⁻⁴⁹ bounds the relative rounding error of the height of a round shape above a plane: about ten roundings of
     /// 2⁻⁵³.
     ROUND_GAP_BITS: u32 = 49;
-    /// 2⁻⁵⁰ bounds the relative rounding error of its speed towards the plane: four roundings.
+    /// 2⁻⁵⁰ bounds the relative rounding error of the speed of a round shape towards a plane: four roundings.
     ROUND_SPEED_BITS: u32 = 50;
-    /// A quotient is rounded down by a relative 2⁻⁵¹.
+    /// 2⁻⁵¹ is the relative amount by which a quotient is reduced, to round it down.
     ROUND_QUOTIENT_BITS: u32 = 51;
-    /// A relative difference of times of 2⁻²⁸ does not change an `f32`.
+    /// 2⁻²⁸ is a relative difference of times that does not matter in `f32`.
     ROUND_TIME_BITS: u32 = 28;
-    /// A difference of 2⁻⁵² between places on a segment, in parts of its length, is rounding alone.
+    /// 2⁻⁵² bounds the difference of two places on a segment by rounding alone, in parts of its length.
     ROUND_PLACE_BITS: u32 = 52;
     /// Components of a normal below 2⁻¹⁰⁰ count as zero; the largest component is about one.
     ROUND_SMALL_BITS: u32 = 100;
-    /// Turns charged to the budget for a test of a round shape and a box, if invocations share a query: the turns of
-    /// most boxes.
+    /// Turns charged to the budget per test of a round shape against a box, if invocations share a query. Most tests
+    /// take at most this count.
     ROUND_STEPS: u32 = 64;
     /// Turns charged for an exact comparison of the spheres of a query and a box: 12 turns of four loops each.
     SPHERE_STEPS: u32 = 48;
-    /// Words of a region: bounds, the index of its first half-space, and the half-space count. The most of all shapes.
+    /// u32 count of a region: bounds, the index of its first half-space, and the half-space count. The largest of all
+    /// shapes.
     REGION_U32_COUNT: u32 = 8;
     /// The most half-spaces that cut out a turned box: two along each of three normals and nine edges.
     TURNED_PARTS: u32 = 24;
@@ -53,12 +55,13 @@ shared_constants! {
     /// 2⁻⁴⁶ bounds the relative error of a dozen `f64` roundings. With a higher value, a turned box or a capsule may
     /// miss a box.
     ROUNDING_BITS: u32 = 46;
-    /// The same for values derived from the arms of a turned box, which are known to `FLAT_BITS / 2` bits fewer.
+    /// 2⁻³⁶ bounds the relative error of values derived from the arms of a turned box, which have `FLAT_BITS / 2` fewer
+    /// exact bits.
     SOLID_ROUNDING_BITS: u32 = 36;
     /// If the squared volume of three unit axes is at most 2⁻²⁰, they lie nearly in a plane, and only the faces cut out
     /// a turned box.
     FLAT_BITS: u32 = 20;
-    /// The levels above the leaves of the tallest tree that fits a binding; a power of two.
+    /// The levels above the leaves in the tallest tree that fits a binding; a power of two.
     WAITING_LEVELS: u32 = 8;
     /// The lowest levels, which `tree_bottom` builds.
     BOTTOM_LEVELS: u32 = 3;
@@ -69,50 +72,51 @@ shared_constants! {
     PLACE_BITS: u32 = 27;
     /// Places of the curve along each axis.
     CURVE_SIDE: u32 = 1 << (PLACE_BITS / 3);
-    /// The most answers in a row of the first answers of a query. A row without undecided answers stays sorted by
-    /// insertion. A query that requests more answers gets one row after the other.
+    /// The most answers in a row of first answers of a query. Insertion keeps a row without undecided answers sorted. A
+    /// query for more answers gets one row after the other.
     ROW: u32 = 64;
-    /// The bit of a rank that marks an answer proven to be at zero. The other bits hold the index of its box.
+    /// The bit of a rank that marks an answer at a distance that is proven to be zero. The other bits hold the box
+    /// index.
     RANK_ZERO: u32 = 1 << 31;
-    /// The most answers per list that the counting kernels retain, so that no second walk is needed for short lists;
-    /// even. To sort a list, an invocation compares its answer with all others.
+    /// The most answers per list that the counting kernels retain; even. Short lists need no second walk. To sort a
+    /// list, an invocation compares its answer with all others.
     RETAINED_ANSWERS: u32 = 32;
     /// Invocations that sort a retained list.
     SORTERS: u32 = 8;
-    /// Blocks of 256 queries whose answers are also summed.
+    /// Blocks of 256 queries in a group, whose answer counts are also summed.
     QUERY_GROUP: u32 = 64;
     /// The flag, in a count of answers, of a list that is too long to be retained. The bits below hold the count.
     LONG_LIST: u32 = 1 << 16;
     /// The resume place of a query that is complete.
     NOWHERE: u32 = u32::MAX;
-    /// The resume place of a query that starts again at the first place, in any order.
+    /// The resume place of a query that starts again at the first place.
     AGAIN: u32 = u32::MAX - 1;
     /// The resume place of an invalid query.
     INVALID_QUERY: u32 = u32::MAX - 2;
     /// `QueryParams::flags`: queries continue from the state of the last dispatch.
     QUERY_RESUMED: u32 = 1;
-    /// The answers behind those of the last row are requested.
+    /// `QueryParams::flags`: the answers after the last row are requested.
     QUERY_NEXT_ROW: u32 = 2;
-    /// All answers of each query are requested.
+    /// `QueryParams::flags`: all answers of each query are requested.
     QUERY_LISTS: u32 = 4;
-    /// The batch returns for each query whether it has any answer.
+    /// `QueryParams::flags`: the batch returns for each query whether it has any answer.
     QUERY_ANY: u32 = 8;
-    /// The dispatch writes the lists that were too long to be retained.
+    /// `QueryParams::flags`: the dispatch writes the lists that were too long to be retained.
     QUERY_EMITS: u32 = 16;
-    /// `SHARERS` invocations share a query.
+    /// `QueryParams::flags`: `SHARERS` invocations share a query.
     QUERY_SHARED: u32 = 32;
-    /// Queries have filters of their own.
+    /// `QueryParams::flags`: queries have their own filters.
     QUERY_FILTERS: u32 = 64;
-    /// Groups, bodies or a box to ignore select the boxes of a query.
+    /// `QueryParams::flags`: groups, bodies or a box to ignore select the boxes of a query.
     QUERY_GROUPS: u32 = 128;
-    /// Casts skip boxes that they touch at their start and move away from: the host selects kernels with
+    /// `QueryParams::flags`: casts skip boxes that they touch at the start and leave. The host selects kernels with
     /// `SKIPS_SEPARATING`.
     QUERY_SKIPS_SEPARATING: u32 = 256;
     /// Status of a query: it has all its answers.
     STATUS_ANSWERED: u32 = 0;
     /// Status of a query: a number is invalid.
     STATUS_INVALID: u32 = 1;
-    /// Status of a query: it took more rounds than were recorded.
+    /// Status of a query: it needs more rounds than were recorded.
     STATUS_UNFINISHED: u32 = 2;
     /// `QueryFilters::NO_BOX`.
     NO_BOX: u32 = u32::MAX;

@@ -9,10 +9,10 @@ use crate::cpu::mirror::bin::{self, Totals};
 use crate::cpu::mirror::pca;
 use crate::filters::CheckedFilters;
 
-/// The bit of an entry whose box is of the second set. The sweep on a GPU has another flag there.
+/// The bit of an entry whose box is in the second set. On a GPU, this bit is another flag.
 pub const ENTRY_SECOND: u32 = ENTRY_LAST_U;
 
-/// Holds bounds and counts over the boxes of one chunk.
+/// Bounds and counts of the boxes of one chunk.
 #[derive(Clone, Copy, Debug)]
 struct ChunkTotals {
     bounds: BoundsPartial,
@@ -26,7 +26,7 @@ impl Default for ChunkTotals {
     }
 }
 
-/// A box and its quantised interval, in one cache line: the sweep fetches boxes in random order.
+/// A box and its quantised interval, in one cache line, since the sweep loads boxes in random order.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub struct Placed {
@@ -43,7 +43,7 @@ impl Default for Placed {
     }
 }
 
-/// Holds the places of boxes in the grid.
+/// The cells and intervals of boxes in the grid.
 #[derive(Debug, Default)]
 pub struct Chunks {
     chunks: Vec<ChunkTotals>,
@@ -68,7 +68,7 @@ impl Chunks {
         })
     }
 
-    /// Finds the places of all boxes. Returns the counts over all of them, and the level for them.
+    /// Computes the cells and intervals of all boxes. Returns the counts over all boxes, and the level of coarsening.
     pub fn count(
         &mut self,
         boxes: &[Aabb],
@@ -107,8 +107,8 @@ impl Chunks {
         (totals, bin::level(&totals, box_count, entry_capacity))
     }
 
-    /// Sets the cells of boxes without cells to the cells of their world, if they have a world. The mirror does so for all boxes
-    /// at once; here the cells of the other boxes exist already.
+    /// Sets the cells of unbounded boxes to the cells of their world, if they have a world. The cells of other boxes
+    /// must be computed already.
     fn put_into_worlds(&mut self, worlds: &[u32], world_count: u32, frame: &Frame) {
         let Self { chunks, cells, placed, world_cells } = self;
         let is_outside = |cells: [i32; 4], world: u32| cells == bin::CELLS_OF_UNBOUNDED && world != WORLD_GLOBAL;
@@ -130,8 +130,8 @@ impl Chunks {
         }
     }
 
-    /// Lists the entries of all boxes at a level, key and entry in one number, ordered by box and then by rows of
-    /// cells. An entry has the box, flags of the cell, and the set of the box. `second` has a flag for each box, or is empty.
+    /// Lists the entries of all boxes at a level, by box and then by rows of cells. A number has the key and the entry:
+    /// the box, flags of the cell, and the set of the box. `second` has a flag per box, or is empty.
     pub fn scatter(&mut self, frame: &Frame, level: u32, second: &[bool], entries: &mut Vec<u64>) {
         let entry_count: u64 = self.chunks.iter().map(|chunk| chunk.totals.entries[level as usize]).sum();
         entries.resize(entry_count as usize, 0);
@@ -154,7 +154,7 @@ impl Chunks {
         }
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         self.chunks.capacity() * size_of::<ChunkTotals>()
             + self.placed.capacity() * size_of::<Placed>()

@@ -1,8 +1,9 @@
-//! Giants against all boxes. Few giants are tested against each box, in blocks of boxes that stay in a first-level cache. Many
-//! finite giants form a tree, which all boxes query. Many unbounded giants (infinite boxes, half-spaces) query a tree of all boxes: in a
-//! tree of unbounded giants, every node would be unbounded.
+//! Tests giants against all boxes. Few giants are tested against each box, in blocks of boxes that fit a first-level
+//! cache. Many finite giants form a tree, which all boxes query. Many unbounded giants (infinite boxes, half-spaces)
+//! query a tree of all boxes instead, since in a tree of unbounded giants every node is unbounded.
 //!
-//! Many finite giants occur with worlds: a global box is in the cells of every world, and so it is a giant of any size.
+//! Many finite giants occur with worlds: a global box would be in the cells of every world, so it is a giant, whatever
+//! its size.
 
 use super::pair_filter::PairFilter;
 use super::task_lists::TaskLists;
@@ -12,18 +13,19 @@ use crate::{Aabb, Error, Pair};
 
 /// The boxes that a thread tests against all giants at a time.
 const BOXES: usize = 1 << 9;
-/// The boxes that query a tree before filters drop some of their pairs.
+/// Boxes that query a tree before filters remove rejected pairs.
 const GROUP: usize = 1 << 3;
-/// The fewest giants that form a tree. With fewer, building and querying it takes longer.
+/// The fewest giants that form a tree. With fewer giants, building and querying a tree takes longer than separate
+/// tests.
 const FEWEST_IN_A_TREE: usize = 24;
 
 /// The fewest unbounded giants that query a tree of all boxes.
 const FEWEST_QUERIES: usize = 16;
 
-/// The giants of a search, with the memory that it takes to find their pairs.
+/// The giants of a search, and the memory of the search for their pairs.
 #[derive(Debug, Default)]
 pub struct GiantSearch {
-    /// All of them, ascending.
+    /// All giants, ascending.
     pub ids: Vec<u32>,
     /// Giants that are tested against each box.
     alone: Vec<u32>,
@@ -125,7 +127,7 @@ impl GiantSearch {
         })
     }
 
-    /// Decides which giants form a tree, which query one, and which do neither.
+    /// Divides the giants: some form a tree, some query a tree, and some do neither.
     fn divide(&mut self, boxes: &[Aabb], filter: impl PairFilter) {
         let Self { ids, alone, in_tree, boxes: of_tree, unbounded, .. } = self;
         for list in [&mut *alone, in_tree, unbounded] {
@@ -147,7 +149,7 @@ impl GiantSearch {
         of_tree.extend(in_tree.iter().map(|giant| boxes[*giant as usize]));
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         let ids = [&self.ids, &self.alone, &self.in_tree, &self.unbounded];
         let ids = ids.map(Vec::capacity).iter().sum::<usize>() * size_of::<u32>();
@@ -162,12 +164,14 @@ struct Reported<G, K> {
 }
 
 impl<G: Fn(u32) -> bool, K: PairFilter> Reported<G, K> {
-    /// Returns whether a pair is reported from this giant. A pair of two giants is reported once, from the smaller index.
+    /// Returns whether the pair of `giant` and box `i` is reported here. A pair of two giants is reported once, by the
+    /// giant with the smaller index.
     fn is_reported(&self, giant: u32, i: u32) -> bool {
         i > giant || i < giant && !(self.is_giant)(i)
     }
 
-    /// Removes the pairs from index `from` on that are not reported. Before, `a` is the giant; after, `a < b`.
+    /// Removes the pairs from index `from` on that are not reported. In the input, `a` is the giant; in the result,
+    /// `a < b`.
     fn retain_last(&self, list: &mut Vec<Pair>, from: usize) {
         let mut end = from;
         for at in from..list.len() {

@@ -1,4 +1,4 @@
-//! The join of two sets: by a tree of one of them, or by a sweep of both.
+//! Joins two sets: by a tree of one set, or by a sweep of both.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,10 +13,10 @@ use crate::filters::SearchedBoxes;
 use crate::filters::sets::{TwoSets, number_second};
 use crate::{Aabb, CellSize, Error, Filters, Options, Overlaps, Pair, PairOrder, Report, SweepAxis};
 
-/// The boxes that a thread queries a tree with at a time.
+/// Boxes with which a thread queries a tree at a time.
 const TASK: usize = 1 << 9;
-/// The boxes that query a tree before the test count is compared with its limit. It is the same for any thread count,
-/// so that the error is the same.
+/// Boxes that query a tree before the test count is compared with its limit. It does not depend on the thread count, so
+/// that errors do not either.
 const ROUND: usize = 1 << 14;
 /// The boxes whose pairs are filtered at a time, while they are in a cache.
 const GROUP: usize = 1 << 3;
@@ -24,7 +24,7 @@ const GROUP: usize = 1 << 3;
 /// The method of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Both sets are swept at once, or all pairs are tested.
+    /// Both sets are swept as one input, or all pairs are tested.
     AsOneInput,
     /// The boxes of the second set query a tree of the first.
     TreeOfFirst,
@@ -33,35 +33,36 @@ pub enum Way {
 }
 
 impl Way {
-    /// Chooses the fastest possible method, as measured.
+    /// Chooses the method that is fastest by measurement, among the possible methods.
     fn choose(first: usize, second: usize, options: &Options, filters: &Filters) -> Self {
         let is_few = u32::try_from(first + second).is_ok_and(|box_count| options.tests_all_pairs(box_count));
         let names_a_sweep = options.axis != SweepAxis::Auto || options.cell_size != CellSize::Auto;
-        // These trees do not support half-spaces.
+        // A tree join does not support half-spaces.
         if is_few || names_a_sweep || !filters.half_spaces.is_empty() {
             return Self::AsOneInput;
         }
-        // A tree of few boxes is built fast, and sorting many queries takes longer than the queries. Only
-        // with worlds they must be sorted.
+        // A tree of few boxes is built fast, and the sort of many queries would take longer than the queries. Only
+        // worlds require the sort.
         let has_few = first.min(second) <= join::FEW && filters.world.is_empty();
         if (first > second) != has_few { Self::TreeOfFirst } else { Self::TreeOfSecond }
     }
 }
 
 impl BroadPhase {
-    /// Finds every pair of a box of `first` and a box of `second` that overlap, each once: the join of two sets. In a
-    /// [`Pair`], `a` is an index in `first`, and `b` one in `second`. In [canonical order](crate::PairOrder::Canonical) the
+    /// Finds each overlapping pair of a box of `first` and a box of `second` once: the join of two sets. In a [`Pair`],
+    /// `a` is an index in `first`, and `b` an index in `second`. In [canonical order](crate::PairOrder::Canonical) the
     /// pairs are sorted by `a`, then by `b`.
     ///
-    /// The boxes of one set query a tree of the other ([`Report::tree_join`]). The tree has the larger set, unless the smaller
-    /// one has at most 256 boxes and there are no worlds. That takes 0.1 to 0.8 of the time of a sweep of both. It takes up to
-    /// 1.9 times as long if all boxes lie along one line, and 2.3 times if nearly all overlap and the pairs are sorted.
-    /// For few boxes all pairs are tested ([`Options::all_pairs_up_to`]). Both sets are swept at once if there are
-    /// [half-spaces](Filters::half_spaces), or if the options name an axis or a cell size.
+    /// The boxes of one set query a tree of the other set ([`Report::tree_join`]). The tree has the larger set, unless
+    /// the smaller set has at most 256 boxes and there are no worlds. This takes 0.1 to 0.8 of the time of a sweep of
+    /// both sets. It takes up to 1.9 times as long if all boxes lie along one line, and 2.3 times if nearly all overlap
+    /// and the pairs are sorted. For few boxes, all pairs are tested ([`Options::all_pairs_up_to`]). Both sets are
+    /// swept as one input if there are [half-spaces](Filters::half_spaces), or if the options specify an axis or a cell
+    /// size.
     ///
-    /// For the filters and the report both sets are one input: the boxes of `first`, then those of `second`.
-    /// [`Filters::second`](crate::Filters::second) is replaced during the call. Queries start before their test count is
-    /// known: the [limit](crate::Options::candidate_limit) is checked after every 16,384 queries.
+    /// For the filters and the report, both sets are one input: the boxes of `first`, then the boxes of `second`.
+    /// [`Filters::second`](crate::Filters::second) is replaced during the call. The test count is not known before the
+    /// queries, so the [limit](crate::Options::candidate_limit) is checked after every 16,384 queries.
     ///
     /// ```
     /// use broadsweep::{Aabb, Options, Pair, cpu};
@@ -74,14 +75,15 @@ impl BroadPhase {
     /// ```
     ///
     /// # Errors
-    /// As [`find_pairs`](Self::find_pairs); [`Error::BadFilter`] if [`include`](Filters::include) has a pair within one of
-    /// the sets; [`Error::OutOfMemory`].
+    /// The errors of [`find_pairs`](Self::find_pairs); [`Error::BadFilter`] if [`include`](Filters::include) has a pair
+    /// within one of the sets; [`Error::OutOfMemory`].
     pub fn find_pairs_between(&mut self, first: &[Aabb], second: &[Aabb]) -> Result<&Overlaps, Error> {
         let way = Way::choose(first.len(), second.len(), &self.options, self.filters.filters());
         self.join_by(way, first, second)
     }
 
-    /// Does as [`find_pairs_between`](Self::find_pairs_between), with a method that the filters must allow.
+    /// Does the same as [`find_pairs_between`](Self::find_pairs_between) by this method. The filters must allow the
+    /// method.
     pub(crate) fn join_by(&mut self, way: Way, first: &[Aabb], second: &[Aabb]) -> Result<&Overlaps, Error> {
         self.search.clear();
         let found = match way {
@@ -107,7 +109,7 @@ impl BroadPhase {
 
     fn join_by_tree(&mut self, way: Way, first: &[Aabb], second: &[Aabb]) -> Result<(), Error> {
         TwoSets::check(first.len(), second.len(), self.filters.filters())?;
-        // Boxes of one set are not compared at all.
+        // A tree join compares no boxes of the same set, so the filter is not needed.
         let own = self.filters.set_second(Vec::new());
         let found = self.filters.fit(first.len() + second.len()).and_then(|()| {
             call::checked_count(first.len() + second.len())?;
@@ -146,7 +148,7 @@ struct TreeJoin<'a> {
 }
 
 impl TreeJoin<'_> {
-    /// Finds the pairs, without the included ones.
+    /// Finds the pairs, without the included pairs.
     fn run(&mut self, search: &mut Search, filter: impl PairFilter) -> Result<(), Error> {
         let Self { way, first, second, options, .. } = *self;
         let (tree_set, queries) = if way == Way::TreeOfFirst { (first, second) } else { (second, first) };

@@ -1,12 +1,12 @@
 //! The flow on all cores of the CPU, with reused memory.
 //!
-//! The stages are those of [`reference`](mod@super::mirror::reference) and use its functions in stages that process one
-//! box at a time; the frame, the cells, the keys and the candidates are the same numbers. Other parts differ, since the mirrors are
-//! not fast: boxes in [chunks](chunks), a [sort](super::radix) that first partitions
-//! by the leading digit, so that each part fits a cache, [boxes gathered](sorted) in the order of the sweep, and
-//! pairs in [lists](task_lists) that several threads fill. Filters change a copy of the boxes before the search, and
-//! drop pairs [where they are found](pair_filter). Two sets of boxes are [joined](join) by a tree, and pairs are cached
-//! [from step to step](steps).
+//! The stages are the stages of [`reference`](mod@super::mirror::reference). Stages that process one box at a time use
+//! the functions of the mirrors, so the frame, the cells, the keys and the candidates are the same numbers. Other parts
+//! differ, since the mirrors are not fast. Boxes are processed in [chunks](chunks). A [sort](super::radix) first
+//! partitions by the leading digit, so that each part fits a cache. [Boxes are gathered](sorted) in the order of the
+//! sweep. Several threads fill [lists](task_lists) of pairs. Filters change a copy of the boxes before the search, and
+//! remove pairs [where they are found](pair_filter). Two sets of boxes are [joined](join) by a tree, and pairs are
+//! cached [from step to step](steps).
 
 mod chunks;
 mod giants;
@@ -28,14 +28,14 @@ use crate::filters::CheckedFilters;
 use crate::filters::sets::TwoSets;
 use crate::{Aabb, Attribute, Error, Filters, Options, Overlaps, Pair, Report};
 
-/// The most boxes that one thread searches before another would wake up.
+/// The most boxes that one thread searches alone, since it ends before another thread would wake up.
 const ALONE: u32 = 512;
 
 /// The engine on the CPU: [`find_pairs`](super::find_pairs) for one call after another.
 ///
-/// The engine uses the threads of the `rayon` pool that it is called from, and finds the same pairs in the same order
-/// with any thread count. It reuses its memory: a call that needs no more than earlier calls allocates nothing that
-/// grows with the box or pair count.
+/// The engine uses the threads of the caller's `rayon` pool. The pairs and their order do not depend on the thread
+/// count. The engine reuses its memory: a call that needs no more than earlier calls allocates nothing that grows with
+/// the box or pair count.
 ///
 /// ```
 /// use broadsweep::{Aabb, Options, cpu};
@@ -54,7 +54,7 @@ pub struct BroadPhase {
     /// `[box_count]` the boxes as they are searched, if the filters change them.
     prepared: Vec<Aabb>,
     search: Search,
-    /// The last two sets that were joined as one input.
+    /// The last two sets joined as one input.
     sets: TwoSets,
     /// The tree of the last tree join.
     join: Join,
@@ -91,7 +91,7 @@ impl BroadPhase {
         &self.options
     }
 
-    /// Sets other options, from the next call on.
+    /// Replaces the options, from the next call on.
     ///
     /// # Errors
     /// [`Error::BadOption`]; the options are unchanged then.
@@ -100,8 +100,8 @@ impl BroadPhase {
         Ok(())
     }
 
-    /// Sets the filters, from the next call on. The lists
-    /// are sorted here, once. [`Filters::default`] accepts every pair of boxes that overlap, and costs nothing.
+    /// Replaces the filters, from the next call on. This call sorts the lists of pairs. [`Filters::default`] accepts
+    /// every overlapping pair, and costs nothing.
     ///
     /// # Errors
     /// [`Error::BadFilter`] for a value that has no meaning, [`Error::OutOfMemory`]; the filters are unchanged then. Each
@@ -118,8 +118,8 @@ impl BroadPhase {
         self.filters.filters()
     }
 
-    /// Changes one list of the filters from box `first` on. Cost: a copy of the values; for
-    /// worlds, all of them are numbered again.
+    /// Changes one list of the filters from box `first` on. Cost: a copy of the values. For worlds, all worlds are
+    /// numbered again.
     ///
     /// # Errors
     /// [`Error::BadFilter`] if the list is too short, or for a margin that is negative or not finite; nothing
@@ -133,8 +133,8 @@ impl BroadPhase {
         Ok(())
     }
 
-    /// Finds every pair of `boxes` that overlaps and that the [filters](Self::set_filters) accept, each once. The answer
-    /// stays until the next call. If the boxes are swept in [`PairOrder::Sweep`](crate::PairOrder::Sweep),
+    /// Finds each overlapping pair of `boxes` that the [filters](Self::set_filters) accept, once. The result remains
+    /// until the next call. If the boxes are swept in [`PairOrder::Sweep`](crate::PairOrder::Sweep),
     /// [included](Filters::include) pairs come last.
     ///
     /// # Errors
@@ -164,11 +164,11 @@ impl BroadPhase {
         search.add(filters.include(), options)
     }
 
-    /// Passes every pair of `boxes` that overlaps, each once, to `each`, as one piece. Memory holds the whole list; only the engine on a GPU
-    /// streams in bounded memory. For a list that does not fit, search [tiles](Filters::owner).
+    /// Passes all overlapping pairs of `boxes` to `each`, as one piece. The whole list is in memory; only the engine on
+    /// a GPU streams in bounded memory. For a list that does not fit, search [tiles](Filters::owner).
     ///
     /// # Errors
-    /// Those of [`find_pairs`](Self::find_pairs) and of `each`.
+    /// The errors of [`find_pairs`](Self::find_pairs) and of `each`.
     pub fn stream_pairs<E: From<Error>>(
         &mut self,
         boxes: &[Aabb],
@@ -186,18 +186,18 @@ impl BroadPhase {
         result.map(|()| report)
     }
 
-    /// Returns the last answer. Before the first answer, and after an error, it is empty: no pairs of no boxes.
+    /// Returns the last result. It is empty before the first result, and after an error.
     pub fn last_overlaps(&self) -> &Overlaps {
         &self.search.found
     }
 
-    /// Moves the last answer out, without a copy; the next call allocates again. Before the first answer, and
-    /// after an error, the answer is empty: no pairs of no boxes.
+    /// Moves the last result out, without a copy. The next call allocates memory again. The result is empty before the
+    /// first result, and after an error.
     pub fn take_overlaps(&mut self) -> Overlaps {
         std::mem::take(&mut self.search.found)
     }
 
-    /// Counts the bytes of memory that are cached for the next call, including the last answer, without the filters.
+    /// Returns the bytes of memory that are cached for the next call, including the last result, without the filters.
     pub fn memory_bytes(&self) -> u64 {
         let changed = self.padded.iter().chain([&self.prepared]).map(|boxes| boxes.capacity() * size_of::<Aabb>());
         let others = self.sets.bytes() + self.join.bytes() + self.step_state.bytes() + self.streamed.bytes();

@@ -1,11 +1,11 @@
-//! Pairs in canonical order.
+//! Sorts pairs into canonical order.
 
 use rayon::prelude::*;
 
 use crate::Pair;
 use crate::cpu::radix::{DIGIT_BITS, PARTS, each_part, partition, pass};
 
-/// The longest list that is sorted with scratch memory of its length. A longer one is sorted in place.
+/// The longest list that is sorted with scratch memory of the same length. Longer lists are sorted in place.
 const LONG: usize = 1 << 24;
 /// The shortest list that is partitioned.
 const SHORT: usize = 1 << 12;
@@ -36,7 +36,7 @@ fn key(pair: &Pair) -> u64 {
 pub fn merge<T: Copy + PartialOrd>(pairs: &mut Vec<T>, mut others: &[T]) {
     let mut remaining = pairs.len();
     pairs.extend_from_slice(others);
-    // From the end down: overwritten elements are already moved.
+    // Merge from the end, so that overwritten elements are already moved.
     while let Some((&other, rest)) = others.split_last() {
         let place = remaining + rest.len();
         if remaining > 0 && pairs[remaining - 1] > other {

@@ -1,5 +1,4 @@
-//! Filters of overlapping pairs. The loops are compiled for each case: if all pairs are reported,
-//! no filter is called.
+//! Filters overlapping pairs. Loops are compiled for each kind of filter, so that without filters no filter is called.
 
 use super::chunks::ENTRY_SECOND;
 use crate::filters::{CheckedFilters, SearchedBoxes};
@@ -7,11 +6,11 @@ use crate::{HalfSpace, Pair};
 
 /// Decides which pairs that overlap are reported.
 pub trait PairFilter: Copy + Sync {
-    /// Moves the reported pairs of `pairs[from..to]` to the front of that range, in their order, and returns their
-    /// end.
+    /// Moves the reported pairs of `pairs[from..to]` to the front of this range, in their order. Returns the end of the
+    /// reported pairs.
     fn retain(self, pairs: &mut [Pair], from: usize, to: usize) -> usize;
 
-    /// Does as [`retain`](Self::retain) with pairs that all [cross](Self::crosses).
+    /// Does the same as [`retain`](Self::retain) for pairs that all [cross](Self::crosses).
     fn retain_crossing(self, pairs: &mut [Pair], from: usize, to: usize) -> usize {
         self.retain(pairs, from, to)
     }
@@ -23,7 +22,7 @@ pub trait PairFilter: Copy + Sync {
         list.truncate(end);
     }
 
-    /// Returns whether two entries may pair: boxes of one set may not.
+    /// Returns whether the boxes of two entries may be a pair: `false` for boxes of the same set.
     fn crosses(&self, a: u32, b: u32) -> bool;
 
     /// Returns the half-space that a box stands for. Every box overlaps that box, but few may touch the half-space.
@@ -56,7 +55,7 @@ pub struct Filtered<'a> {
     pub filters: &'a CheckedFilters,
     /// The boxes as they are searched.
     pub boxes: SearchedBoxes<'a>,
-    /// The bit of the second set, which all pairs get if there are no sets; otherwise 0.
+    /// The bit of the second set if there are no sets, so that every pair crosses; otherwise 0.
     one_set: u32,
     /// True if `second` is the only filter.
     has_only_sets: bool,
@@ -82,7 +81,7 @@ impl PairFilter for Filtered<'_> {
     }
 
     fn retain_crossing(self, pairs: &mut [Pair], from: usize, to: usize) -> usize {
-        // Lookups by box take as long as the rest of the sweep.
+        // Skip lookups by box, which would take as long as the rest of the sweep.
         if self.has_only_sets { to } else { self.retain(pairs, from, to) }
     }
 

@@ -1,4 +1,4 @@
-//! The flow on the CPU, with the memory that it reuses.
+//! The flow of a search on the CPU, with its reused memory.
 
 use super::chunks::Chunks;
 use super::giants::GiantSearch;
@@ -17,13 +17,13 @@ use crate::{Aabb, Error, Options, Overlaps, Pair, PairOrder, Report};
 /// The boxes that a thread tests against all others at a time.
 const ROWS: u32 = 128;
 
-/// Holds the last answer, and scratch memory.
+/// The last result, and scratch memory.
 #[derive(Debug)]
 pub struct Search {
     pub found: Overlaps,
     columns: small::Columns,
     chunks: Chunks,
-    /// `[entry_count]` key and entry, ascending by key once sorted; equal keys by box.
+    /// `[entry_count]` key and entry. After the sort, ascending by key, then by box.
     entries: Vec<u64>,
     /// `[entry_count]` scratch of the sort.
     other_entries: Vec<u64>,
@@ -51,15 +51,15 @@ impl Default for Search {
 }
 
 impl Search {
-    /// Resets the answer to the answer for no boxes, in the same memory.
+    /// Resets the result to the result for no boxes, in the same memory.
     pub fn clear(&mut self) {
         self.found.clear();
     }
 
-    /// Resets the answer after an error, and returns the error.
+    /// Resets the result after an error, and returns the error.
     pub fn refuse(&mut self, error: Error) -> Error {
         match error {
-            // The code that handles the error needs memory too.
+            // Release the memory, since the code that handles the error needs memory too.
             Error::ListTooLong { .. } => *self = Self::default(),
             _ => self.clear(),
         }
@@ -161,8 +161,8 @@ impl Search {
         Ok(())
     }
 
-    /// Adds included pairs, ascending, which the search did not find: after all others, or at their places in canonical
-    /// order.
+    /// Adds the included pairs, which are ascending: after all other pairs, or at their places in canonical order. The
+    /// search must not have found them.
     pub fn add(&mut self, included: &[Pair], options: &Options) -> Result<(), Error> {
         let Overlaps { pairs, report } = &mut self.found;
         reserve(pairs, included.len() as u64)?;
@@ -175,7 +175,7 @@ impl Search {
         Ok(())
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         let entries = (self.entries.capacity() + self.other_entries.capacity()) * size_of::<u64>();
         let pairs = (self.found.pairs.capacity() + self.other_pairs.capacity()) * size_of::<Pair>();

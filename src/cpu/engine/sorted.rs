@@ -19,14 +19,15 @@ use crate::{Aabb, Error, Pair};
 const CHUNK: usize = 1 << 11;
 /// The ranks whose boxes are fetched at a time.
 const BLOCK: usize = 64;
-/// The most candidates and ranks of one task, except for the candidates of its last rank. They are enough for a thread, and few
-/// enough that the list stays in a second-level cache.
+/// The most candidates and ranks of one task, not counting candidates of its last rank. This is enough work for a
+/// thread, and the list still fits a second-level cache.
 const TASK: u64 = 1 << 15;
 /// The candidates that are tested at a time. The list has capacity for all of them.
 const BATCH: usize = 1 << 10;
 
-/// The corners of a box, with flags of an entry's cell as fourth coordinates. The cell that reports a pair is the first cell
-/// of at least one of its boxes along u, and also along v. The flags of such a pair pass the test of a coordinate.
+/// The corners of a box, with flags of an entry's cell as fourth coordinates. The cell that reports a pair is the first
+/// cell of at least one of both boxes along u, and also along v. In this cell, the flags pass the overlap test of the
+/// fourth coordinate.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 struct Corners {
@@ -49,14 +50,15 @@ impl Corners {
         Self { min: min.with_w(1.0 - max.w), max: max.with_w(1.0 - min.w) }
     }
 
-    /// Returns whether the boxes of two entries of one cell overlap, and are reported there. `other` is turned.
+    /// Returns whether the boxes of two entries of the same cell overlap, and this cell reports the pair. `other` must
+    /// be [turned](Self::turned).
     #[inline(always)]
     fn meets(&self, other: &Self) -> bool {
         (self.min.cmple(other.max) & other.min.cmple(self.max)).all()
     }
 }
 
-/// Holds the part of each entry that the sweep needs, by rank, so that candidates are neighbours in memory.
+/// The data of each entry for the sweep, by rank, so that candidates are adjacent in memory.
 #[derive(Debug, Default)]
 pub struct Sorted {
     /// `[entry_count]` first rank after the last candidate.
@@ -65,7 +67,7 @@ pub struct Sorted {
     entries: Vec<u32>,
     /// `[entry_count]`
     corners: Vec<Corners>,
-    /// Candidates in each chunk.
+    /// Candidate count of each chunk.
     candidates: Vec<u64>,
 }
 
@@ -83,7 +85,7 @@ impl Sorted {
             *candidates = 0;
             let places = ends.chunks_mut(BLOCK).zip(entries.chunks_mut(BLOCK)).zip(corners.chunks_mut(BLOCK));
             for (((ends, entries), corners), first) in places.zip((chunk * CHUNK..).step_by(BLOCK)) {
-                // Boxes lie anywhere in memory: all loads first, so that many of them run at the same time.
+                // Boxes are scattered in memory. Issue all loads first, so that they overlap.
                 for ((end, entry), (corners, &sorted)) in
                     ends.iter_mut().zip(entries).zip(corners.iter_mut().zip(&sorted[first..]))
                 {
@@ -118,11 +120,11 @@ impl Sorted {
 
     /// Appends the pairs among the candidates of `ranks` to an empty list.
     fn test(&self, ranks: Range<usize>, filter: impl PairFilter, list: &mut Vec<Pair>) -> Result<(), Error> {
-        // Written pairs, and the count of those that passed the filter.
+        // The count of written pairs, and of pairs that passed the filter.
         let (mut found, mut retained) = (0, 0);
         for rank in ranks {
             let (corners, own) = (self.corners[rank].turned(), self.entries[rank]);
-            // An entry may have as many candidates as there are entries, and few pairs.
+            // Test candidates in batches, since an entry may have many candidates and few pairs.
             for first in (rank + 1..self.ends[rank] as usize).step_by(BATCH) {
                 let others = first..(self.ends[rank] as usize).min(first + BATCH);
                 if list.len() < found + others.len() {
@@ -133,8 +135,8 @@ impl Sorted {
                 }
                 let out = &mut list[..];
                 for (other, &entry) in self.corners[others.clone()].iter().zip(&self.entries[others]) {
-                    // No branch, since it would be mispredicted: two boxes are always written, and counted if they
-                    // are a pair.
+                    // No branch, since it would be mispredicted: always write the two boxes, but count them only if
+                    // they are a pair.
                     if let Some(place) = out.get_mut(found) {
                         *place = Pair::new(own & ENTRY_BOX, entry & ENTRY_BOX);
                     }
@@ -147,7 +149,7 @@ impl Sorted {
         Ok(())
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         let per_entry = 2 * size_of::<u32>() + size_of::<Corners>();
         self.ends.capacity() * per_entry + self.candidates.capacity() * size_of::<u64>()

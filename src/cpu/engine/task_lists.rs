@@ -5,8 +5,7 @@ use rayon::prelude::*;
 use crate::base::reserve::reserve;
 use crate::{Error, Pair};
 
-/// Lists per thread that are filled before they are appended: enough that no thread waits long for the
-/// last.
+/// Lists per thread that are filled before they are appended: enough that no thread waits long for the last list.
 const PER_THREAD: usize = 8;
 
 /// Holds one list of pairs for each task of two waves. One thread appends the lists of a wave in order while other threads fill
@@ -70,7 +69,7 @@ impl TaskLists {
         }
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         self.current.iter().chain(&self.last).map(|list| list.capacity() * size_of::<Pair>()).sum()
     }

@@ -6,9 +6,9 @@ use crate::Aabb;
 use crate::base::constants::*;
 use crate::base::layout::Frame;
 
-/// The cells of a box that pairs with nothing.
+/// The cells of an invalid box.
 pub const CELLS_OF_INVALID: [i32; 4] = [1, 0, 0, 0];
-/// The cells of a box that is unbounded, or so far out that it counts as unbounded.
+/// The cells of a box that is unbounded, or beyond the limit of the frame.
 pub const CELLS_OF_UNBOUNDED: [i32; 4] = [1, 1, 0, 0];
 
 /// The counts of a set of boxes.
@@ -56,7 +56,7 @@ impl Totals {
         self.entries[level] * u64::from(TESTS_PER_ENTRY) + u64::from(self.giants[level]) * u64::from(box_count)
     }
 
-    /// Counts a former giant as a box with these cells, at the finest level.
+    /// Moves a box from the giants to the boxes with cells: `cells`. Counts at the finest level change.
     pub fn binned(&mut self, cells: [i32; 4], frame: &Frame) {
         let count = cell_count(cells, 0, frame);
         self.entries[0] += u64::from(count);
@@ -92,7 +92,7 @@ pub fn cell_count(cells: [i32; 4], level: u32, frame: &Frame) -> u32 {
     if is_wide || spans[0] * spans[1] > frame.giant_cells { 0 } else { spans[0] * spans[1] }
 }
 
-/// Returns whether a box is tested against all others instead of being binned.
+/// Returns `true` if a box is a giant, which is tested against all other boxes.
 pub fn is_giant(cells: [i32; 4], level: u32, frame: &Frame) -> bool {
     if is_binned(cells) { cell_count(cells, level, frame) == 0 } else { cells == CELLS_OF_UNBOUNDED }
 }
@@ -136,9 +136,9 @@ impl Directions {
     }
 }
 
-/// Returns the first and last cell of a box in scaled units, and its footprint: where in those it begins and ends. The starts
-/// and the ends are along u and v.
-#[inline(always)] // a call costs a twentieth of a whole frame of small boxes
+/// Returns the first and last cell of a box in scaled units, and its footprint: the places in these cells at which the
+/// box begins and ends. `start` and `end` are along u and v.
+#[inline(always)] // a call would cost a twentieth of a search of small boxes
 fn place_of(frame: &Frame, start: Vec3A, end: Vec3A) -> ([i32; 4], u32) {
     let both = |[u, v]: [f32; 2]| Vec4::new(u, v, u, v);
     let at = (Vec4::new(start.x, start.y, end.x, end.y) - both(frame.origin)) * frame.inverse_cell;
@@ -203,7 +203,7 @@ fn tile_of(frame: &Frame, world: u32) -> u32 {
 }
 
 /// Finds the range of cells of each world's boxes, packed as input of `cells_of_world`; see `bin_worlds.wgsl`. A world
-/// without boxes to place in its cells has zeros.
+/// has zeros if none of its boxes have cells.
 pub fn worlds(boxes: &[Aabb], worlds: &[u32], frame: &Frame, world_cells: &mut [[u32; 4]]) {
     world_cells.fill([0; 4]);
     if frame.outside_count == 0 {
@@ -225,7 +225,7 @@ pub fn widen(packed: &mut [u32; 4], [u0, v0, u1, v1]: [i32; 4]) {
     *packed = std::array::from_fn(|k| packed[k].max(own[k] as u32));
 }
 
-/// Unpacks a range into cells, somewhat wider.
+/// Unpacks a range into cells, and widens it by the rounding error.
 fn cells_of_world(frame: &Frame, packed: [u32; 4]) -> [i32; 4] {
     let ([u0, v0], [u1, v1]) = (frame.cell_min, frame.cell_max);
     if packed == [0; 4] {
@@ -237,7 +237,7 @@ fn cells_of_world(frame: &Frame, packed: [u32; 4]) -> [i32; 4] {
     [down(-first_u, u0), down(-first_v, v0), up(last_u, u1), up(last_v, v1)]
 }
 
-/// Returns cells and position of a box of a world that has no cells of its own.
+/// Returns cells and position of an unbounded box of a world.
 pub fn in_world(frame: &Frame, packed: [u32; 4], world: u32) -> ([i32; 4], [u32; 4]) {
     let last = (1 << frame.position_bits) - 1;
     let everywhere = footprint_of([0, 0, FRACTION_LAST, FRACTION_LAST]);
@@ -248,7 +248,7 @@ fn scaled(corner: [f32; 3], frame: &Frame) -> Vec3A {
     Vec3A::from(corner) * frame.scale
 }
 
-/// Puts a box into the grid: returns its cells and position, [`CELLS_OF_INVALID`] for one that is not valid.
+/// Returns the cells and the position of a box; [`CELLS_OF_INVALID`] for an invalid box.
 #[inline(always)] // as `place_of`
 fn place_box<const WORLDS: bool>(
     aabb: &Aabb,
@@ -299,7 +299,7 @@ pub fn count(
 }
 
 /// Puts all boxes into the grid, and passes each with its cells and position to `each`. Returns counts at the finest level.
-#[inline(always)] // what `each` does not use is not computed
+#[inline(always)] // inlining removes values that `each` ignores
 pub fn place_all(
     boxes: &[Aabb],
     worlds: &[u32],
@@ -307,7 +307,7 @@ pub fn place_all(
     frame: &Frame,
     each: impl FnMut(&Aabb, [i32; 4], [u32; 4]),
 ) -> Totals {
-    // The loop is compiled for either case, so that worlds cost nothing where there are none.
+    // Compile the loop for both cases, so that scenes without worlds pay nothing.
     if worlds.is_empty() {
         return place_all_in::<false>(boxes, worlds, world_cells, frame, each);
     }
@@ -333,7 +333,7 @@ fn place_all_in<const WORLDS: bool>(
     totals
 }
 
-/// Returns the first level whose entries fit and whose cost is not much above the least; see `bin_level.wgsl`.
+/// Returns the first level whose entries fit and whose cost is at most four times the least; see `bin_level.wgsl`.
 pub fn level(totals: &Totals, box_count: u32, entry_capacity: u32) -> u32 {
     let fits = |level: usize| totals.entries[level] <= u64::from(entry_capacity);
     let cost = |level: usize| totals.cost(level, box_count);

@@ -3,8 +3,8 @@
 use super::giants::Joined;
 use crate::Pair;
 
-/// Returns the first block that has pairs of the window, and the workgroups of `emit_sweep` and `emit_again` for the
-/// window. The giants' blocks come first. `emit_again` visits the blocks before `again_end`.
+/// Returns the first block that has pairs in the window, and the workgroup counts of `emit_sweep` and `emit_again` for
+/// the window. The blocks of giants come first. `emit_again` processes the blocks before `again_end`.
 pub fn range(block_hits: &[u32], giant_blocks: u32, again_end: u32, first: u64, capacity: u32) -> [u32; 3] {
     let mut end = 0;
     let ends = block_hits.iter().map(|&hits| {
@@ -20,7 +20,7 @@ pub fn range(block_hits: &[u32], giant_blocks: u32, again_end: u32, first: u64, 
     [first_block, sweep_blocks.max(1), end.min(again_end).saturating_sub(first_block)]
 }
 
-/// Counts the pairs in these words.
+/// Returns the count of set bits: the pairs in these words.
 pub fn count(words: &[u32]) -> u64 {
     words.iter().map(|word| u64::from(word.count_ones())).sum()
 }
@@ -36,7 +36,7 @@ pub fn giants(words: &[u32], giant: u32, pairs: &mut Vec<Pair>) {
     }
 }
 
-/// Returns the pairs of joined giants and rows.
+/// Concatenates the pairs of all groups of giants and rows.
 pub fn joined(all: &[Joined]) -> Vec<Pair> {
     all.iter().flat_map(|joined| &joined.pairs).copied().collect()
 }

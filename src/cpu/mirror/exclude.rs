@@ -2,8 +2,8 @@
 
 use crate::Pair;
 
-/// Splits excluded pairs, followed by included ones, into larger and smaller indices. Both are `box_count` for an invalid
-/// pair.
+/// Splits the excluded pairs, then the included pairs, into larger and smaller indices. Both are `box_count` for an
+/// invalid pair.
 pub fn split(external: &[Pair], included: &[Pair], box_count: u32) -> (Vec<u32>, Vec<u32>) {
     let ordered = |pair: &Pair| match Pair::new(pair.a, pair.b) {
         Pair { a, b } if a < b && b < box_count => (b, a),

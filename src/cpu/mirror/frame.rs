@@ -16,8 +16,8 @@ const EDGES: usize = 1;
 const CENTRES_U: usize = 2;
 const CENTRES_V: usize = 3;
 
-/// Returns the interval of a box on a direction: the sum of the corner coordinates that are lowest along it, and the
-/// sum of the highest.
+/// Returns the interval of a box on a direction: the dot products of the lowest and of the highest corner along the
+/// direction.
 pub fn project(direction: Vec3, low: Vec3, high: Vec3) -> (f32, f32) {
     let positive = direction.cmpgt(Vec3::ZERO);
     let lower = Vec3::select(positive, low, high) * direction;
@@ -59,7 +59,7 @@ fn bits_for(x: f32) -> u32 {
     (1..30).find(|&bits| (1u32 << bits) as f32 >= x).unwrap_or(30)
 }
 
-/// Returns [`bits_for`] of a rounded x. An x that is a power of two, except for rounding, counts as one.
+/// Returns [`bits_for`] of x, where an x that exceeds a power of two only by rounding counts as this power.
 fn bits_about(x: f32) -> u32 {
     bits_for(x * (1.0 - 1.0 / 262_144.0))
 }
@@ -186,7 +186,7 @@ fn principal_axes(spread: &Spread) -> [Vec3; 3] {
     [vectors[first], vectors[second], vectors[third]]
 }
 
-/// Returns the axis, among x, y, z and the principal one, with the largest spread per mean projected edge; see
+/// Returns the best sweep axis among x, y, z and the principal axis: the largest spread per mean projected edge; see
 /// `frame_choose.wgsl`.
 fn best_axis(spread: &Spread, principal: Vec3) -> u32 {
     let mut axis = AXIS_X;
@@ -289,8 +289,8 @@ fn oblique_error(sweep: Vec3) -> f32 {
     if sweep.abs().max_element() < 1.0 { OBLIQUE_ERROR } else { 0.0 }
 }
 
-/// Returns a power of two, and in its units the mean of these ascending edges and the mean of their squares. They are
-/// added in the kernel's order, so that both engines round alike.
+/// Returns a unit, which is a power of two, and in this unit the mean of these ascending edges and the mean of their
+/// squares. The sums have the order of the kernel, so that both engines round alike.
 fn mean_edges(edges: &[f32]) -> (f32, Vec2) {
     let largest = edges.last().map_or(CELL_MIN, |edge| edge.max(CELL_MIN));
     let unit = largest.to_bits() & 0x7f80_0000;
@@ -375,7 +375,7 @@ fn set_cell(frame: &mut Frame, params: &Params, scene: &Scale, total: &Moments, 
 struct CellIds {
     /// The lower corner of the scene.
     low: [f32; 2],
-    /// Bits that hold the cells of the whole scene.
+    /// Bits that number the cells of the whole scene.
     fits: [u32; 2],
     /// Bits that differ among the cells of one world.
     bits: [u32; 2],

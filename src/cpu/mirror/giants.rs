@@ -1,4 +1,4 @@
-//! Mirror of `giants`: one giant against all boxes, and many against rows of boxes.
+//! Mirror of `giants`: one giant against all boxes, and groups of giants against rows of boxes.
 
 use super::bin::is_giant;
 use crate::base::constants::*;
@@ -19,14 +19,14 @@ pub fn test(boxes: &[Aabb], cells: &[[i32; 4]], frame: &Frame, level: u32, giant
     words
 }
 
-/// Some boxes that lie near each other.
+/// A row: boxes that are near each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The boxes.
     pub items: Vec<u32>,
     /// True if they are giants themselves.
     pub are_giants: bool,
-    /// Their bounds; `None` if there are no boxes.
+    /// The bounds of the boxes; `None` if there are no boxes.
     pub bounds: Option<Aabb>,
 }
 
@@ -106,7 +106,7 @@ pub struct Joined {
     pub pairs: Vec<Pair>,
 }
 
-/// Joins groups of GIANT_GROUP giants with rows: for each group, tiles of 256 rows. The last tile is filled up with
+/// Tests groups of GIANT_GROUP giants against rows: for each group, tiles of 256 rows. The last tile is filled up with
 /// empty rows.
 pub fn join(giants: Giants, rows: &[Row]) -> Vec<Joined> {
     let mut joined = Vec::new();

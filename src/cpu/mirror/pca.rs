@@ -30,7 +30,7 @@ pub fn bounds(boxes: &[Aabb]) -> BoundsPartial {
     total
 }
 
-/// Returns whether a box counts for the statistics: valid, and no coordinate beyond `limit`.
+/// Returns `true` if a box enters the statistics: it is valid, and no coordinate is beyond `limit`.
 pub fn counts_within(aabb: &Aabb, limit: f32) -> bool {
     aabb.is_valid() && aabb.min.iter().chain(&aabb.max).all(|x| x.abs() <= limit)
 }
@@ -42,11 +42,11 @@ pub struct Scale {
     pub low: [f32; 3],
     /// Bounds in scaled units.
     pub high: [f32; 3],
-    /// The largest coordinate of boxes that count, in input units.
+    /// The largest coordinate of boxes that enter the statistics, in input units.
     pub limit: f32,
     /// A power of two; the largest bound becomes 1 to 2, or to 4 above 2¹²⁷.
     pub scale: f32,
-    /// Boxes that count.
+    /// Count of boxes that enter the statistics.
     pub count: u32,
 }
 

@@ -25,7 +25,7 @@ pub fn count(max_params: Params, count: Option<u32>, is_refused: bool) -> Params
 pub fn worlds(words: &mut [u32], place: usize, first: usize, external: &[u32], world_ids: &[[u32; 2]]) {
     let numbers: HashMap<u32, u32> = world_ids.iter().map(|&[id, number]| (id, number)).collect();
     let count = numbers.len() as u32;
-    // Ids of worlds without a number, which are free as numbers.
+    // Ids below the count of numbers that have no number themselves.
     let occupied = (0..count).filter(|id| !numbers.contains_key(id));
     let mut free: Vec<u32> = numbers.keys().copied().filter(|id| *id >= count).collect();
     free.sort_unstable();
@@ -35,7 +35,7 @@ pub fn worlds(words: &mut [u32], place: usize, first: usize, external: &[u32], w
     }
 }
 
-/// Copies external half-spaces to their list, from index `first` on. An invalid one becomes an empty half-space.
+/// Copies external half-spaces to their list, from index `first` on. An invalid half-space becomes an empty half-space.
 pub fn planes(words: &mut [u32], place: usize, first: usize, external: &[[f32; 4]]) {
     for (word, &[x, y, z, offset]) in words[place + 4 * first..].chunks_mut(4).zip(external) {
         let half_space = HalfSpace { index: 0, normal: [x, y, z], offset };
@@ -44,8 +44,8 @@ pub fn planes(words: &mut [u32], place: usize, first: usize, external: &[[f32; 4
     }
 }
 
-/// Copies external spheres to their list, from box `first` on, padded by the margins of the boxes. An invalid one becomes a sphere without
-/// points.
+/// Copies external spheres to their list, from box `first` on, padded by the margins of the boxes. An invalid sphere
+/// becomes a sphere without points.
 pub fn spheres(words: &mut [u32], place: usize, first: usize, external: &[[f32; 4]], margins: &[f32]) {
     for ((i, word), &sphere) in (first..).zip(words[place + 4 * first..].chunks_mut(4)).zip(external) {
         let is_valid = sphere[..3].iter().all(|c| c.is_finite()) && sphere[3] >= 0.0;

@@ -1,4 +1,4 @@
-//! Mirror of `query`: queries against every box.
+//! Mirror of `query`: the kernels that convert queries.
 
 pub use crate::cpu::brute_queries::{all_hits as cross, all_hits as times};
 pub use crate::cpu::brute_queries::{first_hits as first, first_hits as hits};
@@ -16,7 +16,7 @@ mod derived {
     /// The cut of a shape: bounds, and normals and offsets of half-spaces.
     pub type CutOut = (Aabb, Vec<[f32; 4]>);
 
-    /// Returns the words of spheres or capsules that move.
+    /// Returns the words of moving spheres or capsules.
     pub fn moving<C: Cast>(casts: &[C]) -> Vec<u32> {
         C::words(casts).into_owned()
     }

@@ -14,8 +14,8 @@ pub fn ends(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]]
         .collect()
 }
 
-/// Counts for each rank the last candidates that may begin after its box ends, in spite of their keys. [`ALL_UNPROVEN`]
-/// stands for all candidates.
+/// Returns for each rank the count of unproven candidates: the last candidates, which may begin after the box ends,
+/// since keys are rounded. [`ALL_UNPROVEN`] means all candidates.
 pub fn unproven(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]], ends: &[u32]) -> Vec<u32> {
     let mask = (1 << frame.position_bits) - 1;
     let of_rank = |rank: usize| {
@@ -29,13 +29,13 @@ pub fn unproven(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32;
     (0..keys.len()).map(of_rank).collect()
 }
 
-/// Packs the end of an entry's candidates and its count of unproven ones, as in a stretch.
+/// Packs the end of an entry's candidates and the count of unproven candidates, as a word of `stretches`.
 pub fn packed_end(end: u32, unproven: u32) -> u32 {
     end | unproven << END_BITS
 }
 
-/// Returns the count of elements of `sorted` before the first that is not `within`; the very first is within. The
-/// search doubles its step, so its cost depends on the candidates of the entry only.
+/// Returns the count of elements of `sorted` before the first element that is not `within`. Element 0 must be `within`.
+/// The search doubles its step, so its cost depends only on the result.
 pub fn reach<T>(sorted: &[T], within: impl Fn(&T) -> bool) -> usize {
     let mut reach = 1;
     while reach < sorted.len() && within(&sorted[reach]) {
@@ -53,8 +53,8 @@ pub fn footprints(entries: &[u32], positions: &[[u32; 4]]) -> Vec<u32> {
 pub fn footprint(entry: u32, of_box: u32) -> u32 {
     let [u0, u1, v0, v1] = of_box.to_le_bytes().map(u32::from);
     let is = |flag| entry & flag != 0;
-    // In a cell that is not its first, the box begins at the cell's begin; in one that is not its last, it ends at the
-    // cell's end.
+    // In a cell that is not the box's first, the footprint begins at the begin of the cell; in a cell that is not its
+    // last, it ends at the end of the cell.
     let from = |flag, fraction| if is(flag) { fraction | 1 << FRACTION_BITS } else { 0 };
     let to = |flag, fraction| if is(flag) { fraction } else { FRACTION_LAST };
     let own = super::bin::footprint_of([

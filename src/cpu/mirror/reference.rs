@@ -31,7 +31,7 @@ pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters, options: &Options)
     let mut prepared = boxes.to_vec();
     filters.filters().prepare(&mut prepared);
     let Overlaps { mut pairs, mut report } = search(&prepared, &filters, options)?;
-    // A search omits included pairs, so that none comes twice.
+    // The search omits included pairs, so that no pair is listed twice.
     reserve(&mut pairs, filters.include().len() as u64)?;
     pairs.extend_from_slice(filters.include());
     if options.order == PairOrder::Canonical || report.tested_all_pairs {
@@ -41,7 +41,7 @@ pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters, options: &Options)
     Ok(Overlaps { pairs, report })
 }
 
-/// Finds all pairs except the included ones, in any order.
+/// Finds all pairs except the included pairs, in any order.
 fn search(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result<Overlaps, Error> {
     let box_count = boxes.len() as u32;
     if options.tests_all_pairs(box_count) {
@@ -102,7 +102,7 @@ fn search(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result
     Ok(Overlaps { pairs, report })
 }
 
-/// Tests every box against every other; [`search`] uses it for few boxes.
+/// Tests every box against every other box. [`search`] uses it for few boxes.
 fn all_pairs(boxes: &[Aabb], filters: &CheckedFilters, options: &Options) -> Result<Overlaps, Error> {
     let box_count = boxes.len() as u32;
     let columns = small::Columns::new(boxes);

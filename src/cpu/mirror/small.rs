@@ -1,4 +1,4 @@
-//! Mirror of `small`: every box against every other.
+//! Mirror of `small`: every box against every other box.
 
 use glam::Vec4;
 
@@ -6,7 +6,7 @@ use crate::base::constants::INVALID_LISTED;
 use crate::{Aabb, Pair};
 
 /// Boxes as columns of bounds, 32 boxes together, so that one box is tested against many at once. An invalid box is all
-/// NaN, which overlaps nothing. NaN also fills up the last 32.
+/// NaN, which overlaps nothing. The last 32 boxes are filled up with NaN too.
 #[derive(Debug, Default)]
 pub struct Columns(Vec<[[Vec4; 8]; 6]>);
 

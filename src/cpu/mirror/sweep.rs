@@ -12,7 +12,7 @@ pub fn count(ends: &[u32]) -> Vec<u32> {
     ends.iter().enumerate().map(quads).collect()
 }
 
-/// Adds up the quads before each entry, and behind them the length of the path.
+/// Returns the count of quads before each entry, and at the end the length of the path.
 pub fn scan(quads: &[u32]) -> Vec<u64> {
     let mut offsets = Vec::with_capacity(quads.len() + 1);
     let mut running = 0;
@@ -33,8 +33,8 @@ pub fn survives(a: u32, b: u32) -> bool {
     begins_before & ends_after & (a | b) & FOOTPRINT_FIRST == FOOTPRINT_FIRST
 }
 
-/// Returns whether the boxes of two entries that survive are proven to overlap across the sweep axis, and the earlier
-/// one begins before the other ends; see `sweep_walk.wgsl`.
+/// Returns whether the boxes of two surviving entries are proven to overlap across the sweep axis; see
+/// `sweep_walk.wgsl`.
 pub fn is_proven(a: u32, b: u32) -> bool {
     let [u0, u1, v0, v1] = a.to_le_bytes().map(|byte| u32::from(byte) & FRACTION_LAST);
     let [other_u0, other_u1, other_v0, other_v1] = b.to_le_bytes().map(|byte| u32::from(byte) & FRACTION_LAST);

@@ -8,7 +8,7 @@ use crate::base::layout::{Cube, TreeSummary};
 const SIDE: f32 = CURVE_SIDE as f32;
 /// Bits for the place of a box of unusual size.
 const OTHER_BITS: u32 = 13;
-/// The first key of such a box.
+/// The first key of a box of unusual size.
 const FIRST_OTHER: u32 = (1 << PLACE_BITS) - (3 << OTHER_BITS);
 /// Among 2 to this power consecutive places, two share a key. This frees keys for boxes of unusual size.
 const SQUEEZE: u32 = 12;
@@ -19,7 +19,7 @@ const SAMPLE: u32 = 256;
 /// The bounds of no points.
 const NOTHING: Aabb = Aabb { min: [f32::INFINITY; 3], max: [f32::NEG_INFINITY; 3] };
 
-/// Returns 0 for a box of usual size, 1 for a finite one that is enormous, 2 for an unbounded one, 3 for an invalid one.
+/// Returns the class of a box: 0 for usual size, 1 for finite and enormous, 2 for unbounded, 3 for invalid.
 fn class(aabb: &Aabb) -> u32 {
     let reach = aabb.min.iter().chain(&aabb.max).fold(0.0f32, |reach, x| reach.max(x.abs()));
     match reach {

@@ -99,8 +99,8 @@ impl Grid {
         (rest / self.axes[2].count, [x, y, rest % self.axes[2].count])
     }
 
-    /// Calls `visit` with the number of each row near a cell, and with the first and last key of its part near the cell. For ascending
-    /// keys, those of a row ascend.
+    /// Calls `visit` with the index of each row near a cell, and with the first and last key of the row's part near the
+    /// cell. If the keys of cells ascend, the keys of each row ascend.
     #[inline]
     pub fn rows(&self, key: u64, mut visit: impl FnMut(usize, u64, u64)) {
         let (world, cell) = self.cell_of(key);
@@ -126,7 +126,7 @@ pub const ROWS: usize = ((2 * SPLIT[1] + 1) * (2 * SPLIT[2] + 1)) as usize;
 #[derive(Clone, Copy, Debug)]
 pub struct Cell {
     pub key: u64,
-    /// Where its points begin.
+    /// The index of its first point.
     pub start: u32,
 }
 

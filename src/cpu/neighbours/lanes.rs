@@ -1,4 +1,4 @@
-//! The test of four targets at a time, on rounded coordinates.
+//! Tests four targets at a time, on rounded coordinates.
 
 use glam::Vec4;
 
@@ -6,11 +6,11 @@ use glam::Vec4;
 pub const LANES: usize = 4;
 /// The largest relative error of a square in `f32`, of five roundings.
 const ERROR_32: f64 = 1.0 / (1u32 << 20) as f64;
-/// The same in `f64`.
+/// The largest relative error of a square in `f64`.
 const ERROR_64: f64 = 1.0 / (1u64 << 48) as f64;
 /// `f32` is used if the error of distances, relative to the reach, is at most this.
 const MOST_ERROR_32: f64 = 1.0 / 64.0;
-/// Bounds the length of a vector whose components differ from others by two errors each: 2 √3.
+/// 2 √3: the length of a vector whose components are two errors each, in units of the error.
 const SPREAD: f64 = 3.4642;
 
 /// Limits for squared distances, and the format of the numbers: `f32` or `f64`.
@@ -19,10 +19,10 @@ pub struct Limits {
     /// A power of two that scales the reach to about 1.
     scale: f64,
     center: [f64; 3],
-    /// A larger square is out of reach.
+    /// A target with a larger square is out of reach.
     high: f64,
-    /// A square of at most this is in reach. Negative if the radii of points differ; each pair is then decided by its
-    /// own radii.
+    /// A target with a square of at most this is in reach. Negative if the radii of points differ; each pair is then
+    /// decided by its own radii.
     low: f64,
     /// True if numbers are `f32`.
     pub is_single: bool,

@@ -22,12 +22,12 @@ use sorted::SortedPlaces;
 /// Queries per task of a thread.
 const CHUNK: u32 = 1 << 12;
 
-/// Finds all pairs of points whose distance is at most `radius`, each once, on all cores of the CPU.
+/// Finds each pair of points whose distance is at most `radius` once, on all cores of the CPU.
 ///
 /// For more than one call, periodic cells, vectors or distances, use [`Neighbours`].
 ///
 /// # Errors
-/// As [`Neighbours::find`].
+/// The errors of [`Neighbours::find`].
 ///
 /// ```
 /// use broadsweep::{Pair, cpu};
@@ -43,7 +43,7 @@ pub fn find_neighbours<T: Coordinate>(points: &[[T; 3]], radius: T) -> Result<Ne
     Ok(neighbours.take())
 }
 
-/// Finds neighbours of points on the CPU. Reuse it: it reuses its memory.
+/// Finds neighbours of points on the CPU. Reuse the value, since it reuses its memory.
 ///
 /// ```
 /// use broadsweep::neighbour::{NeighbourOptions, PeriodicCell};
@@ -112,10 +112,10 @@ impl<T: Coordinate> Neighbours<T> {
         self.search(None, points.into())
     }
 
-    /// Finds the pairs of a query and a point. Periodic images are taken of the points, not of the queries.
+    /// Finds the pairs of a query and a point. Points have periodic images; queries have none.
     ///
     /// # Errors
-    /// As [`find`](Self::find).
+    /// The errors of [`find`](Self::find).
     pub fn find_between<'a>(
         &mut self,
         queries: impl Into<PointSet<'a, T>>,

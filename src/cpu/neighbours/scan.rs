@@ -163,7 +163,7 @@ impl Hits {
     }
 }
 
-/// Moves the elements that satisfy a condition to the front, and returns their number.
+/// Moves the elements that satisfy a condition to the front, and returns their count.
 fn retain(row: &mut [u32], mut keeps: impl FnMut(usize, u32) -> bool) -> usize {
     let mut count = 0;
     for k in 0..row.len() {

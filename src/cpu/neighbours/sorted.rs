@@ -1,4 +1,4 @@
-//! Places sorted by cell, a list per coordinate.
+//! Places sorted by cell, with a list per coordinate.
 
 use std::ops::Range;
 

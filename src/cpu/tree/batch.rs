@@ -1,7 +1,7 @@
-//! The queries of a batch, on all threads.
+//! Answers the queries of a batch on all threads.
 //!
-//! Queries are answered in the order in which they come to the scene along the tree's curve, so that neighbours in time look at
-//! the same nodes, which a cache then has. Answers are put back into the order of the queries.
+//! Queries are answered in the order of their starts along the tree's curve. So consecutive queries visit the same
+//! nodes, which are then in a cache. Answers are returned in the order of the queries.
 
 use std::ops::Range;
 
@@ -18,31 +18,32 @@ use crate::cpu::radix;
 use crate::queries::{Distance, Entry, Path, Region, Start, is_in_order, reserve};
 use crate::{Aabb, Answers, Batch, Cast, Error, Hit, Lists, Near, NearestQuery, QueryReport};
 
-/// Queries that a thread takes at a time.
+/// Queries that a thread answers at a time.
 const CHUNK: usize = 1 << 8;
-/// The least number of queries, and of boxes, that are worth a sort of the queries.
+/// Queries are sorted if there are at least this many queries and this many boxes.
 const SORTED: usize = 1 << 10;
 
 /// A batch of queries and its tree.
 pub struct TreeBatch<'a, Q> {
     tree: &'a Tree,
     batch: Batch<'a, Q>,
-    /// The queries in the order in which they are answered, in the lower halves; none where that is their own order.
+    /// The order of answering: the query index is in the lower half of each element. Empty if queries are answered in
+    /// their own order.
     order: Vec<u64>,
-    /// True if only worlds decide which boxes a query meets.
+    /// True if worlds are the only filters of the queries.
     passes_all: bool,
 }
 
-/// The answers of some queries in a row.
+/// The answers to consecutive queries of the order.
 struct ChunkAnswers<T> {
     answers: Vec<T>,
-    /// Where the answers of each query end.
+    /// The end of each query's answers.
     ends: Vec<usize>,
     invalid: Vec<u64>,
 }
 
 impl<'a, Q: Start + Copy + Sync> TreeBatch<'a, Q> {
-    /// Takes a batch.
+    /// Checks a batch, and sorts its queries.
     ///
     /// # Errors
     /// [`Error::NotBuilt`], [`Error::QueryFilterLength`], [`Error::OutOfMemory`].
@@ -71,7 +72,7 @@ impl<'a, Q: Start + Copy + Sync> TreeBatch<'a, Q> {
         Ok(Self { tree, batch, order, passes_all })
     }
 
-    /// Loads the queries that are answered at these turns, with their numbers. They lie anywhere in memory: all are loaded before
+    /// Loads the queries of these turns, with their indices. Queries are scattered in memory, so all are loaded before
     /// the first is answered.
     fn load(&self, turns: Range<usize>, queries: &mut Vec<(usize, Q)>) {
         queries.clear();
@@ -83,8 +84,7 @@ impl<'a, Q: Start + Copy + Sync> TreeBatch<'a, Q> {
         }
     }
 
-    /// Finds one answer to each query. `answer` returns whether the query has a meaning. Rankings keep one
-    /// answer.
+    /// Finds one answer to each query. `answer` returns whether the query is valid. Rankings have one answer.
     pub fn answers<T: Copy + PartialEq + Send + Sync, K>(
         &self,
         none: T,
@@ -99,8 +99,8 @@ impl<'a, Q: Start + Copy + Sync> TreeBatch<'a, Q> {
         })
     }
 
-    /// Finds one answer to each query. `answer` takes at most `some` at a time, with their numbers, and lists those without
-    /// a meaning.
+    /// Finds one answer to each query. A call of `answer` gets at most `some` queries, with their indices, and lists
+    /// the invalid queries.
     fn answers_of_some<T: Copy + PartialEq + Send + Sync, K>(
         &self,
         none: T,
@@ -139,8 +139,8 @@ impl<'a, Q: Start + Copy + Sync> TreeBatch<'a, Q> {
         Ok(Answers { answers, report: self.report(invalid.concat(), answer_count) })
     }
 
-    /// Finds a list of answers to each query. `answer` appends to the list, and returns whether the query has a meaning.
-    /// Rankings keep `most` answers.
+    /// Finds a list of answers to each query. `answer` appends to the list, and returns whether the query is valid.
+    /// Rankings have at most `most` answers.
     pub fn lists<T: Copy + Send + Sync, K>(
         &self,
         most: usize,
@@ -157,8 +157,8 @@ impl<'a, Q: Start + Copy + Sync> TreeBatch<'a, Q> {
         })
     }
 
-    /// Finds a list of answers to each query. `answer` takes at most `some` at a time, with their numbers. Rankings keep `most`
-    /// answers.
+    /// Finds a list of answers to each query. A call of `answer` gets at most `some` queries, with their indices.
+    /// Rankings have at most `most` answers.
     fn lists_of_some<T: Copy + Send + Sync, K>(
         &self,
         most: usize,
@@ -214,7 +214,7 @@ impl<'a, Q: Start + Copy + Sync> TreeBatch<'a, Q> {
 }
 
 impl<Q: Cast> TreeBatch<'_, Q> {
-    /// Returns the path of a cast; none where a number has no meaning.
+    /// Returns the path of a cast; `None` if a number is invalid.
     #[inline]
     pub fn path(&self, cast: &Q) -> Option<Path> {
         cast.path().map(|path| path.skipping_separating(self.batch.filters.skips_separating))
@@ -242,7 +242,8 @@ impl<Q: Cast> TreeBatch<'_, Q> {
         })
     }
 
-    /// Finds the first box that each path hits, if they may go through the tree at once.
+    /// Finds the first box that each path hits by one walk of all paths. Returns `false` if the paths cannot walk
+    /// together.
     fn nearest_hits_of_packet(&self, scratch: &mut Scratch<Entry>, queries: &[(usize, Q)], out: &mut [Hit]) -> bool {
         if queries.len() < ray_packet::RAYS {
             return false;
@@ -306,7 +307,7 @@ impl TreeBatch<'_, NearestQuery> {
         })
     }
 
-    /// Gathers the boxes around the points of these queries, and returns whether it did.
+    /// Gathers the boxes around the points of these queries. Returns whether it did.
     fn gather(&self, scratch: &mut Scratch<Distance>, queries: &[(usize, NearestQuery)]) -> bool {
         let world = self.batch.filters.query_filter(queries[0].0).world;
         let fits =
@@ -320,7 +321,7 @@ impl TreeBatch<'_, NearestQuery> {
         around.gather((levels, ids), &worlds.of(world), points, (*looked, ranking.most()), single)
     }
 
-    /// Ranks the boxes near the point of query `i`, and returns whether those that were gathered were enough.
+    /// Ranks the boxes near the point of query `i`. Returns whether the gathered boxes sufficed.
     fn rank_nearest(&self, i: usize, query: &NearestQuery, is_gathered: bool, scratch: &mut Scratch<Distance>) -> bool {
         let Scratch { around, ranking, last, .. } = scratch;
         if is_gathered {
@@ -371,7 +372,7 @@ impl<Q> TreeBatch<'_, Q> {
         self.walk(i, stack, &mut visitor);
     }
 
-    /// Shows each box that the path of query `i` hits, until `hit` returns that it is enough.
+    /// Calls `hit` with each box that the path of query `i` hits, until `hit` returns that no more are needed.
     pub fn each_hit(&self, i: usize, path: &Path, scratch: &mut Scratch<()>, mut hit: impl FnMut(&Entry, u32) -> bool) {
         if self.is_ordinary(path) {
             self.each_hit_in::<f32>(i, path, scratch, &mut hit);
@@ -417,7 +418,8 @@ impl<Q> TreeBatch<'_, Q> {
             && self.passes_all
             && last_world == world
         {
-            // As many boxes as are requested are no farther than those of the last query and the way from it.
+            // The requested count of boxes is no farther than the last box of the previous query plus the distance of
+            // both points.
             let way: f64 = (0..3).map(|k| (f64::from(point[k]) - f64::from(last[k])).powi(2)).sum();
             let reach = square.sqrt() + way.sqrt();
             limit = limit.min(reach * reach * (1.0 + 1e-12));
@@ -443,7 +445,7 @@ impl<Q> TreeBatch<'_, Q> {
         self.tree.levels.is_ordinary && node::is_ordinary(path)
     }
 
-    /// Shows the visitor of query `i` the boxes that its filters leave.
+    /// Walks the tree with the visitor of query `i`, which gets only boxes that the filters accept.
     fn walk<V: Visitor>(&self, i: usize, stack: &mut Stack<V::Known>, visitor: &mut V) {
         let meeting = self.batch.filters.meeting_of(i, &self.tree.filters);
         let (levels, ids, ranges) = (&self.tree.levels, &self.tree.ids, self.tree.worlds.of(meeting.world()));

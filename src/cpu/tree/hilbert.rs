@@ -1,17 +1,18 @@
-//! Places along a Hilbert curve through space.
+//! Computes places along a Hilbert curve through space.
 //!
-//! The curve is walked by a table: what the curve does in a cube depends on where it enters and along which axis it leaves
-//! (24 states), and two levels are taken at a time. Source: Hamilton and Rau-Chaplin 2008, Compact Hilbert indices.
+//! A table drives the computation, two levels at a time. The course of the curve in a cube depends on the corner where
+//! it enters and the axis along which it leaves: 24 states. Source: Hamilton and Rau-Chaplin 2008, Compact Hilbert
+//! indices.
 
 /// Levels of the curve: bits of each coordinate.
 pub const LEVELS: u32 = 20;
 /// Bits of a place along the curve.
 pub const BITS: u32 = 3 * LEVELS;
 
-/// For each state and each two levels of the coordinates: the place among 64 cubes, and the state in that cube times 64.
+/// For each state and two bits per coordinate: the place among 64 cubes, and 64 times the state in this cube.
 static STEPS: [u16; 24 * 64] = steps();
 
-/// Returns the place of a point, of which each coordinate has [`LEVELS`] bits.
+/// Returns the place of a point. Each coordinate has [`LEVELS`] bits.
 #[inline]
 pub fn place(point: [u32; 3]) -> u64 {
     first_levels::<LEVELS>(point)

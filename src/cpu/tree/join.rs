@@ -1,9 +1,9 @@
-//! The join of two sets: the boxes of one query a tree of the other, eight boxes at a time.
+//! Joins two sets: the boxes of one set query a tree of the other set, eight boxes at a time.
 //!
-//! Boxes that query together are neighbours along a curve, and mostly visit the same nodes. At each node, one bit per box marks the
-//! boxes that still have to visit it, and each of these is tested against the eight children at once. The count of tests is the same
-//! as if each box queried alone, with an eighth of the unpredictable branches between them. Boxes that lie far apart separate at
-//! the top of the tree.
+//! Boxes that query together are adjacent along a curve, so they mostly visit the same nodes. At each node, a bit per
+//! box marks the boxes that must visit the node. Each marked box is tested against the eight children at once. The
+//! count of tests is the same as if each box queried alone, with an eighth of the unpredictable branches. The walks of
+//! distant boxes separate at the top of the tree.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use super::worlds::Worlds;
 use crate::base::reserve::reserve;
 use crate::{Aabb, Error, Filters, HalfSpace, Pair};
 
-/// The most boxes whose tree stays in a first-level cache, whatever the order in which it is queried.
+/// The most boxes whose tree fits a first-level cache, whatever the order of the queries.
 pub const FEW: usize = 1 << 8;
 
 /// The boxes of one of the sets, valid or not.
@@ -30,13 +30,13 @@ pub struct Set<'a> {
 /// Counts the work of a range of querying boxes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
-    /// The tests of one of them against a box of the tree.
+    /// Tests of a querying box against a box of the tree.
     pub tests: u64,
-    /// The invalid boxes among them.
+    /// Invalid boxes among the querying boxes.
     pub invalid: u64,
 }
 
-/// Holds a tree of one set and the order in which the other queries it, from one join to the next.
+/// A tree of one set, and the order of the querying boxes of the other set. Memory is reused from join to join.
 #[derive(Debug, Default)]
 pub struct Join {
     order: Order,
@@ -44,7 +44,7 @@ pub struct Join {
     ids: Vec<u32>,
     levels: Levels,
     worlds: Worlds,
-    /// The boxes that query, in their order.
+    /// The querying boxes, in the order of querying.
     queries: Vec<u32>,
 }
 
@@ -55,7 +55,7 @@ impl Join {
         self.line_up(source);
     }
 
-    /// Builds a tree of boxes, which others can be [lined up](Self::line_up) to query again and again.
+    /// Builds a tree of boxes, for any number of queries. [`line_up`](Self::line_up) sets the querying boxes.
     pub fn plant(&mut self, target: Set<'_>) {
         let Self { order, ids, levels, worlds, .. } = self;
         order.sort(target.boxes, target.worlds, ids);
@@ -63,7 +63,7 @@ impl Join {
         worlds.find(ids, target.worlds);
     }
 
-    /// Puts boxes in the order in which they query.
+    /// Sorts the querying boxes into the order of querying.
     pub fn line_up(&mut self, source: Set<'_>) {
         let Self { order, ids, queries, .. } = self;
         if ids.len() <= FEW && source.worlds.is_empty() {
@@ -79,7 +79,8 @@ impl Join {
         self.levels.has_invalid
     }
 
-    /// Appends the pairs of the boxes that query in these turns; `pair` creates each from a box that queries and a box of the tree.
+    /// Appends the pairs of the querying boxes of these turns. `pair` creates a pair from a querying box and a box of
+    /// the tree.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -106,8 +107,8 @@ impl Join {
         Ok(counts)
     }
 
-    /// Appends the pairs of what touches boxes of the tree, in any world, as `pair` makes them of such a box. `retain` drops those that
-    /// nobody wants, of those from a place in the list on, before they are many.
+    /// Appends a pair for each box of the tree, in any world, that the shape `what` touches. `pair` creates the pair
+    /// from the box. From time to time, `retain` removes rejected pairs from a place in the list on.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -125,7 +126,7 @@ impl Join {
         touching.result
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         let ids = (self.ids.capacity() + self.queries.capacity()) * size_of::<u32>();
         ids + self.order.bytes() + self.levels.bytes() + self.worlds.bytes()
@@ -136,9 +137,9 @@ impl Join {
 struct QueryGroup {
     boxes: [Aabb; WIDTH],
     ids: [u32; WIDTH],
-    /// A bit for each box that is valid.
+    /// A bit per box: set if the box is valid.
     valid: u8,
-    /// True if one is all of space, which touches even the bounds of nothing.
+    /// True if a box is the whole space, which touches even the bounds of missing children.
     has_whole: bool,
 }
 
@@ -157,7 +158,7 @@ impl QueryGroup {
     }
 }
 
-/// The boxes of a group that visit a node, one bit each.
+/// The boxes of a group that visit a node, a bit per box.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 struct Wanted(u8);
 
@@ -202,7 +203,7 @@ impl<P: Fn(u32, u32) -> Pair> Visitor for Listing<'_, P> {
                 return;
             }
         }
-        // All pairs of the leaf in one loop, whose end is all that cannot be foreseen.
+        // List all pairs of the leaf in one loop, so that only the end of the loop is unpredictable.
         let mut pairs = u64::from_le_bytes(of_boxes.map(|Wanted(own)| own)) & spread(bits);
         while pairs != 0 {
             let at = pairs.trailing_zeros() as usize;
@@ -222,7 +223,7 @@ impl<P: Fn(u32, u32) -> Pair> Visitor for Listing<'_, P> {
     }
 }
 
-/// Records nothing of a node.
+/// No value is known of a node.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 struct Nothing;
 
@@ -230,9 +231,9 @@ impl Known for Nothing {
     const FIRST: Self = Self;
 }
 
-/// Shapes that boxes can touch, exactly: what touches a box touches every box around it.
+/// A shape with an exact test against boxes. A shape that touches a box must touch each box around it.
 pub trait Touch {
-    /// Returns a bit for each child of a node that is touched; for one that is not there it may be set.
+    /// Returns a bit per child of a node: set if the shape touches it. The bit of a missing child may be set.
     fn touching(&self, node: &Node) -> u32;
 }
 
@@ -250,13 +251,13 @@ impl Touch for HalfSpace {
     }
 }
 
-/// Lists what touches one thing.
+/// Lists the boxes of a tree that touch a shape.
 struct Touching<'a, T, P, R> {
     what: &'a T,
     pair: P,
     retain: R,
     out: &'a mut Vec<Pair>,
-    /// The pairs before this place are wanted.
+    /// Pairs before this place have passed `retain`.
     retained: usize,
     result: Result<(), Error>,
 }
@@ -279,7 +280,7 @@ impl<T: Touch, P: Fn(u32) -> Pair, R: Fn(&mut Vec<Pair>, usize)> Visitor for Tou
 
     #[inline(always)]
     fn take(&mut self, id: u32, aabb: &Aabb) {
-        /// Pairs that stay in a first-level cache.
+        /// Pairs that fit a first-level cache.
         const MOST: usize = 1 << 11;
         if !aabb.is_valid() {
             return;
@@ -300,7 +301,7 @@ impl<T: Touch, P: Fn(u32) -> Pair, R: Fn(&mut Vec<Pair>, usize)> Visitor for Tou
     }
 }
 
-/// Returns eight bytes, all ones where the bit of their number is set.
+/// Returns eight bytes: byte k is all ones if bit k is set.
 #[inline(always)]
 fn spread(bits: u32) -> u64 {
     let marked = u64::from(bits).wrapping_mul(0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;

@@ -1,5 +1,5 @@
-//! The bounds of the tree, level by level: each node has the bounds of eight nodes of the level below in a row, or of
-//! eight boxes. No pointers: child `c` of node `i` is number `8 i + c` of the level below.
+//! The nodes of the tree, level by level. A node has the bounds of eight consecutive nodes of the level below, or of
+//! eight boxes. There are no pointers: child `c` of node `i` is node `8 i + c` of the level below.
 
 use rayon::prelude::*;
 
@@ -8,24 +8,24 @@ use super::node::{Node, ORDINARY, WIDTH};
 use crate::Aabb;
 use crate::queries::Surface;
 
-/// Nodes that a thread makes at a time.
+/// Nodes that a thread builds at a time.
 const CHUNK: usize = 1 << 8;
 
-/// Threads that gather faster by a plan, for the first time: one of them makes it, while more would load boxes from where they lie in
-/// as short a time. The next time it is there.
+/// Up to this thread count, a first build plans how to gather boxes. One thread makes the plan, so with more threads,
+/// loading boxes directly is as fast. Refits use the plan in any case.
 const PLANNERS: usize = 4;
 
 /// Holds the nodes.
 #[derive(Debug, Default)]
 pub struct Levels {
-    /// From the nodes that have boxes to the one above all.
+    /// From the leaves to the root.
     pub levels: Vec<Vec<Node>>,
     /// Spare levels of a larger tree, for the next tree of that size.
     spare: Vec<Vec<Node>>,
-    /// Half the surface of the nodes that a thread makes at a time, of one level.
+    /// Half of the surface of each chunk of nodes, for one level.
     surfaces: Vec<f64>,
     gather: Gather,
-    /// Half the surface of all nodes, added up, and how many boxes are vast.
+    /// Half of the surface of all nodes, and the count of vast boxes.
     pub surface: Surface,
     /// True if all finite bounds are at most [`ORDINARY`].
     pub is_ordinary: bool,
@@ -54,7 +54,7 @@ impl LeafSummary {
 }
 
 impl Levels {
-    /// Creates all nodes, of boxes in the order of `ids`.
+    /// Builds all nodes over the boxes in the order of `ids`.
     pub fn fill(&mut self, boxes: &[Aabb], ids: &[u32]) {
         self.gather.forget();
         if rayon::current_num_threads() <= PLANNERS {
@@ -63,7 +63,7 @@ impl Levels {
         self.make(boxes, ids);
     }
 
-    /// Creates all nodes anew, of boxes in the order of the last [`fill`](Self::fill), which was that of `ids`.
+    /// Builds all nodes again, for moved boxes. `ids` must be the order of the last [`fill`](Self::fill).
     pub fn refill(&mut self, boxes: &[Aabb], ids: &[u32]) {
         self.gather.plan(ids);
         self.make(boxes, ids);
@@ -93,7 +93,7 @@ impl Levels {
             level.resize(below.len().div_ceil(WIDTH), Node::EMPTY);
             let nodes = level.par_chunks_mut(CHUNK).zip(below.par_chunks(CHUNK * WIDTH));
             nodes.map(|(to, from)| unite(to, from)).collect_into_vec(&mut self.surfaces);
-            // In order, so that the sum does not depend on threads.
+            // Add in a fixed order, so that the sum does not depend on the thread count.
             self.surface.sum += self.surfaces.iter().sum::<f64>();
             below = level;
         }
@@ -105,7 +105,8 @@ impl Levels {
         self.levels.last().map_or(Node::EMPTY.get(0), |level| level[0].bounds())
     }
 
-    /// Counts the boxes that are invalid and that are boxes, and lists the first of them, ascending, at most this many.
+    /// Counts the invalid boxes for which `is_box` returns `true`, and lists the first of them, ascending, at most
+    /// `most`.
     pub fn invalid(&self, ids: &[u32], is_box: impl Fn(u32) -> bool + Sync, most: usize) -> (u32, Vec<u32>) {
         if !self.has_invalid {
             return (0, Vec::new());
@@ -122,7 +123,7 @@ impl Levels {
         (count, all)
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         let nodes: usize =
             self.levels.iter().chain(&self.spare).map(|level| level.capacity() * size_of::<Node>()).sum();
@@ -130,7 +131,7 @@ impl Levels {
     }
 }
 
-/// Returns how many levels of nodes this many boxes have.
+/// Returns the count of levels of a tree of this many boxes.
 pub fn level_count(box_count: usize) -> usize {
     let mut levels = usize::from(box_count > 0);
     let mut nodes = box_count.div_ceil(WIDTH);
@@ -141,11 +142,11 @@ pub fn level_count(box_count: usize) -> usize {
     levels
 }
 
-/// Puts boxes into leaves, from their places in `sources`.
+/// Copies boxes to leaves. `sources` has the index of the box at each place.
 fn fill_leaves(leaves: &mut [Node], sources: &[u32], boxes: &[Aabb]) -> LeafSummary {
     let mut summary = LeafSummary::USUAL;
     for (leaf, sources) in leaves.iter_mut().zip(sources.chunks(WIDTH)) {
-        // Boxes lie in several places: first only the loads, all of which are then under way at once.
+        // Boxes are scattered in memory. Issue all loads first, so that they overlap.
         let mut own = [Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]); WIDTH];
         for (aabb, &source) in own.iter_mut().zip(sources) {
             *aabb = boxes[source as usize];
@@ -174,14 +175,14 @@ fn vast_count(leaf: &Node) -> u32 {
     (0..WIDTH).fold(0, |count, child| count + u32::from(is_vast(child)))
 }
 
-/// Returns half the surface of what bounds nodes or boxes; 0 of nothing, and of what is not [`ORDINARY`].
+/// Returns half of the surface of these bounds; 0 for empty bounds, and for bounds beyond [`ORDINARY`].
 fn half_surface(bounds: &Aabb) -> f64 {
     let [x, y, z] = std::array::from_fn(|k| f64::from(bounds.max[k]) - f64::from(bounds.min[k]));
     let is_ordinary = bounds.min.iter().chain(&bounds.max).fold(true, |all, x| all & (x.abs() <= ORDINARY));
     if is_ordinary { x * y + y * z + z * x } else { 0.0 }
 }
 
-/// Puts the bounds of nodes into the nodes above them, and returns half the surface of what is bounded.
+/// Stores the bounds of nodes in the nodes above them. Returns half of the surface of these bounds.
 fn unite(above: &mut [Node], below: &[Node]) -> f64 {
     let mut surface = 0.0;
     for (node, below) in above.iter_mut().zip(below.chunks(WIDTH)) {

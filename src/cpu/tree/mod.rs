@@ -41,16 +41,18 @@ use crate::{
     TreeReport,
 };
 
-/// A tree of boxes, which is built once and queried many times: the hits of rays, the boxes that touch a shape, the nearest boxes.
+/// A tree of boxes, which is built once and queried many times. Queries find the hits of rays, the boxes that touch a
+/// shape, or the nearest boxes.
 ///
-/// Every answer is that of a loop over all boxes in real arithmetic on the `f32` that come in, bit for bit: nothing is
-/// missed, nothing is too many, and ties go to the smaller index. Shapes that turn, and round ones that move, miss nothing either, but
-/// may have too many; their own pages list them. The tree takes the threads of the `rayon` pool that it is called from, and answers
-/// the same with any number of them.
+/// Answers equal the answers of a loop over all boxes in real arithmetic on the input `f32`, bit for bit. No box is
+/// missed or reported in excess, and ties go to the smaller index. Oriented boxes, capsules, convex shapes and moving
+/// round shapes miss no box either, but may report boxes in excess; see their documentation. The tree uses the threads
+/// of the caller's `rayon` pool. Answers do not depend on the thread count.
 ///
-/// The tree takes 32 bytes for each box and keeps 16 more for the next build, and where there are more than 131,072 boxes
-/// another 32 for the next refit; margins take 24. Queries take what they answer, and 16 bytes each while they are answered;
-/// for `k` first answers each thread takes some 100 bytes times `k` besides, and for nearest boxes 2 KB times `k`, 6 MB at most.
+/// Memory: the tree has 32 bytes per box, and retains 16 more for the next build. With more than 131,072 boxes, it
+/// retains 32 more for the next refit. Margins take 24 bytes per box. Queries take their answers, and 16 bytes per
+/// query during the call. For `k` first answers, each thread takes about 100 bytes times `k` in addition; for nearest
+/// boxes 2 KB times `k`, at most 6 MB.
 ///
 /// ```
 /// use broadsweep::query::{NearestQuery, Sphere};
@@ -76,7 +78,7 @@ pub struct Tree {
     ids: Vec<u32>,
     levels: Levels,
     worlds: Worlds,
-    /// The boxes, where the filters change them.
+    /// The prepared boxes, if the filters change boxes.
     prepared: Vec<Aabb>,
     is_built: bool,
     built_surface: Surface,
@@ -89,16 +91,18 @@ impl Tree {
         Self::default()
     }
 
-    /// Sets the filters of the boxes. Groups, masks, bodies and spheres hold from the next query on; worlds and margins
-    /// from the next [`build`](Self::build) on, until which the tree is not built.
+    /// Replaces the filters of the boxes. Groups, masks, bodies and spheres take effect with the next query. Worlds and
+    /// margins take effect with the next [`build`](Self::build); after a change of these, the tree is not built until
+    /// then.
     ///
-    /// Two boxes are never compared here: lists of pairs, and whether boxes are fixed or asleep, do not matter.
+    /// A tree compares no two boxes, so lists of pairs, and fixed or sleeping flags, are ignored.
     ///
-    /// Half-spaces are answered as boxes are, exactly: rays, moving boxes, points, boxes, spheres and capsules touch them where a point is in
-    /// both. A round shape that moves touches them but for rounding, never too late. A turned box may touch one too many, by rounding. A
-    /// [`Convex`](crate::Convex) touches all but those that face away from one of its own half-spaces. Half-spaces and boxes are
-    /// ordered by the exact number, then by index. Each query is compared with each half-space. A change of the boxes that stand for
-    /// half-spaces holds from the next [`build`](Self::build) on.
+    /// Half-spaces are answers like boxes. Rays, moving boxes, points, boxes, spheres and capsules touch a half-space
+    /// if they have a point in common, decided exactly. For a moving round shape, the time may be too early by
+    /// rounding, never too late. For an oriented box, a half-space may be reported in excess by rounding. A
+    /// [`Convex`](crate::Convex) touches all half-spaces except those that face away from one of its own. Half-spaces
+    /// and boxes are ordered by their exact time or distance, then by index. Each query is tested against each
+    /// half-space. A change of the boxes that stand for half-spaces takes effect with the next [`build`](Self::build).
     ///
     /// # Errors
     /// [`Error::BadFilter`] for a value that has no meaning, and for an owner region, which queries do not know;
@@ -124,7 +128,7 @@ impl Tree {
         self.filters.filters()
     }
 
-    /// Changes one list of the filters from box `first` on. After a change of worlds or margins the tree has to be built
+    /// Changes one list of the filters from box `first` on. After a change of worlds or margins, the tree must be built
     /// again.
     ///
     /// # Errors
@@ -138,7 +142,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Empties the tree: no range of leaves is left to query. Its memory stays for the next build.
+    /// Empties the tree, and retains its memory for the next build.
     fn clear(&mut self) {
         self.is_built = false;
         self.ids.clear();
@@ -146,7 +150,7 @@ impl Tree {
         self.report = TreeReport::default();
     }
 
-    /// Builds the tree of these boxes. Queries answer with their indices.
+    /// Builds the tree of these boxes. Answers have the indices of these boxes.
     ///
     /// # Errors
     /// [`Error::FilterLength`] and [`Error::BadFilter`] where the filters do not fit the boxes; [`Error::TooManyBoxes`]
@@ -171,14 +175,14 @@ impl Tree {
         self.worlds.find(ids, &filters.filters().world);
     }
 
-    /// Fits the tree to boxes that have moved: the same number of them in the same order. That takes a fraction of a build.
-    /// The tree answers exactly, however they moved; where they moved far, [`growth`](TreeReport::growth) shows that a build
-    /// would make it faster. A box may become invalid or valid.
+    /// Fits the tree to moved boxes. The box count and the order must be the same as at the build. A refit takes a
+    /// fraction of the time of a build. Answers are exact whatever the motion. After far motions,
+    /// [`growth`](TreeReport::growth) shows that a build would make queries faster. A box may become invalid or valid.
     ///
     /// # Errors
-    /// [`Error::NotBuilt`] if the tree is not built: never, or not since a build failed or the filters' worlds or margins changed.
-    /// [`Error::OtherTree`] if it was built of another number of boxes; [`Error::FilterLength`] and [`Error::BadFilter`] if the filters do not
-    /// fit the boxes. The tree stays as it is.
+    /// [`Error::NotBuilt`] if the tree is not built: never, or not since a build failed or the filters' worlds or
+    /// margins changed. [`Error::OtherTree`] if the build had another box count; [`Error::FilterLength`] and
+    /// [`Error::BadFilter`] if the filters do not fit the boxes. The tree stays as it is.
     pub fn refit(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
         if !self.is_built {
             return Err(Error::NotBuilt);
@@ -207,14 +211,14 @@ impl Tree {
         &self.report
     }
 
-    /// Counts the bytes of memory that are held, without the filters.
+    /// Returns the bytes of allocated memory, without the filters.
     pub fn memory_bytes(&self) -> u64 {
         let ids = self.ids.capacity() * size_of::<u32>();
         let prepared = self.prepared.capacity() * size_of::<Aabb>();
         (ids + prepared + self.worlds.bytes() + self.levels.bytes() + self.order.bytes()) as u64
     }
 
-    /// Returns the half-spaces of the filters, which are not among the leaves. Where there are any, the boxes are prepared.
+    /// Returns the half-spaces of the filters, which are not in the tree. If there are any, the boxes are prepared.
     fn half_spaces(&self) -> HalfSpaces<'_> {
         HalfSpaces::new(&self.filters, &self.prepared)
     }
@@ -234,7 +238,7 @@ impl Tree {
     /// Finds the first `k` boxes that each path hits: by `t`, then by index.
     ///
     /// # Errors
-    /// As [`nearest_hits`](Self::nearest_hits); [`Error::BadOption`] where `k` is 0.
+    /// The errors of [`nearest_hits`](Self::nearest_hits); [`Error::BadOption`] if `k` is 0.
     pub fn first_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>, k: usize) -> Result<Lists<Hit>, Error> {
         let batch = casts.into();
         let tree_batch = TreeBatch::new(self, batch)?;
@@ -252,7 +256,7 @@ impl Tree {
     /// Finds whether each path hits a box.
     ///
     /// # Errors
-    /// As [`nearest_hits`](Self::nearest_hits).
+    /// The errors of [`nearest_hits`](Self::nearest_hits).
     pub fn any_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<bool>, Error> {
         let batch = casts.into();
         let mut answers = TreeBatch::new(self, batch)?.answers(false, |batch, scratch, i, cast, out| {
@@ -270,7 +274,7 @@ impl Tree {
     /// Finds all boxes that each path hits, ascending by index.
     ///
     /// # Errors
-    /// As [`nearest_hits`](Self::nearest_hits).
+    /// The errors of [`nearest_hits`](Self::nearest_hits).
     pub fn all_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Lists<Hit>, Error> {
         let batch = casts.into();
         let mut lists = TreeBatch::new(self, batch)?.lists(0, |batch, scratch, i, cast, out| {
@@ -288,11 +292,12 @@ impl Tree {
         Ok(lists)
     }
 
-    /// Finds all boxes that touch each shape, ascending by index: exactly those of points, boxes and spheres; of other shapes
-    /// none is missed, and the shape's own page lists the boxes that may be too many.
+    /// Finds all boxes that touch each shape, ascending by index. For points, boxes and spheres, the answers are exact.
+    /// For other shapes, no box is missed, and the documentation of the shape specifies the boxes that may be reported
+    /// in excess.
     ///
     /// # Errors
-    /// As [`nearest_hits`](Self::nearest_hits).
+    /// The errors of [`nearest_hits`](Self::nearest_hits).
     pub fn overlaps<'a, S: Shape + 'a>(&self, shapes: impl Into<Batch<'a, S>>) -> Result<Lists<u32>, Error> {
         let batch = shapes.into();
         let mut lists = TreeBatch::new(self, batch)?.lists(0, |batch, scratch, i, shape, out| {
@@ -306,11 +311,11 @@ impl Tree {
         Ok(lists)
     }
 
-    /// Finds the `k` boxes that are nearest to each point: by distance, then by index. A box that a point is in is at no
-    /// distance.
+    /// Finds the `k` boxes that are nearest to each point: by distance, then by index. A box that contains the point is
+    /// at distance 0.
     ///
     /// # Errors
-    /// As [`first_hits`](Self::first_hits).
+    /// The errors of [`first_hits`](Self::first_hits).
     pub fn nearest<'a>(&self, points: impl Into<Batch<'a, NearestQuery>>, k: usize) -> Result<Lists<Near>, Error> {
         let batch = points.into();
         let tree_batch = TreeBatch::new(self, batch)?;

@@ -1,4 +1,4 @@
-//! Eight boxes side by side, and what a query computes of all of them at once.
+//! Eight boxes in one node, and tests of a query against all eight at once.
 
 use glam::{DVec4, Vec4};
 
@@ -67,9 +67,9 @@ impl Node {
     }
 }
 
-/// The facts about a node before its visit.
+/// The value that is known of a node before its visit.
 pub trait Known: Copy + PartialOrd {
-    /// The facts about the nodes that a walk begins with.
+    /// The value for the nodes with which a walk begins.
     const FIRST: Self;
 }
 
@@ -81,25 +81,25 @@ impl Known for f64 {
     const FIRST: Self = 0.0;
 }
 
-/// The numbers that a query prunes with. They are never exact, only never too small or too large.
+/// The numbers for pruning. They are rounded, but always to the safe side.
 ///
-/// `f32` is enough where no number is beyond [`ORDINARY`]: nothing overflows then, and what underflows is less than
-/// [`TINY`](Self::TINY). `f64` is enough for all `f32`.
+/// `f32` suffices if no number is beyond [`ORDINARY`]: then nothing overflows, and the error by underflow is less than
+/// [`TINY`](Self::TINY). `f64` suffices for all `f32`.
 pub trait Real: Known + Send + Sync + std::fmt::Debug {
     /// Four numbers.
     type Four: Copy + std::fmt::Debug;
-    /// More than the roundings of a time or a squared distance change, relative to it.
+    /// An upper bound of the relative rounding error of a time or a squared distance.
     const SLACK: f64;
-    /// More than underflow changes.
+    /// An upper bound of the error by underflow.
     const TINY: f64;
-    /// Stands for a time or a distance beyond all others.
+    /// A time or distance beyond all others.
     const END: Self;
-    /// Stands for none.
+    /// Zero.
     const ZERO: Self;
 
     /// Converts a number, to the nearest.
     fn nearest(number: f64) -> Self;
-    /// Converts a number upward, with a margin for the errors of the numbers that it is compared with.
+    /// Converts a number upward, with a margin for the errors of the numbers with which it is compared.
     fn limit(number: f64) -> Self;
     /// Loads four children.
     fn load(numbers: &[f32; WIDTH], half: usize) -> Self::Four;
@@ -109,21 +109,21 @@ pub trait Real: Known + Send + Sync + std::fmt::Debug {
     fn difference(a: Self::Four, b: Self::Four) -> Self::Four;
     /// Returns `a * b`.
     fn product(a: Self::Four, b: Self::Four) -> Self::Four;
-    /// Returns the larger ones.
+    /// Returns the larger number of each lane.
     fn larger(a: Self::Four, b: Self::Four) -> Self::Four;
-    /// Returns the smaller ones.
+    /// Returns the smaller number of each lane.
     fn smaller(a: Self::Four, b: Self::Four) -> Self::Four;
     /// Returns `a + b * b`.
     fn plus_square(a: Self::Four, b: Self::Four) -> Self::Four;
-    /// Returns `a` with a margin for its errors upward.
+    /// Returns `a`, increased by a margin for its errors.
     fn slackened(a: Self::Four) -> Self::Four;
-    /// Returns a bit where `a <= b`.
+    /// Returns a bit per lane: set if `a <= b`.
     fn at_most(a: Self::Four, b: Self::Four) -> u32;
     /// Returns the four numbers.
     fn array(a: Self::Four) -> [Self; 4];
 }
 
-/// The largest coordinate, direction, and inverse of a direction that `f32` is good enough for: 2⁶⁰.
+/// 2⁶⁰: the largest coordinate, direction and inverse of a direction for which `f32` suffices.
 pub const ORDINARY: f32 = (1u64 << 60) as f32;
 
 macro_rules! real {
@@ -140,7 +140,7 @@ macro_rules! real {
             }
 
             fn limit(number: f64) -> Self {
-                // Rounded to the nearest, which may be below by far less than the slack.
+                // The conversion rounds to nearest; its error is far below the slack.
                 ((number * (1.0 + Self::SLACK) + Self::TINY) as $real).min(Self::END)
             }
 
@@ -196,7 +196,7 @@ macro_rules! real {
         }
     };
 }
-// 2⁻²⁰, and 2⁻¹⁴⁰; the largest number stays so far below infinity that slack does not reach it.
+// The slack is 2⁻²⁰, and `tiny` is 2⁻¹⁴⁰. `end` is so far below infinity that slack does not overflow it.
 real!(f32, Vec4, slack: 9.5367431640625e-7, tiny: 7.2e-43, end: 1.7e38, load: |four: Vec4| four);
 real!(f64, DVec4, slack: 1e-14, tiny: 0.0, end: f64::INFINITY, load: |four: Vec4| four.as_dvec4());
 
@@ -207,19 +207,19 @@ pub fn both_halves<F: Copy>(half: impl Fn(usize) -> (u32, [F; 4])) -> (u32, [F; 
     (low_bits | high_bits << 4, [a, b, c, d, e, f, g, h])
 }
 
-/// A path as nodes are tested with it.
+/// A path, prepared for tests of nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Sight<F: Real> {
     axes: [SightAxis<F>; 3],
-    /// Bits of the axes along which the path does not move, and the bounds that it has there. An unbounded path counts as
-    /// one that is everywhere on that axis.
+    /// A bit per axis without motion, and the bounds of the path along these axes. An unbounded path has infinite
+    /// bounds along an axis.
     still: u32,
     low: [f32; 3],
     high: [f32; 3],
 }
 
-/// How a path moves along an axis: which face it has to reach with what, which it leaves with what, and the inverse of the
-/// speed. Along an axis without motion, no face is ever reached nor left.
+/// The motion of a path along an axis: the face that it must reach and the coordinate that reaches it, the same for the
+/// face that it leaves, and the inverse of the speed. Along an axis without motion, no face is reached or left.
 #[derive(Clone, Copy, Debug)]
 struct SightAxis<F: Real> {
     first: usize,
@@ -230,7 +230,7 @@ struct SightAxis<F: Real> {
 }
 
 impl<F: Real> Sight<F> {
-    /// Looks along a path.
+    /// Prepares a path for tests of nodes.
     #[inline(always)]
     pub fn new(path: &Path) -> Self {
         let (x, y, z) = (Self::axis(path, 0), Self::axis(path, 1), Self::axis(path, 2));
@@ -239,7 +239,7 @@ impl<F: Real> Sight<F> {
             let is_infinite = path.low[k].is_infinite() || path.high[k].is_infinite();
             sight.still |= u32::from(path.direction[k] == 0.0 || is_infinite) << k;
             if is_infinite && path.direction[k] != 0.0 {
-                // Differences of infinities are no numbers: this axis leaves nothing out.
+                // Differences of infinities are NaN, so this axis must exclude nothing.
                 (sight.low[k], sight.high[k]) = (f32::NEG_INFINITY, f32::INFINITY);
             }
         }
@@ -255,7 +255,7 @@ impl<F: Real> Sight<F> {
         SightAxis { first, last, reach, leave, inverse }
     }
 
-    /// Returns a bit for each child that the path may touch by the time `limit`, and about when.
+    /// Returns a bit per child that the path may touch by the time `limit`, and the approximate times.
     #[inline(always)]
     pub fn through(&self, node: &Node, limit: F) -> (u32, [F; WIDTH]) {
         if self.still == 0 { self.through_by::<false>(node, limit) } else { self.through_by::<true>(node, limit) }
@@ -281,7 +281,7 @@ impl<F: Real> Sight<F> {
     }
 }
 
-/// Returns whether numbers are so ordinary that `f32` is good enough to look along a path.
+/// Returns `true` if `f32` suffices for tests with this path.
 #[inline]
 pub fn is_ordinary(path: &Path) -> bool {
     let is_ordinary = |k: usize| {
@@ -292,7 +292,7 @@ pub fn is_ordinary(path: &Path) -> bool {
     is_ordinary(0) & is_ordinary(1) & is_ordinary(2)
 }
 
-/// A point, or the bounds of some, as nodes are tested with them.
+/// A point, or the bounds of several points, prepared for tests of nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Center<F: Real> {
     low: [F; 3],
@@ -300,14 +300,14 @@ pub struct Center<F: Real> {
 }
 
 impl<F: Real> Center<F> {
-    /// Looks around a point.
+    /// Prepares a point for tests of nodes.
     pub fn new(point: &[f32; 3]) -> Self {
         let [x, y, z] = *point;
         let point = [F::nearest(f64::from(x)), F::nearest(f64::from(y)), F::nearest(f64::from(z))];
         Self { low: point, high: point }
     }
 
-    /// Returns a bit for each child whose squared distance may be at most `limit`, and about what it is.
+    /// Returns a bit per child whose squared distance may be at most `limit`, and the approximate squared distances.
     #[inline(always)]
     pub fn around(&self, node: &Node, limit: F) -> (u32, [F; WIDTH]) {
         let zero = F::ZERO.splat();
@@ -324,7 +324,7 @@ impl<F: Real> Center<F> {
 }
 
 impl Center<f32> {
-    /// Looks around all points between two corners.
+    /// Prepares the bounds of points for tests of nodes.
     pub fn between(low: [f32; 3], high: [f32; 3]) -> Self {
         Self { low, high }
     }

@@ -8,28 +8,28 @@ use crate::Aabb;
 use crate::base::constants::CHUNK;
 use crate::cpu::radix;
 
-/// Bits of the curve in the first key. Boxes that share one are sorted by the rest of theirs.
+/// Bits of the place in the first key. Boxes with equal first keys are then sorted by the other bits.
 const FIRST_BITS: u32 = hilbert::BITS / 2;
-/// Boxes that share a first key and are too few to be sorted by the rest.
+/// Boxes with equal first keys are not sorted further if there are at most this many.
 const FEW: usize = 8;
-/// Centroids that are looked at to find where most boxes are.
+/// Centroids of the sample that locates most boxes.
 const SAMPLE: usize = 1 << 10;
-/// How many times the extent of most boxes the curve goes through, if boxes lie so far.
+/// The largest extent of the curve, in units of the extent of most boxes.
 const MARGIN: f64 = 8.0;
 
-/// The part of space that the curve goes through. Centroids beyond are moved to its surface.
+/// The cube that the curve fills. Centroids beyond the cube are moved to its surface.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cube {
     low: [f64; 3],
     scale: f64,
 }
 
-/// A curve for the boxes that are of usual size, and one for those that are finite and enormous: neither spoils the other.
-/// Unbounded and invalid boxes lie behind them.
+/// The cubes of two curves: of boxes of usual size, and of enormous finite boxes. Separate curves keep nodes small.
+/// Unbounded and invalid boxes follow.
 #[derive(Clone, Copy, Debug)]
 struct Cubes([Cube; 2]);
 
-/// Holds the memory of the sort from one build to the next.
+/// The memory of the sort, reused from build to build.
 #[derive(Debug, Default)]
 pub struct Order {
     /// The cube of the curve of usual boxes in the last sort.
@@ -39,7 +39,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// Lists the boxes in their order, in `ids`. `worlds` has the number of each box's world, or nothing.
+    /// Writes the order of the boxes to `ids`. `worlds` has the number of each box's world, or is empty.
     pub fn sort(&mut self, boxes: &[Aabb], worlds: &[u32], ids: &mut Vec<u32>) {
         let cubes = Cubes::of(boxes);
         self.cube = cubes.0[0];
@@ -68,7 +68,7 @@ impl Order {
         });
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         (self.items.capacity() + self.other.capacity()) * size_of::<u64>()
     }
@@ -89,12 +89,12 @@ impl Cubes {
 }
 
 impl Cube {
-    /// Chooses the bounds of most centroids, so that a few far ones do not put all others into one place.
+    /// Chooses a cube around most centroids, so that a few distant centroids do not force all others to the same place.
     fn around(sample: impl Iterator<Item = [f32; 3]> + Clone) -> Self {
         let mut low = [0.0; 3];
         let mut extent = 0.0f64;
         for (k, low) in low.iter_mut().enumerate() {
-            // Not on the heap: there may be as many cubes as there are places with several boxes.
+            // Not on the heap, since each place with several boxes may need a cube.
             let mut along = [0.0; SAMPLE];
             let mut count = 0;
             for (place, center) in along.iter_mut().zip(sample.clone()) {
@@ -114,7 +114,7 @@ impl Cube {
             *low = first;
             extent = extent.max(last - first);
         }
-        // With a border around the sample.
+        // Add a border around the sample.
         let cells = f64::from(1u32 << hilbert::LEVELS);
         let border = extent / 64.0;
         Self { low: low.map(|x| x - border), scale: if extent > 0.0 { cells / (extent + 2.0 * border) } else { 0.0 } }
@@ -139,13 +139,14 @@ impl Cube {
     }
 }
 
-/// Picks at most [`SAMPLE`] things, one of each so many, but not in step: kinds of boxes may take turns.
+/// Returns a sample of at most [`SAMPLE`] elements from the whole list. The spacing is irregular, since kinds of boxes
+/// may alternate.
 fn sample<T>(all: &[T]) -> impl Iterator<Item = &T> + Clone {
     let step = all.len().div_ceil(SAMPLE).max(1);
     all.chunks(step).enumerate().map(|(i, some)| &some[i.wrapping_mul(0x9e37_79b1) / 64 % some.len()])
 }
 
-/// Returns 0 for a box of usual size, 1 for a finite one that is enormous, and 2 for others.
+/// Returns the class of a box: 0 for usual size, 1 for enormous and finite, 2 for others.
 #[inline]
 fn class(aabb: &Aabb) -> usize {
     if is_within(aabb, ORDINARY) { 0 } else { 2 - usize::from(is_within(aabb, f32::MAX)) }
@@ -162,13 +163,13 @@ fn center(aabb: &Aabb) -> [f32; 3] {
     std::array::from_fn(|k| 0.5 * aabb.min[k] + 0.5 * aabb.max[k])
 }
 
-/// Sorts boxes that share a first key by the rest of their places; equal ones stay in the order of their
-/// indices. The upper halves of the items are unused afterwards.
+/// Sorts boxes with equal first keys by the other bits of their places; boxes with equal places stay in the order of
+/// their indices. Afterwards, the upper halves of the items have no meaning.
 fn refine(items: &mut [u64], boxes: &[Aabb], cubes: &Cubes) {
     let key = |item: &u64| item >> 32;
     if let Some(middle) = items.get(items.len() / 2).map(key).filter(|_| items.len() > CHUNK) {
         let starts = [middle, middle + 1].map(|least| items.partition_point(|item| key(item) < least));
-        // A run is not cut.
+        // Parts end at the ends of runs with equal first keys.
         if let Some(&at) = starts.iter().find(|&&at| at > 0 && at < items.len()) {
             let (left, right) = items.split_at_mut(at);
             rayon::join(|| refine(left, boxes, cubes), || refine(right, boxes, cubes));
@@ -183,7 +184,7 @@ fn refine(items: &mut [u64], boxes: &[Aabb], cubes: &Cubes) {
     }
 }
 
-/// Sorts boxes by what `key` makes of their centers, and then by index.
+/// Sorts boxes by the `key` of their centres, then by index.
 fn sort_by(run: &mut [u64], boxes: &[Aabb], key: impl Fn([f64; 3]) -> u64 + Sync) {
     run.par_iter_mut().with_min_len(CHUNK).for_each(|item| {
         let index = *item & u64::from(u32::MAX);
@@ -192,13 +193,13 @@ fn sort_by(run: &mut [u64], boxes: &[Aabb], key: impl Fn([f64; 3]) -> u64 + Sync
     run.par_sort_unstable();
 }
 
-/// Sorts boxes whose places have the same first bits by the rest. Boxes that share a place are sorted along a curve of their
-/// own, where that distinguishes them: a scene may have a scene within it that is smaller than any place.
+/// Sorts boxes with equal first keys by the other bits of their places. Boxes with equal places are sorted along a
+/// finer curve of their own, if it distinguishes them: a scene may contain a small scene within one place.
 fn sort_by_rest(run: &mut [u64], boxes: &[Aabb], cube: &Cube) {
     sort_by(run, boxes, |center| cube.place(center) & ((1 << FIRST_BITS) - 1));
     for own in run.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|own| own.len() > FEW) {
         let finer = Cube::around(sample(own).map(|&item| center(&boxes[item as u32 as usize])));
-        // Finer by so much that this ends after some twenty times.
+        // Each curve is finer by at least this factor, so the recursion ends after about twenty levels.
         if finer.scale > 1024.0 * cube.scale {
             sort_by(own, boxes, |center| u64::from(finer.rough_place(center)));
             for same in own.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|same| same.len() > 1) {

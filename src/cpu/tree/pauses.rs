@@ -1,32 +1,32 @@
-//! When to try again what did not pay.
+//! Decides when to try again an optimisation that did not save time.
 
-/// The longest pause.
+/// The longest pause, in turns.
 const LONGEST: u32 = 64;
 
-/// Pauses in which something is left out that did not pay: 1, 2, 4, … 64 turns long, until it pays again.
+/// Pauses of an optimisation that did not save time: 1, 2, 4, … 64 turns long, until it saves time again.
 #[derive(Debug, Default)]
 pub struct Pauses {
-    /// Turns that are left of this pause.
+    /// Remaining turns of this pause.
     remaining: u32,
-    /// How long the last pause was.
+    /// The length of the last pause.
     last: u32,
 }
 
 impl Pauses {
-    /// Returns whether this is the turn of a pause.
+    /// Returns `true` if this turn belongs to a pause.
     pub fn is_pause(&mut self) -> bool {
         let is_pause = self.remaining > 0;
         self.remaining = self.remaining.saturating_sub(1);
         is_pause
     }
 
-    /// Begins a pause, twice as long as the last one.
+    /// Begins a pause, twice as long as the last pause.
     pub fn begin(&mut self) {
         self.last = (2 * self.last).clamp(1, LONGEST);
         self.remaining = self.last;
     }
 
-    /// Forgets the pauses before: it has paid.
+    /// Forgets earlier pauses, since the optimisation saved time.
     pub fn forget(&mut self) {
         self.last = 0;
     }

@@ -1,9 +1,9 @@
-//! The boxes nearest to several points that lie near each other: those around all of them are gathered at once, in any order, and
-//! each point ranks what was gathered.
+//! Finds the boxes nearest to several adjacent points. The boxes around all points are gathered at once, in any order,
+//! and each point ranks the gathered boxes.
 //!
-//! How far to gather is a guess, by how far the points before had to look. A point that finds as many boxes as it requests no
-//! farther than that has found the nearest, whatever the guess was; another one goes through the tree by itself. Answers are
-//! those of each point alone.
+//! The distance within which boxes are gathered is a guess, from the distances of earlier points. If a point finds the
+//! requested count of boxes within this distance, its answers are complete, whatever the guess. Otherwise it walks the
+//! tree alone. Answers equal the answers of separate walks.
 
 use super::levels::Levels;
 use super::node::{Center, Node, ORDINARY, Real, WIDTH};
@@ -17,35 +17,37 @@ use crate::queries::{Distance, NearestQuery};
 /// Points of a packet.
 pub const POINTS: usize = 4;
 
-/// How much farther is looked than the points before had to, squared.
+/// The squared factor by which the guess exceeds the distance of earlier points.
 const FARTHER: f64 = 1.5;
-/// How far apart the points of a packet may lie, along each axis, in multiples of how far is looked.
+/// The largest extent of a packet's points along each axis, in multiples of the distance within which boxes are
+/// gathered.
 const WIDE: f64 = 8.0;
-/// Boxes that are gathered at most: this many, and [`MOST_EACH`] times as many as each point requests.
+/// The most gathered boxes: this many, plus [`MOST_EACH`] times the count that each point requests.
 const MOST: usize = 64;
 const MOST_EACH: usize = 24;
-/// Boxes that are gathered at most, however many are requested: they take 85 bytes each.
+/// The most gathered boxes for any request; each takes 85 bytes.
 const MOST_OF_ALL: usize = 1 << 16;
-/// Points of a packet that may go through the tree by themselves before to gather costs more than it saves.
+/// The most points of a packet that walk the tree alone while gathering still saves time.
 const MISSING: usize = 1;
 
-/// Holds the boxes around the points of a packet.
+/// The boxes around the points of a packet.
 #[derive(Debug, Default)]
 pub struct Around {
     /// The boxes, side by side; after the last one, boxes without points.
     nodes: Vec<Node>,
     ids: Vec<u32>,
-    /// All boxes within this distance of a point are here; squared.
+    /// All boxes within this squared distance of each point are gathered.
     reach: f64,
-    /// The places of boxes that may be among the nearest to one point, below their squared distances.
+    /// Keys of boxes that may be among the nearest to one point: the squared distance in the upper half, the place in
+    /// the lower half.
     keys: Vec<u64>,
-    /// Packets for which nothing is gathered.
+    /// Pauses in which packets gather no boxes.
     pauses: Pauses,
 }
 
 impl Around {
-    /// Gathers the boxes around points, and returns whether it did: not where the points lie far apart, nor where there are too
-    /// many boxes, nor for a while after it did not pay. The points before had to look as far as the square root of `guess`, for
+    /// Gathers the boxes around points, and returns whether it did. It does not if the points are far apart, if there
+    /// are too many boxes, or during a pause. `guess` is the squared distance of the last box of earlier points, for
     /// `most` boxes each.
     pub fn gather(
         &mut self,
@@ -72,18 +74,19 @@ impl Around {
         has_all
     }
 
-    /// Ranks the nearest of the gathered boxes, as many as are requested. Returns whether they are the nearest of all; where there
-    /// may be others, the last one bounds them, if there are so many.
+    /// Ranks the requested count of gathered boxes. Returns `true` if these are the nearest of all boxes. Otherwise,
+    /// the last ranked box bounds the distance of the answers, if the row is full.
     pub fn rank(&mut self, query: &NearestQuery, ranking: &mut Ranking<Distance>) -> bool {
         let (point, most, radius_square) = (&query.point, ranking.most(), query.radius_square());
         self.list_near(point, f32::limit(self.reach.min(radius_square)));
         if self.keys.len() > most {
-            // Each of as many boxes as are requested may be somewhat farther than it seems, and another one nearer.
+            // Distances are rounded, so a box beyond the requested count may be nearer. Include boxes within the
+            // rounding error.
             let farthest = square_of(*self.keys.select_nth_unstable(most - 1).1);
             let limit = f32::limit(f64::from(f32::limit(f64::from(farthest))));
             self.keys.retain(|&key| square_of(key) <= limit);
         }
-        // Nearly in order, there is less left to compare exactly.
+        // Sort by rounded distance first, which saves exact comparisons.
         self.keys.sort_unstable();
         ranking.clear();
         for &key in &self.keys {
@@ -98,7 +101,7 @@ impl Around {
         radius_square <= self.reach || ranking.last().is_some_and(|last| last * (1.0 + RELATIVE_ERROR) <= self.reach)
     }
 
-    /// Lists the places of the boxes whose squared distance to a point may be at most `limit`, below about what it is.
+    /// Lists the keys of the boxes whose squared distance to a point may be at most `limit`.
     fn list_near(&mut self, point: &[f32; 3], limit: f32) {
         let center = Center::<f32>::new(point);
         self.keys.clear();
@@ -107,13 +110,14 @@ impl Around {
             while bits != 0 {
                 let child = bits.trailing_zeros() as usize % WIDTH;
                 bits &= bits - 1;
-                // Numbers that are not negative are in the order of their bits.
+                // Nonnegative numbers have the order of their bits.
                 self.keys.push(u64::from(squares[child].to_bits()) << 32 | (number * WIDTH + child) as u64);
             }
         }
     }
 
-    /// Decides whether to go on gathering, after so many points of a packet went through the tree by themselves.
+    /// Decides whether to gather for the next packets. `missing` is the count of points of a packet that walked the
+    /// tree alone.
     pub fn judge(&mut self, missing: usize) {
         if missing > MISSING {
             self.pauses.begin();
@@ -128,7 +132,7 @@ fn square_of(key: u64) -> f32 {
     f32::from_bits((key >> 32) as u32)
 }
 
-/// Returns where points are, if they are no farther apart than this along each axis, and ordinary numbers.
+/// Returns the bounds of points; `None` if they extend farther than `wide` along an axis, or if `f32` does not suffice.
 fn near_each_other(points: impl Iterator<Item = [f32; 3]>, wide: f64) -> Option<Center<f32>> {
     let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
     for point in points {
@@ -141,7 +145,7 @@ fn near_each_other(points: impl Iterator<Item = [f32; 3]>, wide: f64) -> Option<
     (0..3).all(|k| is_ordinary(k) && is_near(k)).then(|| Center::between(low, high))
 }
 
-/// Gathers all boxes that may be near some points.
+/// A visitor that gathers all boxes that may be near some points.
 struct Gathering<'a> {
     center: Center<f32>,
     limit: f32,

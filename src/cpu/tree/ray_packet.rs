@@ -1,9 +1,9 @@
-//! The way of several rays through the tree at once, where they go nearly the same way, as those of a camera do.
+//! Walks several rays through the tree at once, if their directions are nearly the same, such as the rays of a camera.
 //!
-//! A node is looked at once for all rays, with intervals around their origins and directions (a beam); only in the leaves
-//! does each ray look for itself. That takes fewer steps, and fewer decisions that a processor cannot foresee. Answers are
-//! those of each ray alone. Source: Wald et al. 2001, Interactive rendering with coherent ray tracing; Reshetov et al. 2005,
-//! Multi-level ray tracing.
+//! Inner nodes are tested once for all rays, with intervals around their origins and directions (a beam). Leaves are
+//! tested for each ray. This needs fewer steps and fewer unpredictable branches. Answers equal the answers of separate
+//! walks. Source: Wald et al. 2001, Interactive rendering with coherent ray tracing; Reshetov et al. 2005, Multi-level
+//! ray tracing.
 
 use glam::Vec4;
 
@@ -16,14 +16,14 @@ use crate::queries::{Entry, Path};
 /// Rays of a packet.
 pub const RAYS: usize = 8;
 
-/// How often the rays of a packet may look into leaves, all together. Where they look more often they lie so far apart, or pass so many boxes,
-/// that each is done sooner by itself.
+/// The most tests of leaves by all rays of a packet together. If there are more, the rays are so far apart, or pass so
+/// many boxes, that separate walks are faster.
 const MOST_LOOKS: u32 = 192;
 
-/// The most that the directions of a packet may differ: the square of the sine of the angle.
+/// The largest difference of directions in a packet: the squared sine of the angle.
 const NARROW: f64 = 1e-3;
 
-/// Returns whether rays go nearly the same way: with a motion along each axis, of the same sign for all.
+/// Returns `true` if the directions of the rays are nearly the same, and nonzero with the same sign along each axis.
 #[inline(always)]
 pub fn is_narrow(paths: &[Path; RAYS]) -> bool {
     let first = &paths[0];
@@ -39,23 +39,23 @@ pub fn is_narrow(paths: &[Path; RAYS]) -> bool {
     })
 }
 
-/// Several rays, and the first box that each of them hits so far.
+/// Several rays, and the first box that each ray hits so far.
 pub struct Packet<'a> {
     paths: &'a [Path; RAYS],
-    /// Created when the first leaf is reached: many packets reach none.
+    /// The rays prepared for tests of leaves. Filled at the first leaf, since many packets reach none.
     sights: &'a mut Vec<Sight<f32>>,
     limits: [f32; RAYS],
     axes: [BeamAxis; 3],
-    /// The largest of the limits.
+    /// The largest limit of all rays.
     limit: f32,
-    /// How often a ray looked into a leaf.
+    /// Count of tests of leaves by rays.
     looks: u32,
     /// The first box that each ray hits.
     pub best: [Option<(Entry, u32)>; RAYS],
 }
 
-/// The common values of all rays along one axis: which face they have to reach, with the origin that reaches it first, which they
-/// leave, with the origin that leaves it last, and the least and greatest inverse of a speed.
+/// The beam along one axis: the face that rays must reach, and the origin that reaches it first; the face that they
+/// leave, and the origin that leaves it last; and the least and the largest inverse of the speed.
 struct BeamAxis {
     first: usize,
     last: usize,
@@ -93,7 +93,8 @@ impl<'a> Packet<'a> {
         BeamAxis { first, last, reach: Vec4::splat(reach), leave: Vec4::splat(leave), inverses }
     }
 
-    /// Finds the first box of some ranges of leaves that each ray hits, and returns whether it did: not where that does not pay.
+    /// Finds the first box that each ray hits, in some ranges of leaves. Returns `false` if it stopped because separate
+    /// walks are faster.
     pub fn walk(&mut self, levels: &Levels, ids: &[u32], ranges: &[[u32; 2]], stack: &mut Stack<f32>) -> bool {
         walk(levels, ids, ranges, stack, self);
         !self.is_done()

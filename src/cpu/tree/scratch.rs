@@ -11,13 +11,12 @@ use super::walk::Stack;
 pub struct Scratch<K> {
     /// The first answers to the query.
     pub ranking: Ranking<K>,
-    /// Of the last query, its point and world, and the squared distance, rounded, of the last box that was requested.
+    /// The point and the world of the last query, and the rounded squared distance of its last requested box.
     pub last: Option<([f32; 3], u32, f64)>,
-    /// Of the last points, how far the one that had to look farthest looked, squared: to the last box that was requested, or as
-    /// far as its radius.
+    /// The largest squared search distance of the last points: to the last requested box, or the radius.
     pub looked: f64,
     pub around: Around,
-    /// Rays that go through the tree one by one, although they may go together.
+    /// Pauses in which rays walk separately, although they could walk together.
     pub pauses: Pauses,
     pub single: Stack<f32>,
     pub double: Stack<f64>,
@@ -39,7 +38,7 @@ impl<K> Scratch<K> {
     }
 }
 
-/// A number that nodes are tested with, and the nodes that wait.
+/// A type of numbers for tests of nodes, with its stack of waiting nodes.
 pub trait Stacked: Real {
     fn stack<K>(scratch: &mut Scratch<K>) -> (&mut Ranking<K>, &mut Stack<Self>);
 }

@@ -8,18 +8,19 @@ use crate::base::exact::RELATIVE_ERROR;
 use crate::queries::{Entry, Path, Region, reserve};
 use crate::{Aabb, Error};
 
-/// The most answers that stay in order. More are put in order at the end, and now and then the later half is dropped.
+/// The most answers that are sorted by insertion. More answers are sorted at the end, and from time to time the later
+/// half is dropped.
 const FEW: usize = 64;
 
-/// The first answers of a query: by what is compared, then by index.
+/// The first answers of a query, ordered by key, then by index.
 #[derive(Debug)]
 pub struct Ranking<K> {
-    /// The answers so far; in order, and not more than `most`, once it is [finished](Self::finish).
+    /// The answers so far. After [`finish`](Self::finish), they are sorted, and at most `most`.
     pub first: Vec<(K, u32)>,
-    /// The keys that they are compared by, rounded, in the same order.
+    /// The rounded keys of the answers, in the same order.
     approximate: Vec<f64>,
     most: usize,
-    /// The rounded key of the answer number `most`, once there are so many.
+    /// The rounded key of the last requested answer, once there are `most` answers.
     last: Option<f64>,
 }
 
@@ -29,14 +30,14 @@ impl<K> Ranking<K> {
         Self { first: Vec::new(), approximate: Vec::new(), most, last: None }
     }
 
-    /// Forgets all answers, and keeps their memory.
+    /// Removes all answers, and retains the memory.
     pub fn clear(&mut self) {
         self.first.clear();
         self.approximate.clear();
         self.last = None;
     }
 
-    /// Returns how many answers are requested.
+    /// Returns the count of requested answers.
     pub fn most(&self) -> usize {
         self.most
     }
@@ -46,12 +47,12 @@ impl<K> Ranking<K> {
         self.most == 0
     }
 
-    /// Returns the rounded key of the last answer that is requested, once there are so many.
+    /// Returns the rounded key of the last requested answer, once there are `most` answers.
     pub fn last(&self) -> Option<f64> {
         self.last
     }
 
-    /// Takes an answer if it is among the first, and returns the rounded [last](Self::last) key.
+    /// Inserts an answer if it is among the first. Returns the rounded [last](Self::last) key.
     #[inline]
     fn insert(&mut self, key: K, approximate: f64, id: u32, compare: impl Fn(&K, &K) -> Ordering) -> Option<f64> {
         if self.most > FEW {
@@ -87,19 +88,19 @@ impl<K> Ranking<K> {
         let order = then_index(compare);
         self.first.select_nth_unstable_by(self.most, &order);
         self.first.truncate(self.most);
-        // They are in no order: the limit is at most the largest of all that were retained.
+        // The retained answers are not sorted. The limit is the largest key among them.
         self.approximate.select_nth_unstable_by(self.most - 1, f64::total_cmp);
         self.approximate.truncate(self.most);
         self.last = self.approximate.last().copied();
     }
 
-    /// Takes an answer, to be put in order with all others by [`order`](Self::order).
+    /// Appends an answer. [`order`](Self::order) sorts it later.
     #[inline]
     pub fn push(&mut self, key: K, id: u32) {
         self.first.push((key, id));
     }
 
-    /// Puts the answers in order that were [pushed](Self::push), and drops those beyond the ones requested.
+    /// Sorts the answers that were [pushed](Self::push), and drops answers beyond the requested count.
     pub fn order(&mut self, compare: impl Fn(&K, &K) -> Ordering, approximate: impl Fn(&K) -> f64) {
         let order = then_index(compare);
         if self.first.len() / 2 >= self.most {
@@ -112,7 +113,7 @@ impl<K> Ranking<K> {
             if self.first.len() < self.most { None } else { self.first.last().map(|(key, _)| approximate(key)) };
     }
 
-    /// Puts the answers in order.
+    /// Sorts the answers.
     pub fn finish(&mut self, compare: impl Fn(&K, &K) -> Ordering) {
         if self.most > FEW {
             self.first.sort_unstable_by(then_index(compare));
@@ -124,19 +125,19 @@ impl<K> Ranking<K> {
     }
 }
 
-/// Returns an order of answers: by what is compared, then by index.
+/// Returns the order of answers: by `compare`, then by index.
 fn then_index<K>(compare: impl Fn(&K, &K) -> Ordering) -> impl Fn(&(K, u32), &(K, u32)) -> Ordering {
     move |a, b| compare(&a.0, &b.0).then(a.1.cmp(&b.1))
 }
 
-/// Finds the first boxes by a key.
+/// A visitor that finds the first boxes by a key.
 pub struct First<'a, F, K, L, R, C> {
-    /// No box beyond it is among the first.
+    /// No box beyond this limit is among the first.
     pub limit: F,
     pub ranking: &'a mut Ranking<K>,
-    /// Returns a bit for each child of a node within the limit, and how near each child is.
+    /// Returns a bit per child of a node within the limit, and the approximate key of each child.
     pub look: L,
-    /// Returns the key of a box that the query meets, and the same rounded.
+    /// Returns the key of a box that the query meets, and the rounded key.
     pub key: R,
     /// Compares two keys without rounding.
     pub compare: C,
@@ -172,12 +173,12 @@ where
     }
 }
 
-/// Looks for all boxes that a path hits, or for any.
+/// A visitor that finds all boxes that a path hits, or any box.
 pub struct AllHits<'a, F: Real, T> {
     pub path: Path,
     pub sight: Sight<F>,
     pub limit: F,
-    /// Takes a hit, and returns whether to go on.
+    /// Is called with each hit, and returns whether to continue.
     pub hit: &'a mut T,
     pub is_done: bool,
 }
@@ -203,7 +204,7 @@ impl<F: Real, T: FnMut(&Entry, u32) -> bool> Visitor for AllHits<'_, F, T> {
     }
 }
 
-/// Looks for all boxes that touch a shape.
+/// A visitor that finds all boxes that touch a shape.
 pub struct Touching<'a, R> {
     pub region: R,
     pub bounds: Aabb,
@@ -240,7 +241,7 @@ impl<R: Region> Visitor for Touching<'_, R> {
     }
 }
 
-/// Takes only the boxes that a query meets by its filters.
+/// A visitor that passes only boxes that the filters of a query accept.
 pub struct Met<'a, V, M> {
     pub visitor: &'a mut V,
     pub meets: M,
@@ -273,7 +274,7 @@ impl<V: Visitor, M: Fn(u32) -> bool> Visitor for Met<'_, V, M> {
     }
 }
 
-/// Appends an answer, or returns an error where `Vec::push` aborts.
+/// Appends an answer. Exhausted memory is an error instead of an abort.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].

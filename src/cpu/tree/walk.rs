@@ -1,35 +1,35 @@
-//! The way of one query through the tree.
+//! Walks one query through the tree.
 
 use super::levels::Levels;
 use super::node::{Known, Node, WIDTH};
 use crate::Aabb;
 
-/// Nodes that wait at most: two of each of two ranges in the beginning, and seven more for each level that a walk goes
-/// down. 2³² boxes have eleven levels.
+/// The most waiting nodes: two for each of two ranges at the start, and seven more per level. 2³² boxes have eleven
+/// levels.
 const MOST_WAITING: usize = 4 + (WIDTH - 1) * 11;
 
 /// The visitor of a query.
 pub trait Visitor {
-    /// The type of what is known of a child before it is looked at: how near it is, or who wants to look at it.
+    /// The value that is known of a child before its visit: its distance, or the boxes of a group that must visit it.
     type Known: Known;
-    /// Returns whether the nearest children are looked at first.
+    /// True if the nearest children are visited first.
     const IS_ORDERED: bool;
 
-    /// Returns a bit for each child that the query has to look at, and what is known of each child. `known` is known of the
-    /// node.
+    /// Returns a bit per child that the query must visit, and the known value of each child. `known` is the value of
+    /// the node.
     fn look(&self, node: &Node, known: Self::Known) -> (u32, [Self::Known; WIDTH]);
 
-    /// Returns whether what is no nearer than this does not matter any more.
+    /// Returns `true` if nodes with this known value, or a later one, are not needed.
     #[inline(always)]
     fn is_beyond(&self, _: Self::Known) -> bool {
         false
     }
 
-    /// Takes a box that the query may answer.
+    /// Processes a box that may be an answer.
     fn take(&mut self, id: u32, aabb: &Aabb);
 
-    /// Takes the boxes of a leaf that the query has to look at: those with a bit. `known` is known of the leaf, `of_boxes` of
-    /// its boxes.
+    /// Processes the boxes of a leaf whose bit is set. `known` is the value of the leaf, `of_boxes` the values of its
+    /// boxes.
     #[inline(always)]
     fn take_leaf(
         &mut self,
@@ -55,7 +55,7 @@ pub trait Visitor {
     }
 }
 
-/// A node that waits.
+/// A waiting node.
 #[derive(Clone, Copy, Debug)]
 struct Waiting<K> {
     known: K,
@@ -63,7 +63,7 @@ struct Waiting<K> {
     level: u32,
 }
 
-/// Holds the nodes that wait, from one query to the next.
+/// The stack of waiting nodes, reused from query to query.
 #[derive(Debug)]
 pub struct Stack<K>([Waiting<K>; MOST_WAITING]);
 
@@ -73,7 +73,7 @@ impl<K: Known> Default for Stack<K> {
     }
 }
 
-/// Shows a visitor the boxes in some ranges of the leaves, as far as it looks at them.
+/// Walks a visitor through the nodes and boxes in some ranges of leaves.
 #[inline(always)]
 pub fn walk<V: Visitor>(
     levels: &Levels,
@@ -87,7 +87,7 @@ pub fn walk<V: Visitor>(
     }
 }
 
-/// Returns a bit for each child of a node that is no child before the range or behind it.
+/// Returns a bit per child of a node: set if the child overlaps the range.
 #[inline(always)]
 fn children_between(first_child: u32, from: u32, to: u32) -> u32 {
     let mut bits = u32::MAX;
@@ -112,7 +112,7 @@ fn walk_range<V: Visitor>(
         return;
     }
     let last = end - 1;
-    // The lowest level that has the range in at most two nodes.
+    // Find the lowest level on which at most two nodes cover the range.
     let shift = |position: u32, level: u32| (u64::from(position) >> (3 * level)) as u32;
     let mut level = 0;
     while shift(last, level + 1) - shift(start, level + 1) > 1 {
@@ -146,7 +146,7 @@ fn walk_range<V: Visitor>(
             bits &= bits - 1;
             let own =
                 Waiting { known: of_children[child as usize % WIDTH], node: first_child + child, level: level - 1 };
-            // The nearest comes last, to be taken first.
+            // Push the nearest child last, so that it is popped first.
             let mut at = count;
             while V::IS_ORDERED && at > before && waiting[at - 1].known < own.known {
                 waiting[at] = waiting[at - 1];

@@ -2,7 +2,7 @@
 
 use crate::Filters;
 
-/// Holds the leaves of each world. Leaves lie in the order of worlds, the global ones last.
+/// The range of leaves of each world. Leaves are in the order of worlds, global boxes last.
 #[derive(Debug, Default)]
 pub struct Worlds {
     /// Each world and its leaves, ascending by world.
@@ -11,7 +11,7 @@ pub struct Worlds {
 }
 
 impl Worlds {
-    /// Finds the leaves of each world. `worlds` has the world of each box, or nothing.
+    /// Finds the leaves of each world. `worlds` has the world of each box, or is empty.
     pub fn find(&mut self, ids: &[u32], worlds: &[u32]) {
         self.ranges.clear();
         self.leaf_count = ids.len() as u32;
@@ -38,7 +38,7 @@ impl Worlds {
         })
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         self.ranges.capacity() * size_of::<(u32, [u32; 2])>()
     }

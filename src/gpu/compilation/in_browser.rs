@@ -1,4 +1,5 @@
-//! Compilation in a browser. It runs in another process, which reports when a pipeline is ready or rejected.
+//! Compiles kernels ahead in a browser. Compilation runs in another process, which reports when a pipeline is ready or
+//! rejected.
 
 use std::cell::RefCell;
 use std::fmt::{self, Debug, Formatter};
@@ -12,16 +13,15 @@ use crate::gpu::Gpu;
 use crate::gpu::kernel::Kernel;
 
 /// Compiles kernels ahead of the calls that need them, in the browser, one after the other. It makes progress only
-/// while it is awaited or [polled](Self::is_finished): a poll that finds a kernel compiled begins the next one.
+/// while it is awaited or [polled](Self::is_finished): a poll after the end of a compilation begins the next one.
 #[derive(Debug)]
 #[must_use = "dropping it gives up on kernels whose turn has not come"]
 pub struct Compilation(RefCell<Turns>);
 
-/// Kernels that are compiled one after the other, so that progress is visible and the browser can do other work in
-/// between.
+/// Kernels to compile one after the other, so that progress is visible and the browser can do other work in between.
 struct Turns {
     gpu: Gpu,
-    /// Kernels to compile, the next one last.
+    /// Kernels that wait for compilation. The last one is next.
     kernels: Vec<Kernel>,
     /// The compilation in progress.
     turn: Option<Pin<Box<dyn Future<Output = Result<(), Error>>>>>,

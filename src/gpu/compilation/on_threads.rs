@@ -16,15 +16,15 @@ use crate::gpu::kernel::{Kernel, compile_until};
 /// Compiles kernels ahead of the calls that need them, on other threads; in browsers, the browser compiles.
 /// [`BroadPhase::compile_ahead`](crate::BroadPhase::compile_ahead),
 /// [`Recorder::compile_ahead`](crate::Recorder::compile_ahead) and [`Tree::compile_ahead`](crate::Tree::compile_ahead)
-/// start one.
+/// start a compilation.
 ///
 /// Use it in one of three ways: check in each frame whether it [is finished](Self::is_finished), and draw its
 /// [progress](Self::progress); `.await` it as a future; or [wait](Self::wait).
 ///
-/// A call that needs a kernel waits if it is being compiled, and compiles it if its compilation has not begun. Dropping
-/// the value cancels kernels that have not begun, and **blocks** until the others are compiled, since drivers crash if
-/// the program ends during a compilation. The kernels are compiled by threads of the `rayon` pool. So the only thread
-/// of a pool must not wait for a compilation.
+/// A call that needs a kernel waits if its compilation is running, and compiles the kernel itself if its compilation
+/// has not begun. Dropping a `Compilation` cancels compilations that have not begun, and **blocks** until running ones
+/// end, since drivers crash if the program ends during a compilation. Threads of the `rayon` pool compile the kernels.
+/// So the only thread of a pool must not wait for a compilation.
 #[derive(Debug)]
 #[must_use = "dropping it gives up on kernels whose turn has not come"]
 pub struct Compilation {
@@ -39,9 +39,9 @@ struct Shared {
     is_finished: AtomicBool,
     compiled: AtomicUsize,
     kernels: AtomicUsize,
-    /// The waker of the task that awaits the end.
+    /// The waker of the task that awaits the compilation.
     waker: Mutex<Option<Waker>>,
-    /// The result, until it is returned; `None` if a thread panicked.
+    /// The result. `None` before the end, after the result was returned, or if the thread panicked.
     result: Mutex<Option<Result<(), Error>>>,
 }
 
@@ -49,13 +49,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Signals the end, also if a thread panics.
+/// Signals the end of the compilation when it is dropped, also by a panic.
 struct End(Arc<Shared>);
 
 impl Drop for End {
     fn drop(&mut self) {
         self.0.is_finished.store(true, Ordering::Release);
-        // Wake and drop the waker without the lock, since both can call back into this code.
+        // Wake and drop the waker after the lock is released, since both can call back into this code.
         let waker = lock(&self.0.waker).take();
         if let Some(waker) = waker {
             waker.wake();
@@ -64,8 +64,8 @@ impl Drop for End {
 }
 
 impl Compilation {
-    /// Compiles the kernels that `list` returns on other threads, where `list` runs too. If no thread can be
-    /// started, nothing is compiled ahead.
+    /// Starts a thread that calls `list` and compiles the returned kernels. If no thread can be started, nothing is
+    /// compiled ahead.
     pub(crate) fn start(gpu: &Gpu, list: impl FnOnce() -> Result<Vec<Kernel>, Error> + Send + 'static) -> Self {
         let shared = Arc::new(Shared::default());
         let (end, gpu) = (End(Arc::clone(&shared)), gpu.clone());
@@ -83,12 +83,12 @@ impl Compilation {
         Self { thread, shared }
     }
 
-    /// Returns `true` if all kernels are compiled, or one of them was rejected.
+    /// Returns `true` if all kernels are compiled, or if a kernel was rejected.
     pub fn is_finished(&self) -> bool {
         self.thread.is_none() || self.shared.is_finished.load(Ordering::Acquire)
     }
 
-    /// Returns the number of compiled kernels and of all kernels.
+    /// Returns the count of compiled kernels and of all kernels.
     pub fn progress(&self) -> CompilationProgress {
         CompilationProgress {
             compiled: self.shared.compiled.load(Ordering::Relaxed),
@@ -96,8 +96,8 @@ impl Compilation {
         }
     }
 
-    /// Waits until all kernels are compiled. **Blocks**, except in a browser, where it requests all remaining kernels
-    /// at once, and the first call that needs one waits on the device. If no thread could be started, nothing is
+    /// Waits until all kernels are compiled. **Blocks**, except in a browser. There, it requests all remaining kernels
+    /// at once, and the first call that needs a kernel waits on the device. If no thread could be started, nothing is
     /// compiled ahead.
     ///
     /// # Errors
@@ -107,14 +107,14 @@ impl Compilation {
         self.result()
     }
 
-    /// Waits for the thread, and propagates its panic.
+    /// Waits for the end of the thread, and propagates its panic.
     fn join(&mut self) {
         if let Some(thread) = self.thread.take() {
             thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         }
     }
 
-    /// Returns the result of the thread, once.
+    /// Returns the result of the thread; `Ok` if it was returned before.
     fn result(&self) -> Result<(), Error> {
         lock(&self.shared.result).take().unwrap_or(Ok(()))
     }
@@ -128,13 +128,13 @@ impl Future for Compilation {
         let waker = context.waker().clone();
         let before = lock(&self.shared.waker).replace(waker);
         drop(before);
-        // It may have ended before the waker was set.
+        // Check after setting the waker, since the thread may have ended before that.
         if !self.is_finished() {
             return Poll::Pending;
         }
         let result = lock(&self.shared.result).take();
         match result {
-            // Do not join: the thread has ended its work, and a waker may poll on that thread itself.
+            // The compilation has ended. Do not join the thread: a waker may poll this future on that thread.
             Some(result) => {
                 self.thread = None;
                 Poll::Ready(result)
@@ -151,7 +151,7 @@ impl Drop for Compilation {
     fn drop(&mut self) {
         self.shared.is_cancelled.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // Callers that need the result call `wait`.
+            // Ignore the result and a panic. Callers that need the result call `wait`.
             drop(thread.join());
         }
     }

@@ -1,4 +1,4 @@
-//! Changes of the list of pairs since the last step, found without reading the list.
+//! The changes of the list of pairs since the last step, collected without reading the list.
 
 use crate::base::reserve::{push, reserve};
 use crate::{Error, Pair};
@@ -6,7 +6,7 @@ use crate::{Error, Pair};
 /// The created pairs, which only this step has, and the lost pairs, which only the last step has.
 #[derive(Debug, Default)]
 pub struct PairChanges {
-    /// Ascending, once they are [settled](Self::settle).
+    /// Ascending after [`settle`](Self::settle).
     pub created: Vec<Pair>,
     pub lost: Vec<Pair>,
     /// Unsettled changes: a pair may be in both lists.
@@ -38,8 +38,8 @@ impl PairChanges {
         compare(then, now, &mut self.raw_lost, &mut self.raw_created)
     }
 
-    /// Lists created and lost pairs, without pairs that are in both lists: their boxes left their padding, so that another list
-    /// has them now.
+    /// Lists created and lost pairs, without pairs that are in both raw lists. The boxes of these left their padding,
+    /// so the pairs moved from one list to the other.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -50,14 +50,15 @@ impl PairChanges {
         compare(raw_lost, raw_created, lost, created)
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         let lists = [&self.created, &self.lost, &self.raw_created, &self.raw_lost];
         lists.iter().map(|list| list.capacity() * size_of::<Pair>()).sum()
     }
 }
 
-/// Adds the pairs that only the first of two ascending lists has, and those that only the second has.
+/// Appends the pairs that only the first of two ascending lists has to `only_a`, and the pairs that only the second has
+/// to `only_b`.
 fn compare(mut a: &[Pair], b: &[Pair], only_a: &mut Vec<Pair>, only_b: &mut Vec<Pair>) -> Result<(), Error> {
     reserve(only_a, a.len() as u64)?;
     reserve(only_b, b.len() as u64)?;

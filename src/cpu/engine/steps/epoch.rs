@@ -1,13 +1,13 @@
-//! The pairs of a step at a cost that grows with the moved boxes: [`Epoch`].
+//! Finds the pairs of a step at a cost that grows with the moved boxes: [`Epoch`].
 //!
-//! An epoch begins with a search of padded boxes, whose pairs are cached. As long as a box stays within its padded
-//! box, its pairs are among these, and a pair is tested again only if a box moved. A box that leaves its padded box gets a new one,
-//! and queries trees for its pairs. So each pair of a step is in exactly one of two lists: in the list of the epoch if
-//! neither box has left its padding since the epoch began, otherwise in the list of boxes that left. Both lists get the exact test,
-//! so that the result equals a new search.
+//! An epoch begins with a search of padded boxes, whose pairs are cached. While a box stays within its padded box, its
+//! pairs are among the cached pairs, and a pair is tested again only if a box moved. A box that leaves its padded box
+//! gets a new padded box, and queries trees for its pairs. So each pair of a step is in exactly one of two lists. It is
+//! in the list of the epoch if neither box has left its padding since the epoch began, and otherwise in the list of
+//! boxes that left. Both lists are tested exactly, so the result equals a new search.
 //!
-//! If many boxes have left, or boxes move too fast for an epoch to pay for its search, all boxes are searched. Every choice
-//! here depends on the boxes, and none on the clock.
+//! If many boxes have left, or if boxes move too fast for an epoch to save time, all boxes are searched. These
+//! decisions depend only on the boxes, never on the clock.
 //!
 //! Sources: padded boxes, Box2D and Bullet (dynamic trees); neighbour lists with a skin, Verlet 1967, "Computer Experiments on
 //! Classical Fluids".
@@ -27,35 +27,36 @@ use crate::{Aabb, Error, Options, Pair, SearchReason, StepReport, StepWork};
 const FEWEST: u32 = 1 << 10;
 /// An epoch ends when more than one in this many boxes has left its padding.
 const MOST_LEFT_PADDING: usize = 8;
-/// The margin follows the slower boxes: all except one in this many.
+/// The margin is derived from the slower boxes: all except one in this many.
 const FAST: u32 = 16;
 /// If more than one in this many boxes moved, all pairs are tested, in a loop without branches.
 const MANY: u32 = 4;
-/// If at most one in this many boxes moved, only their pairs are tested, once the epoch is `LEAST_AGE` steps old. With so many boxes
-/// that several threads share the work, the second constant applies. Beyond it, a test of all pairs is faster.
+/// If at most one in this many boxes moved, only the pairs of moved boxes are tested, once the epoch is `LEAST_AGE`
+/// steps old. If several threads share the work, the second constant applies. With more moved boxes, a test of all
+/// pairs is faster.
 const FEW: u32 = 8;
 const FEW_OF_MANY: u32 = 24;
 const LEAST_AGE: u32 = 2;
-/// If the caller lists at most one in this many boxes as moved, the speeds need no sample: few boxes have any.
+/// If the caller lists at most one in this many boxes as moved, speeds need no sample, since most boxes rest.
 const HARDLY_ANY: usize = 4 * FAST as usize;
-/// The fastest speed at which an epoch begins, in usual edges per step; as a power of a half.
+/// The largest speed at which an epoch begins: one half to this power, in usual edges per step.
 const FASTEST: usize = 5;
-/// The margin in usual edges: at least this, at most that, and this many steps of the speed.
+/// The margin in usual edges: the least, the largest, and the count of steps at the speed.
 const LEAST_MARGIN: f32 = 0.05;
 const MOST_MARGIN: f32 = 0.25;
 const MARGIN_STEPS: f32 = 8.0;
-/// An epoch with fewer steps did not pay for its search.
+/// An epoch with fewer steps did not save time.
 const YOUNG: u32 = 4;
-/// An epoch with this many steps paid for its search.
+/// An epoch with this many steps saved time.
 const OLD: u32 = 8;
 /// An epoch caches at most this many times the tests of the last search, plus this many pairs per box.
 const MORE: u64 = 4;
 const MORE_PER_BOX: u64 = 8;
-/// With a margin of the caller, an epoch caches up to this many pairs per box if that is more, and its search makes up to this many tests
-/// for each of these pairs.
+/// With a margin from the caller, an epoch may cache up to this many pairs per box, if that is more. Its search may
+/// make up to this many tests per such pair.
 const MOST_IF_CHOSEN: u64 = 16;
 const TESTS_IF_CHOSEN: u64 = 8;
-/// The most steps to wait after several epochs that did not pay.
+/// The most steps to wait after epochs that did not save time.
 const LONGEST_WAIT: u32 = 64;
 
 /// The state from step to step.
@@ -72,27 +73,27 @@ pub struct Epoch {
     margin: f32,
     /// Steps since the epoch began.
     age: u32,
-    /// Steps until the next epoch may begin, and the wait after an epoch that ends young.
+    /// Steps until the next epoch may begin; then the wait after the next epoch that ends young.
     wait: u32,
     next_wait: u32,
     /// The most cached pairs and tests of an epoch: a multiple of the last search.
     most: u64,
-    /// The limit of both in this epoch.
+    /// The limit of cached pairs and tests in this epoch.
     limit: u64,
     /// The fewest boxes of an epoch, in place of [`FEWEST`].
     pub fewest: Option<u32>,
-    /// Why there is no epoch; none where there is one, or has been no step.
+    /// The reason why there is no epoch; `None` if there is an epoch, or before the first step.
     reason: Option<SearchReason>,
 }
 
-/// How the pairs of a step were found.
+/// The form in which the pairs of a step are returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepOutcome {
-    /// They are listed.
+    /// The pairs are listed.
     Listed,
-    /// They equal the pairs of the last step.
+    /// The pairs equal the pairs of the last step.
     Same,
-    /// They equal the pairs of the last step with [`Epoch::changes`].
+    /// The pairs equal the pairs of the last step after [`Epoch::changes`].
     Changed,
 }
 
@@ -105,15 +106,15 @@ impl Epoch {
         self.padded_boxes.clear();
     }
 
-    /// Notes that the filters have changed for some boxes.
+    /// Marks boxes whose filters have changed.
     pub fn refilter(&mut self, first: usize, count: usize) {
         self.motion.refilter(first, count);
     }
 
-    /// Finds the pairs of a step, ascending, without the included ones.
+    /// Finds the pairs of a step, ascending, without the included pairs.
     ///
     /// # Errors
-    /// Those of a search. The epoch and the last boxes are cleared then.
+    /// The errors of a search. An error clears the epoch and the last boxes.
     pub fn find(
         &mut self,
         step: Searched<'_>,
@@ -179,7 +180,7 @@ impl Epoch {
         Ok((report, StepOutcome::Listed))
     }
 
-    /// Searches all boxes, and begins an epoch if that is worth it.
+    /// Searches all boxes, and begins an epoch if it is likely to save time.
     fn search_anew(
         &mut self,
         speeds: &Speeds,
@@ -254,15 +255,16 @@ impl Epoch {
     fn continues(&mut self, tally: &Tally, box_count: u32) -> bool {
         let few_left_padding =
             (self.left_padding.count() + tally.fresh as usize) * MOST_LEFT_PADDING <= box_count as usize;
-        // The first of many boxes that move alike: the others follow soon, and a tree for so few steps does not pay.
+        // If many boxes move alike and the first ones leave their padding, the others follow soon. Then a tree for so
+        // few steps saves no time.
         let others_follow =
             tally.fresh > 0 && self.left_padding.count() == 0 && self.age >= OLD && tally.moved > box_count / MANY;
-        // Removed boxes are processed as long as the epoch continues.
+        // End the epoch if most boxes were removed, since removed boxes are processed too.
         let most_are_present = self.motion.boxes.len() <= 2 * box_count as usize;
         if few_left_padding && !others_follow && most_are_present {
             return true;
         }
-        // Each epoch that ends young makes the next one wait longer. An older one resets the wait.
+        // Each epoch that ends young lengthens the next wait. An older epoch resets it.
         self.next_wait = if self.age < YOUNG { self.longer_wait() } else { 0 };
         self.wait = self.next_wait;
         false
@@ -289,7 +291,7 @@ impl Epoch {
         self.margin = margin;
         self.age = 0;
         fill_padded(step.boxes, self.margin, &mut self.padded_boxes);
-        // Small boxes between large ones may have many times as many neighbours once they are padded.
+        // Padded small boxes between large boxes may have many more pairs.
         let is_chosen = step.options.step_margin.is_some();
         let most = if is_chosen { self.most.max(MOST_IF_CHOSEN * u64::from(step.box_count)) } else { self.most };
         let tests = if is_chosen { TESTS_IF_CHOSEN * most } else { most };
@@ -308,7 +310,7 @@ impl Epoch {
         self.wait = self.next_wait;
         match found {
             Ok(()) | Err(Error::TooManyCandidates { .. }) => {}
-            // There is more memory without.
+            // Without an epoch, less memory is needed, so search without one.
             Err(Error::ListTooLong { .. }) => {
                 *search = Search::default();
                 (self.padded_boxes, self.padded_pairs, self.left_padding) = Default::default();
@@ -318,7 +320,7 @@ impl Epoch {
         Ok(false)
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         self.motion.bytes()
             + self.padded_pairs.bytes()
@@ -330,7 +332,7 @@ impl Epoch {
 
 /// Returns the margin of an epoch; `None` if boxes move too fast.
 fn margin(speeds: &Speeds) -> Option<f32> {
-    // The smallest of the speeds that few boxes reach.
+    // Find the smallest speed that only few boxes exceed.
     let mut faster = 0;
     let is_reached_by_few = |k: &usize| {
         faster += speeds.counts[*k];
@@ -350,7 +352,7 @@ fn fill_padded(boxes: &[Aabb], margin: f32, padded_boxes: &mut Vec<Aabb>) {
     });
 }
 
-/// Searches boxes in place of those of the step.
+/// Searches `boxes` in place of the boxes of the step.
 fn search_all(step: Searched<'_>, boxes: &[Aabb], search: &mut Search) -> Result<(), Error> {
     let Searched { box_count, options, filters, .. } = step;
     search.clear();

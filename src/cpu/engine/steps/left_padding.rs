@@ -1,5 +1,5 @@
-//! The boxes that have left their padded boxes since the epoch began. Each gets a new padded box, and queries two trees for the
-//! boxes that it meets: one of the boxes that stayed, and one of the boxes that left.
+//! The boxes that have left their padded boxes since the epoch began. Each gets a new padded box, and queries two
+//! trees: a tree of the boxes that stayed, and a tree of the boxes that left.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,12 +12,12 @@ use crate::cpu::engine::task_lists::TaskLists;
 use crate::cpu::tree::join::{Join, Set};
 use crate::{Aabb, Error, Pair};
 
-/// The boxes that a thread queries a tree with at a time.
+/// Boxes with which a thread queries a tree at a time.
 const TASK: usize = 1 << 9;
-/// The boxes that query a tree before the test count is compared with its limit. It is the same for any thread count.
+/// Boxes that query a tree before the test count is compared with its limit. It does not depend on the thread count.
 const ROUND: usize = 1 << 12;
 
-/// Some of the boxes, as a tree needs them.
+/// A subset of the boxes, as input of a tree.
 #[derive(Debug, Default)]
 struct BoxSubset {
     ids: Vec<u32>,
@@ -49,15 +49,15 @@ pub struct LeftPadding {
     members: BoxSubset,
     /// Boxes that left in this step.
     fresh: BoxSubset,
-    /// Boxes among them that had not left before.
+    /// Boxes of `fresh` that had not left before.
     new: Vec<u32>,
     /// The pairs of padded boxes of which at least one has left, ascending.
     pairs: Vec<Pair>,
-    /// Pairs among them that overlap in this step.
+    /// Pairs of `pairs` that overlap in this step.
     pub now: Vec<Pair>,
-    /// Pairs that overlapped at the test before.
+    /// Pairs of `pairs` that overlapped at the previous test.
     pub then: Vec<Pair>,
-    /// A tree of all padded boxes at the time when the first box left; and one of the boxes that have left.
+    /// A tree of all padded boxes at the time when the first box left, and a tree of the boxes that have left.
     stayed_tree: Join,
     left_tree: Join,
     has_tree: bool,
@@ -66,7 +66,7 @@ pub struct LeftPadding {
 }
 
 impl LeftPadding {
-    /// Begins with none.
+    /// Begins an epoch: no box has left.
     pub fn begin(&mut self) {
         self.members.ids.clear();
         self.pairs.clear();
@@ -80,8 +80,8 @@ impl LeftPadding {
         self.members.ids.len()
     }
 
-    /// Adds the boxes that left in this step: pads them by `margin`, and finds their pairs.
-    /// Returns whether that took at most `limit` tests; otherwise the pairs are incomplete.
+    /// Adds the boxes that left in this step: pads them by `margin`, and finds their pairs. Returns `false` if this
+    /// would take more than `limit` tests; then the pairs are incomplete.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -117,10 +117,10 @@ impl LeftPadding {
         let is_new = |at: usize, pair: Pair| {
             let of_other = states[pair.b as usize];
             if at < stayed_count {
-                // The tree has the old padded boxes of boxes that have left.
+                // Skip boxes that have left, since this tree has their old padded boxes.
                 of_other & LEFT_PADDING == 0 && pair.b < box_count
             } else {
-                // Two that left in this step find each other twice.
+                // Two boxes that left in this step find each other twice, so retain one of both pairs.
                 of_other & FRESH == 0 && pair.b < box_count || pair.a < pair.b
             }
         };
@@ -156,7 +156,7 @@ impl LeftPadding {
         self.left_tree.plant(self.members.set());
     }
 
-    /// Merges the boxes that left in this step into the list of all that left, each once, ascending.
+    /// Merges the boxes that left in this step into the ascending list of all boxes that left.
     fn add_members(&mut self) {
         let Self { members: BoxSubset { ids: members, .. }, fresh: BoxSubset { ids: fresh, .. }, new, .. } = self;
         let mut later = &members[..];
@@ -185,7 +185,7 @@ impl LeftPadding {
         self.pairs.len()
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         let parts = [&self.members, &self.fresh].map(|part| {
             (part.ids.capacity() + part.worlds.capacity() + self.new.capacity()) * size_of::<u32>()

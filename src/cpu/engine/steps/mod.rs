@@ -1,4 +1,4 @@
-//! Events from step to step on the CPU.
+//! Finds events from step to step on the CPU.
 //!
 //! | file | does |
 //! |---|---|
@@ -43,35 +43,35 @@ pub struct StepState {
     epoch: Epoch,
     /// The pairs of the current step.
     pairs: Vec<Pair>,
-    /// The box count of the last step, if the epoch and the list of pairs are of the same step.
+    /// The box count of the last step, if the epoch and the list of pairs belong to the same step.
     in_step: Option<usize>,
 }
 
 impl StepState {
-    /// Notes that the filters were replaced.
+    /// Ends the epoch, since the filters were replaced.
     pub fn filters_changed(&mut self) {
         self.epoch.end(SearchReason::FiltersChanged);
     }
 
-    /// Notes a change of one list of the filters.
+    /// Marks the boxes of a change of one list of the filters.
     pub fn list_changed(&mut self, first: usize, values: &Attribute<'_>, has_spheres: bool) {
         match values {
-            // Sleeping flags do not change pairs, only the list of persisting ones.
+            // Sleeping flags change no pairs, only the list of persisting pairs.
             Attribute::Sleeping(_) => self.steps.awake_changed(),
-            // Margins move boxes that the caller need not list as moved.
+            // Margins move boxes, and the caller need not list these as moved.
             Attribute::Margin(margins) => {
                 self.in_step = None;
                 if has_spheres {
                     self.epoch.refilter(first, margins.len());
                 }
             }
-            // Worlds are numbered anew.
+            // All worlds are numbered again.
             Attribute::World(_) => self.epoch.end(SearchReason::FiltersChanged),
             _ => self.epoch.refilter(first, values.list().1),
         }
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         self.epoch.bytes() + self.steps.bytes() + self.pairs.capacity() * size_of::<Pair>()
     }
@@ -115,22 +115,25 @@ impl Source for BroadPhase {
 }
 
 impl BroadPhase {
-    /// Finds the pairs of these boxes, and compares them with those of the last call of this method that succeeded; other calls in between do not
-    /// matter. In the
-    /// first step every pair is created. The events stay until the next step; [`last_overlaps`](Self::last_overlaps) is empty afterwards.
+    /// Finds the pairs of these boxes, and compares them with the pairs of the last successful call of this method.
+    /// Calls of other methods in between do not matter. In the first step, every pair is created. The events remain
+    /// until the next step. [`last_overlaps`](Self::last_overlaps) is empty afterwards.
     ///
-    /// Time grows with the moved boxes. If few boxes move, only their pairs are tested, and the list is changed in place. Every box is
-    /// compared to find the moved ones, unless the step [lists them](Step::moved). If all boxes move by little, their pairs are cached
-    /// from step to step, and only tested. If they jump, all boxes are searched as in [`find_pairs`](Self::find_pairs). The
-    /// lists are the same bytes in each case. [`StepWork`](crate::StepWork) reports the work. Memory beside that of a search: about
-    /// 60 bytes per box, 60 more per box once some leave their padded boxes, and about 70 per pair.
+    /// Time grows with the moved boxes. If few boxes move, only their pairs are tested, and the list is changed in
+    /// place. Every box is compared to find the moved boxes, unless the step [lists them](Step::moved). If all boxes
+    /// move a little, their pairs are cached from step to step, and only tested. If boxes jump, all boxes are searched
+    /// as in [`find_pairs`](Self::find_pairs). The lists are the same bytes in each case. [`StepWork`](crate::StepWork)
+    /// reports the work. Memory in addition to a search: about 60 bytes per box, 60 more per box once boxes leave their
+    /// padded boxes, and about 70 per pair.
     ///
-    /// Between two steps anything may change: boxes, their count and [identity](crate::Identity), filters, options. A change of
-    /// [`sleeping`](crate::Filters::sleeping) flags costs nothing. A [change of another list](Self::change_filters) costs as if those
-    /// boxes had jumped; a change of worlds or of all [filters](Self::set_filters) as if all boxes had.
+    /// Between two steps, anything may change: boxes, their count and [identity](crate::Identity), filters, options. A
+    /// change of [`sleeping`](crate::Filters::sleeping) flags costs nothing. A
+    /// [change of another list](Self::change_filters) costs as much as a jump of the changed boxes. A change of worlds
+    /// or of all [filters](Self::set_filters) costs as much as a jump of all boxes.
     ///
     /// # Errors
-    /// Those of [`find_pairs`](Self::find_pairs); [`Error::BadStep`]. A refused step does not count as the last one.
+    /// The errors of [`find_pairs`](Self::find_pairs); [`Error::BadStep`]. After an error, the last step is still the
+    /// last successful step.
     pub fn find_events<'a>(&mut self, step: impl Into<Step<'a>>) -> Result<&Events, Error> {
         let step = step.into();
         self.search.clear();
@@ -143,10 +146,12 @@ impl BroadPhase {
     }
 
     /// Passes the events since the last streamed step to `each`. On a GPU this call streams events of any length in
-    /// bounded memory. On the CPU the pairs of a step are in host memory anyway: they are one piece, and lost pairs another.
+    /// bounded memory. On the CPU, all pairs of a step are in host memory, so the pairs are one piece, and the lost
+    /// pairs another.
     ///
-    /// Only the boxes and filters are stored from step to step, and both steps are searched: [`find_events`](Self::find_events) is
-    /// faster if its lists fit. The two calls have separate last steps.
+    /// The engine stores only the boxes and filters of the last streamed step, and searches both steps. So
+    /// [`find_events`](Self::find_events) is faster if its lists fit. Streamed steps and steps of
+    /// [`find_events`](Self::find_events) are separate sequences.
     ///
     /// ```
     /// use broadsweep::{Aabb, Error, Options, cpu};
@@ -165,7 +170,8 @@ impl BroadPhase {
     /// ```
     ///
     /// # Errors
-    /// Those of [`find_events`](Self::find_events) and of `each`. Such a step does not count as the last one.
+    /// The errors of [`find_events`](Self::find_events) and of `each`. After an error, the last step is still the last
+    /// successful step.
     pub fn stream_events<'a, E: From<Error>>(
         &mut self,
         step: impl Into<Step<'a>>,
@@ -174,13 +180,13 @@ impl BroadPhase {
         stream(self, &step.into(), each)
     }
 
-    /// Returns the events of the last step. After a refused step they are empty, and the pairs are those of the last accepted
-    /// step.
+    /// Returns the events of the last step. After an error, the events are empty, and the pairs are the pairs of the
+    /// last successful step.
     pub fn events(&self) -> &Events {
         &self.step_state.steps.events
     }
 
-    /// Forgets all steps: in the next one, every pair is created.
+    /// Forgets all steps. In the next step, every pair is created.
     pub fn forget_steps(&mut self) {
         let fewest = self.step_state.epoch.fewest;
         self.step_state = StepState::default();
@@ -204,7 +210,7 @@ impl BroadPhase {
             && self.filters.filters().owner.is_none()
             && self.filters.include().is_empty()
             && self.step_state.steps.may_change(&step.spec());
-        // Without sleeping flags and owner region: the cache has all pairs.
+        // Search without sleeping flags and owner region, since the cache must have all pairs.
         let sleeping = self.filters.set_sleeping(Vec::new());
         let owner = self.filters.set_owner(None);
         let may = (may_stay, may_change);

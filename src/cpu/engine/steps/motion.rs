@@ -1,4 +1,4 @@
-//! The last boxes, and the movement of each since the last step: one comparison per box.
+//! The boxes of the last step, and the motion of each box since then. Cost: one comparison per box.
 
 use std::slice;
 
@@ -33,11 +33,11 @@ type MotionChunk<'a> = ((&'a mut [Aabb], &'a mut [u8]), &'a mut Tally);
 pub struct Searched<'a> {
     pub boxes: &'a [Aabb],
     pub box_count: u32,
-    /// With canonical order.
+    /// The options, with canonical order.
     pub options: &'a Options,
     /// True if the pairs of the last step are available: if no box moves, they are not listed again.
     pub may_stay: bool,
-    /// True if the changes of that list suffice.
+    /// True if the changes of the list of pairs suffice as a result.
     pub may_change: bool,
     /// All boxes that may have moved since the stored boxes of the last step, if known.
     pub moved: Option<&'a [u32]>,
@@ -85,8 +85,8 @@ impl Motion {
         self.observe(boxes, &mut Vec::new())
     }
 
-    /// Compares the boxes of a step with the last ones, and stores them. `padded_boxes` has the padded boxes of all boxes that ever
-    /// existed in this epoch; it is empty if an epoch begins.
+    /// Compares the boxes of a step with the boxes of the last step, and stores them. `padded_boxes` has the padded
+    /// boxes of all boxes that existed in this epoch; it is empty if an epoch begins.
     pub fn observe(&mut self, boxes: &[Aabb], padded_boxes: &mut Vec<Aabb>) -> Tally {
         self.is_moved_listed = false;
         self.refiltered.clear();
@@ -96,7 +96,7 @@ impl Motion {
         self.states.resize(extent, 0);
         if is_epoch {
             padded_boxes.resize(extent, NO_BOX);
-            // A box that returns later is a new one.
+            // A box that appears later at a removed index is a new box.
             padded_boxes[boxes.len()..].fill(NO_BOX);
         }
         self.tallies.clear();
@@ -117,14 +117,15 @@ impl Motion {
         self.tallies.iter().fold(Tally::default(), Tally::united)
     }
 
-    /// Does as [`observe`](Self::observe) for a step with the same box count, in which only `moved` may have moved.
+    /// Does the same as [`observe`](Self::observe) for a step with the same box count in which only the boxes `moved`
+    /// may have moved.
     pub fn observe_moved(&mut self, boxes: &[Aabb], padded_boxes: &[Aabb], moved: &[u32]) -> Tally {
         let quiet = |state: &mut u8| *state &= LEFT_PADDING | REFILTERED;
         if self.is_moved_listed {
-            // No others moved in the last step.
+            // Reset the states of the last step: only these boxes moved in it.
             self.moved.iter().for_each(|&i| quiet(&mut self.states[i as usize]));
         } else {
-            // Removed boxes have states, too.
+            // Removed boxes have states too.
             self.states.iter_mut().for_each(quiet);
         }
         self.moved.clear();
@@ -167,7 +168,7 @@ impl Motion {
             return self.moved.sort_unstable();
         }
         self.moved.clear();
-        // Eight boxes at a time: mostly none of them moved.
+        // Test eight boxes at a time, since mostly none of them moved.
         const EIGHT: u64 = u64::from_ne_bytes([MOVED; 8]);
         for (eight, first) in self.states.chunks(8).zip((0..).step_by(8)) {
             let is_any = eight.try_into().map_or(true, |eight| u64::from_ne_bytes(eight) & EIGHT != 0);
@@ -190,7 +191,7 @@ impl Motion {
         report
     }
 
-    /// Notes that the filters of some boxes changed.
+    /// Marks boxes whose filters changed.
     pub fn refilter(&mut self, first: usize, count: usize) {
         for (i, state) in (0..).zip(&mut self.states).skip(first).take(count) {
             if *state & REFILTERED == 0 {
@@ -200,7 +201,7 @@ impl Motion {
         }
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         self.boxes.capacity() * size_of::<Aabb>()
             + self.states.capacity()
@@ -209,7 +210,8 @@ impl Motion {
     }
 }
 
-/// Compares boxes with the last ones, and stores them. There may be fewer than before; `padded_boxes` is empty if an epoch begins.
+/// Compares boxes with the boxes of the last step, and stores them. There may be fewer boxes than in the last step.
+/// `padded_boxes` is empty if an epoch begins.
 fn observe(boxes: &[Aabb], last: &mut [Aabb], states: &mut [u8], padded_boxes: &[Aabb]) -> Tally {
     let mut tally = Tally::default();
     for (i, (then, state)) in last.iter_mut().zip(states).enumerate() {

@@ -53,7 +53,7 @@ impl Tests<'_> {
         let mut others = [NO_BOX; BLOCK];
         let mut stayed = [0; BLOCK];
         for (pairs, are) in pairs.chunks(BLOCK).zip(are.chunks_mut(BLOCK)) {
-            // Boxes lie anywhere in memory: all loads first, so that many of them run at the same time.
+            // Boxes are scattered in memory. Issue all loads first, so that they overlap.
             for ((other, stayed), pair) in others.iter_mut().zip(&mut stayed).zip(pairs) {
                 *other = self.boxes[pair.b as usize];
                 *stayed = (states[pair.a as usize] | states[pair.b as usize]) & LEFT_PADDING ^ LEFT_PADDING;
@@ -71,7 +71,7 @@ impl Tests<'_> {
     }
 }
 
-/// Returns what [`Aabb::overlaps`] does, without a branch.
+/// Returns the same as [`Aabb::overlaps`], without a branch.
 #[inline(always)]
 fn overlap(a: &Aabb, b: &Aabb) -> bool {
     (0..3).fold(true, |all, k| {
@@ -83,9 +83,9 @@ fn overlap(a: &Aabb, b: &Aabb) -> bool {
 /// The pairs of the padded boxes at the beginning of the epoch.
 #[derive(Debug, Default)]
 pub struct PaddedPairs {
-    /// Ascending.
+    /// The pairs, ascending.
     pub pairs: Vec<Pair>,
-    /// `[pair_count]` whether each overlapped at its last test, 0 or 1.
+    /// `[pair_count]` 1 if the pair overlapped at its last test, otherwise 0.
     are: Vec<u8>,
     /// Per chunk: the count of pairs that overlap in this step, and of other pairs before the next chunk.
     counts: Vec<[usize; 2]>,
@@ -96,7 +96,7 @@ pub struct PaddedPairs {
 }
 
 impl PaddedPairs {
-    /// Begins with these pairs. None counts as overlapping yet.
+    /// Begins an epoch with these pairs. All pairs count as not overlapping until they are tested.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -124,8 +124,8 @@ impl PaddedPairs {
         }
     }
 
-    /// Tests only the pairs of `moved`, all boxes that moved or left, ascending, and adds changed pairs to `changes`. Returns
-    /// false if there are too many pairs for rows.
+    /// Tests only the pairs of `moved`, and adds changed pairs to `changes`. `moved` must have all boxes that moved or
+    /// left, ascending. Returns `false` if there are too many pairs for rows.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -150,7 +150,7 @@ impl PaddedPairs {
             for &id in &moved[first..end] {
                 let aabb = &tests.boxes[id as usize];
                 let state = states[id as usize];
-                // An overlap would be mispredicted; a change of it is rare.
+                // Branch on a change of the overlap, which is rare: a branch on the overlap would be mispredicted.
                 let has_changed = |other: u32, number: usize, pair: Pair| {
                     let stayed = (state | states[other as usize]) & LEFT_PADDING == 0;
                     let mut is = overlap(aabb, &tests.boxes[other as usize]) & stayed;
@@ -167,7 +167,7 @@ impl PaddedPairs {
                 }
                 for &Second { first, number } in rows.of_second(id) {
                     let pair = Pair { a: first, b: id };
-                    // If both moved, the first box has tested the pair.
+                    // If both boxes moved, the pair was tested for the first box.
                     if has_changed(first, number as usize, pair) && states[first as usize] & MOVED == 0 {
                         push(list, pair)?;
                     }
@@ -218,7 +218,7 @@ impl PaddedPairs {
         Ok(())
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         self.pairs.capacity() * size_of::<Pair>()
             + self.are.capacity()
@@ -256,7 +256,7 @@ fn one(pairs: &[Pair], are: &[u8], mut others: &[Pair], to: &mut [Pair]) {
             count += 1;
             others = rest;
         }
-        // No branch, since it would be mispredicted: a pair is always written, and counted if it overlaps.
+        // No branch, since it would be mispredicted: always write the pair, but count it only if it overlaps.
         if let Some(place) = to.get_mut(count) {
             *place = pair;
         }

@@ -3,7 +3,7 @@
 use crate::base::reserve::reserve;
 use crate::{Error, Pair};
 
-/// A pair of a box that is its second one, with the first box, to avoid a lookup in the list of pairs.
+/// A pair in the row of its second box. It has the first box, to avoid a lookup in the list of pairs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Second {
     pub first: u32,
@@ -60,7 +60,7 @@ impl Rows {
             *start = end;
         }
         seconds.resize(pairs.len(), Second::default());
-        // From the end down, so that each row begins at its last written pair.
+        // Fill from the end, so that each row begins at its last written pair.
         for (number, pair) in (0..pair_count).zip(pairs).rev() {
             let place = &mut starts[pair.b as usize];
             *place -= 1;
@@ -73,7 +73,7 @@ impl Rows {
     pub fn of_first(&self, id: u32) -> std::ops::Range<usize> {
         match self.firsts.get(id as usize..=id as usize + 1) {
             Some(&[start, end]) => start as usize..end as usize,
-            // A box that was added later.
+            // A box that was added later has no pairs here.
             _ => 0..0,
         }
     }
@@ -86,7 +86,7 @@ impl Rows {
         }
     }
 
-    /// Counts the bytes held.
+    /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
         (self.firsts.capacity() + self.starts.capacity()) * size_of::<u32>()
             + self.seconds.capacity() * size_of::<Second>()

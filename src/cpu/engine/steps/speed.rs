@@ -1,4 +1,4 @@
-//! The speeds of a sample of boxes. They decide whether an epoch begins, and its margin.
+//! The speeds of a sample of boxes. They determine whether an epoch begins, and its margin.
 
 use std::mem::take;
 
@@ -25,7 +25,7 @@ pub struct Sample {
 /// The speeds of the boxes of a sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Speeds {
-    /// True if there were as many boxes in the last step. Otherwise all count as fast.
+    /// True if the last step had the same box count. Otherwise all boxes count as fast.
     pub are_known: bool,
     /// The usual edge of a box.
     pub edge: f32,
@@ -84,8 +84,8 @@ impl Sample {
     }
 }
 
-/// Returns `count` boxes from all over the list, at the same places in every list of this length. The places are multiples of the golden
-/// section: even distances could coincide with a period of the list.
+/// Returns `count` boxes spread over the list, at the same places in every list of this length. The places are
+/// multiples of the golden section, since even distances could coincide with a period of the list.
 fn sample(boxes: &[Aabb], count: usize) -> impl Iterator<Item = &Aabb> {
     const SECTION: u64 = 0x9e37_79b9_7f4a_7c15;
     let place = |k: u64| ((u128::from(k.wrapping_mul(SECTION)) * boxes.len() as u128) >> 64) as usize;
