@@ -1,4 +1,4 @@
-//! Boxes that move, and which of them touch: a program that lives on broadsweep, to look at.
+//! Simulates boxes, finds their pairs with broadsweep, and draws both.
 //!
 //! A frame goes through these files, and [`viewer`] says in which order: [`simulation`] moves the bodies of a [`scene`] in a
 //! compute shader, [`search`] has the library find the pairs of their boxes, [`touch`] is what pairs do, [`mod@pointer`] queries a
