@@ -25,7 +25,7 @@ struct Arguments {
     /// Pairs to draw as lines: none, new or all
     #[arg(long, default_value = "new")]
     lines: String,
-    /// Find pairs without created and lost pairs
+    /// Find pairs only, without created and lost pairs
     #[arg(long)]
     no_events: bool,
     /// Draw the axis and the columns of the grid
@@ -64,7 +64,7 @@ struct Arguments {
     /// Paint the panel into the picture
     #[arg(long, requires = "offscreen")]
     panel: bool,
-    /// Write a time line of the frames for chrome://tracing or Perfetto
+    /// Write a trace of the frames for chrome://tracing or Perfetto
     #[arg(long, value_name = "OUT.json", requires = "offscreen")]
     trace: Option<PathBuf>,
     /// Print the measurements as JSON

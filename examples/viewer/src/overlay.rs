@@ -18,9 +18,9 @@ pub struct Pace {
 
 /// The stages of the method, with the prefixes of the names of their kernels.
 const STAGES: [(&str, &[&str]); 7] = [
-    ("statistics, frame", &["prepare", "pca", "frame", "count"]),
+    ("statistics, frame", &["prepare", "pca", "frame"]),
     ("bin", &["bin"]),
-    ("sort", &["sort", "radix"]),
+    ("sort", &["sort"]),
     ("rank", &["rank"]),
     ("sweep", &["sweep", "giants", "small"]),
     ("emit, order", &["emit", "order"]),
@@ -216,5 +216,21 @@ fn shown(ui: &mut egui::Ui, settings: &mut Settings) {
     if let Some(radius) = &mut settings.sphere {
         let slider = egui::Slider::new(radius, 0.1..=50.0).logarithmic(true).text("radius");
         ui.add(slider.clamping(egui::SliderClamping::Edits));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_prefix_of_a_stage_is_that_of_a_kernel() {
+        let folders =
+            ["filters", "grid", "pairs"].map(|folder| format!("{}/../../shaders/{folder}", env!("CARGO_MANIFEST_DIR")));
+        let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+        let names: Vec<String> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        for prefix in STAGES.iter().flat_map(|(_, prefixes)| *prefixes) {
+            assert!(names.iter().any(|name| name.starts_with(prefix)), "no kernel begins with {prefix}");
+        }
     }
 }
