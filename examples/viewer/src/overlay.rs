@@ -1,7 +1,7 @@
 //! The panel with settings, counts and times.
 
 use broadsweep::device::CompilationProgress;
-use broadsweep::{CellSize, SweepAxis};
+use broadsweep::{CellSize, Gpu, SweepAxis};
 
 use crate::scene::Kind;
 use crate::settings::{BOXES, Lines, Settings};
@@ -171,9 +171,12 @@ fn counts(ui: &mut egui::Ui, viewer: &Viewer, pace: Pace) {
 
 fn search(ui: &mut egui::Ui, viewer: &mut Viewer) {
     let edge = viewer.read_back().report.as_ref().map_or(1.0, |report| report.cell_size);
+    let can_time = viewer.gpu().device().features().contains(Gpu::TIMING_FEATURES);
     let Settings { has_events, axis, cell_size, is_timed, .. } = &mut viewer.settings;
     ui.checkbox(has_events, "events");
-    ui.checkbox(is_timed, "time each kernel");
+    if can_time {
+        ui.checkbox(is_timed, "time each kernel");
+    }
     ui.horizontal(|ui| {
         for (name, other) in AXES {
             ui.selectable_value(axis, other, name);
