@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use broadsweep::wgpu;
 
 /// The parts of a frame, in their order.
-pub const PARTS: [&str; 4] = ["move", "broad phase", "what pairs do", "picture"];
+pub const PARTS: [&str; 4] = ["move", "broad phase", "effects", "picture"];
 
 /// Timestamps per frame: one at its beginning, and one behind each part.
 const STAMPS: u32 = PARTS.len() as u32 + 1;
