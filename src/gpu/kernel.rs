@@ -31,8 +31,8 @@ pub struct Kernel {
 }
 
 /// The state of a kernel's compilation, shared by its clones. A kernel is compiled once, or again if memory was
-/// exhausted. In a browser, a kernel counts as compiled when it is requested. If the browser rejects the kernel later,
-/// each submission that uses it fails.
+/// exhausted. In a browser, a call does not wait for the result: a kernel that it requests counts as compiled. If the
+/// browser rejects the kernel later, each submission that uses it fails.
 #[derive(Debug, Default)]
 struct Slot {
     /// Held while the kernel is compiled.
@@ -255,34 +255,22 @@ impl Kernel {
         compiled.as_ref().map_err(Clone::clone)
     }
 
-    /// Requests the kernel from the browser, unless it was requested, and completes when it is compiled. Only this
-    /// future returns the error of a rejected kernel. If the future is dropped, submissions that use the kernel return
-    /// the error.
+    /// Compiles the kernel in the browser's process of the device, unless it is compiled. The kernel counts as compiled once
+    /// the browser accepts it. A call that needs the kernel earlier requests it again.
     ///
     /// # Errors
     /// [`Error::Gpu`] if the browser rejects it; [`Error::OutOfMemory`]; [`Error::DeviceLost`].
     #[cfg(target_arch = "wasm32")]
-    pub fn compile_later(&self, gpu: &Gpu) -> impl Future<Output = Result<(), Error>> + 'static {
-        let begun = match self.slot.result.get() {
-            Some(compiled) => Err(compiled.as_ref().map(|_| ()).map_err(Clone::clone)),
-            None => match Compiled::begin(gpu, &self.source, &self.switches) {
-                Ok((compiled, scopes)) => {
-                    // Calls can use the kernel at once; they wait in the process of the device.
-                    _ = self.slot.result.set(Ok(compiled));
-                    Ok(scopes.close_later(self.source.label))
-                }
-                Err(error) => {
-                    _ = self.slot.result.set(Err(error.clone()));
-                    Err(Err(error))
-                }
-            },
-        };
-        async move {
-            match begun {
-                Ok(errors) => errors.await,
-                Err(known) => known,
-            }
+    pub async fn compile_later(self, gpu: Gpu) -> Result<(), Error> {
+        let Self { source, switches, slot } = &self;
+        if let Some(known) = slot.result.get() {
+            return known.as_ref().map(|_| ()).map_err(Clone::clone);
         }
+        let (compiled, scopes) = Compiled::begin(&gpu, source, switches)?;
+        scopes.close_later(source.label).await?;
+        // A call may have compiled it meanwhile.
+        _ = slot.result.set(Ok(compiled));
+        Ok(())
     }
 
     /// Compiles the kernel, unless it is compiled.

@@ -1,4 +1,4 @@
-// Draws boxes, and lines of pairs, of what is pointed at and of the grid.
+// Draws boxes, and the lines of pairs, of the picked box and of the grid.
 
 struct Pointed {
     index: u32,
@@ -19,17 +19,17 @@ struct Pointed {
 @group(0) @binding(7) var<storage, read> ages: array<u32>;
 @group(0) @binding(8) var<storage, read> pairs: array<vec2u>;
 
-// Vertices of a box: three faces of two triangles. Nothing is drawn in instances: one of few vertices leaves most of a GPU idle.
+// Vertices of a box: three faces of two triangles. Boxes are not instances: instances of few vertices leave most of a GPU idle.
 const BOX_VERTICES: u32 = 18u;
 
 struct Painted {
     @builtin(position) position: vec4f,
     @location(0) @interpolate(flat) color: vec4f,
-    // Where on the face, in parts of it.
+    // The position on the face, from 0 to 1.
     @location(1) on_face: vec2f,
 }
 
-// What is endless cannot be drawn; so much can.
+// The largest coordinate that is drawn.
 const FAR: f32 = 1e5;
 
 fn corner(i: u32, which: vec3u) -> vec3f {
@@ -44,23 +44,23 @@ fn center(i: u32) -> vec3f {
     return 0.5 * (corner(i, vec3u(0u)) + corner(i, vec3u(1u)));
 }
 
-// Nothing is drawn of it.
+// Returns a vertex outside of the picture.
 fn nowhere() -> Painted {
     return Painted(vec4f(0.0, 0.0, -1.0, 1.0), vec4f(0.0), vec2f(0.5));
 }
 
-// How much is left of a flash, from 1 to 0.
+// Returns the strength of a flash, from 1 to 0.
 fn left_of(frame: u32) -> f32 {
     let age = globals.frame - frame;
     return select(0.0, 1.0 - f32(age) / f32(FLASH), frame > 0u && age < FLASH);
 }
 
-// Colours are written as they look; the target has them linear.
+// Converts a colour from sRGB to linear.
 fn linear(color: vec3f) -> vec3f {
     return pow(color, vec3f(2.2));
 }
 
-// The more a box touches, the warmer. What is fixed is grey.
+// Returns the colour of a box: warmer for more pairs. Fixed boxes are grey.
 fn color_of(i: u32) -> vec3f {
     if i == pointed.index {
         return vec3f(1.0);
@@ -85,7 +85,7 @@ fn color_of(i: u32) -> vec3f {
     return mix(color, vec3f(0.45, 0.35, 0.95), 0.45 * left_of(stamp.y));
 }
 
-// Three faces of a box look at the eye, at most: two triangles each.
+// Draws the three faces that may be visible, of two triangles each.
 @vertex
 fn box_vertex(@builtin(vertex_index) vertex: u32) -> Painted {
     let i = vertex / BOX_VERTICES;
@@ -97,7 +97,7 @@ fn box_vertex(@builtin(vertex_index) vertex: u32) -> Painted {
     let at = quad[v % 6u];
     let low = corner(i, vec3u(0u));
     let high = corner(i, vec3u(1u));
-    // A box with a NaN is none.
+    // Invalid boxes are not drawn.
     if !all(low <= high) {
         return nowhere();
     }
@@ -125,7 +125,7 @@ fn line(at: vec3f, color: vec4f) -> Painted {
     return Painted(globals.clip_from_world * vec4f(at, 1.0), vec4f(linear(color.rgb), color.a), vec2f(0.5));
 }
 
-// An end of the line of a pair: the centre of the box, or where what is fixed is nearest to the other.
+// Returns an end of the line of a pair: the centre of the box, or the point of a fixed box nearest to the other.
 fn end_of(pair: vec2u, v: u32) -> vec3f {
     let own = pair[v];
     if bodies[own].motion == FIXED {
@@ -134,7 +134,7 @@ fn end_of(pair: vec2u, v: u32) -> vec3f {
     return center(own);
 }
 
-// From centre to centre; what just began is bright.
+// Draws the line of a pair. New pairs are bright.
 @vertex
 fn pair_vertex(@builtin(vertex_index) vertex: u32) -> Painted {
     let i = vertex / 2u;
@@ -151,7 +151,7 @@ fn pair_vertex(@builtin(vertex_index) vertex: u32) -> Painted {
     return line(end_of(pairs[i], v), vec4f(mix(vec3f(1.0, 0.78, 0.35), vec3f(1.0, 1.0, 0.95), flash), opacity));
 }
 
-// Pairs that ended, while they fade.
+// Draws the line of a lost pair, which fades.
 @vertex
 fn ended_vertex(@builtin(vertex_index) vertex: u32) -> Painted {
     let i = vertex / 2u;
@@ -164,7 +164,7 @@ fn ended_vertex(@builtin(vertex_index) vertex: u32) -> Painted {
     return line(end_of(pair, v), vec4f(0.62, 0.55, 1.0, 0.5 * left * left * min(1.0, 3.0 * globals.opacity)));
 }
 
-// The edges of the box that is pointed at, and the sphere: three circles.
+// Draws the edges of the picked box, and three circles of the sphere.
 @vertex
 fn pointed_vertex(@builtin(vertex_index) v: u32) -> Painted {
     if pointed.index == 0xffffffffu {
@@ -190,7 +190,7 @@ fn pointed_vertex(@builtin(vertex_index) v: u32) -> Painted {
     return line(middle + globals.radius * at, vec4f(0.4, 1.0, 0.6, 1.0));
 }
 
-// Lines of which the host knows the ends.
+// Draws lines from the host.
 @vertex
 fn grid_vertex(@location(0) at: vec3f, @location(1) color: vec4f) -> Painted {
     return line(at, color);

@@ -1,4 +1,4 @@
-// What all shaders know. `Body`, the motions and `Globals` are twins of those in `src/scene.rs` and `src/globals.rs`.
+// Shared by all shaders. `Body`, the motions and `Globals` are twins of the Rust items in `src/scene.rs` and `src/globals.rs`.
 
 struct Body {
     home: vec3f,
@@ -23,38 +23,38 @@ struct Globals {
     eye: vec3f,
     // Seconds since the scene began.
     time: f32,
-    // The ray through the pointer.
+    // The direction of the ray through the pointer.
     ray: vec3f,
-    // Of the sphere around what the pointer points at; 0 for none.
+    // The radius of the sphere at the pointer; 0 for no sphere.
     radius: f32,
     box_count: u32,
     frame: u32,
-    // Worlds in a row as they are drawn; 0 where there are none.
+    // Worlds per row in the picture; 0 without worlds.
     columns: u32,
     spacing: f32,
-    // Seconds of this frame; 0 while nothing moves.
+    // Seconds of this frame; 0 while no box moves.
     step: f32,
     extent: f32,
-    // Upward, to what falls: once.
+    // The upward speed of a throw in this frame; otherwise 0.
     kick: f32,
     // Opacity of the lines of pairs.
     opacity: f32,
-    // True if it is known when pairs began.
+    // True if the ages of pairs are known.
     has_ages: u32,
-    // True if pairs are drawn that did not just begin.
+    // True if old pairs are drawn too.
     draws_old: u32,
     world_count: u32,
-    // True if there was no frame to compare this one with.
+    // True if there is no earlier frame to compare with.
     is_first: u32,
 }
 
-// A world that stands for all.
+// The world of boxes that meet all worlds.
 const GLOBAL: u32 = 0xffffffffu;
 
-// How many frames what begins and ends is shown.
+// Frames for which a created or lost pair is shown.
 const FLASH: u32 = 24u;
 
-// Returns where the world of a body is drawn.
+// Returns the position of a body's world in the picture.
 fn place_of(group: u32, globals: Globals) -> vec3f {
     if globals.columns == 0u || group == GLOBAL {
         return vec3f(0.0);

@@ -1,7 +1,7 @@
-// Marks the boxes that a sphere touches: the eighth word of each says so.
+// Marks the boxes that the sphere touches, in the eighth u32 of their contacts.
 
 @group(0) @binding(0) var<storage, read> header: array<u32, 8>;
-// Pairs of a sphere, of which there is one, and a box.
+// Pairs of the sphere, which has index 0, and a box.
 @group(0) @binding(1) var<storage, read> answers: array<vec2u>;
 @group(0) @binding(2) var<storage, read_write> contacts: array<i32>;
 

@@ -3,15 +3,15 @@
 @group(0) @binding(0) var<uniform> globals: Globals;
 @group(0) @binding(1) var<storage, read_write> bodies: array<Body>;
 @group(0) @binding(2) var<storage, read> clusters: array<vec4f>;
-// Of each box eight words: the sums of what pushes it along x, y, z, how many those are, how many boxes it touches, unused.
+// Eight u32 per box: sums of pushes along x, y, z, their three counts, count of touching boxes, mark of the sphere.
 @group(0) @binding(3) var<storage, read> contacts: array<i32>;
 @group(0) @binding(4) var<storage, read_write> boxes: array<f32>;
 
 const GRAVITY: f32 = 9.8;
-// Of a push of one, in the sums.
+// A push of one unit, in the sums.
 const PUSH_UNIT: f32 = 65536.0;
 
-// Falls, and is pushed out of what it touched in the last frame. What comes to rest on something stays.
+// Moves a falling body, and pushes it out of boxes that it touched in the last frame. Resting bodies stay at rest.
 fn fall(i: u32, given: Body) -> Body {
     var body = given;
     body.velocity.z -= GRAVITY * globals.step;
@@ -29,12 +29,12 @@ fn fall(i: u32, given: Body) -> Body {
             body.velocity[k] = along;
         }
     }
-    // What lies higher flies faster, so that nothing is in the way.
+    // Higher bodies fly faster, so that they do not block lower ones.
     body.velocity.z += globals.kick * min(0.4 + 0.12 * body.position.z, 1.3);
-    // Faster ones would fall through.
+    // Faster bodies would fall through others.
     body.velocity = clamp(body.velocity, vec3f(-12.0), vec3f(12.0));
     body.position += globals.step * body.velocity;
-    // The walls of the well, and its floor.
+    // The walls and the floor.
     let room = vec3f(vec2f(globals.extent), 1e9) - body.half;
     let low = vec3f(-room.xy, body.half.z - 0.02);
     let inside = clamp(body.position, low, room);
@@ -43,7 +43,7 @@ fn fall(i: u32, given: Body) -> Body {
     return body;
 }
 
-// Turns about the middle of its cluster.
+// Returns the centre of a body that circles in a moving cluster.
 fn circle(body: Body) -> vec3f {
     let cluster = clusters[body.group];
     let t = globals.time * cluster.w;
@@ -56,7 +56,7 @@ fn circle(body: Body) -> vec3f {
     return middle + vec3f(c * home.x - s * home.y, s * home.x + c * home.y, home.z);
 }
 
-// Drives along its street; at the end it begins again.
+// Returns the centre of a car. It restarts at the end of its street.
 fn drive(body: Body) -> vec3f {
     var at = body.home;
     let k = body.part;
@@ -66,12 +66,12 @@ fn drive(body: Body) -> vec3f {
     return at;
 }
 
-// Returns a direction in the plane in which legs swing, from straight down.
+// Returns a direction in the plane of a leg, by its angle from straight down.
 fn down(angle: f32) -> vec3f {
     return vec3f(sin(angle), 0.0, -cos(angle));
 }
 
-// The ends of a part of a robot that walks on the spot.
+// Returns the ends of a part of a robot that walks on the spot.
 fn walk(part: u32, phase: f32) -> array<vec3f, 2> {
     let t = 3.0 * globals.time * (0.8 + 0.4 * fract(phase)) + phase;
     let torso = vec3f(0.05 * sin(0.5 * t), 0.0, 0.56 + 0.03 * sin(2.0 * t));
@@ -128,7 +128,7 @@ fn walk(part: u32, phase: f32) -> array<vec3f, 2> {
     return array(tail + wag, tail + wag + vec3f(-0.14, 0.18 * sin(2.0 * t - 0.7), 0.1));
 }
 
-// Moves with a wave that goes through the mesh.
+// Returns the centre of a body in a wave through the mesh.
 fn wave(body: Body) -> vec3f {
     let at = body.home;
     let shift = vec3f(

@@ -1,11 +1,11 @@
-// What the pointer points at, and what the sphere around that touches.
+// Rays through the pointer, their first hit, and the sphere at the hit.
 
 struct Hit {
     index: u32,
     t: f32,
 }
 
-// What is known of it. The sphere is in the world of the box.
+// The picked box, and the sphere in the world of the box.
 struct Pointed {
     index: u32,
     world: u32,
@@ -16,9 +16,9 @@ struct Pointed {
 }
 
 @group(0) @binding(0) var<uniform> globals: Globals;
-// One ray for each world: 7 words.
+// One ray per world: 7 f32.
 @group(0) @binding(1) var<storage, read_write> rays: array<f32>;
-// What else queries say: 5 words.
+// The query filters of the rays: 5 u32 each.
 @group(0) @binding(2) var<storage, read_write> query_filters: array<u32>;
 @group(0) @binding(3) var<storage, read> hits: array<Hit>;
 @group(0) @binding(4) var<storage, read_write> pointed: Pointed;
@@ -27,7 +27,7 @@ struct Pointed {
 
 const NONE: u32 = 0xffffffffu;
 
-// Sends the ray of the pointer through each world, from where the eye is there.
+// Writes the ray of the pointer for each world, from the eye in its coordinates.
 @compute @workgroup_size(64)
 fn aim(@builtin(global_invocation_id) id: vec3u) {
     let world = id.x;
@@ -48,10 +48,10 @@ fn aim(@builtin(global_invocation_id) id: vec3u) {
 
 var<workgroup> best: array<vec2u, 64>;
 
-// Takes the nearest of the hits in all worlds, and puts the sphere there.
+// Picks the nearest hit of all worlds, and moves the sphere there.
 @compute @workgroup_size(64)
 fn choose(@builtin(local_invocation_index) lane: u32) {
-    // Lengths that are not negative are ordered as their bits are.
+    // The bits of non-negative floats have the order of the floats.
     var own = vec2u(NONE);
     for (var world = lane; world < globals.world_count; world += 64u) {
         let t = bitcast<u32>(hits[world].t);
@@ -73,7 +73,7 @@ fn choose(@builtin(local_invocation_index) lane: u32) {
     let is_hit = own.y != NONE;
     pointed.index = NONE;
     pointed.world = NONE;
-    // Far from everything.
+    // Far from all boxes.
     var center = vec3f(1e18);
     if is_hit {
         pointed.index = hits[own.y].index;

@@ -1,24 +1,24 @@
-// What pairs do to their boxes. Each kernel runs over a list of pairs, as many workgroups as the list's arguments say.
+// Effects of pairs on their boxes. Each kernel runs over a list of pairs, with the list's indirect arguments.
 
-// The header of the list: the number of pairs in it is its fifth word.
+// The header of the list. The fifth u32 is the pair count.
 @group(0) @binding(0) var<storage, read> header: array<u32, 8>;
 @group(0) @binding(1) var<storage, read> pairs: array<vec2u>;
 @group(0) @binding(2) var<uniform> globals: Globals;
 @group(0) @binding(3) var<storage, read> bodies: array<Body>;
 @group(0) @binding(4) var<storage, read> boxes: array<f32>;
 @group(0) @binding(5) var<storage, read_write> contacts: array<atomic<i32>>;
-// Of each box the frames in which a pair of it began, and ended, the last time.
+// Two u32 per box: the last frame in which a pair was created, and the last in which one was lost.
 @group(0) @binding(6) var<storage, read_write> stamps: array<atomic<u32>>;
-// Pairs that ended, with the frame; the first word counts all that ever did.
+// Lost pairs with their frame, in a ring. The first u32 is the place of the next one.
 @group(0) @binding(7) var<storage, read_write> ended: array<u32>;
 @group(0) @binding(8) var<storage, read> before: array<u32>;
 @group(0) @binding(9) var<storage, read> last_ages: array<u32>;
 @group(0) @binding(10) var<storage, read_write> ages: array<u32>;
-// The header of what began: it says whether the step counts.
+// The header of the created pairs. The fourth u32 is not 0 if the step is incomplete.
 @group(0) @binding(11) var<storage, read> begun: array<u32, 8>;
 
 const PUSH_UNIT: f32 = 65536.0;
-// What rests on something stays in it by so much: they would else touch in every second frame.
+// The depth that resting boxes keep. Without it they would touch in every second frame only.
 const REST: f32 = 0.015;
 const ENDED_MOST: u32 = 8192u;
 const OLD: u32 = 0xffffu;
@@ -27,7 +27,7 @@ fn index(id: vec3u, groups: vec3u) -> u32 {
     return id.x + id.y * groups.x * 256u;
 }
 
-// Counts whom each box touches, and pushes what falls out of it: along the axis on which the two meet least.
+// Counts the pairs of each box, and pushes falling boxes apart along the axis of least overlap.
 @compute @workgroup_size(256)
 fn push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let i = index(id, groups);
@@ -66,7 +66,7 @@ fn push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) group
     }
 }
 
-// Counts for each pair the frames since it began. `before` says where it stood in the last list.
+// Computes the age of each pair. `before` has the place of the pair in the last list.
 @compute @workgroup_size(256)
 fn age(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let i = index(id, groups);
@@ -74,18 +74,18 @@ fn age(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups
         return;
     }
     let place = before[i];
-    // After a step that does not count, nobody knows.
+    // After an incomplete step the age is unknown.
     if begun[3] != 0u {
         ages[i] = OLD;
     } else if place < arrayLength(&last_ages) {
         ages[i] = min(last_ages[place] + 1u, OLD);
     } else {
-        // Of the first frame nobody knows either.
+        // In the first frame the age is unknown.
         ages[i] = select(0u, OLD, globals.is_first != 0u);
     }
 }
 
-// Marks the boxes of pairs that began.
+// Marks the boxes of created pairs.
 @compute @workgroup_size(256)
 fn begin(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let i = index(id, groups);
@@ -96,7 +96,7 @@ fn begin(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) grou
     atomicStore(&stamps[2u * pairs[i].y], globals.frame);
 }
 
-// Marks the boxes of pairs that ended, and keeps the pairs for a while.
+// Marks the boxes of lost pairs, and stores the pairs in the ring.
 @compute @workgroup_size(256)
 fn end(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let i = index(id, groups);
@@ -105,7 +105,7 @@ fn end(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups
     }
     atomicStore(&stamps[2u * pairs[i].x + 1u], globals.frame);
     atomicStore(&stamps[2u * pairs[i].y + 1u], globals.frame);
-    // More than are kept: the first of them.
+    // The ring stores only the first ENDED_MOST lost pairs of a frame.
     if i < ENDED_MOST {
         let place = 1u + 3u * ((ended[0] + i) % ENDED_MOST);
         ended[place] = pairs[i].x;
@@ -114,7 +114,7 @@ fn end(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups
     }
 }
 
-// Notes that those are kept.
+// Advances the place of the next lost pair.
 @compute @workgroup_size(1)
 fn end_counted() {
     ended[0] = (ended[0] + min(header[4], ENDED_MOST)) % ENDED_MOST;

@@ -1,4 +1,4 @@
-//! Where one looks from.
+//! The camera.
 
 use glam::{Mat4, Vec2, Vec3, Vec4};
 
@@ -7,9 +7,9 @@ use crate::scene::Look;
 /// A camera that goes around a point.
 #[derive(Clone, Copy, Debug)]
 pub struct Camera {
-    /// What is in the middle of the picture.
+    /// The point in the middle of the picture.
     pub target: Vec3,
-    /// How far away that is.
+    /// The distance from that point.
     pub distance: f32,
     /// The direction along the ground, in radians.
     pub yaw: f32,
@@ -17,7 +17,7 @@ pub struct Camera {
     pub pitch: f32,
 }
 
-/// Half of the height of what is seen at a distance of one.
+/// Half of the visible height at a distance of one.
 const HALF_HEIGHT: f32 = 0.42;
 
 impl From<Look> for Camera {
@@ -27,7 +27,7 @@ impl From<Look> for Camera {
 }
 
 impl Camera {
-    /// Returns the place of the camera.
+    /// Returns the position of the camera.
     pub fn eye(&self) -> Vec3 {
         self.target - self.distance * self.forward()
     }
@@ -37,14 +37,14 @@ impl Camera {
         -Vec3::new(self.yaw.cos() * cos, self.yaw.sin() * cos, sin)
     }
 
-    /// Returns what is to the right, and what is upward.
+    /// Returns the directions to the right and upward in the picture.
     fn across(&self) -> (Vec3, Vec3) {
         let forward = self.forward();
         let right = forward.cross(Vec3::Z).normalize();
         (right, right.cross(forward))
     }
 
-    /// Returns the matrix from the world to the picture, whose near things have a depth near 1.
+    /// Returns the matrix from the world to clip space. The depth is 1 at the near plane and 0 at infinity.
     pub fn clip_from_world(&self, aspect: f32) -> Mat4 {
         let (eye, forward, (right, up)) = (self.eye(), self.forward(), self.across());
         let near = 0.002 * self.distance.max(0.01);
@@ -52,7 +52,7 @@ impl Camera {
         let rows = Mat4::from_cols(
             row(right, 1.0 / (HALF_HEIGHT * aspect)),
             row(up, 1.0 / HALF_HEIGHT),
-            // Depth is near / distance: floats are finest where that is small.
+            // Depth is near / distance. Floats are most precise near 0, far away.
             Vec4::new(0.0, 0.0, 0.0, near),
             row(forward, 1.0),
         );
@@ -68,17 +68,17 @@ impl Camera {
     /// Turns by angles.
     pub fn turn(&mut self, by: Vec2) {
         self.yaw -= by.x;
-        // Straight up there is no right.
+        // Straight up, the direction to the right is undefined.
         self.pitch = (self.pitch + by.y).clamp(-1.5, 1.5);
     }
 
-    /// Moves what is in the middle by a part of the height of the picture.
+    /// Moves the target by a part of the height of the picture.
     pub fn pan(&mut self, by: Vec2) {
         let (right, up) = self.across();
         self.target += 2.0 * HALF_HEIGHT * self.distance * (by.y * up - by.x * right);
     }
 
-    /// Goes nearer, or further away.
+    /// Multiplies the distance.
     pub fn zoom(&mut self, factor: f32) {
         self.distance = (self.distance * factor).clamp(0.05, 1e5);
     }

@@ -1,4 +1,4 @@
-//! How long the parts of a frame take on the device: timestamps between them, which arrive some frames late.
+//! Times of the parts of a frame on the device. Timestamps are read back some frames later.
 
 use std::mem::take;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use broadsweep::wgpu;
 
 /// The parts of a frame, in their order.
-pub const PARTS: [&str; 4] = ["move", "broad phase", "what pairs do", "picture"];
+pub const PARTS: [&str; 4] = ["move", "broad phase", "effects", "picture"];
 
-/// Timestamps of a frame: one before, and one behind each part.
+/// Timestamps per frame: one at its beginning, and one behind each part.
 const STAMPS: u32 = PARTS.len() as u32 + 1;
-/// Frames that may be on their way. What there is no room for is not told of.
+/// The most frames whose timestamps are read back at once. Further frames are not timed.
 const MOST: usize = 4;
 
-/// What happens to the timestamps of a frame.
+/// The state of the timestamps of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Free,
@@ -36,7 +36,7 @@ fn set(state: &Mutex<State>, to: State) {
     *state.lock().unwrap_or_else(PoisonError::into_inner) = to;
 }
 
-/// Timestamps of a device that has them.
+/// The clock of a device with timestamps.
 pub struct Clock {
     device: wgpu::Device,
     queries: wgpu::QuerySet,

@@ -1,11 +1,11 @@
-//! The program's own device, which the library shares.
+//! The device of the program. The library uses it too.
 
 use broadsweep::{Gpu, wgpu};
 
-/// Requests a device on an adapter, with what the library makes use of: room for large scenes, timestamps, subgroups.
+/// Requests a device with the adapter's limits for buffers, and with timestamps and subgroups if the adapter has them.
 ///
 /// # Errors
-/// Why there is none, in a sentence.
+/// The reason why there is no device.
 pub async fn request(adapter: &wgpu::Adapter) -> Result<Gpu, String> {
     let has = adapter.limits();
     let required_limits = wgpu::Limits {
@@ -27,7 +27,7 @@ pub async fn request(adapter: &wgpu::Adapter) -> Result<Gpu, String> {
     Gpu::from_device(device, queue).map_err(|error| error.to_string())
 }
 
-/// Returns how many samples each pixel has: smooth edges cost a driver in software too much.
+/// Returns the default samples per pixel: 4, or 1 on software adapters, where smooth edges take too long.
 pub fn samples(gpu: &Gpu) -> u32 {
     if gpu.adapter_info().device_type == wgpu::DeviceType::Cpu { 1 } else { 4 }
 }

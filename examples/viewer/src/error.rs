@@ -1,16 +1,16 @@
-//! What can go wrong.
+//! Errors of the viewer.
 
 use broadsweep::wgpu;
 
 use crate::scene::Body;
 
-/// Why there is no frame.
+/// The reason why there is no frame.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// The library says why.
+    /// An error of the library.
     #[error(transparent)]
     Search(#[from] broadsweep::Error),
-    /// The device rejects something, and says why.
+    /// The device rejects a call, for this reason.
     #[error("{0}")]
     Device(String),
     /// The device has no memory for the bodies of a scene.
@@ -24,7 +24,7 @@ pub enum Error {
     TooManyBoxes {
         /// The boxes of the scene.
         box_count: u32,
-        /// As many as fit.
+        /// The most boxes that fit.
         most: u64,
     },
 }
@@ -41,10 +41,10 @@ impl Error {
         if u64::from(box_count) > most { Err(Self::TooManyBoxes { box_count, most }) } else { Ok(()) }
     }
 
-    /// Creates what a scene of this many boxes has on the device.
+    /// Calls `make`, which creates the device resources of a scene of `box_count` boxes.
     ///
     /// # Errors
-    /// Those of `make`, and [`Error::NoMemory`]; in a browser, which tells of that later, the device's handler of errors is told.
+    /// Errors of `make`, and [`Error::NoMemory`]. A browser reports a lack of memory to the error handler of the device instead.
     pub fn with_memory<T>(
         device: &wgpu::Device,
         box_count: u32,
@@ -55,7 +55,7 @@ impl Error {
         #[cfg(not(target_arch = "wasm32"))]
         let made = {
             let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-            // What is made of buffers that are none is wrong too.
+            // Failed buffers also cause validation errors.
             let rest = device.push_error_scope(wgpu::ErrorFilter::Validation);
             let made = make();
             let rest = pollster::block_on(rest.pop());

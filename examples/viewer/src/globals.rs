@@ -1,14 +1,14 @@
-//! What all shaders know of a frame.
+//! The uniforms of all shaders.
 
 use bytemuck::{Pod, Zeroable};
 
-/// The source that comes before that of each shader.
+/// WGSL that precedes the source of each shader.
 pub const SOURCE: &str = include_str!("../shaders/globals.wgsl");
 
-/// What is pointed at by nobody.
+/// The index if no box is picked.
 pub const NONE: u32 = u32::MAX;
 
-/// The twin of `Globals` in `shaders/globals.wgsl`, which says what the fields mean.
+/// The twin of `Globals` in `shaders/globals.wgsl`, which documents the fields.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[allow(missing_docs)]

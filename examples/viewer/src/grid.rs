@@ -8,21 +8,21 @@ use glam::Vec3;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub struct LineEnd {
-    /// Where it is.
+    /// The position.
     pub at: [f32; 3],
     /// Red, green, blue and opacity.
     pub color: [f32; 4],
 }
 
-/// Columns that are drawn to each side.
+/// Columns to draw on each side of the target.
 const COLUMNS: i32 = 6;
-/// The most ends of lines there are.
+/// The most line ends.
 pub const MOST_ENDS: usize = 2 * ((2 * COLUMNS as usize + 1) * (2 * COLUMNS as usize + 1) + 1);
 
 const COLUMN: [f32; 4] = [0.45, 0.75, 1.0, 0.5];
 const AXIS: [f32; 4] = [1.0, 0.35, 0.35, 1.0];
 
-/// Draws the columns around `target`, as long as `extent` to each side, and the axis; nothing where there is no grid.
+/// Returns the axis and the columns around `target`, `extent` to each side; nothing without a grid.
 pub fn lines(report: &Report, target: Vec3, extent: f32) -> Vec<LineEnd> {
     let direction = Vec3::from(report.direction);
     if direction == Vec3::ZERO {
@@ -36,7 +36,7 @@ pub fn lines(report: &Report, target: Vec3, extent: f32) -> Vec<LineEnd> {
     let edge = report.cell_size;
     if edge.is_finite() && edge > 0.0 {
         let [u, v] = report.across.map(Vec3::from);
-        // The corners of cells nearest to what is looked at.
+        // The corner of a cell nearest to the target.
         let first = |axis: Vec3, corner: f32| ((target.dot(axis) - corner) / edge).round();
         let (first_u, first_v) = (first(u, report.corner[0]), first(v, report.corner[1]));
         let middle = target.dot(direction) * direction;

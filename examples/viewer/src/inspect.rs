@@ -1,13 +1,13 @@
-//! What only tests do: bring buffers to the host.
+//! Reads buffers back, for tests.
 
 use broadsweep::{Gpu, wgpu};
 
 use crate::offscreen::COLOR;
 
-/// Reads a buffer. Waits for all that was submitted.
+/// Reads a buffer back. Blocks until all submissions are finished.
 ///
 /// # Panics
-/// Where the device is lost.
+/// If the device is lost.
 pub fn read<T: bytemuck::Pod>(gpu: &Gpu, buffer: &wgpu::Buffer) -> Vec<T> {
     let device = gpu.device();
     let back = device.create_buffer(&wgpu::BufferDescriptor {

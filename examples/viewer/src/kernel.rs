@@ -1,4 +1,4 @@
-//! The little that is built on wgpu: buffers with a name, and kernels that remember what was bound.
+//! Buffers with labels, and kernels that cache their bind group.
 
 use std::cell::OnceCell;
 
@@ -21,7 +21,7 @@ pub fn filled(device: &wgpu::Device, label: &str, contents: &[u8]) -> wgpu::Buff
     device.create_buffer_init(&wgpu::util::BufferInitDescriptor { label: Some(label), contents, usage })
 }
 
-/// Creates a module of a source and what all shaders know.
+/// Creates a module of the shared WGSL and this source.
 pub fn module(device: &wgpu::Device, label: &str, source: &str) -> wgpu::ShaderModule {
     let source = wgpu::ShaderSource::Wgsl(format!("{}\n{source}", globals::SOURCE).into());
     device.create_shader_module(wgpu::ShaderModuleDescriptor { label: Some(label), source })
@@ -40,7 +40,7 @@ pub fn bind(
     device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries })
 }
 
-/// Buffers that were bound, to be bound again as long as they are the same.
+/// A bind group that is reused while its buffers stay the same.
 #[derive(Default)]
 pub struct Bound(Option<(Vec<wgpu::Buffer>, wgpu::BindGroup)>);
 
@@ -64,11 +64,11 @@ impl Bound {
     }
 }
 
-/// How many workgroups there are.
+/// The size of a dispatch.
 pub enum Size<'a> {
-    /// As many as cover so many invocations.
+    /// Enough workgroups for this count of invocations.
     Cover(u32),
-    /// As many as this buffer says, at this offset.
+    /// The workgroups that this buffer specifies, at this offset in bytes.
     Indirect(&'a wgpu::Buffer, u64),
 }
 
@@ -110,7 +110,7 @@ impl Kernel {
         match size {
             Size::Cover(invocations) => {
                 let groups = invocations.div_ceil(self.width);
-                // More than fit one row go into several.
+                // A row has at most 65,535 workgroups.
                 let rows = groups.div_ceil(65_535).max(1);
                 pass.dispatch_workgroups(groups.div_ceil(rows), rows, 1);
             }

@@ -1,11 +1,11 @@
-//! Boxes that move, and which of them touch: a program that lives on broadsweep, to look at.
+//! Simulates boxes, finds their pairs with broadsweep, and draws both.
 //!
-//! A frame goes through these files, and [`viewer`] says in which order: [`simulation`] moves the bodies of a [`scene`] in a
-//! compute shader, [`search`] has the library find the pairs of their boxes, [`touch`] is what pairs do, [`mod@pointer`] queries a
-//! tree what is pointed at, and [`picture`] draws boxes and pairs from the buffers where they lie. Nothing of that comes to
-//! the host but counts and times, some frames late.
+//! [`viewer`] records a frame, with these files in its order: [`simulation`] moves the bodies of a [`scene`] in a compute shader,
+//! [`search`] finds the pairs of their boxes with the library, [`touch`] applies their effects, [`mod@pointer`] queries a tree for
+//! the box under the pointer, and [`picture`] draws boxes and pairs from the buffers. Only counts and times are read back, some
+//! frames later.
 //!
-//! [`window`] runs frames in a window whose panel is [`overlay`], and [`offscreen`] into a file.
+//! [`window`] shows frames in a window with the panel of [`overlay`], and [`offscreen`] writes them to a file.
 
 #![warn(missing_docs)]
 

@@ -13,66 +13,66 @@ use broadsweep_viewer::viewer::Viewer;
 use broadsweep_viewer::{device, offscreen};
 use clap::Parser;
 
-/// Boxes that move, and which of them touch.
+/// Simulates boxes, finds their pairs on the GPU, and draws both.
 #[derive(Parser)]
 struct Arguments {
     /// pile, clusters, city, robots, or a file of boxes: NAME.npy, (n, 6) or (n, 2, 3)
     #[arg(default_value = "pile")]
     scene: String,
-    /// About how many boxes
+    /// Approximate box count
     #[arg(long, value_name = "N", value_parser = boxes())]
     n: Option<u32>,
-    /// Which pairs are drawn: none, new or all
+    /// Pairs to draw as lines: none, new or all
     #[arg(long, default_value = "new")]
     lines: String,
-    /// Search each frame alone, without what began and ended
+    /// Find pairs only, without created and lost pairs
     #[arg(long)]
     no_events: bool,
     /// Draw the axis and the columns of the grid
     #[arg(long)]
     grid: bool,
-    /// Mark what a sphere of this radius touches, around what is in the middle of the picture
+    /// Mark the boxes that touch a sphere of this radius around the box in the middle of the picture
     #[arg(long, value_name = "RADIUS")]
     sphere: Option<f32>,
-    /// Part of the adapter's name; without, the one that the system prefers
+    /// Part of the adapter's name; default: the system's preferred adapter
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
     /// Do not time kernels
     #[arg(long)]
     no_times: bool,
-    /// Nearer than one begins with, or further away: a factor
+    /// Factor on the size of the scene in the picture
     #[arg(long, default_value_t = 1.0, value_name = "FACTOR", requires = "offscreen")]
     zoom: f32,
     /// Render without a window, into this file
     #[arg(long, value_name = "OUT.png")]
     offscreen: Option<PathBuf>,
-    /// How many frames, without a window
+    /// Frame count of --offscreen
     #[arg(long, default_value_t = 60, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "offscreen")]
     frames: u32,
-    /// Width and height of the picture, or of the window at first
+    /// Width and height of the picture, or initial size of the window
     #[arg(long, default_value = "1280x800", value_name = "WxH")]
     size: String,
-    /// Make an animation of every so many frames
+    /// Write an animation with every K-th frame
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=65_535), requires = "offscreen")]
     every: Option<u32>,
-    /// Go around the scene: degrees for each frame
+    /// Turn the camera around the scene, in degrees per frame
     #[arg(long, default_value_t = 0.0, value_name = "DEGREES", requires = "offscreen")]
     turn: f32,
-    /// Samples of each pixel: 1, or 4 for smooth edges
+    /// Samples per pixel: 1, or 4 for smooth edges
     #[arg(long, value_parser = ["1", "4"], requires = "offscreen")]
     samples: Option<String>,
     /// Paint the panel into the picture
     #[arg(long, requires = "offscreen")]
     panel: bool,
-    /// Write when what happened, for chrome://tracing or Perfetto
+    /// Write a trace of the frames for chrome://tracing or Perfetto
     #[arg(long, value_name = "OUT.json", requires = "offscreen")]
     trace: Option<PathBuf>,
-    /// Print what was measured as JSON
+    /// Print the measurements as JSON
     #[arg(long, requires = "offscreen")]
     json: bool,
 }
 
-/// Reads how many boxes are requested.
+/// Returns the parser of `--n`.
 fn boxes() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(i64::from(*BOXES.start())..=i64::from(*BOXES.end()))
 }
@@ -124,7 +124,7 @@ impl Arguments {
     }
 }
 
-/// Returns the adapter whose name contains this, or else the one that the system prefers.
+/// Returns the first adapter whose name contains `name`; without a name, the system's preferred adapter.
 fn adapter(instance: &wgpu::Instance, name: Option<&str>) -> Result<wgpu::Adapter> {
     let Some(name) = name else {
         let options = wgpu::RequestAdapterOptions {
@@ -166,7 +166,7 @@ fn render(arguments: &Arguments, out: PathBuf) -> Result<()> {
     Ok(())
 }
 
-/// Says what was measured.
+/// Prints the measurements.
 fn print(measured: &offscreen::Measured, adapter: &str, shot: &offscreen::Shot, is_json: bool) {
     let offscreen::Measured { box_count, pair_count, frame, recording, submitting, parts, bytes, resident } = measured;
     if is_json {

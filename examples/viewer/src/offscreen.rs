@@ -14,47 +14,47 @@ use crate::picture::{Format, Target};
 use crate::trace::{Trace, Track};
 use crate::viewer::Viewer;
 
-/// How pixels are stored: as a PNG file has them.
+/// The pixel format of PNG files.
 pub const COLOR: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8UnormSrgb;
 
-/// Frames that may be on their way to the device: more of them would only take memory.
+/// The most frames that are submitted and not finished. More would only use memory.
 const AHEAD: usize = 3;
 
-/// What is to be made.
+/// A rendering without a window.
 #[derive(Clone, Debug)]
 pub struct Shot {
     /// The file.
     pub out: PathBuf,
     /// The width and height in pixels.
     pub size: [u32; 2],
-    /// How many frames.
+    /// The frame count.
     pub frames: u32,
-    /// Every so many frames are a picture of an animation; without, the last one is the picture.
+    /// Frames between two pictures of an animation. `None` writes the last frame as the only picture.
     pub every: Option<u32>,
-    /// By how much one goes around the scene in each frame, in radians.
+    /// The angle by which the camera turns around the scene in each frame, in radians.
     pub turn: f32,
     /// True if the panel is painted too.
     pub has_panel: bool,
 }
 
-/// What was measured.
+/// Measurements of a rendering.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Measured {
-    /// The boxes.
+    /// The box count.
     pub box_count: u32,
-    /// The pairs of the last frame.
+    /// The pair count of the last frame.
     pub pair_count: u64,
-    /// Milliseconds of a frame, from first to last.
+    /// Mean milliseconds per frame, over all frames.
     pub frame: f64,
-    /// Milliseconds in which the host records a frame.
+    /// Mean milliseconds in which the host records a frame.
     pub recording: f64,
-    /// Milliseconds in which it submits a frame. A driver in software may do all of its work there.
+    /// Mean milliseconds in which the host submits a frame. A software driver may run the frame in this time.
     pub submitting: f64,
     /// Mean milliseconds of each of the [parts](crate::clock::PARTS) on the device; zeros without timestamps.
     pub parts: [f64; PARTS.len()],
     /// Bytes of device memory that the library holds.
     pub bytes: u64,
-    /// Bytes of the process that are in memory after half of the frames, and after all; 0 where the system does not say.
+    /// Resident bytes of the process after half of the frames, and after all; 0 if the system does not report them.
     pub resident: [u64; 2],
 }
 
@@ -91,7 +91,7 @@ impl Canvas {
         Self { view: texture.create_view(&Default::default()), texture, back, size, pitch }
     }
 
-    /// Brings the pixels to the host, row by row. Waits for all frames before.
+    /// Reads the pixels back, row by row. Blocks until all submitted frames are finished.
     fn read(&self, gpu: &Gpu) -> Result<Vec<u8>> {
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let layout = wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(self.pitch), rows_per_image: None };
@@ -109,7 +109,7 @@ impl Canvas {
     }
 }
 
-/// A PNG file, of one picture or of several that follow one another.
+/// A PNG file with one picture or an animation.
 struct Film {
     writer: png::Writer<BufWriter<File>>,
 }
@@ -125,7 +125,7 @@ impl Film {
         encoder.set_compression(png::Compression::High);
         if let Some(every) = shot.every {
             encoder.set_animated(shot.frames.div_ceil(every), 0)?;
-            // As fast as the scene is, or as files are shown.
+            // The speed of the scene, if the program that shows the file can follow.
             encoder.set_frame_delay(every as u16, 60)?;
         }
         Ok(Self { writer: encoder.write_header()? })
@@ -147,10 +147,10 @@ struct Frames<'a> {
     on_their_way: VecDeque<wgpu::SubmissionIndex>,
     #[cfg(feature = "window")]
     panel: Option<crate::panel::Panel>,
-    /// When the frames began that are timed, and how many these are.
+    /// The start of the timed frames, and their count.
     start: Instant,
     count: u32,
-    /// Milliseconds of all of these.
+    /// Milliseconds of all timed frames.
     recording: f64,
     submitting: f64,
 }
@@ -175,7 +175,7 @@ impl<'a> Frames<'a> {
         })
     }
 
-    /// Waits until nothing is on its way, and begins to time.
+    /// Waits for all submitted frames, and starts the timing.
     fn start(&mut self) -> Result<()> {
         self.gpu.device().poll(wgpu::PollType::wait_indefinitely())?;
         self.viewer.parts();
@@ -183,12 +183,12 @@ impl<'a> Frames<'a> {
         Ok(())
     }
 
-    /// Returns the milliseconds of a frame so far.
+    /// Returns the mean milliseconds per timed frame.
     fn mean(&self, milliseconds: f64) -> f64 {
         milliseconds / f64::from(self.count.max(1))
     }
 
-    /// Waits until few enough frames are on their way; records the next one, and submits it.
+    /// Waits while [`AHEAD`] frames are submitted and not finished, then records and submits the next one.
     fn next(&mut self) -> Result<()> {
         let Self { gpu, trace, .. } = &*self;
         let (gpu, trace) = (gpu.clone(), *trace);
@@ -237,12 +237,12 @@ impl<'a> Frames<'a> {
 /// Runs the frames, and writes the file.
 ///
 /// # Errors
-/// Those of the viewer, the device and the file.
+/// Errors of the viewer, the device and the file.
 pub fn run(viewer: &mut Viewer, shot: &Shot, trace: &Trace) -> Result<Measured> {
     pollster::block_on(viewer.ready())?;
     let mut frames = Frames::new(viewer, shot, trace)?;
     let mut film = Film::create(shot)?;
-    // The first frame makes what later ones use again, and is not timed.
+    // The first frame creates resources that later ones reuse. It is not timed.
     frames.next()?;
     frames.start()?;
     let mut resident = [0; 2];
@@ -269,12 +269,12 @@ pub fn run(viewer: &mut Viewer, shot: &Shot, trace: &Trace) -> Result<Measured> 
     Ok(Measured { box_count, pair_count, frame, recording, submitting, parts, bytes, resident })
 }
 
-/// Returns how pixels are stored, with as many samples as this device gives in time; or as many as were requested.
+/// Returns the pixel format, with the requested samples or the default of this device.
 pub fn format(gpu: &Gpu, samples: Option<u32>) -> Format {
     Format { color: COLOR, samples: samples.unwrap_or_else(|| crate::device::samples(gpu)) }
 }
 
-/// Returns the bytes of this process that are in memory; 0 where the system does not say.
+/// Returns the resident bytes of this process; 0 if the system does not report them.
 fn resident_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

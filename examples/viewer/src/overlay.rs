@@ -1,13 +1,13 @@
-//! The panel in which everything can be changed, and in which one reads what is found.
+//! The panel with settings, counts and times.
 
 use broadsweep::device::CompilationProgress;
-use broadsweep::{CellSize, SweepAxis};
+use broadsweep::{CellSize, Gpu, SweepAxis};
 
 use crate::scene::Kind;
 use crate::settings::{BOXES, Lines, Settings};
 use crate::viewer::Viewer;
 
-/// What a panel says beside what the viewer knows.
+/// Times that the panel shows and the viewer does not measure.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pace {
     /// Seconds from frame to frame, smoothed.
@@ -16,11 +16,11 @@ pub struct Pace {
     pub recording: f64,
 }
 
-/// The stages of the method, with the kernels of each: those whose names begin like this.
+/// The stages of the method, with the prefixes of the names of their kernels.
 const STAGES: [(&str, &[&str]); 7] = [
-    ("statistics, frame", &["prepare", "pca", "frame", "count"]),
+    ("statistics, frame", &["prepare", "pca", "frame"]),
     ("bin", &["bin"]),
-    ("sort", &["sort", "radix"]),
+    ("sort", &["sort"]),
     ("rank", &["rank"]),
     ("sweep", &["sweep", "giants", "small"]),
     ("emit, order", &["emit", "order"]),
@@ -53,23 +53,23 @@ pub fn show(ui: &mut egui::Ui, viewer: &mut Viewer, pace: Pace) {
         });
 }
 
-/// What keys and mouse do.
+/// Keys and mouse buttons, with their effects.
 pub const KEYS: [(&str, &str); 15] = [
     ("drag", "look around"),
     ("right drag", "move sideways"),
-    ("wheel", "nearer, further"),
+    ("wheel", "zoom"),
     ("click", "pick a box"),
     ("space", "pause"),
     (".", "one frame"),
-    ("k", "throw up what lies"),
-    ("r", "begin anew"),
+    ("k", "throw the boxes up"),
+    ("r", "restart the scene"),
     ("1 to 5", "scene"),
-    ("+ -", "twice, half as many boxes"),
+    ("+ -", "double, halve the boxes"),
     ("a", "next sweep axis"),
     ("[ ] c", "smaller, larger, automatic cells"),
     ("e l g t", "events, lines, grid, times"),
     ("s", "sphere around the pointer"),
-    ("h esc", "hide this, leave"),
+    ("h esc", "hide the panel, quit"),
 ];
 
 fn scene(ui: &mut egui::Ui, viewer: &mut Viewer) {
@@ -83,7 +83,7 @@ fn scene(ui: &mut egui::Ui, viewer: &mut Viewer) {
             }
         }
     });
-    // Not while it is dragged or typed: each value is another scene.
+    // Each value creates a scene, so a drag takes effect at its end.
     let last = ui.data(|data| data.get_temp::<u32>(dragged));
     let mut wanted = last.unwrap_or(*box_count);
     let slider = egui::Slider::new(&mut wanted, BOXES).logarithmic(true).text("boxes").update_while_editing(false);
@@ -106,7 +106,7 @@ fn scene(ui: &mut egui::Ui, viewer: &mut Viewer) {
     });
 }
 
-/// Writes a number with a mark between thousands.
+/// Formats a number with commas between thousands.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -139,17 +139,21 @@ fn counts(ui: &mut egui::Ui, viewer: &Viewer, pace: Pace) {
         ui.colored_label(egui::Color32::LIGHT_RED, format!("refused: {error}"));
     }
     if let Some(error) = &read_back.failure {
-        ui.colored_label(egui::Color32::LIGHT_RED, format!("each box is tested against each: {error}"));
+        ui.colored_label(egui::Color32::LIGHT_RED, format!("all pairs are tested: {error}"));
     }
     if let Some(report) = &read_back.report {
         row(ui, "candidates", grouped(report.candidate_count));
-        row(ui, "entries in cells", grouped(report.entry_count.into()));
-        row(ui, "giants", grouped(report.giant_count.into()));
-        row(ui, "axis", format!("{:?}", report.axis));
-        row(ui, "cell", format!("{:.3}", report.cell_size));
+        if report.tested_all_pairs {
+            row(ui, "method", "all pairs".to_owned());
+        } else {
+            row(ui, "entries in cells", grouped(report.entry_count.into()));
+            row(ui, "giants", grouped(report.giant_count.into()));
+            row(ui, "axis", format!("{:?}", report.axis));
+            row(ui, "cell", format!("{:.3}", report.cell_size));
+        }
     }
     row(ui, "frame", format!("{:.1} ms", 1e3 * pace.frame));
-    row(ui, "of it recording", format!("{:.2} ms", 1e3 * pace.recording));
+    row(ui, "recording", format!("{:.2} ms", 1e3 * pace.recording));
     row(ui, "device memory", format!("{:.1} MB", viewer.bytes() as f64 / 1e6));
     if !read_back.times.is_empty() {
         let total: f64 = read_back.times.iter().map(|kernel| kernel.time.as_secs_f64()).sum();
@@ -167,9 +171,12 @@ fn counts(ui: &mut egui::Ui, viewer: &Viewer, pace: Pace) {
 
 fn search(ui: &mut egui::Ui, viewer: &mut Viewer) {
     let edge = viewer.read_back().report.as_ref().map_or(1.0, |report| report.cell_size);
+    let can_time = viewer.gpu().device().features().contains(Gpu::TIMING_FEATURES);
     let Settings { has_events, axis, cell_size, is_timed, .. } = &mut viewer.settings;
     ui.checkbox(has_events, "events");
-    ui.checkbox(is_timed, "time each kernel");
+    if can_time {
+        ui.checkbox(is_timed, "time each kernel");
+    }
     ui.horizontal(|ui| {
         for (name, other) in AXES {
             ui.selectable_value(axis, other, name);
@@ -184,12 +191,12 @@ fn search(ui: &mut egui::Ui, viewer: &mut Viewer) {
         if let CellSize::Fixed(edge) = cell_size {
             ui.add(egui::Slider::new(edge, 1e-3..=1e4).logarithmic(true).clamping(egui::SliderClamping::Edits));
         } else {
-            ui.label("as the method chooses");
+            ui.label("automatic");
         }
     });
 }
 
-/// The axes, in the order in which a key goes through them.
+/// The axes, in the order of the key `a`.
 pub const AXES: [(&str, SweepAxis); 5] = [
     ("auto", SweepAxis::Auto),
     ("principal", SweepAxis::Principal),
@@ -212,5 +219,21 @@ fn shown(ui: &mut egui::Ui, settings: &mut Settings) {
     if let Some(radius) = &mut settings.sphere {
         let slider = egui::Slider::new(radius, 0.1..=50.0).logarithmic(true).text("radius");
         ui.add(slider.clamping(egui::SliderClamping::Edits));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_prefix_of_a_stage_is_that_of_a_kernel() {
+        let folders =
+            ["filters", "grid", "pairs"].map(|folder| format!("{}/../../shaders/{folder}", env!("CARGO_MANIFEST_DIR")));
+        let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+        let names: Vec<String> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        for prefix in STAGES.iter().flat_map(|(_, prefixes)| *prefixes) {
+            assert!(names.iter().any(|name| name.starts_with(prefix)), "no kernel begins with {prefix}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Painting the panel over a picture.
+//! Paints the panel over a picture.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ fn fonts() -> egui::FontDefinitions {
     fonts
 }
 
-/// The panel, with what it needs on a device.
+/// The panel and its resources on the device.
 pub struct Panel {
-    /// What egui knows from frame to frame.
+    /// The state of egui between frames.
     pub context: egui::Context,
     renderer: egui_wgpu::Renderer,
-    /// Textures of the last frame that are no longer needed once that is submitted.
+    /// Textures that can be freed once the last frame is submitted.
     freed: Vec<egui::TextureId>,
 }
 
@@ -37,7 +37,7 @@ impl Panel {
         Self { context, renderer, freed: Vec::new() }
     }
 
-    /// Lays the panel out for this input, lets it change the viewer, and records its painting. Returns what the platform is to do.
+    /// Records the panel for this input, which may change the viewer. Returns egui's requests to the platform.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -61,7 +61,7 @@ impl Panel {
                 self.renderer.update_texture(device, queue, id, delta);
             }
         }
-        // This frame may still read them.
+        // Freed before the next frame, as this frame may still read them.
         self.freed.extend(changed.free.drain());
         self.renderer.update_buffers(device, queue, encoder, &jobs, &screen);
         let pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {

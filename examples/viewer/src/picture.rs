@@ -1,4 +1,4 @@
-//! Drawing: boxes, lines of pairs from the lists where they lie, what is pointed at, and the grid.
+//! Draws boxes, pairs, the picked box and the grid, from GPU buffers.
 
 use broadsweep::record::GpuPairs;
 use broadsweep::wgpu;
@@ -11,7 +11,7 @@ use crate::search::Found;
 use crate::simulation::Simulation;
 use crate::touch::{ENDED_MOST, Touch};
 
-/// What is drawn to.
+/// A texture to draw to.
 pub struct Target<'a> {
     /// The texture.
     pub view: &'a wgpu::TextureView,
@@ -19,27 +19,27 @@ pub struct Target<'a> {
     pub size: [u32; 2],
 }
 
-/// How pixels are stored.
+/// The format of pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
-    /// Of the texture that is drawn to.
+    /// The format of the target texture.
     pub color: wgpu::TextureFormat,
-    /// Samples of each pixel: 1, or 4 for smooth edges.
+    /// Samples per pixel: 1, or 4 for smooth edges.
     pub samples: u32,
 }
 
 const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
-/// Vertices of the three faces of a box that one can see, as in `shaders/draw.wgsl`.
+/// Vertices of the three visible faces of a box, as in `shaders/draw.wgsl`.
 const BOX_VERTICES: u32 = 18;
 /// Twelve edges, and three circles of 64 lines.
 const POINTED_VERTICES: u32 = 24 + 3 * 128;
 const BACKGROUND: wgpu::Color = wgpu::Color { r: 0.008, g: 0.010, b: 0.016, a: 1.0 };
 
-/// The textures beside that of the caller's, for one size of it.
+/// The textures beside the target, for one size of the target.
 struct Textures {
     size: [u32; 2],
     depth: wgpu::TextureView,
-    /// Where a pixel has several samples.
+    /// The samples, if a pixel has several.
     samples: Option<wgpu::TextureView>,
 }
 
@@ -59,19 +59,19 @@ pub struct Picture {
     textures: Option<Textures>,
 }
 
-/// What of a frame is drawn.
+/// The contents of a picture.
 pub struct Drawn<'a> {
-    /// What moves.
+    /// The bodies.
     pub simulation: &'a Simulation,
-    /// What is remembered of pairs.
+    /// The ages of pairs and the recent changes.
     pub touch: &'a Touch,
-    /// What is pointed at.
+    /// The picked box and the sphere.
     pub pointer: &'a Pointer,
-    /// What was found, if pairs are to be drawn.
+    /// The pairs to draw as lines, if any.
     pub pairs: Option<&'a Found<'a>>,
-    /// What all shaders know.
+    /// The uniforms of all shaders.
     pub globals: &'a wgpu::Buffer,
-    /// The number of boxes.
+    /// The box count.
     pub box_count: u32,
 }
 
@@ -114,7 +114,7 @@ impl Picture {
         }
     }
 
-    /// Returns how pixels are stored.
+    /// Returns the pixel format.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -141,7 +141,7 @@ impl Picture {
             (5, &touch.ended),
             (6, &pointer.pointed),
             (7, touch.ages()),
-            // What is not drawn needs to be bound all the same.
+            // A binding needs a buffer even if nothing of it is drawn.
             (8, drawn.pairs.map_or(&touch.ended, |found| found.pairs.pairs)),
         ];
         let group = bound.get(device, layout, &buffers);
@@ -184,7 +184,7 @@ impl Picture {
         pass.draw(0..POINTED_VERTICES, 0..1);
     }
 
-    /// Creates textures of this size where there are others.
+    /// Recreates the textures if the size has changed.
     fn fit(&mut self, size: [u32; 2]) {
         if self.textures.as_ref().is_some_and(|textures| textures.size == size) {
             return;
@@ -208,7 +208,7 @@ impl Picture {
     }
 }
 
-/// Describes what all that draws is bound to.
+/// Creates the bind group layout of all pipelines.
 fn layout(device: &wgpu::Device) -> wgpu::BindGroupLayout {
     let entry = |binding, ty| wgpu::BindGroupLayoutEntry {
         binding,
@@ -223,7 +223,7 @@ fn layout(device: &wgpu::Device) -> wgpu::BindGroupLayout {
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some("draw"), entries: &entries })
 }
 
-/// Compiles what draws boxes, or lines that lie over them.
+/// Compiles the pipeline of a vertex shader: solid for boxes, otherwise lines over them.
 fn pipeline(
     device: &wgpu::Device,
     layout: &wgpu::PipelineLayout,
@@ -250,7 +250,7 @@ fn pipeline(
         depth_stencil: Some(wgpu::DepthStencilState {
             format: DEPTH,
             depth_write_enabled: Some(is_solid),
-            // Near things have a large depth. Lines of pairs are inside of boxes: no box hides them.
+            // Depth grows towards the camera. Lines of pairs lie inside of boxes, so boxes do not hide them.
             depth_compare: Some(match entry {
                 "box_vertex" | "grid_vertex" => wgpu::CompareFunction::Greater,
                 _ => wgpu::CompareFunction::Always,

@@ -1,4 +1,4 @@
-//! What the pointer points at, and what a sphere around that touches: queries to a tree of the same boxes, on the device.
+//! The box under the pointer, and the boxes that touch a sphere there: queries of a tree of the same boxes, on the device.
 
 use broadsweep::query::{QueryFilter, Sphere};
 use broadsweep::record::{GpuBatch, GpuPairs};
@@ -12,7 +12,7 @@ use crate::simulation::Simulation;
 /// The most boxes that a sphere can mark.
 const MOST_MARKED: u32 = 1 << 16;
 
-/// What is pointed at, as the shaders have it: `Pointed` in `shaders/point.wgsl`.
+/// Bytes of `Pointed` in `shaders/point.wgsl`.
 const POINTED_BYTES: u64 = 32;
 
 /// A tree, and the queries of the pointer.
@@ -25,7 +25,7 @@ pub struct Pointer {
     mark: Kernel,
     rays: wgpu::Buffer,
     query_filters: wgpu::Buffer,
-    /// What is pointed at.
+    /// `Pointed` of `shaders/point.wgsl`: the picked box, and the sphere.
     pub pointed: wgpu::Buffer,
     sphere: wgpu::Buffer,
     sphere_filter: wgpu::Buffer,
@@ -33,10 +33,10 @@ pub struct Pointer {
 }
 
 impl Pointer {
-    /// Creates a tree for a scene. Nothing is pointed at.
+    /// Creates a tree for a scene. No box is picked.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Errors of the library.
     pub fn new(gpu: &Gpu, scene: &Scene) -> Result<Self, Error> {
         let device = gpu.device();
         let mut tree = TreeRecorder::new(gpu)?;
@@ -69,15 +69,15 @@ impl Pointer {
         self.tree.tree().compile_ahead(&[])
     }
 
-    /// Points at nothing.
+    /// Unpicks the box.
     pub fn forget(&self, queue: &wgpu::Queue) {
         queue.write_buffer(&self.pointed, 0, bytemuck::cast_slice(&[NONE; 8]));
     }
 
-    /// Records what the ray in `globals` hits first, in any world, and marks what the sphere there touches if `has_sphere`.
+    /// Picks the first box on the ray in `globals`, in any world. With `has_sphere`, marks the boxes that touch the sphere at the hit.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Errors of the library.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -110,7 +110,7 @@ impl Pointer {
             let size = Size::Indirect(touched.arguments, GpuPairs::DISPATCH_OFFSET);
             self.mark.dispatch(&mut begin_pass(encoder, "mark"), &marked, size);
         }
-        // Not before: after an error nothing of it is submitted.
+        // Set at the end: after an error nothing is submitted.
         self.is_built = true;
         Ok(())
     }

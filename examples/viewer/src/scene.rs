@@ -1,49 +1,49 @@
-//! What there is to look at: where boxes start, how they move, and which of them may pair.
+//! Scenes: bodies, their motions, and filters.
 
 use broadsweep::{Aabb, Filters};
 use bytemuck::{Pod, Zeroable};
 use fastrand::Rng;
 use glam::Vec3;
 
-/// A body as the shaders have it: `Body` in `shaders/globals.wgsl`. What the fields mean depends on its motion.
+/// The twin of `Body` in `shaders/globals.wgsl`. Each motion uses the fields in its own way.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub struct Body {
-    /// Where it starts, or what it moves about.
+    /// The initial centre, or the centre of the motion.
     pub home: [f32; 3],
-    /// Where in its motion it starts.
+    /// The phase of the motion at the start.
     pub phase: f32,
-    /// Half of its edges.
+    /// Half of the edges.
     pub half: [f32; 3],
     /// One of [`motion`].
     pub motion: u32,
-    /// Where its centre is. The shaders move it.
+    /// The centre. The shaders move it.
     pub position: [f32; 3],
-    /// Its cluster, street or world.
+    /// The cluster, street or world.
     pub group: u32,
-    /// How fast it is.
+    /// Units per second.
     pub velocity: [f32; 3],
-    /// Which part of a robot it is, or along which axis it drives.
+    /// The part of a robot, or the axis along which the body drives.
     pub part: u32,
 }
 
-/// How a body moves: the constants of the same names in `shaders/globals.wgsl`.
+/// Motions of bodies: the constants of the same names in `shaders/globals.wgsl`.
 pub mod motion {
-    /// Not at all.
+    /// Does not move.
     pub const FIXED: u32 = 0;
-    /// It falls, and is pushed out of what it touches.
+    /// Falls, and is pushed out of boxes that it touches.
     pub const FALLING: u32 = 1;
-    /// Around the middle of its cluster, which itself moves.
+    /// Circles around the centre of a moving cluster.
     pub const CIRCLING: u32 = 2;
-    /// Along a street.
+    /// Drives along a street.
     pub const DRIVING: u32 = 3;
-    /// As the part of a robot.
+    /// Moves as a part of a walking robot.
     pub const WALKING: u32 = 4;
-    /// As a wave goes through a mesh.
+    /// Moves with a wave through the mesh.
     pub const WAVING: u32 = 5;
 }
 
-/// Which scene.
+/// The kinds of scenes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Boxes that fall and pile up.
@@ -52,14 +52,14 @@ pub enum Kind {
     Clusters,
     /// Streets with cars, between buildings on a ground plate.
     City,
-    /// Robots, each in a world of its own, on ground that all have in common.
+    /// Robots, each in its own world, on shared ground.
     Robots,
     /// The boxes of a file.
     Mesh,
 }
 
 impl Kind {
-    /// All of them, with their names.
+    /// All kinds, with their names.
     pub const NAMED: [(&str, Self); 5] = [
         ("pile", Self::Pile),
         ("clusters", Self::Clusters),
@@ -74,40 +74,40 @@ impl Kind {
     }
 }
 
-/// Where to look from at first.
+/// The initial camera.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
-    /// What is in the middle of the picture.
+    /// The point in the middle of the picture.
     pub target: Vec3,
-    /// How far away that is.
+    /// The distance of the camera from that point.
     pub distance: f32,
-    /// How far up one stands: an angle, in radians.
+    /// The elevation of the camera, in radians.
     pub pitch: f32,
 }
 
-/// Bodies and what they are to each other.
+/// Bodies and their filters.
 pub struct Scene {
-    /// What moves.
+    /// The bodies.
     pub bodies: Vec<Body>,
-    /// Which of them may pair.
+    /// The filters of the search.
     pub filters: Filters,
-    /// Of each cluster its middle, and how fast it moves about that.
+    /// The centre of each cluster, and the speed of its motion.
     pub clusters: Vec<[f32; 4]>,
-    /// Half of the edge of the part of space in which bodies stay.
+    /// Half of the edge of the region in which bodies stay.
     pub extent: f32,
-    /// Worlds in a row, where each is drawn in a place of its own; 0 where all are drawn where they are.
+    /// Worlds per row, if worlds are drawn side by side; otherwise 0.
     pub columns: u32,
-    /// From one world to the next, as drawn.
+    /// The distance between neighbouring worlds in the picture.
     pub spacing: f32,
-    /// Pairs that are to be expected for each box.
+    /// Expected pairs per box.
     pub pairs_per_box: u32,
-    /// Where to look from.
+    /// The initial camera.
     pub look: Look,
 }
 
 /// The parts of a robot: a body, a head, four legs of three, an arm of eight, a tail of two.
 const PARTS: u32 = 24;
-/// Of each part, the one that it hangs on.
+/// The parent of each part.
 const PARENTS: [Option<u32>; PARTS as usize] = [
     None,
     Some(0),
@@ -136,7 +136,7 @@ const PARENTS: [Option<u32>; PARTS as usize] = [
 ];
 
 impl Scene {
-    /// Creates a scene of about `box_count` boxes. `mesh` has those of [`Kind::Mesh`], which are as many as they are.
+    /// Creates a scene of about `box_count` boxes. [`Kind::Mesh`] has exactly the boxes of `mesh` instead.
     pub fn new(kind: Kind, box_count: u32, mesh: &[Aabb]) -> Self {
         let count = box_count.max(2);
         match kind {
@@ -153,7 +153,7 @@ impl Scene {
         self.bodies.len() as u32
     }
 
-    /// Counts the worlds in which a ray is to be followed.
+    /// Counts the worlds that a ray visits.
     pub fn world_count(&self) -> u32 {
         if self.columns == 0 { 1 } else { (self.box_count() - 1) / PARTS }
     }
@@ -173,21 +173,21 @@ fn resting(center: Vec3, half: Vec3) -> Body {
     }
 }
 
-/// Returns a number of this interval.
+/// Returns a random number of this interval.
 fn between(rng: &mut Rng, low: f32, high: f32) -> f32 {
     low + (high - low) * rng.f32()
 }
 
-/// Returns filters by which what is fixed does not pair with itself.
+/// Returns filters that reject pairs of two fixed bodies.
 fn of_fixed(bodies: &[Body]) -> Filters {
     Filters::default().with_fixed(bodies.iter().map(|body| body.motion == motion::FIXED).collect())
 }
 
-/// Boxes in the air above a floor, in a well without walls that one could see.
+/// Boxes above a floor, within four invisible walls.
 fn pile(count: u32) -> Scene {
     let mut rng = Rng::with_seed(1);
     const SPACING: f32 = 0.85;
-    // Wide enough that they lie some fifteen high.
+    // About fifteen layers.
     let across = ((count as f32 / 15.0).sqrt().ceil() as u32).max(2);
     let extent = 0.5 * across as f32 * SPACING;
     let mut bodies = vec![resting(Vec3::new(0.0, 0.0, -0.5), Vec3::new(extent + 1.0, extent + 1.0, 0.5))];
@@ -196,7 +196,7 @@ fn pile(count: u32) -> Scene {
         let jitter =
             Vec3::new(between(&mut rng, -0.2, 0.2), between(&mut rng, -0.2, 0.2), between(&mut rng, -0.2, 0.2));
         let at = Vec3::new((x as f32 + 0.5) * SPACING - extent, (y as f32 + 0.5) * SPACING - extent, 0.0) + jitter;
-        // The middle starts higher, so that it comes down as a heap.
+        // The middle starts higher, so that the boxes fall into a heap.
         let high = 4.0 * (1.0 - at.truncate().length() / (1.5 * extent)).max(0.0);
         let at = at + Vec3::Z * (1.0 + 1.2 * layer as f32 + high);
         let half = Vec3::new(between(&mut rng, 0.2, 0.5), between(&mut rng, 0.2, 0.5), between(&mut rng, 0.2, 0.5));
@@ -211,7 +211,7 @@ fn clusters(count: u32) -> Scene {
     let mut rng = Rng::with_seed(2);
     let cluster_count = (count / 250).clamp(4, 64);
     let edge = 0.6;
-    // As dense that a box has some four pairs, whatever their number.
+    // The density gives a box about four pairs, for any box count.
     let spread = edge * (0.045 * count as f32 / cluster_count as f32).cbrt();
     let extent = 2.2 * spread * (cluster_count as f32).cbrt();
     let clusters: Vec<[f32; 4]> = (0..cluster_count)
@@ -220,7 +220,7 @@ fn clusters(count: u32) -> Scene {
             [at(&mut rng), at(&mut rng), 0.6 * at(&mut rng), between(&mut rng, 0.1, 0.4)]
         })
         .collect();
-    // The sum of three even numbers is nearly normal.
+    // The sum of three uniform numbers is nearly normal.
     let normal = |rng: &mut Rng| 2.0 * (rng.f32() + rng.f32() + rng.f32() - 1.5);
     let bodies = (0..count)
         .map(|i| {
@@ -244,7 +244,7 @@ fn city(count: u32) -> Scene {
     let middle = |i: u32| (i as f32 + 0.5) * BLOCK - extent;
     for i in 0..(across * across).min(count - 1) {
         let center = Vec3::new(middle(i % across), middle(i / across), 0.0);
-        // Higher towards the middle of the town.
+        // Buildings are higher in the middle of the city.
         let tall = 3.0 + 45.0 * (-3.0 * center.truncate().length() / extent).exp() * rng.f32() + 9.0 * rng.f32();
         let width = 0.5 * (BLOCK - STREET);
         let half = Vec3::new(between(&mut rng, 0.6, 1.0) * width, between(&mut rng, 0.6, 1.0) * width, 0.5 * tall);
@@ -253,7 +253,7 @@ fn city(count: u32) -> Scene {
     while bodies.len() < count as usize {
         let axis = rng.u32(0..2);
         let half = if rng.f32() < 0.1 { Vec3::new(6.0, 1.3, 1.7) } else { Vec3::new(2.2, 0.9, 0.75) };
-        // Two lanes each way; some fly.
+        // Two lanes in each direction. Some cars fly.
         let lane = rng.u32(0..4) as f32 - 1.5;
         let street = rng.u32(0..across) as f32 * BLOCK - extent + 1.8 * lane;
         let height = if rng.f32() < 0.2 { between(&mut rng, 8.0, 40.0) } else { 0.0 };
@@ -280,7 +280,7 @@ fn robots(count: u32) -> Scene {
     let mut filters = Filters::default();
     let mut bodies = Vec::with_capacity((worlds * PARTS + 1) as usize);
     for world in 0..worlds {
-        // Each goes its own way, so that each has pairs of its own.
+        // Each robot has another phase, and so other pairs.
         let phase = between(&mut rng, 0.0, 60.0);
         for part in 0..PARTS {
             let thick = if part == 0 { 0.09 } else { 0.05 };
@@ -292,7 +292,7 @@ fn robots(count: u32) -> Scene {
             filters.parent.push(parent);
         }
     }
-    // Below all of them: large enough to be seen under each.
+    // The shared ground, large enough to be visible under each robot.
     bodies.push(Body { group: Filters::GLOBAL, ..resting(Vec3::Z * -0.5, Vec3::new(extent, extent, 0.5)) });
     filters.world.push(Filters::GLOBAL);
     filters.body.push(worlds * PARTS);
@@ -307,7 +307,7 @@ fn waving(mesh: &[Aabb]) -> Scene {
     let high = valid().fold(Vec3::NEG_INFINITY, |high, aabb| high.max(Vec3::from(aabb.max)));
     let (low, high) = if low.cmple(high).all() { (low, high) } else { (Vec3::ZERO, Vec3::ONE) };
     let middle = 0.5 * (low + high);
-    // The shaders know lengths of this size.
+    // The shaders expect scenes of about this size.
     let longest = (high - low).max_element();
     let scale = if longest > 0.0 { (20.0 / longest).min(f32::MAX) } else { 1.0 };
     let bodies = mesh
@@ -315,7 +315,7 @@ fn waving(mesh: &[Aabb]) -> Scene {
         .map(|aabb| {
             let (min, max) = (Vec3::from(aabb.min), Vec3::from(aabb.max));
             let (at, half) = (scale * (0.5 * min + 0.5 * max - middle), 0.5 * scale * (max - min));
-            // What is endless is as large as can be drawn. A box with a NaN is none, and stays none.
+            // Unbounded boxes become as large as the shaders can draw. Boxes with a NaN stay invalid.
             let (at, half) = match min.is_nan() || max.is_nan() {
                 true => (at, Vec3::NAN),
                 false if at.is_finite() && half.is_finite() => (at, half.min(Vec3::splat(1e4))),
@@ -328,7 +328,7 @@ fn waving(mesh: &[Aabb]) -> Scene {
     Scene { extent: 12.0, pairs_per_box: 64, look, ..plain(bodies) }
 }
 
-/// Returns bodies that may all pair, and are drawn where they are.
+/// Creates a scene without filters and worlds.
 fn plain(bodies: Vec<Body>) -> Scene {
     Scene {
         bodies,

@@ -7,10 +7,10 @@ use broadsweep::{Error, Gpu, Options, Recorder, Report, wgpu};
 use crate::scene::Scene;
 use crate::settings::Settings;
 
-/// The most boxes that frames test each against each while the kernels of a sweep are compiled.
+/// The most boxes for which frames test all pairs while the kernels of a sweep are being compiled.
 const START_BOXES: u32 = 1 << 13;
 
-/// What was left on the device by the search of a frame.
+/// The result of a search, in buffers on the device.
 pub struct Found<'a> {
     /// All pairs.
     pub pairs: GpuPairs<'a>,
@@ -18,23 +18,23 @@ pub struct Found<'a> {
     pub events: Option<GpuEvents<'a>>,
 }
 
-/// What is known on the host of a frame some frames ago.
+/// Values of an earlier frame that were read back.
 #[derive(Clone, Debug, Default)]
 pub struct ReadBack {
-    /// How many pairs there were.
+    /// The header of the list, with the pair count.
     pub header: Option<PairHeader>,
-    /// How they were found; of searches without events.
+    /// The report of the search.
     pub report: Option<Report>,
-    /// How long each kernel took.
+    /// The time of each kernel.
     pub times: Vec<KernelTime>,
-    /// How far the kernels are compiled that the next frame waits for.
+    /// The progress of the kernels that the next frame waits for.
     pub compilation: Option<CompilationProgress>,
-    /// Why frames go on testing each box against each, where the kernels of the sweep cannot be used.
+    /// The reason why frames test all pairs, if the sweep cannot be used.
     pub failure: Option<Error>,
 }
 
 impl ReadBack {
-    /// Returns how many pairs there were.
+    /// Returns the pair count.
     pub fn pair_count(&self) -> Option<u64> {
         self.header.map(|header| (u64::from(header.count_high) << 32) + u64::from(header.count))
     }
@@ -42,7 +42,7 @@ impl ReadBack {
 
 /// The broad phase of a scene.
 ///
-/// The frames of a small scene test each box against each until the kernels of the sweep are compiled. That takes few kernels, which
+/// The frames of a small scene test all pairs until the kernels of the sweep are compiled. That needs few kernels, which
 /// are usually compiled when scene or options change.
 pub struct Search {
     recorder: Recorder,
@@ -52,7 +52,7 @@ pub struct Search {
     sweep: Sweep,
 }
 
-/// The kernels that test each box against each.
+/// The kernels that test all pairs.
 enum Start {
     /// There are too many boxes for them.
     TooManyBoxes,
@@ -64,13 +64,13 @@ enum Start {
 
 /// The kernels of the requested options.
 enum Sweep {
-    /// Not requested: the first pairs come first, and kernels of an earlier request.
+    /// Not requested until the first pairs are shown and an earlier request is finished.
     Waiting(Option<Compilation>),
     /// Not compiled yet.
     Compiling(Compilation),
     /// In use.
     Used,
-    /// Not usable, for this reason: frames go on with those that test each box against each.
+    /// Not usable, for this reason. Frames continue to test all pairs.
     Failed(Error),
 }
 
@@ -78,7 +78,7 @@ impl Search {
     /// Prepares to search a scene, and starts to compile kernels.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Errors of the library.
     pub fn new(gpu: &Gpu, scene: &Scene, settings: &Settings) -> Result<Self, Error> {
         let (options, box_count) = (settings.options(), scene.box_count());
         let mut recorder = Recorder::new(gpu, options)?;
@@ -89,7 +89,7 @@ impl Search {
         Ok(search)
     }
 
-    /// Starts to compile what the frames need.
+    /// Starts to compile the kernels of the first frames.
     fn begin(&mut self) -> Result<(), Error> {
         let is_small = self.box_count <= START_BOXES;
         self.recorder.set_options(self.start_options())?;
@@ -100,7 +100,7 @@ impl Search {
         self.start = if is_small { Start::Compiling(self.compile_ahead()) } else { Start::TooManyBoxes };
         self.sweep = match earlier {
             None if !is_small => Sweep::Compiling(self.compile_ahead()),
-            // To drop it now would wait for the kernel that is being compiled.
+            // Dropping it would block until the kernel in progress is compiled.
             earlier => Sweep::Waiting(earlier),
         };
         Ok(())
@@ -116,10 +116,10 @@ impl Search {
         self.recorder.compile_ahead(self.box_count as usize)
     }
 
-    /// Goes over to another scene.
+    /// Changes the scene.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Errors of the library.
     pub fn change_scene(&mut self, scene: &Scene) -> Result<(), Error> {
         self.recorder.forget_steps();
         self.recorder.set_filters(scene.filters.clone())?;
@@ -127,10 +127,10 @@ impl Search {
         self.begin()
     }
 
-    /// Goes over to other options.
+    /// Changes the options.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Errors of the library.
     pub fn change_options(&mut self, settings: &Settings) -> Result<(), Error> {
         if !settings.has_events {
             self.recorder.forget_steps();
@@ -140,16 +140,14 @@ impl Search {
         self.begin()
     }
 
-    /// Returns whether the kernels of a frame are compiled; makes room once they are, so that no frame has to wait for more.
+    /// Returns whether the kernels of a frame are compiled. Allocates their memory once they are, so that no frame reallocates.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Errors of the library.
     pub fn is_ready(&mut self, pairs_per_box: u32) -> Result<bool, Error> {
-        // First: where all are compiled, the others are not needed.
-        match self.advance(pairs_per_box) {
-            Err(error) if self.can_do_without(&error) => self.fall_back(error)?,
-            advanced => advanced?,
-        }
+        // Once the sweep is compiled, the kernels for all pairs are not needed.
+        let advanced = self.advance(pairs_per_box);
+        self.fall_back(advanced)?;
         if matches!(self.sweep, Sweep::Used) {
             return Ok(true);
         }
@@ -163,11 +161,11 @@ impl Search {
         Ok(matches!(self.start, Start::Ready))
     }
 
-    /// Requests the kernels of the sweep when it is their turn, and goes over to them once they are compiled.
+    /// Requests the kernels of the sweep when it is their turn, and uses the sweep once they are compiled.
     fn advance(&mut self, pairs_per_box: u32) -> Result<(), Error> {
         if let Sweep::Waiting(earlier) = &self.sweep
             && earlier.as_ref().is_none_or(Compilation::is_finished)
-            // Not before the first pairs are shown: a browser compiles and runs one after the other.
+            // After the first pairs are shown, since a browser does not compile and run at the same time.
             && (matches!(self.start, Start::TooManyBoxes) || self.recorder.statistics().header.is_some())
         {
             self.sweep = Sweep::Compiling(self.request()?);
@@ -183,7 +181,7 @@ impl Search {
         Ok(())
     }
 
-    /// Starts to compile the kernels of the sweep, and leaves the recorder with those that it has.
+    /// Starts to compile the kernels of the sweep, without using them.
     fn request(&mut self) -> Result<Compilation, Error> {
         self.recorder.set_options(self.options)?;
         let compilation = self.compile_ahead();
@@ -191,15 +189,15 @@ impl Search {
         Ok(compilation)
     }
 
-    /// Returns whether frames can go on without the sweep after this error.
-    fn can_do_without(&self, error: &Error) -> bool {
-        !matches!(error, Error::DeviceLost { .. }) && !matches!(self.start, Start::TooManyBoxes)
-    }
-
-    /// Goes back to testing each box against each.
-    fn fall_back(&mut self, error: Error) -> Result<(), Error> {
-        self.sweep = Sweep::Failed(error);
-        self.recorder.set_options(self.start_options())
+    /// Tests all pairs from now on, if the sweep failed and the scene is small.
+    fn fall_back(&mut self, sweep: Result<(), Error>) -> Result<(), Error> {
+        match sweep {
+            Err(error) if !matches!(error, Error::DeviceLost { .. }) && self.box_count <= START_BOXES => {
+                self.sweep = Sweep::Failed(error);
+                self.recorder.set_options(self.start_options())
+            }
+            other => other,
+        }
     }
 
     /// Returns whether kernels are being compiled.
@@ -212,10 +210,10 @@ impl Search {
         }
     }
 
-    /// Waits until all kernels are compiled, and makes room.
+    /// Completes when all kernels are compiled and their memory is allocated.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Errors of the library.
     pub async fn ready(&mut self, pairs_per_box: u32) -> Result<(), Error> {
         let compilation = match std::mem::replace(&mut self.sweep, Sweep::Used) {
             Sweep::Used => return Ok(()),
@@ -234,7 +232,7 @@ impl Search {
     /// Records the search of a frame.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Errors of the library.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -251,7 +249,7 @@ impl Search {
         }
     }
 
-    /// Returns what is known of a frame some frames ago. Does not wait.
+    /// Returns values of an earlier frame. Does not wait.
     pub fn read_back(&self) -> ReadBack {
         let statistics = self.recorder.statistics();
         ReadBack {
@@ -263,7 +261,7 @@ impl Search {
         }
     }
 
-    /// Returns what the next frame waits for.
+    /// Returns the compilation that the next frame waits for.
     fn awaited(&self) -> Option<&Compilation> {
         match (&self.start, &self.sweep) {
             (_, Sweep::Used) | (Start::Ready, _) => None,
@@ -278,5 +276,65 @@ impl Search {
     /// Counts the bytes of device memory that the library holds.
     pub fn bytes(&self) -> u64 {
         self.recorder.statistics().memory_bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wgpu::util::DeviceExt;
+
+    use super::*;
+    use crate::device;
+    use crate::globals::Globals;
+    use crate::simulation::Simulation;
+
+    fn until_ready(search: &mut Search, scene: &Scene) {
+        while !search.is_ready(scene.pairs_per_box).unwrap() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn frames_of_small_scenes_test_all_pairs_after_the_sweep_failed() {
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+        let adapter = pollster::block_on(instance.request_adapter(&Default::default())).expect("an adapter");
+        let gpu = pollster::block_on(device::request(&adapter)).unwrap();
+        let settings = Settings { box_count: 3000, has_events: false, ..Settings::default() };
+        let scene = Scene::new(settings.kind, settings.box_count, &[]);
+        let mut simulation = Simulation::new(gpu.device(), &scene);
+        let globals = Globals { box_count: scene.box_count(), extent: scene.extent, ..bytemuck::Zeroable::zeroed() };
+        let globals = gpu.device().create_buffer_init(&wgpu::util::BufferInitDescriptor {
+            label: Some("globals"),
+            contents: bytemuck::bytes_of(&globals),
+            usage: wgpu::BufferUsages::UNIFORM,
+        });
+        let mut search = Search::new(&gpu, &scene, &settings).unwrap();
+        let mut find = |search: &mut Search| {
+            let mut encoder = gpu.device().create_command_encoder(&Default::default());
+            simulation.record(&mut encoder, &globals);
+            search.record(&mut encoder, &simulation.boxes, &settings).unwrap();
+            gpu.queue().submit([encoder.finish()]);
+            gpu.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
+            let report = search.read_back().report.unwrap();
+            (report.tested_all_pairs, report.pair_count)
+        };
+        pollster::block_on(search.ready(scene.pairs_per_box)).unwrap();
+        let (tested_all_pairs, pair_count) = find(&mut search);
+        assert!(!tested_all_pairs && (500..20_000).contains(&pair_count), "{pair_count}");
+
+        let failure = Error::OutOfMemory { buffer: "pairs".to_owned(), bytes: 1 };
+        search.fall_back(Err(failure.clone())).unwrap();
+        until_ready(&mut search, &scene);
+        assert_eq!(find(&mut search), (true, pair_count));
+        assert_eq!(search.read_back().failure, Some(failure.clone()));
+
+        search.change_options(&settings).unwrap();
+        assert_eq!(search.read_back().failure, None);
+        until_ready(&mut search, &scene);
+        pollster::block_on(search.ready(scene.pairs_per_box)).unwrap();
+        assert_eq!(find(&mut search), (false, pair_count));
+
+        search.change_scene(&Scene::new(settings.kind, 2 * START_BOXES, &[])).unwrap();
+        assert_eq!(search.fall_back(Err(failure.clone())), Err(failure), "a large scene needs the sweep");
     }
 }

@@ -1,47 +1,47 @@
-//! What can be changed while it runs.
+//! Settings that can change between frames.
 
 use broadsweep::{CellSize, Options, PairOrder, SweepAxis};
 
 use crate::scene::Kind;
 
-/// The fewest and the most boxes that one can request.
+/// The valid box counts.
 pub const BOXES: std::ops::RangeInclusive<u32> = 2..=4_000_000;
 
-/// Which pairs are drawn as lines.
+/// The pairs to draw as lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lines {
     /// None.
     None,
-    /// Those that began or ended a moment ago.
+    /// Recently created or lost pairs.
     New,
     /// All.
     All,
 }
 
-/// What can be changed while it runs.
+/// Settings that can change between frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// What there is to look at.
+    /// The scene.
     pub kind: Kind,
-    /// About how many boxes.
+    /// The approximate box count.
     pub box_count: u32,
-    /// True if what begins and ends since the last frame is found too.
+    /// True if created and lost pairs are found too.
     pub has_events: bool,
     /// The axis of the sweep.
     pub axis: SweepAxis,
     /// The edge of a cell, in the units of the scene.
     pub cell_size: CellSize,
-    /// Which pairs are drawn.
+    /// The pairs to draw.
     pub lines: Lines,
     /// True if the grid of the search is drawn.
     pub has_grid: bool,
-    /// The radius of the sphere around what is pointed at; `None` for no sphere.
+    /// The radius of the sphere at the pointer; `None` for no sphere.
     pub sphere: Option<f32>,
     /// True if each kernel is timed.
     pub is_timed: bool,
-    /// True if nothing moves.
+    /// True if the boxes do not move.
     pub is_paused: bool,
-    /// Seconds of the scene for each second.
+    /// Scene seconds per second.
     pub speed: f32,
 }
 

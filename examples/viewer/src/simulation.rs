@@ -1,20 +1,20 @@
-//! Bodies that move in a compute shader. The host never knows where they are.
+//! Moves bodies in a compute shader. The host does not read their positions.
 
 use broadsweep::wgpu;
 
 use crate::kernel::{Kernel, Size, filled, module, storage};
 use crate::scene::Scene;
 
-/// Words of a box in [`Simulation::contacts`].
+/// u32 count per box in [`Simulation::contacts`].
 const CONTACT_WORDS: u64 = 8;
 
 /// The bodies of a scene on the device.
 pub struct Simulation {
     /// `[box_count]` of [`Body`](crate::scene::Body).
     pub bodies: wgpu::Buffer,
-    /// `[box_count]` boxes of 24 bytes: what the broad phase reads.
+    /// `[box_count]` boxes of 24 bytes, the input of the broad phase.
     pub boxes: wgpu::Buffer,
-    /// `[box_count]` what was found of each box in this frame: pushes, and how many boxes it touches.
+    /// `[box_count]` pushes on each box in this frame, and the count of boxes that it touches.
     pub contacts: wgpu::Buffer,
     clusters: wgpu::Buffer,
     box_count: u32,
@@ -36,7 +36,7 @@ impl Simulation {
         }
     }
 
-    /// Records the motion of one frame, which reads what the last one found of contacts; these are cleared.
+    /// Records the motion of one frame. It reads the contacts of the last frame, which are cleared afterwards.
     pub fn record(&mut self, encoder: &mut wgpu::CommandEncoder, globals: &wgpu::Buffer) {
         let Self { bodies, boxes, contacts, clusters, .. } = self;
         let buffers: [(u32, &wgpu::Buffer); 5] = [(0, globals), (1, bodies), (2, clusters), (3, contacts), (4, boxes)];

@@ -1,4 +1,4 @@
-//! What pairs do: boxes that fall are pushed apart, and what begins and ends is remembered for a while.
+//! Effects of pairs: falling boxes are pushed apart, and created and lost pairs flash for some frames.
 
 use broadsweep::record::{GpuEvents, GpuPairs};
 use broadsweep::wgpu;
@@ -6,10 +6,10 @@ use broadsweep::wgpu;
 use crate::kernel::{Kernel, Size, module, storage};
 use crate::simulation::Simulation;
 
-/// Pairs that ended, of which so many are kept.
+/// The most lost pairs that are remembered.
 pub const ENDED_MOST: u32 = 8192;
 
-/// The kernels over lists of pairs, and what they keep from frame to frame.
+/// The kernels over lists of pairs, and their state between frames.
 pub struct Touch {
     device: wgpu::Device,
     push: Kernel,
@@ -17,17 +17,17 @@ pub struct Touch {
     begin: Kernel,
     end: Kernel,
     end_counted: Kernel,
-    /// `[box_count]` two words: the frames in which a pair of the box began, and ended, the last time.
+    /// `[box_count]` two u32: the last frame in which a pair of the box was created, and the last in which one was lost.
     pub stamps: wgpu::Buffer,
-    /// Pairs that ended, three words each, behind a word that counts them.
+    /// A u32 with the place of the next lost pair, then three u32 per lost pair.
     pub ended: wgpu::Buffer,
-    /// Of each pair in the list the frames since it began: of this frame and of the last one, in turn.
+    /// The age of each pair of the list in frames: lists of this frame and of the last frame, in turn.
     ages: [wgpu::Buffer; 2],
     turn: usize,
 }
 
 impl Touch {
-    /// Creates what a scene of so many boxes needs. Kernels are compiled by the frames that use them.
+    /// Creates the buffers of a scene of `box_count` boxes. The first frame that uses a kernel compiles it.
     pub fn new(device: &wgpu::Device, box_count: u32) -> Self {
         let module = module(device, "touch", include_str!("../shaders/touch.wgsl"));
         let kernel = |name| Kernel::new(device, &module, name, 256);
@@ -46,12 +46,12 @@ impl Touch {
         }
     }
 
-    /// Returns the frames since each pair of the list began.
+    /// Returns the age of each pair of the list, in frames.
     pub fn ages(&self) -> &wgpu::Buffer {
         &self.ages[self.turn]
     }
 
-    /// Records what the pairs of a frame do.
+    /// Records the effects of the pairs of a frame.
     pub fn record_pairs(&mut self, encoder: &mut wgpu::CommandEncoder, pairs: &GpuPairs, simulation: &Simulation) {
         let mut pass = begin_pass(encoder, "push");
         let Simulation { bodies, boxes, contacts, .. } = simulation;
@@ -59,7 +59,7 @@ impl Touch {
         self.push.dispatch(&mut pass, &buffers, over(pairs));
     }
 
-    /// Records what is to be remembered of what began and ended.
+    /// Records the ages of pairs, and the created and lost pairs of a frame.
     pub fn record_events(&mut self, encoder: &mut wgpu::CommandEncoder, events: &GpuEvents, globals: &wgpu::Buffer) {
         self.turn = 1 - self.turn;
         let bytes = 4 * u64::from(events.pairs.capacity);
@@ -86,7 +86,7 @@ impl Touch {
     }
 }
 
-/// Returns as many workgroups as cover a list.
+/// Returns the workgroups of a list.
 fn over<'a>(pairs: &GpuPairs<'a>) -> Size<'a> {
     Size::Indirect(pairs.arguments, GpuPairs::DISPATCH_OFFSET)
 }

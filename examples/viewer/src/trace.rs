@@ -1,21 +1,21 @@
-//! When what happened: a file that `chrome://tracing` and Perfetto show.
+//! A time line of the frames, in a file that `chrome://tracing` and Perfetto show.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// Where something happened.
+/// The rows of the time line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Track {
-    /// In the program.
+    /// Work of the host.
     Host = 1,
-    /// In the program, when it waits for the device.
+    /// Waits of the host for the device.
     Waiting = 2,
-    /// On the device, as far as the host hears of it.
+    /// Work of the device, from the notifications that the host receives.
     Device = 3,
 }
 
-/// What has a beginning and an end, in microseconds.
+/// An event with its beginning and end, in microseconds.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     name: &'static str,
@@ -24,7 +24,7 @@ struct Span {
     end: f64,
 }
 
-/// What happened so far. A clone notes the same.
+/// The events so far. Clones share them.
 #[derive(Clone)]
 pub struct Trace {
     start: Instant,
@@ -39,38 +39,38 @@ impl Default for Trace {
 }
 
 impl Trace {
-    /// Creates a trace that keeps nothing.
+    /// Creates a trace that records nothing.
     pub fn off() -> Self {
         Self { is_off: true, ..Self::default() }
     }
 
-    /// Returns the microseconds since the beginning.
+    /// Returns the microseconds since the trace was created.
     pub fn now(&self) -> f64 {
         1e6 * self.start.elapsed().as_secs_f64()
     }
 
-    /// Notes what began then and ends now.
+    /// Records an event that began at `begin` and ends now.
     pub fn note(&self, track: Track, name: &'static str, begin: f64) {
         if self.is_off {
             return;
         }
         let end = self.now();
         let mut spans = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
-        // A device does one thing after the other.
+        // Events of one row do not overlap.
         let last = spans.iter().rev().find(|span| span.track == track).map_or(0.0, |span| span.end);
         spans.push(Span { name, track, begin: begin.max(last), end });
     }
 
-    /// Adds up the microseconds of all that has this name.
+    /// Sums the microseconds of all events with this name.
     pub fn total(&self, name: &str) -> f64 {
         let spans = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
         spans.iter().filter(|span| span.name == name).map(|span| span.end - span.begin).sum()
     }
 
-    /// Writes all of it.
+    /// Writes all events as JSON.
     ///
     /// # Errors
-    /// Those of `to`.
+    /// Errors of `to`.
     pub fn write(&self, mut to: impl Write) -> io::Result<()> {
         writeln!(to, "[")?;
         for (track, name) in [(Track::Host, "host"), (Track::Waiting, "host, waiting"), (Track::Device, "device")] {

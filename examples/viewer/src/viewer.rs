@@ -1,4 +1,4 @@
-//! One frame: what is recorded, in which order.
+//! Records a frame.
 
 use broadsweep::{Aabb, Gpu, wgpu};
 use glam::Vec2;
@@ -18,14 +18,14 @@ use crate::touch::Touch;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::warm::Warm;
 
-/// Seconds between two frames, as the scene has it: whatever the machine, the same frames.
+/// Scene seconds between two frames, the same on all machines.
 pub const STEP: f32 = 1.0 / 60.0;
-/// Upward, in units a second, where what has fallen is thrown up again.
+/// The upward speed of a throw, in units per second.
 const KICK: f32 = 9.0;
-/// Lines of all pairs are so faint that this many cover the picture.
+/// The pair count above which the lines of all pairs become fainter.
 const FULL: f32 = 4_000.0;
 
-/// What belongs to one scene.
+/// The state of one scene.
 struct Stage {
     scene: Scene,
     simulation: Simulation,
@@ -34,20 +34,20 @@ struct Stage {
     /// The scene's frames and seconds.
     frame: u32,
     time: f32,
-    /// True if there is a frame with which the next one is compared.
+    /// True if the next frame has an earlier one to compare with.
     has_last: bool,
 }
 
 /// A scene on a device, its search, and its picture.
 pub struct Viewer {
     gpu: Gpu,
-    /// What can be changed while it runs.
+    /// Settings, which take effect in the next frame.
     pub settings: Settings,
-    /// Where one looks from.
+    /// The camera.
     pub camera: Camera,
-    /// Where the pointer is in the picture, from -1 to 1 to the right and upward.
+    /// The pointer in the picture, from -1 to 1 to the right and upward.
     pointer_at: Option<Vec2>,
-    /// True if the box there is to be found out, once.
+    /// True if the next frame picks the box under the pointer.
     is_picking: bool,
     /// The boxes of [`Kind::Mesh`](crate::scene::Kind::Mesh).
     mesh: Vec<Aabb>,
@@ -55,18 +55,18 @@ pub struct Viewer {
     search: Search,
     picture: Picture,
     globals: wgpu::Buffer,
-    /// The settings that hold for what there is.
+    /// The settings in use.
     applied: Settings,
-    /// Those of the last frame that was recorded.
+    /// The settings of the last recorded frame.
     good: Settings,
     refused: Option<Error>,
-    /// What is to happen in the next frame.
+    /// Requests for the next frame.
     is_kicked: bool,
     is_stepped: bool,
     read_back: ReadBack,
-    /// Where the device has timestamps.
+    /// `None` if the device has no timestamps.
     clock: Option<Clock>,
-    /// What one needs to pick, once what frames need is there.
+    /// The compilation of the kernels of a pick. It starts after the kernels of frames are compiled.
     #[cfg(not(target_arch = "wasm32"))]
     warm: Option<Warm>,
 }
@@ -127,22 +127,22 @@ impl Viewer {
         self.stage.scene.box_count()
     }
 
-    /// Returns how pixels are stored.
+    /// Returns the pixel format.
     pub fn format(&self) -> Format {
         self.picture.format()
     }
 
-    /// Returns whether there are boxes of a file.
+    /// Returns whether there is a mesh.
     pub fn has_mesh(&self) -> bool {
         !self.mesh.is_empty()
     }
 
-    /// Returns what is known on the host of a frame some frames ago.
+    /// Returns the values that the last [`poll`](Self::poll) read back.
     pub fn read_back(&self) -> &ReadBack {
         &self.read_back
     }
 
-    /// Returns the frames of the scene so far, and its seconds.
+    /// Returns the frames and seconds since the scene began.
     pub fn age(&self) -> (u32, f32) {
         (self.stage.frame, self.stage.time)
     }
@@ -162,33 +162,33 @@ impl Viewer {
         self.clock.as_mut().and_then(Clock::means)
     }
 
-    /// Returns the boxes as they lie on the device.
+    /// Returns the buffer of boxes.
     pub fn boxes(&self) -> &wgpu::Buffer {
         &self.stage.simulation.boxes
     }
 
-    /// Returns what is pointed at as it lies on the device: the box and its world, two words, before other things.
+    /// Returns the buffer of the picked box. It begins with two u32: the index of the box, and its world.
     pub fn pointed(&self) -> &wgpu::Buffer {
         &self.stage.pointer.pointed
     }
 
-    /// Looks for what has arrived on the host since the last frame, and returns it.
+    /// Returns the latest values that were read back, of an earlier frame.
     pub fn poll(&mut self) -> &ReadBack {
         self.read_back = self.search.read_back();
         &self.read_back
     }
 
-    /// Points at a place of the picture, from -1 to 1 to the right and upward: the first box there is picked, and the sphere
-    /// stays there, if there is one.
+    /// Points at a position of the picture, from -1 to 1 to the right and upward. The first box there is picked, and the sphere
+    /// moves there.
     pub fn point_at(&mut self, at: Option<Vec2>) {
         self.pointer_at = at;
         self.is_picking = at.is_some();
     }
 
-    /// Goes back to the last settings that were good, if the request is too much for the device.
+    /// Restores the last settings that worked, after an error of changed settings.
     ///
     /// # Errors
-    /// The same error, where the settings are not the reason.
+    /// The same error, if the settings have not changed since they worked.
     pub fn refuse(&mut self, error: Error) -> Result<(), Error> {
         if self.good == self.settings {
             return Err(error);
@@ -198,22 +198,22 @@ impl Viewer {
         Ok(())
     }
 
-    /// Returns why the last change of settings was refused, if it was.
+    /// Returns the reason for refusing the last change of settings, if it was refused.
     pub fn refused(&self) -> Option<&Error> {
         self.refused.as_ref()
     }
 
-    /// Throws up what has fallen.
+    /// Throws the boxes up.
     pub fn kick(&mut self) {
         self.is_kicked = true;
     }
 
-    /// Moves by one frame while nothing moves.
+    /// Moves the boxes by one frame while paused.
     pub fn step(&mut self) {
         self.is_stepped = true;
     }
 
-    /// Begins the scene anew.
+    /// Restarts the scene.
     ///
     /// # Errors
     /// [`Error`].
@@ -222,7 +222,7 @@ impl Viewer {
         Ok(self.search.change_scene(&self.stage.scene)?)
     }
 
-    /// Goes over to the settings that were changed.
+    /// Applies changed settings.
     fn apply(&mut self) -> Result<(), Error> {
         let (last, now) = (self.applied, self.settings);
         self.applied = now;
@@ -239,7 +239,7 @@ impl Viewer {
         Ok(())
     }
 
-    /// Waits until all kernels are compiled and there is room for what they need, without blocking the thread.
+    /// Completes when all kernels are compiled and their memory is allocated.
     ///
     /// # Errors
     /// [`Error`].
@@ -253,13 +253,13 @@ impl Viewer {
         Ok(())
     }
 
-    /// Starts to compile what a pick needs, where one may come. A browser compiles elsewhere.
+    /// Starts to compile the kernels of a pick. A browser compiles them in its own process.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn prepare_picking(&mut self) -> &mut Warm {
         self.warm.get_or_insert_with(|| Warm::start(&self.gpu))
     }
 
-    /// Returns whether what a pick needs is not being compiled just now.
+    /// Returns whether a pick would not wait for a compiler.
     fn can_pick(&self) -> bool {
         #[cfg(not(target_arch = "wasm32"))]
         return self.warm.as_ref().is_none_or(|warm| warm.is_ready(&self.stage.scene));
@@ -267,7 +267,7 @@ impl Viewer {
         true
     }
 
-    /// Returns whether boxes would move in a frame: all kernels are compiled, and there is room for what they need.
+    /// Returns whether a frame can be searched: its kernels are compiled, and their memory is allocated.
     ///
     /// # Errors
     /// [`Error`].
@@ -278,14 +278,14 @@ impl Viewer {
         Ok(is_ready)
     }
 
-    /// Returns whether kernels are being compiled, those of the first frames or others.
+    /// Returns whether kernels are being compiled, for the first frames or for later ones.
     #[cfg(target_arch = "wasm32")]
     pub(crate) fn is_compiling(&self) -> bool {
         self.search.is_compiling()
     }
 
-    /// Records a frame: boxes move, their pairs are found, and what is seen of it is drawn. Nothing waits for the device. While
-    /// kernels are being compiled, boxes are drawn that do not move. Returns whether they did.
+    /// Records a frame: moves the boxes, finds their pairs, and draws both. Does not wait for the device. While
+    /// kernels are being compiled, the boxes do not move. Returns whether they moved.
     ///
     /// # Errors
     /// [`Error`].
@@ -315,7 +315,7 @@ impl Viewer {
         if can_pick && (has_sphere || std::mem::take(&mut self.is_picking)) {
             stage.pointer.record(encoder, &stage.simulation, globals, has_sphere)?;
         }
-        // What is not compiled may still be too much for the device.
+        // Settings work once their memory is allocated.
         if is_ready && self.good != *settings {
             (self.good, self.refused) = (*settings, None);
         }
@@ -338,7 +338,7 @@ impl Viewer {
         Ok(moves)
     }
 
-    /// Writes the lines of the grid, of the last report.
+    /// Uploads the lines of the grid of the last report.
     fn write_grid(&mut self) {
         let Self { settings, stage, picture, read_back, .. } = self;
         let ends = match &read_back.report {
@@ -348,7 +348,7 @@ impl Viewer {
         picture.set_grid(self.gpu.queue(), &ends);
     }
 
-    /// Writes what all shaders know of this frame.
+    /// Uploads the uniforms of this frame.
     fn write_globals(&mut self, target: &Target<'_>, moves: bool) {
         let step = if moves { STEP * self.settings.speed } else { 0.0 };
         let Self { settings, stage, camera, .. } = self;
@@ -380,7 +380,7 @@ impl Viewer {
     }
 }
 
-/// Records what a clock does, where there is one.
+/// Records a call of the clock, if there is one.
 fn mark(
     clock: &mut Option<Clock>,
     what: impl FnOnce(&mut Clock, &mut wgpu::CommandEncoder),

@@ -1,5 +1,5 @@
-//! Compiling what a first pick needs before one picks: kernels of trees are compiled by the first call that records them, which
-//! would hold up its frame. So such a call is made on another thread, for a few boxes, and thrown away.
+//! Compiles the kernels of a pick ahead. The first recording of a query compiles its kernels, which
+//! would delay a frame. Therefore another thread records picks in tiny scenes, and discards them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,18 +15,18 @@ use crate::simulation::Simulation;
 /// Kernels that are being compiled on another thread.
 pub struct Warm {
     thread: Option<JoinHandle<()>>,
-    /// True if those are there for scenes without worlds, and with.
+    /// True if the kernels for scenes without worlds, and with worlds, are compiled.
     are_there: Arc<[AtomicBool; 2]>,
 }
 
 impl Warm {
-    /// Starts to compile.
+    /// Starts the thread.
     pub fn start(gpu: &Gpu) -> Self {
         let are_there = Arc::<[AtomicBool; 2]>::default();
         let (gpu, is_reported) = (gpu.clone(), Arc::clone(&are_there));
         let compile = move || {
             for (kind, is_reported) in [Kind::Clusters, Kind::Robots].into_iter().zip(&*is_reported) {
-                // What goes wrong goes wrong once more where one picks, and is told there.
+                // The first pick repeats an error, and reports it.
                 _ = pick(&gpu, kind);
                 is_reported.store(true, Ordering::Release);
             }
@@ -35,16 +35,16 @@ impl Warm {
         Self { thread, are_there }
     }
 
-    /// Returns whether one can pick in a scene without a frame that waits for a compiler.
+    /// Returns whether a pick in this scene would not wait for a compiler.
     pub fn is_ready(&self, scene: &Scene) -> bool {
         let has_worlds = !scene.filters.world.is_empty();
         self.thread.is_none() || self.are_there[usize::from(has_worlds)].load(Ordering::Acquire)
     }
 
-    /// Waits until one can pick in every scene.
+    /// Waits until all kernels are compiled.
     pub fn wait(&mut self) {
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has compiled what it could.
+            // A panic leaves the other kernels to the first pick.
             _ = thread.join();
         }
     }
@@ -52,12 +52,12 @@ impl Warm {
 
 impl Drop for Warm {
     fn drop(&mut self) {
-        // The driver cannot be taken away while it compiles.
+        // The driver must not be unloaded while it compiles.
         self.wait();
     }
 }
 
-/// Records a pick in the least scene of a kind, and throws it away.
+/// Records a pick in the smallest scene of a kind, and discards it.
 fn pick(gpu: &Gpu, kind: Kind) -> Result<(), Error> {
     let scene = Scene::new(kind, 2, &[]);
     let (simulation, mut pointer) = (Simulation::new(gpu.device(), &scene), Pointer::new(gpu, &scene)?);
@@ -67,10 +67,10 @@ fn pick(gpu: &Gpu, kind: Kind) -> Result<(), Error> {
         usage: wgpu::BufferUsages::UNIFORM,
         mapped_at_creation: false,
     });
-    // Those that only a tree of many boxes needs.
+    // The kernels of a tree of many boxes.
     pointer.compile_ahead().wait()?;
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    // Built, and refitted.
+    // A build, then a refit.
     pointer.record(&mut encoder, &simulation, &globals, true)?;
     pointer.record(&mut encoder, &simulation, &globals, true)
 }

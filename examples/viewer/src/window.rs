@@ -1,4 +1,4 @@
-//! A window with frames, or the canvas of a page, and what keys and mouse do to them.
+//! Shows frames in a window, or in the canvas of a page, and handles keys and mouse.
 
 use std::cell::RefCell;
 use std::fmt::{self, Display, Formatter};
@@ -29,32 +29,32 @@ use crate::scene::Kind;
 use crate::settings::{BOXES, Lines, Settings};
 use crate::viewer::Viewer;
 
-/// Pixels by which the pointer may move while a button is down, for that to be a click.
+/// The most pixels that the pointer moves during a click.
 const CLICK: f64 = 4.0;
-/// How long it takes until one looks again whether there is something to draw to.
+/// The time between two checks for a visible window.
 #[cfg(not(target_arch = "wasm32"))]
 const UNSEEN: std::time::Duration = std::time::Duration::from_millis(15);
-/// Seconds from one picture to the next while nothing moves, since kernels are compiled.
+/// Seconds between two pictures while the first kernels are being compiled.
 #[cfg(target_arch = "wasm32")]
 const STILL: f64 = 1.0;
-/// Devices that may be lost in a row before a frame is shown.
+/// The most devices that may be lost in a row without a frame in between.
 const MOST_LOST: u32 = 3;
 
-/// What one is told of the frames.
+/// The state of the frames.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Status {
-    /// Kernels are compiled, and nothing moves.
+    /// Kernels are being compiled, and no box moves.
     Compiling(CompilationProgress),
     /// Frames are shown.
     Running {
-        /// The boxes.
+        /// The box count.
         box_count: u32,
-        /// Their pairs, once that is known.
+        /// The pair count, once it was read back.
         pair_count: Option<u64>,
-        /// Milliseconds from frame to frame.
+        /// Milliseconds per frame.
         frame: f64,
     },
-    /// It ended, for this reason.
+    /// The frames ended, for this reason.
     Failed(String),
 }
 
@@ -73,23 +73,23 @@ impl Display for Status {
     }
 }
 
-/// Is told how it goes.
+/// Receives the state of the frames.
 type Tell = Box<dyn Fn(&Window, &Status)>;
 
-/// What a window is opened with.
+/// The arguments of a window or canvas.
 #[derive(Clone)]
 pub struct Start {
-    /// What is to be seen at first.
+    /// The initial settings.
     pub settings: Settings,
     /// The boxes of [`Kind::Mesh`].
     pub mesh: Vec<Aabb>,
-    /// The size of a window; a canvas has that of its page.
+    /// The size of a window. The page determines the size of a canvas.
     pub size: [u32; 2],
-    /// A part of the name of the adapter that is wanted.
+    /// A part of the adapter's name; `None` for the system's preferred adapter.
     pub adapter: Option<String>,
 }
 
-/// What there is while there is a device.
+/// The state that needs a device.
 struct Open {
     surface: wgpu::Surface<'static>,
     configuration: wgpu::SurfaceConfiguration,
@@ -97,12 +97,12 @@ struct Open {
     panel: Panel,
     input: egui_winit::State,
     is_lost: Arc<AtomicBool>,
-    /// What the device rejected that nobody was told of.
+    /// The first error of the device that is not yet handled.
     rejected: Arc<Mutex<Option<String>>>,
-    /// Frames that were submitted and have not run.
+    /// Count of submitted frames that are not finished.
     #[cfg(target_arch = "wasm32")]
     on_their_way: Arc<std::sync::atomic::AtomicU32>,
-    /// When the last frame was drawn.
+    /// The time of the last frame.
     #[cfg(target_arch = "wasm32")]
     drawn: Option<Instant>,
 }
@@ -121,7 +121,7 @@ struct App {
     canvas: web_sys::HtmlCanvasElement,
     window: Option<Arc<Window>>,
     open: Option<Open>,
-    /// Requested values that were read back.
+    /// The result of the last request for a device.
     opened: Rc<RefCell<Option<Result<Open>>>>,
     tell: Tell,
     pointer: PhysicalPosition<f64>,
@@ -137,7 +137,7 @@ struct App {
 /// Opens the window, and returns when it is closed.
 ///
 /// # Errors
-/// Why there is no window, or no device.
+/// The reason why there is no window or device.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn run(start: Start) -> Result<()> {
     let events = EventLoop::new().context("there is no display for a window; --offscreen OUT.png needs none")?;
@@ -147,10 +147,10 @@ pub fn run(start: Start) -> Result<()> {
     app.failure.map_or(Ok(()), Err)
 }
 
-/// Shows frames in a canvas from now on, and tells now and then how it goes.
+/// Shows frames in a canvas, and reports their state up to four times per second.
 ///
 /// # Errors
-/// Why there can be none.
+/// The reason why there are no frames.
 #[cfg(target_arch = "wasm32")]
 pub fn spawn(canvas: web_sys::HtmlCanvasElement, start: Start, tell: impl Fn(&Status) + 'static) -> Result<()> {
     use winit::platform::web::EventLoopExtWebSys;
@@ -174,7 +174,7 @@ impl Open {
         });
         let rejected = Arc::<Mutex<Option<String>>>::default();
         let first = Arc::clone(&rejected);
-        // Without a handler the first error that nobody waits for would end the program.
+        // Without a handler, the first error outside of an error scope would end the program.
         gpu.device().on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
             first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error.to_string());
         }));
@@ -184,7 +184,7 @@ impl Open {
             .context("the adapter cannot show anything in this window")?;
         let formats = surface.get_capabilities(&adapter).formats;
         configuration.format = formats.iter().copied().find(wgpu::TextureFormat::is_srgb).unwrap_or(formats[0]);
-        // Colours are linear in shaders. A canvas takes no format that says so, but a view of it does.
+        // Shaders compute in linear colours. A canvas has no sRGB format, but its view can have one.
         let color = configuration.format.add_srgb_suffix();
         if color != configuration.format {
             configuration.view_formats.push(color);
@@ -224,7 +224,7 @@ impl Open {
     }
 
     fn resize(&mut self, size: PhysicalSize<u32>) {
-        // A window that is minimised has no size, and is not drawn.
+        // A minimised window has no size, and is not drawn.
         if size.width > 0 && size.height > 0 {
             let most = self.gpu().device().limits().max_texture_dimension_2d;
             (self.configuration.width, self.configuration.height) = (size.width.min(most), size.height.min(most));
@@ -232,7 +232,7 @@ impl Open {
         }
     }
 
-    /// Draws a frame, if there is something to draw to. Returns the seconds that recording it took.
+    /// Draws a frame if the window is visible. Returns the seconds of recording and submitting it.
     fn draw(&mut self, window: &Window, has_panel: bool, pace: Pace) -> Result<Option<f64>, Error> {
         let size = window.inner_size();
         if size.width == 0 || size.height == 0 {
@@ -240,7 +240,7 @@ impl Open {
         }
         #[cfg(target_arch = "wasm32")]
         {
-            // A canvas does not wait for frames, and behind many of them no kernel would be compiled for a long time.
+            // A canvas does not wait for frames, and queued frames delay compilation.
             let is_ready = self.viewer.is_ready()?;
             let most = if self.viewer.is_compiling() { 1 } else { 2 };
             let is_soon = !is_ready && self.drawn.is_some_and(|drawn| drawn.elapsed().as_secs_f64() < STILL);
@@ -254,7 +254,7 @@ impl Open {
             Current::Success(frame) | Current::Suboptimal(frame) => frame,
             Current::Timeout | Current::Occluded => return Ok(None),
             Current::Outdated | Current::Lost | Current::Validation => {
-                // The reason may be the device: it reports this when it is polled.
+                // The device may be lost, which only a poll reports.
                 let _ = self.gpu().device().poll(wgpu::PollType::Poll);
                 if !self.is_lost.load(Ordering::Relaxed) {
                     self.surface.configure(self.viewer.gpu().device(), &self.configuration);
@@ -268,7 +268,7 @@ impl Open {
         let target = Target { view: &view, size: [self.configuration.width, self.configuration.height] };
         let mut encoder = self.gpu().device().create_command_encoder(&Default::default());
         if self.viewer.record(&mut encoder, &target)? {
-            // Not before: the frames themselves come first.
+            // After the first frame, whose kernels come first.
             #[cfg(not(target_arch = "wasm32"))]
             self.viewer.prepare_picking();
         }
@@ -285,7 +285,7 @@ impl Open {
             self.gpu().queue().on_submitted_work_done(move || _ = on_their_way.fetch_sub(1, Ordering::Relaxed));
         }
         let rejected = self.rejected.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // Of a device that is lost all is rejected, and another one is requested.
+        // A lost device rejects all calls. Another device is requested then.
         if let Some(error) = rejected.filter(|_| !self.is_lost.load(Ordering::Relaxed)) {
             return Err(Error::Device(error));
         }
@@ -296,7 +296,7 @@ impl Open {
     }
 }
 
-/// Runs what may have to wait: at once and to its end, or in a browser, where nothing may wait, when it can go on.
+/// Runs a future: blocks until it completes, or in a browser runs it in the event loop.
 fn go_on(work: impl Future<Output = ()> + 'static) {
     #[cfg(target_arch = "wasm32")]
     wasm_bindgen_futures::spawn_local(work);
@@ -304,7 +304,7 @@ fn go_on(work: impl Future<Output = ()> + 'static) {
     pollster::block_on(work);
 }
 
-/// Requests the adapter with this name, or else the one that the system prefers for the surface.
+/// Requests the adapter whose name contains `name`; without a name, the system's preferred adapter for the surface.
 async fn adapter(
     instance: &wgpu::Instance,
     surface: &wgpu::Surface<'static>,
@@ -349,7 +349,7 @@ impl App {
         }
     }
 
-    /// Says what the window is to be.
+    /// Returns the attributes of the window.
     fn attributes(&self) -> WindowAttributes {
         let attributes = Window::default_attributes().with_title("broadsweep");
         #[cfg(target_arch = "wasm32")]
@@ -364,7 +364,7 @@ impl App {
         }
     }
 
-    /// Ends the program with what went wrong.
+    /// Ends the program with an error.
     fn fail(&mut self, events: &ActiveEventLoop, error: anyhow::Error) {
         if let Some(window) = &self.window {
             (self.tell)(window, &Status::Failed(format!("{error:#}")));
@@ -373,17 +373,17 @@ impl App {
         events.exit();
     }
 
-    /// Returns a place in the window as the viewer has it: from -1 to 1 to the right and upward.
+    /// Converts a position in the window to the viewer's coordinates, from -1 to 1 to the right and upward.
     fn in_picture(&self, at: PhysicalPosition<f64>) -> Vec2 {
         let size = self.window.as_ref().map_or(PhysicalSize::new(1, 1), |window| window.inner_size());
         let part = |x: f64, whole: u32| (2.0 * x / f64::from(whole.max(1)) - 1.0) as f32;
         Vec2::new(part(at.x, size.width), -part(at.y, size.height))
     }
 
-    /// Asks for a device, again where there was one.
+    /// Requests a device. Drops an earlier one.
     fn open(&mut self, events: &ActiveEventLoop) {
         let Some(window) = self.window.clone() else { return };
-        // Two surfaces of one window cannot be.
+        // A window has at most one surface.
         self.open = None;
         let opened = Rc::clone(&self.opened);
         let opening = Open::new(Arc::clone(&window), self.start.clone(), self.camera);
@@ -394,12 +394,12 @@ impl App {
         self.take_opened(events);
     }
 
-    /// Takes the device in use that has arrived.
+    /// Uses the requested device, if it is ready.
     fn take_opened(&mut self, events: &ActiveEventLoop) {
         let opened = self.opened.borrow_mut().take();
         match (opened, &self.window) {
             (Some(Ok(mut open)), Some(window)) => {
-                // It may have changed meanwhile.
+                // The size may have changed meanwhile.
                 open.resize(window.inner_size());
                 self.open = Some(open);
             }
@@ -424,7 +424,7 @@ impl App {
             }
             Ok(None) => {
                 self.title();
-                // Nothing waits for a screen while nothing is shown; a browser does all the same.
+                // A hidden window does not wait for the screen. A browser limits the rate itself.
                 #[cfg(not(target_arch = "wasm32"))]
                 std::thread::sleep(UNSEEN);
             }
@@ -432,7 +432,7 @@ impl App {
         window.request_redraw();
     }
 
-    /// Goes on as before, if the request is too much for the device.
+    /// Restores the earlier settings, or ends the program if they have not changed.
     fn refuse(&mut self, events: &ActiveEventLoop, error: Error) {
         let Some(open) = &mut self.open else { return };
         if let Err(error) = open.viewer.refuse(error) {
@@ -440,7 +440,7 @@ impl App {
         }
     }
 
-    /// Goes on with another device, with the same settings and from the same place.
+    /// Requests another device, with the same settings and camera.
     fn open_again(&mut self, events: &ActiveEventLoop) {
         self.lost_in_a_row += 1;
         if let Some(open) = &self.open {
@@ -462,7 +462,7 @@ impl App {
         }
     }
 
-    /// Tells now and then how it goes.
+    /// Reports the state of the frames, at most four times per second.
     fn title(&mut self) {
         let (Some(window), Some(open)) = (&self.window, &self.open) else { return };
         if self.titled.is_some_and(|titled| titled.elapsed().as_secs_f64() < 0.25) {
@@ -488,7 +488,7 @@ impl App {
         match key.as_ref() {
             Key::Named(NamedKey::Escape) => events.exit(),
             Key::Named(NamedKey::Space) => settings.is_paused = !settings.is_paused,
-            // Tries what happens when the driver takes the device away.
+            // Simulates a driver that resets the device.
             Key::Named(NamedKey::F9) => open.gpu().device().destroy(),
             Key::Character(".") => viewer.step(),
             Key::Character("k") => viewer.kick(),
@@ -601,7 +601,7 @@ impl ApplicationHandler for App {
     }
 
     fn suspended(&mut self, _: &ActiveEventLoop) {
-        // The surface is gone; the device need not be, but is as easily made again.
+        // The surface is gone. The device is requested again with it.
         if let Some(open) = self.open.take() {
             (self.start.settings, self.camera) = (open.viewer.settings, Some(open.viewer.camera));
         }
@@ -615,7 +615,7 @@ impl ApplicationHandler for App {
         {
             let is_taken = open.input.on_window_event(window, &event).consumed;
             let is_over = open.panel.context.egui_wants_pointer_input();
-            // A drag that began in the picture goes on over the panel.
+            // A drag that began in the picture continues over the panel.
             let is_pointer = matches!(event, WindowEvent::MouseInput { .. } | WindowEvent::MouseWheel { .. });
             if self.press.is_none() && (is_taken || is_pointer && is_over) {
                 return;
@@ -632,7 +632,7 @@ impl ApplicationHandler for App {
             WindowEvent::KeyboardInput {
                 event: KeyEvent { logical_key, state: ElementState::Pressed, repeat, .. },
                 ..
-            // Of a key that is held only what one would type again.
+            // A held key repeats only where repetition is useful.
             } if !repeat || matches!(logical_key.as_ref(), Key::Character("." | "[" | "]")) => {
                 self.key(events, &logical_key);
             }

@@ -37,7 +37,7 @@ fn viewer(settings: Settings) -> Viewer {
     Viewer::new(&GPU, FORMAT, settings, Vec::new()).unwrap()
 }
 
-/// Boxes of a file, as it were: some of them are endless, and one is none.
+/// Boxes as a file may have them: one is unbounded, and one is invalid.
 fn mesh() -> Vec<Aabb> {
     let mut boxes: Vec<Aabb> = (0..400)
         .map(|i| {
@@ -64,7 +64,7 @@ fn render(viewer: &mut Viewer, frames: u32, name: &str) -> (Measured, Vec<[u8; 3
     (measured, bytes.chunks(3).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect())
 }
 
-/// Returns the part of the pixels of which this holds.
+/// Returns the part of the pixels that satisfy `is`.
 fn part(pixels: &[[u8; 3]], is: impl Fn([u8; 3]) -> bool) -> f64 {
     pixels.iter().filter(|&&pixel| is(pixel)).count() as f64 / pixels.len() as f64
 }
@@ -73,12 +73,12 @@ fn is_background([red, green, blue]: [u8; 3]) -> bool {
     red < 30 && green < 32 && blue < 40
 }
 
-/// What touches something is warmer than what does not.
+/// Boxes with pairs are warmer than boxes without.
 fn is_warm([red, _, blue]: [u8; 3]) -> bool {
     u32::from(red) > u32::from(blue) + 20
 }
 
-/// Finds the pairs of the boxes that lie on the device on the CPU.
+/// Finds the pairs of the boxes on the device with the CPU engine.
 fn expected_pairs(viewer: &Viewer, filters: Filters) -> u64 {
     let boxes: Vec<Aabb> = inspect::read(viewer.gpu(), viewer.boxes());
     let mut engine = cpu::BroadPhase::new(Default::default()).unwrap();
@@ -117,11 +117,11 @@ fn the_boxes_of_a_file_are_shown_even_where_some_have_no_end() {
     assert_eq!(measured.box_count, 400);
     assert_eq!(measured.pair_count, expected_pairs(&viewer, Filters::default()));
     assert!(part(&pixels, is_background) < 0.95);
-    // The one with a NaN touches nothing, as in the file; the endless one touches others.
+    // The box with a NaN touches nothing, and the unbounded one touches others.
     let boxes: Vec<Aabb> = inspect::read(viewer.gpu(), viewer.boxes());
     assert_eq!(boxes.iter().position(|aabb| !aabb.is_valid()), Some(9));
     assert!(boxes[3].max[2] - boxes[3].min[2] > 1e3);
-    // One point has no size to go by.
+    // A single point has no size to scale by.
     let point = Aabb::new([5.0; 3], [5.0; 3]);
     let mut viewer = Viewer::new(&GPU, FORMAT, Settings { is_paused: true, ..settings }, vec![point; 400]).unwrap();
     assert_eq!(render(&mut viewer, 2, "point").0.pair_count, 400 * 399 / 2);
@@ -132,7 +132,7 @@ fn the_boxes_of_a_file_are_shown_even_where_some_have_no_end() {
 fn frames_leave_nothing_behind() {
     // A device of its own: on the other one tests run beside each other.
     let mut viewer = Viewer::new(&new_gpu(), FORMAT, settings(Kind::Pile, 300), Vec::new()).unwrap();
-    // What is made once is made.
+    // Creates what later frames reuse.
     render(&mut viewer, 60, "first");
     let bytes = viewer.bytes();
     let out = std::env::temp_dir().join(format!("broadsweep-viewer-{}-many.png", std::process::id()));
@@ -166,7 +166,7 @@ fn boxes_fall_and_come_to_rest_on_the_ground_and_on_each_other() {
     let (low, boxes) = (height(&viewer), inspect::read::<Aabb>(viewer.gpu(), viewer.boxes()));
     assert!(low < 0.65 * high, "from {high} to {low}");
     assert!(boxes[1..].iter().all(|aabb| aabb.min[2] > -0.2), "through the ground");
-    // Most lie still: as much as one frame moves them.
+    // Most move less than 0.01 in a frame.
     render(&mut viewer, 1, "still");
     let later = inspect::read::<Aabb>(viewer.gpu(), viewer.boxes());
     let still = boxes.iter().zip(&later).filter(|(a, b)| (a.min[2] - b.min[2]).abs() < 0.01).count();
@@ -229,7 +229,7 @@ fn the_grid_that_is_drawn_is_that_of_the_search() {
     assert!(report.candidate_count >= report.pair_count);
     viewer.settings.is_paused = true;
     let (_, with_grid) = render(&mut viewer, 2, "grid");
-    // Blue lines over what was background.
+    // Blue lines over the background.
     let is_line = |[red, green, blue]: [u8; 3]| blue > 90 && blue > red && green > red;
     viewer.settings.has_grid = false;
     let (_, without) = render(&mut viewer, 2, "no-grid");
@@ -381,7 +381,7 @@ fn boxes_move_on_after_changes_while_the_kernels_of_the_sweep_are_compiled() {
         let expected = engine.find_pairs(&boxes).unwrap().pairs.len() as u64;
         assert_eq!(pair_count, Some(expected), "{settings:?}");
     }
-    // Then comes the sweep.
+    // Then the sweep is compiled.
     while !gpu.compiled_kernels().contains(&"sweep_test") {
         assert!(frame(&mut viewer));
     }

@@ -1,12 +1,12 @@
-// The page around the canvas. What the address may say behind its question mark:
-//   scene=pile|clusters|city|robots   n=20000   engine=cpu   check (compares the engines, and then shows the scene)
+// The page around the canvas. Parameters of the address:
+//   scene=pile|clusters|city|robots   n=20000   engine=cpu   check (compares the engines, then shows the scene)
 import init, { CpuView, check, show } from "./broadsweep_web.js";
 
 const asked = new URLSearchParams(location.search);
 const element = (id) => document.getElementById(id);
 const canvas = element("canvas");
 
-// What a test reads when it is over.
+// The state that scripts/check_web.py reads.
 const outcome = { errors: [], lines: [], status: "", frames: 0, firstPairs: null };
 window.broadsweep = outcome;
 const original = console.error;
@@ -35,21 +35,21 @@ function otherEngine(name, engine) {
   element("other").href = `?${other}`;
 }
 
-// Returns why there is no WebGPU, or nothing where there is.
+// Returns the reason why there is no WebGPU; empty if there is.
 async function missing() {
   if (!navigator.gpu) {
     const reason = window.isSecureContext
       ? "This browser has no WebGPU."
-      : "A page has WebGPU only over https, or from this very machine.";
+      : "WebGPU needs a page over https or from this machine.";
     return `${reason} Chrome and Edge have it since 113 (on Linux since 144), Safari since 26, Firefox since 141 on Windows and 145 on Macs.`;
   }
   if (!(await navigator.gpu.requestAdapter())) {
-    return "This browser has WebGPU, but finds no GPU that it can use, or none that it allows.";
+    return "This browser has WebGPU, but finds no GPU that it supports.";
   }
   return "";
 }
 
-// Boxes on the CPU engine, drawn on a plain canvas.
+// Shows boxes on the CPU engine, drawn on a plain canvas.
 function showOnCpu(count) {
   let view = null;
   const output = element("size").querySelector("output");
@@ -87,14 +87,14 @@ function showOnCpu(count) {
   requestAnimationFrame(frame);
 }
 
-// Frames on the GPU.
+// Shows frames on the GPU.
 function showOnGpu(scene, count) {
   const bar = element("progress");
   show(canvas, scene, count, (text, part) => {
     say(text);
     bar.hidden = !(part <= 1);
     if (part <= 1) bar.value = part;
-    // Milliseconds since the page was navigated to.
+    // Milliseconds since navigation.
     if (part > 1) outcome.firstPairs ??= performance.now();
     if (part > 1) outcome.frames += 1;
     if (Number.isNaN(part)) notice(`There are no frames: ${text}`);
@@ -121,7 +121,7 @@ async function compare() {
   element("check").disabled = false;
 }
 
-// How many boxes are asked for, as far as a page can have them.
+// Returns the box count of the address, at most `most`.
 function boxes(otherwise, most) {
   const n = Math.round(Number(asked.get("n")));
   return n > 0 ? Math.min(n, most) : otherwise;
@@ -129,7 +129,7 @@ function boxes(otherwise, most) {
 
 async function main() {
   const [reason] = await Promise.all([missing(), init()]);
-  if (reason) notice(`${reason} What you see is found by the CPU engine, on one thread.`);
+  if (reason) notice(`${reason} The CPU engine finds these pairs, on one thread.`);
   if (reason || asked.get("engine") === "cpu") {
     if (!reason) otherEngine("on the GPU", "");
     showOnCpu(boxes(3000, 12000));

@@ -1,4 +1,4 @@
-//! What the engine on the GPU finds in this browser, compared with what the CPU engine finds for the same boxes.
+//! Compares the results of the GPU engine in this browser with the results of the CPU engine for the same boxes.
 
 use broadsweep::{Aabb, BroadPhase, Error, Events, Gpu, Options, PairOrder, Ray, Step, Tree, cpu, wgpu};
 use broadsweep_viewer::device;
@@ -11,18 +11,19 @@ use wasm_bindgen_futures::JsFuture;
 
 use crate::{js_error, now};
 
-/// Pixels of the picture that nobody sees.
+/// The size of the picture, which is not shown.
 const SIZE: [u32; 2] = [64, 40];
 const FORMAT: Format = Format { color: wgpu::TextureFormat::Rgba8Unorm, samples: 1 };
-/// Frames in which boxes move, and then those in which they do not: what is told comes some frames late.
+/// Frames with moving boxes, then frames at rest: the pair count is read back some frames later.
 const MOVING: u32 = 8;
 const STILL: u32 = 6;
 
-/// Compares the engines on known scenes: what is recorded in frames, what is submitted and taken, events, rays, and a device that
-/// is lost. `tell` is called with a line for each comparison. Returns how many there were.
+/// Compares the engines on known scenes: recorded frames, submitted searches, events, rays, an unfinished
+/// compilation, and a lost device.
+/// `tell` receives a line for each comparison. Returns the count of comparisons.
 ///
 /// # Errors
-/// The first that fails: both numbers.
+/// The first difference, with both counts.
 #[wasm_bindgen]
 pub async fn check(tell: js_sys::Function) -> Result<u32, JsValue> {
     let mut count = 0;
@@ -48,20 +49,21 @@ pub async fn check(tell: js_sys::Function) -> Result<u32, JsValue> {
         say(&format!("{name}, submitted events"), submitted_events(&gpu, &scene, &boxes).await)?;
         say(&format!("{name}, rays"), rays(&gpu, &boxes).await)?;
     }
+    say("an unfinished compilation", unfinished(&boxes[..1000]).await)?;
     say("a device that is lost", lost(&boxes).await)?;
     Ok(count)
 }
 
-/// What both engines found.
+/// The result of a comparison.
 struct EngineTimes {
     number: u64,
     of: &'static str,
-    /// Of the GPU engine, warm, and of the CPU engine.
+    /// The times of the warm GPU engine and of the CPU engine.
     milliseconds: [f64; 2],
 }
 
 impl EngineTimes {
-    /// Compares what the engines found.
+    /// Compares the results of the engines.
     fn same<T: PartialEq>(
         gpu: &T,
         cpu: &T,
@@ -77,7 +79,7 @@ impl EngineTimes {
     }
 }
 
-/// Requests a device of its own.
+/// Requests a new device.
 async fn device() -> Result<Gpu, String> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
     let adapter = instance.request_adapter(&Default::default()).await.map_err(|error| error.to_string())?;
@@ -88,7 +90,7 @@ fn text(error: impl ToString) -> String {
     error.to_string()
 }
 
-/// Records frames as the viewer does, and compares the number of pairs that the last one is told to have. Leaves its boxes.
+/// Records frames as the viewer does, and compares the pair count of the last frame. Writes its boxes to `boxes`.
 async fn frames(gpu: &Gpu, settings: Settings, boxes: &mut Vec<Aabb>) -> Result<EngineTimes, String> {
     let mut viewer = Viewer::new(gpu, FORMAT, settings, Vec::new()).map_err(text)?;
     viewer.ready().await.map_err(text)?;
@@ -110,7 +112,7 @@ async fn frames(gpu: &Gpu, settings: Settings, boxes: &mut Vec<Aabb>) -> Result<
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         viewer.record(&mut encoder, &Target { view: &view, size: SIZE }).map_err(text)?;
         gpu.queue().submit([encoder.finish()]);
-        // Waits for the frame, which a loop that shows frames does not.
+        // Waits for the frame, unlike a loop that shows frames.
         *boxes = read(gpu, viewer.boxes()).await?;
         taken = now() - start;
     }
@@ -120,7 +122,7 @@ async fn frames(gpu: &Gpu, settings: Settings, boxes: &mut Vec<Aabb>) -> Result<
     EngineTimes::same(&on_gpu, &on_cpu.len(), [on_gpu, on_cpu.len()], "pairs", [taken, ms])
 }
 
-/// Finds the pairs on the CPU, and the milliseconds that takes when warm.
+/// Finds the pairs on the CPU, with the milliseconds of a warm search.
 fn on_cpu(scene: &Scene, boxes: &[Aabb]) -> Result<(Vec<broadsweep::Pair>, f64), String> {
     let mut engine = cpu::BroadPhase::new(canonical()).map_err(text)?;
     engine.set_filters(scene.filters.clone()).map_err(text)?;
@@ -159,7 +161,7 @@ async fn submitted(gpu: &Gpu, scene: &Scene, boxes: &[Aabb]) -> Result<EngineTim
     EngineTimes::same(on_gpu, &on_cpu, [on_gpu.len(), on_cpu.len()], "pairs", [taken, ms])
 }
 
-/// Compares what began and ended when each tenth box is gone.
+/// Compares created and lost pairs after each tenth box has moved away.
 async fn submitted_events(gpu: &Gpu, scene: &Scene, boxes: &[Aabb]) -> Result<EngineTimes, String> {
     let mut moved = boxes.to_vec();
     for aabb in moved.iter_mut().step_by(10) {
@@ -182,11 +184,11 @@ async fn submitted_events(gpu: &Gpu, scene: &Scene, boxes: &[Aabb]) -> Result<En
     EngineTimes::same(&found[0], &found[1], [count(&found[0]), count(&found[1])], "events", ms)
 }
 
-/// Follows rays from the middle of each hundredth box to that of another.
+/// Compares hits of rays that run from above each hundredth box to another box.
 async fn rays(gpu: &Gpu, boxes: &[Aabb]) -> Result<EngineTimes, String> {
     let middle = |aabb: &Aabb| [0, 1, 2].map(|k| 0.5 * (aabb.min[k] + aabb.max[k]));
     let ends = boxes.iter().zip(boxes.iter().rev()).step_by(100);
-    // From above, so that none begins in a box.
+    // The origins are above all boxes, so that no ray begins in a box.
     let rays: Vec<Ray> = ends
         .map(|(a, b)| {
             let (from, to) = (middle(a), middle(b));
@@ -212,7 +214,36 @@ async fn rays(gpu: &Gpu, boxes: &[Aabb]) -> Result<EngineTimes, String> {
     EngineTimes::same(&from_gpu, &from_cpu, numbers, "hits", [between - start, now() - built])
 }
 
-/// Takes a device away while a search is on its way, and expects to be told.
+/// Drops a compilation while the browser compiles a kernel, ends another with a wait, and searches.
+async fn unfinished(boxes: &[Aabb]) -> Result<EngineTimes, String> {
+    let gpu = device().await?;
+    let mut on_gpu = BroadPhase::new(&gpu, canonical()).map_err(text)?;
+    let dropped = on_gpu.compile_ahead(boxes.len());
+    if dropped.is_finished() || !gpu.compiled_kernels().is_empty() {
+        return Err("a kernel counts as compiled before the browser accepts it".to_owned());
+    }
+    drop(dropped);
+    let ended = on_gpu.compile_ahead(boxes.len());
+    if ended.is_finished() {
+        return Err("the dropped compilation left no kernel to compile".to_owned());
+    }
+    let kernels = ended.progress().kernels;
+    ended.wait().map_err(text)?;
+    if gpu.compiled_kernels().len() != kernels {
+        return Err(format!("{} of {kernels} kernels are compiled after a wait", gpu.compiled_kernels().len()));
+    }
+    let start = now();
+    on_gpu.submissions().submit(boxes).map_err(text)?;
+    on_gpu.submissions().take().await.map_err(text)?;
+    let between = now();
+    let mut on_cpu = cpu::BroadPhase::new(canonical()).map_err(text)?;
+    let from_cpu = &on_cpu.find_pairs(boxes).map_err(text)?.pairs;
+    let ms = [between - start, now() - between];
+    let from_gpu = &on_gpu.last_overlaps().pairs;
+    EngineTimes::same(from_gpu, from_cpu, [from_gpu.len(), from_cpu.len()], "pairs", ms)
+}
+
+/// Destroys a device during a search, and expects [`Error::DeviceLost`].
 async fn lost(boxes: &[Aabb]) -> Result<EngineTimes, String> {
     let gpu = device().await?;
     let mut engine = BroadPhase::new(&gpu, canonical()).map_err(text)?;
@@ -225,15 +256,13 @@ async fn lost(boxes: &[Aabb]) -> Result<EngineTimes, String> {
         Err(error) => Err(error),
     };
     match result {
-        Err(Error::DeviceLost { .. }) => {
-            Ok(EngineTimes { number: 1, of: "error that says so", milliseconds: [0.0; 2] })
-        }
+        Err(Error::DeviceLost { .. }) => Ok(EngineTimes { number: 1, of: "error DeviceLost", milliseconds: [0.0; 2] }),
         Err(other) => Err(format!("another error: {other}")),
         Ok(()) => Err("nobody noticed".to_owned()),
     }
 }
 
-/// Brings a buffer to the host.
+/// Reads a buffer back.
 async fn read<T: bytemuck::Pod>(gpu: &Gpu, buffer: &wgpu::Buffer) -> Result<Vec<T>, String> {
     let back = gpu.device().create_buffer(&wgpu::BufferDescriptor {
         label: Some("back"),

@@ -1,4 +1,4 @@
-//! Boxes that move on the CPU, whose pairs the CPU engine finds, on a canvas without WebGPU.
+//! A scene on the CPU engine, drawn on a canvas without WebGPU.
 
 use broadsweep::{Aabb, Options, PairOrder, cpu};
 use broadsweep_viewer::camera::Camera;
@@ -10,7 +10,7 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
 use crate::{js_error, now};
 
-/// Frames in which a box flashes after a pair of it began.
+/// Frames for which a box flashes after a pair was created.
 const FLASH: u32 = 20;
 
 /// A scene of clusters, on one thread.
@@ -22,7 +22,7 @@ pub struct CpuView {
     camera: Camera,
     engine: cpu::BroadPhase,
     boxes: Vec<Aabb>,
-    /// Of each box how many others it touches, and the frame in which a pair of it began, the last time.
+    /// For each box, the count of boxes that it touches, and the last frame in which a pair was created.
     touched: Vec<u32>,
     begun: Vec<u32>,
     time: f32,
@@ -37,7 +37,7 @@ impl CpuView {
     /// Prepares a scene of about this many boxes for a canvas.
     ///
     /// # Errors
-    /// Why it cannot be drawn.
+    /// The reason why the scene cannot be drawn.
     #[wasm_bindgen(constructor)]
     pub fn new(canvas: HtmlCanvasElement, box_count: u32) -> Result<Self, JsValue> {
         let context = canvas.get_context("2d")?.ok_or_else(|| js_error("the canvas is in use"))?.dyn_into()?;
@@ -64,7 +64,7 @@ impl CpuView {
     /// Moves the boxes by these seconds, finds their pairs, and draws them.
     ///
     /// # Errors
-    /// Those of the search.
+    /// Errors of the search.
     pub fn frame(&mut self, seconds: f32) -> Result<(), JsValue> {
         self.time += seconds.clamp(0.0, 0.1);
         self.frame += 1;
@@ -77,7 +77,7 @@ impl CpuView {
             self.touched[pair.a as usize] += 1;
             self.touched[pair.b as usize] += 1;
         }
-        // All pairs of the first frame begin in it, which is nothing to be seen.
+        // All pairs of the first frame are new, and do not flash.
         for pair in events.created.iter().filter(|_| self.frame > 1) {
             self.begun[pair.a as usize] = self.frame;
             self.begun[pair.b as usize] = self.frame;
@@ -93,12 +93,12 @@ impl CpuView {
         self.camera.turn(3.0 * Vec2::new(x, y));
     }
 
-    /// Goes nearer or further away by a factor.
+    /// Multiplies the distance of the camera.
     pub fn zoom(&mut self, factor: f32) {
         self.camera.zoom(factor);
     }
 
-    /// Says what is found, and in what time.
+    /// Returns the counts and the time of a search as text.
     pub fn status(&self) -> String {
         let (boxes, pairs) = (grouped(self.boxes.len() as u64), grouped(self.pair_count as u64));
         format!("{boxes} boxes, {pairs} pairs, found by the CPU engine in {:.2} ms", self.search)
@@ -122,7 +122,7 @@ impl CpuView {
         }));
     }
 
-    /// Draws the three faces of each box that one can see, the furthest box first.
+    /// Draws the three visible faces of each box, the furthest box first.
     fn draw(&self) {
         let (width, height) = (f64::from(self.canvas.width()), f64::from(self.canvas.height()));
         let clip = self.camera.clip_from_world((width / height.max(1.0)) as f32);
@@ -150,7 +150,7 @@ impl CpuView {
         }
     }
 
-    /// Returns the colour of a box: the more it touches, the warmer; brighter where that began a moment ago.
+    /// Returns the colour of a box: warmer for more pairs, brighter after a new pair.
     fn color(&self, i: usize) -> Vec3 {
         let (cold, some, many) =
             (Vec3::new(0.25, 0.36, 0.55), Vec3::new(0.16, 0.62, 0.62), Vec3::new(0.98, 0.55, 0.12));
@@ -163,7 +163,7 @@ impl CpuView {
         color.lerp(Vec3::new(1.0, 0.95, 0.75), 0.8 * flash)
     }
 
-    /// Fills a face, unless some of it is behind the camera.
+    /// Fills a face, unless a corner is behind the camera.
     fn fill(&self, face: [Vec4; 4], color: Vec3, [width, height]: [f64; 2]) {
         if face.iter().any(|corner| corner.w <= 0.0) {
             return;

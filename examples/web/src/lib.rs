@@ -1,5 +1,5 @@
-//! The viewer in a page. `page/page.js` calls what is exported here, and is all that knows of the page itself:
-//! `show` runs frames in a canvas with WebGPU, `CpuView` without, and `check` compares what the two engines find.
+//! The viewer in a page. `page/page.js` calls these functions, and handles the page itself:
+//! `show` runs frames in a canvas with WebGPU, `CpuView` without WebGPU, and `check` compares the two engines.
 
 #![cfg(target_arch = "wasm32")]
 #![warn(missing_docs)]
@@ -13,17 +13,17 @@ use broadsweep_viewer::window::{self, Start, Status};
 use wasm_bindgen::prelude::*;
 use web_sys::HtmlCanvasElement;
 
-/// Lets panics say where, in the console.
+/// Writes panics with their location to the console.
 #[wasm_bindgen(start)]
 pub fn start() {
     console_error_panic_hook::set_once();
 }
 
-/// Shows frames of a scene in a canvas from now on. `tell` is called with what there is to say, and with how far the kernels are
-/// compiled, from 0 to 1, or beyond once pairs are found; or with `NaN` where it failed.
+/// Shows frames of a scene in a canvas. `tell` receives the state as text, and the progress of the kernels
+/// from 0 to 1: 2 once there are pairs, `NaN` after a failure.
 ///
 /// # Errors
-/// Why there can be none.
+/// The reason why there are no frames.
 #[wasm_bindgen]
 pub fn show(canvas: HtmlCanvasElement, scene: &str, box_count: u32, tell: js_sys::Function) -> Result<(), JsValue> {
     let kind = kind(scene)?;
@@ -36,7 +36,7 @@ pub fn show(canvas: HtmlCanvasElement, scene: &str, box_count: u32, tell: js_sys
             Status::Running { .. } => 2.0,
             Status::Failed(_) => f64::NAN,
         };
-        // A page that throws is not ours to mend.
+        // Exceptions of the page are ignored.
         _ = tell.call2(&JsValue::NULL, &status.to_string().into(), &part.into());
     };
     window::spawn(canvas, start, tell).map_err(|error| js_error(&format!("{error:#}")))

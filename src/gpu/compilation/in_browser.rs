@@ -23,7 +23,7 @@ struct Turns {
     gpu: Gpu,
     /// Kernels that wait for compilation. The last one is next.
     kernels: Vec<Kernel>,
-    /// The compilation in progress.
+    /// The compilation of that kernel, once it has begun.
     turn: Option<Pin<Box<dyn Future<Output = Result<(), Error>>>>>,
     progress: CompilationProgress,
     /// The first error.
@@ -43,8 +43,8 @@ impl Turns {
                 let result = ready!(turn.as_mut().poll(context));
                 self.end_turn(result);
             }
-            match self.kernels.pop() {
-                Some(kernel) => self.turn = Some(Box::pin(kernel.compile_later(&self.gpu))),
+            match self.kernels.last() {
+                Some(kernel) => self.turn = Some(Box::pin(kernel.clone().compile_later(self.gpu.clone()))),
                 None => return Poll::Ready(self.result.clone()),
             }
         }
@@ -52,6 +52,7 @@ impl Turns {
 
     fn end_turn(&mut self, result: Result<(), Error>) {
         self.turn = None;
+        self.kernels.pop();
         self.progress.compiled += 1;
         if self.result.is_ok() {
             self.result = result;
