@@ -250,11 +250,11 @@ cp "$work"/whole-calls/time-*.svg "$work/whole-calls/stages.svg" . 2>/dev/null |
     ' "$work/recorded" $([ ! -s "$work/recorded-against" ] || echo "$work/recorded-against")
     echo
     echo "## Sorts"
-    echo "\`u32\` keys with \`u32\` values, by 32 bits."
+    echo "\`u32\` keys with \`u32\` values, by 32 bits, beside lampshade 0.13."
     echo
-    echo "| what | device |"
-    echo "|---|---|"
-    awk 'NR > 2 { print "| " $1 " " $2 " " $3 " " $4 " | " $5 " |" }' "$work/sorts"
+    echo "| keys | broadsweep | lampshade | ratio |"
+    echo "|---|---|---|---|"
+    awk -F, 'NR > 3 { printf "| %s | %s | %s | %s |\n", $1, $4, $5, $6 }' "$work/sorts"
     echo
     echo "## Whole calls"
     echo "From boxes in host memory to pairs there."
@@ -297,7 +297,8 @@ cp "$work"/whole-calls/time-*.svg "$work/whole-calls/stages.svg" . 2>/dev/null |
         ' "$work/$file"
     done
     printf '],\n"sorts":[\n'
-    awk 'NR > 2 { printf "%s{\"keys\":%s,\"by\":\"%s %s\",\"device_ms\":%s,\"q1_ms\":%s,\"q3_ms\":%s}", (any++ ? ",\n" : ""), $1, $3, $4, $5, $6, $8 }' "$work/sorts"
+    awk -F, 'NR > 3 { printf "%s{\"keys\":%s,\"broadsweep\":\"%s\",\"lampshade\":\"%s\",\"broadsweep_ms\":%s,\"lampshade_ms\":%s,\"ratio\":%s}", \
+        (any++ ? ",\n" : ""), $1, $2, $3, $4, $5, $6 }' "$work/sorts"
     printf '],\n"whole_calls":'
     cat "$work/whole-calls/results.json" 2>/dev/null || echo null
     echo '}'
