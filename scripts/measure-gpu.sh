@@ -10,6 +10,7 @@
 #   --against COMMIT   measures what stays on the device with this commit too, in turn with the present one; with --pack, the folder does
 #   --scenes A,B       scenes of what stays on the device [uniform:1000,uniform:10000,uniform:100000,uniform:1000000]
 #   --share PERCENT    of the time of each step; a step that takes longer is cut, and the page says so [100]
+#   --with-nexus       also measures nexus; scripts/nexus.sh describes its build
 #   --with-cuda-peers  with --pack, the folder also has the Python package and wheels of Warp, Newton and NumPy, 230 MB more
 #
 # On a CUDA device, Warp and Newton are measured too, in 3 minutes more, if Python has them and NumPy or the folder has their
@@ -25,7 +26,7 @@ usage() {
     exit 2
 }
 
-pack='' against='' name='' share=100 with_cuda_peers=false
+pack='' against='' name='' share=100 with_nexus=false with_cuda_peers=false
 python=${PYTHON:-python3}
 scenes=uniform:1000,uniform:10000,uniform:100000,uniform:1000000
 while [ $# -gt 0 ]; do
@@ -35,6 +36,7 @@ while [ $# -gt 0 ]; do
         printf -v "${1#--}" %s "$2"
         shift
         ;;
+    --with-nexus) with_nexus=true ;;
     --with-cuda-peers) with_cuda_peers=true ;;
     -*) usage ;;
     *)
@@ -87,6 +89,7 @@ build() {
     cp "$target/release/broadsweep" "$to/bin/"
     CARGO_TARGET_DIR=$target cargo build --release --locked --manifest-path benches/sorts/Cargo.toml
     cp "$target/release/broadsweep-sorts" "$to/bin/sorts"
+    if $with_nexus; then cp "$(scripts/nexus.sh --build)" "$to/bin/nexus"; fi
     cp "$(cargo test --locked --test stages --no-run --message-format json-render-diagnostics |
         sed -n 's/.*"name":"stages".*"executable":"\([^"]*\)".*/\1/p')" "$to/bin/stages"
     git describe --always --dirty --abbrev=12 >"$to/commit"
@@ -155,7 +158,7 @@ fi
 export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-/nonexistent}
 mkdir -p "$out"
 cd "$out"
-rm -rf README.md results.json cuda-peers.csv ./*.svg ./*.txt whole-calls
+rm -rf README.md results.json cuda-peers.csv nexus.csv ./*.svg ./*.txt whole-calls
 
 # ---- the steps ----
 
@@ -190,6 +193,7 @@ recorded() {
 recorded "$(cat "$programs/commit")" recorded
 if [ -x "$bin/recorded-against" ]; then recorded "$(cat "$programs/against")" recorded-against; fi
 step "sorts" 40 "$bin/sorts" >"$work/sorts"
+if [ -x "$bin/nexus" ]; then step "nexus" 60 "$bin/nexus" >nexus.csv; fi
 step "whole calls" 130 "$bin/broadsweep" bench --engines gpu,cpu --scenes uniform,clusters,city --n 1000,10000,100000,1000000 \
     --limit 1 --out "$work/whole-calls" >"$work/bench" 2>&1
 if [ -z "$no_cuda_peers" ]; then
@@ -250,11 +254,11 @@ cp "$work"/whole-calls/time-*.svg "$work/whole-calls/stages.svg" . 2>/dev/null |
     ' "$work/recorded" $([ ! -s "$work/recorded-against" ] || echo "$work/recorded-against")
     echo
     echo "## Sorts"
-    echo "\`u32\` keys with \`u32\` values, by 32 bits."
+    echo "\`u32\` keys with \`u32\` values, by 32 bits, beside lampshade 0.13."
     echo
-    echo "| what | device |"
-    echo "|---|---|"
-    awk 'NR > 2 { print "| " $1 " " $2 " " $3 " " $4 " | " $5 " |" }' "$work/sorts"
+    echo "| keys | broadsweep | lampshade | ratio |"
+    echo "|---|---|---|---|"
+    awk -F, 'NR > 3 { printf "| %s | %s | %s | %s |\n", $1, $4, $5, $6 }' "$work/sorts"
     echo
     echo "## Whole calls"
     echo "From boxes in host memory to pairs there."
@@ -264,6 +268,13 @@ cp "$work"/whole-calls/time-*.svg "$work/whole-calls/stages.svg" . 2>/dev/null |
     awk -F, 'NR > 1 && $5 == "measured" { key = $1 "," $2; if (!(key in seen)) { seen[key]; keys[++n] = key } time[key, $3] = sprintf("%.3g", $7) }
         END { for (i = 1; i <= n; i++) { split(keys[i], of, ","); printf "| %s | %s | %s | %s |\n", of[1], of[2], time[keys[i], "gpu"], time[keys[i], "cpu"] } }' \
         "$work/whole-calls/results.csv" 2>/dev/null || true
+    if [ -s nexus.csv ]; then
+        echo
+        echo "## nexus"
+        echo "Boxes and pairs in GPU memory. \`benches/nexus/src/main.rs\` describes the columns."
+        echo
+        awk -F, -v OFS=' | ' '!/^#/ { $1 = $1; print "| " $0 " |" } /^scene/ { gsub(/[^|]+/, "---"); print "|" $0 "|" }' nexus.csv
+    fi
     if [ -s "$work/peers" ]; then
         echo
         echo "## Warp and Newton"
@@ -297,7 +308,8 @@ cp "$work"/whole-calls/time-*.svg "$work/whole-calls/stages.svg" . 2>/dev/null |
         ' "$work/$file"
     done
     printf '],\n"sorts":[\n'
-    awk 'NR > 2 { printf "%s{\"keys\":%s,\"by\":\"%s %s\",\"device_ms\":%s,\"q1_ms\":%s,\"q3_ms\":%s}", (any++ ? ",\n" : ""), $1, $3, $4, $5, $6, $8 }' "$work/sorts"
+    awk -F, 'NR > 3 { printf "%s{\"keys\":%s,\"broadsweep\":\"%s\",\"lampshade\":\"%s\",\"broadsweep_ms\":%s,\"lampshade_ms\":%s,\"ratio\":%s}", \
+        (any++ ? ",\n" : ""), $1, $2, $3, $4, $5, $6 }' "$work/sorts"
     printf '],\n"whole_calls":'
     cat "$work/whole-calls/results.json" 2>/dev/null || echo null
     echo '}'
