@@ -28,8 +28,9 @@ impl Stretch {
         self.end - self.start
     }
 
-    /// Intersects the stretch, moved to place `to`, with the part of `length` places from `first` on. Returns the range in the part,
-    /// and the count of the stretch's pairs before it; `None` if the stretch begins after the part.
+    /// Intersects the stretch, moved to place `to`, with a part of the list: `length` places from `first` on. Returns the
+    /// range of the intersection in the part, and the count of pairs of the stretch before this range. Returns `None` if
+    /// the stretch begins after the part.
     fn within(&self, to: usize, first: usize, length: usize) -> Option<(Range<usize>, usize)> {
         let (low, high) = (first.max(to), (first + length).min(to + self.len()));
         (to < first + length).then(|| (low - first..high.max(low) - first, low - to))

@@ -3,7 +3,7 @@
 //! | type | holds |
 //! |---|---|
 //! | [`Filters`] | the values of the caller; a row of `rows.rs` for each list by box |
-//! | [`CheckedFilters`] | checked filters, with the tables that engines look up: listed pairs by box, worlds by number |
+//! | [`CheckedFilters`] | checked filters, with tables for lookups: listed pairs by box, worlds by number |
 //! | [`FilterSet`](device::FilterSet) | checked filters and their buffers on the GPU |
 //! | [`FilterLists`](lists::FilterLists) | the buffers that kernels read when they test pairs |
 //! | [`FilterLayout`](rows::FilterLayout) | the start of each list, or `ABSENT` |

@@ -107,7 +107,7 @@ impl Lattice {
         reach
     }
 
-    /// Returns the shift, in vectors of the cell, of some reduced vectors.
+    /// Converts a shift from multiples of the reduced vectors to multiples of the cell's vectors.
     #[inline]
     pub fn shift(&self, factors: [i64; 3]) -> [i64; 3] {
         let mut shift = [0i64; 3];

@@ -56,7 +56,7 @@ impl Totals {
         self.entries[level] * u64::from(TESTS_PER_ENTRY) + u64::from(self.giants[level]) * u64::from(box_count)
     }
 
-    /// Moves a box from the giants to the boxes with cells: `cells`. Counts at the finest level change.
+    /// Counts a giant again, as a box with these `cells`. Only counts at the finest level change.
     pub fn binned(&mut self, cells: [i32; 4], frame: &Frame) {
         let count = cell_count(cells, 0, frame);
         self.entries[0] += u64::from(count);

@@ -87,7 +87,8 @@ pub struct PaddedPairs {
     pub pairs: Vec<Pair>,
     /// `[pair_count]` 1 if the pair overlapped at its last test, otherwise 0.
     are: Vec<u8>,
-    /// Per chunk: the count of pairs that overlap in this step, and of other pairs before the next chunk.
+    /// `[chunk]` the count of its pairs that overlap in this step, and the count of `others` that [`list`](Self::list)
+    /// merges with them.
     counts: Vec<[usize; 2]>,
     /// The pairs by box, filled on demand.
     rows: Rows,
