@@ -192,8 +192,8 @@ impl Filters {
         }
     }
 
-    /// Prepares boxes for a search: pads them by their margins, and replaces boxes that stand for half-spaces by the whole
-    /// space.
+    /// Prepares boxes for a search: pads them by their margins, and replaces boxes that stand for half-spaces by the
+    /// whole space.
     pub(crate) fn prepare(&self, boxes: &mut [Aabb]) {
         self.pad(0, boxes);
         self.replace_half_spaces(boxes, WHOLE_SPACE);

@@ -332,7 +332,8 @@ impl Gpu {
         self.pipeline_cache.as_ref()
     }
 
-    /// Returns `true` if the device meets the requirements of [`SortVariant::Subgroup`]: the features, and subgroups of 8 to 64.
+    /// Returns `true` if the device meets the requirements of [`SortVariant::Subgroup`]: the features, and subgroups of
+    /// 8 to 64.
     pub fn has_subgroups(&self) -> bool {
         let info = self.adapter_info();
         self.device().features().contains(SUBGROUP_FEATURES)

@@ -242,11 +242,11 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`Error::FilterLength`] if the lists do not fit the boxes. [`Error::BadFilter`] for an owner region, and for a list
-    /// whose values exist only on the device of the owner: for worlds; for any list if the tree is on another device; with
-    /// half-spaces, for any list except margins and spheres. [`Error::TooManyBoxes`]; with a memory budget the errors of
-    /// [`BroadPhase::reserve`](crate::BroadPhase::reserve); [`Error::OutOfMemory`], [`Error::DeviceLost`]. After an error
-    /// the old filters stay.
+    /// [`Error::FilterLength`] if the lists do not fit the boxes. [`Error::BadFilter`] for an owner region, and for a
+    /// list whose values exist only on the device of the owner: for worlds; for any list if the tree is on another
+    /// device; with half-spaces, for any list except margins and spheres. [`Error::TooManyBoxes`]; with a memory budget
+    /// the errors of [`BroadPhase::reserve`](crate::BroadPhase::reserve); [`Error::OutOfMemory`],
+    /// [`Error::DeviceLost`]. After an error the old filters stay.
     pub fn share_filters<'a>(&mut self, owner: impl Into<FilterOwner<'a>>, box_count: usize) -> Result<(), Error> {
         let set = owner.into().share(&self.gpu, box_count)?;
         self.use_filters(set)

@@ -267,8 +267,8 @@ impl Query {
         kernel.dispatch(pass, (input.query_count() * input.params.host.most).div_ceil(256), &input.bound());
     }
 
-    /// Records a kernel that counts all boxes that queries meet. With `QUERY_EMITS`, it writes lists instead: the part in
-    /// the window of each list that was not retained. The parameters select all queries or the pending queries.
+    /// Records a kernel that counts all boxes that queries meet. With `QUERY_EMITS`, it writes lists instead: the part
+    /// in the window of each list that was not retained. The parameters select all queries or the pending queries.
     pub fn record_walk(&self, pass: &mut Pass, listed: Listed, input: &QueryInput) {
         let QueryBuffers { pairs, retained_answers, .. } = input.buffers;
         let pairs = if input.params.has(QUERY_EMITS) { pairs.all() } else { retained_answers.all() };

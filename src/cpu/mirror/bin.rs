@@ -44,8 +44,8 @@ impl Totals {
         }
     }
 
-    /// Returns whether the counts at the finest level prove that [`level`] chooses it. At any level, the cost of a box is at
-    /// least one entry or a test against all boxes.
+    /// Returns whether the counts at the finest level prove that [`level`] chooses it. At any level, the cost of a box
+    /// is at least one entry or a test against all boxes.
     pub fn is_finest(&self, box_count: u32, entry_capacity: u32) -> bool {
         let valid_count = u64::from(box_count - self.invalid);
         self.entries[0] <= u64::from(entry_capacity)
@@ -298,7 +298,8 @@ pub fn count(
     totals
 }
 
-/// Puts all boxes into the grid, and passes each with its cells and position to `each`. Returns counts at the finest level.
+/// Puts all boxes into the grid, and passes each with its cells and position to `each`. Returns counts at the finest
+/// level.
 #[inline(always)] // inlining removes values that `each` ignores
 pub fn place_all(
     boxes: &[Aabb],

@@ -133,8 +133,8 @@ impl Tree {
     /// again.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] if the list is too short, a margin is negative or not finite, or a sphere is invalid. After an
-    /// error nothing is changed.
+    /// [`Error::BadFilter`] if the list is too short, a margin is negative or not finite, or a sphere is invalid. After
+    /// an error nothing is changed.
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.filters.change(first, values)?;
         if matches!(values, Attribute::World(_) | Attribute::Margin(_)) {
@@ -227,7 +227,8 @@ impl Tree {
     /// Finds the first box that each path hits: by `t`, then by index.
     ///
     /// # Errors
-    /// [`Error::NotBuilt`], [`Error::QueryFilterLength`], [`Error::OutOfMemory`]; [`Error::BadFilter`] if the sphere of a query is invalid.
+    /// [`Error::NotBuilt`], [`Error::QueryFilterLength`], [`Error::OutOfMemory`]; [`Error::BadFilter`] if the sphere of
+    /// a query is invalid.
     pub fn nearest_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<Hit>, Error> {
         let batch = casts.into();
         let mut answers = TreeBatch::new(self, batch)?.nearest_hits()?;

@@ -211,7 +211,8 @@ mod tests {
     fn all_boxes_within_reach_of_points_are_gathered() {
         let (mut around, tree) = (Around::default(), lattice());
         assert!(gather(&mut around, &tree, 1.0, 1.0, 3));
-        // The boxes at most √1.5 away from the segment between both points: the boxes at the points, and their neighbours.
+        // The boxes at most √1.5 away from the segment between both points: the boxes at the points, and their
+        // neighbours.
         let mut gathered = around.ids.clone();
         gathered.sort_unstable();
         let place = |x: usize, y: usize, z: usize| (x + 16 * y + 256 * z) as u32;

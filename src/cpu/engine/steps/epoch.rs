@@ -9,8 +9,8 @@
 //! If many boxes have left, or if boxes move too fast for an epoch to save time, all boxes are searched. These
 //! decisions depend only on the boxes, never on the clock.
 //!
-//! Sources: padded boxes, Box2D and Bullet (dynamic trees); neighbour lists with a skin, Verlet 1967, "Computer Experiments on
-//! Classical Fluids".
+//! Sources: padded boxes, Box2D and Bullet (dynamic trees); neighbour lists with a skin, Verlet 1967, "Computer
+//! Experiments on Classical Fluids".
 
 use rayon::prelude::*;
 
@@ -52,8 +52,8 @@ const OLD: u32 = 8;
 /// An epoch caches at most `MORE` times the tests of the last search, plus `MORE_PER_BOX` pairs per box.
 const MORE: u64 = 4;
 const MORE_PER_BOX: u64 = 8;
-/// If the caller chose the margin, an epoch may cache at least `MOST_IF_CHOSEN` pairs per box. For each pair that it may
-/// cache, its search may make `TESTS_IF_CHOSEN` tests.
+/// If the caller chose the margin, an epoch may cache at least `MOST_IF_CHOSEN` pairs per box. For each pair that it
+/// may cache, its search may make `TESTS_IF_CHOSEN` tests.
 const MOST_IF_CHOSEN: u64 = 16;
 const TESTS_IF_CHOSEN: u64 = 8;
 /// The most steps to wait after epochs that did not save time.
@@ -243,7 +243,8 @@ impl Epoch {
         Ok(true)
     }
 
-    /// Adds the boxes that left their padded boxes in this step. Returns whether tests and cached pairs stay within the limit.
+    /// Adds the boxes that left their padded boxes in this step. Returns whether tests and cached pairs stay within the
+    /// limit.
     fn add_left_padding(&mut self, step: Searched<'_>, search: &mut Search) -> Result<bool, Error> {
         let Self { motion, left_padding, padded_boxes, margin, padded_pairs, limit, .. } = self;
         let limit = step.options.effective_candidate_limit().min(*limit);
