@@ -28,7 +28,7 @@ use laboratory::queries::race::{Call, Effort, Lane, in_turn, race};
 use laboratory::queries::{self, Answers, GPU, Listing, QueryBatch, QueryKind};
 use laboratory::scenes::{Kind, SceneName, npy};
 
-/// What is measured.
+/// The measurements to make.
 #[derive(Default)]
 struct Plan {
     runs: usize,

@@ -65,7 +65,7 @@ fn main() -> Result<(), Error> {
         let boxes: Vec<Aabb> = bodies.iter().map(|body| Aabb::from_center_half(body.center, [0.5; 3])).collect();
 
         let events = engine.find_events(&boxes)?;
-        // What persists keeps its age, wherever it stands now; what began has none yet.
+        // A persisting pair keeps its age at its new place; a created pair has age 0.
         let age = |place: Option<u64>| place.map_or(0, |place| ages[place as usize] + 1);
         ages = events.before.iter().map(age).collect();
         if number % 30 == 29 {

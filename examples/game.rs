@@ -111,7 +111,7 @@ fn main() -> Result<(), Error> {
                 None => kinds.push((kind, 1)),
             }
         }
-        // What is met by something awake wakes up, and only that is told the engine.
+        // A crate in a pair wakes up, since the other box is awake. The engine gets only the flags of these crates.
         let mut woken = 0;
         for &Pair { a, b } in &overlaps.pairs {
             for i in [a, b] {

@@ -11,9 +11,10 @@
 //! [`Recorder::statistics`](crate::Recorder::statistics) returns the results that have reached the host, usually some
 //! frames later. [`wgsl`](crate::wgsl) has the declarations of these structures for kernels of the caller.
 //!
-//! Units and layout: a box has 24 bytes as [`Aabb`](crate::Aabb), a point or a sphere 16, a pair 8 as [`Pair`](crate::Pair), little-endian. Errors:
-//! [`Error::BadBuffer`](crate::Error::BadBuffer) names the buffer and the rule. Cost: 15 dispatches for a search (23 with the
-//! portable sort), 2 for up to [`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to) boxes.
+//! Units and layout: a box has 24 bytes as [`Aabb`](crate::Aabb), a point or a sphere 16, a pair 8 as
+//! [`Pair`](crate::Pair), little-endian. Errors: [`Error::BadBuffer`](crate::Error::BadBuffer) names the buffer and the
+//! rule. Cost: 15 dispatches for a search (23 with the portable sort), 2 for up to
+//! [`Options::all_pairs_up_to`](crate::Options::all_pairs_up_to) boxes.
 //!
 //! ```no_run
 //! use broadsweep::record::GpuPairs;

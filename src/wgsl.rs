@@ -1,7 +1,7 @@
 //! WGSL declarations of the structures in buffers, to prepend to a kernel of the caller.
 //!
-//! A structure of two `vec3<f32>` has a stride of 32 bytes in WGSL, and a box has 24. These declarations have the layouts of the types
-//! of the same names in this crate.
+//! A structure of two `vec3<f32>` has a stride of 32 bytes in WGSL, and a box has 24. These declarations have the
+//! layouts of the types of the same names in this crate.
 //!
 //! ```
 //! use broadsweep::wgsl;
@@ -23,7 +23,8 @@
 //! # broadsweep::wgpu::naga::front::wgsl::parse_str(&source).unwrap();
 //! ```
 
-/// `Aabb`, a box of 24 bytes: the layout of [`Aabb`](crate::Aabb). `vec3<f32>(aabb.min[0], aabb.min[1], aabb.min[2])` is its lower corner.
+/// `Aabb`, a box of 24 bytes: the layout of [`Aabb`](crate::Aabb). `vec3<f32>(aabb.min[0], aabb.min[1], aabb.min[2])`
+/// is its lower corner.
 pub const AABB: &str = "\
 struct Aabb {
     min: array<f32, 3>,

@@ -434,7 +434,7 @@ fn bindings_are_in_group_0_without_gaps_and_every_variable_is_used() {
             module.global_variables.iter().filter_map(|(_, variable)| variable.binding).collect::<Vec<_>>();
         bound.sort_by_key(|binding| (binding.group, binding.binding));
         for (index, binding) in bound.iter().enumerate() {
-            // Those of filters.wgsl are behind those of any kernel.
+            // The bindings of filters.wgsl follow all bindings of the kernel.
             let expected = if binding.binding >= 10 { 12 - (bound.len() - index) } else { index };
             assert_eq!((binding.group, binding.binding), (0, expected as u32), "{}", source.label);
         }

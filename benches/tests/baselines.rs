@@ -7,7 +7,7 @@ use laboratory::scenes::Kind;
 
 /// Returns the pairs of one call, sorted, or why there are none.
 fn sorted_pairs(baseline: &mut dyn Baseline, boxes: &[Aabb]) -> Result<Vec<Pair>, BaselineError> {
-    // What is there before is replaced.
+    // The call replaces earlier pairs in the list.
     let mut pairs = vec![Pair { a: u32::MAX, b: u32::MAX }; 3];
     baseline.find_pairs(boxes, &mut pairs)?;
     pairs.sort_unstable();

@@ -1,4 +1,4 @@
-//! What the laboratory compares broadsweep with, against brute force.
+//! Tests the algorithms with which the laboratory compares broadsweep, against brute force.
 
 mod baselines;
 #[cfg(feature = "peers")]

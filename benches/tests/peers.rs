@@ -6,7 +6,7 @@ use laboratory::baselines::{Baseline, BaselineError};
 use laboratory::peers;
 use laboratory::scenes::Kind;
 
-/// What a library's pairs are to ours.
+/// The comparison of a library's pairs with ours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Verdict {
     Equal,
@@ -25,7 +25,7 @@ const KNOWN: &[(&str, Kind, Verdict, &str)] = &[
 ];
 
 fn verdict(peer: &mut dyn Baseline, boxes: &[Aabb]) -> Verdict {
-    // What is there before is replaced.
+    // The call replaces earlier pairs in the list.
     let mut pairs = vec![Pair { a: u32::MAX, b: u32::MAX }; 3];
     match peer.find_pairs(boxes, &mut pairs) {
         Ok(_) => {}

@@ -20,7 +20,7 @@ fn check(what: &str, steps: &[Vec<Aabb>]) {
 }
 
 fn sorted_pairs(baseline: &mut dyn Baseline, boxes: &[Aabb]) -> Vec<Pair> {
-    // What is there before is replaced.
+    // The call replaces earlier pairs in the list.
     let mut pairs = vec![Pair { a: u32::MAX, b: u32::MAX }; 3];
     baseline.find_pairs(boxes, &mut pairs).unwrap();
     pairs.sort_unstable();

@@ -150,7 +150,7 @@ def named(collisions, mesh):
         vertices = [v for v in collision.vertex_ids(edges, faces) if v >= 0]
         kind = type(collision).__name__
         if kind.startswith("EdgeEdge"):
-            # Which of two edges is the first depends on the order in which a broad phase finds them.
+            # The order of the two edges depends on the order in which a broad phase finds them.
             first, second = sorted([sorted(vertices[:2]), sorted(vertices[2:])])
             vertices = first + second
         elif kind.startswith(("VertexVertex", "FaceVertex")):

@@ -137,7 +137,7 @@ def spheres(model, data):
 
 
 def asleep(model, data):
-    """What MuJoCo lets lie: a sleeping body meets neither sleeping ones nor the world."""
+    """The flags of sleeping bodies: MuJoCo tests none of them against other sleeping bodies or the world."""
     if not model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP:
         return {}
     state = data.body_awake[model.geom_bodyid]

@@ -43,7 +43,7 @@ def _list_or_value(name: str, values: Any) -> NDArray[Any]:
 
 
 def _with_own_bodies(body: NDArray[np.uint32], parent: NDArray[np.uint32] | None) -> NDArray[np.uint32]:
-    """Give each box without a body a number that is no other body: the largest ones that are free."""
+    """Give each box without a body a body number of its own: the largest unused numbers."""
     without = body == NO_BODY
     count = int(without.sum())
     if count == 0 or body.ndim == 0:
@@ -66,7 +66,7 @@ def _margin(values: Any) -> NDArray[np.float32]:
 
 
 def _region(owner: Any) -> NDArray[np.float32]:
-    """Return a region as ``(1, 6)``. Numbers beyond single precision are refused: a rounded face would be another."""
+    """Return a region as ``(1, 6)``. Numbers that float32 does not represent are refused, since tiles share faces exactly."""
     numbers = (
         np.concatenate([_arrays.floats(part, "owner").reshape(-1) for part in owner]) if isinstance(owner, tuple) else owner
     )
@@ -246,7 +246,7 @@ class Applied:
         self._awaits_origin = False
 
     def set(self, filters: Filters | None, count: int | None = None) -> None:
-        """Set all filters, for this many boxes where their number is known."""
+        """Set all filters, for this many boxes if the count is known."""
         self._set(lists_of(filters), count)
 
     def _set(self, lists: dict[str, Any], count: int | None) -> None:
@@ -268,11 +268,11 @@ class Applied:
         return lists | {"sphere": self._space.spheres(lists["sphere"], "filters.sphere")}
 
     def is_unfit(self, count: int) -> bool:
-        """Return whether single values are repeated for another number of boxes, or spheres await the origin."""
+        """Return whether single values are repeated for another box count, or spheres need an origin that was not known."""
         return self._awaits_origin or count != self._count and any(map(_is_single, self._lists.values()))
 
     def fit(self, count: int) -> None:
-        """Repeat single values for this many boxes, which have come, and subtract the origin from spheres."""
+        """Repeat single values for this many boxes, the boxes of the call, and subtract the origin from spheres."""
         if len(self._lists.get("sphere", ())):
             self._space.check_dimension(self._lists["sphere"].shape[1] - 1, "filters.sphere")
         if self.is_unfit(count):
@@ -301,10 +301,10 @@ class Applied:
             if len(part) and part.shape[1] != width:
                 raise ValueError(f"sphere has rows of {part.shape[1]} numbers, and those of the filters have {width}")
         self._native.change_filters(name, first, self._rounded({name: part})[name])
-        # Single values of other lists may be repeated anew, and this list is then set again with them.
+        # Another box count repeats single values, and sets all lists again. So store the changed list.
         if len(part) and name in self._lists and any(map(_is_single, self._lists.values())):
             old: Any = self._lists[name]
-            # The engine refuses to change a single value before it is a list.
+            # A single value is a list already: otherwise the engine refused the change.
             whole = np.array(np.full(self._count or 0, old) if _is_single(old) else old, np.result_type(old, part))
             whole[first : first + len(part)] = part
             self._lists = {**self._lists, name: whole}
@@ -315,7 +315,7 @@ def _is_single(value: Any) -> bool:
 
 
 def of_queries(query_filters: dict[str, Any], count: int, space: Space, are_casts: bool = False) -> dict[str, Any]:
-    """Return the filters of this many queries. Only casts have a start to skip."""
+    """Return the filters of this many queries. Only casts take `skips_separating`."""
     names = ("group", "mask", "body", "world", "ignore", "sphere", *(("skips_separating",) if are_casts else ()))
     lists: dict[str, Any] = {}
     for name, values in query_filters.items():

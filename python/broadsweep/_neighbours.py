@@ -252,7 +252,7 @@ def radius_graph(
     if not len(own):
         edges[0], edges[1] = source, target
         return edges
-    # A loop stands behind the sources that are less than the point.
+    # The loop of a point follows its sources that are less than the point.
     less = np.bincount(target[source < target], minlength=len(counts))
     loops = found.offsets[own] + less[own] + np.arange(len(own))
     is_edge = np.ones(edges.shape[1], np.bool_)
@@ -344,7 +344,7 @@ class _Search:
 
     def __init__(self, sets: dict[str, Any], radius: _Named, radii: _Named, worlds: _Named) -> None:
         self.sets = [_points(values, name) for name, values in sets.items()]
-        # A set without points has none.
+        # An empty set has no dimension.
         dimensions = {points.shape[1] for points in self.sets if len(points)} or {self.sets[-1].shape[1]}
         self.dimension = dimensions.pop()
         if dimensions:
@@ -404,20 +404,20 @@ class _Search:
 
 
 def _points(values: Any, name: str) -> NDArray[Any]:
-    """Return points as ``(n, 3)`` or ``(n, 2)``, and warn where none of them is finite."""
+    """Return points as ``(n, 3)`` or ``(n, 2)``, and warn if none of them is finite."""
     points = _arrays.floats(values, name)
     if points.ndim == 1 and points.size == 0:
         points = points.reshape(0, 3)
     if points.ndim != 2 or points.shape[1] not in (2, 3):
         raise ValueError(f"{name} must have the shape (n, 3), or (n, 2) in 2D, not {points.shape}")
-    # Of a usual list the first point is finite, and the others need not be looked at.
+    # Usually the first point is finite. Then skip the others.
     if len(points) and not np.isfinite(points[0]).all() and not np.isfinite(points).all(1).any():
         warn(f"all {len(points)} points of {name} have a number that is not finite, and pair with nothing")
     return points
 
 
 def _lattice(cell: Any, periodic: _Named, dimension: int) -> tuple[NDArray[Any] | None, list[bool]]:
-    """Return the lattice vectors, 0 along directions that are not periodic, and which of three directions are."""
+    """Return the lattice vectors, and a flag per direction: True if it is periodic. Other directions have the vector 0."""
     if cell is None:
         return None, [False] * 3
     vectors = _arrays.floats(cell, "cell")

@@ -277,8 +277,8 @@ class BroadPhase:
     origin : None, "auto", or 2 or 3 numbers
         The point to subtract from the boxes of all calls, in double precision before they are rounded to single precision.
         ``"auto"`` is the centre of the bounds of the first boxes that the engine gets. It is subtracted from spheres of
-        filters too. With one, filters with `half_space` or `owner` are refused: their numbers are those of boxes in single
-        precision.
+        filters too. With an origin, filters with `half_space` or `owner` are refused, since it is not subtracted from
+        them.
 
     Raises
     ------

@@ -62,13 +62,13 @@ def query_pairs(points: ArrayLike, r: float, *, device: str = "auto") -> NDArray
     if len(points) and not is_finite.any():
         warn(f"all {len(points)} points have a number that is not finite, and pair with nothing")
     points[~is_finite] = np.nan
-    # Half a length that is longer than `r` by more than what rounding adds to a distance.
+    # Half of a length that exceeds `r` by more than the rounding error of a distance.
     half = radius * (0.5 + 1e-14)
     boxes = np.nextafter(points - half, -np.inf), np.nextafter(points + half, np.inf)
     engine = BroadPhase(device)
     single, _, _ = _native.round_outward(_arrays.plain(Space("auto").moved(boxes, "points"), np.float64), None)
     pairs, _ = engine._engine.find_pairs(single)
-    # By a power of two, so that no square is too small or too large.
+    # Scale by a power of two, so that no square is too small or too large.
     exponent = int(np.frexp(radius)[1])
     largest, scaled = np.ldexp(radius, -exponent) ** 2, np.ldexp(points, -exponent)
     near = np.empty(len(pairs), np.bool_)

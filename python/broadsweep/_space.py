@@ -38,7 +38,7 @@ class Space:
 
     def __init__(self, origin: Origin = None, threads: int | None = None, tell: Callable[[str], object] | None = None) -> None:
         self._threads, self._tell = threads, warn if tell is None else tell
-        # Entered with `setdefault`, so that of two threads the first one decides.
+        # Set with `setdefault`, so that the first of two threads decides.
         self._fixed: dict[str, Any] = {}
         self.is_moved = origin is not None
         if isinstance(origin, str):
@@ -51,14 +51,14 @@ class Space:
             self._fixed["dimension"], self._fixed["origin"] = len(numbers), padded(numbers)
 
     def check_filters(self, lists: dict[str, Any]) -> None:
-        """Refuse filters that lie in space and do not follow the origin."""
+        """Refuse filters with coordinates from which the origin is not subtracted."""
         for name in ("half_space", "owner"):
             if self.is_moved and name in lists:
                 raise ValueError(f"filters.{name} does not follow `origin`: subtract the origin from boxes and filters before")
 
     @property
     def awaits_origin(self) -> bool:
-        """Whether the first boxes fix the origin and have not come yet."""
+        """True if the first boxes will fix the origin."""
         return self.is_moved and "origin" not in self._fixed
 
     @property
@@ -68,9 +68,9 @@ class Space:
         return None if origin is None else tuple(origin[: self._fixed["dimension"]].tolist())
 
     def boxes(self, values: Any, name: str = "boxes") -> NDArray[np.float32]:
-        """Return boxes as ``(n, 6)``, and warn where none of them is valid."""
+        """Return boxes as ``(n, 6)``, and warn if none of them is valid."""
         boxes = self.rounded(values, name)
-        # Of a usual list the first box is valid, and the others need not be looked at.
+        # Usually the first box is valid. Then skip the others.
         if len(boxes) and not _is_valid(*boxes[0].tolist()) and not (boxes[:, :3] <= boxes[:, 3:]).all(1).any():
             self._tell(
                 f"all {len(boxes)} boxes have a NaN, or a lower bound above the upper one: are corners of {name} in this order?"
@@ -78,7 +78,7 @@ class Space:
         return boxes
 
     def rounded(self, values: Any, name: str) -> NDArray[np.float32]:
-        """Return boxes as ``(n, 6)``, rounded outward, and warn where that makes them much longer."""
+        """Return boxes as ``(n, 6)``, rounded outward, and warn if rounding makes them much longer."""
         boxes = self.moved(values, name)
         if boxes.dtype == np.float32:
             return boxes
@@ -86,7 +86,7 @@ class Space:
         gained, edge = np.array(gains), np.array(edges)
         if (gained > INFLATION * edge).any():
             if (edge == 0).any():
-                # Boxes without an extent along an axis are compared with the space that they lie in.
+                # If boxes have no extent along an axis, compare with the extent of all boxes.
                 lower, upper = bounds(boxes)
                 edge = np.where(edge > 0, edge, INFLATION * len(boxes) * (upper - lower))
             axis = int(np.argmax(np.where(edge > 0, gained / np.where(edge > 0, edge, 1), 0)))
@@ -107,7 +107,7 @@ class Space:
         )
 
     def spheres(self, spheres: NDArray[Any], name: str) -> NDArray[np.float32]:
-        """Return spheres as ``(n, 4)``, less a known origin, rounded outward, and warn where that makes them much larger."""
+        """Return spheres as ``(n, 4)``, less a known origin, rounded outward, and warn if rounding makes them much larger."""
         if len(spheres):
             self.check_dimension(spheres.shape[1] - 1, name)
         spheres = np.insert(spheres, 2, 0, axis=1) if spheres.shape[1] == 3 else spheres
@@ -121,7 +121,7 @@ class Space:
         with np.errstate(over="ignore"):
             gained, length = float((single[finite, 3] - radius).sum()), float(radius.sum())
         if gained > INFLATION * length:
-            # Points are compared with the space that they lie in.
+            # If all radii are 0, compare with the extent of all centres.
             extent = length or INFLATION * len(center) * float(np.ptp(center, axis=0).max())
             if gained > INFLATION * extent > 0:
                 self._warn_of_rounding(name, "radii", gained / len(center), length / len(center), "spheres touch")
@@ -141,7 +141,7 @@ class Space:
             lower, upper = bounds(boxes)
             bounded = lower <= upper
             if not bounded.any():
-                # No number to subtract from.
+                # No finite bound, so the origin remains unknown.
                 return boxes
             with np.errstate(invalid="ignore"):
                 self._fixed.setdefault("origin", np.where(bounded, lower / 2 + upper / 2, 0))
@@ -149,12 +149,12 @@ class Space:
         return moved
 
     def fix_dimension(self, dimension: int, name: str) -> None:
-        """Refuse another dimension than that of the first boxes."""
+        """Refuse a dimension that differs from the dimension of the first boxes."""
         self._fixed.setdefault("dimension", dimension)
         self.check_dimension(dimension, name)
 
     def check_dimension(self, dimension: int, name: str) -> None:
-        """Refuse another dimension than that of the first boxes, once they have fixed it."""
+        """Refuse a dimension that differs from the dimension of the first boxes, once it is fixed."""
         fixed = self._fixed.get("dimension", dimension)
         if fixed != dimension:
             raise ValueError(
@@ -170,7 +170,7 @@ class Space:
         return points - self._fixed["origin"] if "origin" in self._fixed else points
 
     def vectors(self, values: Any, name: str) -> NDArray[Any]:
-        """Return directions or lengths along the axes as ``(q, 3)``. One too short for float32 becomes NaN, not zero."""
+        """Return directions or lengths along the axes as ``(q, 3)``. A vector too short for float32 becomes NaN, not zero."""
         vectors = self._of_dimension(values, name)
         with np.errstate(over="ignore"):
             vanish = (vectors != 0).any(1) & (vectors.astype(np.float32) == 0).all(1)
@@ -230,7 +230,7 @@ def padded(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def bounds(boxes: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the corners of the least box that holds all finite bounds of boxes ``(n, 6)``; infinities where there are none."""
+    """Return the corners of the least box that contains all finite bounds of boxes; infinities if there are none."""
     corners = boxes.reshape(-1, 3).astype(np.float64, copy=False)
     finite = np.isfinite(corners)
     lower = corners.min(0, initial=np.inf, where=finite)

@@ -33,8 +33,8 @@ __all__ = ["BroadPhase", "PairBufferError", "attach"]
 _KINEMATIC = int(newton.BodyFlags.KINEMATIC)
 _COLLIDES = int(newton.ShapeFlags.COLLIDE_SHAPES)
 _GROUP_BITS = 32
-# By how much swept boxes are padded, relative to their numbers: 16 times the rounding of one operation in single precision.
-# Newton's test and the sweep round each number four times at most. Less would miss pairs; more only costs tests.
+# The padding of swept boxes, relative to their numbers: 16 times the rounding error of one operation in single precision.
+# Newton's test and the sweep round each number at most four times. A smaller value misses pairs; a larger one costs tests.
 _SLACK = np.float32(2.0**-20)
 
 
@@ -88,7 +88,7 @@ def attach(pipeline: newton.CollisionPipeline, device: str = "cpu", *, check: bo
             'make the pipeline with broad_phase="sap"'
         )
     broad_phase = BroadPhase(pipeline.model, device, check=check, **options)
-    # The pipeline has its shapes from the model's flags, or, for rows with variants, from those of all that they may become.
+    # The pipeline has the shapes that may collide: by the flags of the model or, for rows with variants, of any variant.
     world_index_map: Any = replaced.world_index_map
     broad_phase._colliding = np.unique(world_index_map.numpy())
     broad_phase.replaced = replaced
@@ -151,7 +151,7 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
     """
 
     def __init__(self, model: newton.Model, device: str = "cpu", *, check: bool = False, **options: Any) -> None:
-        # Not the base's: it would prepare a test of every shape against every other.
+        # Do not call the constructor of the base class: it prepares a test of every shape against every other.
         _refuse_cuda(model.device)
         self._engine = _Engine(device, **options)
         self._check = check
@@ -254,7 +254,7 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
             )
 
     def _read_rules(self, count: int, with_kinematic: bool, *arrays: NDArray[Any] | None) -> None:
-        """Prepare the filters, unless all that they come from is as it was."""
+        """Prepare the filters, unless their input is unchanged."""
         if (
             self._read is not None
             and self._read[:2] == (count, with_kinematic)
@@ -266,14 +266,14 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
         shapes = self._colliding[self._colliding < count]
         lists: dict[str, Any] = {}
         lists.update(_of_groups(groups[shapes]))
-        # A pair past the bits that there are is looked at again, by its groups.
+        # If there are more groups than bits, test each found pair again by its groups.
         self._groups = groups.copy() if len(_distinct(groups[shapes])) > _GROUP_BITS else None
         if (worlds[shapes] < -1).any():
             raise ValueError(f"shape_world has {worlds[shapes].min()}; worlds are -1, which is global, or from 0")
         if (worlds[shapes] != -1).any():
             lists["world"] = worlds[shapes]
         if bodies is not None:
-            # All shapes without a body are one body: that of the world, which does not collide with itself.
+            # All shapes without a body belong to one body, the world, which does not collide with itself.
             body = np.maximum(bodies[shapes], -1)
             lists["body"] = body + 1
             if not with_kinematic and flags is not None:
@@ -316,7 +316,7 @@ class BroadPhase(newton.geometry.BroadPhaseAllPairs):
         if np.array_equal(self.pairs, self._newtons(self._sap, inputs, named)):
             return
         expected = self._newtons(self._all_pairs, inputs, named)
-        # No comparison with NaN is true, so none ends Newton's test of boxes that move: it keeps their pairs.
+        # No comparison with NaN is true. So Newton's test of moving boxes keeps all pairs of boxes with NaN; remove these.
         given = [_optional(array) for array in (*inputs[:2], named["shape_displacement"])]
         known = ~np.isnan(np.hstack([array for array in given if array is not None])).any(1)
         expected = expected[known[expected].all(1)]
@@ -353,7 +353,7 @@ def _refuse_cuda(device: Any) -> None:
 
 
 def _optional(array: Any) -> NDArray[Any] | None:
-    """Return an array of Warp as one of NumPy; an empty one is what Newton takes for none."""
+    """Return an array of Warp as an array of NumPy; None for an empty array, as Newton does."""
     return None if array is None or array.shape[0] == 0 else array.numpy()
 
 
@@ -369,9 +369,9 @@ def _distinct(groups: NDArray[Any]) -> NDArray[Any]:
 def _of_groups(groups: NDArray[Any]) -> dict[str, NDArray[np.uint32]]:
     """Return Newton's groups as bits.
 
-    Each group has a bit. A positive one meets its own and those of all negative ones; a negative one meets all but its own.
-    Where there are more groups than bits, all negative ones share one, and positive ones share the rest: no pair is lost,
-    and some are too many.
+    Each group has a bit. A positive group meets its own bit and the bits of all negative groups. A negative group meets all
+    bits except its own. If there are more groups than bits, all negative groups share one bit, and positive groups share
+    the others. Then no pair is lost, but some pairs are extra.
     """
     distinct = _distinct(groups)
     if len(distinct) == 1 and distinct[0] > 0 and (groups != 0).all():
@@ -399,10 +399,10 @@ def _groups_collide(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _touching(pairs: NDArray[np.int32], lower: Any, upper: Any, gap: Any, displacement: Any) -> NDArray[np.int32]:
-    """Return the pairs that pass Newton's own test of boxes with gaps that move, in their order.
+    """Return the pairs that pass Newton's own test of moving boxes with gaps, in their order.
 
-    That test rounds: the pairs that it keeps are not exactly those that touch on their way. So Newton's kernel tests them. On
-    the CPU, Warp runs the threads of a kernel one after another.
+    This test rounds, so its result is not exact. Newton's kernel tests the pairs, to get the same result. On the CPU, Warp
+    runs the threads of a kernel one after another, so the order stays.
     """
     kept, count = np.empty_like(pairs), np.zeros(1, np.int32)
     tested, written = (warp.array(array, dtype=warp.vec2i, device="cpu", copy=False) for array in (pairs, kept))
@@ -415,7 +415,7 @@ def _touching(pairs: NDArray[np.int32], lower: Any, upper: Any, gap: Any, displa
 
 @np.errstate(over="ignore")
 def _swept(lower: Any, upper: Any, gap: Any, displacement: Any) -> NDArray[np.float32]:
-    """Return boxes that contain shapes with their gaps on their whole way: those of each pair that Newton keeps overlap."""
+    """Return boxes of whole paths, with gaps, such that the boxes of each pair that Newton keeps overlap."""
     boxes = np.hstack([lower, upper])
     boxes[~(lower <= upper).all(1)] = np.nan
     slack = np.abs(boxes)
@@ -424,9 +424,9 @@ def _swept(lower: Any, upper: Any, gap: Any, displacement: Any) -> NDArray[np.fl
         boxes[:, :3] += np.minimum(displacement, 0)
         boxes[:, 3:] += np.maximum(displacement, 0)
     if gap is not None:
-        # Newton adds the gaps of both shapes. A gap that is not finite concerns its own shape only.
+        # Newton adds the gaps of both shapes. A gap that is not finite pads only its own shape.
         slack += np.abs(gap).max(initial=0, where=np.isfinite(gap))
-        # A negative gap may be less than the other shape's, so it does not shrink the box.
+        # Do not shrink a box by a negative gap, since the gap of the other shape may be larger.
         gap = np.maximum(gap, 0)
         boxes[:, :3] -= gap[:, None]
         boxes[:, 3:] += gap[:, None]

@@ -1,4 +1,4 @@
-"""What tests have in common: brute force, and the devices to test on."""
+"""Brute force and devices, for all tests."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What arrays of users are taken for."""
+"""Tests the conversion of arrays of users."""
 
 import numpy as np
 import pytest

@@ -439,7 +439,7 @@ def test_a_call_goes_on_where_an_earlier_one_was_interrupted(find):
     times = {path: path.stat().st_mtime_ns for path in find.out.glob("tile=*/*") if path not in lost}
     for path in lost:
         path.unlink()
-    # What a worker leaves that is killed while it writes.
+    # Files of a worker that was killed during a write.
     temporary = find.out / "_work" / "temporary" / "pairs.parquet.0123"
     temporary.parent.mkdir(parents=True)
     temporary.write_bytes(whole["tile=000000/pairs.parquet"][:50])
@@ -461,7 +461,7 @@ def test_a_task_whose_answer_was_lost_is_not_done_again(find):
     manifest = json.loads((find.out / "_manifest.json").read_text())
     columns = _sources.Columns(None, None, ())
     job = _tasks.Job(str(find.out), manifest["plan"], columns, SMALL, 64, "any", "cpu", 6)
-    # What it would have to read is gone.
+    # The files that it would have to read are deleted.
     assert _tasks.search_tile(job, 2)[:3] == summary.per_tile[2][:3]
 
 

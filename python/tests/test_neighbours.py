@@ -302,7 +302,7 @@ def test_a_neighbour_list_has_what_ase_has_by_the_same_letters(system):
 
 
 class Atoms:
-    """What is asked of an Atoms of ASE."""
+    """The part of ASE's Atoms that the package reads."""
 
     def __init__(self, positions, cell, pbc):
         self.positions, self.cell, self.pbc = positions, cell, pbc

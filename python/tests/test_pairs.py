@@ -435,7 +435,7 @@ def test_an_engine_that_was_at_work_reports_that_it_was_forked():
         process.kill()
     assert answered, "the child hangs"
     answer = ours.recv()
-    # Which of the two depends on the clock.
+    # Either answer is possible: it depends on the clock.
     assert answer == 1 or "forked" in answer
     process.join(10), thread.join()
 

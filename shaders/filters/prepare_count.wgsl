@@ -3,7 +3,8 @@
 // Reads   max_params   the parameters with the largest allowed box count
 //         count        the box count is the first number; `max_params` if the host knows it
 //         refused      not zero if the excluded pairs exceed their capacity
-// Writes  params       the same with the box count; with no boxes and `is_beyond` if there are more boxes, or filters were refused
+// Writes  params       the same with the box count; with no boxes and `is_beyond` if there are more boxes, or filters
+//                      were refused
 //         block_sizes  the sizes of dispatches with a workgroup for each block of boxes
 //
 // One invocation.

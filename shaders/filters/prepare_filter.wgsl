@@ -1,9 +1,10 @@
 // prepare_filter: copies values from an external buffer to one list by box.
 //
 // Reads   change    the start of the list, and the range of boxes that change
-//         new_values [change.count] the value of each: a u32, a flag that is set unless it is 0 (FORMAT_FLAGS), or bits of f32 (FORMAT_MARGINS)
-// Changes words     the list: a u32 per box, or a bit per box (FORMAT_FLAGS). Values of other boxes stay. Margins that are
-//                   negative or not finite become NaNs
+//         new_values [change.count] the value of each: a u32, a flag that is set unless it is 0 (FORMAT_FLAGS), or bits
+//                   of f32 (FORMAT_MARGINS)
+// Changes words     the list: a u32 per box, or a bit per box (FORMAT_FLAGS). Values of other boxes stay. Margins that
+//                   are negative or not finite become NaNs
 //
 // One invocation per changed u32 of the list.
 

@@ -2,7 +2,8 @@
 //
 // Reads   change      the start of the half-spaces, and the range that changes
 //         new_values  [change.count] normal and offset, bits of f32
-// Changes words       [4 * change.count from there on] the same; an empty half-space if a number is not finite or the normal is zero
+// Changes words       [4 * change.count from there on] the same; an empty half-space if a number is not finite or the
+//                     normal is zero
 //
 // An invocation per half-space.
 

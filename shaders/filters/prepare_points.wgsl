@@ -2,8 +2,8 @@
 //
 // Reads   change      the point count, the start of the spheres, and the radius of all points or a NaN
 //         points      [change.count] centre and radius, bits of f32
-// Writes  boxes       [change.count * 3] bits of f32, two at a time: the smallest boxes that contain the exact spheres. All bounds are NaNs if
-//                     a number is not finite or the radius is negative
+// Writes  boxes       [change.count * 3] bits of f32, two at a time: the smallest boxes that contain the exact spheres.
+//                     All bounds are NaNs if a number is not finite or the radius is negative
 //         words       [4 * change.count] the spheres, from change.place on
 //
 // An invocation per point.

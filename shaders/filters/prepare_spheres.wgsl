@@ -3,8 +3,8 @@
 // Reads   change      the start of the list, and the range of boxes that change
 //         new_values  [change.count] centre and radius, bits of f32
 //         margins     [box_count] bits of f32, finite and not negative; values beyond the end count as zero
-// Changes words       [4 * box_count] the list: centre and padded radius, rounded up. The radius is a NaN, so that the sphere has no points, if the
-//                     centre is not finite, or the radius negative or a NaN
+// Changes words       [4 * box_count] the list: centre and padded radius, rounded up. The radius is a NaN, so that the
+//                     sphere has no points, if the centre is not finite, or the radius negative or a NaN
 //
 // An invocation per sphere.
 

@@ -2,7 +2,8 @@
 //
 // Reads   change      the start of the list, the range of boxes that change, and the count of worlds with numbers
 //         new_values  [change.count] the world of each
-//         world_ids   [change.world_count] (id, number), ascending by id: worlds that have a number, which is below world_count
+//         world_ids   [change.world_count] (id, number), ascending by id: worlds that have a number, which is below
+//                     world_count
 // Changes words       the list: the number of each box's world, or WORLD_GLOBAL
 //
 // An invocation per box.

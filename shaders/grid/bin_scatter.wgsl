@@ -8,7 +8,8 @@
 //         entries        [entry_count] box index, with ENTRY_FIRST_U / ENTRY_FIRST_V set where the cell is the
 //                        box's first along u / v, ENTRY_LAST_U / ENTRY_LAST_V where it is the last
 //         giants         [giant_count] box indices, ascending
-//         counts         level, entry_count, giant_count, invalid_count, tiles and blocks of giants; first_invalid, ascending
+//         counts         level, entry_count, giant_count, invalid_count, tiles and blocks of giants; first_invalid,
+//                        ascending
 //         giant_sizes    of giants_test
 // Changes box_ends       [box_count], of bin_count: where cells are merged, the footprints become those in merged cells
 //

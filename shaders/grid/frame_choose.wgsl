@@ -18,8 +18,8 @@
 //
 // Sources: Jacobi 1846, rotations in cyclic order as in Golub and Van Loan, Matrix Computations; the principal axis as
 // in MuJoCo's mj_broadphase and in Liu, Harada, Lee, Kim 2010, Real-time collision culling of a million bodies on
-// graphics processing units; Li, Lu, He 2003, USSCD, Journal of Image and Graphics 8; Frazer and McKellar 1970, Samplesort, for quantiles
-// of a sample.
+// graphics processing units; Li, Lu, He 2003, USSCD, Journal of Image and Graphics 8; Frazer and McKellar 1970,
+// Samplesort, for quantiles of a sample.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> boxes: array<vec2<u32>>;

@@ -1,4 +1,5 @@
-// sort_ballot: moves each key and its value to its place by a digit of eight or nine bits; equal digits keep their order.
+// sort_ballot: moves each key and its value to its place by a digit of eight or nine bits; equal digits keep their
+// order.
 //
 // Reads   sort_pass    one SortPass
 //         counts       for the key count

@@ -1,4 +1,5 @@
-// events_find: finds the place of each pair of a step in the list of the last step, and marks the pairs of both lists that are events.
+// events_find: finds the place of each pair of a step in the list of the last step, and marks the pairs of both lists
+// that are events.
 //
 // Reads   step_params
 //         header       of the list of the step; a header of pairs has the same first fields

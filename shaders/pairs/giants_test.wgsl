@@ -4,7 +4,8 @@
 //         boxes       [box_count * 3] bits of f32, two at a time
 //         entries     [entry_count], and behind them the giants (giants_walk.wgsl)
 // Changes path_bases  quads of groups of sections, to the quads before each group (path.wgsl)
-//         counts      reads what bin_scatter wrote; writes candidates, refused, tiles and blocks of the sweep, first_block
+//         counts      reads what bin_scatter wrote; writes candidates, refused, tiles and blocks of the sweep,
+//                     first_block
 // Writes  block_hits  [HIT_SUMS] sums, added to zeros, then [giant_blocks] the pairs of each block (hit_count.wgsl)
 //         dispatches  of sweep_test, emit_sweep and emit_again
 //

@@ -3,7 +3,8 @@
 // Reads   order     one OrderParams
 //         counts    written
 //         pairs     [written] (a, b), each once
-// Changes offsets   [row_count + 1] the begin of row i at place i + 1, to its end: from then on, row i begins at place i
+// Changes offsets   [row_count + 1] the begin of row i at place i + 1, to its end: from then on, row i begins at
+//                   place i
 // Writes  others    [ways * written]
 //
 // One invocation per four pairs (order_runs.wgsl). The order within a row depends on the order of invocations;

@@ -5,12 +5,13 @@
 //         keys       [entry_count] sorted: cell and start; and the same four at a time as key_quads
 //         entries    [entry_count] in the same order: box index and flags
 //         box_ends   [box_count] end and footprint
-// Writes  stretches  [entry_count] the first rank whose cell is another or whose start is after the entry's end, and how
-//                    many before it may be; zeros behind the last, up to a multiple of ENTRY_STRIDE, since so many are
-//                    loaded together
-//         footprints [entry_count] where in its cell the box begins and ends, whether the cell is its first, and
-//                    whether the box is plain, and its set
-//         path_bases quads of each section of PATH_SECTION entries, and before every ENTRY_STRIDE-th entry of it (path.wgsl)
+// Writes  stretches  [entry_count] the first rank whose cell is another or whose start is after the entry's end, and
+//                    the count of unproven candidates before it; zeros behind the last, up to a multiple of
+//                    ENTRY_STRIDE, since ENTRY_STRIDE elements are loaded together
+//         footprints [entry_count] the begin and end of the box in its cell, and flags: the cell is the box's first,
+//                    the box is plain, the box is in the second set
+//         path_bases quads of each section of PATH_SECTION entries, and before every ENTRY_STRIDE-th entry of it
+//                    (path.wgsl)
 // Changes path_bases quads and candidates of each group of sections, added to zeros
 //
 // One workgroup per section; further workgroups do nothing. The candidates of an entry are the entries between its own

@@ -80,7 +80,7 @@ struct Frame {
     axis: u32,                // AXIS_*, never AXIS_AUTO
     cell_size: f32,           // edge of a cell; the host reports it in input units
     outside_count: u32,       // boxes without a place in the grid: unbounded, beyond limit, invalid
-    tile_bits: vec2<u32>,     // of cell_bits, the low ones, which differ among cells of one world; the others distinguish worlds
+    tile_bits: vec2<u32>,     // low bits of cell_bits: differ among cells of one world; the others distinguish worlds
     // Knots of the position scale, two per vector: the start of a segment, and its quanta per unit length.
     knots: array<vec4<f32>, KNOT_COUNT / 2u>,
 }

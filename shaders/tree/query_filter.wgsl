@@ -1,8 +1,9 @@
 // Applies the filter of a query. Shared by the kernels that answer queries.
 //
 // Reads   filter_layout, filters    the filters of the boxes
-//         query_filters     [query_count * 5] group, mask, body, number of the world, box to ignore; only where QUERY_FILTERS; and from word
-//                    `query.spheres` on, where HAS_SPHERES, [query_count * 4] the sphere of each query
+//         query_filters     [query_count * 5] group, mask, body, number of the world, box to ignore; only where
+//                    QUERY_FILTERS; and from word `query.spheres` on, where HAS_SPHERES, [query_count * 4] the sphere
+//                    of each query
 //         ranges     [world_count + 2] of tree_ranges; only where there are worlds
 //
 // The rule is the twin of `Meeting::meets` in src/queries/batch.rs.

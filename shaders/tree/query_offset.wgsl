@@ -2,7 +2,8 @@
 //
 // Reads   query, window
 //         blocks         of query_place
-// Changes offsets        [query_count] (low, high) from the answers before within the block to all before; and all answers behind them
+// Changes offsets        [query_count] (low, high) from the answers before within the block to all before; and all
+//                        answers behind them
 // Writes  answer_counts  written, if they must be sorted; 0 if all lists were retained, which are sorted already
 //
 // One workgroup per block of 256 queries, at least one.

@@ -3,8 +3,8 @@
 //
 // Reads   query
 // Changes offsets   [query_count] (low, high) from counts to the answers before within the block
-//         blocks    zeros, to three words for each group of QUERY_GROUP blocks, then for each block: the answers, fewer than 2^40 in a block,
-//                   as sums in two words (scan.wgsl), and the long lists
+//         blocks    zeros, to three words for each group of QUERY_GROUP blocks, then for each block: the answers, fewer
+//                   than 2^40 in a block, as sums in two words (scan.wgsl), and the long lists
 //
 // Source: reduce, then scan, Blelloch 1990, Prefix sums and their applications.
 

@@ -1,8 +1,8 @@
 // query_worlds: copies the filters of queries from an external buffer, and replaces world ids by numbers.
 //
 // Reads   tree, query
-//         external_filters [query_count * 5] group, mask, body, world, box to ignore; from word `query.spheres` on, unless it is 0,
-//                    [query_count * 4] the spheres of the queries
+//         external_filters [query_count * 5] group, mask, body, world, box to ignore; from word `query.spheres` on,
+//                    unless it is 0, [query_count * 4] the spheres of the queries
 //         worlds     [world_count] (id, number), ascending by id
 // Writes  query_filters     [query_count * 5] the same, with the number of the world; a number beyond all worlds if no
 //                              box is in it

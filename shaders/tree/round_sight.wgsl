@@ -1,5 +1,5 @@
-// Decides if a round shape touches a box that its bounds touch, in a walk along a path. Shared, with walk.wgsl, path_sight.wgsl, path_time.wgsl
-// and round.wgsl, by the kernels that walk.
+// Decides if a round shape touches a box that its bounds touch, in a walk along a path. Shared, with walk.wgsl,
+// path_sight.wgsl, path_time.wgsl and round.wgsl, by the kernels that walk.
 
 // Returns whether the ranks of boxes are their times, without an error.
 fn are_ranks_exact() -> bool {

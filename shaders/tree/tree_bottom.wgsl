@@ -5,8 +5,8 @@
 //         cube      for the unit of surfaces
 //         boxes     [box_count * 3] bits of f32, two at a time: the whole space if a box stands for a half-space
 //         filter_layout, filters    a bit per box, set if it does; only with half-spaces
-// Changes nodes     reads the ids of tree_places; writes behind all nodes the boxes, in the order of the leaves, and the nodes of
-//                   these levels
+// Changes nodes     reads the ids of tree_places; writes behind all nodes the boxes, in the order of the leaves, and
+//                   the nodes of these levels
 //         invalid   [box_count / 256, rounded up, and one] from 0 to the count of invalid boxes of each 256, and at the
 //                   end whether there are any
 // Writes  bounds    [nodes of the third level, or 1] the bounds of each of them, the approximate surface of it and of

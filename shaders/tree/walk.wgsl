@@ -1,5 +1,5 @@
-// Walks a query through the tree. Each level has the set of its waiting children, so nothing can overflow. Shared by the
-// kernels that answer queries.
+// Walks a query through the tree. Each level has the set of its waiting children, so nothing can overflow. Shared by
+// the kernels that answer queries.
 //
 // Reads   tree, query
 //         nodes      of tree_bottom and tree_top
@@ -11,15 +11,15 @@
 //
 //   begin_shape(number)      reads a query, and returns whether it is valid
 //   IS_RANKED                true if the nearest children are visited first, unless the query is resumed
-//   IS_EXACT                 true if undecided boxes are decided at once. If false, the query begins again in another dispatch,
-//                            which decides, so that most queries run without that code
-//   is_shared()              true if SHARERS invocations share a query: all visit the same nodes, and each visits its own boxes of
-//                            every leaf
+//   IS_EXACT                 true if undecided boxes are decided at once. If false, the query begins again in another
+//                            dispatch, which decides, so that most queries run without that code
+//   is_shared()              true if SHARERS invocations share a query: all visit the same nodes, and each visits its
+//                            own boxes of every leaf
 //   own_boxes                the bits of these boxes, set before the walk
 //   Waiting, NONE_WAIT       the type of a set of waiting children, and the empty set (waiting.wgsl, lists.wgsl)
 //   waiting_of(bits, seen)   the set of the children with a bit
-//   next_of(waiting)         the next child: its number in the lowest three bits, its approximate distance in the upper half;
-//                            0xffff there if there is none
+//   next_of(waiting)         the next child: its number in the lowest three bits, its approximate distance in the upper
+//                            half; 0xffff there if there is none
 //   without(waiting, next)   the set without this child
 //   do_wait(waiting)         true if the set is not empty
 //   is_beyond(next)          true if it is proven that neither this child nor any later one of its set is needed
@@ -27,8 +27,9 @@
 //   sight_of(box)            the f32 result for a box
 //   decide(box)              the exact result for a box that f32 leaves undecided
 //   decision_steps()         the most turns of loops of a decision
-//   IS_ROUND                 true if shapes are round. Then near_exactly(box, near) tests a box that the bounds meet once more, and
-//                            returns its distance or NOT_MET. A dispatch may end at any box, since each may take hundreds of turns
+//   IS_ROUND                 true if shapes are round. Then near_exactly(box, near) tests a box that the bounds meet
+//                            once more, and returns its distance or NOT_MET. A dispatch may end at any box, since each
+//                            may take hundreds of turns
 //   take(place, box, near)   adds a box that the query meets to its answers
 //   is_done()                true if the query is answered, or further steps have no use
 //

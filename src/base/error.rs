@@ -147,8 +147,8 @@ pub enum Error {
     /// A tree shares the filters of a broad phase, and the broad phase changed them.
     #[error("the filters were changed in the broad phase that the tree shares them with. Let it share them again")]
     FiltersChanged,
-    /// A recording has more queries, or capacity for more answers, than a buffer of the device can hold. Calls with queries in host
-    /// memory have no such limit.
+    /// A recording has more queries, or capacity for more answers, than a buffer of the device can hold. Calls with
+    /// queries in host memory have no such limit.
     #[error(
         "{query_count} queries and their answers need {required} bytes for `{buffer}`, and {limit} is {available}. Record fewer \
          queries at a time, or capacity for fewer answers, or request the device with more"

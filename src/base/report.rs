@@ -52,16 +52,16 @@ pub struct Report {
     /// boxes, even if some of these tests are skipped. If every box is tested against every other box: `n (n - 1) / 2`.
     /// In a tree join: the boxes of all leaves that each query visits.
     pub candidate_count: u64,
-    /// Overlapping pairs that the [`Filters`](crate::Filters) accept, plus the included pairs. During
-    /// several passes of [`stream_pairs`](crate::BroadPhase::stream_pairs), it counts the pairs passed to the caller so far.
+    /// Overlapping pairs that the [`Filters`](crate::Filters) accept, plus the included pairs. During several passes of
+    /// [`stream_pairs`](crate::BroadPhase::stream_pairs), it counts the pairs passed to the caller so far.
     pub pair_count: u64,
     /// The axis of the sweep. [`SweepAxis::Auto`] if every box was tested against every other box, or in a tree join.
     /// With slabs, if the first slab was searched without an axis: the axis along which the slabs were cut.
     pub axis: SweepAxis,
     /// The direction of the axis, of unit length; zeros if there was no axis.
     pub direction: [f32; 3],
-    /// The two directions along which the edges of cells lie, of unit length, at right angles to [`direction`](Self::direction) and to
-    /// each other; zeros if there was no axis.
+    /// The two directions along which the edges of cells lie, of unit length, at right angles to
+    /// [`direction`](Self::direction) and to each other; zeros if there was no axis.
     pub across: [[f32; 3]; 2],
     /// The position of a corner of a cell along each direction of [`across`](Self::across), relative to the origin. The
     /// distance of each other corner is a whole multiple of [`cell_size`](Self::cell_size).

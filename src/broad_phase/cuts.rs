@@ -2,8 +2,8 @@
 //!
 //! The cuts are coordinates on one axis. A slab begins at its cut and ends before the next cut. A box is in each slab
 //! from the slab of its lower bound to the slab of its upper bound. Two overlapping boxes both contain the larger of
-//! their lower bounds, so the slab of this coordinate has both boxes. Among the slabs with both boxes, it is the only
-//! one in which one of them begins. Only this slab reports the pair.
+//! their lower bounds, so the slab of this coordinate has both boxes. One of the boxes begins in this slab. In all
+//! other slabs with both boxes, neither box begins. So only this slab reports the pair.
 
 use std::ops::RangeInclusive;
 

@@ -51,8 +51,8 @@ use crate::{Attribute, Error, Filters, Options, Overlaps};
 /// - [`stream_pairs`](Self::stream_pairs) blocks and passes the pairs to a callback piece by piece, even if they exceed
 ///   host memory;
 /// - [`submissions`](Self::submissions) has the calls that do not block;
-/// - [`find_events`](Self::find_events), [`stream_events`](Self::stream_events) and [`Submissions::submit_events`] return the pairs that began and
-///   ended since the last step.
+/// - [`find_events`](Self::find_events), [`stream_events`](Self::stream_events) and [`Submissions::submit_events`]
+///   return the pairs that began and ended since the last step.
 ///
 /// A [`Recorder`](crate::Recorder) records the same search into the caller's encoder, from a GPU buffer of boxes to a
 /// GPU buffer of pairs.
@@ -67,8 +67,8 @@ use crate::{Attribute, Error, Filters, Options, Overlaps};
 /// Memory and time grow with boxes, entries and candidates; [`MemoryPlan`] predicts the memory. Boxes may exceed the
 /// device's limits or the budget: blocking calls then search in several passes, and other calls return an error.
 ///
-/// [`cpu::BroadPhase`](crate::cpu::BroadPhase) has the same calls on the CPU; [`Engine`](crate::Engine) is the trait of both
-/// engines.
+/// [`cpu::BroadPhase`](crate::cpu::BroadPhase) has the same calls on the CPU; [`Engine`](crate::Engine) is the trait of
+/// both engines.
 #[derive(Debug)]
 pub struct BroadPhase {
     core: Core,

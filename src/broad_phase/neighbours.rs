@@ -244,7 +244,8 @@ impl Frame {
         Self { center, scale, radius: 0.5 * search.radius * scale + error * scale }
     }
 
-    /// Returns the box and the sphere of a point in `f32`, rounded outward. A point that is not finite has an invalid box.
+    /// Returns the box and the sphere of a point in `f32`, rounded outward. A point that is not finite has an invalid
+    /// box.
     fn sphere(&self, place: &[f64; 3], radius: f64) -> (Aabb, [f32; 4]) {
         if !place.iter().all(|x| x.is_finite()) {
             return (Aabb::new([f32::NAN; 3], [f32::NAN; 3]), NO_SPHERE);

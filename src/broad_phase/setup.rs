@@ -150,8 +150,8 @@ impl Core {
     }
 }
 
-/// The owner of filters that a tree can share: `&mut` [`BroadPhase`](crate::BroadPhase) or `&mut` [`Recorder`](crate::Recorder), for
-/// [`Tree::share_filters`](crate::Tree::share_filters).
+/// The owner of filters that a tree can share: `&mut` [`BroadPhase`](crate::BroadPhase) or `&mut`
+/// [`Recorder`](crate::Recorder), for [`Tree::share_filters`](crate::Tree::share_filters).
 #[derive(Debug)]
 pub struct FilterOwner<'a> {
     pub(crate) core: &'a mut Core,

@@ -22,9 +22,9 @@ impl BroadPhase {
     ///
     /// `each` is called at least once, with a report. The box counts of each report are complete.
     /// [`pair_count`](StepReport::pair_count) is complete if the boxes take one pass; with several passes it counts the
-    /// pairs so far. The counts of events are the events so far. If the step [counts events first](Step::counts_first),
-    /// which costs a third stream, all counts are complete. The returned report has all counts. If `each` returns an
-    /// error, the call ends and returns this error.
+    /// pairs so far. The counts of events include only events so far. If the step
+    /// [counts events first](Step::counts_first), which costs a third stream, all counts are complete. The returned
+    /// report has all counts. If `each` returns an error, the call ends and returns this error.
     ///
     /// Streamed steps and steps of [`find_events`](Self::find_events) are two independent sequences. If filters other
     /// than [`sleeping`](crate::Filters::sleeping) changed since the last step, the old filters are uploaded to search

@@ -115,8 +115,8 @@ fn sort_part(items: &mut [u64], other: &mut [u64], bits: u32, large: usize) {
     }
 }
 
-/// Runs one pass of a sort from the last digit: copies `from` to `to`, stably sorted by the low `bits` of `key`, at most
-/// [`DIGIT_BITS`].
+/// Runs one pass of a sort from the last digit: copies `from` to `to`, stably sorted by the low `bits` of `key`, at
+/// most [`DIGIT_BITS`].
 #[inline(always)]
 pub fn pass<T: Copy>(from: &[T], to: &mut [T], bits: u32, key: impl Fn(&T) -> u64) {
     let mut offsets = [0u32; 1 << DIGIT_BITS];

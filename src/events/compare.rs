@@ -1,7 +1,7 @@
 //! Compares two ascending lists of pairs on all threads.
 //!
-//! The list of this step is cut into parts, and the last list at the same pairs. Each part is merged separately: first to count,
-//! then, once the place of each part's output is known, to write.
+//! The list of this step is cut into parts, and the last list at the same pairs. Each part is merged separately: first
+//! to count, then, once the place of each part's output is known, to write.
 
 use rayon::prelude::*;
 
@@ -68,8 +68,8 @@ impl Comparison {
         Ok(())
     }
 
-    /// Lists the created and lost pairs, and the persisting pairs for which `persists` returns true. Without `persists`, no
-    /// persisting pair is listed.
+    /// Lists the created and lost pairs, and the persisting pairs for which `persists` returns true. Without
+    /// `persists`, no persisting pair is listed.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].

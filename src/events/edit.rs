@@ -28,8 +28,9 @@ impl Stretch {
         self.end - self.start
     }
 
-    /// Intersects the stretch, moved to place `to`, with the part of `length` places from `first` on. Returns the range in the part,
-    /// and the count of the stretch's pairs before it; `None` if the stretch begins after the part.
+    /// Intersects the stretch, moved to place `to`, with a part of the list: `length` places from `first` on. Returns
+    /// the range of the intersection in the part, and the count of pairs of the stretch before this range. Returns
+    /// `None` if the stretch begins after the part.
     fn within(&self, to: usize, first: usize, length: usize) -> Option<(Range<usize>, usize)> {
         let (low, high) = (first.max(to), (first + length).min(to + self.len()));
         (to < first + length).then(|| (low - first..high.max(low) - first, low - to))
@@ -88,8 +89,8 @@ impl Edit {
         Ok(())
     }
 
-    /// Lists the place of each pair before the change, and the retained pairs for which `is_listed` returns true; without
-    /// `is_listed`, all retained pairs. `pairs` is the changed list.
+    /// Lists the place of each pair before the change, and the retained pairs for which `is_listed` returns true;
+    /// without `is_listed`, all retained pairs. `pairs` is the changed list.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].
@@ -138,7 +139,8 @@ impl Edit {
         &stretches[stretches.partition_point(|stretch| place(stretch) + stretch.len() <= first)..]
     }
 
-    /// Lists the pairs for which `is_listed` returns true. It counts the pairs of each part first, to know where each part writes.
+    /// Lists the pairs for which `is_listed` returns true. It counts the pairs of each part first, to know where each
+    /// part writes.
     fn list_some(
         &mut self,
         pairs: &[Pair],
@@ -218,7 +220,8 @@ fn write_parts(
     list_some(pairs, before, to, is_listed);
 }
 
-/// Returns the count of pairs before this one. The place is mostly near, so the search doubles its step until it passes the pair.
+/// Returns the count of pairs before this one. The place is mostly near, so the search doubles its step until it passes
+/// the pair.
 fn place_of(pairs: &[Pair], pair: Pair) -> usize {
     let mut step = 1;
     while pairs.get(step).is_some_and(|other| *other < pair) {

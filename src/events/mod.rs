@@ -29,7 +29,8 @@ pub use stream::EventPiece;
 
 use crate::{Pair, Report};
 
-/// The events of a step and its pairs: the result of [`find_events`](crate::Engine::find_events). All lists are ascending.
+/// The events of a step and its pairs: the result of [`find_events`](crate::Engine::find_events). All lists are
+/// ascending.
 ///
 /// The pairs of a step are the pairs that a search of its boxes finds, with filters and included pairs. Sleeping flags
 /// are ignored: no pair ends when its boxes fall asleep, and none begins when a box wakes.
@@ -78,7 +79,8 @@ pub struct StepReport {
     pub box_count: u32,
     /// Boxes with a NaN or with `min > max`, after padding by their margins. Such boxes overlap nothing.
     pub invalid_count: u32,
-    /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`](crate::Report::INVALID_LISTED).
+    /// The indices of the first invalid boxes, ascending, at most
+    /// [`Report::INVALID_LISTED`](crate::Report::INVALID_LISTED).
     pub first_invalid: Vec<u32>,
     /// Pairs of the step.
     pub pair_count: u64,
@@ -176,7 +178,8 @@ impl StepWork {
 }
 
 impl StepReport {
-    /// Creates the report of a step that searched all boxes, before events are counted. It moves the list of invalid boxes.
+    /// Creates the report of a step that searched all boxes, before events are counted. It moves the list of invalid
+    /// boxes.
     pub(crate) fn of_search(report: &mut Report) -> Self {
         Self {
             box_count: report.box_count,

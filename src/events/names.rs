@@ -13,7 +13,8 @@ pub const REMOVED: u32 = u32::MAX;
 /// A renamed pair, and its place in the last list.
 type Named = (Pair, u64);
 
-/// Returns the index of box `i` in the last step. For a new box, it returns [`REMOVED`] or an index beyond the last step.
+/// Returns the index of box `i` in the last step. For a new box, it returns [`REMOVED`] or an index beyond the last
+/// step.
 pub fn was(step: &StepSpec<'_>, generations: &[u32], i: u32) -> u32 {
     let at = i as usize;
     match step.identity {

@@ -23,13 +23,13 @@ pub struct Step<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Identity<'a> {
-    /// The box with the same index. Boxes beyond the last step's count are new; boxes beyond this step's count are removed.
+    /// The box with the same index. Boxes beyond the last step's count are new; boxes beyond this step's count are
+    /// removed.
     #[default]
     Index,
-    /// `[box_count]` generations. Maps a box to the box with the same index if both have the same generation. The
-    /// generations of the last step with generations are used; an index beyond that step always matches. With another
-    /// generation, the box is new, and the earlier box is removed. Then a pair with this index can be lost *and*
-    /// created.
+    /// `[box_count]` generations. Maps a box to the box with the same index if both have the same generation. If they
+    /// differ, the box is new, and the earlier box is removed. Then a pair with this index can be lost *and* created.
+    /// The comparison uses the last step that had generations. It always maps a box with an index beyond that step.
     Generations(&'a [u32]),
     /// `[box_count]` the index that each box had in the last step, or [`Step::NEW`]. Indices must be distinct. Boxes of
     /// the last step whose index is not here are removed.

@@ -19,8 +19,8 @@ use crate::{Aabb, Error, Options, Pair, Report, Step};
 /// The most pairs that one thread looks up alone.
 const ALONE: usize = 1 << 14;
 
-/// A piece of the events of a step, from [`stream_events`](crate::BroadPhase::stream_events). The lists have the order in
-/// which the engine streams pairs.
+/// A piece of the events of a step, from [`stream_events`](crate::BroadPhase::stream_events). The lists have the order
+/// in which the engine streams pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EventPiece<'a> {
@@ -49,8 +49,8 @@ pub trait Source {
     /// Returns the state of streamed steps.
     fn streamed(&mut self) -> &mut Streamed;
 
-    /// Streams the pairs of boxes without sleeping flags. `others` replaces the filters in use, if there are any. `options` replaces the
-    /// options in use, except for order and budget.
+    /// Streams the pairs of boxes without sleeping flags. `others` replaces the filters in use, if there are any.
+    /// `options` replaces the options in use, except for order and budget.
     ///
     /// # Errors
     /// The errors of a search, and of `each`.

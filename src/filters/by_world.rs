@@ -47,8 +47,8 @@ impl Overlaps {
     /// Splits the pairs by the worlds of the filters that the search used. Without worlds, all boxes and pairs are
     /// in [`Filters::GLOBAL`].
     ///
-    /// Cost: a stable counting sort on one thread. Time grows with the pairs, and with the boxes times the logarithm of the
-    /// world count. It allocates a second list of the same length.
+    /// Cost: a stable counting sort on one thread. Time grows with the pairs, and with the boxes times the logarithm of
+    /// the world count. It allocates a second list of the same length.
     ///
     /// It is not for pairs [between two sets](crate::Engine::find_pairs_between): their indices refer to two lists, not
     /// to [`Filters::world`]. Instead, search all boxes as one list, with [`Filters::second`](crate::Filters::second).

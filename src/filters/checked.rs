@@ -164,8 +164,8 @@ impl CheckedFilters {
         &self.listed
     }
 
-    /// Returns the u32 counts of the rows and of the larger indices of [`listed`](Self::listed) for `box_count` boxes. They include
-    /// capacity for pairs that replace `exclude` on the device.
+    /// Returns the u32 counts of the rows and of the larger indices of [`listed`](Self::listed) for `box_count` boxes.
+    /// They include capacity for pairs that replace `exclude` on the device.
     pub fn listed_u32_counts(&self, box_count: u64) -> [u64; 2] {
         let rows = self.listed_pairs.last().map_or(0, |last| u64::from(last.a) + 2);
         let others = self.listed_pairs.len() as u64;

@@ -365,8 +365,8 @@ impl FilterSet {
     /// all boxes.
     ///
     /// # Errors
-    /// The errors of [`Filters::change`]; [`Error::BadFilter`] if the list was changed on the device; [`Error::OutOfMemory`],
-    /// [`Error::DeviceLost`], [`Error::Gpu`].
+    /// The errors of [`Filters::change`]; [`Error::BadFilter`] if the list was changed on the device;
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn change(&mut self, gpu: &Gpu, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         let (list, count) = values.list();
         self.check_may_leave()?;

@@ -3,7 +3,7 @@
 //! | type | holds |
 //! |---|---|
 //! | [`Filters`] | the values of the caller; a row of `rows.rs` for each list by box |
-//! | [`CheckedFilters`] | checked filters, with the tables that engines look up: listed pairs by box, worlds by number |
+//! | [`CheckedFilters`] | checked filters, with tables for lookups: listed pairs by box, worlds by number |
 //! | [`FilterSet`](device::FilterSet) | checked filters and their buffers on the GPU |
 //! | [`FilterLists`](lists::FilterLists) | the buffers that kernels read when they test pairs |
 //! | [`FilterLayout`](rows::FilterLayout) | the start of each list, or `ABSENT` |
@@ -192,8 +192,8 @@ impl Filters {
         }
     }
 
-    /// Prepares boxes for a search: pads them by their margins, and replaces boxes that stand for half-spaces by the whole
-    /// space.
+    /// Prepares boxes for a search: pads them by their margins, and replaces boxes that stand for half-spaces by the
+    /// whole space.
     pub(crate) fn prepare(&self, boxes: &mut [Aabb]) {
         self.pad(0, boxes);
         self.replace_half_spaces(boxes, WHOLE_SPACE);

@@ -20,8 +20,8 @@ impl Aabb {
     }
 }
 
-/// Returns the bounds of an owner region as integers with the order of `f32`, `min` then `max`. The region contains corners
-/// with `min <= corner < max`. If it contains corners at infinity, `max` is beyond infinity.
+/// Returns the bounds of an owner region as integers with the order of `f32`, `min` then `max`. The region contains
+/// corners with `min <= corner < max`. If it contains corners at infinity, `max` is beyond infinity.
 #[cfg(feature = "gpu")]
 pub(super) fn ordered_bounds(region: &Aabb) -> [u32; 6] {
     let bound = |k: usize| {
@@ -33,7 +33,8 @@ pub(super) fn ordered_bounds(region: &Aabb) -> [u32; 6] {
     [x.0, y.0, z.0, x.1, y.1, z.1].map(|bound| bound as u32)
 }
 
-/// Returns an integer with the order of `f32`, for numbers other than NaN: the twin of `ordered` in WGSL. Both zeros are 0.
+/// Returns an integer with the order of `f32`, for numbers other than NaN: the twin of `ordered` in WGSL. Both zeros
+/// are 0.
 #[cfg(feature = "gpu")]
 fn ordered(number: f32) -> i32 {
     let magnitude = (number.to_bits() & 0x7fff_ffff) as i32;

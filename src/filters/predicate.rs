@@ -5,8 +5,8 @@ use super::{CheckedFilters, Filters, GroupRule, HalfSpace, spheres_touch};
 use crate::{Aabb, Pair};
 
 impl Filters {
-    /// Returns whether the lists by box accept the pair of boxes `a` and `b`. The lists of pairs, spheres and the boxes themselves
-    /// are ignored.
+    /// Returns whether the lists by box accept the pair of boxes `a` and `b`. The lists of pairs, spheres and the boxes
+    /// themselves are ignored.
     ///
     /// # Panics
     /// If a list is not empty and has no such index.

@@ -77,7 +77,8 @@ impl Prepare {
         self.count.dispatch(pass, 1, &buffers);
     }
 
-    /// Records the copy of `external` values to a list by box in `words`. The first call on the device compiles the kernel.
+    /// Records the copy of `external` values to a list by box in `words`. The first call on the device compiles the
+    /// kernel.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

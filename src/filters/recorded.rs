@@ -30,8 +30,8 @@ pub struct Change<'a> {
 impl FilterSet {
     // ---- one list by box ----
 
-    /// Checks a change of one list by box to external values on the device, and returns the box count of the list; `None`
-    /// if the change is empty.
+    /// Checks a change of one list by box to external values on the device, and returns the box count of the list;
+    /// `None` if the change is empty.
     ///
     /// # Errors
     /// [`Error::BadFilter`], [`Error::BadBuffer`]; the errors of [`Filters::check`]; [`Error::OutOfMemory`].
@@ -288,8 +288,8 @@ impl FilterSet {
         self.fit(box_count as usize)
     }
 
-    /// Uploads the filters for this many boxes, and returns the places of external excluded pairs. The caller records them, and then
-    /// calls [`note_on_device`](Self::note_on_device).
+    /// Uploads the filters for this many boxes, and returns the places of external excluded pairs. The caller records
+    /// them, and then calls [`note_on_device`](Self::note_on_device).
     ///
     /// # Errors
     /// The errors of [`upload`](Self::upload).

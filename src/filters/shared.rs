@@ -111,8 +111,8 @@ impl FilterSet {
         READ.iter().for_each(|list| self.note_change(list));
     }
 
-    /// Checks that these filters may be changed. If they have a source, all values must exist on the host, since they are uploaded
-    /// again.
+    /// Checks that these filters may be changed. If they have a source, all values must exist on the host, since they
+    /// are uploaded again.
     ///
     /// # Errors
     /// [`Error::FiltersChanged`]; [`Error::BadFilter`].
@@ -130,8 +130,8 @@ impl FilterSet {
         self.unload(gpu)
     }
 
-    /// Checks that the filters fit this many boxes of a tree. Worlds must exist on the host, since they decide the places of boxes
-    /// in the tree.
+    /// Checks that the filters fit this many boxes of a tree. Worlds must exist on the host, since they decide the
+    /// places of boxes in the tree.
     ///
     /// # Errors
     /// The errors of [`fit`](Self::fit); [`Error::BadFilter`] if the worlds exist only on the device, or, with

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use crate::Error;
 
-/// Declares the filters; `src/filters/rows.rs` explains a row. Kernels that test pairs read the lists that are `tested`.
+/// Declares the filters; `src/filters/rows.rs` explains a row. Kernels that test pairs read the lists that are
+/// `tested`.
 macro_rules! filter_table {
     (
         $(#[$filters_meta:meta])*
@@ -256,7 +257,8 @@ macro_rules! filter_table {
             }
         }
 
-        /// Declares the structure of `filter_layout`, in WGSL. The size of a uniform structure is a multiple of 16 bytes.
+        /// Declares the structure of `filter_layout`, in WGSL. The size of a uniform structure is a multiple of 16
+        /// bytes.
         pub const WGSL: &str = concat!(
             "struct FilterLayout {\n@align(16)\n",
             $(stringify!($place), ": u32,\n",)*

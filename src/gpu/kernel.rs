@@ -139,7 +139,8 @@ impl Source {
 }
 
 impl Binding {
-    /// Returns the variable that a line declares, if it is a buffer: `@group(0) @binding(1) var<storage, read> boxes: …`.
+    /// Returns the variable that a line declares, if it is a buffer:
+    /// `@group(0) @binding(1) var<storage, read> boxes: …`.
     fn declared(line: &str) -> Option<Self> {
         use wgpu::BufferBindingType::{Storage, Uniform};
         let (index, variable) = line.trim_start().strip_prefix("@group(0) @binding(")?.split_once(") var<")?;
@@ -255,8 +256,8 @@ impl Kernel {
         compiled.as_ref().map_err(Clone::clone)
     }
 
-    /// Compiles the kernel in the browser's process of the device, unless it is compiled. The kernel counts as compiled once
-    /// the browser accepts it. A call that needs the kernel earlier requests it again.
+    /// Compiles the kernel in the browser's process of the device, unless it is compiled. The kernel counts as compiled
+    /// once the browser accepts it. A call that needs the kernel earlier requests it again.
     ///
     /// # Errors
     /// [`Error::Gpu`] if the browser rejects it; [`Error::OutOfMemory`]; [`Error::DeviceLost`].

@@ -241,7 +241,7 @@ impl Gpu {
     /// Does the same as [`Gpu::request`]. **Blocks.**
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`Gpu::request`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn headless() -> Result<Self, Error> {
         pollster::block_on(Self::request())
@@ -250,7 +250,7 @@ impl Gpu {
     /// Does the same as [`Gpu::request_named`]. **Blocks.**
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`Gpu::request_named`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn headless_named(name: &str) -> Result<Self, Error> {
         pollster::block_on(Self::request_named(name))
@@ -332,7 +332,8 @@ impl Gpu {
         self.pipeline_cache.as_ref()
     }
 
-    /// Returns `true` if the device meets the requirements of [`SortVariant::Subgroup`]: the features, and subgroups of 8 to 64.
+    /// Returns `true` if the device meets the requirements of [`SortVariant::Subgroup`]: the features, and subgroups of
+    /// 8 to 64.
     pub fn has_subgroups(&self) -> bool {
         let info = self.adapter_info();
         self.device().features().contains(SUBGROUP_FEATURES)

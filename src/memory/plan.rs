@@ -54,7 +54,7 @@ pub(crate) struct RequestedCapacity {
 }
 
 impl RequestedCapacity {
-    /// Returns `true` if `plan`, which ignores these requests, has enough capacity for them.
+    /// Returns `true` if `plan`, which was created without these requests, has enough capacity for them.
     pub fn fit(&self, plan: &MemoryPlan) -> bool {
         self.pairs <= plan.pair_capacity.into() && self.tiles <= plan.tile_capacity.into()
     }

@@ -1,7 +1,7 @@
 //! Computes the exact sign of a sum of products of `f64` and integers, for all exponents.
 //!
-//! The sum is a fixed-point number that covers all products, a superaccumulator (Kulisch and Miranker 1986): digits of 32 bits in
-//! words of 64, so that carries are handled once, at the end.
+//! The sum is a fixed-point number that covers all products, a superaccumulator (Kulisch and Miranker 1986): digits of
+//! 32 bits in words of 64, so that carries are handled once, at the end.
 
 use std::cmp::Ordering;
 

@@ -1,6 +1,7 @@
 //! The displacement x_j + S·cell − x_i of a pair, with exact decisions.
 //!
-//! Decisions have three tiers: `f64` with an error bound; pairs of `f64` whose sum is the number (double-double); a superaccumulator.
+//! Decisions have three tiers: `f64` with an error bound; pairs of `f64` whose sum is the number (double-double); a
+//! superaccumulator.
 
 use super::accumulator::{Accumulator, Term};
 use super::coordinate::Coordinate;

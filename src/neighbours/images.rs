@@ -257,7 +257,7 @@ impl Images {
         if self.is_identity() { k } else { self.targets[k as usize] }
     }
 
-    /// Lists the targets. If each point is one target, its coordinates may not be finite.
+    /// Lists the targets. Without a periodic cell, points that are not finite are included.
     pub fn targets(&self) -> impl Iterator<Item = u32> + '_ {
         let points = if self.is_identity() { self.point_count } else { 0 };
         self.targets.iter().copied().chain(0..points)
@@ -275,7 +275,7 @@ impl Images {
         index << self.shift_bits..(index + 1) << self.shift_bits
     }
 
-    /// Returns the target of a point that has no shift.
+    /// Returns the target of a point with the shift 0.
     #[inline]
     pub fn own(&self, index: u32) -> u32 {
         index << self.shift_bits | self.origin

@@ -31,7 +31,8 @@ impl Lattice {
     /// Reduces the basis of a cell.
     ///
     /// # Errors
-    /// [`Error::BadCell`] if a vector is not finite, or if the periodic ones are linearly dependent within the precision of `f64`.
+    /// [`Error::BadCell`] if a vector is not finite, or if the periodic ones are linearly dependent within the
+    /// precision of `f64`.
     pub fn new<T: Coordinate>(cell: &PeriodicCell<T>) -> Result<Self, Error> {
         let mut lattice = Self::default();
         for k in (0..3).filter(|&k| cell.periodic[k]) {
@@ -107,7 +108,7 @@ impl Lattice {
         reach
     }
 
-    /// Returns the shift, in vectors of the cell, of some reduced vectors.
+    /// Converts a shift from multiples of the reduced vectors to multiples of the cell's vectors.
     #[inline]
     pub fn shift(&self, factors: [i64; 3]) -> [i64; 3] {
         let mut shift = [0i64; 3];
@@ -129,7 +130,8 @@ impl Lattice {
         std::array::from_fn(|k| point[k] + by[k])
     }
 
-    /// Bounds the error of [`moved`](Self::moved) along each axis, for coordinates and shifts of at most these magnitudes.
+    /// Bounds the error of [`moved`](Self::moved) along each axis, for coordinates and shifts of at most these
+    /// magnitudes.
     pub fn error(&self, coordinates: &[f64; 3], shift: &[f64; 3]) -> [f64; 3] {
         let terms = combine(shift, &self.vectors.map(|vector| vector.map(f64::abs)));
         // An axis along which no vector points adds nothing.

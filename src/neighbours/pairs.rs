@@ -3,8 +3,8 @@
 use super::coordinate::Coordinate;
 use crate::Pair;
 
-/// The pairs of a neighbour search, in ascending order of (i, j, S). Lists by pair have the same length and order; a list that was not
-/// requested is empty.
+/// The pairs of a neighbour search, in ascending order of (i, j, S). Lists by pair have the same length and order; a
+/// list that was not requested is empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]

@@ -6,7 +6,8 @@ use crate::{Error, Filters};
 /// The most targets. Numbers of targets are stored as bits of a positive `f32`.
 pub const MOST_TARGETS: u64 = 0x7e00_0000;
 
-/// Points with their radii and worlds, borrowed for one search. A slice, an array or a `Vec` of positions converts to it.
+/// Points with their radii and worlds, borrowed for one search. A slice, an array or a `Vec` of positions converts to
+/// it.
 ///
 /// A point with a coordinate that is NaN or infinite has no neighbours and is counted in
 /// [`NeighbourPairs::invalid_count`](super::NeighbourPairs::invalid_count).
@@ -15,8 +16,8 @@ pub const MOST_TARGETS: u64 = 0x7e00_0000;
 pub struct PointSet<'a, T = f32> {
     /// The positions.
     pub positions: &'a [[T; 3]],
-    /// The radius of each point, finite and ≥ 0; empty for radii of 0. Two points are a pair if their distance is at most the sum of both
-    /// radii and [`NeighbourOptions::radius`](super::NeighbourOptions::radius).
+    /// The radius of each point, finite and ≥ 0; empty for radii of 0. Two points are a pair if their distance is at
+    /// most the sum of both radii and [`NeighbourOptions::radius`](super::NeighbourOptions::radius).
     pub radii: &'a [T],
     /// The world of each point, below 2³² − 1; empty for one world. Points of different worlds are never a pair.
     pub worlds: &'a [u32],

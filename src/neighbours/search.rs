@@ -17,10 +17,12 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// Checks the options and the sets of a search, and lists its targets. Without `queries`, it is a search within the points.
+    /// Checks the options and the sets of a search, and lists its targets. Without `queries`, it is a search within the
+    /// points.
     ///
     /// # Errors
-    /// [`Error::BadOption`], [`Error::BadPoints`], [`Error::BadCell`], [`Error::TooManyImages`], [`Error::ListTooLong`].
+    /// [`Error::BadOption`], [`Error::BadPoints`], [`Error::BadCell`], [`Error::TooManyImages`],
+    /// [`Error::ListTooLong`].
     pub fn fill<'a, T: Coordinate>(
         &'a mut self,
         options: &'a NeighbourOptions<T>,

@@ -5,8 +5,8 @@ use std::mem::offset_of;
 use crate::base::constants::EVENT_CREATED;
 use crate::base::layout::PairArguments;
 
-/// Pairs on the GPU, written by [`Recorder::record`](crate::Recorder::record). The recorder is borrowed while they are in use, since the next
-/// recording overwrites them.
+/// Pairs on the GPU, written by [`Recorder::record`](crate::Recorder::record). The recorder is borrowed while they are
+/// in use, since the next recording overwrites them.
 ///
 /// ```compile_fail,E0499
 /// # fn frame(recorder: &mut broadsweep::Recorder, encoder: &mut broadsweep::wgpu::CommandEncoder, boxes: &broadsweep::wgpu::Buffer) {
@@ -91,8 +91,8 @@ pub enum GpuIdentity<'a> {
     #[default]
     Index,
     /// `[box_count]` generations, one `u32` each. Maps a box to the box with the same index if both have the same
-    /// generation. The generations of the last step with generations are used; an index beyond that step always
-    /// matches. With another generation, the box is new, and the earlier box is removed.
+    /// generation. If they differ, the box is new, and the earlier box is removed. The comparison uses the last step
+    /// that had generations. It always maps a box with an index beyond that step.
     Generations(wgpu::BufferSlice<'a>),
     /// `[box_count]` distinct indices, one `u32` each: the index that each box had in the last step, or
     /// [`Step::NEW`](crate::Step::NEW). An index that the last step did not have also means a new box. Boxes of the

@@ -56,7 +56,8 @@ impl RecordedSteps {
     /// Waits until the commands of all steps that were recorded have run or are dropped.
     ///
     /// # Errors
-    /// [`Error::NotSubmitted`] if some were not submitted; in a browser also if they have not run; [`Error::DeviceLost`].
+    /// [`Error::NotSubmitted`] if some were not submitted; in a browser also if they have not run;
+    /// [`Error::DeviceLost`].
     fn settle(&self, gpu: &Gpu) -> Result<(), Error> {
         if Arc::strong_count(&self.pending) > 1 {
             #[cfg(not(target_arch = "wasm32"))]

@@ -203,7 +203,8 @@ pub struct QueryReport {
     pub query_count: u64,
     /// Queries with a NaN or another invalid number. They have no answers.
     pub invalid_count: u64,
-    /// The indices of the first invalid queries, ascending, at most [`Report::INVALID_LISTED`](crate::Report::INVALID_LISTED).
+    /// The indices of the first invalid queries, ascending, at most
+    /// [`Report::INVALID_LISTED`](crate::Report::INVALID_LISTED).
     pub first_invalid: Vec<u64>,
     /// All answers: boxes that are hit, that touch or that are near.
     pub answer_count: u64,
@@ -218,7 +219,8 @@ pub struct TreeReport {
     pub box_count: u32,
     /// Boxes with a NaN or with `min > max`, after padding by their margins. No query finds them.
     pub invalid_count: u32,
-    /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`](crate::Report::INVALID_LISTED).
+    /// The indices of the first invalid boxes, ascending, at most
+    /// [`Report::INVALID_LISTED`](crate::Report::INVALID_LISTED).
     pub first_invalid: Vec<u32>,
     /// The surface of all nodes, divided by the surface after the build. The time of queries grows by about this
     /// factor. It is 1 after a build. Above 1.5 or 2, a rebuild saves time. It is NaN if the build was recorded.

@@ -193,8 +193,8 @@ impl<'a> HalfSpaces<'a> {
     }
 
     /// Compares two answers, each a rounded number and an index, by exact number, then by index. `exact` returns the
-    /// exact number of an index, or `None` if the boxes are missing; then `b`, the box, comes first until the merge is
-    /// repeated.
+    /// exact number of an index, or `None` if the boxes are missing. Without boxes, the order is provisional: `b`,
+    /// which is a box, comes first, and the merge must be repeated with the boxes.
     fn order(&self, a: (f32, u32), b: (f32, u32), exact: impl Fn(u32) -> Option<Fraction>) -> Ordering {
         let by_exact = || match (exact(a.1), exact(b.1)) {
             (Some(a), Some(b)) => a.compare(&b),

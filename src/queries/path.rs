@@ -41,7 +41,8 @@ pub struct Entry {
     aabb: Aabb,
 }
 
-/// A time at which a face of the moving box is in the plane of another box's face: `(plane - origin) / |direction[axis]|`.
+/// A time at which a face of the moving box is in the plane of another box's face:
+/// `(plane - origin) / |direction[axis]|`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Crossing {
     plane: f32,
@@ -327,8 +328,8 @@ impl Depth {
 }
 
 impl Gate {
-    /// Returns whether the plane is ever reached. An infinite plane is not, unless both are infinite on the same side
-    /// or the boxes touch already.
+    /// Returns whether the coordinate reaches the plane at some time: it is at or beyond the plane at the start, or
+    /// both are finite.
     fn opens(&self) -> bool {
         let (plane, origin) = self.reach;
         plane <= origin || plane.is_finite() && origin.is_finite()

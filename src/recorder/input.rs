@@ -88,8 +88,8 @@ impl<'a> GpuInput<'a> {
     pub(super) fn points(self, count: u32) -> Option<BoundPoints<'a>> {
         let (points, radius) = match self {
             Self::Boxes(_) => return None,
-            // Each point has half of the distance as radius. `abs` removes the sign of -0: for the kernel, a common
-            // radius with a sign means that there is none.
+            // Each point has half of the distance as radius. `abs` removes the sign of -0, since the kernel reads a
+            // negative common radius as no common radius.
             Self::Points { points, distance } => (points, Some(0.5 * distance.abs())),
             Self::Spheres(spheres) => (spheres, None),
         };

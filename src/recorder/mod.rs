@@ -172,8 +172,8 @@ impl Recorder {
         self.core.reserve(&mut self.filters, box_count, pair_capacity)
     }
 
-    /// Starts to compile the kernels that [`record`](Self::record) and [`record_events`](Self::record_events) need for `box_count` boxes,
-    /// and returns at once, as [`BroadPhase::compile_ahead`](crate::BroadPhase::compile_ahead) does.
+    /// Starts to compile the kernels that [`record`](Self::record) and [`record_events`](Self::record_events) need for
+    /// `box_count` boxes, and returns at once, as [`BroadPhase::compile_ahead`](crate::BroadPhase::compile_ahead) does.
     pub fn compile_ahead(&self, box_count: usize) -> Compilation {
         let comparison = EventKernels::new(&self.core.gpu).kernels().to_vec();
         self.core.compile_ahead(&self.filters, box_count, comparison)

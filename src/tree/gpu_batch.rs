@@ -15,7 +15,8 @@ use crate::{Aabb, BoxCast, Capsule, CapsuleCast, Cast, GpuPairs, NearestQuery, O
 /// The trait is sealed: other crates cannot implement it.
 pub trait GpuQuery: Pod + sealed::SealedGpuQuery {}
 
-/// A shape in a buffer of the device: `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] or [`GpuConvex`].
+/// A shape in a buffer of the device: `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`] or
+/// [`GpuConvex`].
 ///
 /// A kernel first converts capsules and oriented boxes to half-spaces, with 160 and 416 bytes of scratch memory each.
 /// Each box within the bounds of a shape is tested against all half-spaces of the shape. So an oriented box may need
@@ -182,8 +183,9 @@ impl<C: Cast + GpuQuery> GpuBatch<'_, C> {
 }
 
 impl<S: GpuShape> GpuBatch<'_, S> {
-    /// Sets the vertices per pair in the draw arguments of [`record_overlaps`](crate::TreeRecorder::record_overlaps) and of all lists of
-    /// [`record_overlap_events`](crate::TreeRecorder::record_overlap_events). Default: 24, the twelve edges of a box as lines.
+    /// Sets the vertices per pair in the draw arguments of [`record_overlaps`](crate::TreeRecorder::record_overlaps)
+    /// and of all lists of [`record_overlap_events`](crate::TreeRecorder::record_overlap_events). Default: 24, the
+    /// twelve edges of a box as lines.
     #[must_use]
     pub fn with_vertices_per_pair(self, vertices_per_pair: u32) -> Self {
         Self { vertices_per_pair, ..self }

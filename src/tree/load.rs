@@ -107,8 +107,8 @@ impl Tree {
     /// [tree](Self::memory_plan). The buffers are cached for the next batch; each buffer has the largest size needed so
     /// far. A batch of more than 2²⁰ lists, 2²² queries or 2²³ answers in rows runs in parts, as does a batch that does
     /// not fit a binding of the device. It needs the memory of the first part. While a longer list of answers is
-    /// allocated, the old list still exists. Call this after the build: only then does the box count bound the answers
-    /// per query.
+    /// allocated, the old list still exists. Call this after the build, since a query has at most one answer per box of
+    /// the built tree.
     pub fn query_memory_plan(&self, load: &QueryLoad) -> TreeMemoryPlan {
         let (capacity, read) = self.capacity_for(load);
         if capacity.queries == 0 {

@@ -7,15 +7,16 @@
 //! | `build` | the stage `tree`: the order of the leaves along a curve, and the bounds of all nodes |
 //! | `question` | the kinds of queries |
 //! | `query` | the stage `query`: finds the boxes that a batch of queries meets |
-//! | `query_sources`, `query_buffers` | its kernels; the buffers of a batch, and how large they are |
+//! | `query_sources`, `query_buffers` | the kernels of the stage `query`; the buffers of a batch |
 //! | `batch` | the plan of a batch, and the recording of its phases |
 //! | `calls`, `host` | queries from host memory: the calls, and the driver that reads back after each round |
-//! | `half_spaces` | half-spaces among the answers of these, and the boxes that they are ordered with |
-//! | `recorder`, `gpu_batch` | queries in buffers of the caller: the driver that records a fixed number of rounds, and the types of the buffers |
+//! | `half_spaces` | merges half-spaces into answers from host memory, and reads boxes back to order both |
+//! | `recorder` | queries in buffers of the caller: the driver that records a fixed number of rounds |
+//! | `gpu_batch` | the types of queries and answers in buffers |
 //! | `steps` | events of moving shapes in a static world |
 //! | `pack` | converts queries to `u32` |
-//! | `load`, `query_memory` | how much memory a batch takes; the cached buffers |
-//! | `submission` | submits commands, and waits for what the host reads |
+//! | `load`, `query_memory` | the predicted memory of a batch; the cached buffers |
+//! | `submission` | submits commands, and waits for results that the host reads |
 
 mod ahead;
 mod batch;
@@ -241,10 +242,10 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`Error::FilterLength`] if the lists do not fit the boxes. [`Error::BadFilter`] for an owner region, for worlds
-    /// that only the device knows, for any list with values that only another device has, and, with half-spaces, for
-    /// any list with values that only the device has, except margins and spheres. [`Error::TooManyBoxes`]; with a
-    /// memory budget the errors of [`BroadPhase::reserve`](crate::BroadPhase::reserve); [`Error::OutOfMemory`],
+    /// [`Error::FilterLength`] if the lists do not fit the boxes. [`Error::BadFilter`] for an owner region, and for a
+    /// list whose values exist only on the device of the owner: for worlds; for any list if the tree is on another
+    /// device; with half-spaces, for any list except margins and spheres. [`Error::TooManyBoxes`]; with a memory budget
+    /// the errors of [`BroadPhase::reserve`](crate::BroadPhase::reserve); [`Error::OutOfMemory`],
     /// [`Error::DeviceLost`]. After an error the old filters stay.
     pub fn share_filters<'a>(&mut self, owner: impl Into<FilterOwner<'a>>, box_count: usize) -> Result<(), Error> {
         let set = owner.into().share(&self.gpu, box_count)?;

@@ -267,8 +267,8 @@ impl Query {
         kernel.dispatch(pass, (input.query_count() * input.params.host.most).div_ceil(256), &input.bound());
     }
 
-    /// Records a kernel that counts all boxes that queries meet. With `QUERY_EMITS`, it instead writes the answers in
-    /// the window, of lists that were not retained. The parameters select all queries or the pending queries.
+    /// Records a kernel that counts all boxes that queries meet. With `QUERY_EMITS`, it writes lists instead: the part
+    /// in the window of each list that was not retained. The parameters select all queries or the pending queries.
     pub fn record_walk(&self, pass: &mut Pass, listed: Listed, input: &QueryInput) {
         let QueryBuffers { pairs, retained_answers, .. } = input.buffers;
         let pairs = if input.params.has(QUERY_EMITS) { pairs.all() } else { retained_answers.all() };
@@ -296,8 +296,8 @@ impl Query {
         self.kernel(&OFFSET).dispatch(pass, blocks.max(1), &bound);
     }
 
-    /// Records the writing of answers in the window: of the retained short lists. If `is_sorted`, it then records the
-    /// sort of all answers into canonical order. For paths, it also records the times at which they touch the boxes.
+    /// Records the writing of the retained short lists into the window. If `is_sorted`, it then records the sort of all
+    /// answers into canonical order. For paths, it also records the times at which they touch the boxes.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

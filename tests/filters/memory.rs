@@ -223,7 +223,7 @@ fn filters_that_take_more_with_more_boxes_keep_to_the_budget() {
         let bytes = broad_phase.find_pairs(boxes).unwrap().report.gpu_bytes;
         assert!(bytes <= budget, "{what}: {bytes} bytes, and the budget is {budget}");
     }
-    // Those for many boxes do not stay if there is no memory for them.
+    // The buffers for many boxes are released if the budget has no memory for them.
     let budget = budget / 8;
     broad_phase.set_options(options.with_memory_budget(Some(budget))).unwrap();
     let bytes = broad_phase.find_pairs(&small[..300]).unwrap().report.gpu_bytes;

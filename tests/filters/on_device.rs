@@ -320,7 +320,7 @@ fn a_change_that_is_refused_leaves_what_was_recorded_and_another_does_not() {
     change(&mut recorder, 0..300).unwrap();
     let again = recorder.record_window(&mut encoder(), buffer.slice(..), 300, 0, 0).map(|_| ());
     assert_eq!(again, Err(Error::NothingRecorded));
-    // Those commands are dropped, so nothing has changed there; and other lists are the host's.
+    // The commands of the change are dropped, so no list on the device changed. The host still has the other lists.
     recorder.change_filters(7, Attribute::Sleeping(&[true])).unwrap();
     let mut again = encoder();
     let left = recorder.record(&mut again, buffer.slice(..), 300).unwrap();

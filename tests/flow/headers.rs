@@ -290,7 +290,7 @@ fn the_times_of_a_recording_are_read_back_on_request() {
         assert!(window("emit_sweep") && !window("sweep_test"));
         assert!(neighbours("neighbours_begin") && !neighbours("emit_sweep"));
     }
-    // Those that are not timed do not change them.
+    // Recordings without timing do not change the times.
     let before = recorder.statistics().times;
     recorder.time_recordings(false);
     assert_eq!(step(&mut recorder), before);

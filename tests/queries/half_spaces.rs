@@ -315,7 +315,7 @@ fn capsules_turned_boxes_and_convex_shapes_touch_the_half_spaces_that_they_shoul
             |capsule: &Capsule| OrientedBox { center: capsule.from, half: [capsule.radius, 1.0, 0.5], axes: AXES };
         let turned: Vec<OrientedBox> = capsules.iter().map(turned).collect();
         let of_turned = check_touched(&tree, &turned, &planes, turned_touches);
-        // Those whose axes lie in a plane touch all.
+        // Oriented boxes whose axes lie in a plane touch all half-spaces.
         let flat: Vec<OrientedBox> =
             turned.iter().map(|turned| OrientedBox { axes: [AXES[0]; 3], ..*turned }).collect();
         check_touched(&tree, &flat, &planes, |_, _| true);

@@ -134,7 +134,7 @@ struct Counts {
     later: usize,
     early: usize,
     at_start: usize,
-    /// Those of the former that do not touch in the beginning.
+    /// The hits in `at_start` that do not touch at the start, up to rounding.
     not_at_start: usize,
 }
 

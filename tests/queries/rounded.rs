@@ -261,7 +261,7 @@ fn nothing_round_or_turned_touches_a_box_at_infinity() {
         Aabb::new([inf, -1.0, -1.0], [inf, 1.0, 1.0]),
         Aabb::new([inf; 3], [inf; 3]),
         Aabb::new([-inf; 3], [-inf, inf, inf]),
-        // Those have points that are finite.
+        // The next two boxes have finite points.
         Aabb::new([most, -1.0, -1.0], [inf, 1.0, 1.0]),
         Aabb::new([-inf; 3], [inf; 3]),
     ];

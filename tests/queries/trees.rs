@@ -119,7 +119,7 @@ fn assert_same_as_on_the_cpu(gpu: &Gpu, kinds: &[Kind]) {
     for kind in kinds {
         let boxes = kind.generate(300, 3);
         let mut rays: Vec<Ray> = RayKind::ALL.iter().flat_map(|kind| kind.generate(20, 7, &boxes)).collect();
-        // Those that touch corners and faces are undecided.
+        // Rays that touch corners and faces are undecided in `f32`.
         rays.extend(boxes.iter().take(20).map(|aabb| Ray::new(aabb.min, aabb.max)));
         let some = || boxes.iter().take(20);
         let balls: Vec<Sphere> = some().map(|aabb| Sphere { center: aabb.min, radius: 1.5 }).collect();

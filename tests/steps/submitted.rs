@@ -50,7 +50,7 @@ fn steps_in_flight_have_the_events_of_steps_that_are_waited_for() {
             same(&wait(&mut engine).unwrap(), expected.find_events(step(number)).unwrap(), &format!("step {number}"));
         }
         assert_eq!(engine.submissions().try_take_events().unwrap_err(), Error::NothingSubmitted);
-        // Those that are waited for follow those that were submitted, and go on from them. As if nobody slept.
+        // Blocking steps continue the sequence of submitted steps. Sleeping flags are ignored.
         let filters = Filters::default().with_sleeping(sleeping);
         engine.set_filters(filters.clone()).unwrap();
         expected.set_filters(filters).unwrap();

@@ -28,7 +28,7 @@ const FRAMES: usize = 60;
 /// Frames that do not count.
 const FIRST: usize = 5;
 
-/// What moves in a frame: one box in so many, by so many mean edges; anywhere if that is infinite.
+/// Kinds of motion: name; one box in this many moves in a frame; its distance in mean edges, or infinity for any place.
 const MOTIONS: [(&str, usize, f32); 6] = [
     ("few: 1 % by 0.02", 100, 0.02),
     ("some: 10 % by 0.02", 10, 0.02),

@@ -41,7 +41,7 @@ pub struct Set {
 /// A kernel for one set of switches: nothing is left open, and what is switched off is gone or is never reached.
 pub struct Specialised<'a> {
     kernel: &'a Kernel,
-    /// What is switched on.
+    /// The switches that are on.
     pub set: Set,
     module: Module,
     info: ModuleInfo,

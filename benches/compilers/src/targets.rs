@@ -1,6 +1,6 @@
-//! What naga is told for each back end. Options and bindings are those of `wgpu-hal` 30: `vulkan/adapter.rs`,
-//! `metal/device.rs` and `dx12/device.rs`. What it checks at run time (bounds, loops, divisions) is `wgpu`'s default, which
-//! the library leaves as it is.
+//! The options of naga for each back end. Options and bindings equal the ones of `wgpu-hal` 30: `vulkan/adapter.rs`,
+//! `metal/device.rs` and `dx12/device.rs`. Checks at run time (of bounds, loops, divisions) are `wgpu`'s default, which
+//! the library does not change.
 
 use std::fmt;
 

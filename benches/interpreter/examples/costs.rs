@@ -1,4 +1,4 @@
-//! What each kernel costs, counted.
+//! Counts the cost of each kernel.
 //!
 //!     cargo run --release -p broadsweep-interpreter --example costs -- uniform 20000 32 [sites] [portable|queries] [FILTER...]
 //!     cargo run --release -p broadsweep-interpreter --example costs -- table > benches/src/model/costs.csv

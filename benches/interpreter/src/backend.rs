@@ -31,7 +31,7 @@ struct Buffer {
     /// True if it is mapped to be filled, from its creation on.
     is_new: AtomicBool,
 }
-/// What will be written to a buffer.
+/// The bytes to write to a buffer.
 #[derive(Debug)]
 struct Staged(Vec<u8>);
 #[derive(Debug)]
@@ -67,7 +67,7 @@ fn data(buffer: &DispatchBuffer) -> &Arc<BufferData> {
     &buffer.as_custom::<Buffer>().expect("a buffer of the interpreter").data
 }
 
-/// What no kernel on buffers needs.
+/// Declares functions that no kernel on buffers needs.
 macro_rules! absent {
     ($($function:ident($($type:ty),*) $(-> $result:ty)?;)*) => {
         $(fn $function(&self, $(_: $type),*) $(-> $result)? {

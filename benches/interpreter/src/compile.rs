@@ -30,7 +30,7 @@ pub fn compile(module: &Module, info: &ModuleInfo, name: &str, weakened: Option<
         builtins: Vec::new(),
         globals: HashMap::new(),
         privates: HashMap::new(),
-        // What is wrong with a dispatch as a whole is at no place in the source.
+        // A fault of a whole dispatch has no place in the source.
         sites: vec![Site { what: "dispatch".to_owned(), at: 0 }],
         weakened,
     };

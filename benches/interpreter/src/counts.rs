@@ -1,4 +1,4 @@
-//! What a dispatch costs a GPU: instructions, lanes, sectors, bank conflicts and waits.
+//! Counts the cost of a dispatch on a GPU: instructions, lanes, sectors, bank conflicts and waits.
 //!
 //! A load is not waited for until a value that comes from it is used; all that were begun by then are waited for
 //! together. So waits are the round trips to memory that follow each other in one subgroup, whatever their number of
@@ -16,7 +16,7 @@ use crate::schedule::{Place, Schedule};
 const SECTOR: u64 = 32;
 const BANKS: u64 = 32;
 
-/// What a place in the source costs.
+/// The cost of a place in the source.
 #[derive(Clone, Debug, Default)]
 pub struct Cost {
     /// Times that a subgroup ran it.

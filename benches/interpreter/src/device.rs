@@ -46,14 +46,14 @@ pub struct BufferData {
     interpreter: Interpreter,
 }
 
-/// What was seen of a mutant that ran beside its kernel.
+/// The observations of a mutant that ran beside its kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Compared {
     /// Dispatches that were compared.
     pub dispatches: u64,
     /// True if any word came out otherwise, or whether it was written.
     pub differs: bool,
-    /// What is wrong with the mutant, and not with the kernel.
+    /// The faults of the mutant that the kernel does not have.
     pub findings: BTreeSet<Finding>,
 }
 

@@ -1,4 +1,4 @@
-//! Which invocations of a workgroup are active.
+//! The active invocations of a workgroup.
 
 /// A bit for each invocation of a workgroup, of which there are 256 at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use naga::AtomicFunction;
 
-/// What no kernel expects of a word.
+/// A value that no kernel expects in a word.
 const UNWRITTEN: u32 = 0xdead_beef;
 
 /// A buffer, or a variable of a workgroup.
@@ -20,7 +20,7 @@ pub struct Memory {
 struct Shadow {
     writer: Toucher,
     reader: Toucher,
-    /// What kind of write it was.
+    /// The kind of the write.
     wrote: Wrote,
     /// True if other invocations of the reader's workgroup have read since the last barrier.
     others_read: bool,
@@ -41,7 +41,7 @@ pub struct Toucher {
 /// Words, and whether each was written.
 pub type Contents = (Vec<u32>, Vec<bool>);
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wrote {
     #[default]
@@ -65,7 +65,7 @@ pub enum AtomicKind {
     Max,
 }
 
-/// What is wrong with an access.
+/// The fault of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// Another invocation touches the word, one of the two writes, and no barrier orders them.
@@ -99,7 +99,7 @@ impl AtomicKind {
 impl Toucher {
     /// Returns whether nothing orders this access after that one, which was earlier, of another invocation.
     fn races(&self, earlier: &Self, first_group: u64) -> bool {
-        // What earlier dispatches did is ordered before this one.
+        // Accesses of earlier dispatches are ordered before this one.
         earlier.group >= first_group
             && (earlier.group != self.group || earlier.epoch == self.epoch && earlier.lane != self.lane)
     }
@@ -139,14 +139,14 @@ impl Memory {
     /// Notes a read, and returns the word.
     ///
     /// # Errors
-    /// What is wrong with the read.
+    /// The fault of the read.
     pub fn read(&mut self, at: usize, who: Toucher, first_group: u64) -> Result<u32, Fault> {
         let (is_written, word) = (self.written[at], self.words[at]);
         let shadow = self.shadow(at);
         let is_race = who.races(&shadow.writer, first_group);
         let reader = shadow.reader;
         if reader.group != who.group {
-            // Those of earlier dispatches do not count.
+            // Reads of earlier dispatches do not count.
             shadow.other_groups_read = reader.group >= first_group;
             shadow.others_read = false;
         } else if reader.epoch != who.epoch {
@@ -164,7 +164,7 @@ impl Memory {
     /// Notes a write, after which the word has this value.
     ///
     /// # Errors
-    /// What is wrong with the write.
+    /// The fault of the write.
     pub fn write_by(
         &mut self,
         at: usize,

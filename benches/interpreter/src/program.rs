@@ -199,7 +199,7 @@ pub enum Gather {
     Xor(Register),
 }
 
-/// What an invocation gets of a combination.
+/// The part of a combination that an invocation gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scan {
     Reduce,

@@ -1,4 +1,4 @@
-//! What the interpreter saw.
+//! The report of the interpreter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +46,7 @@ pub struct KernelCost {
 /// The findings of the interpreter since the last report.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// What is wrong, and how often.
+    /// The findings, each with its count.
     pub findings: BTreeMap<Finding, u64>,
     pub kernels: BTreeMap<String, KernelCost>,
     /// The kernels that ran with at least one workgroup.

@@ -14,7 +14,7 @@ use crate::memory::{AtomicKind, Fault, Memory, Toucher, Wrote};
 use crate::program::*;
 use crate::schedule::{Order, Place, Schedule};
 
-/// What was found at a site, and how often.
+/// The faults at each site, with their counts.
 pub type Faults = BTreeMap<(usize, Fault), u64>;
 
 /// A dispatch that is under way.

@@ -10,7 +10,7 @@ pub struct Swap {
     pub is_apart: bool,
 }
 
-/// What a pointer points to, as far as it is known: a variable or what a function was given, and in it members, elements
+/// The target of a pointer, as far as it is known: a variable or an argument of a function, and in it members, elements
 /// (none if it is computed).
 type Place = (Option<Handle<Expression>>, Vec<Option<u32>>);
 

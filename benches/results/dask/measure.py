@@ -57,7 +57,7 @@ class Peak:
                     pass
             turn += 1
             self.resident, self.proportional = max(self.resident, resident), max(self.proportional, proportional)
-        # What the watching itself took is not counted.
+        # The time of the watching itself is not counted.
         self.cpu["watching"] = -time.thread_time()
 
     def __exit__(self, *_):

@@ -117,7 +117,7 @@ impl Mbp {
     }
 }
 
-/// What to do with a region.
+/// The plan for a region.
 enum Plan {
     /// All boxes are in this part, and so are all pairs.
     Narrow(Region),

@@ -32,7 +32,7 @@ pub struct MjBroadphase {
     /// Their bounds in the frame, in the same order.
     turned: Vec<Aabb>,
     sweep: Sweep,
-    /// What the sweep finds, by places in `ids`.
+    /// The pairs that the sweep finds, by places in `ids`.
     swept: PairBuffer,
     /// The candidates, by ids.
     candidates: PairBuffer,

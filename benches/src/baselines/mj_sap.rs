@@ -113,7 +113,7 @@ pub(super) fn pair_of(signature: u32) -> Pair {
 /// Packed pairs, up to a number of them.
 #[derive(Debug)]
 pub(super) struct PairBuffer {
-    /// What was found, in the order of the search.
+    /// The found pairs, in the order of the search.
     pub(super) signatures: Vec<u32>,
     algorithm: &'static str,
     capacity: usize,

@@ -40,7 +40,7 @@ pub trait Baseline: Send {
     /// Invalid boxes pair with nothing, as everywhere in this crate.
     ///
     /// # Errors
-    /// Those of the algorithm's limits; `pairs` then holds nothing of use, and the next step starts anew.
+    /// The errors of the algorithm's limits. After an error, `pairs` is invalid, and the next step starts anew.
     fn find_pairs(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<Work, BaselineError>;
 
     /// Returns the events of the last step, as the algorithm told of them; `None` where it tells of none.
@@ -49,7 +49,7 @@ pub trait Baseline: Send {
     }
 }
 
-/// What began and what ended in a step, in no particular order.
+/// The pairs that began and ended in a step, in no particular order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changes<'a> {
     /// Pairs that began.

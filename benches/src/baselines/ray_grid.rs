@@ -221,7 +221,7 @@ impl RayGrid {
             hits.extend(ids.iter().filter(|&&id| tested.is_new(id)).filter_map(hit));
             ControlFlow::Continue(())
         });
-        // What was tested long ago is tested again.
+        // A box whose test is no longer remembered is tested again, so it may be listed twice.
         hits.sort_unstable_by_key(|hit| hit.index);
         hits.dedup_by_key(|hit| hit.index);
         hits

@@ -58,7 +58,7 @@ pub struct Lane {
     /// it.
     pairs: Vec<Pair>,
     times: Vec<f64>,
-    /// What the first call has to do, where the engine tells.
+    /// The work of the first call, if the engine reports it.
     work: Option<Work>,
     pub row: Row,
 }

@@ -190,7 +190,7 @@ impl Plan {
     fn lane(&self, cell: &Cell, boxes: &[Aabb], engine: Engine, gpu: Option<&Gpu>, known: &Known) -> Lane {
         let enough = Enough { calls: cell.turns, limit_ms: self.limit * 1e3 };
         let mut lane = Lane::new(cell.scene, boxes.len(), engine, enough);
-        // What is refused is refused at once, and says why.
+        // A scene that the engine refuses is not predicted: the call returns the refusal and its reason at once.
         let is_refused = engine.most_boxes().is_some_and(|most| boxes.len() > most);
         let mut predicted = known.predict(&lane.row, engine).filter(|_| !is_refused);
         if predicted.is_none_or(|seconds| seconds <= SLACK * self.limit) {

@@ -396,7 +396,7 @@ fn number(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
         size if !(1e-4..1e9).contains(&size) => format!("{value:.0e}"),
-        // What adding up left behind the third digit is no part of a mark.
+        // Rounding errors of sums are not part of a mark.
         size if size < 1.0 => format!("{value:.6}").trim_end_matches('0').to_owned(),
         size if size < 1000.0 => format!("{value:.2}").trim_end_matches('0').trim_end_matches('.').to_owned(),
         size => format!("{}{}", if value < 0.0 { "-" } else { "" }, crate::text::count(size.round() as u64)),

@@ -160,7 +160,7 @@ pub struct Difference {
     pub extra: u64,
     /// Pairs that were listed again.
     pub repeated: u64,
-    /// What the pairs of the first call that differs have in common.
+    /// The common property of the pairs of the first call that differs.
     pub why: String,
 }
 

@@ -133,7 +133,7 @@ impl Lane {
     }
 }
 
-/// What an engine found in a step. All lists are ascending.
+/// The result of an engine in a step. All lists are ascending.
 #[derive(Default)]
 struct StepLists {
     pairs: Vec<Pair>,
@@ -190,7 +190,7 @@ pub struct Row {
     pub wrong: Option<usize>,
 }
 
-/// What is measured.
+/// The measurements to make.
 pub struct Plan<'a> {
     /// The engines, each once. What the others find is compared with what the first one finds.
     pub steppers: Vec<Stepper>,
@@ -262,7 +262,7 @@ impl Plan<'_> {
                     left_out(&format!("{}: {motion}: it takes too long", racer.stepper.name()));
                 }
                 if at == 0 {
-                    // What the first one tells of is checked, too: it counts for all.
+                    // The events of the first engine are checked too, since all others are compared with them.
                     ensure!(first.compare_with(&last) == 0, "{}: {motion}: wrong events", racer.stepper.name());
                     counts = [&first.pairs, &first.created, &first.lost].map(Vec::len);
                     last.clone_from(&first.pairs);

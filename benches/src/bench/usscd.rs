@@ -42,7 +42,7 @@ impl Setting {
 
 /// An experiment: what varies, and how.
 pub struct Experiment {
-    /// What varies, in a word.
+    /// The name of the property that varies.
     pub name: &'static str,
     /// Whatever does not vary.
     pub title: String,

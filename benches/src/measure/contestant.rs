@@ -125,7 +125,7 @@ impl Contestant {
     /// Replaces `pairs` by those of `boxes`.
     ///
     /// # Errors
-    /// What the engine says; [`Refusal`] where that is ours.
+    /// The errors of the engine; a [`Refusal`] if the error is ours.
     pub fn find_pairs(&mut self, boxes: &[Aabb], pairs: &mut Vec<Pair>) -> Result<Call> {
         Ok(match self {
             Self::Gpu(on_gpu) => {

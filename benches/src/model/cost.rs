@@ -1,4 +1,4 @@
-//! What a call costs, counted by the interpreter of the kernels.
+//! The cost of a call, counted by the interpreter of the kernels.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -31,9 +31,9 @@ pub struct Cost {
     pub accesses: f64,
     /// Sectors of 32 bytes that each access touches.
     pub sectors: f64,
-    /// Those that the workgroup had not touched before.
+    /// Sectors that the workgroup had not touched before.
     pub first_sectors: f64,
-    /// Those that no workgroup of the dispatch had touched before.
+    /// Sectors that no workgroup of the dispatch had touched before.
     pub new_sectors: f64,
     /// Addresses of uniform buffers.
     pub constants: f64,
@@ -115,7 +115,7 @@ impl Sort {
     }
 }
 
-/// What decides which kernels a call dispatches.
+/// The properties of a call that determine its kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// True if every box is tested against every other.
@@ -140,7 +140,7 @@ pub fn of_kernel(kernel: &str, work: &Work, sort: Sort) -> Option<Cost> {
     let share = (unit - low.0) / (high.0 - low.0);
     // Round trips grow with the logarithm.
     let of_chain = (unit / low.0).log2() / (high.0 / low.0).log2();
-    // What fell between the last two, by the scenes' chance, does not go on falling.
+    // A number that fell by chance between the last two scenes does not fall further.
     let between = |a: f64, b: f64, share: f64| a + if b < a { share.min(1.0) } else { share } * (b - a);
     let (a, b) = (low.1.numbers(), high.1.numbers());
     let mut cost = Cost::from(std::array::from_fn(|k| between(a[k], b[k], share)));

@@ -13,7 +13,7 @@ const fn between(best: f64, worst: f64) -> Between {
     Between { best, worst }
 }
 
-/// What is assumed of a GPU. A *unit* is what runs a workgroup: a streaming multiprocessor, a compute unit, a core.
+/// The assumed properties of a GPU. A *unit* runs a workgroup: a streaming multiprocessor, a compute unit, a core.
 /// Subgroups have 32 invocations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gpu {

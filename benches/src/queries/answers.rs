@@ -1,4 +1,4 @@
-//! What a batch of queries found.
+//! The answers of a batch of queries.
 
 #[cfg(feature = "peers")]
 use broadsweep::query::NearestQuery;

@@ -10,11 +10,11 @@ use crate::scenes::queries::{RayKind, cubes, points};
 /// A kind of ray query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RayQueryKind {
-    /// Which box it hits first.
+    /// The first box that it hits.
     Nearest,
     /// True if it hits a box.
     Any,
-    /// Which boxes it hits.
+    /// The boxes that it hits.
     All,
 }
 
@@ -92,15 +92,15 @@ impl fmt::Display for QueryKind {
 /// A batch of queries of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum QueryBatch {
-    /// Which box each ray hits first.
+    /// The first box that each ray hits.
     NearestHits(Vec<Ray>),
     /// True if each ray hits a box.
     AnyHits(Vec<Ray>),
-    /// Which boxes each ray hits.
+    /// The boxes that each ray hits.
     AllHits(Vec<Ray>),
-    /// Which boxes touch each box.
+    /// The boxes that touch each box.
     Overlaps(Vec<Aabb>),
-    /// Which boxes are nearest to each point, of this number.
+    /// The boxes nearest to each point, this many.
     Nearest(Vec<NearestQuery>, usize),
 }
 

@@ -23,7 +23,7 @@ pub type Call<'a> = Box<dyn FnMut() -> Result<()> + 'a>;
 /// Times some calls in turn, so that whatever disturbs one disturbs all; another begins each time.
 ///
 /// # Errors
-/// Those of the calls.
+/// The errors of the calls.
 pub fn in_turn(effort: Effort, calls: &mut [Call]) -> Result<Vec<Time>> {
     ensure!(effort.runs > 0, "a call that is never made has no time");
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); calls.len()];

@@ -92,7 +92,7 @@ pub enum Error {
     Dtype {
         /// As the header has it, in quotes.
         found: String,
-        /// What would do.
+        /// The supported types, and the remedy.
         needed: &'static str,
     },
     /// An integer that `f64` does not represent.
@@ -203,7 +203,7 @@ pub fn read_boxes_from(source: impl Read, length: Option<u64>) -> Result<Vec<Aab
 /// Writes boxes as an `(n, 6)` array of little-endian `f4` in C order, bit for bit. `to` should have a buffer.
 ///
 /// # Errors
-/// Those of `to`.
+/// The errors of `to`.
 pub fn write_boxes(mut to: impl Write, boxes: &[Aabb]) -> io::Result<()> {
     let to = &mut to;
     write_header(to, "<f4", &[boxes.len() as u64, 6])?;
@@ -218,7 +218,7 @@ pub fn write_boxes(mut to: impl Write, boxes: &[Aabb]) -> io::Result<()> {
 /// Writes the header of `count` pairs as an `(m, 2)` array of little-endian `u4` in C order; [`write_pairs`] follows.
 ///
 /// # Errors
-/// Those of `to`.
+/// The errors of `to`.
 pub fn write_pairs_header(mut to: impl Write, count: u64) -> io::Result<()> {
     write_header(&mut to, "<u4", &[count, 2])
 }
@@ -226,7 +226,7 @@ pub fn write_pairs_header(mut to: impl Write, count: u64) -> io::Result<()> {
 /// Writes the array of pairs itself, or the next part of it.
 ///
 /// # Errors
-/// Those of `to`.
+/// The errors of `to`.
 pub fn write_pairs(mut to: impl Write, pairs: &[Pair]) -> io::Result<()> {
     let mut bytes = [0; 1 << 13];
     for part in pairs.chunks(bytes.len() / 8) {
@@ -242,7 +242,7 @@ pub fn write_pairs(mut to: impl Write, pairs: &[Pair]) -> io::Result<()> {
 /// Writes numbers as a little-endian array of this shape, in C order.
 ///
 /// # Errors
-/// Those of `to`.
+/// The errors of `to`.
 pub fn write_array<T: Written>(mut to: impl Write, shape: &[u64], numbers: &[T]) -> io::Result<()> {
     write_header(&mut to, T::DTYPE, shape)?;
     let mut bytes = Vec::new();

@@ -11,7 +11,7 @@ use super::random::{Random, cube_root};
 /// A kind of rays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RayKind {
-    /// Those of a camera in front of the scene that looks at its middle, row by row of a square picture.
+    /// Rays of a camera in front of the scene that looks at its middle, row by row of a square picture.
     Camera,
     /// From anywhere in the scene to anywhere.
     Incoherent,

@@ -181,7 +181,7 @@ fn what_takes_too_long_is_listed_as_such_and_what_is_refused_too() {
     let results = place.json("large/results.json");
     assert!(rows(&results)[0]["predicted_ms"].as_f64().unwrap() > 30.0 && rows(&results)[0]["first_ms"].is_null());
 
-    // What is refused is never predicted instead.
+    // A refused scene gets no prediction instead.
     place.run("bench --scenes uniform --n 2000,65536 --engines mj_sap --runs 1 --limit 1e-9 --out refused");
     let results = place.json("refused/results.json");
     let row = rows(&results).iter().find(|row| row["boxes"] == 65536).unwrap();
@@ -349,7 +349,7 @@ fn a_comparison_fails_for_what_became_slower_or_wrong_and_for_nothing_else() {
     place.write("new.json", fewer.to_string().as_bytes());
     assert!(place.fail_late(compare).contains("no measured row in common"));
 
-    // What else has changed is said, and a time of nothing divides nothing.
+    // Other changes are reported, and a time of 0 is no divisor.
     let mut other = scale(1.0);
     other["settings"]["runs"] = json!(3);
     other["machine"]["cores"] = json!(1000);
@@ -425,7 +425,7 @@ fn a_comparison_measures_what_the_older_results_have() {
     old["rows"].as_array_mut().unwrap().pop();
     place.write("old.json", old.to_string().as_bytes());
     assert!(place.fail_late("bench --compare old.json --out again").contains("6 rows slower"));
-    // What was measured is written all the same.
+    // The measured rows are written nevertheless.
     assert_eq!(rows(&place.json("again/results.json")).len(), 6);
 }
 

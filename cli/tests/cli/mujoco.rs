@@ -1,8 +1,9 @@
 //! Side by side with MuJoCo: every pair for which it has a contact is among the filtered pairs.
 //!
-//! What is looked at is what `examples/mujoco/export.py --worlds` writes: for each model `NAME.npz`, in which each step
-//! of the simulation is a world, and `NAME.contacts.npy`. A recording of nine models is in `tests/data/mujoco`. Where
-//! MuJoCo is installed, `scripts/test.sh` lets it simulate here and now, and names the folder in `BROADSWEEP_MUJOCO`.
+//! The tests read the files that `examples/mujoco/export.py --worlds` writes. For each model these are `NAME.npz`, in
+//! which each step of the simulation is a world, and `NAME.contacts.npy`. A recording of nine models is in
+//! `tests/data/mujoco`. If MuJoCo is installed, `scripts/test.sh` runs the simulation, and names the folder in
+//! `BROADSWEEP_MUJOCO`.
 
 use std::collections::HashSet;
 use std::fs::{self, File};

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use crate::commands::{header, npy as array, pairs_in};
 use crate::place::{Place, one_line};
 
-/// Those that take filters.
+/// The engines that support filters.
 const ENGINES: [&str; 3] = ["gpu", "cpu", "brute"];
 
 /// Names without `.npy`, and the files.

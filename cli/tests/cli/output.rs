@@ -159,7 +159,7 @@ fn no_name_of_a_file_commands_the_terminal() {
         let said = [&output.stdout[..], &output.stderr[..]].concat();
         let said = String::from_utf8(said).unwrap();
         assert!(!said.contains(|c: char| c.is_control() && c != '\n'), "{said:?}");
-        // What is wrong with arguments is told without what looks like a colour.
+        // Messages on invalid arguments have no sequences that look like a colour.
         let expected = if output.status.code() == Some(2) { "a\\u009bb" } else { "a\\u001b[31m\\u009bb\\u007f" };
         assert!(said.contains(expected), "{said}");
     };

@@ -261,7 +261,7 @@ class _Run:
             self._clear()
             manifest["broadsweep"] = __version__
             manifest["tiles"] = self._tiles(job, parts, boxes).nodes
-            # A name for what was planned, so that no task takes the tiles of another plan.
+            # The plan has a name, so that no task uses the tiles of another plan.
             manifest["plan"] = hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
             _tasks.write_json(self.out / "_manifest.json", manifest, job.work("temporary"))
         job = replace(job, plan=manifest["plan"])
@@ -300,7 +300,7 @@ class _Run:
         if earlier is not None and None not in reports.values():
             done = tuple(report for report in reports.values() if report is not None)
             return replace(earlier, seconds=self.seconds, continued=len(done), per_tile=done)
-        # The output is whole only when all of it is written.
+        # `_summary.json` marks a complete output.
         (self.out / "_summary.json").unlink(missing_ok=True)
         shutil.rmtree(job.work("temporary"), ignore_errors=True)
 
@@ -345,7 +345,7 @@ class _Run:
     def _do(self, stage: str, job: Job, calls: list[tuple[Any, Callable[..., Any], tuple[Any, ...]]]) -> list[Any]:
         """Do the tasks of a stage, and return their results in the order of the calls."""
         begin = time.perf_counter()
-        # No name is used twice, as Dask would answer with what it knows of the first.
+        # Use no key twice, since Dask would return the result of the first task with this key.
         run = os.urandom(4).hex()
         futures = {
             self.client.submit(call, job, *arguments, key=f"broadsweep-{stage}-{run}-{number}", pure=False): place
@@ -354,7 +354,7 @@ class _Run:
         results: list[Any] = [None] * len(calls)
         try:
             with _bar(self.progress and bool(calls), stage, len(calls)) as bar:
-                # Results are taken as they come, so that a worker that dies later does not take them with it.
+                # Read each result at once, since it is lost if its worker dies later.
                 for future in self.distributed.as_completed(list(futures)):
                     results[futures[future]] = future.result()
                     future.release()
@@ -396,7 +396,7 @@ class _Run:
         return Summary(**{**content, "per_tile": tuple(TileReport(**tile) for tile in content["per_tile"])})
 
     def _ours(self) -> list[Path]:
-        # The manifest is the last, so that what is half deleted is known to be ours.
+        # Delete the manifest last: it marks a partly deleted directory as ours.
         names = ("_summary.json", "_work", "_manifest.json")
         return [*self.out.glob("tile=*"), *(self.out / name for name in names if (self.out / name).exists())]
 
@@ -417,7 +417,7 @@ class _Run:
 
 
 def _check_same(found: dict[str, Any], wanted: dict[str, Any], out: Path) -> None:
-    """Refuse to go on with the pairs of another source or of other parameters."""
+    """Refuse to continue a call with another source or other parameters."""
     differences = []
     if found["format"] != wanted["format"]:
         differences.append(f"its format is {found['format']}, and it is {wanted['format']} now")
@@ -448,7 +448,7 @@ def _filter_names(filters: Sequence[str]) -> tuple[str, ...]:
         if name not in FILTERS:
             raise ValueError(f"{name!r} is no filter that a column can hold; there are {', '.join(FILTERS)}")
     if "parent" in names and "body" not in names:
-        # A box without a body is one by its index, which is another in each tile.
+        # Without bodies, the index of a box is its body, and indices differ between tiles.
         raise ValueError("filters has parent without body: give each box its body too")
     return tuple(dict.fromkeys(names))
 
@@ -464,7 +464,7 @@ def _distributed() -> Any:
 
 @contextmanager
 def _client(distributed: Any, client: Any) -> Iterator[Any]:
-    """Give the requested client, or the current one, or one of a cluster that ends with the call."""
+    """Return the requested client, or the current client, or a client of a cluster that ends with the call."""
     if client is None:
         try:
             client = distributed.default_client()

@@ -70,7 +70,7 @@ class Job:
 
     @property
     def most_boxes(self) -> int:
-        """Boxes of one search: they have half of the memory, and the pairs the other half."""
+        """The most boxes of one search. Boxes have half of the memory, pairs the other half."""
         return max(self.memory // 2 // (BYTES_PER_BOX + 5 * self._sphere_bytes), 1)
 
     @property
@@ -79,7 +79,7 @@ class Job:
 
     @property
     def most_rows(self) -> int:
-        """Boxes of one tile, where it is searched block by block."""
+        """The most boxes of one tile that is searched block by block."""
         return max(self.memory // 2 // (_BYTES_PER_ROW + 2 * self._sphere_bytes), 1)
 
     @property
@@ -109,7 +109,7 @@ class TileReport(NamedTuple):
     pairs : int
         Pairs that were found.
     seconds : float
-        How long that took; NaN where that is not known any more.
+        The time of the search; NaN if it is no longer known.
     """
 
     name: str
@@ -128,9 +128,9 @@ def giants_name(part: int | None) -> str:
 
 @contextmanager
 def whole(path: Path, folder: Path, check: Callable[[], None] = lambda: None) -> Iterator[str]:
-    """Give a temporary name to write to, and the right one once all is on the disk: a file is there whole or not at all.
+    """Return a temporary name to write to. Afterwards, give the complete file its final name, so no file is ever partial.
 
-    Before it gets that name, `check` may raise.
+    `check` is called before the file gets its final name, and may raise.
     """
     folder.mkdir(parents=True, exist_ok=True)
     temporary = folder / f"{path.name}.{uuid.uuid4().hex}"
@@ -172,10 +172,10 @@ def sample(job: Job, index: int, part: Part, count: int) -> list[str]:
 
 
 def split(job: Job, index: int, part: Part) -> dict[str, int]:
-    """Write the boxes of a part in the order of the tiles that they touch, copied where they touch several.
+    """Write the boxes of a part in the order of the tiles that they touch: a copy for each tile.
 
-    One file has the rows, in segments as long as memory allows; another has where each tile begins in each segment. Giants go
-    to a file of their own, with their places in the part.
+    One file has the rows, in segments as long as memory allows. A second file has the begin of each tile in each segment. A
+    third file has the giants, with their places in the part.
     """
     done = job.work("split", index, ".json")
     if done.exists():
@@ -198,7 +198,7 @@ def split(job: Job, index: int, part: Part) -> dict[str, int]:
             write(batch, which[:middle], file)
             write(batch, which[middle:], file)
             return
-        # In pieces, so that there are never two copies of all of it.
+        # Write pieces, so that memory never has a second copy of all rows.
         for at in range(0, len(rows), 1 << 16):
             batch.rows(which[rows[at : at + (1 << 16)]], row).tofile(file)
         offsets.append(starts + counts["entries"])
@@ -234,7 +234,7 @@ def giants_of(job: Job, index: int) -> NDArray[Any]:
 
 
 def search_tile(job: Job, tile: int) -> TileReport:
-    """Find the pairs of a tile: of all boxes that touch it, those pairs whose intersection has its lower corner in it."""
+    """Find the pairs of a tile: pairs of boxes that touch it, whose intersection has its lower corner in the tile."""
 
     def pairs() -> Iterator[Any]:
         rows = _rows_of(job, tile)
@@ -245,7 +245,7 @@ def search_tile(job: Job, tile: int) -> TileReport:
 
 
 def search_giants(job: Job, index: int | None, part: Part | None) -> TileReport:
-    """Find the pairs of giants with all other boxes of a part; or those among giants, where there is no part."""
+    """Find the pairs of giants with all other boxes of a part; without a part, the pairs of giants with each other."""
 
     def pairs() -> Iterator[Any]:
         found = [giants_of(job, k) for k in range(job.parts)]
@@ -267,7 +267,7 @@ def search_giants(job: Job, index: int | None, part: Part | None) -> TileReport:
 
 
 def _write_pairs(job: Job, name: str, pairs: Callable[[], Iterator[Any]]) -> TileReport:
-    """Write pairs as they are found. The first thing that comes is the number of boxes."""
+    """Write pairs as they are found. The first element of `pairs()` is the box count."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -281,7 +281,7 @@ def _write_pairs(job: Job, name: str, pairs: Callable[[], Iterator[Any]]) -> Til
     metadata = {"broadsweep.boxes": str(boxes), "broadsweep.plan": job.plan}
     schema = pa.schema([("a", pa.uint64()), ("b", pa.uint64())], metadata)
     with whole(path, job.work("temporary"), lambda: _check_plan(job.out, job.plan)) as temporary:
-        # Differences of ascending ids are small, and ids that differ are no dictionary.
+        # Ids ascend, so their differences are small. They mostly differ, so a dictionary does not help.
         with pq.ParquetWriter(
             temporary, schema, compression="zstd", use_dictionary=False, column_encoding="DELTA_BINARY_PACKED"
         ) as writer:
@@ -291,14 +291,14 @@ def _write_pairs(job: Job, name: str, pairs: Callable[[], Iterator[Any]]) -> Til
                     named = id_pairs(indices[at : at + _ROW_GROUP], ids)
                     columns = [pa.array(np.ascontiguousarray(named[:, k])) for k in range(2)]
                     writer.write_table(pa.table(columns, schema), _ROW_GROUP)
-        # Before the pairs have their name, so that their time is never missing.
+        # Write the time before the pairs get their final name, so that it is never missing.
         report = TileReport(name, boxes, count, time.perf_counter() - begin)
         write_json(job.work("done") / f"{name}.json", report.seconds, job.work("temporary"))
     return report
 
 
 def report_of(job: Job, name: str, earlier: dict[str, float] | None = None) -> TileReport | None:
-    """Return what is known of a tile that is done, or None."""
+    """Return the report of a complete tile; None if the tile is not complete."""
     import pyarrow.parquet as pq
 
     path = job.pairs(name)
@@ -306,7 +306,7 @@ def report_of(job: Job, name: str, earlier: dict[str, float] | None = None) -> T
         return None
     meta = pq.read_metadata(path)
     if meta.metadata.get(b"broadsweep.plan") != job.plan.encode():
-        # A task of an earlier plan was not to be stopped.
+        # A task of an earlier plan wrote this file, since it could not be stopped.
         return None
     try:
         seconds = float(json.loads((job.work("done") / f"{name}.json").read_text()))
@@ -342,11 +342,11 @@ def _ascending(
 ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint64]]]:
     """Find pairs of boxes, as indices with the id of each index.
 
-    One search finds all, if memory is enough for it. Otherwise only some boxes are searched at once, each with those that
-    come after it; so pieces follow one another in order, and however many boxes lie in one place, a piece fits.
+    If memory suffices, one search finds all pairs. Otherwise each search finds the pairs of some boxes with all later
+    boxes. So pieces are in order, and a piece fits even if many boxes lie in one place.
 
-    Without `giants`, pairs come ascending by id. With it, the first so many boxes are giants, and only pairs of a giant with
-    another box are found, ascending by the id of the giant, then by that of the other.
+    Without `giants`, pairs ascend by id. With `giants`, this many boxes at the beginning are giants. Then only pairs of a
+    giant with another box are found, ascending by the id of the giant, then by the id of the other box.
     """
     count, firsts = len(rows), len(rows) if giants is None else giants
     ids = rows["id"].copy()
@@ -371,9 +371,9 @@ def _ascending(
         return engine.find_pairs_between(boxes[here], boxes[there])
 
     def check_capacity(first: int, end: int, there: slice) -> None:
-        """Refuse what has too many pairs before they are listed: a join looks at its limit only now and then.
+        """Refuse boxes with too many pairs before the pairs are listed, since a join checks its limit only at intervals.
 
-        Some boxes are sampled first, by chance, then four times as many, as long as they predict that all fit.
+        A random sample of boxes predicts the pair count. While the prediction fits, the sample grows to four times its size.
         """
         sampled = first + np.random.default_rng(0).permutation(end - first)
         some = 16
@@ -421,7 +421,7 @@ def _merged(parts: list[NDArray[np.uint32]]) -> NDArray[np.uint32]:
     """Return the pairs of all lists, ascending."""
     if not parts:
         return np.empty((0, 2), np.uint32)
-    # As one number each, whose upper half is the first index.
+    # Each pair as one number, with the first index in the upper half.
     keys = np.concatenate([(pairs[:, 0].astype(np.uint64) << np.uint64(32)) | pairs[:, 1] for pairs in parts])
     keys.sort()
     pairs = np.empty((len(keys), 2), np.uint32)
@@ -430,7 +430,7 @@ def _merged(parts: list[NDArray[np.uint32]]) -> NDArray[np.uint32]:
 
 
 def _check_plan(out: str, plan: str) -> dict[str, Any]:
-    """Return what was planned, and refuse to go on by another plan."""
+    """Return the manifest. Raise if it has another plan."""
     manifest: dict[str, Any] = json.loads(Path(out, "_manifest.json").read_text())
     if manifest["plan"] != plan:
         raise RuntimeError(f"{out} was begun anew while this task ran")

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEAF = -1
-_FILL = 0.8  # of a budget is planned for: a sample knows a tile of 1,000 samples to 3 %, and no more than that
-_SMALLER, _COPIES = 0.8, 1.5  # a cut that leaves more on one side, or in all, is not worth its copies
-_CANDIDATES_PER_PAIR = 6  # what the sweep tests for each pair that it finds, where boxes are dense
+_FILL = 0.8  # the planned part of a budget: a tile with 1,000 samples has an error of 3 %
+_SMALLER, _COPIES = 0.8, 1.5  # the largest part of boxes on one side of a cut, and on both sides together
+_CANDIDATES_PER_PAIR = 6  # tests of the sweep per pair that it finds, if boxes are dense
 
 
 class TooManyEntries(Exception):
@@ -22,8 +22,8 @@ class TooManyEntries(Exception):
 class Tiles:
     """Tiles: the leaves of a tree of cuts, numbered from the left.
 
-    Each node has an axis and a number. Boxes below that number on that axis are on its left, and the rest on its right, so
-    that a tile has its lower faces and not its upper ones, and the tiles partition space from -inf to inf, both included.
+    Each node has an axis and a number. Points below the number on this axis are on its left, all others on its right. So a
+    tile contains its lower faces, but not its upper faces. Tiles partition space, from -inf to inf inclusive.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Tiles:
         return sum(node[0] == LEAF for node in self.nodes)
 
     def regions(self) -> NDArray[np.float32]:
-        """Return the region of each tile, ``(tiles, 6)``: what an owner region takes."""
+        """Return the region of each tile as an owner region, ``(tiles, 6)``."""
         regions = np.empty((len(self), 6), np.float32)
         todo = [(0, np.repeat(np.array([-np.inf, np.inf], np.float32), 3))]
         while todo:
@@ -70,21 +70,21 @@ class Tiles:
         rows : (m,) array
             Indices of boxes, one tile after the other, ascending within each.
         offsets : (tiles + 1,) array
-            Where each tile begins in `rows`.
+            The begin of each tile in `rows`.
         giants : (g,) array
             Indices of the giants, ascending.
 
         Raises
         ------
         TooManyEntries
-            Where there are more than `most`.
+            If there are more than `most`.
         """
         columns = np.ascontiguousarray(bounds.T)
         giant_tiles = None if giant_tiles is None or giant_tiles >= len(self) else giant_tiles
         counts = np.zeros(0 if giant_tiles is None else len(bounds), np.uint32)
         lists: list[NDArray[np.int64]] = []
         listed = 0
-        # The left side is taken up first, so that the leaves come in the order of their numbers.
+        # Visit the left side first, so that leaves come in the order of their numbers.
         todo = [(0, np.arange(len(bounds)))]
         while todo:
             at, rows = todo.pop()
@@ -119,7 +119,7 @@ def plan(sample: NDArray[np.float32], weight: float, most_boxes: int, most_candi
         Valid boxes, each of which stands for `weight` boxes.
     weight : float
     most_boxes, most_candidates : int
-        What one task can take, in boxes and in tests of boxes.
+        The capacity of one task, in boxes and in tests of boxes.
     giant_tiles : int
         Boxes that touch more tiles are not counted: they have a pass of their own.
 
@@ -130,8 +130,8 @@ def plan(sample: NDArray[np.float32], weight: float, most_boxes: int, most_candi
     """
     for _ in range(8):
         tiles, too_large = _cut(sample, weight, most_boxes, most_candidates)
-        # Giants are in every tile, so that no cut makes a tile small that has too many of them. Where tiles are too large,
-        # boxes that touch a quarter of these few tiles would touch far more of the many that there will be.
+        # No cut makes a tile small if too many giants touch every tile. So if tiles are too large, boxes that touch a
+        # quarter of these tiles count as giants too: with more cuts, they would touch far more tiles.
         limit = min(giant_tiles, max(2, len(tiles) // 4)) if too_large else giant_tiles
         giants = tiles.touched(sample, giant_tiles=limit)[2]
         if not len(giants):
@@ -148,7 +148,7 @@ def _cut(sample: NDArray[np.float32], weight: float, most_boxes: int, most_candi
         at, boxes = todo.pop()
         fits = len(boxes) * weight <= _FILL * most_boxes
         if fits and weight > 1:
-            # Pairs of a sample are as many as the square of its share.
+            # The pair count of a sample is proportional to the square of its share.
             candidates = _CANDIDATES_PER_PAIR * _pair_count(boxes) * weight**2
             fits = candidates <= _FILL * most_candidates
         cut = None if fits or len(boxes) < 2 else _best_cut(boxes)
@@ -167,13 +167,13 @@ def _cut(sample: NDArray[np.float32], weight: float, most_boxes: int, most_candi
 
 
 def _best_cut(boxes: NDArray[np.float32]) -> tuple[int, np.float32] | None:
-    """Return the axis and the number whose cut copies the fewest boxes, of those near the middle of the lower corners."""
+    """Return the axis and the number of the cut that copies the fewest boxes, among cuts near the median lower corner."""
     best: tuple[int, int, int, np.float32] | None = None
     count = len(boxes)
     for axis in range(3):
         starts, ends = np.ascontiguousarray(boxes[:, axis]), np.ascontiguousarray(boxes[:, 3 + axis])
         middle = np.partition(starts, count // 2)[count // 2]
-        # Where many boxes begin at one number, the next one may be the better cut.
+        # If many boxes begin at one number, the next larger number may be a better cut.
         later = starts[starts > middle]
         for number in [middle, later.min()] if len(later) else [middle]:
             if not np.isfinite(number):

@@ -49,8 +49,8 @@ const SEARCH_TURNS: u32 = MAX_ENTRIES.ilog2() + 1;
 
 /// The most turns of loops of an invocation for a tile of giants, if filters make two searches per pair.
 const GIANT_TURNS: u32 = {
-    // Turns, twice, for the bounds of the row, the giants near it, the half-spaces among these giants, and their common
-    // bounds.
+    // Turns for the bounds of the row, the giants near it, the half-spaces among these giants, and the common bounds of
+    // these giants, which are computed twice.
     let near = GIANT_ROW + 4 * GIANT_GROUP + (1 + GIANT_GROUP) * SEARCH_TURNS;
     // Turns per box for the near giants, and for the filters of the giants that the box overlaps.
     let walk = GIANT_ROW * (1 + GIANT_GROUP * (2 + 2 * SEARCH_TURNS));

@@ -15,7 +15,8 @@ shared_constants! {
     /// Most entries.
     MAX_ENTRIES: u32 = 1 << 25;
     /// Bits of a word of `stretches` that hold the rank at which the candidates of the entry end. The bits above count
-    /// the unproven candidates: the last candidates, which may begin after the entry ends, since keys are rounded.
+    /// the unproven candidates. These are the last candidates: since keys are rounded, they may begin after the entry
+    /// ends.
     END_BITS: u32 = 26;
     /// The largest count of unproven candidates in a word of `stretches`. It means all candidates.
     ALL_UNPROVEN: u32 = (1 << (32 - END_BITS)) - 1;

@@ -24,7 +24,8 @@ shared_constants! {
     /// The most places along a segment that the search for the nearest place compares. Few segments need more than
     /// five. In a bisection, each further place gains one bit.
     ROUND_PLACES: u32 = 20;
-    /// The most places for all planes of a box together, except the first. It bounds the loops of one decision.
+    /// The most places that all searches for a box compare together, not counting the first place of each search. It
+    /// bounds the loops of one decision.
     ROUND_ALL_PLACES: u32 = 48;
     /// 2⁻⁴⁹ bounds the relative rounding error of the height of a round shape above a plane: about ten roundings of
     /// 2⁻⁵³.

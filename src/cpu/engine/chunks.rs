@@ -130,8 +130,9 @@ impl Chunks {
         }
     }
 
-    /// Lists the entries of all boxes at a level, by box and then by rows of cells. A number has the key and the entry:
-    /// the box, flags of the cell, and the set of the box. `second` has a flag per box, or is empty.
+    /// Lists the entries of all boxes at a level, by box and then by rows of cells. Each number has a key in its upper
+    /// half. Its lower half has the box, flags of the cell, and the set of the box. `second` has a flag per box, or is
+    /// empty.
     pub fn scatter(&mut self, frame: &Frame, level: u32, second: &[bool], entries: &mut Vec<u64>) {
         let entry_count: u64 = self.chunks.iter().map(|chunk| chunk.totals.entries[level as usize]).sum();
         entries.resize(entry_count as usize, 0);

@@ -78,7 +78,7 @@ mod tests {
         };
         for count in [0, 1, SHORT - 1, SHORT, 5 * SHORT, 300_000] {
             for box_count in [2, 200, 257, 5000, 1 << 20, 1 << 25, u32::MAX] {
-                // All kinds of crowds: everywhere, few boxes, one box but for some.
+                // First boxes: any box; one of few boxes; one box, except for a sixteenth of the pairs.
                 for (most_a, shared) in [(box_count, 0), (box_count.min(7), 0), (box_count, 15)] {
                     let mut pairs: Vec<Pair> = (0..count)
                         .map(|i| Pair {

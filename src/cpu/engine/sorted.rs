@@ -25,9 +25,9 @@ const TASK: u64 = 1 << 15;
 /// The candidates that are tested at a time. The list has capacity for all of them.
 const BATCH: usize = 1 << 10;
 
-/// The corners of a box, with flags of an entry's cell as fourth coordinates. The cell that reports a pair is the first
-/// cell of at least one of both boxes along u, and also along v. In this cell, the flags pass the overlap test of the
-/// fourth coordinate.
+/// The corners of a box, with flags of an entry's cell as fourth coordinates. A cell reports a pair if it is the first
+/// cell of one of the boxes along u, and the first cell of one of the boxes along v. Exactly then, the flags pass the
+/// overlap test of the fourth coordinate.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 struct Corners {

@@ -8,8 +8,8 @@ use crate::{Error, Pair};
 /// Lists per thread that are filled before they are appended: enough that no thread waits long for the last list.
 const PER_THREAD: usize = 8;
 
-/// Holds one list of pairs for each task of two waves. One thread appends the lists of a wave in order while other threads fill
-/// the lists of the next.
+/// Holds one list of pairs for each task of two waves. One thread appends the lists of a wave in order while other
+/// threads fill the lists of the next.
 #[derive(Debug, Default)]
 pub struct TaskLists {
     current: Vec<Vec<Pair>>,

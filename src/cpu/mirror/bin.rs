@@ -44,8 +44,8 @@ impl Totals {
         }
     }
 
-    /// Returns whether the counts at the finest level prove that [`level`] chooses it. At any level, the cost of a box is at
-    /// least one entry or a test against all boxes.
+    /// Returns whether the counts at the finest level prove that [`level`] chooses it. At any level, the cost of a box
+    /// is at least one entry or a test against all boxes.
     pub fn is_finest(&self, box_count: u32, entry_capacity: u32) -> bool {
         let valid_count = u64::from(box_count - self.invalid);
         self.entries[0] <= u64::from(entry_capacity)
@@ -56,7 +56,7 @@ impl Totals {
         self.entries[level] * u64::from(TESTS_PER_ENTRY) + u64::from(self.giants[level]) * u64::from(box_count)
     }
 
-    /// Moves a box from the giants to the boxes with cells: `cells`. Counts at the finest level change.
+    /// Counts a giant again, as a box with these `cells`. Only counts at the finest level change.
     pub fn binned(&mut self, cells: [i32; 4], frame: &Frame) {
         let count = cell_count(cells, 0, frame);
         self.entries[0] += u64::from(count);
@@ -298,7 +298,8 @@ pub fn count(
     totals
 }
 
-/// Puts all boxes into the grid, and passes each with its cells and position to `each`. Returns counts at the finest level.
+/// Puts all boxes into the grid, and passes each with its cells and position to `each`. Returns counts at the finest
+/// level.
 #[inline(always)] // inlining removes values that `each` ignores
 pub fn place_all(
     boxes: &[Aabb],

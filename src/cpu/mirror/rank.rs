@@ -14,8 +14,8 @@ pub fn ends(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]]
         .collect()
 }
 
-/// Returns for each rank the count of unproven candidates: the last candidates, which may begin after the box ends,
-/// since keys are rounded. [`ALL_UNPROVEN`] means all candidates.
+/// Returns for each rank the count of unproven candidates. These are the last candidates: since keys are rounded, they
+/// may begin after the box ends. [`ALL_UNPROVEN`] means all candidates.
 pub fn unproven(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]], ends: &[u32]) -> Vec<u32> {
     let mask = (1 << frame.position_bits) - 1;
     let of_rank = |rank: usize| {

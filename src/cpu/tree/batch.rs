@@ -418,8 +418,8 @@ impl<Q> TreeBatch<'_, Q> {
             && self.passes_all
             && last_world == world
         {
-            // The requested count of boxes is no farther than the last box of the previous query plus the distance of
-            // both points.
+            // The previous query found the requested count of boxes within a distance. From this point, these boxes
+            // are farther by at most the distance between both points.
             let way: f64 = (0..3).map(|k| (f64::from(point[k]) - f64::from(last[k])).powi(2)).sum();
             let reach = square.sqrt() + way.sqrt();
             limit = limit.min(reach * reach * (1.0 + 1e-12));

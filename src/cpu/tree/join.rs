@@ -223,7 +223,7 @@ impl<P: Fn(u32, u32) -> Pair> Visitor for Listing<'_, P> {
     }
 }
 
-/// No value is known of a node.
+/// Nothing is known of a node before its visit.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 struct Nothing;
 

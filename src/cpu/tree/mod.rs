@@ -3,16 +3,17 @@
 //! | file | does |
 //! |---|---|
 //! | `order` | sorts the boxes: by world, then along a Hilbert curve ([`hilbert`]) |
-//! | `gather` | sorts the boxes into that order |
-//! | `levels` | makes the bounds of the nodes, eight children each, without pointers |
-//! | `node` | tests eight children at once, with numbers that are never too strict |
-//! | `walk` | the way of one query, the nearest first where that matters |
-//! | `ray_packet`, `point_packet` | the way of several rays that go nearly the same way, and of points that lie near each other |
-//! | `pauses` | when packets are tried again that did not pay |
-//! | `visit` | what each kind of query does on its way; the last test of a box is exact |
-//! | `worlds` | which leaves each world has |
-//! | `batch` | takes the queries of a batch on all threads |
-//! | `join` | the join of two sets: a tree of one, queried with the boxes of the other |
+//! | `gather` | copies the boxes into this order |
+//! | `levels` | builds the nodes: bounds of eight children each, without pointers |
+//! | `node` | tests eight children at once; rounding never excludes a child |
+//! | `walk` | walks one query through the tree, the nearest nodes first if the order matters |
+//! | `ray_packet` | walks several rays with nearly the same direction together |
+//! | `point_packet` | finds the boxes nearest to several adjacent points |
+//! | `pauses` | decides when to try again packets that did not save time |
+//! | `visit` | the visitor of each kind of query; the last test of a box is exact |
+//! | `worlds` | the leaves of each world |
+//! | `batch` | answers the queries of a batch on all threads |
+//! | `join` | joins two sets: the boxes of one set query a tree of the other |
 
 mod batch;
 mod gather;
@@ -105,9 +106,9 @@ impl Tree {
     /// half-space. A change of the boxes that stand for half-spaces takes effect with the next [`build`](Self::build).
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for a value that has no meaning, and for an owner region, which queries do not know;
-    /// [`Error::FilterLength`] where a tree stays whose boxes they do not fit; [`Error::OutOfMemory`]. The old filters
-    /// then stay.
+    /// [`Error::BadFilter`] for an invalid value, and for an owner region, which queries do not support;
+    /// [`Error::FilterLength`] if the tree stays built and the filters do not fit its boxes; [`Error::OutOfMemory`].
+    /// After an error the old filters stay.
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         filters.check_for_queries()?;
         let mut checked = CheckedFilters::new(filters)?;
@@ -132,8 +133,8 @@ impl Tree {
     /// again.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] where the list has no such places, or for a margin that is negative or not finite; nothing is
-    /// changed then.
+    /// [`Error::BadFilter`] if the list is too short, a margin is negative or not finite, or a sphere is invalid. After
+    /// an error nothing is changed.
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         self.filters.change(first, values)?;
         if matches!(values, Attribute::World(_) | Attribute::Margin(_)) {
@@ -153,8 +154,8 @@ impl Tree {
     /// Builds the tree of these boxes. Answers have the indices of these boxes.
     ///
     /// # Errors
-    /// [`Error::FilterLength`] and [`Error::BadFilter`] where the filters do not fit the boxes; [`Error::TooManyBoxes`]
-    /// beyond 2³² − 2 boxes. The tree is not built then.
+    /// [`Error::FilterLength`] and [`Error::BadFilter`] if the filters do not fit the boxes; [`Error::TooManyBoxes`]
+    /// beyond 2³² − 2 boxes. After an error the tree is not built.
     pub fn build(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
         self.clear();
         self.filters.fit(boxes.len())?;
@@ -180,9 +181,9 @@ impl Tree {
     /// [`growth`](TreeReport::growth) shows that a build would make queries faster. A box may become invalid or valid.
     ///
     /// # Errors
-    /// [`Error::NotBuilt`] if the tree is not built: never, or not since a build failed or the filters' worlds or
-    /// margins changed. [`Error::OtherTree`] if the build had another box count; [`Error::FilterLength`] and
-    /// [`Error::BadFilter`] if the filters do not fit the boxes. The tree stays as it is.
+    /// [`Error::NotBuilt`] if there was no build, the last build failed, or worlds or margins of the filters changed
+    /// since. [`Error::OtherTree`] if the build had another box count; [`Error::FilterLength`] and [`Error::BadFilter`]
+    /// if the filters do not fit the boxes. After an error the tree is unchanged.
     pub fn refit(&mut self, boxes: &[Aabb]) -> Result<&TreeReport, Error> {
         if !self.is_built {
             return Err(Error::NotBuilt);
@@ -226,8 +227,8 @@ impl Tree {
     /// Finds the first box that each path hits: by `t`, then by index.
     ///
     /// # Errors
-    /// [`Error::NotBuilt`], [`Error::QueryFilterLength`], [`Error::OutOfMemory`]; [`Error::BadFilter`] for a sphere of a query that has no
-    /// meaning.
+    /// [`Error::NotBuilt`], [`Error::QueryFilterLength`], [`Error::OutOfMemory`]; [`Error::BadFilter`] if the sphere of
+    /// a query is invalid.
     pub fn nearest_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<Hit>, Error> {
         let batch = casts.into();
         let mut answers = TreeBatch::new(self, batch)?.nearest_hits()?;

@@ -211,7 +211,8 @@ mod tests {
     fn all_boxes_within_reach_of_points_are_gathered() {
         let (mut around, tree) = (Around::default(), lattice());
         assert!(gather(&mut around, &tree, 1.0, 1.0, 3));
-        // The square root of 1.5 away from one of two points, or from what is between them: those and their neighbours.
+        // The boxes at most √1.5 away from the segment between both points: the boxes at the points, and their
+        // neighbours.
         let mut gathered = around.ids.clone();
         gathered.sort_unstable();
         let place = |x: usize, y: usize, z: usize| (x + 16 * y + 256 * z) as u32;
@@ -223,7 +224,7 @@ mod tests {
         assert!(around.rank(&NearestQuery::new([5.0, 5.0, 5.0]), &mut ranking));
         let nearest: Vec<u32> = ranking.first.iter().map(|(_, id)| *id).collect();
         assert_eq!(nearest, [place(5, 5, 5), place(5, 5, 4), place(5, 4, 5)]);
-        // More than there are within reach of it.
+        // The query requests more boxes than are gathered around its point.
         assert!(!around.rank(&NearestQuery::new([5.0; 3]), &mut Ranking::new(8)));
         assert!(around.rank(&NearestQuery { point: [5.0; 3], radius: 1.0 }, &mut Ranking::new(8)));
     }

@@ -65,7 +65,8 @@ struct BeamAxis {
 }
 
 impl<'a> Packet<'a> {
-    /// Creates a packet of rays that are [narrow](is_narrow) and ordinary. `sights` is scratch memory for the tests of leaves.
+    /// Creates a packet of rays that are [narrow](is_narrow) and ordinary. `sights` is scratch memory for the tests of
+    /// leaves.
     #[inline(always)]
     pub fn new(paths: &'a [Path; RAYS], sights: &'a mut Vec<Sight<f32>>) -> Self {
         sights.clear();

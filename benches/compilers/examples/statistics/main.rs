@@ -1,5 +1,5 @@
-//! What a Vulkan driver tells of its machine code for every kernel with every set of switches: registers, spills, memory of
-//! workgroups.
+//! Statistics of a Vulkan driver on its machine code, for every kernel with every set of switches: registers, spills,
+//! memory of workgroups.
 //!
 //!     cargo run -p broadsweep-compilers --example statistics -- [extremes] [KERNEL...]
 //!
@@ -24,7 +24,7 @@ const MAY_SPILL: [&str; 3] = ["IS_ROUND", "HAS_SPHERES", "SKIPS_SEPARATING"];
 /// The statistic that is worse where it is smaller.
 const BEST_IS_LARGEST: &str = "Subgroups per SIMD";
 
-/// What the driver told of a kernel with one set of switches.
+/// The statistics of a kernel with one set of switches.
 struct Row {
     label: &'static str,
     set: Set,

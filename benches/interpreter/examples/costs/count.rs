@@ -29,7 +29,7 @@ pub const TABLE: [(u32, bool); 9] = [
 /// A call whose costs were counted.
 pub struct Counted {
     pub report: Report,
-    /// What the call found.
+    /// The report of the call.
     pub found: broadsweep::Report,
 }
 

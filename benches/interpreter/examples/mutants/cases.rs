@@ -60,7 +60,7 @@ pub fn searches() -> Vec<Search> {
     searches.of_edges();
     searches.in_pieces();
     searches.of_trees();
-    // What is quick comes first: most mutants need no more.
+    // Quick searches come first: most mutants need no further search.
     searches.0.sort_by_key(|search| (search.case.options.memory_budget.is_some(), search.case.boxes.len()));
     searches.0
 }

@@ -35,7 +35,7 @@ const SUMS: Reason = Stages(
 );
 /// Of a difference of 64 bits, only the lower half is used.
 const LOWER_HALF: Reason = Equal("the kernel takes the lower half of the difference, and this changes the upper one");
-/// What one invocation does, others could do too.
+/// Any other invocation could do the same.
 const ANY_ONE: Reason = Equal("one invocation does it, whichever: all of them have the same values");
 const KEEPS_NOTHING: Reason = Equal("an invocation that keeps nothing adds up some more");
 const NO_WORLDS: Reason =
@@ -269,7 +269,7 @@ const NOT_CAUGHT: &[(&str, &str, &str, Reason)] = &[
 
 /// Returns why a mutant that survived did, if that is known.
 pub fn reason(kernel: &str, text: &str) -> Option<Reason> {
-    // What is changed, the line before, the line itself, and the one behind.
+    // The change, the line before, the changed line, and the next line.
     let (what, lines) = text.split_once(":\n")?;
     let own = lines.lines().skip(1).collect::<Vec<_>>().join("\n");
     let is = |entry: &&(&str, &str, &str, Reason)| {

@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 64 << 20;
 pub struct Mutant {
     pub kernel: &'static str,
     pub mutation: Mutation,
-    /// What is changed, and where.
+    /// The change, and its place.
     pub text: String,
     pub verdict: Verdict,
 }
@@ -59,7 +59,7 @@ impl Verdict {
     }
 }
 
-/// What came out of a search.
+/// The result of a search.
 enum Outcome {
     Pairs(Vec<Pair>),
     Failed(String),
@@ -116,7 +116,7 @@ struct Bench {
     interpreter: Interpreter,
     gpu: Gpu,
     expected: Vec<Pair>,
-    /// What is found without any change.
+    /// The findings without any change.
     known: BTreeSet<Finding>,
     most_rounds: u64,
 }
@@ -169,7 +169,7 @@ impl Bench {
         let found = report.findings.keys().find(|finding| !self.known.contains(finding)).map(describe);
         match outcome {
             Outcome::Failed(message) => {
-                // What the library keeps of a device may be anything now.
+                // The state of the library for this device may be invalid now.
                 (self.interpreter, self.gpu) = self.search.device();
                 Verdict::Fault(found.unwrap_or(message))
             }

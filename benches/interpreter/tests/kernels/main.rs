@@ -41,7 +41,7 @@ fn is_long() -> bool {
 /// Why it does not matter which of several invocations is first.
 const IN_ANY_ORDER: &str = "a list that no window cuts is put together in any order, and sorted";
 
-/// What is flagged and known: kernel, fault, access, and why it stays.
+/// The known findings: kernel, fault, access, and the reason to accept it.
 const KNOWN: &[(&str, Fault, &str, &str)] = &[
     ("sweep_test", Fault::Unwritten, "load of footprints", "four at once; those of no entry are no candidates"),
     ("emit_again", Fault::Unwritten, "load of footprints", "four at once; those of no entry are no candidates"),

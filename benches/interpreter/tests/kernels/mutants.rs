@@ -48,7 +48,7 @@ fn describe((kernel, mutation): &(String, Mutation)) -> String {
 const ALONE: &str = "needless: between two barriers, one invocation alone touches the word";
 /// Two stores to two elements, or by two pointers.
 const ELEMENTS: &str = "needless: two places wherever both are stored, and values that were loaded before";
-/// What the second store's value would be if the first had been done is what it is.
+/// The value of the second store is the same whether or not the first store is done before.
 const NOT_TAKEN: &str = "no case makes the first store change what the second one reads";
 
 /// Words and variables that one invocation alone touches.

@@ -24,7 +24,7 @@ pub struct Case {
     pub what: What,
 }
 
-/// What is done with boxes.
+/// The work on the boxes of a case.
 #[derive(Clone, Copy)]
 pub enum What {
     /// Their pairs are found.

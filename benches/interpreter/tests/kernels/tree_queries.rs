@@ -269,7 +269,7 @@ impl From<GpuLists<'_>> for Listed {
 struct Recorder<'a> {
     tree: &'a mut TreeRecorder,
     gpu: Gpu,
-    /// What queries say beside their shapes, and how many there are.
+    /// The filters and spheres of queries, or paths; and the query count.
     said: wgpu::Buffer,
     n: usize,
 }
@@ -580,7 +580,7 @@ impl QueriedFrom {
     /// Creates a tree, and returns what it answers.
     ///
     /// # Errors
-    /// Those of the tree.
+    /// The errors of the tree.
     pub fn answer(self, tree: &mut impl RecordedQueries, boxes: &[Aabb], filters: &Filters) -> Result<Vec<u64>, Error> {
         let mut filters = filters.clone();
         if matches!(self, Self::Device) {

@@ -105,7 +105,7 @@ impl AabbTree {
                 continue;
             }
             let [a, b] = node.children.map(|child| slabs.entry(&self.node(child).bounds).map(|t| (t, child)));
-            // What is pushed last is opened first.
+            // The last pushed child is opened first.
             let a_is_nearer = a.zip(b).is_some_and(|(a, b)| a.0 < b.0);
             let [far, near] = if a_is_nearer { [b, a] } else { [a, b] };
             open.extend([far, near].into_iter().flatten());

@@ -38,7 +38,7 @@ fn check(tree: &AabbTree) {
     }
     assert_eq!(leaf_count, tree.len());
     assert_eq!(tree.is_empty(), tree.root == NONE);
-    // What is not in the tree is in the list of what is free, and the other way round.
+    // A node is either in the tree or in the list of free nodes.
     let mut free = tree.free_node;
     while free != NONE {
         assert!(!std::mem::replace(&mut seen[free as usize], true), "free and in the tree, or free twice");
@@ -125,7 +125,7 @@ proptest! {
         ray in (prop::array::uniform3(coordinate()), prop::array::uniform3(coordinate())),
     ) {
         let mut tree = AabbTree::default();
-        // What must be in it, by name; `data` is the place in this list of all there ever were.
+        // The boxes that the tree must contain, by `data`; `None` for a removed or refused box.
         let mut boxes: Vec<Option<Aabb>> = Vec::new();
         let mut leaves: BTreeMap<u32, LeafId> = BTreeMap::new();
         for step in steps {

@@ -38,8 +38,8 @@ impl PairChanges {
         compare(then, now, &mut self.raw_lost, &mut self.raw_created)
     }
 
-    /// Lists created and lost pairs, without pairs that are in both raw lists. The boxes of these left their padding,
-    /// so the pairs moved from one list to the other.
+    /// Lists created and lost pairs. Omits pairs that are in both raw lists: a box of such a pair left its padding, so
+    /// the pair moved from one list of the epoch to the other.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].

@@ -9,8 +9,8 @@
 //! If many boxes have left, or if boxes move too fast for an epoch to save time, all boxes are searched. These
 //! decisions depend only on the boxes, never on the clock.
 //!
-//! Sources: padded boxes, Box2D and Bullet (dynamic trees); neighbour lists with a skin, Verlet 1967, "Computer Experiments on
-//! Classical Fluids".
+//! Sources: padded boxes, Box2D and Bullet (dynamic trees); neighbour lists with a skin, Verlet 1967, "Computer
+//! Experiments on Classical Fluids".
 
 use rayon::prelude::*;
 
@@ -49,11 +49,11 @@ const MARGIN_STEPS: f32 = 8.0;
 const YOUNG: u32 = 4;
 /// An epoch with this many steps saved time.
 const OLD: u32 = 8;
-/// An epoch caches at most this many times the tests of the last search, plus this many pairs per box.
+/// An epoch caches at most `MORE` times the tests of the last search, plus `MORE_PER_BOX` pairs per box.
 const MORE: u64 = 4;
 const MORE_PER_BOX: u64 = 8;
-/// With a margin from the caller, an epoch may cache up to this many pairs per box, if that is more. Its search may
-/// make up to this many tests per such pair.
+/// If the caller chose the margin, an epoch may cache at least `MOST_IF_CHOSEN` pairs per box. For each pair that it
+/// may cache, its search may make `TESTS_IF_CHOSEN` tests.
 const MOST_IF_CHOSEN: u64 = 16;
 const TESTS_IF_CHOSEN: u64 = 8;
 /// The most steps to wait after epochs that did not save time.
@@ -73,8 +73,9 @@ pub struct Epoch {
     margin: f32,
     /// Steps since the epoch began.
     age: u32,
-    /// Steps until the next epoch may begin; then the wait after the next epoch that ends young.
+    /// Steps until the next epoch may begin.
     wait: u32,
+    /// The length of the last wait. The next wait is twice as long if the next epoch ends young.
     next_wait: u32,
     /// The most cached pairs and tests of an epoch: a multiple of the last search.
     most: u64,
@@ -242,7 +243,8 @@ impl Epoch {
         Ok(true)
     }
 
-    /// Adds the boxes that left their padded boxes in this step. Returns whether tests and cached pairs stay within the limit.
+    /// Adds the boxes that left their padded boxes in this step. Returns whether tests and cached pairs stay within the
+    /// limit.
     fn add_left_padding(&mut self, step: Searched<'_>, search: &mut Search) -> Result<bool, Error> {
         let Self { motion, left_padding, padded_boxes, margin, padded_pairs, limit, .. } = self;
         let limit = step.options.effective_candidate_limit().min(*limit);

@@ -141,7 +141,8 @@ impl LeftPadding {
         Ok(true)
     }
 
-    /// Pads the boxes that left in this step, and builds the trees: of the boxes that stayed, once, and of the boxes that left.
+    /// Pads the boxes that left in this step, and builds the trees: of the boxes that stayed, once, and of the boxes
+    /// that left.
     fn build_trees(&mut self, boxes: &[Aabb], worlds: &[u32], padded_boxes: &mut [Aabb], margin: f32) {
         if !self.has_tree {
             self.stayed_tree.plant(Set { boxes: padded_boxes, worlds });

@@ -25,8 +25,8 @@ pub struct Tests<'a> {
 }
 
 impl Tests<'_> {
-    /// Returns whether two boxes overlap and, if one stands for a half-space, meet it. The other filters were applied to the pairs of
-    /// padded boxes.
+    /// Returns whether two boxes overlap and, if one stands for a half-space, meet it. The other filters were applied
+    /// to the pairs of padded boxes.
     #[inline]
     pub fn meet(&self, pair: Pair) -> bool {
         let Pair { a, b } = pair;
@@ -87,7 +87,8 @@ pub struct PaddedPairs {
     pub pairs: Vec<Pair>,
     /// `[pair_count]` 1 if the pair overlapped at its last test, otherwise 0.
     are: Vec<u8>,
-    /// Per chunk: the count of pairs that overlap in this step, and of other pairs before the next chunk.
+    /// `[chunk]` the count of its pairs that overlap in this step, and the count of `others` that [`list`](Self::list)
+    /// merges with them.
     counts: Vec<[usize; 2]>,
     /// The pairs by box, filled on demand.
     rows: Rows,
@@ -109,7 +110,8 @@ impl PaddedPairs {
         Ok(())
     }
 
-    /// Tests the pairs with a moved box, or all pairs if `moved_many`. Pairs of boxes that left their padding do not count.
+    /// Tests the pairs with a moved box, or all pairs if `moved_many`. Pairs of boxes that left their padding do not
+    /// count.
     pub fn test(&mut self, tests: Tests<'_>, states: &[u8], moved_many: bool) {
         self.counts.clear();
         self.counts.resize(self.pairs.len().div_ceil(CHUNK), [0; 2]);

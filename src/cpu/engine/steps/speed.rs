@@ -31,8 +31,8 @@ pub struct Speeds {
     pub edge: f32,
     /// Boxes of the sample.
     pub count: u32,
-    /// Boxes that moved by the usual edge or more, by a half to the whole, by a quarter to a half, and so on. The last element
-    /// counts all slower boxes.
+    /// Boxes that moved by the usual edge or more, by a half to the whole, by a quarter to a half, and so on. The last
+    /// element counts all slower boxes.
     pub counts: [u32; SPEEDS],
 }
 
@@ -46,8 +46,8 @@ impl Speeds {
 }
 
 impl Sample {
-    /// Compares the sample with the last step, and stores it. If steps were [skipped](Self::skip), `last` has the boxes of the last step. If
-    /// the box count changed, all boxes count as fastest.
+    /// Compares the sample with the last step, and stores it. If steps were [skipped](Self::skip), `last` has the boxes
+    /// of the last step. If the box count changed, all boxes count as fastest.
     pub fn speeds(&mut self, boxes: &[Aabb], last: &[Aabb]) -> Speeds {
         if take(&mut self.is_old) {
             self.boxes.clear();
