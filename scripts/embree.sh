@@ -62,7 +62,9 @@ built() {
     cargo bench --locked -p broadsweep-laboratory --bench "$1" --no-run --message-format json |
         sed -n 's/.*"name":"'"$1"'".*"executable":"\([^"]*\)".*/\1/p'
 }
-queries=${queries:-$(built queries)}
+with_queries=false
+for what in "${questions[@]}"; do [ "$what" = pairs ] || with_queries=true; done
+! $with_queries || queries=${queries:-$(built queries)}
 pairs=${pairs:-$(built pairs)}
 
 # Prints `time|QUESTION|ENGINE|MS`, as the other program does.
@@ -137,7 +139,9 @@ table() {
 
 for scene in "${scenes[@]}"; do
     rm -f "$work/rows" "$work"/*.npy
-    "$queries" --engines cpu --threads 2 --runs 1 --queries "$count" --only "rays nearest" --out "$work" "$scene" >&2
+    if $with_queries; then
+        "$queries" --engines cpu --threads 2 --runs 1 --queries "$count" --only "rays nearest" --out "$work" "$scene" >&2
+    fi
     "$pairs" --threads 2 --runs 1 --out "$work" "$scene" >&2
     for round in $(seq "$rounds"); do
         for thread in "${threads[@]}"; do
