@@ -255,14 +255,7 @@ impl Tree {
     /// As [`nearest_hits`](Self::nearest_hits).
     pub fn any_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<bool>, Error> {
         let batch = casts.into();
-        let mut answers = TreeBatch::new(self, batch)?.answers(false, |batch, scratch, i, cast, out| {
-            let Some(path) = batch.path(cast) else { return false };
-            batch.each_hit(i, &path, scratch, |_, _| {
-                *out = true;
-                false
-            });
-            true
-        })?;
+        let mut answers = TreeBatch::new(self, batch)?.any_hits()?;
         self.half_spaces().any_hits(batch, &mut answers);
         Ok(answers)
     }

@@ -248,9 +248,14 @@ impl<F: Real> Sight<F> {
 
     #[inline(always)]
     fn axis(path: &Path, k: usize) -> SightAxis<F> {
-        let (low, high) = (F::nearest(f64::from(path.low[k])), F::nearest(f64::from(path.high[k])));
-        let (first, last, reach, leave) =
-            if path.direction[k] < 0.0 { (k + 3, k, low, high) } else { (k, k + 3, high, low) };
+        // All ones if the path moves down. No branch: the directions of rays in a row may have nothing in common.
+        let down = ((path.direction[k].to_bits() as i32) >> 31) as u32;
+        let pick = |if_down: f32, if_up: f32| {
+            let number = f32::from_bits(if_down.to_bits() & down | if_up.to_bits() & !down);
+            F::nearest(f64::from(number))
+        };
+        let (first, last) = (k + (3 & down as usize), k + (3 & !down as usize));
+        let (reach, leave) = (pick(path.low[k], path.high[k]), pick(path.high[k], path.low[k]));
         let [reach, leave, inverse] = [reach.splat(), leave.splat(), F::nearest(path.inverse(k)).splat()];
         SightAxis { first, last, reach, leave, inverse }
     }

@@ -172,7 +172,54 @@ where
     }
 }
 
-/// Looks for all boxes that a path hits, or for any.
+/// Returns whether a hit comes before the best one of its path so far: by `t`, then by index.
+#[inline(always)]
+pub fn is_before(path: &Path, (entry, id): (&Entry, u32), best: &Option<(Entry, u32)>) -> bool {
+    best.as_ref().is_none_or(|(best, index)| path.compare_entries(entry, best).then(id.cmp(index)).is_lt())
+}
+
+/// Finds the first box that a path hits; any box, without its number, if `IS_ANY`.
+pub struct OneHit<F: Real, const IS_ANY: bool> {
+    /// A copy: a compiler that knows that nothing else refers to it computes without branches.
+    pub path: Path,
+    pub sight: Sight<F>,
+    pub limit: F,
+    pub best: Option<(Entry, u32)>,
+}
+
+impl<F: Real, const IS_ANY: bool> Visitor for OneHit<F, IS_ANY> {
+    type Known = F;
+    const IS_ORDERED: bool = true;
+
+    #[inline(always)]
+    fn look(&self, node: &Node, _: Self::Known) -> (u32, [F; WIDTH]) {
+        self.sight.through(node, self.limit)
+    }
+
+    #[inline(always)]
+    fn is_beyond(&self, near: F) -> bool {
+        near > self.limit
+    }
+
+    #[inline(always)]
+    fn take(&mut self, id: u32, aabb: &Aabb) {
+        // The number of any box is not loaded: it is in no cache.
+        let id = if IS_ANY { 0 } else { id };
+        if let Some(entry) = self.path.enter(aabb)
+            && is_before(&self.path, (&entry, id), &self.best)
+        {
+            self.limit = F::limit(entry.approximate);
+            self.best = Some((entry, id));
+        }
+    }
+
+    #[inline(always)]
+    fn is_done(&self) -> bool {
+        IS_ANY && self.best.is_some()
+    }
+}
+
+/// Looks for all boxes that a path hits.
 pub struct AllHits<'a, F: Real, T> {
     pub path: Path,
     pub sight: Sight<F>,
