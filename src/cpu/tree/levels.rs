@@ -143,7 +143,6 @@ pub fn level_count(box_count: usize) -> usize {
 
 /// Puts boxes into leaves, from their places in `sources`.
 fn fill_leaves(leaves: &mut [Node], sources: &[u32], boxes: &[Aabb]) -> LeafSummary {
-    let mut summary = LeafSummary::USUAL;
     for (leaf, sources) in leaves.iter_mut().zip(sources.chunks(WIDTH)) {
         // Boxes lie in several places: first only the loads, all of which are then under way at once.
         let mut own = [Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]); WIDTH];
@@ -153,12 +152,20 @@ fn fill_leaves(leaves: &mut [Node], sources: &[u32], boxes: &[Aabb]) -> LeafSumm
         for (child, aabb) in own.iter().enumerate() {
             leaf.set(child, aabb);
         }
-        summary.has_invalid |= own[..sources.len()].iter().fold(false, |any, aabb| any | !aabb.is_valid());
-        let numbers = leaf.faces.as_flattened().iter();
-        summary.is_ordinary &= numbers.fold(true, |all, x| all & (x.abs() <= ORDINARY || x.is_infinite()));
-        summary.vast_count += vast_count(leaf);
     }
-    summary
+    // Not before: a processor waits where it loads several numbers at once that it has just stored one by one.
+    let summaries = leaves.iter().zip(sources.chunks(WIDTH)).map(|(leaf, sources)| {
+        if leaf.largest() <= ORDINARY {
+            return LeafSummary::USUAL;
+        }
+        let numbers = leaf.faces.as_flattened().iter();
+        LeafSummary {
+            is_ordinary: numbers.fold(true, |all, x| all & (x.abs() <= ORDINARY || x.is_infinite())),
+            has_invalid: (0..sources.len()).any(|child| !leaf.get(child).is_valid()),
+            vast_count: vast_count(leaf),
+        }
+    });
+    summaries.fold(LeafSummary::USUAL, LeafSummary::and)
 }
 
 /// Counts the boxes of a leaf that are unbounded or have a coordinate beyond [`ORDINARY`].

@@ -42,13 +42,20 @@ impl Node {
     }
 
     /// Returns the bounds of all children.
+    #[inline]
     pub fn bounds(&self) -> Aabb {
-        let least = |x: f32, y: &f32| if *y < x { *y } else { x };
-        let most = |x: f32, y: &f32| if *y > x { *y } else { x };
-        Aabb {
-            min: std::array::from_fn(|k| self.faces[k].iter().fold(f32::INFINITY, least)),
-            max: std::array::from_fn(|k| self.faces[k + 3].iter().fold(f32::NEG_INFINITY, most)),
-        }
+        let halves = |face: usize| [0, 1].map(|half| f32::load(&self.faces[face], half));
+        let least = |[a, b]: [Vec4; 2]| a.min(b).min_element();
+        let most = |[a, b]: [Vec4; 2]| a.max(b).max_element();
+        Aabb { min: std::array::from_fn(|k| least(halves(k))), max: std::array::from_fn(|k| most(halves(k + 3))) }
+    }
+
+    /// Returns the largest coordinate, without signs; infinity where a child is missing.
+    #[inline]
+    pub fn largest(&self) -> f32 {
+        let largest = |[a, b]: [Vec4; 2]| a.abs().max(b.abs());
+        let halves = |face: &[f32; WIDTH]| [0, 1].map(|half| f32::load(face, half));
+        self.faces.iter().fold(Vec4::ZERO, |all, face| all.max(largest(halves(face)))).max_element()
     }
 
     /// Returns a bit for each child that touches a box, exactly.
