@@ -63,7 +63,7 @@ impl<'a, Q: Start + Copy + Sync> TreeBatch<'a, Q> {
             order.resize(batch.queries.len(), 0);
             order.par_iter_mut().zip(batch.queries.par_iter()).enumerate().with_min_len(CHUNK).for_each(
                 |(i, (item, query))| {
-                    *item = u64::from(tree.order.cube.rough_place(query.start(&scene))) << 32 | i as u64;
+                    *item = u64::from(tree.cube.place(query.start(&scene))) << 32 | i as u64;
                 },
             );
             radix::sort(&mut order, &mut other, 32);

@@ -2,7 +2,7 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | `order` | sorts the boxes: by world, then along a Hilbert curve ([`hilbert`]) |
+//! | `order`, `sort_group` | sorts the boxes: by world, then by halves |
 //! | `gather` | sorts the boxes into that order |
 //! | `levels` | makes the bounds of the nodes, eight children each, without pointers |
 //! | `node` | tests eight children at once, with numbers that are never too strict |
@@ -11,10 +11,11 @@
 //! | `pauses` | when packets are tried again that did not pay |
 //! | `visit` | what each kind of query does on its way; the last test of a box is exact |
 //! | `worlds` | which leaves each world has |
-//! | `batch` | takes the queries of a batch on all threads |
+//! | `batch` | takes the queries of a batch on all threads, along a Hilbert curve ([`hilbert`]) through a [`cube`] |
 //! | `join` | the join of two sets: a tree of one, queried with the boxes of the other |
 
 mod batch;
+mod cube;
 mod gather;
 mod hilbert;
 pub(super) mod join;
@@ -25,11 +26,13 @@ mod pauses;
 mod point_packet;
 mod ray_packet;
 mod scratch;
+mod sort_group;
 mod visit;
 mod walk;
 mod worlds;
 
 use self::batch::TreeBatch;
+use self::cube::Cube;
 use self::levels::Levels;
 use self::order::Order;
 use self::worlds::Worlds;
@@ -48,7 +51,7 @@ use crate::{
 /// may have too many; their own pages list them. The tree takes the threads of the `rayon` pool that it is called from, and answers
 /// the same with any number of them.
 ///
-/// The tree takes 32 bytes for each box and keeps 16 more for the next build, and where there are more than 131,072 boxes
+/// The tree takes 32 bytes for each box and keeps 16 more for the next build (32 with worlds), and where there are more than 131,072 boxes
 /// another 32 for the next refit; margins take 24. Queries take what they answer, and 16 bytes each while they are answered;
 /// for `k` first answers each thread takes some 100 bytes times `k` besides, and for nearest boxes 2 KB times `k`, 6 MB at most.
 ///
@@ -71,6 +74,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct Tree {
     filters: CheckedFilters,
+    /// Where queries come to the scene, mostly.
+    cube: Cube,
     order: Order,
     /// `[box_count]` the boxes in the order of the leaves.
     ids: Vec<u32>,
@@ -164,8 +169,9 @@ impl Tree {
     }
 
     fn build_of(&mut self, boxes: &[Aabb]) {
-        let Self { filters, order, ids, levels, prepared, .. } = self;
+        let Self { filters, cube, order, ids, levels, prepared, .. } = self;
         let boxes = filters.filters().boxes_of_tree(boxes, prepared);
+        *cube = Cube::around(boxes);
         order.sort(boxes, filters.worlds(), ids);
         levels.fill(boxes, ids);
         self.worlds.find(ids, &filters.filters().world);
