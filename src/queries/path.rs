@@ -19,8 +19,6 @@ pub struct Path {
     pub direction: [f32; 3],
     /// The largest `t`, which may be infinite.
     pub limit: f32,
-    /// The inverse of the absolute value of each component of the direction, rounded.
-    inverse: [f64; 3],
     /// True if all corners are finite.
     is_finite: bool,
     /// True if the path skips boxes that it touches at `t = 0` and separates from.
@@ -65,7 +63,6 @@ impl Path {
         high: [0.0; 3],
         direction: [0.0; 3],
         limit: 0.0,
-        inverse: [f64::INFINITY; 3],
         is_finite: true,
         skips_separating: false,
         round: None,
@@ -75,21 +72,8 @@ impl Path {
     /// Creates a path of the box from `low` to `high`.
     #[inline]
     pub fn new(low: [f32; 3], high: [f32; 3], direction: [f32; 3], limit: f32) -> Self {
-        let [x, y, z] = direction;
-        let inverse = |d: f32| 1.0 / f64::from(d.abs());
         let is_finite = is_finite(&low) && is_finite(&high);
-        let inverse = [inverse(x), inverse(y), inverse(z)];
-        Self {
-            low,
-            high,
-            direction,
-            limit,
-            inverse,
-            is_finite,
-            skips_separating: false,
-            round: None,
-            is_everywhere: false,
-        }
+        Self { low, high, direction, limit, is_finite, skips_separating: false, round: None, is_everywhere: false }
     }
 
     /// Sets whether the path skips boxes that it touches at `t = 0` and separates from.
@@ -123,7 +107,7 @@ impl Path {
     /// Returns the inverse of the direction along an axis, rounded; infinite if the component is zero.
     #[inline]
     pub fn inverse(&self, k: usize) -> f64 {
-        self.inverse[k].copysign(f64::from(self.direction[k]))
+        1.0 / f64::from(self.direction[k])
     }
 
     /// Returns when the moving box first touches a box; `None` if it does not touch the box, or skips it.
@@ -199,7 +183,8 @@ impl Path {
             if leave.0 < leave.1 {
                 return None;
             }
-            let time = |(plane, origin): (f32, f32)| (f64::from(plane) - f64::from(origin)) * self.inverse[k];
+            let inverse = 1.0 / f64::from(self.direction[k].abs());
+            let time = |(plane, origin): (f32, f32)| (f64::from(plane) - f64::from(origin)) * inverse;
             latest = latest.max(time(reach));
             soonest = soonest.min(time(leave));
         }
@@ -233,7 +218,7 @@ impl Path {
             }
         }
         let Crossing { plane, origin, axis } = latest;
-        let approximate = (f64::from(plane) - f64::from(origin)) * self.inverse[axis];
+        let approximate = (f64::from(plane) - f64::from(origin)) / f64::from(self.direction[axis].abs());
         Some(Entry { approximate, aabb: *aabb })
     }
 
@@ -250,11 +235,16 @@ impl Path {
         aabb.min[k] <= self.high[k] && self.low[k] <= aabb.max[k]
     }
 
+    #[inline]
     fn gate(&self, k: usize, aabb: &Aabb) -> Gate {
-        if self.direction[k] > 0.0 {
-            Gate { reach: (aabb.min[k], self.high[k]), leave: (aabb.max[k], self.low[k]) }
-        } else {
-            Gate { reach: (-aabb.max[k], -self.low[k]), leave: (-aabb.min[k], -self.high[k]) }
+        // All ones, and the sign bit, if the path moves down. No branch, since adjacent paths may have any directions.
+        let is_up = self.direction[k] > 0.0;
+        let (down, sign) = (u32::from(is_up).wrapping_sub(1), u32::from(!is_up) << 31);
+        let pick =
+            |if_up: f32, if_down: f32| f32::from_bits((if_down.to_bits() & down | if_up.to_bits() & !down) ^ sign);
+        Gate {
+            reach: (pick(aabb.min[k], aabb.max[k]), pick(self.high[k], self.low[k])),
+            leave: (pick(aabb.max[k], aabb.min[k]), pick(self.low[k], self.high[k])),
         }
     }
 

@@ -10,9 +10,9 @@ use rayon::prelude::*;
 use super::Tree;
 use super::node::{self, Center, Node, ORDINARY, Sight};
 use super::point_packet::POINTS;
-use super::ray_packet::{self, Packet};
+use super::ray_packet::{Packet, RAYS};
 use super::scratch::{Scratch, Stacked};
-use super::visit::{self, AllHits, First, Met, Touching};
+use super::visit::{self, AllHits, First, Met, OneHit, Touching};
 use super::walk::{Stack, Visitor, walk};
 use crate::cpu::radix;
 use crate::queries::{Distance, Entry, Path, Region, Start, is_in_order, reserve};
@@ -64,7 +64,7 @@ impl<'a, Q: Start + Copy + Sync> TreeBatch<'a, Q> {
             order.resize(batch.queries.len(), 0);
             order.par_iter_mut().zip(batch.queries.par_iter()).enumerate().with_min_len(CHUNK).for_each(
                 |(i, (item, query))| {
-                    *item = u64::from(tree.order.cube.rough_place(query.start(&scene))) << 32 | i as u64;
+                    *item = u64::from(tree.cube.place(query.start(&scene))) << 32 | i as u64;
                 },
             );
             radix::sort(&mut order, &mut other, 32);
@@ -82,21 +82,6 @@ impl<'a, Q: Start + Copy + Sync> TreeBatch<'a, Q> {
             let number = |&item: &u64| item as u32 as usize;
             queries.extend(self.order[turns].iter().map(number).map(|i| (i, self.batch.queries[i])));
         }
-    }
-
-    /// Finds one answer to each query. `answer` returns whether the query is valid. Rankings have one answer.
-    pub fn answers<T: Copy + PartialEq + Send + Sync, K>(
-        &self,
-        none: T,
-        answer: impl Fn(&Self, &mut Scratch<K>, usize, &Q, &mut T) -> bool + Sync,
-    ) -> Result<Answers<T>, Error> {
-        self.answers_of_some(none, CHUNK, |scratch, queries, out, invalid| {
-            for ((i, query), out) in queries.iter().zip(out) {
-                if !answer(self, scratch, *i, query, out) {
-                    invalid.push(*i as u64);
-                }
-            }
-        })
     }
 
     /// Finds one answer to each query. A call of `answer` gets at most `some` queries, with their indices, and lists
@@ -225,54 +210,98 @@ impl<Q: Cast> TreeBatch<'_, Q> {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn nearest_hits(&self) -> Result<Answers<Hit>, Error> {
-        self.answers_of_some(Hit::MISS, ray_packet::RAYS, |scratch, queries, out, invalid| {
-            if self.passes_all && self.nearest_hits_of_packet(scratch, queries, out) {
-                return;
-            }
-            for ((i, cast), out) in queries.iter().zip(out) {
-                let Some(path) = self.path(cast) else {
+        self.hits::<false, _>(Hit::MISS, |path, (entry, index)| Hit { index: *index, t: path.time(entry) })
+    }
+
+    /// Finds whether each path hits a box.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn any_hits(&self) -> Result<Answers<bool>, Error> {
+        self.hits::<true, _>(false, |_, _| true)
+    }
+
+    /// Finds the first box that each path hits, or any.
+    fn hits<const IS_ANY: bool, T: Copy + PartialEq + Send + Sync>(
+        &self,
+        none: T,
+        answer: impl Fn(&Path, &(Entry, u32)) -> T + Sync,
+    ) -> Result<Answers<T>, Error> {
+        self.answers_of_some(none, RAYS, |scratch, queries, out, invalid| {
+            let mut valid = 0u32;
+            let paths: [Path; RAYS] = std::array::from_fn(|at| {
+                let path = queries.get(at).and_then(|(_, cast)| self.path(cast));
+                valid |= u32::from(path.is_some()) << at;
+                path.unwrap_or(Path::STILL)
+            });
+            let mut best = [None; RAYS];
+            let is_packet =
+                valid == (1 << RAYS) - 1 && self.hits_of_packet::<IS_ANY>(scratch, queries, &paths, &mut best);
+            for (at, ((i, _), out)) in queries.iter().zip(out).enumerate() {
+                if valid >> at & 1 == 0 {
                     invalid.push(*i as u64);
                     continue;
-                };
-                self.first_hits(*i, &path, scratch);
-                if let Some((entry, index)) = scratch.ranking.first.first() {
-                    *out = Hit { index: *index, t: path.time(entry) };
+                }
+                if !is_packet {
+                    best[at] = self.hit::<IS_ANY>(*i, &paths[at], scratch);
+                }
+                if let Some(hit) = &best[at] {
+                    *out = answer(&paths[at], hit);
                 }
             }
         })
     }
 
-    /// Finds the first box that each path hits by one walk of all paths. Returns `false` if the paths cannot walk
-    /// together.
-    fn nearest_hits_of_packet(&self, scratch: &mut Scratch<Entry>, queries: &[(usize, Q)], out: &mut [Hit]) -> bool {
-        if queries.len() < ray_packet::RAYS {
+    /// Finds the box that each path hits by one walk of all paths. Returns `false` if separate walks are faster; then `best` is
+    /// invalid.
+    #[inline(never)]
+    fn hits_of_packet<const IS_ANY: bool>(
+        &self,
+        scratch: &mut Scratch<()>,
+        queries: &[(usize, Q)],
+        paths: &[Path; RAYS],
+        best: &mut [Option<(Entry, u32)>; RAYS],
+    ) -> bool {
+        let filters = self.batch.filters;
+        let world_of = |(i, _): &(usize, Q)| filters.query_filter(*i).world;
+        let world = world_of(&queries[0]);
+        let is_one_world = filters.world.is_empty() || queries.iter().all(|query| world_of(query) == world);
+        if !(self.passes_all & self.tree.levels.is_ordinary & is_one_world) || scratch.pauses.is_pause() {
             return false;
         }
-        let mut paths = [Path::STILL; ray_packet::RAYS];
-        let world = self.batch.filters.query_filter(queries[0].0).world;
-        for (path, (i, cast)) in paths.iter_mut().zip(queries) {
-            match self.path(cast) {
-                Some(own) if self.is_ordinary(&own) && self.batch.filters.query_filter(*i).world == world => {
-                    *path = own
-                }
-                _ => return false,
-            }
-        }
-        if !ray_packet::is_narrow(&paths) || scratch.pauses.is_pause() {
-            return false;
-        }
-        let mut packet = Packet::new(&paths, &mut scratch.sights);
-        if !packet.walk(&self.tree.levels, &self.tree.ids, &self.tree.worlds.of(world), &mut scratch.single) {
+        let is_done = Packet::<IS_ANY>::new(paths, best).is_some_and(|mut packet| {
+            let Tree { levels, ids, worlds, .. } = self.tree;
+            packet.walk(levels, ids, &worlds.of(world), &mut scratch.single)
+        });
+        if is_done {
+            scratch.pauses.forget();
+        } else {
             scratch.pauses.begin();
-            return false;
         }
-        scratch.pauses.forget();
-        for ((path, best), out) in paths.iter().zip(&packet.best).zip(out) {
-            if let Some((entry, index)) = best {
-                *out = Hit { index: *index, t: path.time(entry) };
-            }
+        is_done
+    }
+
+    /// Finds the box that the path of query `i` hits.
+    #[inline(never)]
+    fn hit<const IS_ANY: bool>(&self, i: usize, path: &Path, scratch: &mut Scratch<()>) -> Option<(Entry, u32)> {
+        if self.is_ordinary(path) {
+            self.hit_in::<f32, IS_ANY>(i, *path, scratch)
+        } else {
+            self.hit_in::<f64, IS_ANY>(i, *path, scratch)
         }
-        true
+    }
+
+    #[inline(always)]
+    fn hit_in<F: Stacked, const IS_ANY: bool>(
+        &self,
+        i: usize,
+        path: Path,
+        scratch: &mut Scratch<()>,
+    ) -> Option<(Entry, u32)> {
+        let (sight, limit) = (Sight::<F>::new(&path), F::limit(f64::from(path.limit)));
+        let mut visitor = OneHit::<F, IS_ANY> { path, sight, limit, best: None };
+        self.walk(i, F::stack(scratch).1, &mut visitor);
+        visitor.best
     }
 }
 

@@ -5,31 +5,18 @@
 //! indices.
 
 /// Levels of the curve: bits of each coordinate.
-pub const LEVELS: u32 = 20;
-/// Bits of a place along the curve.
-pub const BITS: u32 = 3 * LEVELS;
+pub const LEVELS: u32 = 10;
 
 /// For each state and two bits per coordinate: the place among 64 cubes, and 64 times the state in this cube.
 static STEPS: [u16; 24 * 64] = steps();
 
 /// Returns the place of a point. Each coordinate has [`LEVELS`] bits.
 #[inline]
-pub fn place(point: [u32; 3]) -> u64 {
-    first_levels::<LEVELS>(point)
-}
-
-/// Returns the first half of the bits of the place.
-#[inline]
-pub fn rough_place(point: [u32; 3]) -> u32 {
-    first_levels::<{ LEVELS / 2 }>(point) as u32
-}
-
-#[inline]
-fn first_levels<const COUNT: u32>([x, y, z]: [u32; 3]) -> u64 {
+pub fn place([x, y, z]: [u32; 3]) -> u32 {
     let (mut state, mut place) = (0, 0);
-    for level in (LEVELS - COUNT..LEVELS).step_by(2).rev() {
+    for level in (0..LEVELS).step_by(2).rev() {
         let step = STEPS[state << 6 | ((x >> level & 3) << 4 | (y >> level & 3) << 2 | z >> level & 3) as usize];
-        place = place << 6 | u64::from(step & 63);
+        place = place << 6 | u32::from(step & 63);
         state = usize::from(step >> 6);
     }
     place
@@ -76,16 +63,13 @@ mod tests {
     #[test]
     fn the_curve_goes_through_every_cube_to_a_neighbour() {
         let side = 16u32;
-        let mut points: Vec<(u64, [u32; 3])> = (0..side.pow(3))
+        let mut points: Vec<(u32, [u32; 3])> = (0..side.pow(3))
             .map(|i| [i % side, i / side % side, i / side / side])
             .map(|point| (place(point.map(|x| x << (LEVELS - 4))), point))
             .collect();
         points.sort_unstable();
         for (i, &(place, _)) in points.iter().enumerate() {
-            assert_eq!(place >> (BITS - 12), i as u64);
-        }
-        for &(place, point) in &points {
-            assert_eq!(u64::from(rough_place(point.map(|x| x << (LEVELS - 4)))), place >> (BITS / 2));
+            assert_eq!(place >> (3 * LEVELS - 12), i as u32);
         }
         for step in points.windows(2) {
             let apart: u32 = (0..3).map(|k| step[0].1[k].abs_diff(step[1].1[k])).sum();

@@ -144,7 +144,6 @@ pub fn level_count(box_count: usize) -> usize {
 
 /// Copies boxes to leaves. `sources` has the index of the box at each place.
 fn fill_leaves(leaves: &mut [Node], sources: &[u32], boxes: &[Aabb]) -> LeafSummary {
-    let mut summary = LeafSummary::USUAL;
     for (leaf, sources) in leaves.iter_mut().zip(sources.chunks(WIDTH)) {
         // Boxes are scattered in memory. Issue all loads first, so that they overlap.
         let mut own = [Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]); WIDTH];
@@ -154,12 +153,20 @@ fn fill_leaves(leaves: &mut [Node], sources: &[u32], boxes: &[Aabb]) -> LeafSumm
         for (child, aabb) in own.iter().enumerate() {
             leaf.set(child, aabb);
         }
-        summary.has_invalid |= own[..sources.len()].iter().fold(false, |any, aabb| any | !aabb.is_valid());
-        let numbers = leaf.faces.as_flattened().iter();
-        summary.is_ordinary &= numbers.fold(true, |all, x| all & (x.abs() <= ORDINARY || x.is_infinite()));
-        summary.vast_count += vast_count(leaf);
     }
-    summary
+    // A separate loop: vector loads stall right after scalar stores to the same memory.
+    let summaries = leaves.iter().zip(sources.chunks(WIDTH)).map(|(leaf, sources)| {
+        if leaf.largest() <= ORDINARY {
+            return LeafSummary::USUAL;
+        }
+        let numbers = leaf.faces.as_flattened().iter();
+        LeafSummary {
+            is_ordinary: numbers.fold(true, |all, x| all & (x.abs() <= ORDINARY || x.is_infinite())),
+            has_invalid: (0..sources.len()).any(|child| !leaf.get(child).is_valid()),
+            vast_count: vast_count(leaf),
+        }
+    });
+    summaries.fold(LeafSummary::USUAL, LeafSummary::and)
 }
 
 /// Counts the boxes of a leaf that are unbounded or have a coordinate beyond [`ORDINARY`].

@@ -2,7 +2,7 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | `order` | sorts the boxes: by world, then along a Hilbert curve ([`hilbert`]) |
+//! | `order`, `sort_group` | sorts the boxes: by world, then by halves |
 //! | `gather` | copies the boxes into this order |
 //! | `levels` | builds the nodes: bounds of eight children each, without pointers |
 //! | `node` | tests eight children at once; rounding never excludes a child |
@@ -12,10 +12,11 @@
 //! | `pauses` | decides when to try again packets that did not save time |
 //! | `visit` | the visitor of each kind of query; the last test of a box is exact |
 //! | `worlds` | the leaves of each world |
-//! | `batch` | answers the queries of a batch on all threads |
+//! | `batch` | answers the queries of a batch on all threads, along a Hilbert curve ([`hilbert`]) in a [`cube`] |
 //! | `join` | joins two sets: the boxes of one set query a tree of the other |
 
 mod batch;
+mod cube;
 mod gather;
 mod hilbert;
 pub(super) mod join;
@@ -26,11 +27,13 @@ mod pauses;
 mod point_packet;
 mod ray_packet;
 mod scratch;
+mod sort_group;
 mod visit;
 mod walk;
 mod worlds;
 
 use self::batch::TreeBatch;
+use self::cube::Cube;
 use self::levels::Levels;
 use self::order::Order;
 use self::worlds::Worlds;
@@ -50,7 +53,7 @@ use crate::{
 /// round shapes miss no box either, but may report boxes in excess; see their documentation. The tree uses the threads
 /// of the caller's `rayon` pool. Answers do not depend on the thread count.
 ///
-/// Memory: the tree has 32 bytes per box, and retains 16 more for the next build. With more than 131,072 boxes, it
+/// Memory: the tree has 32 bytes per box, and retains 16 more for the next build (32 with worlds). With more than 131,072 boxes, it
 /// retains 32 more for the next refit. Margins take 24 bytes per box. Queries take their answers, and 16 bytes per
 /// query during the call. For `k` first answers, each thread takes about 100 bytes times `k` in addition; for nearest
 /// boxes 2 KB times `k`, at most 6 MB.
@@ -74,6 +77,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct Tree {
     filters: CheckedFilters,
+    /// Where queries come to the scene, mostly.
+    cube: Cube,
     order: Order,
     /// `[box_count]` the boxes in the order of the leaves.
     ids: Vec<u32>,
@@ -169,8 +174,9 @@ impl Tree {
     }
 
     fn build_of(&mut self, boxes: &[Aabb]) {
-        let Self { filters, order, ids, levels, prepared, .. } = self;
+        let Self { filters, cube, order, ids, levels, prepared, .. } = self;
         let boxes = filters.filters().boxes_of_tree(boxes, prepared);
+        *cube = Cube::around(boxes);
         order.sort(boxes, filters.worlds(), ids);
         levels.fill(boxes, ids);
         self.worlds.find(ids, &filters.filters().world);
@@ -260,14 +266,7 @@ impl Tree {
     /// The errors of [`nearest_hits`](Self::nearest_hits).
     pub fn any_hits<'a, C: Cast + 'a>(&self, casts: impl Into<Batch<'a, C>>) -> Result<Answers<bool>, Error> {
         let batch = casts.into();
-        let mut answers = TreeBatch::new(self, batch)?.answers(false, |batch, scratch, i, cast, out| {
-            let Some(path) = batch.path(cast) else { return false };
-            batch.each_hit(i, &path, scratch, |_, _| {
-                *out = true;
-                false
-            });
-            true
-        })?;
+        let mut answers = TreeBatch::new(self, batch)?.any_hits()?;
         self.half_spaces().any_hits(batch, &mut answers);
         Ok(answers)
     }

@@ -42,13 +42,20 @@ impl Node {
     }
 
     /// Returns the bounds of all children.
+    #[inline]
     pub fn bounds(&self) -> Aabb {
-        let least = |x: f32, y: &f32| if *y < x { *y } else { x };
-        let most = |x: f32, y: &f32| if *y > x { *y } else { x };
-        Aabb {
-            min: std::array::from_fn(|k| self.faces[k].iter().fold(f32::INFINITY, least)),
-            max: std::array::from_fn(|k| self.faces[k + 3].iter().fold(f32::NEG_INFINITY, most)),
-        }
+        let halves = |face: usize| [0, 1].map(|half| f32::load(&self.faces[face], half));
+        let least = |[a, b]: [Vec4; 2]| a.min(b).min_element();
+        let most = |[a, b]: [Vec4; 2]| a.max(b).max_element();
+        Aabb { min: std::array::from_fn(|k| least(halves(k))), max: std::array::from_fn(|k| most(halves(k + 3))) }
+    }
+
+    /// Returns the largest absolute coordinate; infinity if a child is missing.
+    #[inline]
+    pub fn largest(&self) -> f32 {
+        let largest = |[a, b]: [Vec4; 2]| a.abs().max(b.abs());
+        let halves = |face: &[f32; WIDTH]| [0, 1].map(|half| f32::load(face, half));
+        self.faces.iter().fold(Vec4::ZERO, |all, face| all.max(largest(halves(face)))).max_element()
     }
 
     /// Returns a bit for each child that touches a box, exactly.
@@ -248,9 +255,14 @@ impl<F: Real> Sight<F> {
 
     #[inline(always)]
     fn axis(path: &Path, k: usize) -> SightAxis<F> {
-        let (low, high) = (F::nearest(f64::from(path.low[k])), F::nearest(f64::from(path.high[k])));
-        let (first, last, reach, leave) =
-            if path.direction[k] < 0.0 { (k + 3, k, low, high) } else { (k, k + 3, high, low) };
+        // All ones if the path moves down. No branch, since adjacent rays may have any directions.
+        let down = ((path.direction[k].to_bits() as i32) >> 31) as u32;
+        let pick = |if_down: f32, if_up: f32| {
+            let number = f32::from_bits(if_down.to_bits() & down | if_up.to_bits() & !down);
+            F::nearest(f64::from(number))
+        };
+        let (first, last) = (k + (3 & down as usize), k + (3 & !down as usize));
+        let (reach, leave) = (pick(path.low[k], path.high[k]), pick(path.high[k], path.low[k]));
         let [reach, leave, inverse] = [reach.splat(), leave.splat(), F::nearest(path.inverse(k)).splat()];
         SightAxis { first, last, reach, leave, inverse }
     }

@@ -1,209 +1,189 @@
-//! The order of the leaves: by world, then by size class, then along a Hilbert curve.
+//! The order of the leaves: by world, and in each world by halves.
+//!
+//! The boxes of a node are divided in halves along the axis with the largest extent of centers. The halves are divided again
+//! until each of eight parts fills a child. So nodes are complete, and no pointers are stored. Source: Bentley 1975,
+//! Multidimensional binary search trees used for associative searching.
 
 use rayon::prelude::*;
 
-use super::hilbert;
-use super::node::ORDINARY;
+use super::cube::sample;
+use super::node::WIDTH;
+use super::sort_group::{self, GROUP, Item, bounds, longest};
 use crate::Aabb;
 use crate::base::constants::CHUNK;
 use crate::cpu::radix;
 
-/// Bits of the place in the first key. Boxes with equal first keys are then sorted by the other bits.
-const FIRST_BITS: u32 = hilbert::BITS / 2;
-/// Boxes with equal first keys are not sorted further if there are at most this many.
-const FEW: usize = 8;
-/// Centroids of the sample that locates most boxes.
-const SAMPLE: usize = 1 << 10;
-/// The largest extent of the curve, in units of the extent of most boxes.
-const MARGIN: f64 = 8.0;
-
-/// The cube that the curve fills. Centroids beyond the cube are moved to its surface.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Cube {
-    low: [f64; 3],
-    scale: f64,
-}
-
-/// The cubes of two curves: of boxes of usual size, and of enormous finite boxes. Separate curves keep nodes small.
-/// Unbounded and invalid boxes follow.
-#[derive(Clone, Copy, Debug)]
-struct Cubes([Cube; 2]);
+/// Centers of the sample that chooses the axis of a cut.
+const SAMPLE: usize = 1 << 8;
 
 /// The memory of the sort, reused from build to build.
 #[derive(Debug, Default)]
 pub struct Order {
-    /// The cube of the curve of usual boxes in the last sort.
-    pub cube: Cube,
-    items: Vec<u64>,
-    other: Vec<u64>,
+    items: Vec<Item>,
+    /// The world and the index of each box, sorted; and scratch memory. Empty without worlds.
+    worlds: [Vec<u64>; 2],
 }
 
 impl Order {
     /// Writes the order of the boxes to `ids`. `worlds` has the number of each box's world, or is empty.
     pub fn sort(&mut self, boxes: &[Aabb], worlds: &[u32], ids: &mut Vec<u32>) {
-        let cubes = Cubes::of(boxes);
-        self.cube = cubes.0[0];
-        let Self { items, other, .. } = self;
-        items.resize(boxes.len(), 0);
-        items.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (items, boxes))| {
-            for ((item, aabb), index) in items.iter_mut().zip(boxes).zip(chunk * CHUNK..) {
-                *item = u64::from(cubes.first_key(aabb)) << 32 | index as u64;
-            }
-        });
-        radix::sort(items, other, 32);
-        refine(items, boxes, &cubes);
-        if !worlds.is_empty() {
-            // The sort is stable.
-            items.par_iter_mut().for_each(|item| {
-                let index = *item & u64::from(u32::MAX);
-                *item = u64::from(worlds[index as usize]) << 32 | index;
-            });
-            radix::sort(items, other, 32);
-        }
+        let Self { items, worlds: [by_world, other] } = self;
         ids.resize(boxes.len(), 0);
-        ids.par_chunks_mut(CHUNK).zip(items.par_chunks(CHUNK)).for_each(|(ids, items)| {
-            for (id, item) in ids.iter_mut().zip(items) {
-                *id = *item as u32;
-            }
+        items.resize(boxes.len(), Item::default());
+        if worlds.is_empty() {
+            items.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (items, boxes))| {
+                for ((item, aabb), i) in items.iter_mut().zip(boxes).zip(chunk * CHUNK..) {
+                    *item = Item { center: center(aabb), id: i as u32 };
+                }
+            });
+            return divide(items, ids, 0);
+        }
+        by_world.resize(boxes.len(), 0);
+        by_world.par_iter_mut().zip(worlds).enumerate().with_min_len(CHUNK).for_each(|(i, (key, &world))| {
+            *key = u64::from(world) << 32 | i as u64;
         });
+        radix::sort(by_world, other, 32);
+        items.par_iter_mut().zip(&*by_world).with_min_len(CHUNK).for_each(|(item, &key)| {
+            *item = Item { center: center(&boxes[key as u32 as usize]), id: key as u32 };
+        });
+        divide_worlds(by_world, items, ids, 0);
     }
 
     /// Returns the bytes of allocated memory.
     pub fn bytes(&self) -> usize {
-        (self.items.capacity() + self.other.capacity()) * size_of::<u64>()
+        let worlds: usize = self.worlds.iter().map(Vec::capacity).sum();
+        self.items.capacity() * size_of::<Item>() + worlds * size_of::<u64>()
     }
-}
-
-impl Cubes {
-    fn of(boxes: &[Aabb]) -> Self {
-        Self([0, 1].map(|own| Cube::around(sample(boxes).filter(|aabb| class(aabb) == own).map(center))))
-    }
-
-    /// Returns the class of a box, and the first bits of its place.
-    #[inline]
-    fn first_key(&self, aabb: &Aabb) -> u32 {
-        let class = class(aabb);
-        let place = self.0.get(class).map_or(0, |cube| cube.rough_place(center(aabb).map(f64::from)));
-        (class as u32) << FIRST_BITS | place
-    }
-}
-
-impl Cube {
-    /// Chooses a cube around most centroids, so that a few distant centroids do not force all others to the same place.
-    fn around(sample: impl Iterator<Item = [f32; 3]> + Clone) -> Self {
-        let mut low = [0.0; 3];
-        let mut extent = 0.0f64;
-        for (k, low) in low.iter_mut().enumerate() {
-            // Not on the heap, since each place with several boxes may need a cube.
-            let mut along = [0.0; SAMPLE];
-            let mut count = 0;
-            for (place, center) in along.iter_mut().zip(sample.clone()) {
-                *place = center[k];
-                count += 1;
-            }
-            let along = &mut along[..count];
-            if along.is_empty() {
-                return Self::default();
-            }
-            along.sort_unstable_by(f32::total_cmp);
-            let (first, last) = (along[along.len() / 64], along[along.len() - 1 - along.len() / 64]);
-            let [first, last] = [first, last].map(f64::from);
-            let margin = MARGIN * (last - first);
-            let (first, last) =
-                (f64::from(along[0]).max(first - margin), f64::from(along[along.len() - 1]).min(last + margin));
-            *low = first;
-            extent = extent.max(last - first);
-        }
-        // Add a border around the sample.
-        let cells = f64::from(1u32 << hilbert::LEVELS);
-        let border = extent / 64.0;
-        Self { low: low.map(|x| x - border), scale: if extent > 0.0 { cells / (extent + 2.0 * border) } else { 0.0 } }
-    }
-
-    #[inline]
-    fn coordinates(&self, [x, y, z]: [f64; 3]) -> [u32; 3] {
-        let last = f64::from((1u32 << hilbert::LEVELS) - 1);
-        let coordinate = |x: f64, low: f64| ((x - low) * self.scale).clamp(0.0, last) as u32;
-        [coordinate(x, self.low[0]), coordinate(y, self.low[1]), coordinate(z, self.low[2])]
-    }
-
-    /// Returns the place of a point along the curve.
-    fn place(&self, point: [f64; 3]) -> u64 {
-        hilbert::place(self.coordinates(point))
-    }
-
-    /// Returns the first [`FIRST_BITS`] of the place of a point.
-    #[inline]
-    pub fn rough_place(&self, point: [f64; 3]) -> u32 {
-        hilbert::rough_place(self.coordinates(point))
-    }
-}
-
-/// Returns a sample of at most [`SAMPLE`] elements from the whole list. The spacing is irregular, since kinds of boxes
-/// may alternate.
-fn sample<T>(all: &[T]) -> impl Iterator<Item = &T> + Clone {
-    let step = all.len().div_ceil(SAMPLE).max(1);
-    all.chunks(step).enumerate().map(|(i, some)| &some[i.wrapping_mul(0x9e37_79b1) / 64 % some.len()])
-}
-
-/// Returns the class of a box: 0 for usual size, 1 for enormous and finite, 2 for others.
-#[inline]
-fn class(aabb: &Aabb) -> usize {
-    if is_within(aabb, ORDINARY) { 0 } else { 2 - usize::from(is_within(aabb, f32::MAX)) }
-}
-
-/// Returns whether a box is valid and no coordinate is beyond `limit`.
-#[inline]
-fn is_within(aabb: &Aabb, limit: f32) -> bool {
-    aabb.is_valid() && aabb.min.iter().chain(&aabb.max).all(|x| x.abs() <= limit)
 }
 
 #[inline]
 fn center(aabb: &Aabb) -> [f32; 3] {
-    std::array::from_fn(|k| 0.5 * aabb.min[k] + 0.5 * aabb.max[k])
+    std::array::from_fn(|k| {
+        let center = 0.5 * aabb.min[k] + 0.5 * aabb.max[k];
+        if center.abs() <= f32::MAX { center } else { f32::INFINITY }
+    })
 }
 
-/// Sorts boxes with equal first keys by the other bits of their places; boxes with equal places stay in the order of
-/// their indices. Afterwards, the upper halves of the items have no meaning.
-fn refine(items: &mut [u64], boxes: &[Aabb], cubes: &Cubes) {
-    let key = |item: &u64| item >> 32;
-    if let Some(middle) = items.get(items.len() / 2).map(key).filter(|_| items.len() > CHUNK) {
-        let starts = [middle, middle + 1].map(|least| items.partition_point(|item| key(item) < least));
-        // Parts end at the ends of runs with equal first keys.
-        if let Some(&at) = starts.iter().find(|&&at| at > 0 && at < items.len()) {
-            let (left, right) = items.split_at_mut(at);
-            rayon::join(|| refine(left, boxes, cubes), || refine(right, boxes, cubes));
+/// Divides the boxes of each world. `keys` has the world of each box in the upper half, ascending.
+fn divide_worlds(keys: &[u64], items: &mut [Item], ids: &mut [u32], first: usize) {
+    let world = |key: &u64| key >> 32;
+    if let Some(middle) = keys.get(keys.len() / 2).map(world).filter(|_| keys.len() > CHUNK) {
+        let starts = [middle, middle + 1].map(|least| keys.partition_point(|key| world(key) < least));
+        // Parts end at the ends of worlds.
+        if let Some(&at) = starts.iter().find(|&&at| at > 0 && at < keys.len()) {
+            let (keys, items, ids) = (keys.split_at(at), items.split_at_mut(at), ids.split_at_mut(at));
+            rayon::join(
+                || divide_worlds(keys.0, items.0, ids.0, first),
+                || divide_worlds(keys.1, items.1, ids.1, first + at),
+            );
             return;
         }
     }
-    for run in items.chunk_by_mut(|a, b| key(a) == key(b)) {
-        let class = (run[0] >> (32 + FIRST_BITS)) as usize;
-        if let Some(cube) = cubes.0.get(class).filter(|_| run.len() > FEW) {
-            sort_by_rest(run, boxes, cube);
-        }
+    let mut start = 0;
+    for own in keys.chunk_by(|a, b| world(a) == world(b)) {
+        let range = start..start + own.len();
+        divide(&mut items[range.clone()], &mut ids[range], first + start);
+        start += own.len();
     }
 }
 
-/// Sorts boxes by the `key` of their centres, then by index.
-fn sort_by(run: &mut [u64], boxes: &[Aabb], key: impl Fn([f64; 3]) -> u64 + Sync) {
-    run.par_iter_mut().with_min_len(CHUNK).for_each(|item| {
-        let index = *item & u64::from(u32::MAX);
-        *item = key(center(&boxes[index as usize]).map(f64::from)) << 32 | index;
-    });
-    run.par_sort_unstable();
+/// Divides boxes into the children of the lowest node that has all boxes, recursively down to the leaves, and writes their
+/// indices to `ids`. `first` is the position of `ids` in the whole order.
+fn divide(items: &mut [Item], ids: &mut [u32], first: usize) {
+    let last = first + items.len().max(1) - 1;
+    if first / WIDTH == last / WIDTH {
+        ids.iter_mut().zip(items).for_each(|(id, item)| *id = item.id);
+        return;
+    }
+    if let (0, Ok(items), Ok(ids)) = (first % GROUP, (&*items).try_into(), (&mut *ids).try_into()) {
+        return sort_group::sort(items, ids);
+    }
+    let mut child = WIDTH;
+    while first / (WIDTH * child) != last / (WIDTH * child) {
+        child *= WIDTH;
+    }
+    let [low, high] = bounds(sample(items, SAMPLE));
+    cut(items, ids, first, child, (high - low).to_array());
 }
 
-/// Sorts boxes with equal first keys by the other bits of their places. Boxes with equal places are sorted along a
-/// finer curve of their own, if it distinguishes them: a scene may contain a small scene within one place.
-fn sort_by_rest(run: &mut [u64], boxes: &[Aabb], cube: &Cube) {
-    sort_by(run, boxes, |center| cube.place(center) & ((1 << FIRST_BITS) - 1));
-    for own in run.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|own| own.len() > FEW) {
-        let finer = Cube::around(sample(own).map(|&item| center(&boxes[item as u32 as usize])));
-        // Each curve is finer by at least this factor, so the recursion ends after about twenty levels.
-        if finer.scale > 1024.0 * cube.scale {
-            sort_by(own, boxes, |center| u64::from(finer.rough_place(center)));
-            for same in own.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|same| same.len() > 1) {
-                sort_by_rest(same, boxes, &finer);
+/// Divides boxes in halves, recursively down to the children of a node, which have `child` boxes each. `extent` is the
+/// approximate extent of their centers along each axis.
+fn cut(items: &mut [Item], ids: &mut [u32], first: usize, child: usize, mut extent: [f32; 3]) {
+    let (start, last) = (first / child, (first + items.len() - 1) / child);
+    if start == last {
+        return divide(items, ids, first);
+    }
+    let at = (start + 1 + last).div_ceil(2) * child - first;
+    let k = longest(&extent);
+    // A function per axis is faster.
+    match k {
+        0 => items.select_nth_unstable_by(at, |a, b| a.center[0].total_cmp(&b.center[0])),
+        1 => items.select_nth_unstable_by(at, |a, b| a.center[1].total_cmp(&b.center[1])),
+        _ => items.select_nth_unstable_by(at, |a, b| a.center[2].total_cmp(&b.center[2])),
+    };
+    extent[k] *= 0.5;
+    let is_parallel = items.len() > CHUNK;
+    let (items, ids) = (items.split_at_mut(at), ids.split_at_mut(at));
+    let mut left = || cut(items.0, ids.0, first, child, extent);
+    let mut right = || cut(items.1, ids.1, first + at, child, extent);
+    if is_parallel {
+        rayon::join(left, right);
+    } else {
+        left();
+        right();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Points of a grid in the unit of its spacing, in no order.
+    fn grid(side: usize) -> Vec<Aabb> {
+        let point = |i: usize| [i % side, i / side % side, i / side / side].map(|x| x as f32);
+        // 7,919 is a prime, and no divisor of these numbers.
+        let count = side.pow(3);
+        (0..count).map(|i| point(i * 7_919 % count)).map(|at| Aabb::new(at, at)).collect()
+    }
+
+    fn sorted(boxes: &[Aabb], worlds: &[u32], threads: usize) -> Vec<u32> {
+        let (mut order, mut ids) = (Order::default(), Vec::new());
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| order.sort(boxes, worlds, &mut ids));
+        ids
+    }
+
+    #[test]
+    fn nodes_of_a_grid_are_cubes() {
+        let boxes = grid(32);
+        let ids = sorted(&boxes, &[], 2);
+        for (count, side) in [(8, 2.0), (64, 4.0), (512, 8.0), (4_096, 16.0)] {
+            for own in ids.chunks(count) {
+                for k in 0..3 {
+                    let along = || own.iter().map(|&id| boxes[id as usize].min[k]);
+                    let extent = along().fold(0.0, f32::max) - along().fold(32.0, f32::min);
+                    assert_eq!(extent, side - 1.0, "{own:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn any_boxes_are_listed_once_by_world_with_any_number_of_threads() {
+        let mut boxes = grid(24);
+        for (i, low) in [f32::NAN, f32::NEG_INFINITY, f32::INFINITY, -f32::MAX, 99.0].into_iter().enumerate() {
+            boxes[100 * i + 7].min[i % 3] = low;
+            boxes[100 * i + 8] = Aabb::new([low; 3], [f32::INFINITY; 3]);
+        }
+        for n in [0, 1, 7, 8, 9, 511, 512, 513, 4_097, boxes.len()] {
+            for world_count in [0, 1, 3, 500] {
+                let worlds: Vec<u32> = (0..n).filter(|_| world_count > 0).map(|i| (i % world_count) as u32).collect();
+                let ids = sorted(&boxes[..n], &worlds, 1);
+                assert_eq!(ids, sorted(&boxes[..n], &worlds, 5));
+                assert!(worlds.is_empty() || ids.is_sorted_by_key(|&id| worlds[id as usize]));
+                let mut all = ids;
+                all.sort_unstable();
+                assert!(all.into_iter().eq(0..n as u32), "{n} boxes, {world_count} worlds");
             }
         }
     }

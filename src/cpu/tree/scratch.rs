@@ -1,6 +1,6 @@
 //! The memory of a thread that answers queries.
 
-use super::node::{Real, Sight};
+use super::node::Real;
 use super::pauses::Pauses;
 use super::point_packet::Around;
 use super::visit::Ranking;
@@ -20,7 +20,6 @@ pub struct Scratch<K> {
     pub pauses: Pauses,
     pub single: Stack<f32>,
     pub double: Stack<f64>,
-    pub sights: Vec<Sight<f32>>,
 }
 
 impl<K> Scratch<K> {
@@ -33,7 +32,6 @@ impl<K> Scratch<K> {
             pauses: Pauses::default(),
             single: Stack::default(),
             double: Stack::default(),
-            sights: Vec::new(),
         }
     }
 }

@@ -173,7 +173,54 @@ where
     }
 }
 
-/// A visitor that finds all boxes that a path hits, or any box.
+/// Returns whether a hit comes before `best`: by `t`, then by index.
+#[inline(always)]
+pub fn is_before(path: &Path, (entry, id): (&Entry, u32), best: &Option<(Entry, u32)>) -> bool {
+    best.as_ref().is_none_or(|(best, index)| path.compare_entries(entry, best).then(id.cmp(index)).is_lt())
+}
+
+/// A visitor that finds the first box that a path hits. If `IS_ANY`, it finds any box, without its index.
+pub struct OneHit<F: Real, const IS_ANY: bool> {
+    /// A copy, so that the compiler knows that nothing else refers to it, and omits branches.
+    pub path: Path,
+    pub sight: Sight<F>,
+    pub limit: F,
+    pub best: Option<(Entry, u32)>,
+}
+
+impl<F: Real, const IS_ANY: bool> Visitor for OneHit<F, IS_ANY> {
+    type Known = F;
+    const IS_ORDERED: bool = true;
+
+    #[inline(always)]
+    fn look(&self, node: &Node, _: Self::Known) -> (u32, [F; WIDTH]) {
+        self.sight.through(node, self.limit)
+    }
+
+    #[inline(always)]
+    fn is_beyond(&self, near: F) -> bool {
+        near > self.limit
+    }
+
+    #[inline(always)]
+    fn take(&mut self, id: u32, aabb: &Aabb) {
+        // The index of any box is not needed, and a load would miss all caches.
+        let id = if IS_ANY { 0 } else { id };
+        if let Some(entry) = self.path.enter(aabb)
+            && is_before(&self.path, (&entry, id), &self.best)
+        {
+            self.limit = F::limit(entry.approximate);
+            self.best = Some((entry, id));
+        }
+    }
+
+    #[inline(always)]
+    fn is_done(&self) -> bool {
+        IS_ANY && self.best.is_some()
+    }
+}
+
+/// A visitor that finds all boxes that a path hits.
 pub struct AllHits<'a, F: Real, T> {
     pub path: Path,
     pub sight: Sight<F>,

@@ -114,9 +114,9 @@ fn walk_range<V: Visitor>(
     let last = end - 1;
     // Find the lowest level on which at most two nodes cover the range.
     let shift = |position: u32, level: u32| (u64::from(position) >> (3 * level)) as u32;
-    let mut level = 0;
-    while shift(last, level + 1) - shift(start, level + 1) > 1 {
-        level += 1;
+    let mut level = (u32::BITS - (start ^ last).leading_zeros()).div_ceil(3);
+    while level > 0 && shift(last, level) - shift(start, level) <= 1 {
+        level -= 1;
     }
     let mut count = 0;
     for node in (shift(start, level + 1)..=shift(last, level + 1)).rev() {
