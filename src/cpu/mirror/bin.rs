@@ -257,13 +257,8 @@ fn place_box<const WORLDS: bool>(
     frame: &Frame,
     directions: &Directions,
 ) -> ([i32; 4], [u32; 4]) {
-    if !aabb.is_valid() {
-        return (CELLS_OF_INVALID, [0; 4]);
-    }
-    if WORLDS && world == WORLD_GLOBAL {
-        return (CELLS_OF_UNBOUNDED, [0; 4]);
-    }
-    if super::pca::counts_within(aabb, frame.limit) {
+    let is_global = WORLDS && world == WORLD_GLOBAL;
+    if super::pca::counts_within(aabb, frame.limit) && !is_global {
         let [from, to] = directions.project(scaled(aabb.min, frame), scaled(aabb.max, frame));
         let (own, footprint) = place_of(frame, from, to);
         let start = position(frame, from.z - frame.sweep_slop).saturating_sub(1);
@@ -272,7 +267,8 @@ fn place_box<const WORLDS: bool>(
         return (own, [tile | start, end, footprint, 0]);
     }
     match world_cells.get(world as usize) {
-        Some(&packed) if WORLDS => in_world(frame, packed, world),
+        _ if !aabb.is_valid() => (CELLS_OF_INVALID, [0; 4]),
+        Some(&packed) if WORLDS && !is_global => in_world(frame, packed, world),
         _ => (CELLS_OF_UNBOUNDED, [0; 4]),
     }
 }

@@ -1,5 +1,7 @@
 //! Mirror of `pca`: the bounds of the boxes, and the magnitude of the scene.
 
+use glam::Vec3A;
+
 use crate::Aabb;
 use crate::base::constants::*;
 use crate::base::layout::{Bounds, BoundsPartial};
@@ -19,20 +21,23 @@ pub fn united(a: Bounds, b: Bounds) -> Bounds {
 
 /// Finds the bounds of the finite boxes, and the bounds of the finite boxes of ordinary magnitude.
 pub fn bounds(boxes: &[Aabb]) -> BoundsPartial {
-    let mut total = BoundsPartial { ordinary: NO_BOUNDS, finite: NO_BOUNDS };
-    for aabb in boxes.iter().filter(|aabb| counts_within(aabb, FLOAT_MAX)) {
-        let own = Bounds { min: aabb.min, count: 1, max: aabb.max, unused: 0 };
-        total.finite = united(total.finite, own);
-        if counts_within(aabb, ORDINARY_MAX) {
-            total.ordinary = united(total.ordinary, own);
+    let within = |limit: f32| {
+        let (mut low, mut high, mut count) = (Vec3A::splat(FLOAT_MAX), Vec3A::splat(-FLOAT_MAX), 0);
+        for aabb in boxes.iter().filter(|aabb| counts_within(aabb, limit)) {
+            (low, high, count) = (low.min(aabb.min.into()), high.max(aabb.max.into()), count + 1);
         }
-    }
-    total
+        Bounds { min: low.into(), count, max: high.into(), unused: 0 }
+    };
+    let ordinary = within(ORDINARY_MAX);
+    let finite = if ordinary.count as usize == boxes.len() { ordinary } else { within(FLOAT_MAX) };
+    BoundsPartial { ordinary, finite }
 }
 
 /// Returns `true` if a box enters the statistics: it is valid, and no coordinate is beyond `limit`.
+#[inline(always)] // called per box
 pub fn counts_within(aabb: &Aabb, limit: f32) -> bool {
-    aabb.is_valid() && aabb.min.iter().chain(&aabb.max).all(|x| x.abs() <= limit)
+    let (low, high) = (Vec3A::from(aabb.min), Vec3A::from(aabb.max));
+    (low.cmple(high) & low.abs().max(high.abs()).cmple(Vec3A::splat(limit))).all()
 }
 
 /// The magnitude of a scene.
