@@ -20,7 +20,7 @@
 //! use broadsweep::record::GpuPairs;
 //! use broadsweep::{Error, Recorder, wgpu};
 //!
-//! /// Draws the pairs of boxes in a buffer: as many vertices for each pair as `Options::vertices_per_pair` has.
+//! /// Draws the pairs of boxes in a buffer, with `Options::vertices_per_pair` vertices for each pair.
 //! fn record<'a>(
 //!     recorder: &mut Recorder, // with Options::vertices_per_pair of the shader
 //!     encoder: &mut wgpu::CommandEncoder,

@@ -6,7 +6,7 @@
 //! ```
 //! use broadsweep::wgsl;
 //!
-//! // Counts the pairs of each box, from what `Recorder::record` leaves; dispatched by its arguments.
+//! // Counts the pairs of each box. Reads the result of `Recorder::record`, and is dispatched by its arguments.
 //! let source = [wgsl::PAIR, wgsl::PAIR_HEADER, "
 //! @group(0) @binding(0) var<storage, read> header: PairHeader;
 //! @group(0) @binding(1) var<storage, read> pairs: array<Pair>;

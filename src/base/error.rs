@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// The error of a call. No call drops a pair instead of an error.
+/// The error of a call. A call never drops a pair silently: it returns an error instead.
 ///
 /// `Debug` prints the message too. So an error that `main` returns is readable.
 #[derive(Clone, PartialEq, thiserror::Error)]

@@ -14,8 +14,8 @@ const PART_BITS: u32 = 8;
 const MOST_CHUNKS: usize = 8;
 /// The least items per thread.
 const CHUNK_MIN: usize = 1 << 14;
-/// The most bits of a digit within a part, which has two digits: two histograms fit a first-level cache beside the
-/// items.
+/// The most bits of a digit within a part. A part has two digits, and both histograms fit a first-level cache beside
+/// the items.
 pub const DIGIT_BITS: u32 = (32 - PART_BITS) / 2;
 /// The most items for which a comparison sort is faster. It needs only the stack as memory.
 const FEW: usize = 256;

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-/// Bytes per task of a thread. One thread copies less than two such pieces.
+/// Bytes per task of a thread. If there are fewer bytes than two such pieces, one thread copies them.
 const PIECE: usize = 256 << 10;
 
 /// Writes bytes to a buffer before the next submission runs, as `Queue::write_buffer` does.

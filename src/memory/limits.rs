@@ -19,7 +19,7 @@ pub(super) fn check_boxes(boxes: u64, limits: &wgpu::Limits) -> Result<(), Error
     if boxes <= max_boxes {
         return Ok(());
     }
-    // Either the boxes exceed a limit, or a list of one entry per box.
+    // Either the boxes exceed a limit, or a list of one entry per box does.
     let bytes = boxes.saturating_mul(size_of::<Aabb>() as u64);
     let (buffer, required, (limit, available)) = if bytes > binding {
         ("boxes", bytes, limit_name(limits))

@@ -113,7 +113,7 @@ mod tests {
                     sum.add_product(&a, &b, false);
                     let expected = if factor < 0 { Ordering::Less } else { Ordering::Greater };
                     assert_eq!(sum.sign(), expected);
-                    // The smallest product decides next to the largest, which cancels.
+                    // The other products cancel, so the smallest product decides the sign.
                     let tiny = Term::new(f64::from_bits(1), 1);
                     sum.add_product(&tiny, &tiny, true);
                     sum.add_product(&b, &a, true);

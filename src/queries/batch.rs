@@ -144,7 +144,7 @@ impl QueryFilters {
         !self.passes_all() || !self.world.is_empty()
     }
 
-    /// Returns whether every query accepts every box, apart from the world and the start.
+    /// Returns whether the queries have no filters, except worlds and `skips_separating`.
     pub(crate) fn passes_all(&self) -> bool {
         let Self { group, mask, body, ignore, sphere, .. } = self;
         group.is_empty() && mask.is_empty() && body.is_empty() && ignore.is_empty() && sphere.is_empty()

@@ -329,9 +329,9 @@ impl Gate {
 /// The slack of times of round shapes: relative, and absolute.
 const PADDING: (f64, f64) = (1.0 / (1u64 << 20) as f64, 2.0 * f32::MIN_POSITIVE as f64);
 
-/// Returns an upper bound for pruning after a hit of a round shape at time `t`, in the order of the times. A box whose
-/// bounds are reached later cannot have the same or an earlier time. The walk must find all hits with the same time,
-/// since the index then decides.
+/// Returns an upper bound for pruning after a hit of a round shape at time `t`. These bounds have the same order as the
+/// times. A box whose bounds are reached later cannot have the same or an earlier time. The walk must find all hits
+/// with the same time, since the index then decides.
 fn padded(t: f32) -> f64 {
     f64::from(t) * (1.0 + PADDING.0) + PADDING.1
 }

@@ -426,7 +426,8 @@ impl sealed::SealedShape for Capsule {
         }
         let thick = f64::from(radius);
         let sizes = [0, 1, 2].map(|k| a[k].abs().max(b[k].abs()) + thick);
-        // Any directions are safe. These are about along the capsule, and perpendicular to it and to an edge of boxes.
+        // Any directions are safe. The first is the rounded direction of the capsule. Each of the others is
+        // perpendicular to the first and to an edge of boxes.
         let along = direction(along);
         let [x, y, z] = edges(along);
         for normal in [along, x, y, z] {

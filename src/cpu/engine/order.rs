@@ -49,7 +49,8 @@ pub fn merge<T: Copy + PartialOrd>(pairs: &mut Vec<T>, mut others: &[T]) {
     }
 }
 
-/// Sorts a part, whose `a` differ only in the low bits, from `from` into `to`, from the last digit.
+/// Copies the pairs of a part, sorted, to `to`. The sort begins with the last digit. In a part, `a` differs only in the
+/// low bits.
 fn sort_part<'a>(mut from: &'a mut [Pair], mut to: &'a mut [Pair], index_bits: u32, low_bits: u32) {
     if from.len() <= FEW {
         to.copy_from_slice(from);

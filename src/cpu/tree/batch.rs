@@ -72,8 +72,8 @@ impl<'a, Q: Start + Copy + Sync> TreeBatch<'a, Q> {
         Ok(Self { tree, batch, order, passes_all })
     }
 
-    /// Loads the queries of these turns, with their indices. Queries are scattered in memory, so all are loaded before
-    /// the first is answered.
+    /// Loads the queries of these turns, with their indices. A turn is a place in the order of answering. Queries are
+    /// scattered in memory, so all are loaded before the first is answered.
     fn load(&self, turns: Range<usize>, queries: &mut Vec<(usize, Q)>) {
         queries.clear();
         if self.order.is_empty() {

@@ -6,7 +6,8 @@ use crate::Aabb;
 
 /// Centers of the sample that locates most boxes.
 const SAMPLE: usize = 1 << 10;
-/// The largest extent of the curve, in units of the extent of most boxes.
+/// The margin on each side of most centers, in units of their extent. The cube covers further centers of the sample
+/// only up to this margin.
 const MARGIN: f64 = 8.0;
 
 /// A cube. Points beyond the cube are moved to its surface.

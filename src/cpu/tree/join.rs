@@ -108,7 +108,8 @@ impl Join {
     }
 
     /// Appends a pair for each box of the tree, in any world, that the shape `what` touches. `pair` creates the pair
-    /// from the box. From time to time, `retain` removes rejected pairs from a place in the list on.
+    /// from the box. From time to time, `retain` gets the list and an index, and removes the rejected pairs from this
+    /// index on.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].

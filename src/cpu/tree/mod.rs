@@ -9,7 +9,7 @@
 //! | `walk` | walks one query through the tree, the nearest nodes first if the order matters |
 //! | `ray_packet` | walks several rays with nearly the same direction together |
 //! | `point_packet` | finds the boxes nearest to several adjacent points |
-//! | `pauses` | decides when to try again packets that did not save time |
+//! | `pauses` | decides when packets are tried again after they did not save time |
 //! | `visit` | the visitor of each kind of query; the last test of a box is exact |
 //! | `worlds` | the leaves of each world |
 //! | `batch` | answers the queries of a batch on all threads, along a Hilbert curve ([`hilbert`]) in a [`cube`] |
@@ -77,7 +77,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct Tree {
     filters: CheckedFilters,
-    /// Where queries come to the scene, mostly.
+    /// The cube that has most starts of queries. A curve through it orders the queries.
     cube: Cube,
     order: Order,
     /// `[box_count]` the boxes in the order of the leaves.

@@ -218,15 +218,16 @@ pub fn both_halves<F: Copy>(half: impl Fn(usize) -> (u32, [F; 4])) -> (u32, [F; 
 #[derive(Clone, Copy, Debug)]
 pub struct Sight<F: Real> {
     axes: [SightAxis<F>; 3],
-    /// A bit per axis without motion, and the bounds of the path along these axes. An unbounded path has infinite
-    /// bounds along an axis.
+    /// A bit per axis without motion, and the bounds of the path along these axes. If the path moves along an axis but
+    /// has an infinite bound there, the bit is set too, and both bounds are infinite.
     still: u32,
     low: [f32; 3],
     high: [f32; 3],
 }
 
-/// The motion of a path along an axis: the face that it must reach and the coordinate that reaches it, the same for the
-/// face that it leaves, and the inverse of the speed. Along an axis without motion, no face is reached or left.
+/// The motion of a path along an axis. The path touches a child from the time when coordinate `reach` is at face
+/// `first` to the time when coordinate `leave` is at face `last`. `inverse` is the inverse of the speed. Along an axis
+/// without motion, no face is reached or left.
 #[derive(Clone, Copy, Debug)]
 struct SightAxis<F: Real> {
     first: usize,

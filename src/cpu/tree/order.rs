@@ -87,8 +87,8 @@ fn divide_worlds(keys: &[u64], items: &mut [Item], ids: &mut [u32], first: usize
     }
 }
 
-/// Divides boxes into the children of the lowest node that has all boxes, recursively down to the leaves, and writes their
-/// indices to `ids`. `first` is the position of `ids` in the whole order.
+/// Finds the lowest node that contains all these boxes, and divides the boxes among its children, recursively down to
+/// the leaves. Writes the indices of the boxes to `ids`. `first` is the position of `ids` in the whole order.
 fn divide(items: &mut [Item], ids: &mut [u32], first: usize) {
     let last = first + items.len().max(1) - 1;
     if first / WIDTH == last / WIDTH {
@@ -138,10 +138,10 @@ fn cut(items: &mut [Item], ids: &mut [u32], first: usize, child: usize, mut exte
 mod tests {
     use super::*;
 
-    /// Points of a grid in the unit of its spacing, in no order.
+    /// Returns the points of a grid with spacing 1, in a scattered order.
     fn grid(side: usize) -> Vec<Aabb> {
         let point = |i: usize| [i % side, i / side % side, i / side / side].map(|x| x as f32);
-        // 7,919 is a prime, and no divisor of these numbers.
+        // 7,919 is a prime that does not divide `count`, so each point occurs once.
         let count = side.pow(3);
         (0..count).map(|i| point(i * 7_919 % count)).map(|at| Aabb::new(at, at)).collect()
     }

@@ -47,8 +47,8 @@ pub struct Around {
 
 impl Around {
     /// Gathers the boxes around points, and returns whether it did. It does not if the points are far apart, if there
-    /// are too many boxes, or during a pause. `guess` is the squared distance of the last box of earlier points, for
-    /// `most` boxes each.
+    /// are too many boxes, or during a pause. Each point requests `most` boxes.
+    /// `guess` is the squared distance within which earlier points found theirs.
     pub fn gather(
         &mut self,
         (levels, ids): (&Levels, &[u32]),

@@ -63,7 +63,8 @@ fn range([a, b]: [Vec4; 2]) -> [f32; 2] {
 }
 
 impl PacketAxis {
-    /// Takes one axis of rays; none if they are not ordinary, or do not all move along it to the same side.
+    /// Prepares one axis of the rays. Returns `None` if the rays are not ordinary, or do not all move to the same side
+    /// along the axis.
     #[inline(always)]
     fn new(paths: &[Path; RAYS], k: usize, directions: [Vec4; 2]) -> Option<Self> {
         let (low, high) = (of_each(paths, |path| path.low[k]), of_each(paths, |path| path.high[k]));
@@ -164,7 +165,8 @@ impl<const IS_ANY: bool> Visitor for Packet<'_, IS_ANY> {
             let (mut near, mut far) = (Vec4::ZERO, Vec4::splat(self.limit));
             for axis in &self.axes {
                 let [reach, leave, of_fastest, of_slowest] = axis.beam;
-                // The fastest ray comes first to a face ahead, and the slowest comes last. A face behind has a time below zero by any speed.
+                // The fastest ray is the first at a face ahead, and the slowest ray is the last. A face behind has a
+                // time below zero, whatever the speed.
                 near = near.max((f32::load(&node.faces[axis.first % 6], i) - reach) * of_fastest);
                 far = far.min((f32::load(&node.faces[axis.last % 6], i) - leave) * of_slowest);
             }

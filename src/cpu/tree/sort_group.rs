@@ -1,6 +1,6 @@
 //! The last divisions of the [order](super::order) of the leaves: 512 boxes become 64 leaves.
 //!
-//! Few boxes are divided by a counting sort of quantised centers. A box on the wrong side of a division is close to it, and
+//! A counting sort of quantised centers divides the boxes. A box on the wrong side of a division is close to it, and
 //! queries stay exact.
 
 use glam::Vec3A;

@@ -8,8 +8,8 @@ use crate::base::exact::RELATIVE_ERROR;
 use crate::queries::{Entry, Path, Region, reserve};
 use crate::{Aabb, Error};
 
-/// The most answers that are sorted by insertion. More answers are sorted at the end, and from time to time the later
-/// half is dropped.
+/// The most answers that are sorted by insertion. A longer ranking is sorted at the end. Until then, its later half is
+/// dropped each time it has twice the requested count.
 const FEW: usize = 64;
 
 /// The first answers of a query, ordered by key, then by index.
@@ -20,7 +20,7 @@ pub struct Ranking<K> {
     /// The rounded keys of the answers, in the same order.
     approximate: Vec<f64>,
     most: usize,
-    /// The rounded key of the last requested answer, once there are `most` answers.
+    /// The rounded key of the last of the `most` requested answers; `None` until it is known.
     last: Option<f64>,
 }
 
@@ -47,7 +47,7 @@ impl<K> Ranking<K> {
         self.most == 0
     }
 
-    /// Returns the rounded key of the last requested answer, once there are `most` answers.
+    /// Returns the rounded key of the last of the `most` requested answers; `None` until it is known.
     pub fn last(&self) -> Option<f64> {
         self.last
     }
@@ -204,7 +204,7 @@ impl<F: Real, const IS_ANY: bool> Visitor for OneHit<F, IS_ANY> {
 
     #[inline(always)]
     fn take(&mut self, id: u32, aabb: &Aabb) {
-        // The index of any box is not needed, and a load would miss all caches.
+        // `IS_ANY` needs no index. So omit its load, which would miss all caches.
         let id = if IS_ANY { 0 } else { id };
         if let Some(entry) = self.path.enter(aabb)
             && is_before(&self.path, (&entry, id), &self.best)

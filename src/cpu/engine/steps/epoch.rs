@@ -41,7 +41,8 @@ const LEAST_AGE: u32 = 2;
 const HARDLY_ANY: usize = 4 * FAST as usize;
 /// The largest speed at which an epoch begins: one half to this power, in usual edges per step.
 const FASTEST: usize = 5;
-/// The margin in usual edges: the least, the largest, and the count of steps at the speed.
+/// The least and the largest margin, in usual edges. Between them, the margin is the distance that a box moves in
+/// `MARGIN_STEPS` steps.
 const LEAST_MARGIN: f32 = 0.05;
 const MOST_MARGIN: f32 = 0.25;
 const MARGIN_STEPS: f32 = 8.0;

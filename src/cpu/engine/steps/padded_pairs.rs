@@ -275,7 +275,7 @@ mod tests {
     fn others_are_merged_in_order_at_every_border_of_chunks() {
         let pair = |b: usize| Pair { a: 0, b: b as u32 + 1 };
         for length in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 7] {
-            // Every second pair is one of other boxes, and every fifth does not overlap.
+            // Every second pair is in `others`. Of the rest, every fifth does not overlap.
             let (others, all): (Vec<Pair>, Vec<Pair>) = (0..length).map(pair).partition(|pair| pair.b % 2 == 0);
             let are: Vec<u8> = all.iter().map(|pair| u8::from(pair.b % 5 != 0)).collect();
             let overlapping = all.iter().zip(&are).filter(|(_, is)| **is == 1).map(|(pair, _)| *pair);
