@@ -251,7 +251,7 @@ fn a_warm_engine_allocates_nothing() {
 fn a_warm_join_allocates_nothing() {
     let _alone = ALONE.write().unwrap_or_else(|poisoned| poisoned.into_inner());
     let uniform = Kind::Uniform.generate(130_000, 1);
-    // Many boxes share a place along any curve, or come to lie along curves within.
+    // Many boxes are identical, so halves divide equal centers.
     let points: Vec<Aabb> = Kind::Points.generate(13_000, 1).into_iter().flat_map(|aabb| [aabb; 10]).collect();
     let far = Kind::TwoClusters.generate(130_000, 1);
     let hard = with_giants_and_invalid(130_000);
