@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the page, runs it in headless Chromium on a GPU in software, compares what both engines find there, and fails if they
-# differ, if nothing is to be seen, if anything is wrong in the console, if the first pairs come later than FIRST_PAIRS_LIMIT (15)
+# differ, if nothing is to be seen, if anything is wrong in the console, if the first pairs come later than FIRST_PAIRS_LIMIT (5)
 # seconds after navigation, or if the page is a download of more than 1.5 MB. Leaves pictures to be looked at.
 #
 #   scripts/check-web.sh [FOLDER FOR THE PICTURES]
