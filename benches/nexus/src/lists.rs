@@ -40,7 +40,7 @@ pub fn largest_gap(boxes: &[Aabb], list: &[[u32; 2]]) -> f32 {
     list.iter().map(gap).fold(0.0, f32::max)
 }
 
-/// Returns the number of lists that differ from each other, in order too.
+/// Returns the count of distinct lists. Lists with the same pairs in another order are distinct.
 pub fn orders(lists: &[Vec<[u32; 2]>]) -> u64 {
     lists.iter().collect::<HashSet<_>>().len() as u64
 }

@@ -45,7 +45,7 @@ struct Lists {
     sorted: SortBuffers,
 }
 
-/// What a run records: the copies of the lists alone, or with a sort.
+/// Records one part of a run: the copies of the lists alone, or with a sort.
 type Record<'a> = &'a mut dyn FnMut(&mut wgpu::CommandEncoder) -> Result<()>;
 
 fn main() -> Result<()> {

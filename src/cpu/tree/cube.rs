@@ -3,6 +3,7 @@
 use super::hilbert;
 use super::node::ORDINARY;
 use crate::Aabb;
+use crate::cpu::mirror::pca::counts_within;
 
 /// Centers of the sample that locates most boxes.
 const SAMPLE: usize = 1 << 10;
@@ -21,7 +22,8 @@ impl Cube {
     /// Chooses a cube around most centers of ordinary boxes, so that a few distant boxes do not force all others to the same
     /// place.
     pub fn around(boxes: &[Aabb]) -> Self {
-        let centers: Vec<[f32; 3]> = sample(boxes, SAMPLE).filter(|aabb| is_ordinary(aabb)).map(center).collect();
+        let centers: Vec<[f32; 3]> =
+            sample(boxes, SAMPLE).filter(|aabb| counts_within(aabb, ORDINARY)).map(center).collect();
         let mut low = [0.0; 3];
         let mut extent = 0.0f64;
         for (k, low) in low.iter_mut().enumerate() {
@@ -60,10 +62,11 @@ pub fn sample<T>(all: &[T], most: usize) -> impl Iterator<Item = &T> {
     all.chunks(step).enumerate().map(|(i, some)| &some[i.wrapping_mul(0x9e37_79b1) / 64 % some.len()])
 }
 
-fn is_ordinary(aabb: &Aabb) -> bool {
-    aabb.is_valid() && aabb.min.iter().chain(&aabb.max).all(|x| x.abs() <= ORDINARY)
-}
-
-fn center(aabb: &Aabb) -> [f32; 3] {
-    std::array::from_fn(|k| 0.5 * aabb.min[k] + 0.5 * aabb.max[k])
+/// Returns the center of a box. A coordinate that is not finite is +infinity.
+#[inline]
+pub fn center(aabb: &Aabb) -> [f32; 3] {
+    std::array::from_fn(|k| {
+        let center = 0.5 * aabb.min[k] + 0.5 * aabb.max[k];
+        if center.abs() <= f32::MAX { center } else { f32::INFINITY }
+    })
 }

@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use super::cube::sample;
+use super::cube::{center, sample};
 use super::node::WIDTH;
 use super::sort_group::{self, GROUP, Item, bounds, longest};
 use crate::Aabb;
@@ -54,14 +54,6 @@ impl Order {
         let worlds: usize = self.worlds.iter().map(Vec::capacity).sum();
         self.items.capacity() * size_of::<Item>() + worlds * size_of::<u64>()
     }
-}
-
-#[inline]
-fn center(aabb: &Aabb) -> [f32; 3] {
-    std::array::from_fn(|k| {
-        let center = 0.5 * aabb.min[k] + 0.5 * aabb.max[k];
-        if center.abs() <= f32::MAX { center } else { f32::INFINITY }
-    })
 }
 
 /// Divides the boxes of each world. `keys` has the world of each box in the upper half, ascending.
