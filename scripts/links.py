@@ -3,7 +3,7 @@
 
     python3 scripts/links.py          fails if a file or a heading that a document links to does not exist
     python3 scripts/links.py --book   preprocessor of mdBook: the book on standard input, and with other links on standard output
-    python3 scripts/links.py --words  counts the words of all documents, without code, tables and comments
+    python3 scripts/links.py --words  counts the words of all documents, without code, comments and generated tables
 """
 
 import base64
@@ -19,6 +19,8 @@ GUIDE = ROOT / "docs/guide/src"
 LINK = re.compile(r"(!?)(\[[^\]]*\])\((?!https?://)([^)#\s]*)(#[^)\s]*)?\)")
 # Every second part of a document that is split by it is a block of code.
 CODE = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
+# A table that scripts/results.py writes, or a comment.
+UNCOUNTED = re.compile(r"<!-- table .*?<!-- end -->|<!--.*?-->", re.DOTALL)
 
 
 def headings(path):
@@ -53,8 +55,8 @@ def list_documents():
 def count_words():
     total = 0
     for document in list_documents():
-        lines = re.sub(r"<!--.*?-->", "", CODE.sub("", document.read_text(encoding="utf-8")), flags=re.DOTALL).splitlines()
-        words = sum(len(line.split()) for line in lines if not line.lstrip().startswith("|"))
+        text = UNCOUNTED.sub("", CODE.sub("", document.read_text(encoding="utf-8")))
+        words = len(re.sub(r"[|]|^[|:-]+$", " ", text, flags=re.MULTILINE).split())
         print(f"{words:6} {document.relative_to(ROOT)}")
         total += words
     print(f"{total:6} in all")
