@@ -94,8 +94,8 @@ macro_rules! by_methods {
 
 by_methods! {
     /// An engine that finds pairs: [`BroadPhase`](crate::BroadPhase) on a GPU, where a thread may block, or
-    /// [`cpu::BroadPhase`]. Both have the same options and filters, and find the same pairs. Their methods document
-    /// cost and errors. The trait is sealed: other crates cannot implement it.
+    /// [`cpu::BroadPhase`]. Both have the same options and filters, and find the same pairs. The methods of these types
+    /// document cost and errors. The trait is sealed: other crates cannot implement it.
     ///
     /// `dyn Engine` has all calls except `stream_pairs` and `stream_events`. [`AnyEngine`] has all calls, and chooses
     /// the engine at run time.
@@ -222,10 +222,10 @@ by_methods! {
 
 by_methods! {
     /// A tree that answers queries: [`Tree`](crate::Tree) on a GPU, where a thread may block, or [`cpu::Tree`]. Both
-    /// have the same filters and queries, and return the same answers, bit for bit. Their methods document cost and
-    /// errors. The calls take `&mut self`, since a GPU writes to buffers of the tree; the methods of [`cpu::Tree`] take
-    /// `&self`. There is no `dyn QueryEngine`; [`AnyTree`] chooses at run time. The trait is sealed: other crates
-    /// cannot implement it.
+    /// have the same filters and queries, and return the same answers, bit for bit. The methods of these types document
+    /// cost and errors. The calls take `&mut self`, since a GPU writes to buffers of the tree; the methods of
+    /// [`cpu::Tree`] take `&self`. There is no `dyn QueryEngine`; [`AnyTree`] chooses at run time. The trait is sealed:
+    /// other crates cannot implement it.
     ///
     /// ```
     /// use broadsweep::{Aabb, Error, QueryEngine, Ray, cpu};
@@ -382,14 +382,15 @@ impl AnyTree {
 ///
 /// The trait is sealed: other crates cannot implement it.
 pub trait HasFilters: sealed::SealedFilters {
-    /// Replaces the lists by box by the lists of `lists`, and changes nothing else.
+    /// Replaces the lists that have an element per box with the same lists of `lists`. Changes nothing else.
     ///
     /// # Errors
     /// The errors of the methods `change_filters` and `set_filters` of the type.
     fn update_lists(&mut self, lists: &Filters) -> Result<(), Error>;
 }
 
-/// Returns the changes; `None` if all filters must be replaced, since a list has another length.
+/// Returns the changes from `old` to `lists`. Returns `None` if a list has another length, since all filters must be
+/// replaced then.
 fn changes<'a>(lists: &'a Filters, old: &Filters) -> Option<Vec<(usize, Attribute<'a>)>> {
     (lists.lengths() == old.lengths()).then(|| lists.changes_since(old))
 }

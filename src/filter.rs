@@ -14,7 +14,7 @@
 //! Errors: [`Error::FilterLength`](crate::Error::FilterLength) if the length of a list differs from the box count,
 //! [`Error::BadFilter`](crate::Error::BadFilter) with list, index and value if a value is invalid. Cost per box on the
 //! device: 4 bytes per list of numbers, a bit per list of flags, 24 bytes for margins or half-spaces, 16 for spheres.
-//! Each found pair reads the lists in use.
+//! The test of a found pair reads the lists in use.
 //!
 //! ```
 //! use broadsweep::filter::Attribute;

@@ -89,14 +89,14 @@ impl<A: Into<[f32; 3]>, B: Into<[f32; 3]>> From<(A, B)> for Aabb {
     }
 }
 
-/// Converts to two corners of any type to which `[f32; 3]` converts.
+/// Converts a box to its two corners, each of any type that `[f32; 3]` converts to.
 impl<A: From<[f32; 3]>, B: From<[f32; 3]>> From<Aabb> for (A, B) {
     fn from(aabb: Aabb) -> Self {
         (aabb.min.into(), aabb.max.into())
     }
 }
 
-/// Returns the smallest `f32` that is at least the exact sum; the IEEE 754 sum if one number is not finite.
+/// Returns the smallest `f32` that is at least the exact sum. If one number is not finite, returns the IEEE 754 sum.
 pub(crate) fn sum_rounded_up(bound: f32, margin: f32) -> f32 {
     if !bound.is_finite() || !margin.is_finite() {
         return bound + margin;
@@ -116,7 +116,7 @@ pub(crate) fn double_sum_rounded_up(a: f64, b: f64) -> f32 {
 /// [between two sets](crate::Engine::find_pairs_between), `a` is an index in the first set and `b` an index in the
 /// second.
 ///
-/// Pairs order by `(a, b)`, which is the canonical order of a list.
+/// Pairs are ordered by `a`, then by `b`. This is the canonical order of a list.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

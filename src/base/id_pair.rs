@@ -5,13 +5,14 @@ use rayon::prelude::*;
 
 use crate::{Error, Pair};
 
-/// The least pairs per thread.
+/// The fewest pairs per thread.
 const CHUNK: usize = 1 << 14;
 
-/// A pair of overlapping boxes, by 64-bit ids of the caller, `a <= b`: 16 bytes. Ids have the same meaning in every
-/// call. The indices of a [`Pair`] are valid only in one call, such as one [tile](crate::Filters::owner) or one step.
+/// A pair of overlapping boxes, as two 64-bit ids of the caller with `a <= b`: 16 bytes. Ids have the same meaning in
+/// every call. The indices of a [`Pair`] are valid only in one call, such as one [tile](crate::Filters::owner) or one
+/// step.
 ///
-/// Id pairs order by `(a, b)`, which is their canonical order.
+/// Id pairs are ordered by `a`, then by `b`. This is their canonical order.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -32,7 +33,7 @@ impl IdPair {
     /// for each piece of a streamed list ([`stream_pairs`](crate::Engine::stream_pairs)).
     ///
     /// Ids can have any values in any order. Two boxes with the same id give a pair of this id with itself. Do not use
-    /// it for pairs [between two sets](crate::Engine::find_pairs_between), whose indices refer to two lists.
+    /// this function for pairs [between two sets](crate::Engine::find_pairs_between), whose indices refer to two lists.
     ///
     /// # Errors
     /// [`Error::NoId`] for the first pair with an index that has no id; [`Error::ListTooLong`] if there is no memory.

@@ -154,7 +154,7 @@ twins! {
         pub unused: u32,
     }
 
-    /// The result of a run of `sweep_test`. Memory has its [`Run::words`].
+    /// The result of a run of `sweep_test`. In memory, it is packed into [`Run::words`].
     #[allow(missing_docs)]
     pub struct Run {
         pub hits: u32,

@@ -45,9 +45,9 @@ pub struct Options {
     pub all_pairs_up_to: Option<u32>,
     /// The order of the list of pairs. Default: [`PairOrder::Sweep`].
     pub order: PairOrder,
-    /// The most GPU memory to use, in bytes; `None` means only the device's limit. With less memory, lists are read in
-    /// more, smaller pieces. If the boxes do not fit, blocking calls search in several passes, and other calls return
-    /// an error. No pair is lost.
+    /// The most GPU memory to use, in bytes; With `None`, only the limits of the device apply. With less memory, lists
+    /// are read in more, smaller pieces. If the boxes do not fit, blocking calls search in several passes, and other
+    /// calls return an error. No pair is lost.
     pub memory_budget: Option<u64>,
     /// The most candidates (box pairs to test exactly) of one call. With more candidates, the call returns
     /// [`Error::TooManyCandidates`](crate::Error::TooManyCandidates) before any test, or in a tree join
@@ -56,9 +56,9 @@ pub struct Options {
     /// loops. With several [passes](crate::Report::passes), the limit applies to each pass, and the error may come
     /// after successful passes.
     pub candidate_limit: u64,
-    /// A hint for the CPU engine: the margin by which boxes are padded while their pairs are cached
-    /// [from step to step](crate::cpu::BroadPhase::find_events), in the units of the input, positive and finite. If you
-    /// know the speed of the boxes, set the distance that boxes move in about four steps. A margin of m edges
+    /// A hint for the CPU engine: the margin by which boxes are padded while their pairs are cached [from step to
+    /// step](crate::cpu::BroadPhase::find_events). It has the units of the input, and must be positive and finite. If
+    /// you know the speed of the boxes, set the distance that boxes move in about four steps. A margin of m edges
     /// multiplies the cached pairs by about (1 + 2m)³, so margins up to half an edge are useful. With an explicit
     /// margin, pairs of fast boxes are cached too, unless there are too many. A change takes effect when boxes are
     /// padded the next time. The GPU engine checks the value but ignores it, since each step is a search. Default:

@@ -26,9 +26,9 @@ pub struct Overlaps {
 /// - [`gpu_bytes`](Self::gpu_bytes) depends on the device, and so does the default of
 ///   [`all_pairs_up_to`](Self::all_pairs_up_to).
 /// - The last bits of `direction`, `across`, `corner` and `cell_size` depend on rounding.
-/// - With an oblique axis, a few thousandths of the entries, candidates and giants depend on rounding. More can depend
-///   on it only if a decision about the grid is close to its threshold, or if cells are hardly larger than rounding
-///   errors.
+/// - With an oblique axis, a few thousandths of the entries, candidates and giants depend on rounding. More of them
+///   depend on rounding only if a decision about the grid is close to its threshold, or if cells are hardly larger than
+///   rounding errors.
 /// - If one engine [queried a tree](Self::tree_join) and the other engine swept, only the counts of boxes and pairs are
 ///   the same.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,8 +41,8 @@ pub struct Report {
     pub invalid_count: u32,
     /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`].
     pub first_invalid: Vec<u32>,
-    /// Giants: boxes that are unbounded or in too many cells. They are tested against all boxes; if there are many,
-    /// only against near boxes. 0 if every box was tested against every other box
+    /// Giants: boxes that are unbounded or in too many cells. Each giant is tested against all boxes or, if there are
+    /// many giants, only against the boxes near it. 0 if every box was tested against every other box
     /// ([`tested_all_pairs`](Self::tested_all_pairs)), or in a tree join.
     pub giant_count: u32,
     /// Entries: (box, cell) incidences. 0 if every box was tested against every other box, or in a tree join. The sum
@@ -63,8 +63,8 @@ pub struct Report {
     /// The two directions along which the edges of cells lie, of unit length, at right angles to
     /// [`direction`](Self::direction) and to each other; zeros if there was no axis.
     pub across: [[f32; 3]; 2],
-    /// The position of a corner of a cell along each direction of [`across`](Self::across), relative to the origin. The
-    /// distance of each other corner is a whole multiple of [`cell_size`](Self::cell_size).
+    /// The position of a corner of a cell along each direction of [`across`](Self::across), relative to the origin. All
+    /// other corners lie at whole multiples of [`cell_size`](Self::cell_size) from it, along both directions.
     pub corner: [f32; 2],
     /// The edge of a cell, in the units of the input. It is infinite if the grid was a single cell, or if there was no
     /// grid. Otherwise it is positive and finite: if the edge is too small or too large for `f32`, the nearest such

@@ -1,7 +1,7 @@
 //! Declares setters of plain structures: [`setters`].
 
-/// Declares a setter `with_field` for a public field per line `with_field: field: Type`. With `const` before the
-/// structure's name, setters are `const`; then the structure must be `Copy`.
+/// Declares a setter for a public field. Each line `with_field: field: Type` gives one setter, `with_field`. With
+/// `const` before the structure's name, setters are `const`; then the structure must be `Copy`.
 macro_rules! setters {
     (const $type:ident { $($setters:tt)* }) => { $crate::base::setters::setters! { [const] $type { $($setters)* } } };
     ($type:ident { $($setters:tt)* }) => { $crate::base::setters::setters! { [] $type { $($setters)* } } };

@@ -43,8 +43,8 @@ fn next(count: u64, written: u64, copied: u64, are_results_there: bool) -> Next 
 }
 
 impl Core {
-    /// Passes the pieces of the front submission that the host has read to `each`, and requests further pieces. It is
-    /// ready after the last piece. The list grows to at most `longest` pairs.
+    /// Passes to `each` the pieces of the front submission that the host has read, and requests further pieces. Returns
+    /// `Ready` after the last piece. The list grows to at most `longest` pairs.
     pub fn poll_pieces<E: From<Error>>(
         &mut self,
         filters: &mut FilterSet,
@@ -165,8 +165,8 @@ impl Core {
         Ok((report, counts.written))
     }
 
-    /// Returns the filters of the collection. They are uploaded again if the shared filters have changed since the
-    /// submission.
+    /// Returns separate filters for the collection if the shared filters have changed since the submission: the filters
+    /// of that time, uploaded again.
     fn own_filters(
         &mut self,
         collection: &mut Collection,

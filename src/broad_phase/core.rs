@@ -106,8 +106,8 @@ impl Core {
         Ok(self.counted.insert(Counted { params, block_sizes, none_refused }).clone())
     }
 
-    /// Records the search of this call, with the box count at the start of `count`. The box count of the call is its
-    /// upper limit; without `count`, it is the box count. If the device refused filters, the search has no boxes.
+    /// Records the search of this call, with the box count at the start of `count`. It is at most the box count of the
+    /// call, which applies if `count` is `None`. If the device refused filters, the search has no boxes.
     pub fn record_counted(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -146,7 +146,8 @@ impl Core {
         Ok(())
     }
 
-    /// Records the writing of the pairs from index `first` on, of the search whose results are in the buffers.
+    /// Records the commands that write the pairs from index `first` on. The results in the buffers must belong to this
+    /// call.
     pub fn record_window(
         &self,
         encoder: &mut wgpu::CommandEncoder,

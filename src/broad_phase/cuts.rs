@@ -16,7 +16,7 @@ const MOST_COPIES: u64 = 16;
 #[derive(Debug, PartialEq)]
 pub(super) struct Slabs {
     pub axis: usize,
-    /// The begins of all slabs except the first slab, ascending.
+    /// The lower bounds of all slabs except the first slab, ascending.
     cuts: Vec<f32>,
     /// The box count of each slab.
     pub counts: Vec<u64>,
@@ -209,7 +209,7 @@ mod tests {
         // -0 and 0 are the same coordinate.
         let zeros: Vec<Aabb> = [-0.0, 0.0].map(|zero| Aabb::new([zero; 3], [0.0; 3])).repeat(50);
         assert_eq!(Slabs::new(&zeros, 99), None);
-        // Each box reaches through the begins of all later boxes.
+        // Each box contains the lower corners of all later boxes.
         let nested: Vec<Aabb> = (0..100).map(|i| Aabb::new([i as f32; 3], [f32::INFINITY; 3])).collect();
         assert_eq!(Slabs::new(&nested, 60), None);
         // All boxes except one begin at one point.

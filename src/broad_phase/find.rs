@@ -63,9 +63,10 @@ impl BroadPhase {
     /// [limit](crate::Options::candidate_limit).
     ///
     /// This call and the next call upload the filters again; with a memory budget, they also reallocate all buffers. To
-    /// avoid this, set [`Filters::second`](crate::Filters::second) and use another call. To stream the pairs, or to
-    /// leave them on the GPU, do the same, with a [`Recorder`](crate::Recorder) for the latter. If one set is much
-    /// smaller than the other, a [`Tree`](crate::Tree) of the larger set is faster.
+    /// avoid this, set [`Filters::second`](crate::Filters::second) and pass all boxes to
+    /// [`find_pairs`](Self::find_pairs) as one list. This also works with [`stream_pairs`](Self::stream_pairs), and
+    /// with a [`Recorder`](crate::Recorder), which leaves the pairs on the GPU. If one set is much smaller than the
+    /// other, a [`Tree`](crate::Tree) of the larger set is faster.
     ///
     /// # Errors
     /// The errors of [`find_pairs`](Self::find_pairs); [`Error::BadFilter`] if [`include`](crate::Filters::include) has
@@ -108,9 +109,9 @@ impl BroadPhase {
     /// 4,194,304 pairs (32 MiB). The limit is larger if earlier calls allocated a longer list, and smaller if the
     /// largest binding or the [memory budget](crate::Options::memory_budget) requires it.
     ///
-    /// In the order of the sweep, all pieces together are in this order. In canonical order, each piece is ascending.
-    /// All pieces together are ascending if the list has capacity for all pairs (see [`reserve`](Self::reserve)).
-    /// Otherwise the caller must merge the pieces.
+    /// With [`PairOrder::Sweep`](crate::PairOrder::Sweep), all pieces together are in the order of the sweep. In
+    /// canonical order, each piece is ascending. All pieces together are ascending if the list has capacity for all
+    /// pairs (see [`reserve`](Self::reserve)). Otherwise the caller must merge the pieces.
     ///
     /// Boxes that do not fit one pass take several passes, one per slab, as in [`find_pairs`](Self::find_pairs). In
     /// canonical order, each slab yields one or more ascending pieces. `pair_count` then counts the pairs so far,
@@ -208,7 +209,7 @@ impl BroadPhase {
     }
 
     /// Moves the last result out, without a copy. The next result allocates memory again. Returns an empty result if
-    /// [`last_overlaps`](Self::last_overlaps) does. Pieces of a next result that were read back already are retained.
+    /// [`last_overlaps`](Self::last_overlaps) does. Pieces of the next result that are already read back are retained.
     pub fn take_overlaps(&mut self) -> Overlaps {
         take(&mut self.found)
     }

@@ -53,9 +53,9 @@ pub(super) struct Collection {
     pub number: u64,
     pub call: Call,
     pub boxes: Lease<SubmissionBoxes>,
-    /// The filters of the submission. If the filters have changed since and the search runs again, they have separate
-    /// buffers.
+    /// The filters of the submission.
     pub filters: Arc<CheckedFilters>,
+    /// Separate buffers of these filters, if the shared filters have changed and the search runs again.
     pub own: Option<Box<FilterSet>>,
     pub report: Report,
     /// The range of pairs in the list on the GPU.

@@ -140,7 +140,7 @@ impl BroadPhase {
     /// with filters on a device compiles this form.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] if a value is invalid for any boxes; [`Error::Busy`] if there is a [memory
+    /// [`Error::BadFilter`] if a value is invalid, whatever the boxes are; [`Error::Busy`] if there is a [memory
     /// budget](Options::memory_budget) and a result was not taken; [`Error::OutOfMemory`], [`Error::DeviceLost`]. After
     /// an error the filters are unchanged. Each call checks whether the filters fit its boxes: [`Filters::check`].
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
@@ -216,8 +216,8 @@ impl BroadPhase {
     }
 
     /// Starts to compile the kernels for calls with `box_count` boxes and the current filters and options, and returns
-    /// at once. Other threads or the browser compile. Each kernel is compiled once per device. A call waits for the
-    /// kernels that it needs. The returned [`Compilation`] reports progress, and can wait.
+    /// at once. Other threads, or the browser, compile the kernels. Each kernel is compiled once per device. A call
+    /// waits for the kernels that it needs. The returned [`Compilation`] reports progress, and can wait.
     ///
     /// ```no_run
     /// # use broadsweep::{Aabb, BroadPhase, Error};

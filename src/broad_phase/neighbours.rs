@@ -16,9 +16,10 @@ use crate::{Aabb, Error, Filters, Options, Pair, PairOrder};
 /// Finds neighbours of points on a GPU, with points and pairs in host memory. Reuse the value, since it reuses its
 /// memory.
 ///
-/// The calls are the calls of [`cpu::Neighbours`](crate::cpu::Neighbours), and return the same bytes. The GPU searches
-/// in `f32`, rounded outward, and the host decides each candidate. Points that `f32` cannot distinguish, at the extent
-/// of the scene, are candidates of each other. So small clusters in a large `f64` scene take longer than on the CPU.
+/// The calls are the same as in [`cpu::Neighbours`](crate::cpu::Neighbours), and return the same bytes. The GPU
+/// searches in `f32`, rounded outward, and the host decides each candidate. If `f32` cannot distinguish two points at
+/// the extent of the scene, they are candidates of each other. So small clusters in a large `f64` scene take longer
+/// than on the CPU.
 ///
 /// A [`Recorder`](crate::Recorder) reads points from a GPU buffer and writes pairs to a GPU buffer.
 ///
@@ -50,7 +51,7 @@ pub struct Neighbours<T = f32> {
 /// A query, and a target within its radius.
 type Hit = (u32, u32);
 
-/// The targets of a chunk of rows.
+/// The count of targets at which a chunk of rows is full.
 const CHUNK: usize = 1 << 16;
 
 impl<T: Coordinate> Neighbours<T> {
@@ -218,8 +219,8 @@ struct Frame {
     radius: f64,
 }
 
-/// Scaled numbers are below 2 to this power. Kernels that compare spheres in `f32` need numbers below 2⁶⁰. The margin
-/// covers sums, and coordinates that are not centred.
+/// Scaled numbers are below 2 to this power. Kernels that compare spheres in `f32` need numbers below 2⁶⁰. The
+/// remaining factor of 2⁴ covers sums, and coordinates that are not centred.
 const MOST_SCALED: i32 = 56;
 /// An upper bound of the relative error of a radius in `f64`.
 const RADIUS_ERROR: f64 = 1.0 / (1u64 << 48) as f64;

@@ -66,8 +66,9 @@ impl<'b> Submissions<'b> {
     /// default limits). The merge needs memory for half of the pairs; it takes longer if this memory is not available.
     ///
     /// # Errors
-    /// [`Error::NothingSubmitted`]; as [`BroadPhase::find_pairs`] after its search began. An error replaces one result;
-    /// the next result can still be taken. After [`Error::DeviceLost`], all results are lost.
+    /// [`Error::NothingSubmitted`]; the errors of [`BroadPhase::find_pairs`] that occur after its search has begun. An
+    /// error replaces one result; the next result can still be taken. After [`Error::DeviceLost`], all results are
+    /// lost.
     pub fn try_take(self) -> Result<Option<&'b Overlaps>, Error> {
         match self.engine.poll_take_pairs(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(result) => result.map(|()| Some(self.engine.last_overlaps())),

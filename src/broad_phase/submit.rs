@@ -1,5 +1,5 @@
 //! Submits searches. A submission copies its counts and its first pairs to a leased staging buffer. The pair count of
-//! the last search determines the count of these pairs. [`collect`](super::collect) reads counts and pairs back.
+//! the last search determines how many pairs are copied. [`collect`](super::collect) reads counts and pairs back.
 
 use std::sync::Arc;
 

@@ -78,7 +78,7 @@ pub fn try_find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Result<Vec<
     Ok(pairs)
 }
 
-/// Unwraps a list. The lists of tests fit the memory.
+/// Unwraps a list, or panics with its error.
 fn listed(pairs: Result<Vec<Pair>, Error>) -> Vec<Pair> {
     match pairs {
         Ok(pairs) => pairs,

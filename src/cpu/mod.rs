@@ -12,9 +12,9 @@
 //! [`Error::OutOfMemory`] instead of an abort if memory is exhausted, [`Error::BadOption`], [`Error::FilterLength`] and
 //! [`Error::BadFilter`]. After an error, the engine can be used again.
 //!
-//! Cost: a call blocks, and uses the threads of the caller's [`rayon`](https://docs.rs/rayon) pool. A warm call
-//! allocates no lists. The cost of a [step](crate::step) grows with the count of moved boxes.
-//! [`Options::memory_budget`] is ignored.
+//! Cost: a call blocks, and uses the threads of the caller's [`rayon`](https://docs.rs/rayon) pool. A call that needs
+//! no more memory than earlier calls allocates no lists. The cost of a [step](crate::step) grows with the count of
+//! moved boxes. [`Options::memory_budget`] is ignored.
 //!
 //! ```
 //! use broadsweep::{Aabb, Error, Options, Pair, cpu};

@@ -12,7 +12,7 @@ pub const PARTS: usize = 1 << PART_BITS;
 const PART_BITS: u32 = 8;
 /// The most threads per partition. Each has a write position per part on the stack, 42 KiB in all.
 const MOST_CHUNKS: usize = 8;
-/// The least items per thread.
+/// The fewest items per thread.
 const CHUNK_MIN: usize = 1 << 14;
 /// The most bits of a digit within a part. A part has two digits, and both histograms fit a first-level cache beside
 /// the items.

@@ -1,7 +1,7 @@
 //! Compares two ascending lists of pairs on all threads.
 //!
-//! The list of this step is cut into parts, and the last list at the same pairs. Each part is merged separately: first
-//! to count, then, once the place of each part's output is known, to write.
+//! The list of this step is cut into parts, and the last list at the same pairs. The parts are processed separately,
+//! twice: first to count their events, then to write them. The counts give the place at which each part writes.
 
 use rayon::prelude::*;
 
@@ -196,7 +196,7 @@ impl RangePair {
     /// Finds the place of each of `now` in `then`, and counts the events.
     fn find(&mut self, now: &[Pair], then: &[Pair], before: &mut [u64]) {
         let (now, then) = (&now[self.now[0]..self.now[1]], &then[self.then[0]..self.then[1]]);
-        // Each step of a merge depends on the previous one: two interleaved merges take hardly longer than one.
+        // Each step of a merge waits for the previous step. So two interleaved merges take hardly longer than one.
         let middle = now.len() / 2;
         let at = now.get(middle).map_or(then.len(), |pair| then.partition_point(|other| other < pair));
         let (before, after) = before.split_at_mut(middle);
@@ -255,7 +255,7 @@ impl RangePair {
     }
 }
 
-/// Lists the pairs for which `is_listed` returns true. `to` must have as many elements.
+/// Lists the pairs for which `is_listed` returns true. `to` must have exactly one element for each of these pairs.
 pub fn list_some(pairs: &[Pair], before: &[u64], to: &mut [Pair], is_listed: impl Fn(Pair, u64) -> bool) {
     let mut count = 0;
     for (&pair, &place) in pairs.iter().zip(before) {

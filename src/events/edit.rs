@@ -123,7 +123,7 @@ impl Edit {
         }
     }
 
-    /// Copies the retained pairs, from index `first` among them on.
+    /// Copies retained pairs. `first` is the index of the first copied pair in the list of all retained pairs.
     fn copy(&self, first: usize, pairs: &[Pair], stayed: &mut [Pair]) {
         for stretch in self.from(first, |stretch| stretch.earlier) {
             let Some((range, skipped)) = stretch.within(stretch.earlier, first, stayed.len()) else { break };
@@ -199,7 +199,7 @@ fn each_part<T: Send>(list: &mut [T], run: impl Fn((usize, &mut [T])) + Sync + S
     }
 }
 
-/// Lists the counted pairs of each part.
+/// Writes the listed pairs of all parts, in parallel. `counts` has the count of each part.
 fn write_parts(
     counts: &[usize],
     pairs: &[Pair],

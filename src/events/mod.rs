@@ -120,7 +120,8 @@ pub struct StepWork {
     pub edited: bool,
 }
 
-/// The reason why a step searched all boxes instead of the moved boxes. The limits apply to the CPU engine.
+/// The reason why a step searched all boxes instead of the moved boxes. The limits in the descriptions are those of the
+/// CPU engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -193,8 +194,9 @@ impl StepReport {
 
 impl Events {
     /// Returns a value per pair: the value of the same pair in `last`, or `new` for a created pair. `last` has a value
-    /// per pair of the last step. A solver can carry its impulses in this way. A value that is missing in `last` is
-    /// `new`: all values if the step lists no `before`, some values if `last` is from another step.
+    /// per pair of the last step. A solver can carry its impulses in this way. If the step lists no `before`, all
+    /// values are `new`. If `last` is from another step, values belong to other pairs, or are `new` if `last` is too
+    /// short.
     ///
     /// If boxes were [renamed](Step::rebased), `a` and `b` of a pair may be swapped: negate values that point from `a`
     /// to `b`.

@@ -38,7 +38,7 @@ pub fn rename(step: &StepSpec<'_>, generations: &[u32], last: u32, is: &mut Vec<
     }
 }
 
-/// The pairs of the last step whose boxes still exist, by the indices of this step.
+/// The pairs of the last step whose boxes still exist, with the indices of this step.
 #[derive(Debug, Default)]
 pub struct Names {
     /// `[boxes of the last step]` the index in this step, or `REMOVED`.

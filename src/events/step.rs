@@ -33,13 +33,13 @@ pub enum Identity<'a> {
     /// mapped without a comparison.
     Generations(&'a [u32]),
     /// `[box_count]` the index that each box had in the last step, or [`Step::NEW`]. Indices must be distinct. Boxes of
-    /// the last step whose index is not here are removed.
+    /// the last step whose index is not in this list are removed.
     Was(&'a [u32]),
 }
 
 impl<'a> Step<'a> {
-    /// The element of a list of indices for a new box, 2³² − 1. It is a plain number, since lists are uploaded
-    /// unchanged.
+    /// The element that marks a new box in the list of [`rebased`](Self::rebased): 2³² − 1. It is a plain number, since
+    /// lists are uploaded unchanged.
     pub const NEW: u32 = u32::MAX;
 
     /// Creates a step of these boxes. Each is the box with the same index in the last step.

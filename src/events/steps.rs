@@ -53,7 +53,7 @@ impl Steps {
     }
 
     /// Compares the pairs of a [checked](Self::check) step with the pairs of the last step, and stores them as the last
-    /// step. `report` has the work of the search. After an error the last step is unchanged, and the caller calls
+    /// step. `report` has the work of the search. After an error the last step is unchanged, and the caller must call
     /// [`fail`](Self::fail).
     ///
     /// # Errors
@@ -125,7 +125,7 @@ impl Steps {
         self.is_settled = false;
         let events = &mut self.events;
         if step.lists_persisting {
-            // Allocation fails before the list is changed.
+            // Allocate the memory before the list is changed, so that an error leaves the list unchanged.
             let after = events.pairs.len() + created.len() - lost.len();
             reserve_length(&mut events.before.words, after)?;
             reserve_length(&mut events.persisting, after)?;

@@ -49,7 +49,7 @@ pub trait Source {
     /// Returns the state of streamed steps.
     fn streamed(&mut self) -> &mut Streamed;
 
-    /// Streams the pairs of boxes without sleeping flags. `others` replaces the filters in use, if there are any.
+    /// Streams the pairs of boxes without sleeping flags. If `others` is not `None`, it replaces the filters in use.
     /// `options` replaces the options in use, except for order and budget.
     ///
     /// # Errors
@@ -140,7 +140,7 @@ pub struct Streamed {
     is: Vec<u32>,
     /// `[box_count]` whether a box sleeps or is fixed; empty if none does.
     rests: Vec<bool>,
-    /// True if each pair of a piece is also in the other step.
+    /// For each pair of a piece: whether the pair is also in the other step.
     is_in_other: Vec<bool>,
     lists: [Vec<Pair>; 2],
 }

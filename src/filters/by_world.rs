@@ -50,8 +50,9 @@ impl Overlaps {
     /// Cost: a stable counting sort on one thread. Time grows with the pairs, and with the boxes times the logarithm of
     /// the world count. It allocates a second list of the same length.
     ///
-    /// It is not for pairs [between two sets](crate::Engine::find_pairs_between): their indices refer to two lists, not
-    /// to [`Filters::world`]. Instead, search all boxes as one list, with [`Filters::second`](crate::Filters::second).
+    /// Do not use this method for pairs [between two sets](crate::Engine::find_pairs_between): their indices refer to
+    /// two lists, not to [`Filters::world`]. Instead, search all boxes as one list, with
+    /// [`Filters::second`](crate::Filters::second).
     ///
     /// # Errors
     /// [`Error::FilterLength`] if [`Filters::world`] has another length than the box count; [`Error::ListTooLong`] if

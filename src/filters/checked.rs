@@ -39,7 +39,8 @@ impl CheckedFilters {
     /// Checks filters, sorts their lists of pairs and numbers their worlds.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for values that are wrong for any boxes; [`Error::OutOfMemory`] for lists of pairs.
+    /// [`Error::BadFilter`] for values that are invalid, whatever the boxes are; [`Error::OutOfMemory`] for lists of
+    /// pairs.
     pub fn new(filters: Filters) -> Result<Self, Error> {
         filters.check_values()?;
         let include = ascending(&[&filters.include])?;

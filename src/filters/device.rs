@@ -114,7 +114,7 @@ impl FilterSet {
     /// Checks these filters. Nothing is uploaded yet.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for values that are wrong for any boxes; [`Error::OutOfMemory`].
+    /// [`Error::BadFilter`] for values that are invalid, whatever the boxes are; [`Error::OutOfMemory`].
     pub fn new(gpu: &Gpu, filters: Filters) -> Result<Self, Error> {
         Self::of(gpu, CheckedFilters::new(filters)?.into())
     }

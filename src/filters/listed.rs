@@ -5,8 +5,8 @@ use crate::{Error, Pair};
 /// The excluded and included pairs by their smaller index. The search reports none of them.
 #[derive(Clone, Debug, Default)]
 pub struct ListedPairs {
-    /// The start of each box's pairs in `others`, up to the box with the largest smaller index, and the end of its
-    /// pairs.
+    /// The start of each box's pairs in `others`, up to the last box that is the smaller index of a pair. Then the end
+    /// of the pairs of this last box.
     pub rows: Vec<u32>,
     /// The larger indices, ascending within a row.
     pub others: Vec<u32>,

@@ -127,7 +127,7 @@ impl FilterLists {
     /// Checks filters and uploads their lists, for this many boxes.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`]; those of [`Filters::check`].
+    /// [`Error::OutOfMemory`]; the errors of [`Filters::check`].
     pub fn of(gpu: &Gpu, filters: &Filters, box_count: usize) -> Result<Self, Error> {
         let mut checked = CheckedFilters::new(filters.clone())?;
         checked.fit(box_count)?;

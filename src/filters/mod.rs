@@ -92,7 +92,7 @@ impl Filters {
     /// The element of [`parent`](Self::parent) for a box without parent, 2³² − 1. Elements are plain numbers, since
     /// lists are uploaded unchanged. In [`BoxFilter`], the value is an `Option`.
     pub const NO_PARENT: u32 = u32::MAX;
-    /// The element of [`world`](Self::world) of a box that meets all worlds, 2³² − 1.
+    /// The element of [`world`](Self::world) for a box that meets all worlds, 2³² − 1.
     pub const GLOBAL: u32 = u32::MAX;
 
     /// Returns whether all filters have their defaults, except for `rule`.

@@ -1,5 +1,5 @@
-//! Converts between the value of one box, an `Option`, and its element in a list, a plain number. Lists are uploaded
-//! unchanged.
+//! Converts between the value of one box, an `Option`, and its element in a list. The element is a plain number, since
+//! lists are uploaded unchanged.
 
 use super::spheres::NO_SPHERE;
 

@@ -18,7 +18,7 @@ impl CheckedFilters {
         let half_spaces = self.half_spaces().iter();
         let half_spaces = half_spaces.filter_map(|h| Some(HalfSpace { index: place(h.index)?, ..*h })).collect();
         let mut part = Filters { rule: all.rule, exclude, half_spaces, owner: all.owner, ..all.picked(indices) };
-        // The spheres are padded, as the boxes.
+        // Use the padded spheres, since the part has no margins.
         part.sphere = picked(self.spheres(), indices);
         if self.part_numbers_bodies() {
             part.body = indices.to_vec();
@@ -26,8 +26,8 @@ impl CheckedFilters {
         part
     }
 
-    /// Returns `true` if a part needs a list of bodies that the whole does not have: if a box's body is its index, the
-    /// part lists the indices in the whole input.
+    /// Returns `true` if a part needs a list of bodies that the whole does not have. This is the case if the body of a
+    /// box is its index. The part then lists the indices in the whole input.
     pub fn part_numbers_bodies(&self) -> bool {
         self.filters().body.is_empty() && !self.filters().parent.is_empty()
     }

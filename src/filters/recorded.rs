@@ -94,7 +94,8 @@ impl FilterSet {
         let words = &self.lists.words;
         if let Some(ids) = world_ids {
             if world_count == 0 && !self.on_device.contains(&WORLD) {
-                // If all boxes are global, the host stores one world; store global boxes instead.
+                // If all boxes are global, the host stores the number of one world for them. Store the global world
+                // instead.
                 words.write_at(gpu, place.into(), &vec![Filters::GLOBAL; length]);
             }
             prepare.record_worlds(gpu, &mut pass, change, external, ids, words)?;
@@ -288,8 +289,8 @@ impl FilterSet {
         self.fit(box_count as usize)
     }
 
-    /// Uploads the filters for this many boxes, and returns the places of external excluded pairs. The caller records
-    /// them, and then calls [`note_on_device`](Self::note_on_device).
+    /// Uploads the filters for this many boxes, and returns the places of external excluded pairs. The caller must
+    /// record them, and then call [`note_on_device`](Self::note_on_device).
     ///
     /// # Errors
     /// The errors of [`upload`](Self::upload).

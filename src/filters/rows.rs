@@ -3,8 +3,8 @@
 //! rest. Only `second` is also tested earlier, as a bit of footprints.
 //!
 //! A row is `name: type as type_of_one = default, Variant, with_name;` below its documentation.
-//! - `name` is the field of [`Filters`], a list with a value of this type for each box, and its name in errors. In WGSL
-//!   the list begins at `filter_layout.name`, which is `ABSENT` if the list is empty.
+//! - `name` is the field of [`Filters`], and its name in errors. The field is a list with a value of type `type` for
+//!   each box. In WGSL the list begins at `filter_layout.name`, which is `ABSENT` if the list is empty.
 //! - `type` determines the layout in WGSL: `u32` and `f32` take 4 bytes per box (read by `of_box`), `[f32; 4]` takes
 //!   16, `bool` a bit (read by `bit_of`).
 //! - `type_of_one` is the type of the value in [`BoxFilter`]: `type`, or an `Option` if 2³² − 1 or an infinite radius
@@ -66,8 +66,8 @@ filter_table! {
             /// spheres that touch are a pair. A box should contain its sphere, since both are tested. A box that stands
             /// for a half-space has no sphere: it is a pair with the boxes whose spheres touch the half-space. A margin
             /// pads the sphere too: the radius becomes the smallest `f32` that is at least `radius + margin`. Cost: 16
-            /// bytes per box, also of GPU memory. A query of a tree tests the spheres of boxes only if the query has a
-            /// sphere ([`QueryFilters::sphere`](crate::QueryFilters::sphere)).
+            /// bytes per box, on the host and on the GPU. A query of a tree tests the spheres of boxes only if the
+            /// query has a sphere ([`QueryFilters::sphere`](crate::QueryFilters::sphere)).
             ///
             /// Source: the second filter of MuJoCo's broad phase, `mj_filterSphere`.
             sphere: [f32; 4] as Option<[f32; 4]> = None, Sphere, with_sphere;
@@ -114,8 +114,8 @@ filter_table! {
             /// and reach from -∞ to ∞ own every pair, including pairs of boxes at infinity. If `min` equals `max` on an
             /// axis, the region owns no pair.
             ///
-            /// Pairs of `include` are reported by every search that names them. From step to step, a pair is lost if
-            /// its corner leaves the region, and created if its corner enters. Queries refuse an owner region.
+            /// Every search reports all pairs of its `include` list, in any region. From step to step, a pair is lost
+            /// if its corner leaves the region, and created if its corner enters. Queries refuse an owner region.
             /// [`Aabb::owns`] is this rule for two boxes.
             ///
             /// ```

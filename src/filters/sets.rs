@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::Filters;
 use crate::{Aabb, Error, Pair};
 
-/// The least pairs per thread.
+/// The fewest pairs per thread.
 const CHUNK: usize = 1 << 14;
 
 /// Two sets of boxes, one after the other, in reused memory.
@@ -13,7 +13,7 @@ const CHUNK: usize = 1 << 14;
 pub struct TwoSets {
     /// The boxes of the first set, then the boxes of the second.
     pub boxes: Vec<Aabb>,
-    /// True if each box is in the second set.
+    /// For each box: whether it is in the second set.
     pub second: Vec<bool>,
 }
 

@@ -1,7 +1,8 @@
 //! Shares the filters of a broad phase with a tree, including values that exist only on the device.
 //!
 //! Broad phase and tree read the same buffers. The broad phase counts its changes. A call of the tree compares this
-//! count at its beginning and, unless it records, at its end. So no answer mixes old and new filters.
+//! count with the count at the time of sharing: at the beginning of the call and, unless the call records, also at its
+//! end. So no answer mixes old and new filters.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -134,8 +135,8 @@ impl FilterSet {
     /// places of boxes in the tree.
     ///
     /// # Errors
-    /// The errors of [`fit`](Self::fit); [`Error::BadFilter`] if the worlds exist only on the device, or, with
-    /// half-spaces, any other list.
+    /// The errors of [`fit`](Self::fit); [`Error::BadFilter`] if the worlds exist only on the device. With half-spaces,
+    /// this also holds for the other lists that queries read, except margins and spheres.
     pub fn fit_for_queries(&mut self, box_count: usize) -> Result<(), Error> {
         if self.on_device.contains(&WORLD) {
             return Err(on_device(WORLD, "and a tree needs the worlds on the host; replace them with `set_filters`"));

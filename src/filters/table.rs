@@ -45,7 +45,7 @@ macro_rules! filter_table {
 
         /// The filter values of one box: its element of each list by box of the [`Filters`]. With the defaults, a box
         /// has no filters and meets all other boxes. `None` means a separate body for `body`, no parent for `parent`,
-        /// and all worlds for `world`.
+        /// all worlds for `world`, and no sphere for `sphere`.
         #[derive(Clone, Copy, Debug, PartialEq)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
         #[non_exhaustive]
@@ -168,8 +168,8 @@ macro_rules! filter_table {
                 values
             }
 
-            /// Sets the values of one of `box_count` boxes. The first value that is not the default fills an empty
-            /// list.
+            /// Sets the values of one of `box_count` boxes. When a list gets its first value that is not the default,
+            /// all its other elements become the default.
             pub(crate) fn set_of_one(&mut self, index: usize, box_count: usize, values: &BoxFilter) {
                 use $crate::filters::{one_box::OfOne, table::set_of_one};
                 let default = BoxFilter::default();

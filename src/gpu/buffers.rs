@@ -113,7 +113,7 @@ impl<T: Pod> Buffer<T> {
         self.raw().as_entire_binding()
     }
 
-    /// Returns elements 0 to before `end`, to bind; the whole buffer if it has fewer.
+    /// Returns the elements before index `end`, to bind; the whole buffer if it has fewer elements.
     pub fn up_to(&self, end: u64) -> wgpu::BindingResource<'_> {
         self.part(0, Some((end * size_of::<T>() as u64).min(self.raw().size())))
     }
@@ -143,7 +143,7 @@ impl<T: Pod> Buffer<T> {
         self.write(gpu, values);
     }
 
-    /// Records a write of `values` at the start of the buffer, in the order of the commands. The caller must have
+    /// Records a write of `values` at the start of the buffer, in the order of the commands. The caller must have error
     /// scopes open.
     ///
     /// # Errors
@@ -154,8 +154,8 @@ impl<T: Pod> Buffer<T> {
         Ok(())
     }
 
-    /// Writes `values` from element `first` on, before the next submission runs. The caller must have scopes open;
-    /// without them, `wgpu` ends the program if the device is lost.
+    /// Writes `values` from element `first` on, before the next submission runs. The caller must have error scopes
+    /// open; without them, `wgpu` ends the program if the device is lost.
     pub fn write_at(&self, gpu: &Gpu, first: u64, values: &[T]) {
         if values.is_empty() {
             return;

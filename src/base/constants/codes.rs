@@ -53,6 +53,6 @@ shared_constants! {
     RULE_BOTH: u32 = 1;
     /// `Filters::NO_PARENT`.
     NO_PARENT: u32 = u32::MAX;
-    /// The number of `Filters::GLOBAL`.
+    /// The value of `Filters::GLOBAL`.
     WORLD_GLOBAL: u32 = u32::MAX;
 }

@@ -3,9 +3,10 @@
 shared_constants! {
     // ---- statistics ----
 
-    /// Most workgroups of `pca_bounds`; each writes a partial result.
+    /// The most workgroups of `pca_bounds`; each writes a partial result.
     PCA_GROUPS: u32 = 256;
-    /// The least boxes per workgroup of `pca_bounds`, unless there are `PCA_GROUPS` workgroups already.
+    /// Boxes per workgroup of `pca_bounds`. A workgroup has more boxes only if there would be more than `PCA_GROUPS`
+    /// workgroups.
     PCA_BLOCK: u32 = 2048;
     /// Boxes of the sample that determines axes, cell size and position scale.
     SAMPLES: u32 = 512;
@@ -24,15 +25,15 @@ shared_constants! {
 
     // ---- grid and key ----
 
-    /// Most key bits of a cell along u or v. Twice this must be less than 32, since the cells of a box are counted in
-    /// 32 bits.
+    /// The most key bits of a cell along u or v. Twice this must be less than 32, since the cells of a box are counted
+    /// in 32 bits.
     MAX_CELL_BITS: u32 = 12;
-    /// Fewest key bits along u or v if cell ids repeat. A box that spans more than half of 2^MIN_WRAP_BITS cells may
-    /// then be a giant, so fewer bits cause many giants.
+    /// The fewest key bits along u or v if cell ids repeat. A box that spans more than half of 2^MIN_WRAP_BITS cells
+    /// may then be a giant, so fewer bits cause many giants.
     MIN_WRAP_BITS: u32 = 5;
-    /// Most key bits of a world. Worlds with equal bits share their cells.
+    /// The most key bits of a world. Worlds with equal bits share their cells.
     MAX_WORLD_BITS: u32 = 20;
-    /// Fewest key bits of a position; must exceed `KNOT_BITS`.
+    /// The fewest key bits of a position; must exceed `KNOT_BITS`.
     MIN_POSITION_BITS: u32 = 8;
     /// Bits of a key: three passes of `BALLOT_BITS`.
     KEY_BITS: u32 = 3 * BALLOT_BITS;
@@ -42,9 +43,9 @@ shared_constants! {
     KEY_WORLDS: u32 = 1 << 17;
     /// Bits of a key for more boxes or worlds.
     LONG_KEY_BITS: u32 = 32;
-    /// The cost of one entry in all stages, in tests of a giant.
+    /// The cost of one entry in all stages. The unit is one test of a giant against a box.
     TESTS_PER_ENTRY: u32 = 64;
-    /// Most cells of a box with entries, whatever the box count. A box in more cells is a giant.
+    /// The most cells of a box that is not a giant, for any box count.
     MAX_CELLS: u32 = 4096;
     /// The largest cell coordinate. Cells farther from the origin are merged into the outermost cell. The value is
     /// exact in f32, and has 24 bits with its sign. At this distance, each box is widened by four cells
@@ -52,15 +53,16 @@ shared_constants! {
     CELL_REACH: i32 = (1 << 23) - 1;
     /// An offset larger than every cell coordinate: with it added or subtracted, cells are unsigned.
     CELL_BASE: i32 = 1 << 30;
-    /// 2⁻¹¹², the smallest cell edge in scaled units. In a smaller cell, a flushed denormal could exceed `PLANE_SLOP`.
+    /// 2⁻¹¹², the smallest cell edge in scaled units. In a smaller cell, a denormal that is flushed to zero could cause
+    /// an error above `PLANE_SLOP`.
     CELL_MIN: f32 = 1.925_93e-34;
     /// Average count of entries per box at which `CellSize::Auto` aims. An entry costs as much as about fifty
     /// candidates. Fewer entries mean larger cells, and candidates grow with the square of the edge.
     ENTRIES_PER_BOX: f32 = 1.95;
     /// 2⁶⁰, the largest cell edge in scaled units.
     CELL_MAX: f32 = 1.152_921_5e18;
-    /// The part of a cell by which a box's range of cells is widened. It exceeds a flushed denormal in the smallest
-    /// cell. With a larger value, survivors of the sweep need more overlap to be proven.
+    /// The part of a cell by which a box's range of cells is widened. In the smallest cell, it exceeds the error of a
+    /// denormal that is flushed to zero. With a larger value, survivors of the sweep need more overlap to be proven.
     PLANE_SLOP: f32 = 1.0 / 4096.0;
     /// 2⁻²¹: the part of the cell coordinate by which the range of cells is widened in addition. A value below 2⁻²²
     /// does not cover the rounding of two evaluations of the same expression.
@@ -104,11 +106,11 @@ shared_constants! {
     FRACTION_BITS: u32 = 7;
     /// The last fraction of a cell.
     FRACTION_LAST: u32 = (1 << FRACTION_BITS) - 1;
-    /// The eighth bits of the first and third byte of a footprint: set if the entry is in its box's first cell
-    /// along u, along v.
+    /// The eighth bits of the first and third byte of a footprint. The first bit is set if the entry is in its box's
+    /// first cell along u. The second bit is set if it is in the first cell along v.
     FOOTPRINT_FIRST: u32 = 0x0080_0080;
-    /// The eighth bit of the second byte of a footprint: set if the box is *plain*: enough overlap with another
-    /// footprint proves that the boxes overlap along u and v.
+    /// The eighth bit of the second byte of a footprint: set if the box is *plain*. If the footprints of two plain
+    /// boxes overlap enough, the boxes overlap along u and v.
     FOOTPRINT_PLAIN: u32 = 1 << 15;
     /// The eighth bit of the fourth byte of a footprint: set if the box is in the second of two sets.
     FOOTPRINT_SECOND: u32 = 1 << 31;
@@ -120,10 +122,10 @@ shared_constants! {
     /// Quanta by which two widened intervals on the sweep axis must overlap to prove that the boxes overlap. With exact
     /// positions, three would suffice. Five allow two evaluations of a position to differ by two quanta.
     PROVEN_QUANTA: u32 = 5;
-    /// 2¹⁰⁰: the most cells per unit length at which a box can be plain. In smaller cells, a flushed denormal can be a
-    /// 128th of a cell.
+    /// 2¹⁰⁰: the most cells per unit length at which a box can be plain. In smaller cells, a denormal that is flushed
+    /// to zero can cause an error of a 128th of a cell.
     PLAIN_INVERSE_CELL: f32 = 1.267_650_6e30;
-    /// Most invalid boxes that are listed by index.
+    /// The most invalid boxes that are listed by index.
     INVALID_LISTED: u32 = 8;
 
     // ---- sort ----
@@ -146,7 +148,7 @@ shared_constants! {
     /// Keys per tile, which a workgroup sorts at once.
     SORT_TILE: u32 = 256 * SORT_RUN;
     /// The most sections of a sort: about two per compute unit of the largest GPUs. One workgroup sorts a section, tile
-    /// by tile. With more sections, workgroups mostly load the counts of other sections.
+    /// by tile. With more sections, loading the counts of other sections takes most of the time.
     SORT_SECTIONS: u32 = 256;
     /// Sections in a group, whose counts of digits are also summed.
     SECTION_GROUP: u32 = 32;

@@ -29,7 +29,8 @@ pub fn wgsl() -> String {
 }
 
 /// The most candidates of a call on a software adapter. With this limit, a block has at most `MOST_BLOCK_TILES` tiles
-/// of the sweep, or one tile of giants. So Mesa's drivers do not end a loop over the tiles of a block.
+/// of the sweep, or one tile of giants. So no loop over the tiles of a block reaches `SOFTWARE_TURNS`, the count at
+/// which Mesa's drivers end it.
 pub const SOFTWARE_CANDIDATES: u64 = 8_000_000_000;
 
 /// Boxes that a thread of the CPU engine processes at a time.
@@ -43,8 +44,8 @@ pub(crate) const SOFTWARE_TURNS: u32 = 65_535;
 /// The most boxes of a search or tree on a software adapter, whose bindings have at most 128 MiB
 /// (`LP_MAX_TGSI_SHADER_BUFFER_SIZE`).
 const SOFTWARE_BOXES: u32 = (1 << 27) / 24;
-/// The most turns of a binary search among the listed pairs of a box, which `Filters::check` limits, or among
-/// half-spaces.
+/// The most turns of a binary search among the listed pairs of a box, or among half-spaces. `Filters::check` limits the
+/// listed pairs.
 const SEARCH_TURNS: u32 = MAX_ENTRIES.ilog2() + 1;
 
 /// The most turns of loops of an invocation for a tile of giants, if filters make two searches per pair.
@@ -113,7 +114,7 @@ const _: () = {
     assert!(LONG_KEY_BITS - MIN_POSITION_BITS <= 2 * MAX_CELL_BITS && KEY_BITS < LONG_KEY_BITS);
     // If ids repeat, one of u and v may have the fewest bits, and the other the most.
     assert!(MAX_CELL_BITS + MIN_WRAP_BITS + MIN_POSITION_BITS <= KEY_BITS);
-    // A cell has `5 * magnitude / 6` bits, with the magnitude of at most `KEY_BOXES` boxes.
+    // For n boxes, a cell takes at most `5 * (log2 n + 1) / 6` bits of the key.
     assert!(5 * (KEY_BOXES.ilog2() + 1) / 6 + MIN_POSITION_BITS <= KEY_BITS);
     assert!(5 * (MAX_ENTRIES.ilog2() + 1) / 6 + MIN_POSITION_BITS <= LONG_KEY_BITS);
     assert!(1 << KNOT_BITS == KNOT_COUNT);

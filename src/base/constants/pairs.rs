@@ -12,7 +12,7 @@ shared_constants! {
     PATH_SECTION: u32 = 512;
     /// Consecutive sections in a group, whose quads and candidates are summed.
     PATH_GROUP: u32 = 64;
-    /// Most entries.
+    /// The most entries.
     MAX_ENTRIES: u32 = 1 << 25;
     /// Bits of a word of `stretches` that hold the rank at which the candidates of the entry end. The bits above count
     /// the unproven candidates. These are the last candidates: since keys are rounded, they may begin after the entry
@@ -20,8 +20,9 @@ shared_constants! {
     END_BITS: u32 = 26;
     /// The largest count of unproven candidates in a word of `stretches`. It means all candidates.
     ALL_UNPROVEN: u32 = (1 << (32 - END_BITS)) - 1;
-    /// The first step of the search for the end of an entry, after the quads of keys that were read already. Then the
-    /// step doubles. A lower value suits entries with few candidates, a higher value entries with many.
+    /// The first step of the search for the end of an entry. The search begins after the quads of keys that are already
+    /// loaded, and doubles the step each time. A lower value suits entries with few candidates, a higher value entries
+    /// with many.
     FIRST_REACH: u32 = 4;
     /// Quads of the path per run. An invocation of `sweep_test` tests a run; the results are the bits of a u32.
     RUN_QUADS: u32 = 8;
@@ -38,9 +39,9 @@ shared_constants! {
     GIANT_GROUP: u32 = 16;
     /// Consecutive entries, or consecutive giants, in a row.
     GIANT_ROW: u32 = 32;
-    /// Most blocks of tiles of the sweep. A workgroup tests a block, and counts the pairs of the block.
+    /// The most blocks of tiles of the sweep. A workgroup tests a block, and counts the pairs of the block.
     MOST_BLOCKS: u32 = 65_535;
-    /// Most blocks of tiles of giants. A workgroup tests a block, and counts the pairs of the block.
+    /// The most blocks of tiles of giants. A workgroup tests a block, and counts the pairs of the block.
     MOST_GIANT_BLOCKS: u32 = 1 << 19;
     /// Consecutive blocks whose pair counts are also summed.
     SUM_BLOCKS: u32 = 256;
@@ -49,14 +50,14 @@ shared_constants! {
     /// A bound of the loop turns of `sweep_test` per run. It counts the run, its quads, its survivors, and per survivor
     /// the longest search among listed pairs or half-spaces. The sum is doubled for safety.
     RUN_TURNS: u32 = 2 * (2 + RUN_QUADS + 32 + 32 * (1 + 33));
-    /// Most tiles per block of the sweep, a power of two. Blocks have more tiles only if there would be more than
+    /// The most tiles per block of the sweep, a power of two. Blocks have more tiles only if there would be more than
     /// `MOST_BLOCKS` blocks. An invocation of `sweep_test` tests a run of each tile. Mesa's software drivers end the
     /// loops of 8 or 16 invocations after 65,535 turns in total, and other drivers end long dispatches.
     MOST_BLOCK_TILES: u32 = 16;
     /// Workgroups of `sweep_test` that occupy a GPU: about the count that the largest GPU runs at once. If there are
     /// fewer blocks, blocks have fewer tiles.
     SWEEP_GROUPS: u32 = 1024;
-    /// Most workgroups of a dispatch along x, before it has several rows along y: WebGPU's limit.
+    /// The most workgroups of a dispatch along x: WebGPU's limit. A larger dispatch has several rows along y.
     MAX_GROUPS_X: u32 = 65_535;
 
     // ---- small ----
@@ -89,7 +90,7 @@ shared_constants! {
 
     /// Pairs per tile: a workgroup compares them with another list, or selects from them.
     EVENT_TILE: u32 = 1024;
-    /// Pairs per span. The places of the first pairs of spans in the other list are looked up first.
+    /// Pairs per span. Before pairs are compared, the first pair of each span is searched for in the other list.
     EVENT_SPAN: u32 = 256;
     /// Consecutive tiles in a group, whose counts are summed.
     EVENT_GROUP: u32 = 64;

@@ -36,7 +36,7 @@ shared_constants! {
     ROUND_QUOTIENT_BITS: u32 = 51;
     /// 2⁻²⁸ is a relative difference of times that does not matter in `f32`.
     ROUND_TIME_BITS: u32 = 28;
-    /// 2⁻⁵² bounds the difference of two places on a segment by rounding alone, in parts of its length.
+    /// 2⁻⁵² bounds the difference that rounding alone causes between two places on a segment, relative to its length.
     ROUND_PLACE_BITS: u32 = 52;
     /// Components of a normal below 2⁻¹⁰⁰ count as zero; the largest component is about one.
     ROUND_SMALL_BITS: u32 = 100;
@@ -73,14 +73,14 @@ shared_constants! {
     PLACE_BITS: u32 = 27;
     /// Places of the curve along each axis.
     CURVE_SIDE: u32 = 1 << (PLACE_BITS / 3);
-    /// The most answers in a row of first answers of a query. Insertion keeps a row without undecided answers sorted. A
-    /// query for more answers gets one row after the other.
+    /// The most answers in a row of first answers of a query. A row without undecided answers is kept sorted by
+    /// insertion. A query for more answers gets one row after the other.
     ROW: u32 = 64;
     /// The bit of a rank that marks an answer at a distance that is proven to be zero. The other bits hold the box
     /// index.
     RANK_ZERO: u32 = 1 << 31;
-    /// The most answers per list that the counting kernels retain; even. Short lists need no second walk. To sort a
-    /// list, an invocation compares its answer with all others.
+    /// The most answers per list that the counting kernels retain: an even number. Short lists need no second walk. To
+    /// sort a list, an invocation compares its answer with all others.
     RETAINED_ANSWERS: u32 = 32;
     /// Invocations that sort a retained list.
     SORTERS: u32 = 8;

@@ -13,7 +13,7 @@ use crate::{Aabb, Error, Pair};
 
 /// The boxes that a thread tests against all giants at a time.
 const BOXES: usize = 1 << 9;
-/// Boxes that query a tree before filters remove rejected pairs.
+/// Boxes that query a tree at a time. Then filters remove the rejected pairs of these boxes.
 const GROUP: usize = 1 << 3;
 /// The fewest giants that form a tree. With fewer giants, building and querying a tree takes longer than separate
 /// tests.

@@ -15,8 +15,8 @@ use crate::{Aabb, CellSize, Error, Filters, Options, Overlaps, Pair, PairOrder, 
 
 /// Boxes with which a thread queries a tree at a time.
 const TASK: usize = 1 << 9;
-/// Boxes that query a tree before the test count is compared with its limit. It does not depend on the thread count, so
-/// that errors do not either.
+/// Boxes that query a tree before the test count is compared with its limit. It is the same for every thread count, so
+/// that the errors are the same too.
 const ROUND: usize = 1 << 14;
 /// The boxes whose pairs are filtered at a time, while they are in a cache.
 const GROUP: usize = 1 << 3;
@@ -41,8 +41,8 @@ impl Way {
         if is_few || names_a_sweep || !filters.half_spaces.is_empty() {
             return Self::AsOneInput;
         }
-        // A tree of few boxes is built fast, and the sort of many queries would take longer than the queries. Only
-        // worlds require the sort.
+        // If one set has few boxes, build its tree. It fits a cache, so the many queries need no sort, which would take
+        // longer than the queries. Only worlds require the sort.
         let has_few = first.min(second) <= join::FEW && filters.world.is_empty();
         if (first > second) != has_few { Self::TreeOfFirst } else { Self::TreeOfSecond }
     }
@@ -55,10 +55,10 @@ impl BroadPhase {
     ///
     /// The boxes of one set query a tree of the other set ([`Report::tree_join`]). The tree has the larger set, unless
     /// the smaller set has at most 256 boxes and there are no worlds. This takes 0.1 to 0.8 of the time of a sweep of
-    /// both sets. It takes up to 1.9 times as long if all boxes lie along one line, and 2.3 times if nearly all overlap
-    /// and the pairs are sorted. For few boxes, all pairs are tested ([`Options::all_pairs_up_to`]). Both sets are
-    /// swept as one input if there are [half-spaces](Filters::half_spaces), or if the options specify an axis or a cell
-    /// size.
+    /// both sets. It takes up to 1.9 times as long as the sweep if all boxes lie along one line, and up to 2.3 times as
+    /// long if nearly all boxes overlap and the pairs are sorted. For few boxes, all pairs are tested
+    /// ([`Options::all_pairs_up_to`]). Both sets are swept as one input if there are
+    /// [half-spaces](Filters::half_spaces), or if the options specify an axis or a cell size.
     ///
     /// For the filters and the report, both sets are one input: the boxes of `first`, then the boxes of `second`.
     /// [`Filters::second`](crate::Filters::second) is replaced during the call. The test count is not known before the

@@ -104,8 +104,8 @@ impl BroadPhase {
     /// every overlapping pair, and costs nothing.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] for a value that has no meaning, [`Error::OutOfMemory`]; the filters are unchanged then.
-    /// Each [`find_pairs`](Self::find_pairs) checks that lists and indices fit its boxes.
+    /// [`Error::BadFilter`] for an invalid value, [`Error::OutOfMemory`]; the filters are unchanged then. Each
+    /// [`find_pairs`](Self::find_pairs) checks that lists and indices fit its boxes.
     pub fn set_filters(&mut self, filters: Filters) -> Result<(), Error> {
         self.filters = CheckedFilters::new(filters)?;
         self.step_state.filters_changed();

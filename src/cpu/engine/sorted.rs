@@ -72,7 +72,7 @@ pub struct Sorted {
 }
 
 impl Sorted {
-    /// Looks up all sorted entries, and returns the count of their candidates.
+    /// Gathers the data of all sorted entries, and returns the count of their candidates.
     pub fn gather(&mut self, sorted: &[u64], placed: &[Placed], frame: &Frame) -> u64 {
         self.ends.resize(sorted.len(), 0);
         self.entries.resize(sorted.len(), 0);

@@ -44,8 +44,8 @@ impl Totals {
         }
     }
 
-    /// Returns whether the counts at the finest level prove that [`level`] chooses it. At any level, the cost of a box
-    /// is at least one entry or a test against all boxes.
+    /// Returns whether the counts at the finest level prove that [`level`] chooses this level. At any level, the cost
+    /// of a box is at least one entry or a test against all boxes.
     pub fn is_finest(&self, box_count: u32, entry_capacity: u32) -> bool {
         let valid_count = u64::from(box_count - self.invalid);
         self.entries[0] <= u64::from(entry_capacity)
@@ -115,7 +115,7 @@ pub fn footprint_of([u0, v0, u1, v1]: [u32; 4]) -> u32 {
 /// The directions u, v and sweep of a frame, transposed: vector k has coordinate k of all three.
 struct Directions {
     along: [Vec3A; 3],
-    /// Coordinates that are positive.
+    /// Whether each coordinate is positive.
     is_positive: [BVec3A; 3],
 }
 
@@ -175,8 +175,8 @@ pub fn merged_footprint(own: [i32; 4], footprint: u32, level: u32) -> u32 {
     footprint_of(merged) | footprint & FOOTPRINT_OF_BOX
 }
 
-/// Returns whether a box is plain; see `bin_count.wgsl`. [`count`] does not compute it, since the CPU engine tests
-/// every survivor.
+/// Returns whether a box is plain; see `bin_count.wgsl`. [`count`] does not compute this flag, since the CPU engine
+/// tests every survivor.
 pub fn is_plain(aabb: &Aabb, frame: &Frame, own: [i32; 4], position: [u32; 4]) -> bool {
     let is_denormal = |x: &f32| x.is_subnormal();
     let is_central = (0..4).all(|k| {

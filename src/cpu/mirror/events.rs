@@ -24,8 +24,8 @@ pub fn find(
     (before, found)
 }
 
-/// Returns bits per pair of a step: created; persisting and not at rest. Also counts both per tile, and the found pairs
-/// of the last list.
+/// Returns two lists of one bit per pair of a step: whether the pair is created, and whether it persists and is not at
+/// rest. Also counts both kinds per tile, and the found pairs of the last list per tile.
 pub fn marks(
     pairs: &[Pair],
     before: &[u32],

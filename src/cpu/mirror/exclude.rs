@@ -1,4 +1,4 @@
-//! Mirror of `exclude`.
+//! Mirror of `exclude`: excluded pairs by box.
 
 use crate::Pair;
 

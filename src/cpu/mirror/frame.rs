@@ -8,7 +8,7 @@ use crate::base::constants::*;
 use crate::base::layout::{BoundsPartial, Frame, Params};
 
 const SAMPLES: usize = crate::base::constants::SAMPLES as usize;
-/// Partial sums of edges.
+/// The count of partial sums of edges.
 const EDGE_LANES: usize = 32;
 // The lists of samples: interval starts on the sweep axis, mean plane edges, centres along u and v.
 const STARTS: usize = 0;
@@ -59,7 +59,7 @@ fn bits_for(x: f32) -> u32 {
     (1..30).find(|&bits| (1u32 << bits) as f32 >= x).unwrap_or(30)
 }
 
-/// Returns [`bits_for`] of x, where an x that exceeds a power of two only by rounding counts as this power.
+/// Returns [`bits_for`] of x. If x exceeds a power of two only by rounding, it counts as this power.
 fn bits_about(x: f32) -> u32 {
     bits_for(x * (1.0 - 1.0 / 262_144.0))
 }
@@ -67,7 +67,7 @@ fn bits_about(x: f32) -> u32 {
 /// Memory for a sample: low and high corners.
 pub type SampleMemory = [(Vec3, Vec3); SAMPLES];
 
-/// Copies the counted boxes of the sample, in scaled units; see `frame_sample.wgsl`.
+/// Copies the boxes of the sample that enter the statistics, in scaled units; see `frame_sample.wgsl`.
 pub fn sample<'a>(boxes: &[Aabb], scene: &Scale, memory: &'a mut SampleMemory) -> &'a [(Vec3, Vec3)] {
     let n = boxes.len();
     let place = |i: usize| {
@@ -95,7 +95,7 @@ pub struct Moments {
     pub edge_sum: Vec3,
     /// The largest edges.
     pub edge_max: Vec3,
-    /// The counted boxes of the sample.
+    /// The count of boxes in the sample.
     pub count: f32,
 }
 
@@ -289,8 +289,8 @@ fn oblique_error(sweep: Vec3) -> f32 {
     if sweep.abs().max_element() < 1.0 { OBLIQUE_ERROR } else { 0.0 }
 }
 
-/// Returns a unit, which is a power of two, and in this unit the mean of these ascending edges and the mean of their
-/// squares. The sums have the order of the kernel, so that both engines round alike.
+/// Returns a unit, and in this unit the mean of these ascending edges and the mean of their squares. The unit is a
+/// power of two. The sums have the order of the kernel, so that both engines round alike.
 fn mean_edges(edges: &[f32]) -> (f32, Vec2) {
     let largest = edges.last().map_or(CELL_MIN, |edge| edge.max(CELL_MIN));
     let unit = largest.to_bits() & 0x7f80_0000;

@@ -24,7 +24,7 @@ pub fn test(boxes: &[Aabb], cells: &[[i32; 4]], frame: &Frame, level: u32, giant
 pub struct Row {
     /// The boxes.
     pub items: Vec<u32>,
-    /// True if they are giants themselves.
+    /// True if these boxes are giants.
     pub are_giants: bool,
     /// The bounds of the boxes; `None` if there are no boxes.
     pub bounds: Option<Aabb>,
@@ -37,7 +37,7 @@ impl Row {
     }
 }
 
-/// Returns the bounds of boxes that are valid.
+/// Returns the bounds of boxes. All boxes must be valid.
 fn bounds(boxes: impl Iterator<Item = Aabb>) -> Option<Aabb> {
     boxes.reduce(|a, b| Aabb {
         min: std::array::from_fn(|k| a.min[k].min(b.min[k])),

@@ -8,7 +8,7 @@ fn elements(pairs: &[Pair], ways: u32) -> impl Iterator<Item = (u32, u32)> {
     pairs.iter().flat_map(move |pair| [(pair.a, pair.b), (pair.b, pair.a)].into_iter().take(ways as usize))
 }
 
-/// Counts the elements of row i at place i + 1 of `[rows + 1]` zeros.
+/// Writes the element count of row i to `offsets[i + 1]`. `offsets` must have `rows + 1` zeros.
 pub fn count(pairs: &[Pair], ways: u32, offsets: &mut [u32]) {
     for (row, _) in elements(pairs, ways) {
         offsets[row as usize + 1] += 1;

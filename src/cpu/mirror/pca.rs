@@ -49,7 +49,8 @@ pub struct Scale {
     pub high: [f32; 3],
     /// The largest coordinate of boxes that enter the statistics, in input units.
     pub limit: f32,
-    /// A power of two. It scales the largest bound to 1 to 2, or to 2 to 4 if this bound is 2¹²⁷ or more.
+    /// A power of two. It scales the largest bound into the range from 1 to 2, or from 2 to 4 if this bound is 2¹²⁷ or
+    /// more.
     pub scale: f32,
     /// Count of boxes that enter the statistics.
     pub count: u32,

@@ -1,4 +1,4 @@
-//! Mirror of `query`: the kernels that convert queries.
+//! Mirror of `query`: the conversion of queries. The brute-force functions mirror the kernels that answer queries.
 
 pub use crate::cpu::brute_queries::{all_hits as cross, all_hits as times};
 pub use crate::cpu::brute_queries::{first_hits as first, first_hits as hits};

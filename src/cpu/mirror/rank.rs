@@ -3,7 +3,7 @@
 use crate::base::constants::*;
 use crate::base::layout::Frame;
 
-/// Finds for each rank the first higher rank in another cell or with a start after the end.
+/// Finds for each rank the first higher rank whose entry is in another cell, or starts after the box of this rank ends.
 pub fn ends(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]]) -> Vec<u32> {
     let mask = (1 << frame.position_bits) - 1;
     (0..keys.len())

@@ -10,8 +10,8 @@ use crate::{Aabb, Error, Filters, Options, Overlaps, Pair, PairOrder, Report};
 /// The candidates to test before more capacity for pairs is allocated.
 const BATCH: u64 = 1 << 20;
 
-/// Returns the report and the pairs of [`cpu::find_pairs`](crate::cpu::find_pairs); in canonical order, also in the
-/// same order.
+/// Returns the report and the pairs of [`cpu::find_pairs`](crate::cpu::find_pairs). The order of the pairs is the same
+/// only if it is canonical.
 ///
 /// # Errors
 /// The errors of [`cpu::find_pairs`](crate::cpu::find_pairs).

@@ -1,5 +1,5 @@
-//! Mirror of `sort`: a stable radix sort, `RADIX_BITS` a pass. The order does not depend on the bits per pass, so both
-//! variants have this mirror.
+//! Mirror of `sort`: a stable radix sort with `RADIX_BITS` bits per pass. The order does not depend on the bits per
+//! pass, so both variants have this mirror.
 
 use crate::base::constants::*;
 

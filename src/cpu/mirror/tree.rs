@@ -12,9 +12,9 @@ const OTHER_BITS: u32 = 13;
 const FIRST_OTHER: u32 = (1 << PLACE_BITS) - (3 << OTHER_BITS);
 /// Among 2 to this power consecutive places, two share a key. This frees keys for boxes of unusual size.
 const SQUEEZE: u32 = 12;
-/// The extent of the curve, in units of the extent of most boxes.
+/// The largest distance by which the curve extends beyond most boxes, in units of the extent of these boxes.
 const MARGIN: f32 = 8.0;
-/// The sample of `cube`.
+/// Boxes in the sample of [`cube`].
 const SAMPLE: u32 = 256;
 /// The bounds of no points.
 const NOTHING: Aabb = Aabb { min: [f32::INFINITY; 3], max: [f32::NEG_INFINITY; 3] };

@@ -47,7 +47,7 @@ impl Limits {
     }
 }
 
-/// A number in which places are stored and compared.
+/// A number type in which places are stored and compared.
 pub trait Lane: Copy + Default + Send + Sync {
     /// Stores a place.
     fn store(place: &[f64; 3], limits: &Limits) -> [Self; 3];

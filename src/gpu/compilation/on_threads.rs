@@ -21,10 +21,10 @@ use crate::gpu::kernel::{Kernel, compile_until};
 /// Use it in one of three ways: check in each frame whether it [is finished](Self::is_finished), and draw its
 /// [progress](Self::progress); `.await` it as a future; or [wait](Self::wait).
 ///
-/// A call that needs a kernel waits if its compilation is running, and compiles the kernel itself if its compilation
-/// has not begun. Dropping a `Compilation` cancels compilations that have not begun, and **blocks** until running ones
-/// end, since drivers crash if the program ends during a compilation. Threads of the `rayon` pool compile the kernels.
-/// So the only thread of a pool must not wait for a compilation.
+/// If a call needs a kernel whose compilation is running, the call waits. If the compilation has not begun, the call
+/// compiles the kernel itself. Dropping a `Compilation` cancels compilations that have not begun, and **blocks** until
+/// running ones end, since drivers crash if the program ends during a compilation. Threads of the `rayon` pool compile
+/// the kernels. So the only thread of a pool must not wait for a compilation.
 #[derive(Debug)]
 #[must_use = "dropping it gives up on kernels whose turn has not come"]
 pub struct Compilation {

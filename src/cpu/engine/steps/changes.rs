@@ -57,8 +57,8 @@ impl PairChanges {
     }
 }
 
-/// Appends the pairs that only the first of two ascending lists has to `only_a`, and the pairs that only the second has
-/// to `only_b`.
+/// Compares two ascending lists. Appends to `only_a` the pairs that are only in `a`, and to `only_b` the pairs that are
+/// only in `b`.
 fn compare(mut a: &[Pair], b: &[Pair], only_a: &mut Vec<Pair>, only_b: &mut Vec<Pair>) -> Result<(), Error> {
     reserve(only_a, a.len() as u64)?;
     reserve(only_b, b.len() as u64)?;

@@ -27,19 +27,19 @@ use crate::{Aabb, Error, Options, Pair, SearchReason, StepReport, StepWork};
 const FEWEST: u32 = 1 << 10;
 /// An epoch ends when more than one in this many boxes has left its padding.
 const MOST_LEFT_PADDING: usize = 8;
-/// The margin is derived from the slower boxes: all except one in this many.
+/// The margin ignores the speeds of the fastest boxes: one in this many boxes.
 const FAST: u32 = 16;
 /// If more than one in this many boxes moved, all pairs are tested, in a loop without branches.
 const MANY: u32 = 4;
 /// If at most one in this many boxes moved, only the pairs of moved boxes are tested, once the epoch is `LEAST_AGE`
-/// steps old. If several threads share the work, the second constant applies. With more moved boxes, a test of all
+/// steps old. If several threads share the work, `FEW_OF_MANY` applies instead. With more moved boxes, a test of all
 /// pairs is faster.
 const FEW: u32 = 8;
 const FEW_OF_MANY: u32 = 24;
 const LEAST_AGE: u32 = 2;
 /// If the caller lists at most one in this many boxes as moved, speeds need no sample, since most boxes rest.
 const HARDLY_ANY: usize = 4 * FAST as usize;
-/// The largest speed at which an epoch begins: one half to this power, in usual edges per step.
+/// The largest speed at which an epoch begins is 2 to the power of −`FASTEST`, in usual edges per step.
 const FASTEST: usize = 5;
 /// The least and the largest margin, in usual edges. Between them, the margin is the distance that a box moves in
 /// `MARGIN_STEPS` steps.
@@ -78,7 +78,7 @@ pub struct Epoch {
     wait: u32,
     /// The length of the last wait. The next wait is twice as long if the next epoch ends young.
     next_wait: u32,
-    /// The most cached pairs and tests of an epoch: a multiple of the last search.
+    /// The most cached pairs and tests of an epoch. It is derived from the tests of the last search.
     most: u64,
     /// The limit of cached pairs and tests in this epoch.
     limit: u64,
@@ -258,8 +258,8 @@ impl Epoch {
     fn continues(&mut self, tally: &Tally, box_count: u32) -> bool {
         let few_left_padding =
             (self.left_padding.count() + tally.fresh as usize) * MOST_LEFT_PADDING <= box_count as usize;
-        // If many boxes move alike and the first ones leave their padding, the others follow soon. Then a tree for so
-        // few steps saves no time.
+        // If many boxes move alike and the first of them leave their padding, the others follow soon. Then a tree of
+        // the first boxes would serve only a few steps, and would save no time.
         let others_follow =
             tally.fresh > 0 && self.left_padding.count() == 0 && self.age >= OLD && tally.moved > box_count / MANY;
         // End the epoch if most boxes were removed, since removed boxes are processed too.
@@ -294,7 +294,7 @@ impl Epoch {
         self.margin = margin;
         self.age = 0;
         fill_padded(step.boxes, self.margin, &mut self.padded_boxes);
-        // Padded small boxes between large boxes may have many more pairs.
+        // If small boxes lie between large boxes, padding may give them many more pairs.
         let is_chosen = step.options.step_margin.is_some();
         let most = if is_chosen { self.most.max(MOST_IF_CHOSEN * u64::from(step.box_count)) } else { self.most };
         let tests = if is_chosen { TESTS_IF_CHOSEN * most } else { most };

@@ -26,7 +26,7 @@ struct BoxSubset {
 }
 
 impl BoxSubset {
-    /// Looks up the padded boxes of `ids`, and their worlds.
+    /// Fills the subset with the padded boxes of `ids`, and with their worlds.
     fn fill(&mut self, padded_boxes: &[Aabb], worlds: &[u32]) {
         self.boxes.clear();
         self.boxes.extend(self.ids.iter().map(|&id| padded_boxes[id as usize]));
@@ -120,7 +120,7 @@ impl LeftPadding {
                 // Skip boxes that have left, since this tree has their old padded boxes.
                 of_other & LEFT_PADDING == 0 && pair.b < box_count
             } else {
-                // Two boxes that left in this step find each other twice, so retain one of both pairs.
+                // Two boxes that left in this step find each other twice, so retain only one of the two pairs.
                 of_other & FRESH == 0 && pair.b < box_count || pair.a < pair.b
             }
         };
@@ -141,8 +141,8 @@ impl LeftPadding {
         Ok(true)
     }
 
-    /// Pads the boxes that left in this step, and builds the trees: of the boxes that stayed, once, and of the boxes
-    /// that left.
+    /// Pads the boxes that left in this step, and builds both trees. The tree of the boxes that stayed is built once
+    /// per epoch.
     fn build_trees(&mut self, boxes: &[Aabb], worlds: &[u32], padded_boxes: &mut [Aabb], margin: f32) {
         if !self.has_tree {
             self.stayed_tree.plant(Set { boxes: padded_boxes, worlds });
@@ -169,7 +169,7 @@ impl LeftPadding {
         order::merge(members, new);
     }
 
-    /// Tests the pairs.
+    /// Tests which pairs of padded boxes overlap in this step.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].

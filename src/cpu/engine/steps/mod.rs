@@ -6,7 +6,7 @@
 //! | `speed` | the speeds of a sample of boxes |
 //! | `motion` | the movement of each box since the last step |
 //! | `padded_pairs` | the pairs of padded boxes, tested again if a box moved |
-//! | `rows` | these pairs by box |
+//! | `rows` | the pairs of padded boxes, by box |
 //! | `left_padding` | the boxes that left their padded boxes |
 //! | `changes` | changes of the list, if few boxes moved |
 //!
@@ -58,7 +58,7 @@ impl StepState {
         match values {
             // Sleeping flags change no pairs, only the list of persisting pairs.
             Attribute::Sleeping(_) => self.steps.awake_changed(),
-            // Margins move boxes, and the caller need not list these as moved.
+            // A change of margins moves boxes, and the caller need not list these boxes as moved.
             Attribute::Margin(margins) => {
                 self.in_step = None;
                 if has_spheres {
@@ -121,10 +121,10 @@ impl BroadPhase {
     ///
     /// Time grows with the moved boxes. If few boxes move, only their pairs are tested, and the list is changed in
     /// place. Every box is compared to find the moved boxes, unless the step [lists them](Step::moved). If all boxes
-    /// move a little, their pairs are cached from step to step, and only tested. If boxes jump, all boxes are searched
-    /// as in [`find_pairs`](Self::find_pairs). The lists are the same bytes in each case. [`StepWork`](crate::StepWork)
-    /// reports the work. Memory in addition to a search: about 60 bytes per box, 60 more per box once boxes leave their
-    /// padded boxes, and about 70 per pair.
+    /// move a little, the engine caches the pairs of padded boxes from step to step, and only tests these pairs. If
+    /// boxes jump, all boxes are searched as in [`find_pairs`](Self::find_pairs). The lists are the same bytes in each
+    /// case. [`StepWork`](crate::StepWork) reports the work. Memory in addition to a search: about 60 bytes per box, 60
+    /// more per box once boxes leave their padded boxes, and about 70 per pair.
     ///
     /// Between two steps, anything may change: boxes, their count and [identity](crate::Identity), filters, options. A
     /// change of [`sleeping`](crate::Filters::sleeping) flags costs nothing. A
@@ -205,7 +205,8 @@ impl BroadPhase {
         let box_count = call::checked_count(step.boxes.len())?;
         self.step_state.steps.check(&step.spec())?;
         step.check_moved()?;
-        // Included pairs are merged into the list, and an owner region is tested for the whole list.
+        // With included pairs or an owner region, changes do not suffice. Included pairs are merged into the whole
+        // list, and the region is tested for each of its pairs.
         let may_change = may_stay
             && self.filters.filters().owner.is_none()
             && self.filters.include().is_empty()

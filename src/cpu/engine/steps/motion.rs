@@ -66,7 +66,7 @@ impl Tally {
 pub struct Motion {
     /// The boxes as they are searched; during an epoch with [`NO_BOX`] for removed boxes.
     pub boxes: Vec<Aabb>,
-    /// The state of each box, bits.
+    /// The state of each box: a sum of bits such as [`MOVED`].
     pub states: Vec<u8>,
     /// The boxes that moved or left in this step, ascending after [`list_moved`](Self::list_moved).
     pub moved: Vec<u32>,

@@ -25,8 +25,8 @@ pub struct Tests<'a> {
 }
 
 impl Tests<'_> {
-    /// Returns whether two boxes overlap and, if one stands for a half-space, meet it. The other filters were applied
-    /// to the pairs of padded boxes.
+    /// Returns whether the boxes of a pair overlap, and whether their half-spaces or spheres, if any, have a point in
+    /// common. The other filters were applied to the pairs of padded boxes.
     #[inline]
     pub fn meet(&self, pair: Pair) -> bool {
         let Pair { a, b } = pair;

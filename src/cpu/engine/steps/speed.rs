@@ -18,7 +18,7 @@ pub struct Sample {
     boxes: Vec<Aabb>,
     /// The count of all boxes.
     of: usize,
-    /// True if the sample is of an earlier step.
+    /// True if the sample is older than the last step.
     is_old: bool,
 }
 
