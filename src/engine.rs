@@ -1,5 +1,5 @@
-//! The traits of both engines, [`Engine`] and [`QueryEngine`], and their choice at run time, [`AnyEngine`] and
-//! [`AnyTree`].
+//! The traits of both engines, [`Engine`] and [`QueryEngine`], and the enums that choose an engine at run time,
+//! [`AnyEngine`] and [`AnyTree`].
 
 use crate::{
     Aabb, Answers, Attribute, Batch, Cast, Error, EventPiece, Events, Filters, Hit, Lists, Near, NearestQuery, Options,
@@ -11,12 +11,12 @@ use crate::{BroadPhase, Tree};
 mod sealed {
     /// Seals the traits, so that new methods are no breaking change.
     pub trait SealedEngine {}
-    /// Seals the trait [`HasFilters`](super::HasFilters), as [`SealedEngine`].
+    /// Seals the trait [`HasFilters`](super::HasFilters), so that new methods are no breaking change.
     pub trait SealedFilters {}
 }
 
-/// Declares a trait, implements it for a GPU type and a CPU type by their methods of the same names, and declares an
-/// enum of both.
+/// Declares a trait, and implements it for a GPU type and a CPU type by their methods of the same names. Also declares
+/// an enum of both types.
 macro_rules! by_methods {
     (
         $(#[$of_trait:meta])*
@@ -327,8 +327,8 @@ by_methods! {
     pub enum AnyTree;
 }
 
-/// Opens a GPU. Returns `None` if no GPU is suitable: there are only software drivers, there is no device, or its
-/// limits are too small.
+/// Opens a GPU. Returns `None` if no GPU is suitable. No GPU is suitable if there are only software drivers, there is
+/// no device, or its limits are too small.
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 fn hardware_gpu() -> Result<Option<crate::Gpu>, Error> {
     match crate::Gpu::headless() {
@@ -339,8 +339,8 @@ fn hardware_gpu() -> Result<Option<crate::Gpu>, Error> {
 }
 
 impl AnyEngine {
-    /// Creates the engine on a GPU, or on the CPU if no GPU is suitable: there are only software drivers, there is no
-    /// device, or its limits are too small.
+    /// Creates the engine on a GPU, or on the CPU if no GPU is suitable. No GPU is suitable if there are only software
+    /// drivers, there is no device, or its limits are too small.
     ///
     /// # Errors
     /// [`Error::BadOption`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
@@ -359,8 +359,8 @@ impl AnyEngine {
 }
 
 impl AnyTree {
-    /// Creates the tree on a GPU, or on the CPU if no GPU is suitable: there are only software drivers, there is no
-    /// device, or its limits are too small.
+    /// Creates the tree on a GPU, or on the CPU if no GPU is suitable. No GPU is suitable if there are only software
+    /// drivers, there is no device, or its limits are too small.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
@@ -382,7 +382,7 @@ impl AnyTree {
 ///
 /// The trait is sealed: other crates cannot implement it.
 pub trait HasFilters: sealed::SealedFilters {
-    /// Replaces the lists that have an element per box with the same lists of `lists`. Changes nothing else.
+    /// Replaces each list by box of the filters with the same list of `lists`. Changes nothing else.
     ///
     /// # Errors
     /// The errors of the methods `change_filters` and `set_filters` of the type.

@@ -46,8 +46,8 @@ pub enum Error {
         available: u64,
     },
     /// There are more boxes than fit the device at once. [`find_pairs`](crate::BroadPhase::find_pairs) and
-    /// [`stream_pairs`](crate::BroadPhase::stream_pairs) return this error only if the scene cannot be cut into slabs,
-    /// since too many boxes begin at or contain the same point.
+    /// [`stream_pairs`](crate::BroadPhase::stream_pairs) return this error only if the scene cannot be cut into slabs.
+    /// This is the case if too many boxes begin at or contain the same point.
     #[error(
         "{box_count} boxes need {required} bytes for `{buffer}`, and {limit} is {available}. \
          At most {max_boxes} boxes fit at once. On a GPU, `BroadPhase::find_pairs` takes more in several passes, unless too \

@@ -180,12 +180,16 @@ twins! {
         pub count_high: u32,
         /// The capacity of the list, in pairs.
         pub capacity: u32,
-        /// 0 if all pairs fit. 1 if the list is too short: `count` is exact, and the list has the first `written`
-        /// pairs. With other codes, nothing was tested, and both pair counts are 0: 2 if there are more candidates than
-        /// `Options::candidate_limit`; 5 if there are more boxes than their [capacity](crate::GpuCount::Stored); 6 if
-        /// there are more excluded pairs than their [capacity](crate::Recorder::record_exclude).
+        /// Whether all pairs are in the list, as a code:
+        /// - 0: all pairs fit.
+        /// - 1: the list is too short. `count` is exact, and the list has the first `written` pairs.
+        /// - 2: there are more candidates than `Options::candidate_limit`.
+        /// - 5: there are more boxes than their [capacity](crate::GpuCount::Stored).
+        /// - 6: there are more excluded pairs than their [capacity](crate::Recorder::record_exclude).
         ///
-        /// In a header of [events](crate::GpuEvents), any code except 0 means that the step is discarded: both pair
+        /// With codes 2, 5 and 6, nothing was tested, and both pair counts are 0.
+        ///
+        /// In a header of [events](crate::GpuEvents), any code except 0 means that the step is discarded. Both pair
         /// counts are 0, and the next step is not compared with this step. There, 3 means that a query of a tree is
         /// unfinished, and 4 that two boxes have the same index in the last step.
         pub overflow: u32,
@@ -311,9 +315,10 @@ twins! {
         pub count_high: u32,
         /// The capacity of the list, in answers.
         pub capacity: u32,
-        /// 0 without overflow. 1 if not all answers are in the list: `count` is exact, and the list has `written`
-        /// answers. 3 if the recorded rounds did not suffice to write the answers: `count` is exact, and `written` is
-        /// 0.
+        /// Whether all answers are in the list, as a code:
+        /// - 0: no overflow.
+        /// - 1: not all answers are in the list. `count` is exact, and the list has `written` answers.
+        /// - 3: the recorded rounds did not suffice to write the answers. `count` is exact, and `written` is 0.
         pub overflow: u32,
         /// Answers in the list.
         pub written: u32,
@@ -328,7 +333,7 @@ twins! {
     }
 }
 
-/// Packs the cells of a box and the start of its interval into words, as `packed_cells` in WGSL.
+/// Packs the cells of a box and the start of its interval into words: the twin of `packed_cells` in WGSL.
 pub fn packed_cells(cells: [i32; 4], start: u32) -> [u32; 4] {
     let above = |k: usize| (cells[k] as u32) << 8 | (cells[3] as u32 >> (8 * k) & 0xff);
     [above(0), above(1), above(2), start]

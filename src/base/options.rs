@@ -45,7 +45,7 @@ pub struct Options {
     pub all_pairs_up_to: Option<u32>,
     /// The order of the list of pairs. Default: [`PairOrder::Sweep`].
     pub order: PairOrder,
-    /// The most GPU memory to use, in bytes; With `None`, only the limits of the device apply. With less memory, lists
+    /// The most GPU memory to use, in bytes. With `None`, only the limits of the device apply. With less memory, lists
     /// are read in more, smaller pieces. If the boxes do not fit, blocking calls search in several passes, and other
     /// calls return an error. No pair is lost.
     pub memory_budget: Option<u64>,
@@ -62,8 +62,8 @@ pub struct Options {
     /// multiplies the cached pairs by about (1 + 2m)³, so margins up to half an edge are useful. With an explicit
     /// margin, pairs of fast boxes are cached too, unless there are too many. A change takes effect when boxes are
     /// padded the next time. The GPU engine checks the value but ignores it, since each step is a search. Default:
-    /// `None`. The engine then derives a margin of a twentieth to a quarter of the usual edge from a sample of speeds,
-    /// and caches no pairs if the boxes are too fast.
+    /// `None`. The engine then derives a margin from a sample of speeds: a twentieth to a quarter of the usual edge of
+    /// a box. If the boxes are too fast, it caches no pairs.
     pub step_margin: Option<f32>,
     /// The vertices that a renderer draws per pair: `vertex_count` of the indirect draw arguments of a list on the GPU.
     /// Default: 24, the twelve edges of a box as lines.
@@ -145,7 +145,7 @@ impl Options {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum SweepAxis {
-    /// The best of the principal axis, x, y and z: the axis with the largest spread of centroids per mean projected
+    /// The best axis among the principal axis, x, y and z. It has the largest spread of centroids per mean projected
     /// edge, in a sample of 512 boxes.
     #[default]
     Auto,

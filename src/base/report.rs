@@ -60,8 +60,8 @@ pub struct Report {
     pub axis: SweepAxis,
     /// The direction of the axis, of unit length; zeros if there was no axis.
     pub direction: [f32; 3],
-    /// The two directions along which the edges of cells lie, of unit length, at right angles to
-    /// [`direction`](Self::direction) and to each other; zeros if there was no axis.
+    /// The two directions of the edges of cells; zeros if there was no axis. Both have unit length, and are at right
+    /// angles to [`direction`](Self::direction) and to each other.
     pub across: [[f32; 3]; 2],
     /// The position of a corner of a cell along each direction of [`across`](Self::across), relative to the origin. All
     /// other corners lie at whole multiples of [`cell_size`](Self::cell_size) from it, along both directions.

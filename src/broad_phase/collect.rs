@@ -1,8 +1,8 @@
 //! Reads the pairs of a submission back.
 //!
 //! If all pairs were copied with the counts, one round trip reads them. The rest of a longer list is read piece by
-//! piece: `emit` writes a piece to the list on the GPU, and a copy command copies the piece to a staging buffer. If the
-//! GPU has run another search since the submission, the search is repeated with the leased boxes of the submission.
+//! piece. `emit` writes a piece to the list on the GPU. Then a command copies the piece to a staging buffer. If the GPU
+//! has run another search since the submission, the search is repeated with the leased boxes of the submission.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};

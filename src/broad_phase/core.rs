@@ -31,7 +31,7 @@ pub(crate) struct Counted {
     params: Buffer<Params>,
     /// The sizes of dispatches for blocks of boxes.
     block_sizes: Buffer<[u32; 3]>,
-    /// A zero, for filters without lists that the device can refuse.
+    /// A zero: the flag of refused filters, for filters without lists that the device can refuse.
     none_refused: Buffer<u32>,
 }
 
@@ -106,8 +106,9 @@ impl Core {
         Ok(self.counted.insert(Counted { params, block_sizes, none_refused }).clone())
     }
 
-    /// Records the search of this call, with the box count at the start of `count`. It is at most the box count of the
-    /// call, which applies if `count` is `None`. If the device refused filters, the search has no boxes.
+    /// Records the search of this call, with the box count at the start of `count`. If this count exceeds the box count
+    /// of the call, or if the device refused filters, the search has no boxes. Without `count`, the box count of the
+    /// call applies.
     pub fn record_counted(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,

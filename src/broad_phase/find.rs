@@ -20,15 +20,15 @@ impl BroadPhase {
     /// the next call; [`take_overlaps`](Self::take_overlaps) moves it out.
     ///
     /// There can be up to 2³² − 2 boxes. If they exceed the device's limits or the memory budget (see
-    /// [`memory_plan`](Self::memory_plan)), the scene is cut into slabs along an axis, and each slab is searched in a
+    /// [`memory_plan`](Self::memory_plan)), the scene is cut into slabs along an axis. Each slab is searched in a
     /// separate pass. Each pair is still reported once. A box that reaches into several slabs is searched in each of
     /// them. The host copies the boxes of a slab. In the order of the sweep, pairs come slab by slab; in canonical
     /// order, the CPU merges the pairs of all slabs. [`Report::passes`] has the count of passes.
     ///
     /// # Errors
     /// Before any work: [`Error::Busy`]; [`Error::TooManyBoxes`] or [`Error::OverBudget`] if the boxes do not fit one
-    /// pass and cannot be cut into slabs. This occurs if too many boxes begin at one point or reach through the whole
-    /// scene. Later: [`Error::TooManyCandidates`], [`Error::ListTooLong`], [`Error::OutOfMemory`],
+    /// pass and cannot be cut into slabs. This error occurs if too many boxes begin at one point or reach through the
+    /// whole scene. Later: [`Error::TooManyCandidates`], [`Error::ListTooLong`], [`Error::OutOfMemory`],
     /// [`Error::DeviceLost`], [`Error::Gpu`]. An error discards the last result. The engine can be used again, unless
     /// the device is lost.
     #[cfg(not(target_arch = "wasm32"))]

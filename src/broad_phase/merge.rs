@@ -2,8 +2,9 @@
 
 use crate::Pair;
 
-/// Sorts pairs that consist of ascending runs, by merging adjacent runs. It needs scratch memory for half of the pairs.
-/// If this memory cannot be allocated, or if the runs are short, it sorts in place instead, which takes longer.
+/// Sorts pairs that consist of ascending runs, by merging adjacent runs. The merge needs scratch memory for half of the
+/// pairs. If this memory cannot be allocated, or if the runs are short, the pairs are sorted in place instead, which
+/// takes longer.
 pub(crate) fn merge_runs(pairs: &mut [Pair]) {
     let mut ends: Vec<usize> = (1..pairs.len()).filter(|&i| key(pairs[i]) < key(pairs[i - 1])).take(1 << 16).collect();
     if ends.is_empty() {

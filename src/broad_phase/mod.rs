@@ -154,8 +154,8 @@ impl BroadPhase {
         self.filters.filters()
     }
 
-    /// Replaces the values of one list of the filters from box `first` on. It uploads only these values, or the whole
-    /// list for worlds. Use it for values that change from call to call, such as sleeping flags.
+    /// Replaces the values of one list of the filters from box `first` on. The call uploads only these values, or the
+    /// whole list for worlds. Use it for values that change from call to call, such as sleeping flags.
     ///
     /// # Errors
     /// [`Error::BadFilter`] if the list is empty or too short, or a margin is negative or not finite; [`Error::Busy`]

@@ -168,7 +168,7 @@ fn filters<T: Coordinate>(search: &Search<'_, T>, boxes: &mut Vec<Aabb>) -> Resu
     if !search.is_within_one {
         filters.second = (0..target_count + query_count).map(|index| index >= target_count).collect();
     } else if !images.is_identity() {
-        // Two images must not be a pair. So all images are fixed, since two fixed boxes are never a pair.
+        // Two images must not be a pair. So mark all images as fixed, since two fixed boxes are never a pair.
         filters.fixed = images.targets().map(|target| images.own(images.owner(target).0) != target).collect();
     }
     Ok(filters)

@@ -75,8 +75,8 @@ impl Core {
         if self.options.memory_budget.is_some() { self.flight.check_idle() } else { Ok(()) }
     }
 
-    /// Returns the filters for the queries of a tree of `box_count` boxes on `gpu`. If `gpu` is the same [`Gpu`], the
-    /// returned filters share the buffers of these filters.
+    /// Returns the filters for the queries of a tree of `box_count` boxes on `gpu`. If `gpu` is a clone of the [`Gpu`]
+    /// of these filters, the returned filters share the buffers of these filters.
     fn share_filters(&mut self, filters: &mut FilterSet, gpu: &Gpu, box_count: usize) -> Result<FilterSet, Error> {
         filters.filters().check_for_queries()?;
         filters.fit_for_queries(box_count)?;
@@ -113,7 +113,8 @@ impl Core {
         Ok(call)
     }
 
-    /// Ensures capacity, compiles the kernels, and checks that the device is not lost. For callers that wait.
+    /// Ensures capacity, compiles the kernels, and checks that the device is not lost. Use it only in calls that may
+    /// block.
     ///
     /// # Errors
     /// The errors of [`BroadPhase::reserve`](crate::BroadPhase::reserve).
@@ -159,8 +160,8 @@ pub struct FilterOwner<'a> {
 }
 
 impl FilterOwner<'_> {
-    /// Returns the filters for the queries of a tree of `box_count` boxes on `gpu`. If `gpu` is the same [`Gpu`], the
-    /// returned filters share the buffers of these filters.
+    /// Returns the filters for the queries of a tree of `box_count` boxes on `gpu`. If `gpu` is a clone of the [`Gpu`]
+    /// of these filters, the returned filters share the buffers of these filters.
     ///
     /// # Errors
     /// The errors of [`Filters::check`] and of [`Filters::check_for_queries`]; with a memory budget, the errors of

@@ -52,7 +52,7 @@ impl BroadPhase {
             return Poll::Ready(Err(Error::NothingSubmitted));
         };
         if self.core.flight.is_empty() {
-            // With the device, all steps in flight are lost.
+            // If the device was lost, all submissions were dropped. So drop their steps too.
             self.stepping.clear();
         }
         let checked = self.steps.check(&step.spec());

@@ -88,7 +88,7 @@ impl<'b> Submissions<'b> {
         Ok(self.engine.last_overlaps())
     }
 
-    /// Uploads the boxes of a step and starts the search for their pairs. Does not block, as [`submit`](Self::submit).
+    /// Uploads the boxes of a step and starts the search for their pairs. Does not block if the kernels are compiled.
     /// [`try_take_events`](Self::try_take_events) or [`take_events`](Self::take_events) returns the events. The
     /// identities of the step are copied.
     ///
@@ -125,8 +125,8 @@ impl<'b> Submissions<'b> {
         }
     }
 
-    /// Waits for the events of the oldest pending [`submit_events`](Self::submit_events), without blocking the thread,
-    /// as [`take`](Self::take).
+    /// Waits for the events of the oldest pending [`submit_events`](Self::submit_events), without blocking the thread.
+    /// The executor is busy, as with [`take`](Self::take).
     ///
     /// # Errors
     /// The errors of [`try_take_events`](Self::try_take_events).

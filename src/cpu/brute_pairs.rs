@@ -33,8 +33,8 @@ pub fn try_find_pairs(boxes: &[Aabb]) -> Result<Vec<Pair>, Error> {
 /// Finds every pair that `filters` accept, ascending: the same double loop, with each filter as documented.
 ///
 /// # Panics
-/// If [`Filters::check`] refuses the filters, or there is no memory for the list; [`try_find_filtered_pairs`] returns
-/// an error for the latter instead.
+/// If [`Filters::check`] refuses the filters, or if there is no memory for the list. [`try_find_filtered_pairs`]
+/// returns an error if there is no memory.
 pub fn find_filtered_pairs(boxes: &[Aabb], filters: &Filters) -> Vec<Pair> {
     listed(try_find_filtered_pairs(boxes, filters))
 }

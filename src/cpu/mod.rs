@@ -1,8 +1,8 @@
 //! Finds pairs and answers queries on all cores of the CPU, with the options, filters, pairs and answers of the GPU
 //! engine.
 //!
-//! [`BroadPhase`] finds pairs and events, and reuses its memory from call to call. [`find_pairs`] is one call of a new
-//! engine. [`Tree`] answers [queries](crate::query). [`brute_force`] has the plain loops, to check a result.
+//! [`BroadPhase`] finds pairs and events, and reuses its memory from call to call. [`find_pairs`] creates an engine for
+//! a single call. [`Tree`] answers [queries](crate::query). [`brute_force`] has the plain loops, to check a result.
 //! [`Engine`](crate::Engine) and [`QueryEngine`](crate::QueryEngine) are the calls that both engines share.
 //!
 //! Units: any, but the same for all boxes. Results have the units of the input. Reports equal the reports of a GPU,
@@ -29,9 +29,9 @@
 //! # }
 //! ```
 
-// engine/ has the engine. mirror/ has a file per stage and a function per kernel, with the result of the kernel but not
-// its schedule. Kernels that only write the hits of `sweep_test` have no mirror. mirror/reference chains the mirrors on
-// one thread, for readers and tests. brute_pairs and brute_queries are the oracles; brute_force publishes them.
+// engine/ has the engine. mirror/ has a file per stage and a function per kernel, which returns the result of the
+// kernel. Kernels that only write the hits of `sweep_test` have no mirror. mirror/reference chains the mirrors on one
+// thread, for readers and tests. brute_pairs and brute_queries are the oracles; brute_force publishes them.
 pub mod brute_force;
 pub(crate) mod brute_pairs;
 pub(crate) mod brute_queries;

@@ -14,10 +14,10 @@ const PART_BITS: u32 = 8;
 const MOST_CHUNKS: usize = 8;
 /// The fewest items per thread.
 const CHUNK_MIN: usize = 1 << 14;
-/// The most bits of a digit within a part. A part has two digits, and both histograms fit a first-level cache beside
-/// the items.
+/// The most bits of a digit within a part. A part has two digits, so that the histograms of both digits and the items
+/// fit a first-level cache.
 pub const DIGIT_BITS: u32 = (32 - PART_BITS) / 2;
-/// The most items for which a comparison sort is faster. It needs only the stack as memory.
+/// The most items for which a comparison sort is faster. This sort needs only the stack as memory.
 const FEW: usize = 256;
 
 /// Copies `from` to `to`, sorted stably by `part_of`. Returns the start of each part, and the end of the last part.
@@ -115,8 +115,8 @@ fn sort_part(items: &mut [u64], other: &mut [u64], bits: u32, large: usize) {
     }
 }
 
-/// Runs one pass of a sort from the last digit: copies `from` to `to`, stably sorted by the low `bits` of `key`, at
-/// most [`DIGIT_BITS`].
+/// Runs one pass of a sort from the last digit: copies `from` to `to`, stably sorted by the low `bits` bits of `key`.
+/// `bits` is at most [`DIGIT_BITS`].
 #[inline(always)]
 pub fn pass<T: Copy>(from: &[T], to: &mut [T], bits: u32, key: impl Fn(&T) -> u64) {
     let mut offsets = [0u32; 1 << DIGIT_BITS];

@@ -1,6 +1,6 @@
 //! Compares two ascending lists of pairs on all threads.
 //!
-//! The list of this step is cut into parts, and the last list at the same pairs. The parts are processed separately,
+//! The list of this step is cut into parts. The last list is cut at the same pairs. The parts are processed separately,
 //! twice: first to count their events, then to write them. The counts give the place at which each part writes.
 
 use rayon::prelude::*;

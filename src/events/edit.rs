@@ -139,8 +139,8 @@ impl Edit {
         &stretches[stretches.partition_point(|stretch| place(stretch) + stretch.len() <= first)..]
     }
 
-    /// Lists the pairs for which `is_listed` returns true. It counts the pairs of each part first, to know where each
-    /// part writes.
+    /// Lists the pairs for which `is_listed` returns true. Counts the pairs of each part first, to know where each part
+    /// writes.
     fn list_some(
         &mut self,
         pairs: &[Pair],

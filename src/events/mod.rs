@@ -179,8 +179,8 @@ impl StepWork {
 }
 
 impl StepReport {
-    /// Creates the report of a step that searched all boxes, before events are counted. It moves the list of invalid
-    /// boxes.
+    /// Creates the report of a step that searched all boxes, before events are counted. Moves the list of invalid boxes
+    /// out of `report`.
     pub(crate) fn of_search(report: &mut Report) -> Self {
         Self {
             box_count: report.box_count,

@@ -111,7 +111,7 @@ impl Steps {
     }
 
     /// Advances by a step whose pairs are the pairs of the last step, plus `created`, minus `lost`, if [these
-    /// suffice](Self::may_change). It swaps both lists with the lists of the last step.
+    /// suffice](Self::may_change). Swaps both lists with the lists of the last step.
     ///
     /// # Errors
     /// [`Error::ListTooLong`].

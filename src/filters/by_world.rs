@@ -48,7 +48,7 @@ impl Overlaps {
     /// in [`Filters::GLOBAL`].
     ///
     /// Cost: a stable counting sort on one thread. Time grows with the pairs, and with the boxes times the logarithm of
-    /// the world count. It allocates a second list of the same length.
+    /// the world count. The call allocates a second list of the same length.
     ///
     /// Do not use this method for pairs [between two sets](crate::Engine::find_pairs_between): their indices refer to
     /// two lists, not to [`Filters::world`]. Instead, search all boxes as one list, with

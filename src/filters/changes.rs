@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
-/// Counts of changes: `all` counts changes of any list that queries read, and `of_nodes` only changes of lists from
-/// which the nodes of a tree are built.
+/// Counts of changes. `all` counts the changes of all lists that queries read. `of_nodes` counts only the changes of
+/// lists from which the nodes of a tree are built.
 #[derive(Debug, Default)]
 pub struct ChangeCounts {
     pub all: AtomicU64,

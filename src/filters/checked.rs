@@ -62,8 +62,7 @@ impl CheckedFilters {
     }
 
     /// Checks that the filters fit this many boxes. Cost: constant time, since values are checked already. The first
-    /// call also fills the tables by box. They are not filled earlier, since their length is the largest index, which
-    /// is unbounded before this check.
+    /// call also fills the tables by box. Their length is the largest index, which is unbounded before this check.
     ///
     /// # Errors
     /// The errors of [`Filters::check`]; [`Error::OutOfMemory`].
@@ -160,13 +159,13 @@ impl CheckedFilters {
         &self.include
     }
 
-    /// Returns the excluded and included pairs by box, once the filters [fit](Self::fit) some boxes.
+    /// Returns the excluded and included pairs by box, after [`fit`](Self::fit) has accepted a box count.
     pub fn listed(&self) -> &ListedPairs {
         &self.listed
     }
 
     /// Returns the u32 counts of the rows and of the larger indices of [`listed`](Self::listed) for `box_count` boxes.
-    /// They include capacity for pairs that replace `exclude` on the device.
+    /// The counts include capacity for pairs that replace `exclude` on the device.
     pub fn listed_u32_counts(&self, box_count: u64) -> [u64; 2] {
         let rows = self.listed_pairs.last().map_or(0, |last| u64::from(last.a) + 2);
         let others = self.listed_pairs.len() as u64;

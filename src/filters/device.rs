@@ -21,7 +21,8 @@ use crate::{Aabb, Attribute, Error, Pair};
 pub struct FilterSet {
     /// The checked filters, shared with submissions: each submission uses the filters at the time of submission.
     checked: Arc<CheckedFilters>,
-    /// The box count of the upload. A submission in flight may be searched again for fewer boxes.
+    /// The box count of the upload. The buffers also serve fewer boxes, since a submission in flight may be searched
+    /// again.
     pub(super) uploaded: Option<usize>,
     /// The lists that tests read.
     pub lists: FilterLists,

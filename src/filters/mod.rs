@@ -218,7 +218,7 @@ impl Filters {
         self.margin.is_empty() && self.half_spaces.is_empty()
     }
 
-    /// Returns `true` if there are lists of pairs, or may be on the device.
+    /// Returns `true` if there are lists of pairs, or if there may be some on the device.
     #[cfg(feature = "gpu")]
     pub(crate) fn has_lists(&self) -> bool {
         !self.exclude.is_empty() || !self.include.is_empty() || self.exclude_at_most > 0

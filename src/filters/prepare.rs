@@ -55,8 +55,8 @@ impl Prepare {
     }
 
     /// Records `prepare_count`: writes `params` and the dispatch sizes for blocks of boxes. `params` becomes
-    /// `max_params` with the first number of `count`, if any, as box count. The box count is 0 if the device refused
-    /// filters (`refused`).
+    /// `max_params`. If there is a `count`, its first number becomes the box count. The box count becomes 0 if this
+    /// number exceeds the box count of `max_params`, or if the device refused filters (`refused`).
     pub fn record_count(
         &self,
         pass: &mut Pass,
@@ -99,7 +99,7 @@ impl Prepare {
         self.record_change(gpu, pass, &self.filter, changed_u32_count, change, &buffers)
     }
 
-    /// Records the copy of the numbers of `external` worlds to their list, as [`record_filter`](Self::record_filter).
+    /// Records the copy of the numbers of `external` worlds to their list, like [`record_filter`](Self::record_filter).
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -117,7 +117,7 @@ impl Prepare {
         self.record_change(gpu, pass, &self.worlds, change.count, change, &buffers)
     }
 
-    /// Records the copy of `external` half-spaces to their list, as [`record_filter`](Self::record_filter).
+    /// Records the copy of `external` half-spaces to their list, like [`record_filter`](Self::record_filter).
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -133,7 +133,7 @@ impl Prepare {
         self.record_change(gpu, pass, &self.planes, change.count, change, &buffers)
     }
 
-    /// Records the copy of `external` spheres to their list, padded by `margins`, as
+    /// Records the copy of `external` spheres to their list, padded by `margins`, like
     /// [`record_filter`](Self::record_filter). Margins beyond the end count as zero.
     ///
     /// # Errors

@@ -30,7 +30,7 @@ pub struct Change<'a> {
 impl FilterSet {
     // ---- one list by box ----
 
-    /// Checks a change of one list by box to external values on the device, and returns the box count of the list;
+    /// Checks a change of one list by box to external values on the device. Returns the box count of the list, or
     /// `None` if the change is empty.
     ///
     /// # Errors
@@ -213,7 +213,7 @@ impl FilterSet {
         self.points.as_ref().map_or(0, |points| PointBuffers::bytes(&points.capacity))
     }
 
-    /// Returns the capacity to allocate for this many points; `None` if the present capacity suffices.
+    /// Returns the capacity to allocate for this many points; `None` if the current capacity suffices.
     fn missing_point_capacity(&self, point_count: u32) -> Option<PointCapacity> {
         let required = PointCapacity { points: point_count.into(), filter_u32_count: self.lists.words.len() };
         let has_capacity = |points: &PointLists| {

@@ -9,7 +9,7 @@
 //!   16, `bool` a bit (read by `bit_of`).
 //! - `type_of_one` is the type of the value in [`BoxFilter`]: `type`, or an `Option` if 2³² − 1 or an infinite radius
 //!   stands for `None`. A row of `untested` has no such type.
-//! - `default` is the value of a box in [`BoxFilter`] without a value.
+//! - `default` is the value in the default [`BoxFilter`].
 //! - `Variant` is the variant of [`Attribute`] that changes the list.
 //! - `with_name` is the setter of the field.
 //!
@@ -74,9 +74,9 @@ filter_table! {
         }
         untested {
             /// The length by which each box is padded on every side, in the units of the input, finite and not
-            /// negative. Bounds are rounded outward: to the largest `f32` that is at most `min - margin`, and the
-            /// smallest that is at least `max + margin`. Margins apply first: a box is invalid if its padded box is
-            /// invalid.
+            /// negative. Bounds are rounded outward. The lower bound becomes the largest `f32` that is at most
+            /// `min - margin`. The upper bound becomes the smallest `f32` that is at least `max + margin`. Margins
+            /// apply first: a box is invalid if its padded box is invalid.
             margin: f32 = 0.0, Margin, with_margin;
         }
         beside {

@@ -1,8 +1,8 @@
 //! Shares the filters of a broad phase with a tree, including values that exist only on the device.
 //!
 //! Broad phase and tree read the same buffers. The broad phase counts its changes. A call of the tree compares this
-//! count with the count at the time of sharing: at the beginning of the call and, unless the call records, also at its
-//! end. So no answer mixes old and new filters.
+//! count with the count at the time of sharing. It does so at its beginning and, unless it records, also at its end. So
+//! no answer mixes old and new filters.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -64,7 +64,7 @@ impl FilterSet {
         Ok(copied)
     }
 
-    /// Returns `true` if the source still has the same lists, and so counts their memory.
+    /// Returns `true` if the source still has the same lists. Then the source counts their memory.
     pub fn are_shared(&self) -> bool {
         let lists = self.source.as_ref().and_then(|source| source.lists.as_ref());
         lists.is_some_and(|lists| lists.strong_count() > 0)

@@ -47,7 +47,7 @@ pub fn sphere_from_f64(center: [f64; 3], radius: f64) -> [f32; 4] {
         // Round down, so that the radius stays negative.
         return [x, y, z, -double_sum_rounded_up(-radius, 0.0)];
     }
-    // Exact: each difference has fewer bits than its coordinate.
+    // The differences are exact: each has fewer bits than its coordinate.
     let moved = [f64::from(x) - center[0], f64::from(y) - center[1], f64::from(z) - center[2]];
     if moved == [0.0; 3] {
         return [x, y, z, double_sum_rounded_up(radius, 0.0)];
@@ -58,8 +58,8 @@ pub fn sphere_from_f64(center: [f64; 3], radius: f64) -> [f32; 4] {
     [x, y, z, double_sum_rounded_up(radius, distance)]
 }
 
-/// An upper bound of the relative error of a distance in `f64`: 2⁻⁵⁰. Five roundings, halved by the square root, are
-/// less than 2⁻⁵¹.
+/// An upper bound of the relative error of a distance in `f64`: 2⁻⁵⁰. The error of five roundings, halved by the square
+/// root, is less than 2⁻⁵¹.
 const DISTANCE_ERROR: f64 = 1.0 / (1u64 << 50) as f64;
 /// An upper bound of the error of a distance by underflow of its squares, which is below 2⁻⁵³⁶. It is smaller than any
 /// positive `f32`, but a positive `f64`.

@@ -220,7 +220,7 @@ impl Compiled {
 
 impl Kernel {
     /// Looks up a kernel of this device, with the default values of its switches. The first dispatch or
-    /// [request](compile) compiles it, once for all clones: a driver needs about 0.1 to 0.5 seconds per kernel, and
+    /// [request](compile) compiles it, once for all clones. A driver needs about 0.1 to 0.5 seconds per kernel, and
     /// most scenes need only some kernels.
     pub fn new(gpu: &Gpu, source: &Source) -> Self {
         Self::specialised(gpu, source, &[])
@@ -345,7 +345,7 @@ pub fn compile(gpu: &Gpu, kernels: &[&Kernel]) -> Result<(), Error> {
     compile_until(gpu, kernels, || false, || ())
 }
 
-/// Compiles these kernels as [`compile`], and calls `count` after each kernel. Begins no further compilation once
+/// Compiles these kernels like [`compile`], and calls `count` after each kernel. Begins no further compilation once
 /// `is_cancelled` returns `true`.
 ///
 /// # Errors

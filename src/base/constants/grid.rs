@@ -68,8 +68,8 @@ shared_constants! {
     /// does not cover the rounding of two evaluations of the same expression.
     RELATIVE_SLOP: f32 = 1.0 / 2_097_152.0;
     /// 2⁻¹⁹: the widening of an interval in an oblique frame, and the smallest cell edge of such a frame. Two
-    /// evaluations of the dot product of a unit vector and coordinates below 4 may differ. The value exceeds half of
-    /// the largest difference, since both intervals of a pair are widened.
+    /// evaluations of the dot product of a unit vector and coordinates below 4 may differ. It suffices that the value
+    /// exceeds half of the largest difference, since both intervals of a pair are widened.
     OBLIQUE_ERROR: f32 = 1.0 / 524_288.0;
     /// Segments of the position scale, a power of two.
     KNOT_COUNT: u32 = 32;

@@ -50,8 +50,8 @@ const SEARCH_TURNS: u32 = MAX_ENTRIES.ilog2() + 1;
 
 /// The most turns of loops of an invocation for a tile of giants, if filters make two searches per pair.
 const GIANT_TURNS: u32 = {
-    // Turns for the bounds of the row, the giants near it, the half-spaces among these giants, and the common bounds of
-    // these giants, which are computed twice.
+    // Turns for the bounds of the row, for the giants near it, and for the half-spaces among these giants. Also turns
+    // for the common bounds of these giants, which are computed twice.
     let near = GIANT_ROW + 4 * GIANT_GROUP + (1 + GIANT_GROUP) * SEARCH_TURNS;
     // Turns per box for the near giants, and for the filters of the giants that the box overlaps.
     let walk = GIANT_ROW * (1 + GIANT_GROUP * (2 + 2 * SEARCH_TURNS));
@@ -59,8 +59,8 @@ const GIANT_TURNS: u32 = {
     33 + 1 + HIT_SUMS / 256 + 2 + near + 2 * walk + GIANT_ROW * GIANT_GROUP
 };
 
-/// Returns the bits of a sort key for this many boxes and worlds. They are as few as possible, since each `BALLOT_BITS`
-/// bits need a pass of the sort.
+/// Returns the bits of a sort key for this many boxes and worlds. A key has as few bits as possible, since each
+/// `BALLOT_BITS` bits need a pass of the sort.
 pub(crate) const fn key_bits(box_count: u32, world_count: u32) -> u32 {
     if box_count <= KEY_BOXES && world_count <= KEY_WORLDS { KEY_BITS } else { LONG_KEY_BITS }
 }
@@ -90,7 +90,8 @@ impl Literal for i32 {
 
 impl Literal for f32 {
     fn declaration(&self, name: &str) -> String {
-        // The shortest decimal that rounds to `f32::MAX` exceeds it, which browsers reject. So print more digits.
+        // The shortest decimal that rounds to `f32::MAX` exceeds `f32::MAX`, and browsers reject it. So print more
+        // digits.
         format!("const {name}: f32 = {:e}f;\n", f64::from(*self))
     }
 }
@@ -160,9 +161,9 @@ const _: () = {
     );
     assert!(ORDER_TILE == 512);
     // The turns of an invocation of `order_sort`. A tile overlaps up to three long rows. For each row, the workgroup
-    // visits at most all windows. A window takes up to 76 turns, mostly for a scan. It takes one more turn per element
-    // of the invocation in the window, and one per 1,024 elements of the row. A longer row has fewer windows per
-    // workgroup.
+    // visits at most all windows. A window takes up to 76 turns, mostly for a scan. In addition, there is one turn per
+    // element of the invocation in the window, and one per 1,024 elements of the row. A longer row has fewer windows
+    // per workgroup.
     assert!(
         3 * ((SOFTWARE_BOXES / ORDER_WINDOW + 1) * 76 + SOFTWARE_BOXES / 1024 + SOFTWARE_BOXES / (2 * ORDER_WINDOW))
             < SOFTWARE_TURNS
@@ -178,7 +179,7 @@ const _: () = {
             && EVENT_SPAN.is_multiple_of(EVENT_RUN)
     );
     // The counts of digits share their memory with the keys of a tile. Two digits share a word: for 32 subgroups with
-    // short digits, or for 16 subgroups with digits of `BALLOT_BITS`. An invocation has one word.
+    // short digits, or for 16 subgroups with digits of `BALLOT_BITS`. Each invocation processes one word.
     assert!((32 << SHORT_BALLOT_BITS) / 2 <= SORT_TILE);
     assert!(256 / BALLOT_LANES * BALLOT_RADIX / 2 <= SORT_TILE && BALLOT_RADIX / 2 <= 256);
     assert!(BALLOT_BITS > SHORT_BALLOT_BITS && RADIX_BITS <= SHORT_BALLOT_BITS);

@@ -15,10 +15,11 @@ shared_constants! {
     /// The most entries.
     MAX_ENTRIES: u32 = 1 << 25;
     /// Bits of a word of `stretches` that hold the rank at which the candidates of the entry end. The bits above count
-    /// the unproven candidates. These are the last candidates: since keys are rounded, they may begin after the entry
-    /// ends.
+    /// the unproven candidates. These are the last candidates. Since keys are rounded, these candidates may begin after
+    /// the entry ends.
     END_BITS: u32 = 26;
-    /// The largest count of unproven candidates in a word of `stretches`. It means all candidates.
+    /// The largest count of unproven candidates in a word of `stretches`. This value means that all candidates are
+    /// unproven.
     ALL_UNPROVEN: u32 = (1 << (32 - END_BITS)) - 1;
     /// The first step of the search for the end of an entry. The search begins after the quads of keys that are already
     /// loaded, and doubles the step each time. A lower value suits entries with few candidates, a higher value entries
@@ -65,7 +66,7 @@ shared_constants! {
     /// Rows per workgroup of `small_emit`, and invocations of `small_test` that test the same columns. Each invocation
     /// tests 256 / `SMALL_ROWS` rows; its code is written for eight.
     SMALL_ROWS: u32 = 32;
-    /// The u32 count of a row in a tile of `small_test`, 256 by 256 tests.
+    /// The u32 count of a row in a tile of `small_test`. A tile has 256 by 256 tests.
     SMALL_LINES: u32 = 8;
     /// The largest effective `Options::all_pairs_up_to`. The counts of `small_test`, for 128 × 129 / 2 tiles, must fit
     /// `block_hits`, and its pair count 32 bits.
@@ -103,6 +104,6 @@ shared_constants! {
     EVENT_GENERATIONS: u32 = 2;
     /// Consecutive pairs per invocation of a workgroup of 256.
     EVENT_RUN: u32 = EVENT_TILE / 256;
-    /// The place of a created pair in the last list, and the name of a new box.
+    /// Marks a created pair, which has no place in the last list, and a new box, which has no index in the last step.
     EVENT_CREATED: u32 = u32::MAX;
 }

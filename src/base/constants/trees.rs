@@ -7,11 +7,11 @@ shared_constants! {
     SLOW_BITS: u32 = (127 - 60) << 23;
     /// Invocations per workgroup of a kernel that walks a tree: one per query, unless invocations share a query.
     WALKERS: u32 = 64;
-    /// Invocations that share a query for all answers, if there are few queries: one per box of a leaf. They load a
-    /// leaf at once.
+    /// Invocations that share a query for all answers, if there are few queries. There is one invocation per box of a
+    /// leaf, so these invocations load a leaf together.
     SHARERS: u32 = 8;
-    /// The most half-spaces of a shape that queries a tree: a query must make progress within the work that drivers
-    /// allow in one dispatch.
+    /// The most half-spaces of a shape that queries a tree. With more half-spaces, a query might make no progress
+    /// within the work that drivers allow in one dispatch.
     MOST_PARTS: u32 = 64;
     /// u32 count of a moving box.
     BOX_CAST_U32_COUNT: u32 = 10;
@@ -24,8 +24,8 @@ shared_constants! {
     /// The most places along a segment that the search for the nearest place compares. Few segments need more than
     /// five. In a bisection, each further place gains one bit.
     ROUND_PLACES: u32 = 20;
-    /// The most places that all searches for a box compare together, not counting the first place of each search. It
-    /// bounds the loops of one decision.
+    /// The most places that all searches for a box compare together, not counting the first place of each search. This
+    /// limit bounds the loops of one decision.
     ROUND_ALL_PLACES: u32 = 48;
     /// 2⁻⁴⁹ bounds the relative rounding error of the height of a round shape above a plane: about ten roundings of
     /// 2⁻⁵³.
@@ -48,7 +48,8 @@ shared_constants! {
     /// u32 count of a region: bounds, the index of its first half-space, and the half-space count. The largest of all
     /// shapes.
     REGION_U32_COUNT: u32 = 8;
-    /// The most half-spaces that cut out a turned box: two along each of three normals and nine edges.
+    /// The most half-spaces that cut out a turned box. There are two along each of the three normals of its faces, and
+    /// two along each of the nine cross products of its edges and the axes.
     TURNED_PARTS: u32 = 24;
     /// The most half-spaces that cut out a capsule: two along its direction, and two perpendicular to it and to each
     /// axis.
@@ -59,8 +60,8 @@ shared_constants! {
     /// 2⁻³⁶ bounds the relative error of values derived from the arms of a turned box, which have `FLAT_BITS / 2` fewer
     /// exact bits.
     SOLID_ROUNDING_BITS: u32 = 36;
-    /// If the squared volume of three unit axes is at most 2⁻²⁰, they lie nearly in a plane, and only the faces cut out
-    /// a turned box.
+    /// If the squared volume of three unit axes is at most 2⁻²⁰, the axes lie nearly in a plane. Then only the faces
+    /// cut out a turned box.
     FLAT_BITS: u32 = 20;
     /// The levels above the leaves in the tallest tree that fits a binding; a power of two.
     WAITING_LEVELS: u32 = 8;
@@ -74,13 +75,13 @@ shared_constants! {
     /// Places of the curve along each axis.
     CURVE_SIDE: u32 = 1 << (PLACE_BITS / 3);
     /// The most answers in a row of first answers of a query. A row without undecided answers is kept sorted by
-    /// insertion. A query for more answers gets one row after the other.
+    /// insertion. A query for more answers gets several rows, one after the other.
     ROW: u32 = 64;
     /// The bit of a rank that marks an answer at a distance that is proven to be zero. The other bits hold the box
     /// index.
     RANK_ZERO: u32 = 1 << 31;
     /// The most answers per list that the counting kernels retain: an even number. Short lists need no second walk. To
-    /// sort a list, an invocation compares its answer with all others.
+    /// sort a list, an invocation compares one answer with all others.
     RETAINED_ANSWERS: u32 = 32;
     /// Invocations that sort a retained list.
     SORTERS: u32 = 8;

@@ -9,7 +9,8 @@ use crate::cpu::mirror::bin::{self, Totals};
 use crate::cpu::mirror::pca;
 use crate::filters::CheckedFilters;
 
-/// The bit of an entry whose box is in the second set. On a GPU, this bit is another flag.
+/// The bit of an entry whose box is in the second set. On a GPU, the same bit is `ENTRY_LAST_U`, which the CPU engine
+/// does not need.
 pub const ENTRY_SECOND: u32 = ENTRY_LAST_U;
 
 /// Bounds and counts of the boxes of one chunk.

@@ -1,9 +1,8 @@
 //! Tests giants against all boxes. Few giants are tested against each box, in blocks of boxes that fit a first-level
 //! cache. Many finite giants form a tree, which all boxes query. Many unbounded giants (infinite boxes, half-spaces)
-//! query a tree of all boxes instead, since in a tree of unbounded giants every node is unbounded.
+//! query a tree of all boxes instead. In a tree of unbounded giants, every node would be unbounded.
 //!
-//! Many finite giants occur with worlds: a global box would be in the cells of every world, so it is a giant, whatever
-//! its size.
+//! Many finite giants occur with worlds. A global box would be in the cells of every world, so it is always a giant.
 
 use super::pair_filter::PairFilter;
 use super::task_lists::TaskLists;

@@ -15,8 +15,8 @@ use crate::{Aabb, CellSize, Error, Filters, Options, Overlaps, Pair, PairOrder, 
 
 /// Boxes with which a thread queries a tree at a time.
 const TASK: usize = 1 << 9;
-/// Boxes that query a tree before the test count is compared with its limit. It is the same for every thread count, so
-/// that the errors are the same too.
+/// Boxes that query a tree before the test count is compared with its limit. The value is the same for every thread
+/// count, so that the errors are the same too.
 const ROUND: usize = 1 << 14;
 /// The boxes whose pairs are filtered at a time, while they are in a cache.
 const GROUP: usize = 1 << 3;
@@ -55,8 +55,8 @@ impl BroadPhase {
     ///
     /// The boxes of one set query a tree of the other set ([`Report::tree_join`]). The tree has the larger set, unless
     /// the smaller set has at most 256 boxes and there are no worlds. This takes 0.1 to 0.8 of the time of a sweep of
-    /// both sets. It takes up to 1.9 times as long as the sweep if all boxes lie along one line, and up to 2.3 times as
-    /// long if nearly all boxes overlap and the pairs are sorted. For few boxes, all pairs are tested
+    /// both sets. If all boxes lie along one line, it takes up to 1.9 times as long as the sweep. If nearly all boxes
+    /// overlap and the pairs are sorted, it takes up to 2.3 times as long. For few boxes, all pairs are tested
     /// ([`Options::all_pairs_up_to`]). Both sets are swept as one input if there are
     /// [half-spaces](Filters::half_spaces), or if the options specify an axis or a cell size.
     ///

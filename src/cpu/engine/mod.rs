@@ -1,7 +1,7 @@
 //! The flow on all cores of the CPU, with reused memory.
 //!
 //! The stages are the stages of [`reference`](mod@super::mirror::reference). Stages that process one box at a time use
-//! the functions of the mirrors, so the frame, the cells, the keys and the candidates are the same numbers. Other parts
+//! the functions of the mirrors. So the frame, the cells, the keys and the candidates are the same numbers. Other parts
 //! differ, since the mirrors are not fast. Boxes are processed in [chunks](chunks). A [sort](super::radix) first
 //! partitions by the leading digit, so that each part fits a cache. [Boxes are gathered](sorted) in the order of the
 //! sweep. Several threads fill [lists](task_lists) of pairs. Filters change a copy of the boxes before the search, and
@@ -31,7 +31,7 @@ use crate::{Aabb, Attribute, Error, Filters, Options, Overlaps, Pair, Report};
 /// The most boxes that one thread searches alone, since it ends before another thread would wake up.
 const ALONE: u32 = 512;
 
-/// The engine on the CPU: [`find_pairs`](super::find_pairs) for one call after another.
+/// The engine on the CPU, for many calls. [`find_pairs`](super::find_pairs) is a single call.
 ///
 /// The engine uses the threads of the caller's `rayon` pool. The pairs and their order do not depend on the thread
 /// count. The engine reuses its memory: a call that needs no more than earlier calls allocates nothing that grows with

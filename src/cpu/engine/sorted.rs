@@ -85,7 +85,8 @@ impl Sorted {
             *candidates = 0;
             let places = ends.chunks_mut(BLOCK).zip(entries.chunks_mut(BLOCK)).zip(corners.chunks_mut(BLOCK));
             for (((ends, entries), corners), first) in places.zip((chunk * CHUNK..).step_by(BLOCK)) {
-                // Boxes are scattered in memory. Issue all loads first, so that they overlap.
+                // Boxes are scattered in memory. Issue all loads first, so that the processor runs them at the same
+                // time.
                 for ((end, entry), (corners, &sorted)) in
                     ends.iter_mut().zip(entries).zip(corners.iter_mut().zip(&sorted[first..]))
                 {

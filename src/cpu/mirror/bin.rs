@@ -352,8 +352,8 @@ pub struct Entries {
     pub first_invalid: Vec<u32>,
 }
 
-/// Visits the key and the entry of a binned box in each of its cells at a level, by rows of cells. `start` has the bits
-/// of the box's world.
+/// Passes the key and the entry of a binned box to `each`, for each of its cells at a level, by rows of cells. `start`
+/// has the bits of the box's world.
 pub fn for_each_entry(
     own: [i32; 4],
     index: u32,

@@ -3,9 +3,9 @@
 use crate::Pair;
 use crate::base::constants::{EVENT_CREATED, EVENT_TILE};
 
-/// Returns the place of each pair in the list of the last step, or `EVENT_CREATED`, and a bit per pair of that list:
-/// set if found. `name` returns the index of a box in the last step, if it existed. In a join, the second box of a pair
-/// keeps its index.
+/// Returns two lists. The first has the place of each pair in the list of the last step, or `EVENT_CREATED`. The second
+/// has a bit per pair of the last list: set if the pair was found. `name` returns the index of a box in the last step,
+/// if it existed. In a join, the second box of a pair keeps its index.
 pub fn find(
     pairs: &[Pair],
     last_pairs: &[Pair],

@@ -186,8 +186,8 @@ fn principal_axes(spread: &Spread) -> [Vec3; 3] {
     [vectors[first], vectors[second], vectors[third]]
 }
 
-/// Returns the best sweep axis among x, y, z and the principal axis: the largest spread per mean projected edge; see
-/// `frame_choose.wgsl`.
+/// Returns the best sweep axis among x, y, z and the principal axis: the axis with the largest spread per mean
+/// projected edge; see `frame_choose.wgsl`.
 fn best_axis(spread: &Spread, principal: Vec3) -> u32 {
     let mut axis = AXIS_X;
     let mut best = -1.0;
@@ -290,7 +290,7 @@ fn oblique_error(sweep: Vec3) -> f32 {
 }
 
 /// Returns a unit, and in this unit the mean of these ascending edges and the mean of their squares. The unit is a
-/// power of two. The sums have the order of the kernel, so that both engines round alike.
+/// power of two. The sums have the order of the kernel, so that both engines round in the same way.
 fn mean_edges(edges: &[f32]) -> (f32, Vec2) {
     let largest = edges.last().map_or(CELL_MIN, |edge| edge.max(CELL_MIN));
     let unit = largest.to_bits() & 0x7f80_0000;

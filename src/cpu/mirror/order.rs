@@ -20,7 +20,7 @@ pub fn sums(offsets: &[u32]) -> Vec<u32> {
     offsets[1..].chunks(ORDER_ROWS as usize).map(|sizes| sizes.iter().sum()).collect()
 }
 
-/// Replaces the sizes of rows by their begins. Returns the row of the first element of each tile.
+/// Replaces the sizes of rows by their starts. Returns the row of the first element of each tile.
 pub fn rows(offsets: &mut [u32]) -> Vec<u32> {
     let (mut begin, mut tile_rows) = (0, Vec::new());
     for (row, offset) in offsets[1..].iter_mut().enumerate() {
@@ -32,7 +32,7 @@ pub fn rows(offsets: &mut [u32]) -> Vec<u32> {
     tile_rows
 }
 
-/// Writes the other boxes into rows. Replaces the begin of row i, at place i + 1, by its end.
+/// Writes the other boxes into rows. Replaces the start of row i, at place i + 1, by its end.
 pub fn scatter(pairs: &[Pair], ways: u32, offsets: &mut [u32], others: &mut [u32]) {
     for (row, other) in elements(pairs, ways) {
         let place = &mut offsets[row as usize + 1];

@@ -14,8 +14,8 @@ pub fn ends(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]]
         .collect()
 }
 
-/// Returns for each rank the count of unproven candidates. These are the last candidates: since keys are rounded, they
-/// may begin after the box ends. [`ALL_UNPROVEN`] means all candidates.
+/// Returns for each rank the count of unproven candidates. These are the last candidates. Since keys are rounded, these
+/// candidates may begin after the box ends. [`ALL_UNPROVEN`] means that all candidates are unproven.
 pub fn unproven(frame: &Frame, keys: &[u32], entries: &[u32], positions: &[[u32; 4]], ends: &[u32]) -> Vec<u32> {
     let mask = (1 << frame.position_bits) - 1;
     let of_rank = |rank: usize| {
@@ -53,8 +53,8 @@ pub fn footprints(entries: &[u32], positions: &[[u32; 4]]) -> Vec<u32> {
 pub fn footprint(entry: u32, of_box: u32) -> u32 {
     let [u0, u1, v0, v1] = of_box.to_le_bytes().map(u32::from);
     let is = |flag| entry & flag != 0;
-    // In a cell that is not the box's first, the footprint begins at the begin of the cell; in a cell that is not its
-    // last, it ends at the end of the cell.
+    // In the first cell of a box, the footprint begins where the box begins. In later cells, it begins at the lower
+    // border of the cell. In the last cell, it ends where the box ends. In earlier cells, it ends at the upper border.
     let from = |flag, fraction| if is(flag) { fraction | 1 << FRACTION_BITS } else { 0 };
     let to = |flag, fraction| if is(flag) { fraction } else { FRACTION_LAST };
     let own = super::bin::footprint_of([

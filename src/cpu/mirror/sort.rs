@@ -34,7 +34,7 @@ pub fn scatter(
 
 pub use scatter as ballot;
 
-/// Sorts by the low `bits`, in as many passes as they need.
+/// Sorts by the low `bits` bits, with one pass per digit of `RADIX_BITS` bits.
 pub fn sort(keys: &mut Vec<u32>, values: &mut Vec<u32>, bits: u32) {
     let mut other_keys = vec![0; keys.len()];
     let mut other_values = vec![0; values.len()];

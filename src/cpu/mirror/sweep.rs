@@ -24,8 +24,8 @@ pub fn scan(quads: &[u32]) -> Vec<u64> {
     offsets
 }
 
-/// Returns whether the boxes of two entries of one cell may overlap across the sweep axis, and this cell would report
-/// them; see `sweep_walk.wgsl`.
+/// Returns whether the boxes of two entries of one cell may overlap across the sweep axis, and whether this cell would
+/// report them; see `sweep_walk.wgsl`.
 pub fn survives(a: u32, b: u32) -> bool {
     const FIRST: u32 = FRACTION_LAST | FRACTION_LAST << 16;
     let begins_before = (b >> 8 & FIRST | FOOTPRINT_FIRST) - (a & FIRST);

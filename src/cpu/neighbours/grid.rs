@@ -7,8 +7,8 @@ use crate::cpu::radix;
 /// Cells per reach, along x, y and z. The cells of a row along x are consecutive in memory, so more cells along x cost
 /// little.
 pub const SPLIT: [u32; 3] = [4, 1, 1];
-/// Widens cells, so that rounding moves no pair out of the searched cells. It exceeds the relative error of a cell
-/// number.
+/// Widens cells, so that rounding moves no pair out of the searched cells. The widening exceeds the relative error of a
+/// cell number.
 const WIDENING: f64 = 1.0 + 1.0 / (1u32 << 14) as f64;
 /// The most cells along an axis: 2²¹.
 const MOST_CELL_BITS: u32 = 21;
@@ -99,8 +99,8 @@ impl Grid {
         (rest / self.axes[2].count, [x, y, rest % self.axes[2].count])
     }
 
-    /// Calls `visit` with the index of each row near a cell, and with the first and last key of the row's part near the
-    /// cell. If the keys of cells ascend, the keys of each row ascend.
+    /// Calls `visit` for each row near a cell. Its arguments are the index of the row, and the first and last key of
+    /// the part of the row near the cell. If the keys of cells ascend, the keys of each row ascend.
     #[inline]
     pub fn rows(&self, key: u64, mut visit: impl FnMut(usize, u64, u64)) {
         let (world, cell) = self.cell_of(key);

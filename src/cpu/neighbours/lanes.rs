@@ -125,7 +125,7 @@ impl Lane for f64 {
 }
 
 /// Converts the number of a target to an `f32` in the same order. Numbers start at the smallest normal `f32`, since
-/// processors may flush smaller ones to 0.
+/// processors may flush smaller numbers to 0.
 #[inline]
 pub fn number_as_float(number: u32) -> f32 {
     f32::from_bits(number + FIRST_NUMBER)

@@ -190,8 +190,8 @@ fn advance(cells: &[Cell], from: usize, key: u64) -> usize {
     start + cells[start..end].partition_point(|cell| cell.key < key)
 }
 
-/// The longest row that is sorted by counts: the place of an element is the count of smaller elements. This has no
-/// data-dependent branches.
+/// The longest row that is sorted by counts: the place of an element is the count of smaller elements. This method has
+/// no data-dependent branches.
 const RANKED: usize = 64;
 /// Elements per comparison.
 const RANK_STEP: usize = 8;

@@ -22,9 +22,9 @@ use crate::gpu::kernel::{Kernel, compile_until};
 /// [progress](Self::progress); `.await` it as a future; or [wait](Self::wait).
 ///
 /// If a call needs a kernel whose compilation is running, the call waits. If the compilation has not begun, the call
-/// compiles the kernel itself. Dropping a `Compilation` cancels compilations that have not begun, and **blocks** until
-/// running ones end, since drivers crash if the program ends during a compilation. Threads of the `rayon` pool compile
-/// the kernels. So the only thread of a pool must not wait for a compilation.
+/// compiles the kernel itself. Dropping a `Compilation` cancels compilations that have not begun. It **blocks** until
+/// running compilations end, since drivers crash if the program ends during a compilation. Threads of the `rayon` pool
+/// compile the kernels. So the only thread of a pool must not wait for a compilation.
 #[derive(Debug)]
 #[must_use = "dropping it gives up on kernels whose turn has not come"]
 pub struct Compilation {
@@ -96,9 +96,9 @@ impl Compilation {
         }
     }
 
-    /// Waits until all kernels are compiled. **Blocks**, except in a browser. There, it requests all remaining kernels
-    /// at once, and the first call that needs a kernel waits on the device. If no thread could be started, nothing is
-    /// compiled ahead.
+    /// Waits until all kernels are compiled. **Blocks**, except in a browser. In a browser, this call only requests all
+    /// remaining kernels. The first call that needs a kernel then waits on the device. If no thread could be started,
+    /// nothing is compiled ahead.
     ///
     /// # Errors
     /// [`Error::Gpu`] if the driver rejects a kernel; [`Error::DeviceLost`], [`Error::OutOfMemory`].

@@ -38,7 +38,7 @@ impl PairChanges {
         compare(then, now, &mut self.raw_lost, &mut self.raw_created)
     }
 
-    /// Lists created and lost pairs. Omits pairs that are in both raw lists: a box of such a pair left its padding, so
+    /// Lists created and lost pairs. Omits pairs that are in both raw lists. A box of such a pair left its padding, so
     /// the pair moved from one list of the epoch to the other.
     ///
     /// # Errors

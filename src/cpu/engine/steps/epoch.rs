@@ -1,10 +1,11 @@
 //! Finds the pairs of a step at a cost that grows with the moved boxes: [`Epoch`].
 //!
 //! An epoch begins with a search of padded boxes, whose pairs are cached. While a box stays within its padded box, its
-//! pairs are among the cached pairs, and a pair is tested again only if a box moved. A box that leaves its padded box
-//! gets a new padded box, and queries trees for its pairs. So each pair of a step is in exactly one of two lists. It is
-//! in the list of the epoch if neither box has left its padding since the epoch began, and otherwise in the list of
-//! boxes that left. Both lists are tested exactly, so the result equals a new search.
+//! pairs are among the cached pairs. A cached pair is tested again only if one of its boxes moved. A box that leaves
+//! its padded box gets a new padded box, and queries trees for its pairs. So each pair of a step is in exactly one of
+//! two lists. If neither box has left its padding since the epoch began, the pair is in the list of the epoch.
+//! Otherwise it is in the list of the boxes that left. Both lists are tested exactly, so the result equals a new
+//! search.
 //!
 //! If many boxes have left, or if boxes move too fast for an epoch to save time, all boxes are searched. These
 //! decisions depend only on the boxes, never on the clock.
@@ -31,9 +32,9 @@ const MOST_LEFT_PADDING: usize = 8;
 const FAST: u32 = 16;
 /// If more than one in this many boxes moved, all pairs are tested, in a loop without branches.
 const MANY: u32 = 4;
-/// If at most one in this many boxes moved, only the pairs of moved boxes are tested, once the epoch is `LEAST_AGE`
-/// steps old. If several threads share the work, `FEW_OF_MANY` applies instead. With more moved boxes, a test of all
-/// pairs is faster.
+/// If at most one in this many boxes moved, and the epoch is at least `LEAST_AGE` steps old, only the pairs of moved
+/// boxes are tested. If several threads share the work, `FEW_OF_MANY` applies instead. With more moved boxes, a test of
+/// all pairs is faster.
 const FEW: u32 = 8;
 const FEW_OF_MANY: u32 = 24;
 const LEAST_AGE: u32 = 2;
@@ -82,7 +83,7 @@ pub struct Epoch {
     most: u64,
     /// The limit of cached pairs and tests in this epoch.
     limit: u64,
-    /// The fewest boxes of an epoch, in place of [`FEWEST`].
+    /// The fewest boxes of an epoch; `None` means [`FEWEST`].
     pub fewest: Option<u32>,
     /// The reason why there is no epoch; `None` if there is an epoch, or before the first step.
     reason: Option<SearchReason>,
@@ -360,7 +361,7 @@ fn search_all(step: Searched<'_>, boxes: &[Aabb], search: &mut Search) -> Result
     let Searched { box_count, options, filters, .. } = step;
     search.clear();
     let mut run = || search.run(boxes, box_count, options, filters);
-    // The pool is entered once, and not once for each stage.
+    // Enter the pool once, and not once per stage.
     if box_count <= ALONE { run() } else { rayon::join(run, || ()).0 }
 }
 

@@ -14,7 +14,8 @@ use crate::{Aabb, Error, Pair};
 
 /// Boxes with which a thread queries a tree at a time.
 const TASK: usize = 1 << 9;
-/// Boxes that query a tree before the test count is compared with its limit. It does not depend on the thread count.
+/// Boxes that query a tree before the test count is compared with its limit. The value is the same for every thread
+/// count, so that the decision is the same too.
 const ROUND: usize = 1 << 12;
 
 /// A subset of the boxes, as input of a tree.
@@ -51,7 +52,7 @@ pub struct LeftPadding {
     fresh: BoxSubset,
     /// Boxes of `fresh` that had not left before.
     new: Vec<u32>,
-    /// The pairs of padded boxes of which at least one has left, ascending.
+    /// The pairs of padded boxes with at least one box that has left, ascending.
     pairs: Vec<Pair>,
     /// Pairs of `pairs` that overlap in this step.
     pub now: Vec<Pair>,

@@ -168,7 +168,7 @@ impl Motion {
             return self.moved.sort_unstable();
         }
         self.moved.clear();
-        // Test eight boxes at a time, since mostly none of them moved.
+        // Test eight boxes at a time, since usually none of them moved.
         const EIGHT: u64 = u64::from_ne_bytes([MOVED; 8]);
         for (eight, first) in self.states.chunks(8).zip((0..).step_by(8)) {
             let is_any = eight.try_into().map_or(true, |eight| u64::from_ne_bytes(eight) & EIGHT != 0);

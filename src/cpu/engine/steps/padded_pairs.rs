@@ -53,7 +53,7 @@ impl Tests<'_> {
         let mut others = [NO_BOX; BLOCK];
         let mut stayed = [0; BLOCK];
         for (pairs, are) in pairs.chunks(BLOCK).zip(are.chunks_mut(BLOCK)) {
-            // Boxes are scattered in memory. Issue all loads first, so that they overlap.
+            // Boxes are scattered in memory. Issue all loads first, so that the processor runs them at the same time.
             for ((other, stayed), pair) in others.iter_mut().zip(&mut stayed).zip(pairs) {
                 *other = self.boxes[pair.b as usize];
                 *stayed = (states[pair.a as usize] | states[pair.b as usize]) & LEFT_PADDING ^ LEFT_PADDING;
