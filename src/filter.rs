@@ -12,9 +12,9 @@
 //! [`BoxFilter`](crate::step::BoxFilter) per box.
 //!
 //! Errors: [`Error::FilterLength`](crate::Error::FilterLength) if the length of a list differs from the box count,
-//! [`Error::BadFilter`](crate::Error::BadFilter) with list, index and value if a value is invalid. Cost per box on the
-//! device: 4 bytes per list of numbers, a bit per list of flags, 24 bytes for margins or half-spaces, 16 for spheres.
-//! The test of a found pair reads the lists in use.
+//! [`Error::BadFilter`](crate::Error::BadFilter) with list, index and value if a value is invalid. Each list takes
+//! memory on the device, per box: 4 bytes for numbers, a bit for flags, 24 bytes for margins or half-spaces, 16 for
+//! spheres. The test of a found pair reads the lists in use.
 //!
 //! ```
 //! use broadsweep::filter::Attribute;

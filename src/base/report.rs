@@ -41,9 +41,9 @@ pub struct Report {
     pub invalid_count: u32,
     /// The indices of the first invalid boxes, ascending, at most [`Report::INVALID_LISTED`].
     pub first_invalid: Vec<u32>,
-    /// Giants: boxes that are unbounded or in too many cells. Each giant is tested against all boxes or, if there are
-    /// many giants, only against the boxes near it. 0 if every box was tested against every other box
-    /// ([`tested_all_pairs`](Self::tested_all_pairs)), or in a tree join.
+    /// Giants: boxes that are unbounded or in too many cells. Each giant is tested against all boxes. If there are many
+    /// giants, each is tested only against the boxes near it. The count is 0 if every box was tested against every
+    /// other box ([`tested_all_pairs`](Self::tested_all_pairs)), or in a tree join.
     pub giant_count: u32,
     /// Entries: (box, cell) incidences. 0 if every box was tested against every other box, or in a tree join. The sum
     /// over all passes saturates at 2³² − 1.

@@ -1,5 +1,5 @@
-//! [`BroadPhase`]: boxes and pairs in host memory. [`setup`] has options, filters and memory, [`core`](self::core)
-//! records searches, [`submit`] submits them, [`collect`] reads pairs back, `stream_events` streams events, `slabs`
+//! [`BroadPhase`]: boxes and pairs in host memory. [`setup`] has options, filters and memory. [`core`](self::core)
+//! records searches, [`submit`] submits them, and [`collect`] reads pairs back. `stream_events` streams events. `slabs`
 //! searches more boxes than fit.
 
 pub(crate) mod collect;

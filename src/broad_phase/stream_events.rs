@@ -27,8 +27,8 @@ impl BroadPhase {
     /// report has all counts. If `each` returns an error, the call ends and returns this error.
     ///
     /// Streamed steps and steps of [`find_events`](Self::find_events) are two independent sequences. If filters other
-    /// than [`sleeping`](crate::Filters::sleeping) changed since the last step, filters are uploaded twice: the old
-    /// filters for the search of the last step, and then the new filters again.
+    /// than [`sleeping`](crate::Filters::sleeping) changed since the last step, filters are uploaded twice. The call
+    /// uploads the old filters to search the last step, and then the new filters again.
     ///
     /// # Errors
     /// The errors of [`stream_pairs`](Self::stream_pairs) for either step, the errors of `each`, and

@@ -70,7 +70,7 @@ impl Edit {
 
         pairs.resize(before.max(after), Pair { a: 0, b: 0 });
         // New places ascend and are distinct. So a stretch that stays or moves up ends before the new place of the next
-        // stretch, and no stretch that moves down overwrites it.
+        // stretch. Therefore no stretch that moves down overwrites it.
         let down = self.stretches.iter().filter(|stretch| stretch.to < stretch.start);
         down.for_each(|stretch| pairs.copy_within(stretch.start..stretch.end, stretch.to));
         let up = self.stretches.iter().rev().filter(|stretch| stretch.to > stretch.start);

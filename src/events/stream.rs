@@ -1,9 +1,9 @@
 //! [`Streamed`]: finds the events of a step in pieces.
 //!
 //! It stores the boxes and filters of the last step, but no list of pairs. A pair of this step is in the last step if
-//! its boxes overlapped in the last step and the filters of that step accept the pair. A pair of the last step is lost
-//! if the same test fails in this step. So two searches find all events: a search of the boxes of this step, and a
-//! search of the boxes of the last step. The test of a pair takes constant time.
+//! its boxes overlapped then, and if the filters of that step accept the pair. A pair of the last step is lost if the
+//! same test fails in this step. So two searches find all events: a search of the boxes of this step, and a search of
+//! the boxes of the last step. The test of a pair takes constant time.
 
 use std::mem::{swap, take};
 use std::sync::Arc;

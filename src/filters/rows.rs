@@ -98,7 +98,7 @@ filter_table! {
             /// The boxes that stand for half-spaces. Their bounds are ignored. At most one half-space per
             /// box.
             half_spaces: Vec<HalfSpace>, with_half_spaces;
-            /// The region that owns the reported pairs: a pair is reported if the lower corner of the intersection of
+            /// The region that owns the reported pairs. A pair is reported if the lower corner of the intersection of
             /// its boxes lies in this region. `None` reports all pairs.
             ///
             /// Owner regions cut a scene into *tiles*. Each tile is searched separately, on any machine, without

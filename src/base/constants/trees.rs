@@ -48,8 +48,8 @@ shared_constants! {
     /// u32 count of a region: bounds, the index of its first half-space, and the half-space count. The largest of all
     /// shapes.
     REGION_U32_COUNT: u32 = 8;
-    /// The most half-spaces that cut out a turned box. There are two along each of the three normals of its faces, and
-    /// two along each of the nine cross products of its edges and the axes.
+    /// The most half-spaces that cut out a turned box. There are two along each of the three normals of its faces.
+    /// There are two more along each of the nine cross products of its edges and the axes.
     TURNED_PARTS: u32 = 24;
     /// The most half-spaces that cut out a capsule: two along its direction, and two perpendicular to it and to each
     /// axis.
