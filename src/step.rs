@@ -1,6 +1,6 @@
 //! Finds events from step to step: the pairs that are created, lost or persist.
 //!
-//! `find_events` of an engine has a [`Step`](crate::Step) as input, the current boxes, and returns the
+//! `find_events` of an engine takes a [`Step`](crate::Step), the current boxes, and returns the
 //! [`Events`](crate::Events) since the last step. If boxes are inserted, removed or reordered between steps,
 //! [`Identity`] maps each box to its old index. `stream_events` returns long lists in [pieces](EventPiece).
 //! [`Recorder::record_events`](crate::Recorder::record_events) keeps the lists on the device.

@@ -1,9 +1,9 @@
-//! Converts between the value of one box, an `Option`, and its element in a list, a plain number. Lists are uploaded
-//! unchanged.
+//! Converts between the value of one box and its element in a list. The value can be an `Option`. Elements are plain
+//! numbers, since lists are uploaded unchanged.
 
 use super::spheres::NO_SPHERE;
 
-/// The value of one box. `None` has the element 2³² − 1, or a sphere with an infinite radius.
+/// The value of one box. The element of `None` is 2³² − 1, or a sphere with an infinite radius.
 pub(super) trait OfOne<E> {
     /// Returns the value of an element of the list.
     fn of_element(element: E) -> Self;

@@ -6,7 +6,7 @@ use crate::Pair;
 
 impl CheckedFilters {
     /// Returns the filters of the boxes with these ascending indices. The boxes must be prepared already, so there are
-    /// no margins. Included pairs become excluded pairs.
+    /// no margins. Included pairs become excluded pairs, since they are reported once, after all slabs.
     pub fn part(&self, indices: &[u32]) -> Filters {
         let all = self.filters();
         let place = |index: u32| indices.binary_search(&index).ok().map(|place| place as u32);
@@ -18,7 +18,7 @@ impl CheckedFilters {
         let half_spaces = self.half_spaces().iter();
         let half_spaces = half_spaces.filter_map(|h| Some(HalfSpace { index: place(h.index)?, ..*h })).collect();
         let mut part = Filters { rule: all.rule, exclude, half_spaces, owner: all.owner, ..all.picked(indices) };
-        // The spheres are padded, as the boxes.
+        // The padded spheres, since the boxes are padded too.
         part.sphere = picked(self.spheres(), indices);
         if self.part_numbers_bodies() {
             part.body = indices.to_vec();
@@ -26,8 +26,8 @@ impl CheckedFilters {
         part
     }
 
-    /// Returns `true` if a part needs a list of bodies that the whole does not have: if a box's body is its index, the
-    /// part lists the indices in the whole input.
+    /// Returns `true` if a part needs a list of bodies although the whole input has none. Without a list, the body of a
+    /// box is its index in the whole input, so the part lists these indices.
     pub fn part_numbers_bodies(&self) -> bool {
         self.filters().body.is_empty() && !self.filters().parent.is_empty()
     }

@@ -56,7 +56,7 @@ impl Filters {
         (world != Self::GLOBAL).then_some(world)
     }
 
-    /// Returns the box of a pair whose world is the world of the pair. There must be worlds.
+    /// Returns the index of the box that determines the world of the pair. There must be worlds.
     pub(super) fn placed(&self, pair: Pair) -> usize {
         let (a, b) = (pair.a as usize, pair.b as usize);
         if self.world[a] == Self::GLOBAL { b } else { a }

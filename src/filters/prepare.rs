@@ -54,9 +54,9 @@ impl Prepare {
         }
     }
 
-    /// Records `prepare_count`: writes `params` and the dispatch sizes for blocks of boxes. `params` becomes
-    /// `max_params` with the first number of `count`, if any, as box count. The box count is 0 if the device refused
-    /// filters (`refused`).
+    /// Records `prepare_count`: writes `params` and the dispatch sizes for blocks of boxes. `params` becomes a copy of
+    /// `max_params` whose box count is the first number of `count`, if there is a `count`. The box count is 0 if the
+    /// device refused filters (`refused`).
     pub fn record_count(
         &self,
         pass: &mut Pass,
@@ -99,7 +99,7 @@ impl Prepare {
         self.record_change(gpu, pass, &self.filter, changed_u32_count, change, &buffers)
     }
 
-    /// Records the copy of the numbers of `external` worlds to their list, as [`record_filter`](Self::record_filter).
+    /// Records the copy of the numbers of `external` worlds to their list, like [`record_filter`](Self::record_filter).
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -117,7 +117,7 @@ impl Prepare {
         self.record_change(gpu, pass, &self.worlds, change.count, change, &buffers)
     }
 
-    /// Records the copy of `external` half-spaces to their list, as [`record_filter`](Self::record_filter).
+    /// Records the copy of `external` half-spaces to their list, like [`record_filter`](Self::record_filter).
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -133,8 +133,8 @@ impl Prepare {
         self.record_change(gpu, pass, &self.planes, change.count, change, &buffers)
     }
 
-    /// Records the copy of `external` spheres to their list, padded by `margins`, as
-    /// [`record_filter`](Self::record_filter). Margins beyond the end count as zero.
+    /// Records the copy of `external` spheres to their list, padded by `margins`, like
+    /// [`record_filter`](Self::record_filter). Missing margins at the end of `margins` count as zero.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -169,7 +169,7 @@ impl Prepare {
         self.record_change(gpu, pass, &self.points, change.count, change, &buffers)
     }
 
-    /// Records a change by a kernel with this many invocations.
+    /// Records the dispatch of a kernel with this many invocations, which applies `change`.
     fn record_change(
         &self,
         gpu: &Gpu,
@@ -189,7 +189,7 @@ impl Prepare {
         [&self.boxes]
     }
 
-    /// Returns the kernel of searches whose box count is in a buffer, or whose filters the device may refuse.
+    /// Returns `prepare_count`. It runs if the box count is in a buffer, or if the device may refuse filters.
     pub fn count_kernel(&self) -> &Kernel {
         &self.count
     }

@@ -30,8 +30,8 @@ pub struct Change<'a> {
 impl FilterSet {
     // ---- one list by box ----
 
-    /// Checks a change of one list by box to external values on the device, and returns the box count of the list;
-    /// `None` if the change is empty.
+    /// Checks a change of one list by box to values in an external buffer. Returns the box count of the list; `None` if
+    /// the change is empty.
     ///
     /// # Errors
     /// [`Error::BadFilter`], [`Error::BadBuffer`]; the errors of [`Filters::check`]; [`Error::OutOfMemory`].
@@ -94,7 +94,8 @@ impl FilterSet {
         let words = &self.lists.words;
         if let Some(ids) = world_ids {
             if world_count == 0 && !self.on_device.contains(&WORLD) {
-                // If all boxes are global, the host stores one world; store global boxes instead.
+                // If all boxes are global, the host has uploaded them as boxes of world 0. Make them global again,
+                // since this change may add other worlds.
                 words.write_at(gpu, place.into(), &vec![Filters::GLOBAL; length]);
             }
             prepare.record_worlds(gpu, &mut pass, change, external, ids, words)?;
@@ -288,8 +289,8 @@ impl FilterSet {
         self.fit(box_count as usize)
     }
 
-    /// Uploads the filters for this many boxes, and returns the places of external excluded pairs. The caller records
-    /// them, and then calls [`note_on_device`](Self::note_on_device).
+    /// Uploads the filters for this many boxes, and returns the places in the lists for excluded pairs from a buffer.
+    /// The caller records these pairs, and then calls [`note_on_device`](Self::note_on_device).
     ///
     /// # Errors
     /// The errors of [`upload`](Self::upload).
@@ -321,8 +322,9 @@ impl FilterSet {
         Ok((buffers, &self.buffers.included))
     }
 
-    /// Returns the flag that commands set if excluded pairs exceed the capacity; `None` if `exclude_at_most` is 0. Each
-    /// search reads the flag, since a list that is recorded later may be submitted earlier.
+    /// Returns the flag that commands set if excluded pairs exceed the capacity; `None` if `exclude_at_most` is 0.
+    /// Every search reads the flag, even if it is recorded before the list of pairs, since the list may be submitted
+    /// first.
     pub fn refused(&self) -> Option<&Buffer<u32>> {
         self.excluding.as_ref().map(|buffers| &buffers.refused)
     }

@@ -3,17 +3,17 @@
 //! rest. Only `second` is also tested earlier, as a bit of footprints.
 //!
 //! A row is `name: type as type_of_one = default, Variant, with_name;` below its documentation.
-//! - `name` is the field of [`Filters`], a list with a value of this type for each box, and its name in errors. In WGSL
-//!   the list begins at `filter_layout.name`, which is `ABSENT` if the list is empty.
-//! - `type` determines the layout in WGSL: `u32` and `f32` take 4 bytes per box (read by `of_box`), `[f32; 4]` takes
-//!   16, `bool` a bit (read by `bit_of`).
+//! - `name` is the field of [`Filters`], and its name in errors. The field is a list with a value of type `type` for
+//!   each box. In WGSL the list begins at `filter_layout.name`, which is `ABSENT` if the list is empty.
+//! - `type` determines the layout in WGSL. `u32` and `f32` take 4 bytes per box, and `of_box` reads them. `[f32; 4]`
+//!   takes 16 bytes. `bool` takes a bit, and `bit_of` reads it.
 //! - `type_of_one` is the type of the value in [`BoxFilter`]: `type`, or an `Option` if 2³² − 1 or an infinite radius
 //!   stands for `None`. A row of `untested` has no such type.
-//! - `default` is the value of a box in [`BoxFilter`] without a value.
+//! - `default` is the value in a default [`BoxFilter`].
 //! - `Variant` is the variant of [`Attribute`] that changes the list.
 //! - `with_name` is the setter of the field.
 //!
-//! Tests do not read lists that are `untested`.
+//! Kernels that test pairs do not read the `untested` lists.
 
 use super::table::filter_table;
 use super::{GroupRule, HalfSpace};
@@ -98,7 +98,7 @@ filter_table! {
             /// The boxes that stand for half-spaces. Their bounds are ignored. At most one half-space per
             /// box.
             half_spaces: Vec<HalfSpace>, with_half_spaces;
-            /// The region that owns the reported pairs: a pair is reported if the lower corner of the intersection of
+            /// The region that owns the reported pairs. A pair is reported if the lower corner of the intersection of
             /// its boxes lies in this region. `None` reports all pairs.
             ///
             /// Owner regions cut a scene into *tiles*. Each tile is searched separately, on any machine, without
@@ -114,9 +114,9 @@ filter_table! {
             /// and reach from -∞ to ∞ own every pair, including pairs of boxes at infinity. If `min` equals `max` on an
             /// axis, the region owns no pair.
             ///
-            /// Pairs of `include` are reported by every search that names them. From step to step, a pair is lost if
-            /// its corner leaves the region, and created if its corner enters. Queries refuse an owner region.
-            /// [`Aabb::owns`] is this rule for two boxes.
+            /// Each search reports all pairs of its `include`. From step to step, a pair is lost if its corner leaves
+            /// the region, and created if its corner enters. Queries refuse an owner region. [`Aabb::owns`] is this
+            /// rule for two boxes.
             ///
             /// ```
             /// use broadsweep::{Aabb, Filters, IdPair, Options, cpu};

@@ -59,8 +59,7 @@ impl TwoSets {
     }
 }
 
-/// Changes the second index of each pair to an index in the second set, by subtracting `first`, the box count of the
-/// first set.
+/// Changes the second index of each pair to an index in the second set. `first` is the box count of the first set.
 pub fn number_second(pairs: &mut [Pair], first: usize) {
     let first = first as u32;
     pairs.par_iter_mut().with_min_len(CHUNK).for_each(|pair| pair.b -= first);

@@ -98,15 +98,15 @@ fn sphere_terms(a: &[f32; 4], b: &[f32; 4]) -> [f64; 12] {
 }
 
 impl HalfSpace {
-    /// Returns whether a point of a sphere lies in the half-space, exactly: whether the centre is at most the radius
-    /// above the plane. NaN and infinite radii mean the same as in [`spheres_touch`].
+    /// Returns whether a point of a sphere lies in the half-space, exactly. The centre is then at most the radius above
+    /// the plane. NaN and infinite radii mean the same as in [`spheres_touch`].
     pub(crate) fn touches_sphere(&self, sphere: &[f32; 4]) -> bool {
         let [x, y, z, radius] = *sphere;
         if radius.is_nan() || radius.is_infinite() {
             return radius.is_infinite();
         }
         let [n_x, n_y, n_z] = self.normal;
-        // The height of the centre above the plane, times the normal's length.
+        // The sum of these terms is the height of the centre above the plane, times the normal's length.
         let height = [product(n_x, x), product(n_y, y), product(n_z, z), -f64::from(self.offset)];
         let (sum, magnitude) = height.iter().fold((0.0, 0.0), |(sum, all), term| (sum + term, all + term.abs()));
         let reach = f64::from(radius) * (product(n_x, n_x) + product(n_y, n_y) + product(n_z, n_z)).sqrt();
@@ -117,8 +117,8 @@ impl HalfSpace {
         sign_of_sum(height).is_le() || sign_of_sum(self.reach_terms(&height, radius)).is_le()
     }
 
-    /// Returns numbers whose exact sum is the square of a height, minus the square of `radius` times the normal's
-    /// length. A product of two terms of a height is the exact sum of two `f64`.
+    /// Returns numbers whose exact sum is `h² - (radius |normal|)²`, where `h` is the sum of `height`. Each product of
+    /// two terms is the exact sum of two `f64`.
     fn reach_terms(&self, height: &[f64; 4], radius: f32) -> [f64; 26] {
         const PLACES: [(usize, usize); 10] =
             [(0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3)];

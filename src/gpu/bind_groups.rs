@@ -1,8 +1,8 @@
 //! Caches bind groups by the buffers that they bind.
 //!
-//! A bind group keeps its buffers alive, so a cached group would hide memory from the counts. So a group is cached only
-//! if all its buffers are [`Buffer`](super::buffers::Buffer)s. When a buffer is dropped, its groups are dropped. A
-//! group with an external buffer is created each time.
+//! A bind group keeps its buffers alive. So a cached group could hold memory that the library does not count. A group
+//! is cached only if all its buffers are [`Buffer`](super::buffers::Buffer)s. When a buffer is dropped, its groups are
+//! dropped. A group with an external buffer is created each time.
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU64;

@@ -113,7 +113,7 @@ impl<T: Pod> Buffer<T> {
         self.raw().as_entire_binding()
     }
 
-    /// Returns elements 0 to before `end`, to bind; the whole buffer if it has fewer.
+    /// Returns the elements before index `end`, to bind; the whole buffer if it has fewer elements.
     pub fn up_to(&self, end: u64) -> wgpu::BindingResource<'_> {
         self.part(0, Some((end * size_of::<T>() as u64).min(self.raw().size())))
     }
@@ -164,8 +164,8 @@ impl<T: Pod> Buffer<T> {
     }
 }
 
-/// A cache of small constants for kernels, a buffer per value. A recently requested value returns the same buffer. A
-/// buffer is written once, so commands read the value with which they were recorded.
+/// A cache of small constants for kernels, a buffer per value. Recent requests of the same value return the same
+/// buffer. A buffer is written once, so commands read the value with which they were recorded.
 #[derive(Debug)]
 pub struct Constants<T> {
     label: &'static str,

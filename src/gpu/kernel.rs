@@ -160,8 +160,8 @@ impl Compiled {
     fn new(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Result<Self, Error> {
         let (compiled, scopes) = Self::begin(gpu, source, switches)?;
         let closed = scopes.close(source.label);
-        // wgpu has no text of a parsed module for messages, so validate again to get line numbers. A browser has the
-        // text.
+        // wgpu receives a parsed module without its text. Validate the text again to get line numbers in the message. A
+        // browser has the text.
         #[cfg(not(target_arch = "wasm32"))]
         let closed = closed.map_err(|error| match (&error, source.module()) {
             (Error::Gpu { .. }, Err(with_lines)) => with_lines,
@@ -220,7 +220,7 @@ impl Compiled {
 
 impl Kernel {
     /// Looks up a kernel of this device, with the default values of its switches. The first dispatch or
-    /// [request](compile) compiles it, once for all clones: a driver needs about 0.1 to 0.5 seconds per kernel, and
+    /// [request](compile) compiles it, once for all clones. A driver needs about 0.1 to 0.5 seconds per kernel, and
     /// most scenes need only some kernels.
     pub fn new(gpu: &Gpu, source: &Source) -> Self {
         Self::specialised(gpu, source, &[])
@@ -256,8 +256,8 @@ impl Kernel {
         compiled.as_ref().map_err(Clone::clone)
     }
 
-    /// Compiles the kernel in the browser's process of the device, unless it is compiled. The kernel counts as compiled
-    /// once the browser accepts it. A call that needs the kernel earlier requests it again.
+    /// Compiles the kernel in the browser's GPU process, unless it is compiled. The kernel counts as compiled once the
+    /// browser accepts it. A call that needs the kernel earlier requests it again.
     ///
     /// # Errors
     /// [`Error::Gpu`] if the browser rejects it; [`Error::OutOfMemory`]; [`Error::DeviceLost`].
@@ -306,7 +306,8 @@ impl Kernel {
         }
     }
 
-    /// Binds each variable of the kernel to the buffer with the same name.
+    /// Binds each variable of the kernel to the buffer with the same name. Returns `false` after an error, which the
+    /// pass stores.
     fn bind(&self, pass: &mut Pass, buffers: &[(&str, wgpu::BindingResource)]) -> bool {
         let compiled = match self.compiled(&pass.gpu) {
             Ok(compiled) => compiled,
@@ -345,7 +346,7 @@ pub fn compile(gpu: &Gpu, kernels: &[&Kernel]) -> Result<(), Error> {
     compile_until(gpu, kernels, || false, || ())
 }
 
-/// Compiles these kernels as [`compile`], and calls `count` after each kernel. Begins no further compilation once
+/// Compiles these kernels like [`compile`], and calls `count` after each kernel. Begins no further compilation once
 /// `is_cancelled` returns `true`.
 ///
 /// # Errors

@@ -9,9 +9,9 @@
 //! | `query` | the stage `query`: finds the boxes that a batch of queries meets |
 //! | `query_sources`, `query_buffers` | the kernels of the stage `query`; the buffers of a batch |
 //! | `batch` | the plan of a batch, and the recording of its phases |
-//! | `calls`, `host` | queries from host memory: the calls, and the driver that reads back after each round |
+//! | `calls`, `host` | queries from host memory: the calls, and their execution with a readback after each round |
 //! | `half_spaces` | merges half-spaces into answers from host memory, and reads boxes back to order both |
-//! | `recorder` | queries in buffers of the caller: the driver that records a fixed number of rounds |
+//! | `recorder` | queries in buffers of the caller, with a fixed count of recorded rounds |
 //! | `gpu_batch` | the types of queries and answers in buffers |
 //! | `steps` | events of moving shapes in a static world |
 //! | `pack` | converts queries to `u32` |
@@ -212,7 +212,7 @@ impl Tree {
     /// set by [`record_filters`](crate::Recorder::record_filters). Submit these recordings before any call that does
     /// not record. On another device, all lists are uploaded, so the host must have their values.
     ///
-    /// After the groups, masks, bodies, parents, spheres, worlds or margins of the owner change, each call that builds,
+    /// The owner can change its groups, masks, bodies, parents, spheres, worlds or margins. Then each call that builds,
     /// refits, queries or records returns [`Error::FiltersChanged`] until `share_filters` is called again. Earlier
     /// recordings use the lists at the time of submission. While a tree shares the filters, a change of a list by the
     /// owner copies all lists once on the host. [`change_filters`](Self::change_filters) and
@@ -275,8 +275,8 @@ impl Tree {
     /// [`cpu::Tree::change_filters`](crate::cpu::Tree::change_filters).
     ///
     /// # Errors
-    /// The errors of [`cpu::Tree::change_filters`](crate::cpu::Tree::change_filters); [`Error::FiltersChanged`] and
-    /// [`Error::BadFilter`] if filters are [shared](Self::share_filters) and the owner changed them, or some values
+    /// The errors of [`cpu::Tree::change_filters`](crate::cpu::Tree::change_filters); [`Error::FiltersChanged`] if
+    /// filters are [shared](Self::share_filters) and the owner changed them; [`Error::BadFilter`] if some shared values
     /// exist only on the device; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         let changed = self.filters.change(&self.gpu, first, values);

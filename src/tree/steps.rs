@@ -11,9 +11,9 @@ use crate::pairs::recorded::{RecordedSteps, check_identity};
 use crate::{Error, GpuEvents, GpuIdentity};
 
 impl TreeRecorder {
-    /// Records the events of moving shapes in a static world: the commands of
-    /// [`record_overlaps`](Self::record_overlaps), and the comparison of its pairs with the pairs of the last step. A
-    /// pair is a shape of the batch and a box of the tree. Boxes keep their indices from step to step; `identity` maps
+    /// Records the events of moving shapes in a static world. This records the commands of
+    /// [`record_overlaps`](Self::record_overlaps), and compares the pairs with the pairs of the last step. A pair is a
+    /// shape of the batch and a box of the tree. The boxes must have the same indices in every step; `identity` maps
     /// each shape to its index in the last step.
     ///
     /// `capacity` is the most pairs of the step. A step with more pairs, or with an
@@ -25,8 +25,8 @@ impl TreeRecorder {
     /// A tree has one sequence of steps, so record one batch per step. After a build of other boxes, call
     /// [`forget_steps`](Self::forget_steps). The next recording of the tree overwrites `pairs`. The first call blocks
     /// while kernels compile. Memory: 37 bytes per pair of `capacity`, and 4 per shape. A step that needs larger
-    /// buffers than all steps before **blocks** until submitted work completes; keep `capacity` and the shape count
-    /// constant to avoid this. After [`Error::OutOfMemory`] the last step may be forgotten.
+    /// buffers than all earlier steps **blocks** until submitted work completes. Use a constant `capacity` and shape
+    /// count to avoid this. After [`Error::OutOfMemory`] the last step may be forgotten.
     ///
     /// ```no_run
     /// use broadsweep::record::{GpuBatch, GpuIdentity};

@@ -21,10 +21,10 @@ use crate::gpu::kernel::{Kernel, compile_until};
 /// Use it in one of three ways: check in each frame whether it [is finished](Self::is_finished), and draw its
 /// [progress](Self::progress); `.await` it as a future; or [wait](Self::wait).
 ///
-/// A call that needs a kernel waits if its compilation is running, and compiles the kernel itself if its compilation
-/// has not begun. Dropping a `Compilation` cancels compilations that have not begun, and **blocks** until running ones
-/// end, since drivers crash if the program ends during a compilation. Threads of the `rayon` pool compile the kernels.
-/// So the only thread of a pool must not wait for a compilation.
+/// If a call needs a kernel that is being compiled, the call waits. If the compilation of the kernel has not begun, the
+/// call compiles it. Dropping a `Compilation` cancels compilations that have not begun, and **blocks** until running
+/// ones end. Otherwise drivers would crash if the program ends during a compilation. Threads of the `rayon` pool
+/// compile the kernels. So the only thread of a pool must not wait for a compilation.
 #[derive(Debug)]
 #[must_use = "dropping it gives up on kernels whose turn has not come"]
 pub struct Compilation {
@@ -96,9 +96,9 @@ impl Compilation {
         }
     }
 
-    /// Waits until all kernels are compiled. **Blocks**, except in a browser. There, it requests all remaining kernels
-    /// at once, and the first call that needs a kernel waits on the device. If no thread could be started, nothing is
-    /// compiled ahead.
+    /// Waits until all kernels are compiled. **Blocks**, except in a browser. There, this method requests all remaining
+    /// kernels at once and returns. The device waits for a kernel before it runs the first commands that need the
+    /// kernel. If no thread could be started, nothing is compiled ahead.
     ///
     /// # Errors
     /// [`Error::Gpu`] if the driver rejects a kernel; [`Error::DeviceLost`], [`Error::OutOfMemory`].
@@ -128,7 +128,7 @@ impl Future for Compilation {
         let waker = context.waker().clone();
         let before = lock(&self.shared.waker).replace(waker);
         drop(before);
-        // Check after setting the waker, since the thread may have ended before that.
+        // Check only now: if the thread ended before the waker was set, nothing wakes the task.
         if !self.is_finished() {
             return Poll::Pending;
         }
