@@ -48,8 +48,8 @@
 //! distance.
 //!
 //! On a GPU, each point and image takes 40 bytes more on the host. The device needs the memory of a search of boxes
-//! with spheres. Points that `f32` cannot distinguish, at the extent of the scene, are candidates of each other. The
-//! time is quadratic in the count of such points.
+//! with spheres. Points whose difference `f32` does not resolve at the extent of the scene are candidates of each
+//! other. The time is quadratic in the count of such points.
 //!
 //! ```
 //! use broadsweep::neighbour::{NeighbourOptions, PeriodicCell, PointSet};

@@ -9,7 +9,7 @@ use crate::{Aabb, BoxFilter, Engine, Error, Events, Filters, Step};
 
 /// Body numbers from this value on belong to boxes without a body.
 const OWN_BODIES: u32 = 1 << 31;
-/// The body number of a new box without a body, before the box gets a number of its own.
+/// The body number of a new box without a body, before the box gets a distinct number.
 const OWN_BODY: u32 = u32::MAX;
 /// The least slot count, unless it is 0.
 const FEWEST: usize = 64;
@@ -62,10 +62,10 @@ impl Handle {
 /// index of the box in pairs. A free slot has a NaN box, which overlaps nothing. So a removal moves no other box.
 ///
 /// `Slots` is plain data on the host. [`find_events`](Self::find_events) passes boxes, generations and
-/// [filters](BoxFilter) to an engine. Pairs of a removed box are `lost`, and pairs of an inserted box are `created`,
-/// even if the inserted box reuses the slot of a box removed in the same step. For queries and recordings, call
-/// [`update_filters`](Self::update_filters) on a tree or a [`Recorder`](crate::Recorder) and use [`boxes`](Self::boxes)
-/// and [`generations`](Self::generations).
+/// [filters](BoxFilter) to an engine. Pairs of a removed box are `lost`, and pairs of an inserted box are `created`.
+/// This also holds if the inserted box reuses the slot of a box removed in the same step. For queries and recordings,
+/// call [`update_filters`](Self::update_filters) on a tree or a [`Recorder`](crate::Recorder) and use
+/// [`boxes`](Self::boxes) and [`generations`](Self::generations).
 ///
 /// Free slots are reused, the lowest index first. If all are in use, the slot count doubles, up to 2²⁵; it never
 /// decreases. Reports count free slots as invalid boxes. Memory: 36 bytes per slot. A list by box is stored if some box

@@ -6,8 +6,9 @@ impl Aabb {
     /// Returns whether this box, as an [owner region](crate::Filters::owner), owns the pair of two valid boxes. It does
     /// if the lower corner of their intersection lies in the region.
     ///
-    /// On each axis, the corner is the larger `min` of the two boxes. It lies in the region if `min <= corner < max` on
-    /// each axis. A region that ends at infinity also contains corners at infinity, unless it begins at infinity too.
+    /// On each axis, the corner is the larger `min` of the two boxes. The corner lies in the region if `min <= corner <
+    /// max` on each axis. A region that ends at infinity also contains corners at infinity, unless it begins at
+    /// infinity too.
     #[inline]
     pub fn owns(&self, a: &Self, b: &Self) -> bool {
         // No branches, since a CPU mispredicts them near the faces of the region.

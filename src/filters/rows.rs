@@ -159,7 +159,7 @@ filter_table! {
         half_spaces,
         /// The count of half-spaces.
         half_space_count,
-        /// `[6]` the bounds of the owner region, as integers with the order of `f32`. It contains corners with
+        /// `[6]` the bounds of the owner region, as integers with the order of `f32`. The region contains corners with
         /// `min <= corner < max`.
         owner,
     }

@@ -135,7 +135,7 @@ impl FilterSet {
     ///
     /// # Errors
     /// The errors of [`fit`](Self::fit); [`Error::BadFilter`] if the worlds exist only on the device. With half-spaces,
-    /// also if any other list that queries read exists only there, except margins and spheres.
+    /// also if any other list that queries read exists only on the device, except margins and spheres.
     pub fn fit_for_queries(&mut self, box_count: usize) -> Result<(), Error> {
         if self.on_device.contains(&WORLD) {
             return Err(on_device(WORLD, "and a tree needs the worlds on the host; replace them with `set_filters`"));

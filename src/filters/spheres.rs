@@ -29,7 +29,7 @@ pub(crate) fn check_spheres(list: &'static str, first: usize, spheres: &[[f32; 4
 /// Rounds a sphere outward, to an element of [`Filters::sphere`](crate::Filters::sphere) that contains it. Spheres that
 /// touch still touch.
 ///
-/// The centre becomes the nearest `f32`. The radius grows by the distance that the centre moves. It becomes the
+/// The centre becomes the nearest `f32`. The radius grows by the distance that the centre moves. The new radius is the
 /// smallest `f32` that is at least `radius` plus this distance, or the next larger `f32`. Values that are exact in
 /// `f32` do not change. A centre beyond the range of `f32` becomes infinite, and a negative radius stays negative;
 /// filters refuse both.
@@ -61,8 +61,8 @@ pub fn sphere_from_f64(center: [f64; 3], radius: f64) -> [f32; 4] {
 /// An upper bound of the relative error of a distance in `f64`: 2⁻⁵⁰. Five roundings, halved by the square root, are
 /// less than 2⁻⁵¹.
 const DISTANCE_ERROR: f64 = 1.0 / (1u64 << 50) as f64;
-/// An upper bound of the error of a distance by underflow of its squares, which is below 2⁻⁵³⁶. It is smaller than any
-/// positive `f32`, but a positive `f64`.
+/// An upper bound of the error of a distance by underflow of its squares, which is below 2⁻⁵³⁶. The bound is smaller
+/// than any positive `f32`, but a positive `f64`.
 const UNDERFLOW_ERROR: f64 = 1e-120;
 
 /// Pads a sphere by a margin, rounded up.

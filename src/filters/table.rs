@@ -191,7 +191,7 @@ macro_rules! filter_table {
             }
 
             /// Lists the changes from the lists by box of `old` to these lists. A change has new values and the index
-            /// of the first changed box. Both must have the same lengths.
+            /// of the first changed box. The lists of both must have the same lengths.
             pub(crate) fn changes_since(&self, old: &Self) -> Vec<(usize, Attribute<'_>)> {
                 use $crate::filters::table::runs;
                 let mut changes = Vec::new();

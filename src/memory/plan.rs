@@ -236,7 +236,7 @@ impl PlanCapacity {
         budget: u64,
     ) -> Self {
         let binding = largest_binding(limits);
-        // Four entries per box, or as many as fit half of the budget. The count must not depend on earlier calls: it
+        // Four entries per box, or the most that fit half of the budget. The count must not depend on earlier calls: it
         // determines the level of coarsening, and so the order of the pairs.
         let entries = (4 * boxes + 1024).min(most_entries(limits)).min((budget / 2 / ENTRY_BYTES).max(boxes));
         // A larger scene also requests the tiles of the largest scene that tests all pairs. Otherwise buffers are

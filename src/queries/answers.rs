@@ -224,12 +224,12 @@ pub struct TreeReport {
     /// [`Report::INVALID_LISTED`](crate::Report::INVALID_LISTED).
     pub first_invalid: Vec<u32>,
     /// The surface of all nodes, divided by the surface after the build. The time of queries grows by about this
-    /// factor. It is 1 after a build. Above 1.5 or 2, a rebuild saves time. It is NaN if the build was recorded.
+    /// factor. Above 1.5 or 2, a rebuild saves time. The value is 1 after a build, and NaN if the build was recorded.
     ///
     /// *Vast* boxes are unbounded or have a coordinate beyond 2⁶⁰; nodes above them have no surface. The value is
     /// infinite if there are more vast boxes than after the build. It is also infinite if the surface was zero after
     /// the build, and is not zero any more. Finite values of a GPU tree are sums of `f32`, which may flush numbers
-    /// below 10⁻³⁸ to zero. They differ between engines for more than eight boxes, since each engine orders boxes
+    /// below 10⁻³⁸ to zero. The values differ between engines for more than eight boxes, since each engine orders boxes
     /// differently.
     pub growth: f64,
     /// Bytes of allocated memory: GPU memory for a tree on a GPU, otherwise host memory.

@@ -238,7 +238,7 @@ impl Meeting<'_> {
     /// Returns whether the filters accept the query and box `i`, worlds included.
     ///
     /// # Panics
-    /// If a list of the filters is not empty and has no such index.
+    /// If a list of the filters is not empty, and `i` is beyond its end.
     pub fn meets(&self, i: u32) -> bool {
         self.query_filter.meets(self.filters.filters(), i)
             && self.sphere.is_none_or(|sphere| self.filters.touches_sphere(i, &sphere))
@@ -257,7 +257,7 @@ impl QueryFilter {
     /// Returns whether the filters accept the query and box `i`, with worlds but without spheres.
     ///
     /// # Panics
-    /// If a list of the filters is not empty and has no such index.
+    /// If a list of the filters is not empty, and `i` is beyond its end.
     fn meets(&self, filters: &Filters, i: u32) -> bool {
         let at = i as usize;
         let group = if filters.group.is_empty() { u32::MAX } else { filters.group[at] };

@@ -32,10 +32,10 @@ impl Recorder {
     /// events is smaller than the list, a step with more pairs than this capacity is discarded. Cost: about 60 bytes of
     /// traffic per pair, in addition to the search.
     ///
-    /// A step with a longer list or more boxes than the last step needs larger event buffers. It **blocks** until
-    /// submitted work completes. While an earlier step is not submitted, a step with a longer list uses the old event
-    /// buffers. To avoid both, call [`reserve`](Self::reserve) for the largest frame. Read the header of an event list
-    /// first: after a discarded step, [`before`](GpuEvents::before) has its old content.
+    /// A step with a longer list or more boxes than the last step needs larger event buffers. Such a step **blocks**
+    /// until submitted work completes. While an earlier step is not submitted, a step with a longer list uses the old
+    /// event buffers. To avoid both, call [`reserve`](Self::reserve) for the largest frame. Read the header of an event
+    /// list first: after a discarded step, [`before`](GpuEvents::before) has its old content.
     ///
     /// ```no_run
     /// # use broadsweep::record::GpuIdentity;
@@ -59,9 +59,9 @@ impl Recorder {
     /// # Errors
     /// The errors of [`record`](Self::record); [`Error::BadOption`] if the order of pairs is not
     /// [canonical](crate::PairOrder::Canonical); [`Error::BadBuffer`] also for the buffer of `identity`;
-    /// [`Error::NotSubmitted`] if more boxes need larger buffers while a recorded step is not submitted, or in a
-    /// browser has not run. After an error, the last step is still the last successful step. After
-    /// [`Error::OutOfMemory`], if the old buffers cannot be allocated again, the last step is forgotten.
+    /// [`Error::NotSubmitted`] if more boxes need larger buffers while a recorded step is not submitted (in a browser:
+    /// has not run). After an error, the last step is still the last successful step. After [`Error::OutOfMemory`], if
+    /// the old buffers cannot be allocated again, the last step is forgotten.
     pub fn record_events<'a>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,

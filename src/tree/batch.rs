@@ -1,7 +1,7 @@
 //! Plans a batch of queries on the device, and records its kernels.
 //!
-//! Two modules execute a batch in the same phases. `host` reads back after each round. `recorder` records a fixed
-//! number of rounds into the encoder of the caller.
+//! Two modules execute a batch in the same phases. `host` reads back after each round. `recorder` records a fixed count
+//! of rounds into the encoder of the caller.
 //!
 //! | phase | first answers, in rows | all answers, in lists |
 //! |---|---|---|

@@ -77,8 +77,8 @@ impl Tree {
         Ok(&self.report)
     }
 
-    /// Fits the tree to moved boxes, as [`cpu::Tree::refit`](crate::cpu::Tree::refit). The boxes may be on the host or
-    /// on the device, whatever the build used. **Blocks** until it is complete.
+    /// Fits the tree to moved boxes, like [`cpu::Tree::refit`](crate::cpu::Tree::refit). The boxes may be on the host
+    /// or on the device, independently of the build. **Blocks** until it is complete.
     ///
     /// # Errors
     /// [`Error::NotBuilt`] if there was no build, the last build failed, or worlds or margins changed since. The

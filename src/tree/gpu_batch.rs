@@ -239,8 +239,8 @@ impl GpuAnswers<'_> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct GpuLists<'a> {
-    /// `[query_count + 1]` the begin of each query's list among all answers, and the end of the last list: 64 bits
-    /// each, little-endian; in WGSL `array<vec2<u32>>`, the lower half first.
+    /// `[query_count + 1]` the begin of each query's list among all answers, and the end of the last list. Each is a
+    /// 64-bit number, little-endian; in WGSL `array<vec2<u32>>`, the lower half first.
     pub offsets: &'a wgpu::Buffer,
     /// `[capacity]` answers; the first [`QueryHeader::written`](crate::QueryHeader::written) are valid.
     /// [`Hit`](crate::Hit)s for casts, otherwise [`Pair`](crate::Pair)s of query and box. Ascending by query, then by
@@ -250,7 +250,7 @@ pub struct GpuLists<'a> {
     pub status: &'a wgpu::Buffer,
     /// A [`QueryHeader`](crate::QueryHeader).
     pub header: &'a wgpu::Buffer,
-    /// The arguments of an indirect dispatch and of indirect draws of the written answers, as
+    /// The arguments of an indirect dispatch and of indirect draws of the written answers, like
     /// [`GpuPairs::arguments`](crate::GpuPairs::arguments).
     pub arguments: &'a wgpu::Buffer,
     /// The capacity for answers.

@@ -11,10 +11,10 @@ use crate::pairs::recorded::{RecordedSteps, check_identity};
 use crate::{Error, GpuEvents, GpuIdentity};
 
 impl TreeRecorder {
-    /// Records the events of moving shapes in a static world. This records the commands of
-    /// [`record_overlaps`](Self::record_overlaps), and compares the pairs with the pairs of the last step. A pair is a
-    /// shape of the batch and a box of the tree. The boxes must have the same indices in every step; `identity` maps
-    /// each shape to its index in the last step.
+    /// Records the events of moving shapes in a static world. The commands of
+    /// [`record_overlaps`](Self::record_overlaps) find the pairs; further commands compare them with the pairs of the
+    /// last step. A pair is a shape of the batch and a box of the tree. The boxes must have the same indices in every
+    /// step; `identity` maps each shape to its index in the last step.
     ///
     /// `capacity` is the most pairs of the step. A step with more pairs, or with an
     /// [unfinished](crate::QueryHeader::unfinished) query, is discarded. Then its lists of events are empty, and their
@@ -49,8 +49,8 @@ impl TreeRecorder {
     ///
     /// # Errors
     /// The errors of [`record_overlaps`](Self::record_overlaps); [`Error::BadBuffer`] also for the buffer of
-    /// `identity`; [`Error::NotSubmitted`] if larger buffers are needed while a recorded step is not submitted, or in a
-    /// browser has not run.
+    /// `identity`; [`Error::NotSubmitted`] if larger buffers are needed while a recorded step is not submitted (in a
+    /// browser: has not run).
     pub fn record_overlap_events<S: GpuShape>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
