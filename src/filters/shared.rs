@@ -63,7 +63,7 @@ impl FilterSet {
         Ok(copied)
     }
 
-    /// Returns `true` if the source still has the same lists, and so counts their memory.
+    /// Returns `true` if the source still has the same lists. Then the source counts their memory.
     pub fn are_shared(&self) -> bool {
         let lists = self.source.as_ref().and_then(|source| source.lists.as_ref());
         lists.is_some_and(|lists| lists.strong_count() > 0)

@@ -9,7 +9,7 @@ use crate::{Aabb, Error, Pair};
 /// Bytes of an entry in one list of entries.
 const WORD_BYTES: u64 = 4;
 
-/// Returns an error if there are more boxes than the device's limits, or the index of an entry, allow.
+/// Returns an error if there are more boxes than the device's limits or the bits of an entry's box index allow.
 ///
 /// # Errors
 /// [`Error::TooManyBoxes`].

@@ -130,8 +130,8 @@ impl CapsuleCast {
         is_finite(&self.from) && is_finite(&self.to) && self.radius >= 0.0
     }
 
-    /// Returns the same cast; with an infinite radius if the bounds are not finite. Otherwise the clamped bounds would
-    /// not contain the capsule while it moves.
+    /// Returns the same cast; with an infinite radius if the bounds are not finite. With a finite radius, the clamped
+    /// bounds would not contain the capsule while it moves.
     fn capsule(&self) -> Self {
         let is_number = |end: [f32; 3]| {
             let Aabb { min, max } = Aabb::from_sphere(end, self.radius);

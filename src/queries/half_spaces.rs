@@ -164,7 +164,7 @@ pub(crate) struct HalfSpaces<'a> {
 }
 
 impl<'a> HalfSpaces<'a> {
-    /// Wraps the half-spaces of these filters and the prepared boxes, `[box_count]`, or an empty list if the host has
+    /// Wraps the half-spaces of these filters, and the `[box_count]` prepared boxes. `boxes` is empty if the host has
     /// not read them.
     pub fn new(filters: &'a CheckedFilters, boxes: &'a [Aabb]) -> Self {
         Self { filters, boxes, lacks_boxes: AtomicBool::new(false) }

@@ -1,4 +1,4 @@
-//! The queries of a tree, and its answers: [`Ray`], [`BoxCast`], [`Sphere`], [`Batch`] and their answers.
+//! The queries of a tree, such as [`Ray`], [`BoxCast`] and [`Sphere`]; a [`Batch`] of queries; and the answers.
 //!
 //! | file | has |
 //! |---|---|

@@ -272,7 +272,7 @@ impl<'a> GpuLists<'a> {
 
     /// Returns the buffers of [`record_overlaps`](crate::TreeRecorder::record_overlaps) as pairs (query, box), in
     /// canonical order. The header is a [`QueryHeader`](crate::QueryHeader), whose first five fields are the fields of
-    /// a [`PairHeader`](crate::PairHeader). Not for answers of
+    /// a [`PairHeader`](crate::PairHeader). Do not use this for answers of
     /// [`record_all_hits`](crate::TreeRecorder::record_all_hits), which are [`Hit`](crate::Hit)s.
     pub fn pairs(self) -> GpuPairs<'a> {
         let Self { answers, header, arguments, capacity, .. } = self;

@@ -237,7 +237,7 @@ impl Query {
         }
     }
 
-    /// Records the filters of queries in a buffer of the caller, with the index of each world in place of its id.
+    /// Records a copy of the caller's query filters, with the index of each world in place of its id.
     pub fn record_worlds(
         &self,
         pass: &mut Pass,

@@ -23,8 +23,8 @@ use crate::gpu::kernel::{Kernel, compile_until};
 ///
 /// If a call needs a kernel that is being compiled, the call waits. If the compilation of the kernel has not begun, the
 /// call compiles it. Dropping a `Compilation` cancels compilations that have not begun, and **blocks** until running
-/// ones end. Otherwise drivers would crash if the program ends during a compilation. Threads of the `rayon` pool
-/// compile the kernels. So the only thread of a pool must not wait for a compilation.
+/// ones end. Drivers crash if the program ends during a compilation. Threads of the `rayon` pool compile the kernels.
+/// So the only thread of a pool must not wait for a compilation.
 #[derive(Debug)]
 #[must_use = "dropping it gives up on kernels whose turn has not come"]
 pub struct Compilation {
