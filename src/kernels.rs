@@ -1,8 +1,8 @@
-//! The kernels of all stages. A stage is a file with a struct of its kernels. Its methods `record…` have the buffers to
-//! read and write as arguments. A stage dispatches only its own kernels.
+//! The kernels of all stages. A stage is a file with a struct of its kernels. The methods `record…` of the struct take
+//! the buffers to read and write. A stage dispatches only its own kernels.
 //!
-//! Kernel `k` of stage `s` is the file `s_k.wgsl` below `shaders/`, has the label `s_k`, is listed in `KERNELS` of the
-//! stage, and has the mirror `cpu::mirror::s::k`. The common mirror of `emit_sweep` and `emit_again` is
+//! Kernel `k` of stage `s` is the file `s_k.wgsl` below `shaders/`, and has the label `s_k`. `KERNELS` of the stage
+//! lists the kernel. Its mirror is `cpu::mirror::s::k`. The common mirror of `emit_sweep` and `emit_again` is
 //! `cpu::mirror::sweep::test`.
 
 use crate::filters::prepare;

@@ -34,7 +34,7 @@
 //! grid; the CPU engine also uses trees, and caches pairs from step to step. A [`Recorder`] records searches into the
 //! caller's command encoder, from a GPU buffer of boxes to a GPU buffer of pairs. [`Engine`] is the trait of both
 //! engines, with the same options, filters and pairs. The GPU engine needs the feature `gpu`, which is on by default.
-//! To use only the CPU engine, and not compile wgpu, turn it off.
+//! To use only the CPU engine, and not compile wgpu, turn this feature off.
 //!
 //! ARCHITECTURE.md, docs/exactness.md and docs/decisions.md of the repository explain how the crate works, why no pair
 //! is lost, and the measurements behind each decision.

@@ -8,8 +8,8 @@
 //! |---|---|
 //! | [`find`](crate::cpu::Neighbours::find) | of points of one set, each once or in both directions |
 //! | [`find_between`](crate::cpu::Neighbours::find_between) | of a query and a point |
-//! | `Recorder::record` with `record::GpuInput` | of points or spheres in a GPU buffer, each once, in another GPU
-//! buffer; `record_neighbours` lists both directions |
+//! | `Recorder::record` with `record::GpuInput` | of points or spheres in a GPU buffer, each once |
+//! | `Recorder::record_neighbours` | the same pairs, in both directions |
 //!
 //! # Which pairs
 //! Points i and j are a pair with shift S if |x_j + S·cell − x_i| ≤ radius + r_i + r_j. The comparison of the caller's
@@ -35,20 +35,21 @@
 //! - [`BadPoints`](crate::Error::BadPoints): a list has another length, a radius or a world is invalid, or a point is
 //!   more than 2²⁹ cells from the origin.
 //! - [`BadCell`](crate::Error::BadCell): the periodic vectors are linearly dependent or not finite.
-//! - [`TooManyImages`](crate::Error::TooManyImages): there are more than 2²⁷ images or 2²⁴ shifts within the radius, or
-//!   points times shifts, rounded up to a power of two, exceed 2.1·10⁹: 66 million points with 27 shifts, 16 million
-//!   with 125.
+//! - [`TooManyImages`](crate::Error::TooManyImages): there are more than 2²⁷ images or 2²⁴ shifts within the radius. Or
+//!   the point count, times the shift count rounded up to a power of two, exceeds 2.1·10⁹. The most points are 66
+//!   million with 27 shifts, and 16 million with 125.
 //! - [`ListTooLong`](crate::Error::ListTooLong): there is no memory for the pairs.
 //!
 //! # Cost
 //! On the CPU, time grows with the count of points, images and pairs, for any distribution of points. But a single
-//! large radius among many small radii makes the search slow, since cells have the size of the largest reach. Memory
-//! per point: 36 bytes, 20 more with a periodic cell, and 12 more if some point is not in it; 24 per image. Memory per
-//! pair: 12 bytes, 12 more for the shift, 12 or 24 for the vector, 4 or 8 for the squared distance.
+//! large radius among many small radii makes the search slow, since the largest reach determines the size of all search
+//! cells. Memory per point: 36 bytes, 20 more with a periodic cell, and 12 more if some point is not in the cell; 24
+//! per image. Memory per pair: 12 bytes, 12 more for the shift, 12 or 24 for the vector, 4 or 8 for the squared
+//! distance.
 //!
-//! On a GPU, points and images take 40 bytes more on the host, and the memory of a search of boxes with spheres on the
-//! device. Points that `f32` cannot distinguish, at the extent of the scene, are candidates of each other. The time is
-//! quadratic in the count of such points.
+//! On a GPU, each point and image takes 40 bytes more on the host. The device needs the memory of a search of boxes
+//! with spheres. Points whose difference `f32` does not resolve at the extent of the scene are candidates of each
+//! other. The time is quadratic in the count of such points.
 //!
 //! ```
 //! use broadsweep::neighbour::{NeighbourOptions, PeriodicCell, PointSet};

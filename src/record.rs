@@ -1,10 +1,10 @@
 //! Records searches and queries into the caller's command encoder: boxes, queries and answers stay in GPU buffers.
 //!
-//! [`Recorder`](crate::Recorder) records searches for pairs of boxes, points or spheres ([`GpuInput`]) and steps,
-//! [`TreeRecorder`](crate::TreeRecorder) builds, refits and queries of a tree. Each call returns references to buffers:
-//! [`GpuPairs`], [`GpuEvents`], [`GpuNeighbours`], [`GpuAnswers`], [`GpuLists`]. Nothing is submitted or read back. The
-//! next recording overwrites the buffers. The compiler checks that no result of the last recording is used after that,
-//! but it cannot check cloned buffers.
+//! [`Recorder`](crate::Recorder) records steps, and searches for pairs of boxes, points or spheres ([`GpuInput`]).
+//! [`TreeRecorder`](crate::TreeRecorder) records builds, refits and queries of a tree. Each call returns references to
+//! buffers: [`GpuPairs`], [`GpuEvents`], [`GpuNeighbours`], [`GpuAnswers`], [`GpuLists`]. Nothing is submitted or read
+//! back. The next recording overwrites the buffers. The compiler checks that no result is used after the next
+//! recording, but it cannot check cloned buffers.
 //!
 //! Counts are in headers ([`PairHeader`], [`QueryHeader`]). The count is exact even if a list is too short.
 //! [`PairArguments`] are the arguments of an indirect dispatch and of indirect draws over a list.

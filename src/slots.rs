@@ -1,4 +1,4 @@
-//! [`Slots`]: a list of boxes with insertion and removal, each box under a handle.
+//! [`Slots`]: a list of boxes with insertion and removal. A handle identifies each box.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,7 +9,7 @@ use crate::{Aabb, BoxFilter, Engine, Error, Events, Filters, Step};
 
 /// Body numbers from this value on belong to boxes without a body.
 const OWN_BODIES: u32 = 1 << 31;
-/// The body number of a new box without a body, before the box gets a number of its own.
+/// The body number of a new box without a body, before the box gets a distinct number.
 const OWN_BODY: u32 = u32::MAX;
 /// The least slot count, unless it is 0.
 const FEWEST: usize = 64;
@@ -62,14 +62,14 @@ impl Handle {
 /// index of the box in pairs. A free slot has a NaN box, which overlaps nothing. So a removal moves no other box.
 ///
 /// `Slots` is plain data on the host. [`find_events`](Self::find_events) passes boxes, generations and
-/// [filters](BoxFilter) to an engine. Pairs of a removed box are `lost`, and pairs of an inserted box are `created`,
-/// even if the inserted box reuses the slot of a box removed in the same step. For queries and recordings, call
-/// [`update_filters`](Self::update_filters) on a tree or a [`Recorder`](crate::Recorder) and use [`boxes`](Self::boxes)
-/// and [`generations`](Self::generations).
+/// [filters](BoxFilter) to an engine. Pairs of a removed box are `lost`, and pairs of an inserted box are `created`.
+/// This also holds if the inserted box reuses the slot of a box removed in the same step. For queries and recordings,
+/// call [`update_filters`](Self::update_filters) on a tree or a [`Recorder`](crate::Recorder) and use
+/// [`boxes`](Self::boxes) and [`generations`](Self::generations).
 ///
 /// Free slots are reused, the lowest index first. If all are in use, the slot count doubles, up to 2²⁵; it never
-/// decreases. Reports count free slots as invalid boxes. Memory: 36 bytes per slot. Each list by box in which a box has
-/// a value other than the default takes 4 bytes per slot, or 1 for a flag.
+/// decreases. Reports count free slots as invalid boxes. Memory: 36 bytes per slot. A list by box is stored if some box
+/// has a value other than the default. It takes 4 bytes per slot, 1 for a flag, or 16 for a sphere.
 ///
 /// ```
 /// use broadsweep::step::{BoxFilter, Slots};
@@ -257,17 +257,17 @@ impl Slots {
     }
 
     /// Updates the lists by box of an engine, a recorder or a tree to the values of the slots, with as few changes as
-    /// possible. Other filters (rule, excluded and included pairs, half-spaces, owner region) do not change. They refer
-    /// to slots by index, so update them after a removal. Several engines and trees may share the slots.
+    /// possible. Other filters (rule, excluded and included pairs, half-spaces, owner region) do not change. These
+    /// filters refer to slots by index, so update them after a removal. Several engines and trees may share the slots.
     ///
     /// Cost: a comparison of the lists in use, and a [`change_filters`](Engine::change_filters) per run of different
-    /// values. If the slot count has changed, or a list is used for the first time, all filters are replaced, and the
-    /// next step of the CPU engine searches all boxes. It also does so after a change of a world. After a change of a
-    /// world or a margin, a tree must be built again.
+    /// values. If the slot count has changed, or a list is used for the first time, all filters are replaced. Then the
+    /// next step of the CPU engine searches all boxes. It also searches all boxes after a change of a world. After a
+    /// change of a world or a margin, a tree must be built again.
     ///
     /// # Errors
-    /// The errors of `change_filters` and `set_filters` of the target. After an error, a part of the values may be
-    /// changed. Then call this again.
+    /// The errors of `change_filters` and `set_filters` of the target. After an error, some values may be changed; call
+    /// this method again.
     pub fn update_filters(&self, target: &mut impl HasFilters) -> Result<(), Error> {
         target.update_lists(&self.filters)
     }

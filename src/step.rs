@@ -1,9 +1,9 @@
 //! Finds events from step to step: the pairs that are created, lost or persist.
 //!
-//! `find_events` of an engine has a [`Step`](crate::Step) as input, the current boxes, and returns the
+//! `find_events` of an engine takes a [`Step`](crate::Step), the current boxes, and returns the
 //! [`Events`](crate::Events) since the last step. If boxes are inserted, removed or reordered between steps,
 //! [`Identity`] maps each box to its old index. `stream_events` returns long lists in [pieces](EventPiece).
-//! [`Recorder::record_events`](crate::Recorder::record_events) keeps the lists on the device.
+//! [`Recorder::record_events`](crate::Recorder::record_events) writes the lists to buffers of the device.
 //!
 //! [`Slots`] is a list of boxes with insertion and removal: each box has a [`Handle`], [filter values](BoxFilter), and
 //! a slot with a constant index.

@@ -2,12 +2,12 @@
 //!
 //! | type | holds |
 //! |---|---|
-//! | [`Filters`] | the values of the caller; a row of `rows.rs` for each list by box |
+//! | [`Filters`] | the values of the caller; a *list by box* has an element per box, and a row in `rows.rs` |
 //! | [`CheckedFilters`] | checked filters, with tables for lookups: listed pairs by box, worlds by number |
 //! | [`FilterSet`](device::FilterSet) | checked filters and their buffers on the GPU |
 //! | [`FilterLists`](lists::FilterLists) | the buffers that kernels read when they test pairs |
 //! | [`FilterLayout`](rows::FilterLayout) | the start of each list, or `ABSENT` |
-//! | [`FilteredKernel`](lists::FilteredKernel) | a kernel that tests pairs, as a pipeline for each kind of filters |
+//! | [`FilteredKernel`](lists::FilteredKernel) | a kernel that tests pairs, with a pipeline for each kind of filters |
 
 // Without the feature `gpu`, the layout of lists for the GPU is unused.
 #![cfg_attr(not(feature = "gpu"), allow(dead_code))]
@@ -229,7 +229,7 @@ impl Filters {
         !(self.group.is_empty() && self.mask.is_empty())
     }
 
-    /// Checks that a list by box has `count` elements from index `first` on.
+    /// Checks that a list by box has `count` elements from index `first` on. Returns the length of the list.
     ///
     /// # Errors
     /// [`Error::BadFilter`].

@@ -3,7 +3,7 @@
 
 use super::spheres::NO_SPHERE;
 
-/// The value of one box. `None` has the element 2³² − 1, or a sphere with an infinite radius.
+/// The value of one box. The element of `None` is 2³² − 1, or a sphere with an infinite radius.
 pub(super) trait OfOne<E> {
     /// Returns the value of an element of the list.
     fn of_element(element: E) -> Self;

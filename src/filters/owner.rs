@@ -22,7 +22,7 @@ impl Aabb {
 }
 
 /// Returns the bounds of an owner region as integers with the order of `f32`, `min` then `max`. The region contains
-/// corners with `min <= corner < max`. If it contains corners at infinity, `max` is beyond infinity.
+/// corners with `min <= corner < max`. If the region contains corners at infinity, `max` is beyond infinity.
 #[cfg(feature = "gpu")]
 pub(super) fn ordered_bounds(region: &Aabb) -> [u32; 6] {
     let bound = |k: usize| {

@@ -6,7 +6,7 @@ use crate::Pair;
 
 impl CheckedFilters {
     /// Returns the filters of the boxes with these ascending indices. The boxes must be prepared already, so there are
-    /// no margins. Included pairs become excluded pairs.
+    /// no margins. Included pairs become excluded pairs, since they are reported once, after all slabs.
     pub fn part(&self, indices: &[u32]) -> Filters {
         let all = self.filters();
         let place = |index: u32| indices.binary_search(&index).ok().map(|place| place as u32);

@@ -9,7 +9,7 @@ impl Filters {
     /// themselves are ignored.
     ///
     /// # Panics
-    /// If a list is not empty and has no such index.
+    /// If a list is not empty, and `a` or `b` is beyond its end.
     pub(crate) fn passes(&self, a: u32, b: u32) -> bool {
         let (i, j) = (a as usize, b as usize);
         let group = |i: usize| if self.group.is_empty() { u32::MAX } else { self.group[i] };
@@ -47,7 +47,7 @@ impl Filters {
     /// global or there are no worlds. An included pair across two worlds belongs to the world of its box `a`.
     ///
     /// # Panics
-    /// If `world` is not empty and has no such index.
+    /// If `world` is not empty, and an index of the pair is beyond its end.
     pub fn world_of(&self, pair: Pair) -> Option<u32> {
         if self.world.is_empty() {
             return None;
@@ -56,7 +56,7 @@ impl Filters {
         (world != Self::GLOBAL).then_some(world)
     }
 
-    /// Returns the box of a pair whose world is the world of the pair. There must be worlds.
+    /// Returns the index of the box that determines the world of the pair. There must be worlds.
     pub(super) fn placed(&self, pair: Pair) -> usize {
         let (a, b) = (pair.a as usize, pair.b as usize);
         if self.world[a] == Self::GLOBAL { b } else { a }

@@ -169,7 +169,7 @@ impl Prepare {
         self.record_change(gpu, pass, &self.points, change.count, change, &buffers)
     }
 
-    /// Records a change by a kernel with this many invocations.
+    /// Records the dispatch of a kernel with this many invocations, which applies `change`.
     fn record_change(
         &self,
         gpu: &Gpu,
@@ -189,7 +189,7 @@ impl Prepare {
         [&self.boxes]
     }
 
-    /// Returns the kernel of searches whose box count is in a buffer, or whose filters the device may refuse.
+    /// Returns `prepare_count`. It runs if the box count is in a buffer, or if the device may refuse filters.
     pub fn count_kernel(&self) -> &Kernel {
         &self.count
     }

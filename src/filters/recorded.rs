@@ -322,8 +322,9 @@ impl FilterSet {
         Ok((buffers, &self.buffers.included))
     }
 
-    /// Returns the flag that commands set if excluded pairs exceed the capacity; `None` if `exclude_at_most` is 0. Each
-    /// search reads the flag, since a list that is recorded later may be submitted earlier.
+    /// Returns the flag that commands set if excluded pairs exceed the capacity; `None` if `exclude_at_most` is 0.
+    /// Every search reads the flag, even if it is recorded before the list of pairs, since the list may be submitted
+    /// first.
     pub fn refused(&self) -> Option<&Buffer<u32>> {
         self.excluding.as_ref().map(|buffers| &buffers.refused)
     }

@@ -13,7 +13,7 @@
 //! - `Variant` is the variant of [`Attribute`] that changes the list.
 //! - `with_name` is the setter of the field.
 //!
-//! Tests do not read lists that are `untested`.
+//! Kernels that test pairs do not read the `untested` lists.
 
 use super::table::filter_table;
 use super::{GroupRule, HalfSpace};
@@ -159,7 +159,7 @@ filter_table! {
         half_spaces,
         /// The count of half-spaces.
         half_space_count,
-        /// `[6]` the bounds of the owner region, as integers with the order of `f32`. It contains corners with
+        /// `[6]` the bounds of the owner region, as integers with the order of `f32`. The region contains corners with
         /// `min <= corner < max`.
         owner,
     }

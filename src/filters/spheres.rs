@@ -29,7 +29,7 @@ pub(crate) fn check_spheres(list: &'static str, first: usize, spheres: &[[f32; 4
 /// Rounds a sphere outward, to an element of [`Filters::sphere`](crate::Filters::sphere) that contains it. Spheres that
 /// touch still touch.
 ///
-/// The centre becomes the nearest `f32`. The radius grows by the distance that the centre moves. It becomes the
+/// The centre becomes the nearest `f32`. The radius grows by the distance that the centre moves. The new radius is the
 /// smallest `f32` that is at least `radius` plus this distance, or the next larger `f32`. Values that are exact in
 /// `f32` do not change. A centre beyond the range of `f32` becomes infinite, and a negative radius stays negative;
 /// filters refuse both.
@@ -61,8 +61,8 @@ pub fn sphere_from_f64(center: [f64; 3], radius: f64) -> [f32; 4] {
 /// An upper bound of the relative error of a distance in `f64`: 2⁻⁵⁰. The error of five roundings, halved by the square
 /// root, is less than 2⁻⁵¹.
 const DISTANCE_ERROR: f64 = 1.0 / (1u64 << 50) as f64;
-/// An upper bound of the error of a distance by underflow of its squares, which is below 2⁻⁵³⁶. It is smaller than any
-/// positive `f32`, but a positive `f64`.
+/// An upper bound of the error of a distance by underflow of its squares, which is below 2⁻⁵³⁶. The bound is smaller
+/// than any positive `f32`, but a positive `f64`.
 const UNDERFLOW_ERROR: f64 = 1e-120;
 
 /// Pads a sphere by a margin, rounded up.
@@ -98,15 +98,15 @@ fn sphere_terms(a: &[f32; 4], b: &[f32; 4]) -> [f64; 12] {
 }
 
 impl HalfSpace {
-    /// Returns whether a point of a sphere lies in the half-space, exactly: whether the centre is at most the radius
-    /// above the plane. NaN and infinite radii mean the same as in [`spheres_touch`].
+    /// Returns whether a point of a sphere lies in the half-space, exactly. The centre is then at most the radius above
+    /// the plane. NaN and infinite radii mean the same as in [`spheres_touch`].
     pub(crate) fn touches_sphere(&self, sphere: &[f32; 4]) -> bool {
         let [x, y, z, radius] = *sphere;
         if radius.is_nan() || radius.is_infinite() {
             return radius.is_infinite();
         }
         let [n_x, n_y, n_z] = self.normal;
-        // The height of the centre above the plane, times the normal's length.
+        // The sum of these terms is the height of the centre above the plane, times the normal's length.
         let height = [product(n_x, x), product(n_y, y), product(n_z, z), -f64::from(self.offset)];
         let (sum, magnitude) = height.iter().fold((0.0, 0.0), |(sum, all), term| (sum + term, all + term.abs()));
         let reach = f64::from(radius) * (product(n_x, n_x) + product(n_y, n_y) + product(n_z, n_z)).sqrt();
@@ -117,8 +117,8 @@ impl HalfSpace {
         sign_of_sum(height).is_le() || sign_of_sum(self.reach_terms(&height, radius)).is_le()
     }
 
-    /// Returns numbers whose exact sum is the square of a height, minus the square of `radius` times the normal's
-    /// length. A product of two terms of a height is the exact sum of two `f64`.
+    /// Returns numbers whose exact sum is `h² - (radius |normal|)²`, where `h` is the sum of `height`. Each product of
+    /// two terms is the exact sum of two `f64`.
     fn reach_terms(&self, height: &[f64; 4], radius: f32) -> [f64; 26] {
         const PLACES: [(usize, usize); 10] =
             [(0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3)];

@@ -89,8 +89,8 @@ macro_rules! filter_table {
             )*
         }
 
-        /// New values of one list by box in a buffer of the device, created with `BufferUsages::STORAGE`: 4 bytes
-        /// per box, 16 for a sphere. A flag is `true` if its `u32` is not 0.
+        /// New values of one list by box, in a buffer of the device with `BufferUsages::STORAGE`. A value has 4 bytes,
+        /// a sphere 16. A flag is `true` if its `u32` is not 0.
         #[cfg(feature = "gpu")]
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
@@ -190,8 +190,8 @@ macro_rules! filter_table {
                 Self { $($beside: others.$beside.clone(),)* ..self.clone() }
             }
 
-            /// Lists the changes from the lists by box of `old` to these lists: the first box and the new values of
-            /// each change. Both must have the same lengths.
+            /// Lists the changes from the lists by box of `old` to these lists. A change has new values and the index
+            /// of the first changed box. The lists of both must have the same lengths.
             pub(crate) fn changes_since(&self, old: &Self) -> Vec<(usize, Attribute<'_>)> {
                 use $crate::filters::table::runs;
                 let mut changes = Vec::new();
@@ -305,8 +305,8 @@ pub(super) fn set_of_one<T: Copy + PartialEq>(list: &mut Vec<T>, index: usize, b
 }
 
 /// Returns the runs of elements that differ from `old`, which must have the same length. For worlds, margins and
-/// sleeping flags, one run has all changes. For these, each change costs as much as a change of all values: worlds are
-/// numbered again, or engines visit each box.
+/// sleeping flags, one run has all changes. Each run would cost as much as a change of all values: worlds are numbered
+/// again, or engines visit each box.
 pub(super) fn runs<T: PartialEq>(list: &'static str, new: &[T], old: &[T]) -> Vec<Range<usize>> {
     const BLOCK: usize = 1 << 10;
     let is_one = matches!(list, "world" | "margin" | "sleeping");

@@ -164,8 +164,8 @@ impl<T: Pod> Buffer<T> {
     }
 }
 
-/// A cache of small constants for kernels, a buffer per value. A recently requested value returns the same buffer. A
-/// buffer is written once, so commands read the value with which they were recorded.
+/// A cache of small constants for kernels, a buffer per value. Recent requests of the same value return the same
+/// buffer. A buffer is written once, so commands read the value with which they were recorded.
 #[derive(Debug)]
 pub struct Constants<T> {
     label: &'static str,

@@ -160,8 +160,8 @@ impl Compiled {
     fn new(gpu: &Gpu, source: &Source, switches: &[&'static str]) -> Result<Self, Error> {
         let (compiled, scopes) = Self::begin(gpu, source, switches)?;
         let closed = scopes.close(source.label);
-        // wgpu has no text of a parsed module for messages, so validate again to get line numbers. A browser has the
-        // text.
+        // wgpu receives a parsed module without its text. Validate the text again to get line numbers in the message. A
+        // browser has the text.
         #[cfg(not(target_arch = "wasm32"))]
         let closed = closed.map_err(|error| match (&error, source.module()) {
             (Error::Gpu { .. }, Err(with_lines)) => with_lines,
@@ -256,8 +256,8 @@ impl Kernel {
         compiled.as_ref().map_err(Clone::clone)
     }
 
-    /// Compiles the kernel in the browser's process of the device, unless it is compiled. The kernel counts as compiled
-    /// once the browser accepts it. A call that needs the kernel earlier requests it again.
+    /// Compiles the kernel in the browser's GPU process, unless it is compiled. The kernel counts as compiled once the
+    /// browser accepts it. A call that needs the kernel earlier requests it again.
     ///
     /// # Errors
     /// [`Error::Gpu`] if the browser rejects it; [`Error::OutOfMemory`]; [`Error::DeviceLost`].
@@ -306,7 +306,8 @@ impl Kernel {
         }
     }
 
-    /// Binds each variable of the kernel to the buffer with the same name.
+    /// Binds each variable of the kernel to the buffer with the same name. Returns `false` after an error, which the
+    /// pass stores.
     fn bind(&self, pass: &mut Pass, buffers: &[(&str, wgpu::BindingResource)]) -> bool {
         let compiled = match self.compiled(&pass.gpu) {
             Ok(compiled) => compiled,

@@ -3,8 +3,8 @@
 use super::table::Row;
 use crate::Error;
 
-/// The most bytes of a binding, even if a device reports a larger limit, since sizes in Metal kernels and offsets in
-/// Vulkan have 32 bits. With this limit, trees have at most `WAITING_LEVELS` levels above their leaves.
+/// The most bytes of a binding, even if a device reports a larger limit. Sizes in Metal kernels and offsets in Vulkan
+/// have 32 bits. With this limit, trees have at most `WAITING_LEVELS` levels above their leaves.
 pub const MOST_BINDING: u64 = u32::MAX as u64;
 
 /// Returns the most bytes that one binding of a storage buffer may have.

@@ -93,10 +93,10 @@ impl Gpu {
     /// The device features that make the sort faster.
     pub const SUBGROUP_FEATURES: wgpu::Features = SUBGROUP_FEATURES;
 
-    /// Returns the limits that the kernels need of a device, all within WebGPU's defaults: 8 storage buffers and 4
-    /// uniform buffers per stage, 16 KiB of workgroup memory, workgroups of 256, 65,535 of them along x and y. No
-    /// features are needed; the sort is faster on a GPU with [`Gpu::SUBGROUP_FEATURES`]. Buffer sizes limit the box
-    /// count; see [`BroadPhase::memory_plan`].
+    /// Returns the limits that the kernels need of a device, all within WebGPU's defaults. These are 8 storage buffers
+    /// and 4 uniform buffers per stage, 16 KiB of workgroup memory, workgroups of 256 invocations, and 65,535
+    /// workgroups along x and y. No features are needed; the sort is faster on a GPU with [`Gpu::SUBGROUP_FEATURES`].
+    /// Buffer sizes limit the box count; see [`BroadPhase::memory_plan`].
     ///
     /// [`BroadPhase::memory_plan`]: crate::BroadPhase::memory_plan
     pub fn required_limits() -> wgpu::Limits {
@@ -400,7 +400,7 @@ impl Gpu {
     }
 
     /// Returns `true` if the device is lost. Call it after a failure. A requested device reports its loss when polled.
-    /// A device of the caller does not, so this tries an allocation.
+    /// A device of the caller does not, so this method tries an allocation.
     pub(crate) fn is_lost_on_trial(&self) -> bool {
         let _ = self.device.poll(wgpu::PollType::Poll);
         if self.is_lost() {

@@ -133,7 +133,7 @@ impl Readback {
 }
 
 impl Drop for Readback {
-    /// Unmaps the staging buffer, so that commands can copy to it. The error of a buffer of a lost device is ignored.
+    /// Unmaps the staging buffer, so that commands can copy to it. If the device is lost, the error is ignored.
     fn drop(&mut self) {
         let scope = self.gpu.device().push_error_scope(wgpu::ErrorFilter::Validation);
         self.buffer.unmap();

@@ -55,8 +55,8 @@ impl Scopes {
         memory.is_some()
     }
 
-    /// Ends a sequence of calls with the submission whose results `readback` reads: [`Readback::poll`] returns later
-    /// errors instead of results.
+    /// Ends a sequence of calls that contains the submission whose results `readback` reads. [`Readback::poll`] returns
+    /// errors that are known only later, instead of results.
     ///
     /// # Errors
     /// The errors of [`close`](Self::close).
@@ -72,8 +72,8 @@ impl Scopes {
         Ok(())
     }
 
-    /// Ends the sequence of calls at once, and returns a future of its error. In a browser, it completes after the
-    /// calls have run in the process of the device.
+    /// Ends the sequence of calls at once, and returns a future of its error. In a browser, the future completes after
+    /// the calls have run in the GPU process.
     #[cfg(target_arch = "wasm32")]
     pub fn close_later(self, label: &'static str) -> impl Future<Output = Result<(), Error>> + 'static {
         let (memory, validation, internal) = (self.memory.pop(), self.validation.pop(), self.internal.pop());

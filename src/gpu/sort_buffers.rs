@@ -12,8 +12,8 @@ use crate::base::layout::{digit_sum_u32_count, histogram_u32_count};
 /// The alignment of offsets of bindings, in bytes.
 pub const ALIGNMENT: u64 = 256;
 
-/// Keys and values, with scratch memory for them. Passes read one and write the other, in turn. Kernels read four
-/// elements at a time; a [`Buffer`] is long enough for that.
+/// Keys and values, with scratch memory of the same size. A pass reads the lists and writes the scratch; then both are
+/// exchanged. Kernels read four elements at a time; a [`Buffer`] is long enough for that.
 #[derive(Clone, Debug)]
 pub struct SortBuffers {
     /// `[n]` keys; sorted afterwards.

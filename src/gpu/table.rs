@@ -17,8 +17,8 @@ pub const SIZES: wgpu::BufferUsages = STORAGE.union(wgpu::BufferUsages::INDIRECT
 pub const STAGING: wgpu::BufferUsages = wgpu::BufferUsages::MAP_READ.union(wgpu::BufferUsages::COPY_DST);
 
 /// Declares a struct of buffers. A row is `name: [element type; length], usages;`. The length is an expression of the
-/// capacity. The name is the field, the label in a profiler and the name in the plan. With `name as "label"`, label and
-/// name in the plan differ from the field.
+/// capacity. The name is the field, the label in a profiler and the name in the plan. With `name as "label"`, the label
+/// and the name in the plan are `label`.
 macro_rules! buffer_table {
     (
         $(#[$meta:meta])*

@@ -35,8 +35,8 @@ impl KernelTime {
     }
 }
 
-/// A timer, which writes a timestamp after each dispatch of a pass. Each dispatch waits for an earlier one, since it
-/// reads its output. So the difference of two timestamps is the time of the later dispatch.
+/// A timer, which writes a timestamp after each dispatch of a pass. Dispatches run one after the other, since each
+/// reads the output of an earlier one. So the difference of two timestamps is the time of the later dispatch.
 #[derive(Debug)]
 pub struct Timer {
     queries: wgpu::QuerySet,

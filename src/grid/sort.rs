@@ -156,9 +156,9 @@ impl Sort {
         self.record_passes(pass, counts, capacity, lists, bits, 1)
     }
 
-    /// Returns the buffers for a caller's kernel that counts the digits of the first pass of
-    /// [`record_pairs`](Self::record_pairs) itself. The kernel must have one workgroup per section ([`sort_sections`]).
-    /// No pass of `lists` may have been recorded. Pass [`SortBuffers::counted`] to the sort afterwards.
+    /// Returns the buffers for a kernel of the caller that counts the digits of the first pass of
+    /// [`record_pairs`](Self::record_pairs). The kernel must have one workgroup per section ([`sort_sections`]). Call
+    /// this before any pass of `lists` is recorded. Pass [`SortBuffers::counted`] to the sort afterwards.
     pub fn first_count<'a>(&'a self, counts: &'a Buffer<Counts>, lists: &'a SortBuffers) -> Bound<'a> {
         debug_assert_eq!(lists.passes, 0);
         vec![

@@ -18,7 +18,8 @@ use {
 };
 
 /// Returns the variant of the sort for this device: the requested variant, or else the [best](choose) one. The best
-/// variant is determined once for all clones of the [`Gpu`]. This **blocks** for a trial if the device has subgroups.
+/// variant is determined once for all clones of the [`Gpu`]. The first call **blocks** for a trial if the device has
+/// subgroups.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
@@ -48,7 +49,7 @@ pub fn choose(gpu: &Gpu, ballot: &Source) -> Result<SortVariant, Error> {
     }
     match sorts_as_it_should(gpu, ballot) {
         Ok(true) => Ok(SortVariant::Subgroup),
-        // A driver that rejects the kernel gets the portable variant.
+        // If the driver rejects the kernel, use the portable variant.
         Ok(false) | Err(Error::Gpu { .. }) => Ok(SortVariant::Portable),
         Err(error) => Err(error),
     }

@@ -25,7 +25,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Returns the decisions for `box_count` boxes or points. These must fit the filters.
+    /// Returns the decisions for `box_count` boxes or points. The filters must fit this count.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`], [`Error::OverBudget`].
@@ -71,7 +71,7 @@ impl Call {
     /// Returns the parameters of kernels that work in the buffers of this plan.
     pub fn params(&self, plan: &MemoryPlan) -> Params {
         Params {
-            // Use no larger capacity of earlier scenes, so that the same boxes give the same bytes.
+            // Do not use the larger capacity of an earlier scene, so that the same boxes give the same bytes.
             entry_capacity: self.params.entry_capacity.min(plan.entry_capacity),
             tile_capacity: plan.tile_capacity,
             ..self.params

@@ -11,8 +11,8 @@ impl Workspace {
     /// list was replaced.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`]: the list has its old length, or if there is no memory even for that, all buffers
-    /// are released.
+    /// [`Error::OutOfMemory`]. Then the list has its old length. If there is no memory for the old length either, all
+    /// buffers are released.
     pub fn lengthen_list(&mut self, requested: u64, options: &Options, filters: &FilterSet) -> Result<bool, Error> {
         let now = &self.shared()?.plan;
         if requested <= u64::from(now.pair_capacity) {

@@ -9,7 +9,7 @@ use crate::{Aabb, Error, Pair};
 /// Bytes of an entry in one list of entries.
 const WORD_BYTES: u64 = 4;
 
-/// Returns an error if there are more boxes than the device's limits, or the index of an entry, allow.
+/// Returns an error if there are more boxes than the device's limits or the bits of an entry's box index allow.
 ///
 /// # Errors
 /// [`Error::TooManyBoxes`].
@@ -52,7 +52,8 @@ pub(super) fn most_entries(limits: &wgpu::Limits) -> u64 {
     u64::from(MAX_ENTRIES).min((largest_binding(limits) / WORD_BYTES).saturating_sub(ENTRY_STRIDE.into()))
 }
 
-/// Returns the most pairs that fit one binding, a staging buffer after the summary, and 32 bits.
+/// Returns the most pairs of a list. The list must fit one binding, and a staging buffer after the summary. The pair
+/// count must fit 32 bits.
 pub(super) fn longest_list(limits: &wgpu::Limits) -> u64 {
     let bytes = largest_binding(limits).min(limits.max_buffer_size - SUMMARY_BYTES);
     (bytes / size_of::<Pair>() as u64).min(u64::from(MAX_GROUPS_X) * 65_535)

@@ -186,7 +186,8 @@ impl MemoryPlan {
     }
 
     /// Returns `true` if the buffers of this plan, except the list, are large enough for `other`, a plan with the same
-    /// options. With a budget, a plan for more boxes may have fewer tiles; these suffice.
+    /// options. With a budget, a plan for more boxes may have fewer tiles. They suffice, since further tiles are
+    /// computed again.
     pub(crate) fn covers(&self, other: &Self, options: &Options) -> bool {
         let needed = if other.all_pairs { all_pairs_tiles(u64::from(other.box_count)) } else { 0 };
         let has_tiles = if options.memory_budget.is_some() {
@@ -214,7 +215,7 @@ impl MemoryPlan {
         let available = options.memory_budget.unwrap_or(u64::MAX).saturating_sub(others);
         let per_thousand = list(1_001_000) - list(1_000_000) + 1000 * size_of::<Pair>() as u64;
         let about = (available / (per_thousand + 1)).saturating_mul(1000).saturating_sub(4096);
-        // Some buffers have one element per many pairs.
+        // `about` can be too large, since some buffers have one element per many pairs, rounded up.
         let bytes = |pairs: u64| list(pairs).saturating_add(pairs * size_of::<Pair>() as u64);
         let mut affordable = about.min(longest_list(limits));
         while affordable > 0 && bytes(affordable) > available {
@@ -235,7 +236,7 @@ impl PlanCapacity {
         budget: u64,
     ) -> Self {
         let binding = largest_binding(limits);
-        // Four entries per box, or as many as fit half of the budget. The count must not depend on earlier calls: it
+        // Four entries per box, or the most that fit half of the budget. The count must not depend on earlier calls: it
         // determines the level of coarsening, and so the order of the pairs.
         let entries = (4 * boxes + 1024).min(most_entries(limits)).min((budget / 2 / ENTRY_BYTES).max(boxes));
         // A larger scene also requests the tiles of the largest scene that tests all pairs. Otherwise buffers are

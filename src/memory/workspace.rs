@@ -168,7 +168,7 @@ impl Workspace {
         }
     }
 
-    /// Ensures the buffers for this call. Retains the buffers `in_flight`, since their submissions may be searched
+    /// Ensures the buffers for this call. Retains the buffers of the calls `in_flight`, since these may be searched
     /// again.
     ///
     /// # Errors

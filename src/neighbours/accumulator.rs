@@ -1,7 +1,7 @@
 //! Computes the exact sign of a sum of products of `f64` and integers, for all exponents.
 //!
-//! The sum is a fixed-point number that covers all products, a superaccumulator (Kulisch and Miranker 1986): digits of
-//! 32 bits in words of 64, so that carries are handled once, at the end.
+//! The sum is a fixed-point number that covers all products, a superaccumulator (Kulisch and Miranker 1986). It has
+//! digits of 32 bits in words of 64 bits, so that carries are handled once, at the end.
 
 use std::cmp::Ordering;
 
@@ -29,7 +29,7 @@ impl Term {
     }
 }
 
-/// Bits of the sum: products lie between 2⁻²¹⁴⁸ and 2²¹¹⁰, and there are fewer than 2¹⁶.
+/// Bits of the sum: products lie between 2⁻²¹⁴⁸ and 2²¹¹⁰, and there are fewer than 2¹⁶ products.
 const DIGITS: usize = (2148 + 2110 + 16) / 32 + 4;
 /// The exponent of the lowest bit.
 const LOWEST: i32 = -2 * 1074;

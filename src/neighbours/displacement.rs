@@ -1,7 +1,7 @@
 //! The displacement x_j + S·cell − x_i of a pair, with exact decisions.
 //!
-//! Decisions have three tiers: `f64` with an error bound; pairs of `f64` whose sum is the number (double-double); a
-//! superaccumulator.
+//! A decision tries three tiers in turn: `f64` with an error bound; pairs of `f64` whose sum is the number
+//! (double-double); a superaccumulator, which is exact.
 
 use super::accumulator::{Accumulator, Term};
 use super::coordinate::Coordinate;
@@ -9,12 +9,13 @@ use crate::base::exact::two_sum;
 
 /// Half a unit in the last place of 1.
 const HALF_ULP: f64 = f64::EPSILON / 2.0;
-/// A bound of relative errors of the double-double tier: 2⁻⁹⁶. There are fewer than 64 roundings of 2⁻¹⁰⁶.
+/// A bound of relative errors of the double-double tier: 2⁻⁹⁶. There are fewer than 64 roundings of about 2⁻¹⁰⁶ each.
 const DOUBLE_ERROR: f64 = 1.0 / (1u128 << 96) as f64;
 /// The numbers for which products of the double-double tier neither overflow nor lose bits that matter: 2⁻⁴⁰⁰ to 2⁴⁰⁰.
 const DOUBLE_RANGE: std::ops::Range<f64> = 3.9e-121..2.5e120;
 
-/// A number: the sum of a leading and a small trailing part, and a bound of the error; exact if the bound is 0.
+/// A number as the sum of a leading and a small trailing part, with a bound of the error. It is exact if the bound is
+/// 0.
 #[derive(Clone, Copy, Debug, Default)]
 struct Double {
     high: f64,
@@ -242,8 +243,8 @@ fn largest(first: f64, last: f64, is_at_most: impl Fn(f64) -> bool) -> f64 {
 }
 
 /// Returns the rounded product, and the rounding error (Dekker), for numbers whose product neither overflows nor
-/// underflows. It does not use `mul_add`, which is a slow function call if the target processor may lack the
-/// instruction; vectors of periodic pairs use this path.
+/// underflows. It does not use `mul_add`, since this is a slow function call if the target processor may lack the
+/// instruction. Speed matters here, since every vector of a periodic pair needs this function.
 #[inline]
 fn two_product(a: f64, b: f64) -> (f64, f64) {
     // Two halves of 26 bits, the sign of the lower one included (Veltkamp).

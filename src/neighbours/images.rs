@@ -99,16 +99,16 @@ pub fn wrap<T: Coordinate>(
     Ok(())
 }
 
-/// The images of points that can have neighbours, as targets of the search. A target is a point or an image of it. The
-/// upper bits of its number are the index of the point, the lower bits an index in `shifts`. So targets ascend by point
-/// and by shift, and decoding a number needs no load from memory.
+/// The images of points that can have neighbours, as targets of the search. A target is a point or an image of a point.
+/// It has a number: the upper bits are the index of the point, the lower bits an index in `shifts`. So targets ascend
+/// by point and by shift, and decoding a number needs no load from memory.
 #[derive(Debug, Default)]
 pub struct Images {
     /// The shifts of images, ascending.
     shifts: Vec<[i32; 3]>,
     /// The fractional coordinates of each shift.
     fractions: Vec<[f64; 3]>,
-    /// The targets that can have neighbours, ascending; of a periodic cell only.
+    /// The targets that can have neighbours, ascending; empty without a periodic cell.
     targets: Vec<u32>,
     is_periodic: bool,
     point_count: u32,
@@ -162,7 +162,7 @@ impl Images {
         let largest = [0, 1].map(|list| std::array::from_fn(|k| f64::max(own[list][k], other[list][k])));
         let errors = lattice.error(&largest[0], &largest[1]);
         let [reach, errors] = [lattice.reach(reach), lattice.fraction_error(&largest[0], &errors)];
-        // Exceeds the rounding of products and sums.
+        // The added margin exceeds the rounding of products and sums.
         let reach = std::array::from_fn(|m| reach[m] * (1.0 + 1e-9) + 1e-9 + 4.0 * errors[m]);
         self.list(points, queries.fraction_bounds(), &reach)?;
         let shifts = self.magnitudes();

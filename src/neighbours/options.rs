@@ -53,8 +53,8 @@ pub struct NeighbourOptions<T = f32> {
     #[cfg_attr(feature = "serde", serde(default))]
     pub cell: Option<PeriodicCell<T>>,
     /// True if a search within one set lists each pair twice, as (i, j, S) and as (j, i, −S). Default: once, with i <
-    /// j; if i = j, with the one of S and −S that is greater than 0 in lexicographic order. A search between two sets
-    /// lists each pair once.
+    /// j. If i = j, the pair has the shift S or −S that is greater than 0 in lexicographic order. A search between two
+    /// sets lists each pair once.
     #[cfg_attr(feature = "serde", serde(default))]
     pub both_directions: bool,
     /// `true` if, in a search within one set, a point and its own images are pairs. Default: `true`. Without a cell,

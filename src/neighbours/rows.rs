@@ -1,4 +1,5 @@
-//! Writes the pairs in the order of queries. Chunks hold the rows of targets in the order of cells.
+//! Writes the pairs in the order of queries. A *row* is the list of targets of one query. Chunks hold rows in the order
+//! of cells.
 
 use bytemuck::Zeroable;
 
@@ -10,7 +11,7 @@ use crate::{Error, Pair};
 /// The rows that one thread writes at a time.
 const TASK: usize = 1 << 12;
 
-/// The rows of a chunk of queries: the targets of each.
+/// The rows of a chunk of queries.
 #[derive(Debug, Default)]
 pub struct ChunkRows {
     /// The queries, with the target count of each query.

@@ -7,7 +7,8 @@ use super::images::{Images, Placed, wrap};
 use super::{Coordinate, Lattice, NeighbourOptions, PointSet};
 use crate::Error;
 
-/// The lists of a search that are needed before its pairs: points in their cell, and their images. They are reused.
+/// The lists of a search that are needed before its pairs: points in their cell, and their images. The next search
+/// reuses their memory.
 #[derive(Debug, Default)]
 pub struct Targets {
     lattice: Lattice,

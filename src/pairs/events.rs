@@ -98,7 +98,7 @@ buffer_table! {
     pub struct LastStep(capacity: EventCapacity) {
         /// `[pairs]` the pairs of the last step, in canonical order.
         last_pairs: [Pair; capacity.pairs], STORAGE;
-        /// The count of these pairs; the count of boxes of the last step with generations; then these generations.
+        /// The count of these pairs; the box count of the last step that had generations; then these generations.
         last_step: [u32; u64::from(EVENT_GENERATIONS) + capacity.generations], STORAGE;
     }
 }

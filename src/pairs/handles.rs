@@ -19,10 +19,10 @@ use crate::base::layout::PairArguments;
 /// `pairs.pairs.clone()`. A clone is cheap. The compiler does not check clones: read them only in commands that are
 /// submitted before the commands of the next recording.
 ///
-/// **Buffers can change.** A recording returns new buffers if it exceeds the capacity in boxes or pairs, if an earlier
-/// list was too short, and after [`set_options`](crate::Recorder::set_options) with another order or budget. Within the
-/// [reserved](crate::Recorder::reserve) capacity, the buffers stay the same. Compare buffers with `==`, and recreate
-/// bind groups that use a replaced buffer.
+/// **Buffers can change.** A recording returns new buffers if it exceeds the capacity in boxes or pairs, or if an
+/// earlier list was too short. It also does so after [`set_options`](crate::Recorder::set_options) with another order
+/// or budget. Within the [reserved](crate::Recorder::reserve) capacity, the buffers stay the same. Compare buffers with
+/// `==`, and recreate bind groups that use a replaced buffer.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct GpuPairs<'a> {
@@ -96,7 +96,7 @@ pub enum GpuIdentity<'a> {
     Generations(wgpu::BufferSlice<'a>),
     /// `[box_count]` distinct indices, one `u32` each: the index that each box had in the last step, or
     /// [`Step::NEW`](crate::Step::NEW). An index that the last step did not have also means a new box. Boxes of the
-    /// last step without an index here are removed. If two boxes have the same index, and a pair of the last step would
-    /// match two pairs of this step, the device refuses the step.
+    /// last step whose indices are not in the list are removed. If two boxes have the same index, a pair of the last
+    /// step may match two pairs of this step. Then the device refuses the step.
     Was(wgpu::BufferSlice<'a>),
 }

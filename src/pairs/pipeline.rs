@@ -165,9 +165,9 @@ impl Pipeline {
         self.params.get(&self.gpu, params)
     }
 
-    /// Records `prepare_count`: writes `params` and the dispatch sizes for blocks of boxes. `params` becomes
-    /// `call_params` with the box count at the start of `count`, if there is such a buffer. The box count is 0 if the
-    /// device refused filters (`refused`).
+    /// Records `prepare_count`: writes `params` and the dispatch sizes for blocks of boxes. `params` becomes a copy of
+    /// `call_params`, whose box count is the number at the start of `count`, if there is a `count`. The box count is 0
+    /// if the device refused filters (`refused`).
     ///
     /// # Errors
     /// [`Error::Gpu`] if the kernel is rejected; [`Error::OutOfMemory`].

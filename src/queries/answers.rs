@@ -148,7 +148,8 @@ impl<'a, T> Iterator for ListsIter<'a, T> {
     }
 }
 
-/// Returns the list between two offsets; an empty one if the caller has changed them to offsets beyond the answers.
+/// Returns the list between two offsets. The caller can change the offsets: the list is empty if they are beyond the
+/// answers.
 fn list_of<'a, T>(answers: &'a [T], ends: &[u64]) -> &'a [T] {
     answers.get(ends[0] as usize..ends[1] as usize).unwrap_or_default()
 }
@@ -223,12 +224,13 @@ pub struct TreeReport {
     /// [`Report::INVALID_LISTED`](crate::Report::INVALID_LISTED).
     pub first_invalid: Vec<u32>,
     /// The surface of all nodes, divided by the surface after the build. The time of queries grows by about this
-    /// factor. It is 1 after a build. Above 1.5 or 2, a rebuild saves time. It is NaN if the build was recorded.
+    /// factor. Above 1.5 or 2, a rebuild saves time. The value is 1 after a build, and NaN if the build was recorded.
     ///
     /// *Vast* boxes are unbounded or have a coordinate beyond 2⁶⁰; nodes above them have no surface. The value is
-    /// infinite if there are more vast boxes than after the build, or if the surface after the build was zero and is
-    /// not zero any more. Finite values of a GPU tree are sums of `f32`, which may flush numbers below 10⁻³⁸ to zero.
-    /// They differ between engines for more than eight boxes, since each engine orders boxes differently.
+    /// infinite if there are more vast boxes than after the build. It is also infinite if the surface was zero after
+    /// the build, and is not zero any more. Finite values of a GPU tree are sums of `f32`, which may flush numbers
+    /// below 10⁻³⁸ to zero. The values differ between engines for more than eight boxes, since each engine orders boxes
+    /// differently.
     pub growth: f64,
     /// Bytes of allocated memory: GPU memory for a tree on a GPU, otherwise host memory.
     pub bytes: u64,
@@ -237,7 +239,7 @@ pub struct TreeReport {
 /// The approximate surface of a tree.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Surface {
-    /// The sum over all nodes that have one; NaN if unknown.
+    /// The sum over all nodes that have a surface; NaN if unknown.
     pub sum: f64,
     /// Boxes that are unbounded or have a coordinate beyond 2⁶⁰.
     pub vast_count: u32,

@@ -8,8 +8,8 @@ use crate::{Error, Filters, GroupRule};
 
 /// Filters of the queries of a batch. A list has one element for each query, in their order; an empty list is not used.
 ///
-/// The filters apply to a query as to a box with this group, mask, body, world and sphere. A query meets a box if the
-/// [`Filters`] of the tree would accept this box and the other as a pair. A query is neither fixed nor asleep, and is
+/// The filters treat a query like a box with this group, mask, body, world and sphere. A query meets a box of the tree
+/// if the [`Filters`] of the tree would accept these two boxes as a pair. A query is neither fixed nor asleep, and is
 /// in no list of pairs.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
@@ -36,14 +36,14 @@ pub struct QueryFilters {
     /// has no margin; add a margin to the radius.
     pub sphere: Vec<[f32; 4]>,
     /// True if all casts of the batch skip boxes that they touch at `t = 0` and separate from. A cast that moves deeper
-    /// into a box still hits this box at 0. Use this for a character that stands on several boxes: the character can
+    /// into a box still hits this box at 0. Use this for a character that stands on several boxes. The character can
     /// leave the boxes or slide along them, but does not fall through.
     ///
-    /// A ray or a moving box separates from a box if it moves away from, or along, the face of least penetration; if
-    /// there are several such faces, one suffices. This is decided exactly. A moving sphere or capsule separates if it
-    /// does not approach the nearest point of the box, up to rounding; if its segment touches the box, or its radius is
-    /// infinite, its bounds decide. A cast with a zero direction separates from every box. A cast separates from a
-    /// half-space if its direction does not point into it. Other queries ignore this field.
+    /// A ray or a moving box separates from a box if it moves away from the face of least penetration, or along this
+    /// face. If there are several such faces, one suffices. This is decided exactly. A moving sphere or capsule
+    /// separates if it does not approach the nearest point of the box, up to rounding. If its segment touches the box,
+    /// or its radius is infinite, its bounding box decides. A cast with a zero direction separates from every box. A
+    /// cast separates from a half-space if its direction does not point into it. Other queries ignore this field.
     pub skips_separating: bool,
 }
 
@@ -75,8 +75,8 @@ impl QueryFilters {
         skips_separating: false,
     };
 
-    /// Returns filters with which each query meets only boxes whose group has a bit of its mask, under both [group
-    /// rules](GroupRule). Under [`GroupRule::Any`] the query is in no group, so the masks of boxes are ignored.
+    /// Returns filters with which each query meets only boxes whose group has a bit of the query's mask, under both
+    /// [group rules](GroupRule). Under [`GroupRule::Any`] the query is in no group, so the masks of boxes are ignored.
     ///
     /// ```
     /// use broadsweep::filter::GroupRule;
@@ -238,7 +238,7 @@ impl Meeting<'_> {
     /// Returns whether the filters accept the query and box `i`, worlds included.
     ///
     /// # Panics
-    /// If a list of the filters is not empty and has no such index.
+    /// If a list of the filters is not empty, and `i` is beyond its end.
     pub fn meets(&self, i: u32) -> bool {
         self.query_filter.meets(self.filters.filters(), i)
             && self.sphere.is_none_or(|sphere| self.filters.touches_sphere(i, &sphere))
@@ -257,7 +257,7 @@ impl QueryFilter {
     /// Returns whether the filters accept the query and box `i`, with worlds but without spheres.
     ///
     /// # Panics
-    /// If a list of the filters is not empty and has no such index.
+    /// If a list of the filters is not empty, and `i` is beyond its end.
     fn meets(&self, filters: &Filters, i: u32) -> bool {
         let at = i as usize;
         let group = if filters.group.is_empty() { u32::MAX } else { filters.group[at] };

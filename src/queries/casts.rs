@@ -44,7 +44,7 @@ impl Ray {
 /// A moving box: the boxes `aabb + t direction` with `0 <= t <= limit`, in real numbers. 40 bytes.
 ///
 /// The cast hits a box if one of these boxes has a point in common with it. The `t` of the hit is the least such `t`: 0
-/// if the boxes touch at the start. Bounds may be infinite, with the overlap test of pairs.
+/// if the boxes touch at the start. Bounds may be infinite; they are compared as in the overlap test of pairs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -64,8 +64,8 @@ pub struct BoxCast {
 /// a box, it may be too early by 10⁻⁵ of its value. A `t` below `f32::MIN_POSITIVE` is 0. Hits are ordered by the
 /// reported `t`, then by index. Every engine returns the same bits. benches/results/queries.md counts the false hits.
 ///
-/// The sphere touches no box at infinity. With a radius of 0, it hits as a [`Ray`]. With an infinite radius, or if it
-/// reaches beyond `f32::MAX`, it hits all other boxes at `t = 0`.
+/// The sphere touches no box at infinity. With a radius of 0, it hits the same boxes as a [`Ray`]. With an infinite
+/// radius, or if it reaches beyond `f32::MAX`, it hits all other boxes at `t = 0`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -83,8 +83,8 @@ pub struct SphereCast {
 /// A moving capsule: all points at most `radius` from a segment, which moves by `t direction`, with `0 <= t <= limit`.
 /// 44 bytes.
 ///
-/// A capsule hits as a [`SphereCast`], with one exception: a capsule that is millions of times as long as its distance
-/// from a box may be reported to touch it. A capsule with equal ends is a `SphereCast`.
+/// The guarantees of a [`SphereCast`] hold, with one exception. A capsule may be reported to touch a box if its length
+/// is millions of times its distance from the box. A capsule with equal ends is a `SphereCast`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -130,8 +130,8 @@ impl CapsuleCast {
         is_finite(&self.from) && is_finite(&self.to) && self.radius >= 0.0
     }
 
-    /// Returns the same cast; with an infinite radius if its bounds are not finite, since clamped bounds do not contain
-    /// it while it moves.
+    /// Returns the same cast; with an infinite radius if the bounds are not finite. With a finite radius, the clamped
+    /// bounds would not contain the capsule while it moves.
     fn capsule(&self) -> Self {
         let is_number = |end: [f32; 3]| {
             let Aabb { min, max } = Aabb::from_sphere(end, self.radius);
@@ -206,7 +206,7 @@ impl sealed::SealedCast for BoxCast {
     }
 }
 
-/// The words of a moving round shape: the cast of its bounds, and the shape. It is the longest query.
+/// The words of a moving round shape: the cast of its bounds, and the shape. No query has more words.
 #[cfg(feature = "gpu")]
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]

@@ -72,13 +72,13 @@ impl Distance {
         })
     }
 
-    /// Returns the square; `None` if `f64` does not represent it and all intermediate results exactly.
+    /// Returns the square; `None` unless `f64` represents it and all intermediate results exactly.
     fn exact_square(&self, point: &[f32; 3]) -> Option<f64> {
         let mut sum = 0.0;
         for k in 0..3 {
             let (end, at) = self.end(k, point);
             let along = f64::from(end) - f64::from(at);
-            // If the difference is exact in `f64`, it is an `f32`, and its square is exact too.
+            // If the difference is exact and is an `f32`, `f64` represents its square exactly.
             let is_exact = along + f64::from(at) == f64::from(end) && f64::from(end) - along == f64::from(at);
             let is_short = is_exact && f64::from(along as f32) == along;
             let next = sum + along * along;

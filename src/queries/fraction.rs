@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 
 use crate::base::exact::{sign_of_terms, two_product};
 
-/// The most terms of numerator and denominator: the square of a sum of four, and the product of two vectors.
+/// The most terms of the numerator: two for each of the ten products in the square of a sum of four. The most terms of
+/// the denominator: a squared length.
 const OVER: usize = 20;
 const UNDER: usize = 3;
 

@@ -19,7 +19,7 @@ use crate::{Aabb, Answers, Batch, Cast, Error, HalfSpace, Hit, Lists, Near, Near
 /// Queries per task of a thread.
 const CHUNK: usize = 1 << 10;
 
-// ---- what one half-space meets ----
+// ---- tests of one half-space ----
 
 impl HalfSpace {
     /// Returns numbers whose exact sum is `normal · point - offset`. Coordinates along which the normal is zero are
@@ -86,8 +86,9 @@ impl HalfSpace {
         (!is_late).then(|| Touch { t: t(), is_at_start: false, separates: None })
     }
 
-    /// Returns numbers whose exact sum is the height of a path's deepest corner above the half-space at the start, and
-    /// numbers whose exact sum is its speed downward, in lengths of the normal. The height may be infinite.
+    /// Returns two lists of numbers. The exact sum of the first list is the height of the path's deepest corner above
+    /// the half-space at the start; it may be infinite. The exact sum of the second list is the speed downward. Both
+    /// are in lengths of the normal.
     fn approach(&self, path: &Path) -> ([f64; 4], [f64; 3]) {
         let corner: [f32; 3] = std::array::from_fn(|k| if self.normal[k] > 0.0 { path.low[k] } else { path.high[k] });
         (self.above(&corner), [0, 1, 2].map(|k| -product(self.normal[k], path.direction[k])))
@@ -151,7 +152,7 @@ fn square_of(above: &[f64; 4]) -> [f64; 20] {
     terms
 }
 
-// ---- what batches answer ----
+// ---- answers of a batch ----
 
 /// The half-spaces of a tree, with its filters and its boxes.
 #[derive(Debug)]
@@ -163,7 +164,7 @@ pub(crate) struct HalfSpaces<'a> {
 }
 
 impl<'a> HalfSpaces<'a> {
-    /// Wraps the half-spaces of these filters and the prepared boxes, `[box_count]`, or an empty list if the host has
+    /// Wraps the half-spaces of these filters, and the `[box_count]` prepared boxes. `boxes` is empty if the host has
     /// not read them.
     pub fn new(filters: &'a CheckedFilters, boxes: &'a [Aabb]) -> Self {
         Self { filters, boxes, lacks_boxes: AtomicBool::new(false) }
@@ -320,8 +321,8 @@ impl<'a> HalfSpaces<'a> {
         answers.report.answer_count = changed.count() as u64;
     }
 
-    /// Merges the answers that `find` appends for each query into its list, in this order, and truncates lists to a
-    /// length. If boxes are missing, lists do not change.
+    /// Merges the answers that `find` appends for a query into the list of the query, sorted by `order`, and truncates
+    /// each list to `most` answers. If boxes are missing, lists do not change.
     fn lists<Q: Sync, T: Copy + Send + Sync>(
         &self,
         batch: Batch<'_, Q>,

@@ -1,4 +1,4 @@
-//! The queries of a tree, and its answers: [`Ray`], [`BoxCast`], [`Sphere`], [`Batch`] and their answers.
+//! The queries of a tree, such as [`Ray`], [`BoxCast`] and [`Sphere`]; a [`Batch`] of queries; and the answers.
 //!
 //! | file | has |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | `casts` | moving shapes: rays, boxes, spheres and capsules |
 //! | `round` | the time when a moving sphere or capsule touches a box, never too late |
 //! | `distance` | the exact distance of a point from a box |
-//! | `fraction` | times and squared distances of both, compared exactly |
+//! | `fraction` | times and squared distances of boxes and half-spaces, compared exactly |
 //! | `half_spaces` | the half-spaces that queries meet, exactly, merged into the answers of a tree |
 //! | `start`, `starts` | the place where a query enters the scene, which determines the order of queries |
 //! | `shapes` | shapes of overlap queries: points, boxes, spheres, oriented boxes, capsules, convex shapes |

@@ -48,8 +48,8 @@ struct Crossing {
     axis: usize,
 }
 
-/// The face that a moving box must reach, and the face that it must not have passed, along one axis: for each, a plane
-/// and the coordinate to compare it with. Mirrored if the box moves down.
+/// The face that a moving box must reach along one axis, and the face that it must not have passed. For each face: a
+/// plane, and the coordinate to compare with the plane. Mirrored if the box moves down.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
     reach: (f32, f32),
@@ -130,8 +130,8 @@ impl Path {
         (!is_left_out).then(|| Entry { approximate: padded(touch.t), aabb: *aabb })
     }
 
-    /// Returns whether the path separates from a box that it touches at `t = 0`: whether it moves away from, or along,
-    /// a face of least penetration. Penetrations are compared exactly.
+    /// Returns whether the path separates from a box that it touches at `t = 0`. It does if it moves away from a face
+    /// of least penetration, or along this face. Penetrations are compared exactly.
     #[cold]
     fn separates(&self, aabb: &Aabb) -> bool {
         let (mut least, mut is_away): (Option<Depth>, bool) = (None, true);
@@ -149,7 +149,7 @@ impl Path {
     }
 
     /// Returns when the path first touches a half-space, rounded down; `None` if the path does not touch it, or skips
-    /// it. The bounds of the path touch it at `start`.
+    /// it. `start` is the first touch of the path's bounds.
     pub fn enter_half_space(&self, half_space: &HalfSpace, start: Touch) -> Option<f32> {
         let touch = match &self.round {
             Some(round) => round.enter_half_space(half_space, &self.direction, self.limit, start)?,
@@ -330,8 +330,8 @@ impl Gate {
 const PADDING: (f64, f64) = (1.0 / (1u64 << 20) as f64, 2.0 * f32::MIN_POSITIVE as f64);
 
 /// Returns an upper bound for pruning after a hit of a round shape at time `t`. These bounds have the same order as the
-/// times. A box whose bounds are reached later cannot have the same or an earlier time. The walk must find all hits
-/// with the same time, since the index then decides.
+/// times. A box whose bounds are reached after this time cannot be hit at `t` or earlier. The walk must find all hits
+/// at the same time, since the index then decides.
 fn padded(t: f32) -> f64 {
     f64::from(t) * (1.0 + PADDING.0) + PADDING.1
 }

@@ -11,8 +11,8 @@
 //! shaders/tree/double.wgsl has the same operations in integers, and shaders/tree/round.wgsl is the twin of this file.
 //!
 //! Errors are relative to the magnitudes of the terms. A capsule may count as touching a box if its length is millions
-//! of times its distance from the box: then `f64` does not resolve the nearest place on the segment, or the limited
-//! number of comparisons does not find it.
+//! of times its distance from the box. Then `f64` does not resolve the nearest place on the segment, or the limited
+//! count of comparisons does not find this place.
 
 use crate::base::constants::{
     ROUND_ALL_PLACES, ROUND_GAP_BITS, ROUND_PLACE_BITS, ROUND_PLACES, ROUND_PLANES, ROUND_QUOTIENT_BITS,
@@ -23,7 +23,7 @@ use crate::{Aabb, HalfSpace};
 
 const GAP_ERROR: f64 = half_to(ROUND_GAP_BITS);
 const SPEED_ERROR: f64 = half_to(ROUND_SPEED_BITS);
-/// Rounds a quotient down.
+/// The factor that rounds a quotient down.
 const DOWN: f64 = 1.0 - half_to(ROUND_QUOTIENT_BITS);
 const SAME_TIME: f64 = half_to(ROUND_TIME_BITS);
 const SAME_PLACE: f64 = half_to(ROUND_PLACE_BITS);
@@ -52,8 +52,8 @@ pub struct Touch {
     pub t: f32,
     /// True if the shape touches at `t = 0`, up to rounding.
     pub is_at_start: bool,
-    /// True if the shape does not approach the nearest point of the box at the start; `None` if its segment is inside,
-    /// or this was not computed.
+    /// True if the shape does not approach the nearest point of the box at the start. `None` if its segment is inside
+    /// the box, or if this was not computed.
     pub separates: Option<bool>,
 }
 
@@ -175,8 +175,8 @@ impl Moving {
     }
 
     /// Returns the signed distance along each axis from the box to the nearest place on the segment, at a time. There,
-    /// the derivative of the squared distance, which ascends and is piecewise linear, changes its sign. It compares at
-    /// most `places` places.
+    /// the derivative of the squared distance, which ascends and is piecewise linear, changes its sign. Compares at
+    /// most `places` places, and subtracts their count from `places`.
     fn nearest(&self, aabb: &Aabb, t: f64, places: &mut u32) -> [f64; 3] {
         let (mut low, mut high, mut place) = (0.0, 1.0, 0.0);
         let mut turn = 0;
@@ -241,7 +241,7 @@ impl Moving {
         if closing > 0.0 {
             return if gap > 0.0 { Bound::Time(gap / closing * DOWN) } else { Bound::None };
         }
-        // The shape moves away from the plane, and is above it at `t` or at the start.
+        // The shape moves away from the plane. It misses the box if it is above the plane at `t` or at the start.
         let away = -closing * t;
         let is_above = gap > 0.0 || gap + away > (size + away) * GAP_ERROR;
         if is_above { Bound::Never } else { Bound::None }
@@ -249,7 +249,7 @@ impl Moving {
 }
 
 /// Returns the direction from a box to a place, from their distances along each axis; `None` if the place is in the
-/// box. Its largest component is about one.
+/// box. The largest component is between one and two.
 fn normal(apart: &[f64; 3]) -> Option<[f64; 3]> {
     let largest = apart.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
     if largest == 0.0 {

@@ -1,9 +1,9 @@
 //! Tests shapes against boxes: points, boxes, spheres, oriented boxes, capsules and other convex shapes.
 //!
-//! All except the first three are intersections of half-spaces. A box counts as touching such a shape if it touches
-//! each half-space and the bounds of the shape. All touching boxes are reported, since a common point lies in all
-//! half-spaces. A box may be reported in excess: it can reach into each half-space, but not into their intersection.
-//! Half-spaces are tested exactly, so all engines give the same answers.
+//! All shapes except points, boxes and spheres are tested as intersections of half-spaces. A box counts as touching
+//! such a shape if it touches each half-space and the bounds of the shape. All touching boxes are reported, since a
+//! common point lies in all half-spaces. A box may be reported in excess: it can reach into each half-space, but not
+//! into their intersection. Half-spaces are tested exactly, so all engines give the same answers.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -55,9 +55,9 @@ impl NearestQuery {
 
 /// A turned box: the points `x` with `|axis · (x - center)| <= half` for each of three axes. 60 bytes.
 ///
-/// Each box that shares a finite point with the turned box is reported. All 15 separating axes of two boxes are tested,
-/// so boxes are reported in excess only by rounding: planes are moved outward by about 10⁻⁷ of their distance from the
-/// origin. If the axes are coplanar up to about a thousandth, only the six faces are tested.
+/// Each box that shares a finite point with the turned box is reported. All 15 separating axes of two boxes are tested.
+/// So boxes are reported in excess only by rounding, which moves planes outward by about 10⁻⁷ of their distance from
+/// the origin. If the axes are coplanar up to about a thousandth, only the six faces are tested.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -362,7 +362,7 @@ impl sealed::SealedShape for OrientedBox {
             cut.add(axis, [half + middle, half - middle], size * ROUNDING);
         }
         for edge in arms.into_iter().filter(|_| is_solid) {
-            // The rounded direction of an edge: any direction is safe.
+            // The direction of an edge may be rounded, since any direction is safe.
             for normal in edges(direction(edge)) {
                 let wide = normal.map(f64::from);
                 let middle = dot(wide, center);

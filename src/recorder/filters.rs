@@ -20,9 +20,9 @@ impl Recorder {
     /// `min_storage_buffer_offset_alignment`.
     ///
     /// Values: a negative or non-finite margin makes a box invalid, unless the box stands for a half-space. Any
-    /// [world](crate::Filters::world) is allowed. If the host does not know a world, the unbounded boxes of this world
-    /// cost more, since they are tested against the boxes of all worlds. Cost: a dispatch and 8 bytes of traffic per
-    /// box; for worlds also a bisection per box.
+    /// [world](crate::Filters::world) is allowed. If the host does not know a world, its unbounded boxes cost more:
+    /// they are tested against the boxes of all worlds. Cost: a dispatch and 8 bytes of traffic per box; for worlds
+    /// also a bisection per box.
     ///
     /// An invalid sphere has no points, so its box has no pairs. With spheres in use, a change of margins is refused,
     /// since the host pads the radii.
@@ -73,12 +73,13 @@ impl Recorder {
     }
 
     /// Records into `encoder` a change of the [half-spaces](crate::Filters::half_spaces) in the range `which` to values
-    /// in a buffer of the device: x, y and z of the normal, and the offset, four `f32` each. Half-spaces are numbered
-    /// in the ascending order of their boxes; [`set_filters`](Self::set_filters) determines these boxes. A half-space
-    /// with a number that is not finite, or with a zero normal, overlaps nothing. Later searches in the queue, of at
-    /// most `box_count` boxes, use the new values.
+    /// in a buffer of the device. A half-space is four `f32`: x, y and z of the normal, and the offset. Half-spaces are
+    /// numbered in the ascending order of their boxes; [`set_filters`](Self::set_filters) determines these boxes. A
+    /// half-space with a number that is not finite, or with a zero normal, overlaps nothing. Later searches in the
+    /// queue, of at most `box_count` boxes, use the new values.
     ///
-    /// In other respects as [`record_filters`](Self::record_filters). Cost: 32 bytes of traffic per half-space.
+    /// In other respects, this call works like [`record_filters`](Self::record_filters). Cost: 32 bytes of traffic per
+    /// half-space.
     ///
     /// # Errors
     /// [`Error::BadFilter`] if there are fewer half-spaces, or the range ends before it begins; [`Error::BadBuffer`] if
@@ -111,8 +112,8 @@ impl Recorder {
     /// count, or with 0 if the search was refused. If the count exceeds `at_most`, searches have no pairs until another
     /// list is recorded, and [`PairHeader::overflow`](crate::PairHeader::overflow) reports this.
     ///
-    /// In other respects as [`record_filters`](Self::record_filters). Cost: a sort of the pairs, and a bisection per
-    /// box.
+    /// In other respects, this call works like [`record_filters`](Self::record_filters). Cost: a sort of the pairs, and
+    /// a bisection per box.
     ///
     /// ```no_run
     /// # use broadsweep::record::GpuCount;

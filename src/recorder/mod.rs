@@ -44,9 +44,9 @@ use crate::{Attribute, Error, Filters, Options};
 /// call blocks if it compiles kernels (see [`compile_ahead`](Self::compile_ahead)), allocates, or needs larger buffers
 /// for events. Recordings and `statistics` poll the device, so callbacks of the program may run in them.
 ///
-/// If a list was too short, a later recording allocates 1.5 times the counted pairs, up to a binding of the device and
-/// the [memory budget](Options::memory_budget). Set a budget to use [windows](Self::record_window) of a short list
-/// instead.
+/// If a list was too short, a later recording allocates a list for 1.5 times the counted pairs. The limits are the
+/// largest binding of the device and the [memory budget](Options::memory_budget). Set a budget to use
+/// [windows](Self::record_window) of a short list instead.
 ///
 /// The next recording overwrites the lists, so the lists borrow the recorder. Record all commands that read a list
 /// before the next recording, and submit in the order of recording. For more boxes than fit one pass, use
@@ -121,8 +121,8 @@ impl Recorder {
         self.filters.filters()
     }
 
-    /// Replaces the values of one list of the filters from box `first` on. It uploads only these values, or the whole
-    /// list for worlds. A recorded search that is submitted later reads the changed list.
+    /// Replaces the values of one list of the filters from box `first` on. Uploads only these values, or the whole list
+    /// for worlds. A recorded search that is submitted later reads the changed list.
     ///
     /// # Errors
     /// [`Error::BadFilter`] if the list is empty or too short, or was changed on the device

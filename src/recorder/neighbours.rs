@@ -26,9 +26,9 @@ pub struct GpuNeighbours<'a> {
 }
 
 impl Recorder {
-    /// Records into `encoder` commands that list the neighbours of each box: all boxes with which it forms a pair, of
-    /// smaller and larger index. The pairs are the pairs of the last [`record`](Self::record) or
-    /// [`record_events`](Self::record_events). Use it for algorithms that visit the neighbours of a box, such as
+    /// Records into `encoder` commands that list the neighbours of each box. These are all boxes with which the box
+    /// forms a pair, with smaller and with larger indices. The pairs are the pairs of the last [`record`](Self::record)
+    /// or [`record_events`](Self::record_events). Use this for algorithms that visit the neighbours of a box, such as
     /// densities of particles, islands, or the colouring of a solver. Nothing is submitted or read back. The list of
     /// pairs and the events stay valid. Record their use before this call, take the list from the result, or clone the
     /// buffers of the events.

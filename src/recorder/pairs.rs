@@ -17,9 +17,9 @@ pub enum GpuCount<'a> {
     /// A count that the host knows.
     Known(u32),
     /// A `u32` in a buffer of the device, read when the commands run. So a program that generates boxes on the GPU need
-    /// not read their count back. Memory, most dispatches and the lists of the filters are sized for `at_most`. A
-    /// missing box only costs a comparison of its index. The slice must have `BufferUsages::STORAGE`, and begin at a
-    /// multiple of the device's `min_storage_buffer_offset_alignment`.
+    /// not read their count back. Memory, most dispatches and the lists of the filters are sized for `at_most`. Each
+    /// index from the count to `at_most` costs one comparison. The slice must have `BufferUsages::STORAGE`, and begin
+    /// at a multiple of the device's `min_storage_buffer_offset_alignment`.
     ///
     /// If the count exceeds `at_most`, there are no pairs, and [`PairHeader::overflow`](crate::PairHeader::overflow)
     /// reports this. A stored box count cannot be combined with [`Filters::include`](crate::Filters::include), since

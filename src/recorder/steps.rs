@@ -29,13 +29,13 @@ impl Recorder {
     /// Memory: 37 bytes per pair of the list's capacity and 4 per box, not part of the
     /// [`MemoryPlan`](crate::MemoryPlan). [`forget_steps`](Self::forget_steps) releases this memory. From the first
     /// recorded step on, events have half of a memory budget, and other calls the other half. If the capacity for
-    /// events is smaller than the list, a step with more pairs is discarded. Cost: about 60 bytes of traffic per pair,
-    /// in addition to the search.
+    /// events is smaller than the list, a step with more pairs than this capacity is discarded. Cost: about 60 bytes of
+    /// traffic per pair, in addition to the search.
     ///
-    /// A step with a longer list or more boxes than the last step needs larger event buffers. It **blocks** until
-    /// submitted work completes. While an earlier step is not submitted, a step with a longer list uses the old event
-    /// buffers. To avoid both, call [`reserve`](Self::reserve) for the largest frame. Read the header of an event list
-    /// first: after a discarded step, [`before`](GpuEvents::before) has its old content.
+    /// A step with a longer list or more boxes than the last step needs larger event buffers. Such a step **blocks**
+    /// until submitted work completes. While an earlier step is not submitted, a step with a longer list uses the old
+    /// event buffers. To avoid both, call [`reserve`](Self::reserve) for the largest frame. Read the header of an event
+    /// list first: after a discarded step, [`before`](GpuEvents::before) has its old content.
     ///
     /// ```no_run
     /// # use broadsweep::record::GpuIdentity;
@@ -59,9 +59,9 @@ impl Recorder {
     /// # Errors
     /// The errors of [`record`](Self::record); [`Error::BadOption`] if the order of pairs is not
     /// [canonical](crate::PairOrder::Canonical); [`Error::BadBuffer`] also for the buffer of `identity`;
-    /// [`Error::NotSubmitted`] if more boxes need larger buffers while a recorded step is not submitted, or in a
-    /// browser has not run. After an error, the last step is still the last successful step. After
-    /// [`Error::OutOfMemory`], if the old buffers cannot be allocated again, the last step is forgotten.
+    /// [`Error::NotSubmitted`] if more boxes need larger buffers while a recorded step is not submitted (in a browser:
+    /// has not run). After an error, the last step is still the last successful step. After [`Error::OutOfMemory`], if
+    /// the old buffers cannot be allocated again, the last step is forgotten.
     pub fn record_events<'a>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -142,8 +142,8 @@ impl Recorder {
         ensured
     }
 
-    /// Ensures event buffers for the capacity of the list and for the boxes, or for as many pairs as half of the budget
-    /// allows.
+    /// Ensures event buffers for the capacity of the list and for the boxes, or for the most pairs that half of the
+    /// budget allows.
     fn ensure_event_buffers(&mut self) -> Result<(), Error> {
         let Self { core, steps, .. } = self;
         steps.compile(&core.gpu)?;

@@ -15,10 +15,10 @@ impl Tree {
     /// threads or the browser compile. Call it during start-up to avoid a stall at the first query. Each kernel is
     /// compiled once per device. The current filters determine the kernels.
     ///
-    /// Some rare kernels are not compiled ahead; the first call that needs such a kernel compiles it. These are the
-    /// kernels for casts of spheres and capsules, for queries with [spheres](crate::QueryFilters::sphere), for casts
-    /// that [skip boxes](crate::QueryFilters::skips_separating), for trees with worlds, and the kernels that only
-    /// [recorded](crate::TreeRecorder) queries need.
+    /// Some rare kernels are not compiled ahead; the first call that needs such a kernel compiles it. Such kernels are
+    /// needed by casts of spheres and capsules, by queries with [spheres](crate::QueryFilters::sphere), by casts that
+    /// [skip boxes](crate::QueryFilters::skips_separating), and by trees with worlds. Some are needed only by
+    /// [recorded](crate::TreeRecorder) queries.
     ///
     /// ```no_run
     /// # use broadsweep::query::Question;

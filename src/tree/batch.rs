@@ -1,9 +1,9 @@
 //! Plans a batch of queries on the device, and records its kernels.
 //!
-//! Two drivers execute a batch with the same phases. `host` reads back after each round. `recorder` records a fixed
-//! number of rounds into the encoder of the caller.
+//! Two modules execute a batch in the same phases. `host` reads back after each round. `recorder` records a fixed count
+//! of rounds into the encoder of the caller.
 //!
-//! | phase | ranks | lists |
+//! | phase | first answers, in rows | all answers, in lists |
 //! |---|---|---|
 //! | start | queries derived from others, order, filters of queries | the same |
 //! | find | rounds that fill rows of answers | rounds that count answers and retain short lists |
@@ -37,14 +37,14 @@ const SORTED: u64 = 1 << 10;
 /// Drivers end dispatches that take seconds.
 const BUDGET: (u32, u32) = (1 << 18, 4);
 /// The values of `BUDGET` for software adapters. Mesa's drivers end the loops of 8 or 16 invocations after 65,535 turns
-/// in total, without an error. In addition to the budget, the last node and the sort of a row of 64 may take 800 turns,
-/// and 1,700 if all boxes are undecided. A test of a round shape against a box takes up to 850 turns; a dispatch of
-/// such shapes may end at any box.
+/// in total, without an error. In addition to the budget, the last node and the sort of a row of 64 answers may take
+/// 800 turns. They take 1,700 if all boxes are undecided. A test of a round shape against a box takes up to 850 turns,
+/// so a dispatch of round shapes can stop before any box.
 const BUDGET_IN_SOFTWARE: (u32, u32) = (2_000, 16);
 
-/// The largest query count of a batch in which several invocations share a query: a little more than a GPU processes at
-/// once. On an H100, sharing multiplies the time of lists by 0.4 to 0.6 for 1,000 queries, by 0.5 to 1.0 for 10,000,
-/// and by 0.5 to 2 for 100,000.
+/// The largest query count of a batch in which several invocations share a query. It is a little more than a GPU
+/// processes at once. On an H100, sharing multiplies the time of lists by 0.4 to 0.6 for 1,000 queries, by 0.5 to 1.0
+/// for 10,000, and by 0.5 to 2 for 100,000.
 const MOST_SHARED: u32 = 1 << 14;
 
 /// Returns the most turns of loops of a query in one dispatch on this device, and the rounds recorded after the first.
@@ -101,7 +101,7 @@ pub(super) struct BatchPlan {
     pub has_groups: bool,
     /// True if queries have spheres, and boxes have spheres.
     pub has_spheres: bool,
-    /// True if casts skip boxes that they touch at the start and leave.
+    /// True if casts skip boxes that they touch at the start and separate from.
     pub skips_separating: bool,
     /// True if most queries start near the previous query.
     pub is_in_order: bool,

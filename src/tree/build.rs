@@ -113,7 +113,8 @@ buffer_table! {
         ranges: [u32; capacity.worlds + 2], STORAGE;
         /// The cube that the curve fills.
         cube: [Cube; 1], CONSTANT;
-        /// `[box_count / 256 + 1]` the count of invalid boxes of each 256 boxes; then a flag, not 0 if there are any.
+        /// `[box_count / 256 + 1]` the count of invalid boxes in each block of 256 boxes; then a flag, not 0 if there
+        /// are any.
         invalid as "tree_invalid": [u32; capacity.boxes.div_ceil(256) + 1], STORAGE;
         /// The values that the host reads.
         summary as "tree_summary": [TreeSummary; 1], STORAGE;

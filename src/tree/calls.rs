@@ -28,7 +28,7 @@ impl Tree {
     }
 
     /// Finds the first `k` boxes that each path hits: by `t`, then by index. Cost: a path walks the tree once per 64
-    /// boxes.
+    /// requested boxes.
     ///
     /// # Errors
     /// The errors of [`nearest_hits`](Self::nearest_hits); [`Error::BadOption`] if `k` is 0.
@@ -67,7 +67,7 @@ impl Tree {
     }
 
     /// Finds the `k` boxes that are nearest to each point: by distance, then by index. A box that contains the point is
-    /// at distance 0. Cost: a query walks the tree once per 64 boxes.
+    /// at distance 0. Cost: a query walks the tree once per 64 requested boxes.
     ///
     /// # Errors
     /// The errors of [`first_hits`](Self::first_hits).
@@ -76,7 +76,7 @@ impl Tree {
     }
 }
 
-/// Queries as futures. Answers and errors are as in the calls of [`Tree`] of the same name.
+/// Queries as futures. Answers and errors are the same as in the calls of [`Tree`] with the same names.
 impl AsyncTree<'_> {
     /// Does the same as [`Tree::nearest_hits`], without blocking.
     ///

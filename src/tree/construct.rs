@@ -66,25 +66,27 @@ impl Tree {
     ///
     /// # Errors
     /// [`Error::FilterLength`] and [`Error::BadFilter`] if the filters do not fit the boxes; [`Error::TooManyBoxes`] if
-    /// the tree exceeds one binding of the device; [`Error::FiltersChanged`] if they are [shared](Self::share_filters);
-    /// [`Error::BadBuffer`] if a slice is too short for the boxes, starts at an offset that is not a multiple of the
-    /// device's `min_storage_buffer_offset_alignment`, or cannot be bound as storage; [`Error::OutOfMemory`],
-    /// [`Error::DeviceLost`], [`Error::Gpu`]. After an error the tree is not built.
+    /// the tree exceeds one binding of the device; [`Error::FiltersChanged`] if the filters are
+    /// [shared](Self::share_filters) and their owner changed them; [`Error::BadBuffer`] if a slice is too short for the
+    /// boxes, starts at an offset that is not a multiple of the device's `min_storage_buffer_offset_alignment`, or
+    /// cannot be bound as storage; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]. After an error the
+    /// tree is not built.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn build<'a>(&mut self, boxes: impl Into<TreeBoxes<'a>>) -> Result<&TreeReport, Error> {
         pollster::block_on(self.blocking().build(boxes))?;
         Ok(&self.report)
     }
 
-    /// Fits the tree to moved boxes, as [`cpu::Tree::refit`](crate::cpu::Tree::refit). The boxes may be on the host or
-    /// on the device, whatever the build used. **Blocks** until it is complete.
+    /// Fits the tree to moved boxes, like [`cpu::Tree::refit`](crate::cpu::Tree::refit). The boxes may be on the host
+    /// or on the device, independently of the build. **Blocks** until it is complete.
     ///
     /// # Errors
-    /// [`Error::NotBuilt`] if there was no build, the last build failed, or worlds or margins changed since. After
-    /// these errors the tree is unchanged: [`Error::OtherTree`] if it was built of another box count;
+    /// [`Error::NotBuilt`] if there was no build, the last build failed, or worlds or margins changed since. The
+    /// following errors leave the tree unchanged: [`Error::OtherTree`] if it was built of another box count;
     /// [`Error::BadBuffer`] as in [`build`](Self::build); [`Error::FilterLength`] and [`Error::BadFilter`] if the
-    /// filters do not fit the boxes. After [`Error::FiltersChanged`] it is unchanged, or not built if the filters
-    /// changed during the call. After [`Error::OutOfMemory`], [`Error::DeviceLost`] or [`Error::Gpu`] it is not built.
+    /// filters do not fit the boxes. After [`Error::FiltersChanged`] the tree is unchanged, or not built if the filters
+    /// changed during the call. After [`Error::OutOfMemory`], [`Error::DeviceLost`] or [`Error::Gpu`] the tree is not
+    /// built.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn refit<'a>(&mut self, boxes: impl Into<TreeBoxes<'a>>) -> Result<&TreeReport, Error> {
         pollster::block_on(self.blocking().refit(boxes))?;

@@ -8,9 +8,9 @@ use crate::base::constants::{STATUS_ANSWERED, STATUS_INVALID, STATUS_UNFINISHED}
 use crate::gpu::external::bytes;
 use crate::{Aabb, BoxCast, Capsule, CapsuleCast, Cast, GpuPairs, NearestQuery, OrientedBox, Ray, Sphere, SphereCast};
 
-/// A type of queries in a buffer of the device: [`Ray`], [`BoxCast`], [`SphereCast`], [`CapsuleCast`], `[f32; 3]` (a
-/// point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`], [`NearestQuery`] or [`GpuConvex`], with the layout of
-/// host memory. A [`SphereCast`] or [`CapsuleCast`] takes 68 bytes of scratch memory.
+/// A type of queries in a buffer of the device, with the layout of host memory: [`Ray`], [`BoxCast`], [`SphereCast`],
+/// [`CapsuleCast`], `[f32; 3]` (a point), [`Aabb`], [`Sphere`], [`Capsule`], [`OrientedBox`], [`NearestQuery`] or
+/// [`GpuConvex`]. A [`SphereCast`] or [`CapsuleCast`] takes 68 bytes of scratch memory.
 ///
 /// The trait is sealed: other crates cannot implement it.
 pub trait GpuQuery: Pod + sealed::SealedGpuQuery {}
@@ -20,8 +20,8 @@ pub trait GpuQuery: Pod + sealed::SealedGpuQuery {}
 ///
 /// A kernel first converts capsules and oriented boxes to half-spaces, with 160 and 416 bytes of scratch memory each.
 /// Each box within the bounds of a shape is tested against all half-spaces of the shape. So an oriented box may need
-/// [more rounds](GpuBatch::with_rounds) than the default: on a GPU if its bounds touch about fifty thousand boxes, on a
-/// software adapter if they touch a thousand.
+/// [more rounds](GpuBatch::with_rounds) than the default. This happens if its bounds touch about fifty thousand boxes
+/// on a GPU, or a thousand boxes on a software adapter.
 ///
 /// The trait is sealed: other crates cannot implement it.
 pub trait GpuShape: GpuQuery + sealed::SealedGpuShape {}
@@ -45,8 +45,8 @@ mod sealed {
 ///
 /// Each box that shares a point with the shape is reported. A box is reported if it touches the bounds and each
 /// half-space; both tests are exact, as for a [`Convex`](crate::Convex). The shape is invalid if it has more than
-/// [`Convex::MOST_ON_GPU`](crate::Convex::MOST_ON_GPU) half-spaces, if its range exceeds the half-spaces, or if a
-/// half-space is not finite or has a zero normal.
+/// [`Convex::MOST_ON_GPU`](crate::Convex::MOST_ON_GPU) half-spaces, if its range ends beyond the list of half-spaces,
+/// or if a half-space is not finite or has a zero normal.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct GpuConvex {
@@ -161,12 +161,12 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
     /// Sets the count of rounds recorded after the first round: at least 1. Default: 4 on a GPU, 16 on a software
     /// adapter.
     ///
-    /// In a round, a query takes up to 2¹⁸ steps on a GPU, and a few thousand on a software adapter, whose drivers end
-    /// longer loops. A cast of a round shape takes about a hundred steps per box that its bounding box touches. Queries
-    /// that `f32` leaves undecided need a second round, except casts. An unneeded round costs two nearly empty
-    /// dispatches; lists record each round twice. A query that is unfinished after all rounds has no answers. It is
-    /// marked and counted ([`QueryHeader::unfinished`](crate::QueryHeader::unfinished)). Record it again with more
-    /// rounds, or query from host memory.
+    /// In a round, a query takes up to 2¹⁸ steps on a GPU. On a software adapter it takes up to a few thousand steps,
+    /// since drivers end longer loops. A cast of a round shape takes about a hundred steps per box that its bounding
+    /// box touches. Queries other than casts need a second round if `f32` leaves a box undecided. An unneeded round
+    /// costs two nearly empty dispatches; lists record each round twice. A query that is unfinished after all rounds
+    /// has no answers. It is marked and counted ([`QueryHeader::unfinished`](crate::QueryHeader::unfinished)). Record
+    /// it again with more rounds, or query from host memory.
     #[must_use]
     pub fn with_rounds(self, rounds: u32) -> Self {
         Self { rounds: Some(rounds), ..self }
@@ -174,7 +174,7 @@ impl<'a, Q: GpuQuery> GpuBatch<'a, Q> {
 }
 
 impl<C: Cast + GpuQuery> GpuBatch<'_, C> {
-    /// Skips boxes that a cast touches at the start and leaves, as
+    /// Skips boxes that a cast touches at the start and separates from, like
     /// [`QueryFilters::skips_separating`](crate::QueryFilters::skips_separating).
     #[must_use]
     pub fn skipping_separating(self) -> Self {
@@ -207,8 +207,9 @@ impl GpuBatch<'_, GpuConvex> {
 #[non_exhaustive]
 pub struct GpuAnswers<'a> {
     /// The answers, in the order of the queries: `[query_count * k]` [`Hit`](crate::Hit)s or [`Near`](crate::Near)s,
-    /// with index 2³² − 1 and infinity for missing answers. For any hits: `[query_count]` `u32`, 1 if the query hits a
-    /// box, otherwise 0.
+    /// with index 2³² − 1 and infinity for missing answers. For
+    /// [`record_any_hits`](crate::TreeRecorder::record_any_hits): `[query_count]` `u32`, 1 if the query hits a box,
+    /// otherwise 0.
     pub answers: &'a wgpu::Buffer,
     /// `[query_count]` `u32`: [`ANSWERED`](Self::ANSWERED), [`INVALID`](Self::INVALID) or
     /// [`UNFINISHED`](Self::UNFINISHED).
@@ -238,18 +239,18 @@ impl GpuAnswers<'_> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct GpuLists<'a> {
-    /// `[query_count + 1]` the begin of each query's list among all answers, and the end of the last list: 64 bits
-    /// each, little-endian; in WGSL `array<vec2<u32>>`, the lower half first.
+    /// `[query_count + 1]` the begin of each query's list among all answers, and the end of the last list. Each is a
+    /// 64-bit number, little-endian; in WGSL `array<vec2<u32>>`, the lower half first.
     pub offsets: &'a wgpu::Buffer,
     /// `[capacity]` answers; the first [`QueryHeader::written`](crate::QueryHeader::written) are valid.
     /// [`Hit`](crate::Hit)s for casts, otherwise [`Pair`](crate::Pair)s of query and box. Ascending by query, then by
     /// box.
     pub answers: &'a wgpu::Buffer,
-    /// As [`GpuAnswers::status`].
+    /// The same as [`GpuAnswers::status`].
     pub status: &'a wgpu::Buffer,
     /// A [`QueryHeader`](crate::QueryHeader).
     pub header: &'a wgpu::Buffer,
-    /// The arguments of an indirect dispatch and of indirect draws of the written answers, as
+    /// The arguments of an indirect dispatch and of indirect draws of the written answers, like
     /// [`GpuPairs::arguments`](crate::GpuPairs::arguments).
     pub arguments: &'a wgpu::Buffer,
     /// The capacity for answers.
@@ -271,7 +272,7 @@ impl<'a> GpuLists<'a> {
 
     /// Returns the buffers of [`record_overlaps`](crate::TreeRecorder::record_overlaps) as pairs (query, box), in
     /// canonical order. The header is a [`QueryHeader`](crate::QueryHeader), whose first five fields are the fields of
-    /// a [`PairHeader`](crate::PairHeader). Not for answers of
+    /// a [`PairHeader`](crate::PairHeader). Do not use this for answers of
     /// [`record_all_hits`](crate::TreeRecorder::record_all_hits), which are [`Hit`](crate::Hit)s.
     pub fn pairs(self) -> GpuPairs<'a> {
         let Self { answers, header, arguments, capacity, .. } = self;

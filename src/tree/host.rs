@@ -1,9 +1,9 @@
 //! Runs batches from host memory: uploads them in parts, runs each phase until no query is pending, and reads answers
 //! back.
 //!
-//! A part is as large as the limits of the device allow. The first answers of a query lie in a row of fixed length. For
-//! all answers, kernels count the lists of a part first. Then the host reads the lists in windows, sorted by query and
-//! box.
+//! A part is as large as the limits of the device allow. The first answers of a query lie in a row of fixed length. If
+//! all answers are requested, kernels first count the lists of a part. Then the host reads the lists in windows, sorted
+//! by query and box.
 
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -249,7 +249,7 @@ impl AsyncTree<'_> {
         let lists = batch.plan.query_count as usize + 1;
         let window = self.tree.no_window()?;
         let offsets = batch.buffers.offsets.raw();
-        // The staging buffer is mapped as long as it is read.
+        // Drop the readback, since its staging buffer must be unmapped before the next copy.
         drop(self.run_phase(batch, Phase::Find, &window, &[(offsets, (lists as u64 - 1) * 16)]).await?);
         let params = batch.round_params(&self.tree.gpu, &mut self.tree.params, Phase::Find, 0, None)?;
         let copies = [(offsets, lists as u64 * 16)];
@@ -279,7 +279,7 @@ impl AsyncTree<'_> {
             let length = (total - first).min(capacity);
             let readback = self.read_window(batch, offsets, first, length).await?;
             readback.read(0, length as usize, |pairs: &[Pair]| extend(out, pairs, &answer))?;
-            // A list that two windows cut is sorted separately in each window.
+            // A list that lies in two windows is sorted separately in each window. Sort it again as a whole.
             let cut = offsets.partition_point(|&offset| offset <= first).saturating_sub(1);
             if first > 0 && offsets[cut] < first {
                 let end = offsets[cut + 1].min(first + length);

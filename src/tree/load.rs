@@ -105,8 +105,8 @@ impl TreeMemoryPlan {
 impl Tree {
     /// Lists the buffers of a batch of queries from host memory by name, with their bytes, in addition to the
     /// [tree](Self::memory_plan). The buffers are cached for the next batch; each buffer has the largest size needed so
-    /// far. A batch of more than 2²⁰ lists, 2²² queries or 2²³ answers in rows runs in parts, as does a batch that does
-    /// not fit a binding of the device. It needs the memory of the first part. While a longer list of answers is
+    /// far. A batch runs in parts if it has more than 2²⁰ lists, 2²² queries or 2²³ answers in rows, or if it does not
+    /// fit a binding of the device. Such a batch needs the memory of the first part. While a longer list of answers is
     /// allocated, the old list still exists. Call this after the build, since a query has at most one answer per box of
     /// the built tree.
     pub fn query_memory_plan(&self, load: &QueryLoad) -> TreeMemoryPlan {

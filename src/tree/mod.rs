@@ -9,9 +9,9 @@
 //! | `query` | the stage `query`: finds the boxes that a batch of queries meets |
 //! | `query_sources`, `query_buffers` | the kernels of the stage `query`; the buffers of a batch |
 //! | `batch` | the plan of a batch, and the recording of its phases |
-//! | `calls`, `host` | queries from host memory: the calls, and the driver that reads back after each round |
+//! | `calls`, `host` | queries from host memory: the calls, and their execution with a readback after each round |
 //! | `half_spaces` | merges half-spaces into answers from host memory, and reads boxes back to order both |
-//! | `recorder` | queries in buffers of the caller: the driver that records a fixed number of rounds |
+//! | `recorder` | queries in buffers of the caller, with a fixed count of recorded rounds |
 //! | `gpu_batch` | the types of queries and answers in buffers |
 //! | `steps` | events of moving shapes in a static world |
 //! | `pack` | converts queries to `u32` |
@@ -71,9 +71,9 @@ use crate::{Aabb, Attribute, Error, FilterOwner, Filters, TreeReport};
 ///
 /// GPU memory: about 60 bytes per box, in addition to the box ([`memory_plan`](Self::memory_plan)). A query needs about
 /// 50 bytes, or 180 for lists, in addition to its answers ([`query_memory_plan`](Self::query_memory_plan)). If a
-/// half-space and a box have the same rounded time or distance in ordered answers, the host reads the boxes back. It
-/// does this once after each build or refit, but for each such batch if the build or refit was recorded. Cost: 24 bytes
-/// of host memory per box, and 28 bytes of GPU memory during the readback.
+/// half-space and a box have the same rounded time or distance in ordered answers, the host reads the boxes back. The
+/// host does this once after each build or refit. If the build or refit was recorded, the host does this for each such
+/// batch. Cost: 24 bytes of host memory per box, and 28 bytes of GPU memory during the readback.
 ///
 /// ```no_run
 /// use broadsweep::{Aabb, Gpu, Ray, Tree};
@@ -147,8 +147,8 @@ pub struct AsyncTree<'t> {
 }
 
 impl Tree {
-    /// Creates a tree on this device. It has no filters and is not built. This compiles nothing: the first call on the
-    /// device that needs a kernel compiles it, unless it was compiled [ahead](Self::compile_ahead).
+    /// Creates a tree on this device. It has no filters and is not built. This call compiles nothing: the first call on
+    /// the device that needs a kernel compiles it, unless it was compiled [ahead](Self::compile_ahead).
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
@@ -195,7 +195,7 @@ impl Tree {
 
     // ---- filters ----
 
-    /// Replaces the filters of the boxes, as [`cpu::Tree::set_filters`](crate::cpu::Tree::set_filters), but with
+    /// Replaces the filters of the boxes, like [`cpu::Tree::set_filters`](crate::cpu::Tree::set_filters), but with
     /// [`Filters::exclude_at_most`] set to 0.
     ///
     /// # Errors
@@ -212,7 +212,7 @@ impl Tree {
     /// set by [`record_filters`](crate::Recorder::record_filters). Submit these recordings before any call that does
     /// not record. On another device, all lists are uploaded, so the host must have their values.
     ///
-    /// After the groups, masks, bodies, parents, spheres, worlds or margins of the owner change, each call that builds,
+    /// The owner can change its groups, masks, bodies, parents, spheres, worlds or margins. Then each call that builds,
     /// refits, queries or records returns [`Error::FiltersChanged`] until `share_filters` is called again. Earlier
     /// recordings use the lists at the time of submission. While a tree shares the filters, a change of a list by the
     /// owner copies all lists once on the host. [`change_filters`](Self::change_filters) and
@@ -246,7 +246,7 @@ impl Tree {
     /// list whose values exist only on the device of the owner: for worlds; for any list if the tree is on another
     /// device; with half-spaces, for any list except margins and spheres. [`Error::TooManyBoxes`]; with a memory budget
     /// the errors of [`BroadPhase::reserve`](crate::BroadPhase::reserve); [`Error::OutOfMemory`],
-    /// [`Error::DeviceLost`]. After an error the old filters stay.
+    /// [`Error::DeviceLost`]. After an error the filters are unchanged.
     pub fn share_filters<'a>(&mut self, owner: impl Into<FilterOwner<'a>>, box_count: usize) -> Result<(), Error> {
         let set = owner.into().share(&self.gpu, box_count)?;
         self.use_filters(set)
@@ -271,12 +271,12 @@ impl Tree {
         self.filters.filters()
     }
 
-    /// Replaces values of one list of the filters, from box `first` on, as
+    /// Replaces values of one list of the filters, from box `first` on, like
     /// [`cpu::Tree::change_filters`](crate::cpu::Tree::change_filters).
     ///
     /// # Errors
-    /// The errors of [`cpu::Tree::change_filters`](crate::cpu::Tree::change_filters); [`Error::FiltersChanged`] and
-    /// [`Error::BadFilter`] if filters are [shared](Self::share_filters) and the owner changed them, or some values
+    /// The errors of [`cpu::Tree::change_filters`](crate::cpu::Tree::change_filters); [`Error::FiltersChanged`] if
+    /// filters are [shared](Self::share_filters) and the owner changed them; [`Error::BadFilter`] if some shared values
     /// exist only on the device; [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn change_filters(&mut self, first: usize, values: Attribute<'_>) -> Result<(), Error> {
         let changed = self.filters.change(&self.gpu, first, values);
@@ -305,8 +305,8 @@ impl Tree {
 
     // ---- memory ----
 
-    /// Lists the buffers of a tree of this many boxes by name, with their bytes: of the tree, of uploaded boxes, and of
-    /// the filters in use.
+    /// Lists the buffers for a tree of this many boxes by name, with their bytes. These are buffers of the tree, of
+    /// uploaded boxes, and of the filters in use.
     ///
     /// # Errors
     /// [`Error::TooManyBoxes`] if a buffer exceeds one binding of the device.

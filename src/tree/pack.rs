@@ -32,10 +32,10 @@ impl<'a> Packed<'a> {
     }
 }
 
-/// Words of a region.
+/// The u32 count of a packed region: its bounds, and its range of half-spaces.
 const REGION: usize = REGION_U32_COUNT as usize;
 
-/// Packs the first shapes: as many as fit `most` words, but at least one.
+/// Packs shapes from the first on, at least one, up to `most` words.
 pub fn shapes<S: Shape>(shapes: &[S], most: usize) -> (Packed<'_>, Listed) {
     if let Some(words) = S::words(&shapes[..0]) {
         debug_assert!(words.is_empty());

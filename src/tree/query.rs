@@ -108,7 +108,7 @@ impl QueryInput<'_> {
         self.params.host.query_count
     }
 
-    /// Lists what kernels of the batch bind: the input, then the buffers of the batch.
+    /// Lists the buffers that kernels of the batch bind: the input, then the buffers of the batch.
     fn bound(&self) -> Bound<'_> {
         let own = vec![
             ("tree", self.shape.all()),
@@ -178,8 +178,8 @@ impl Query {
         Kernel::specialised(&self.gpu, source, &on)
     }
 
-    /// Looks up a kernel that computes answers for paths. Round shapes have a separate pipeline, since 64-bit numbers
-    /// need registers, and time to compile.
+    /// Looks up a kernel that computes answers for paths. Round shapes have a separate pipeline, since their 64-bit
+    /// numbers need many registers and take long to compile.
     fn paths(&self, source: &Source, params: &RoundParams) -> Kernel {
         self.walker(source, [(params.moves_round(), "IS_ROUND")])
     }
@@ -237,7 +237,7 @@ impl Query {
         }
     }
 
-    /// Records the filters of queries in a buffer of the caller, with the index of each world in place of its id.
+    /// Records a copy of the caller's query filters, with the index of each world in place of its id.
     pub fn record_worlds(
         &self,
         pass: &mut Pass,

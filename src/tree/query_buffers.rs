@@ -26,7 +26,7 @@ pub struct QueryCapacity {
     pub lists: u64,
     /// Lists whose first answers are retained while answers are counted: all lists or none.
     pub short: u64,
-    /// Answers in a list.
+    /// Answers in a window of the list.
     pub pairs: u64,
     /// Queries whose answers stay on the device.
     pub stays: u64,

@@ -36,8 +36,9 @@ const CACHED_ROUNDS: usize = 128;
 ///
 /// [`tree`](Self::tree) and [`tree_mut`](Self::tree_mut) return the tree: `recorder.tree_mut().set_filters(..)`
 /// replaces its filters, and `recorder.tree_mut().nearest_hits(..)` queries it from host memory. Submit all recordings
-/// before a build or refit other than [`record_build`](Self::record_build) and [`record_refit`](Self::record_refit),
-/// and before a change of the filters, also in the owner of [shared](Tree::share_filters) filters.
+/// before a build or refit other than [`record_build`](Self::record_build) and [`record_refit`](Self::record_refit).
+/// Also submit them before a change of the filters, even if the owner of [shared](Tree::share_filters) filters changes
+/// them.
 ///
 /// ```no_run
 /// use broadsweep::record::{GpuAnswers, GpuBatch};
@@ -191,8 +192,9 @@ impl TreeRecorder {
         Ok(GpuLists::of(buffers, capacity))
     }
 
-    /// Records a search for all boxes that each shape (point, box, sphere, capsule, oriented box, convex shape)
-    /// touches, ascending by index, with a window as in [`record_all_hits`](Self::record_all_hits).
+    /// Records a search for all boxes that each shape touches, ascending by index. A shape is a point, box, sphere,
+    /// capsule, oriented box or convex shape. Like [`record_all_hits`](Self::record_all_hits), it writes a window of
+    /// the list.
     ///
     /// # Errors
     /// The errors of [`record_nearest_hits`](Self::record_nearest_hits).

@@ -11,10 +11,10 @@ use crate::pairs::recorded::{RecordedSteps, check_identity};
 use crate::{Error, GpuEvents, GpuIdentity};
 
 impl TreeRecorder {
-    /// Records the events of moving shapes in a static world: the commands of
-    /// [`record_overlaps`](Self::record_overlaps), and the comparison of its pairs with the pairs of the last step. A
-    /// pair is a shape of the batch and a box of the tree. Boxes keep their indices from step to step; `identity` maps
-    /// each shape to its index in the last step.
+    /// Records the events of moving shapes in a static world. The commands of
+    /// [`record_overlaps`](Self::record_overlaps) find the pairs; further commands compare them with the pairs of the
+    /// last step. A pair is a shape of the batch and a box of the tree. The boxes must have the same indices in every
+    /// step; `identity` maps each shape to its index in the last step.
     ///
     /// `capacity` is the most pairs of the step. A step with more pairs, or with an
     /// [unfinished](crate::QueryHeader::unfinished) query, is discarded. Then its lists of events are empty, and their
@@ -25,8 +25,8 @@ impl TreeRecorder {
     /// A tree has one sequence of steps, so record one batch per step. After a build of other boxes, call
     /// [`forget_steps`](Self::forget_steps). The next recording of the tree overwrites `pairs`. The first call blocks
     /// while kernels compile. Memory: 37 bytes per pair of `capacity`, and 4 per shape. A step that needs larger
-    /// buffers than all steps before **blocks** until submitted work completes; keep `capacity` and the shape count
-    /// constant to avoid this. After [`Error::OutOfMemory`] the last step may be forgotten.
+    /// buffers than all earlier steps **blocks** until submitted work completes. Use a constant `capacity` and shape
+    /// count to avoid this. After [`Error::OutOfMemory`] the last step may be forgotten.
     ///
     /// ```no_run
     /// use broadsweep::record::{GpuBatch, GpuIdentity};
@@ -49,8 +49,8 @@ impl TreeRecorder {
     ///
     /// # Errors
     /// The errors of [`record_overlaps`](Self::record_overlaps); [`Error::BadBuffer`] also for the buffer of
-    /// `identity`; [`Error::NotSubmitted`] if larger buffers are needed while a recorded step is not submitted, or in a
-    /// browser has not run.
+    /// `identity`; [`Error::NotSubmitted`] if larger buffers are needed while a recorded step is not submitted (in a
+    /// browser: has not run).
     pub fn record_overlap_events<S: GpuShape>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,

@@ -23,7 +23,7 @@ struct Turns {
     gpu: Gpu,
     /// Kernels that wait for compilation. The last one is next.
     kernels: Vec<Kernel>,
-    /// The compilation of that kernel, once it has begun.
+    /// The compilation of the next kernel, once it has begun.
     turn: Option<Pin<Box<dyn Future<Output = Result<(), Error>>>>>,
     progress: CompilationProgress,
     /// The first error.

@@ -128,7 +128,7 @@ impl Future for Compilation {
         let waker = context.waker().clone();
         let before = lock(&self.shared.waker).replace(waker);
         drop(before);
-        // Check after setting the waker, since the thread may have ended before that.
+        // Check only now: if the thread ended before the waker was set, nothing wakes the task.
         if !self.is_finished() {
             return Poll::Pending;
         }
