@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Generates the tables and charts in the pages of benches/results from the CSV files beside them.
+"""Generates the tables and charts in the pages of benches/results and in README.md from CSV files.
 
     scripts/results.py            writes the pages and the charts
     scripts/results.py --check    fails if a page or a chart differs from its CSV file, a file is on no page, or the pages are too long
 
-A page has a block for each table and chart. This script writes what is between the two comments:
+A page has a block for each table and chart. This script writes what is between the two comments. Paths begin at the page:
 
     <!-- table FILE.csv: OPTION; OPTION -->              <!-- chart FILE.svg FILE.csv: OPTION; OPTION -->
     <!-- end -->                                         <!-- end -->
@@ -17,6 +17,12 @@ A page has a block for each table and chart. This script writes what is between 
     bold                                      marks the least number of each row; needs `columns`
     title TEXT, x COLUMN, y COLUMN, lines COLUMN    of a chart, whose axes are logarithmic
 
+A range is a block within a line, also in a cell of a table, where `|` is written `\\|`:
+
+    <!-- range FILE.csv: where …; value COLUMN -->0.09 to 0.20<!-- end -->
+
+It is the least and the greatest value. With `rows` and `columns`, a value is the first column divided by the least of the others.
+
 A table ends with the lines `# device: …` and `# command: …` at the head of its CSV file.
 """
 
@@ -27,10 +33,12 @@ import sys
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-RESULTS = Path(__file__).resolve().parent.parent / "benches/results"
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benches/results"
+README = ROOT / "README.md"
 # The most lines of all pages in the folder, and of a page in a folder below, without its tables.
 MOST_LINES, MOST_LINES_BELOW = 500, 25
-BLOCK = re.compile(r"(<!-- (table|chart) (.*?) -->\n).*?(<!-- end -->)", re.S)
+BLOCK = re.compile(r"(<!-- (table|chart|range) (.*?) -->\n?).*?(<!-- end -->)", re.S)
 # Names of engines and axes in the CSV files that `broadsweep bench` writes, as pages call them.
 NAMES = {
     "cpu": "broadsweep",
@@ -95,16 +103,16 @@ def value_of(row, name):
     return repr(float(row[over]) / float(row[under]))
 
 
-def shown(cell):
-    """Formats a cell: a decimal number with three significant digits, an integer with commas."""
+def shown(cell, digits=3):
+    """Formats a cell: a decimal number with this count of significant digits, an integer with commas."""
     if re.fullmatch(r"\d+", cell):
         return f"{int(cell):,}"
     if not re.fullmatch(r"\d+\.\d+(e-?\d+)?", cell):
         return NAMES.get(cell, cell).replace("|", "\\|")
-    if len(re.sub(r"^[0.]+|\.", "", cell)) <= 3:
+    if len(re.sub(r"^[0.]+|\.", "", cell)) <= digits:
         return cell
     number = float(cell)
-    decimals = max(0, 2 - math.floor(math.log10(number))) if number else 0
+    decimals = max(0, digits - 1 - math.floor(math.log10(number))) if number else 0
     return f"{number:,.{decimals}f}"
 
 
@@ -148,6 +156,20 @@ def table(folder, spec):
     notes = [comment.removeprefix("device: ") + "." for comment in comments if comment.startswith("device: ")]
     notes.append("; ".join(f"`{comment[9:]}`" for comment in comments if comment.startswith("command: ")))
     return "\n".join(text) + (f"\n\n{' '.join(filter(None, notes))}" if comments else "") + "\n"
+
+
+def span(folder, spec):
+    """Returns the least and the greatest value, with two significant digits."""
+    name, _, rest = spec.replace("\\|", "|").partition(":")
+    wanted = options(rest)
+    rows, allowed = selected(read(folder / name)[1], wanted.get("where"))
+    values = [row[wanted["value"]] for row in rows]
+    if "columns" in wanted:
+        _, lines, first = pivot(rows, wanted, allowed)
+        lines = [[float(cell) for cell in line[first:] if cell != "–"] for line in lines if line[first] != "–"]
+        values = [repr(line[0] / min(line[1:])) for line in lines if len(line) > 1]
+    values = sorted(filter(None, values), key=float)
+    return f"{shown(values[0], 2)} to {shown(values[-1], 2)}"
 
 
 def ticks(low, high):
@@ -221,14 +243,14 @@ def generated(page, files, used):
     """Returns the text of a page with its blocks generated. Collects the charts and the CSV files."""
     folder = page.parent
     text = page.read_text()
-    if len(BLOCK.findall(text)) != len(re.findall(r"<!-- (?:table|chart) ", text)):
+    if len(BLOCK.findall(text)) != len(re.findall(r"<!-- (?:table|chart|range) ", text)):
         raise ValueError("a block has no end")
 
     def block(match):
         head, kind, spec, end = match.groups()
         used.add(folder / spec.partition(":")[0].split()[-1])
-        if kind == "table":
-            return head + table(folder, spec) + end
+        if kind != "chart":
+            return head + {"table": table, "range": span}[kind](folder, spec) + end
         markdown, path, svg = chart(folder, spec)
         files[path] = svg
         return head + markdown + end
@@ -238,24 +260,24 @@ def generated(page, files, used):
 
 def main():
     files, used = {}, set()
-    pages = sorted(page for page in RESULTS.rglob("*.md") if "gpus" not in page.parts)
+    pages = [README, *sorted(page for page in RESULTS.rglob("*.md") if "gpus" not in page.parts)]
     for page in pages:
         try:
             files[page] = generated(page, files, used)
         except (KeyError, ValueError, OSError) as error:
-            print(f"{page.relative_to(RESULTS)}: {type(error).__name__}: {error}")
+            print(f"{page.relative_to(ROOT)}: {type(error).__name__}: {error}")
             return 1
     if "--check" not in sys.argv:
         for path, text in files.items():
             path.write_text(text)
     differing = [path for path, text in files.items() if not path.is_file() or path.read_text() != text]
-    mistakes = [f"{path.relative_to(RESULTS)} differs: run scripts/results.py" for path in differing]
+    mistakes = [f"{path.relative_to(ROOT)} differs: run scripts/results.py" for path in differing]
     unused = {*RESULTS.rglob("*.csv"), *RESULTS.rglob("*.svg")} - used - {*files}
     mistakes += [f"{path.relative_to(RESULTS)} is on no page" for path in sorted(unused) if "gpus" not in path.parts]
     lines = sum(len(files[page].splitlines()) for page in pages if page.parent == RESULTS)
     for page in pages:
         written = len(BLOCK.sub("", files[page]).splitlines())
-        if page.parent != RESULTS and written > MOST_LINES_BELOW:
+        if page.parent not in (RESULTS, ROOT) and written > MOST_LINES_BELOW:
             mistakes.append(f"{page.relative_to(RESULTS)} has {written} lines without tables, must be at most {MOST_LINES_BELOW}")
     if lines > MOST_LINES:
         mistakes.append(f"the pages have {lines} lines, must be at most {MOST_LINES}")
