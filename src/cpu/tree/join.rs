@@ -58,9 +58,9 @@ impl Join {
     /// Builds a tree of boxes, for any number of queries. [`line_up`](Self::line_up) sets the querying boxes.
     pub fn plant(&mut self, target: Set<'_>) {
         let Self { order, ids, levels, worlds, .. } = self;
-        order.sort(target.boxes, target.worlds, ids);
-        levels.fill(target.boxes, ids);
-        worlds.find(ids, target.worlds);
+        let has_giants = order.sort(target.boxes, target.worlds, ids);
+        levels.fill(target.boxes, ids, has_giants);
+        worlds.find(ids, target.worlds, has_giants);
     }
 
     /// Sorts the querying boxes into the order of querying.
@@ -122,7 +122,7 @@ impl Join {
     ) -> Result<(), Error> {
         let retained = out.len();
         let mut touching = Touching { what, pair, retain, out, retained, result: Ok(()) };
-        walk(&self.levels, &self.ids, &[[0, self.ids.len() as u32]], &mut Stack::default(), &mut touching);
+        walk(&self.levels, &self.ids, &self.worlds.of(Filters::GLOBAL), &mut Stack::default(), &mut touching);
         touching.retain_last();
         touching.result
     }

@@ -25,6 +25,8 @@ pub struct Levels {
     /// Half of the surface of each chunk of nodes, for one level.
     surfaces: Vec<f64>,
     gather: Gather,
+    /// True if the first leaf has giants. No node is above it.
+    has_giants: bool,
     /// Half of the surface of all nodes, and the count of vast boxes.
     pub surface: Surface,
     /// True if all finite bounds are at most [`ORDINARY`].
@@ -54,8 +56,9 @@ impl LeafSummary {
 }
 
 impl Levels {
-    /// Builds all nodes over the boxes in the order of `ids`.
-    pub fn fill(&mut self, boxes: &[Aabb], ids: &[u32]) {
+    /// Builds all nodes over the boxes in the order of `ids`. If the first leaf has giants, no node is above it.
+    pub fn fill(&mut self, boxes: &[Aabb], ids: &[u32], has_giants: bool) {
+        self.has_giants = has_giants;
         self.gather.forget();
         if rayon::current_num_threads() <= PLANNERS {
             self.gather.plan(ids);
@@ -89,12 +92,15 @@ impl Levels {
         (self.is_ordinary, self.has_invalid) = (summary.is_ordinary, summary.has_invalid);
         self.surface.vast_count = summary.vast_count;
         let mut below = &*leaves;
-        for level in above {
+        for (i, level) in above.iter_mut().enumerate() {
             level.resize(below.len().div_ceil(WIDTH), Node::EMPTY);
             let nodes = level.par_chunks_mut(CHUNK).zip(below.par_chunks(CHUNK * WIDTH));
             nodes.map(|(to, from)| unite(to, from)).collect_into_vec(&mut self.surfaces);
             // Add in a fixed order, so that the sum does not depend on the thread count.
             self.surface.sum += self.surfaces.iter().sum::<f64>();
+            if i == 0 && self.has_giants {
+                level[0].set(0, &Node::EMPTY.get(0));
+            }
             below = level;
         }
         self.surface.sum += half_surface(&below[0].bounds());
@@ -102,7 +108,12 @@ impl Levels {
 
     /// Returns the bounds of all boxes.
     pub fn bounds(&self) -> Aabb {
-        self.levels.last().map_or(Node::EMPTY.get(0), |level| level[0].bounds())
+        let giants = self.levels.first().filter(|_| self.has_giants);
+        let mut top = Node::EMPTY;
+        for (child, level) in self.levels.last().into_iter().chain(giants).enumerate() {
+            top.set(child, &level[0].bounds());
+        }
+        top.bounds()
     }
 
     /// Counts the invalid boxes for which `is_box` returns `true`, and lists the first of them, ascending, at most
@@ -183,7 +194,7 @@ fn vast_count(leaf: &Node) -> u32 {
 }
 
 /// Returns half of the surface of these bounds; 0 for empty bounds, and for bounds beyond [`ORDINARY`].
-fn half_surface(bounds: &Aabb) -> f64 {
+pub fn half_surface(bounds: &Aabb) -> f64 {
     let [x, y, z] = std::array::from_fn(|k| f64::from(bounds.max[k]) - f64::from(bounds.min[k]));
     let is_ordinary = bounds.min.iter().chain(&bounds.max).fold(true, |all, x| all & (x.abs() <= ORDINARY));
     if is_ordinary { x * y + y * z + z * x } else { 0.0 }

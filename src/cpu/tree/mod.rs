@@ -177,9 +177,9 @@ impl Tree {
         let Self { filters, cube, order, ids, levels, prepared, .. } = self;
         let boxes = filters.filters().boxes_of_tree(boxes, prepared);
         *cube = Cube::around(boxes);
-        order.sort(boxes, filters.worlds(), ids);
-        levels.fill(boxes, ids);
-        self.worlds.find(ids, &filters.filters().world);
+        let has_giants = order.sort(boxes, filters.worlds(), ids);
+        levels.fill(boxes, ids, has_giants);
+        self.worlds.find(ids, &filters.filters().world, has_giants);
     }
 
     /// Fits the tree to moved boxes. The box count and the order must be the same as at the build. A refit takes a

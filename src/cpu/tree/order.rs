@@ -3,18 +3,25 @@
 //! The boxes of a node are divided in halves along the axis with the largest extent of centers. The halves are divided again
 //! until each of eight parts fills a child. So nodes are complete, and no pointers are stored. Source: Bentley 1975,
 //! Multidimensional binary search trees used for associative searching.
+//!
+//! Giants are boxes about as large as the scene, such as the ground. A giant enlarges all nodes above it, so that queries
+//! visit these nodes in vain. Without worlds, up to eight giants are in the first leaf. No node is above this leaf, and
+//! each query visits it first.
 
 use rayon::prelude::*;
 
 use super::cube::{center, sample};
+use super::levels::half_surface;
 use super::node::WIDTH;
 use super::sort_group::{self, GROUP, Item, bounds, longest};
 use crate::Aabb;
 use crate::base::constants::CHUNK;
 use crate::cpu::radix;
 
-/// Centers of the sample that chooses the axis of a cut.
+/// Centers of the sample that measures an extent: to choose the axis of a cut, and to compare giants with the scene.
 const SAMPLE: usize = 1 << 8;
+/// A box is a giant if its surface is at least this fraction of the surface around most centers.
+const GIANT: f32 = 0.25;
 
 /// The memory of the sort, reused from build to build.
 #[derive(Debug, Default)]
@@ -25,18 +32,18 @@ pub struct Order {
 }
 
 impl Order {
-    /// Writes the order of the boxes to `ids`. `worlds` has the number of each box's world, or is empty.
-    pub fn sort(&mut self, boxes: &[Aabb], worlds: &[u32], ids: &mut Vec<u32>) {
+    /// Writes the order of the boxes to `ids`. `worlds` has the number of each box's world, or is empty. Returns whether
+    /// the first leaf has giants.
+    pub fn sort(&mut self, boxes: &[Aabb], worlds: &[u32], ids: &mut Vec<u32>) -> bool {
         let Self { items, worlds: [by_world, other] } = self;
         ids.resize(boxes.len(), 0);
         items.resize(boxes.len(), Item::default());
         if worlds.is_empty() {
-            items.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (items, boxes))| {
-                for ((item, aabb), i) in items.iter_mut().zip(boxes).zip(chunk * CHUNK..) {
-                    *item = Item { center: center(aabb), id: i as u32 };
-                }
-            });
-            return divide(items, ids, 0);
+            let giant_count = fill(items, boxes);
+            let first = if giant_count > 0 { WIDTH } else { 0 };
+            ids.iter_mut().zip(&items[..first]).for_each(|(id, item)| *id = item.id);
+            divide(&mut items[first..], &mut ids[first..], first);
+            return giant_count > 0;
         }
         by_world.resize(boxes.len(), 0);
         by_world.par_iter_mut().zip(worlds).enumerate().with_min_len(CHUNK).for_each(|(i, (key, &world))| {
@@ -47,6 +54,7 @@ impl Order {
             *item = Item { center: center(&boxes[key as u32 as usize]), id: key as u32 };
         });
         divide_worlds(by_world, items, ids, 0);
+        false
     }
 
     /// Returns the bytes of allocated memory.
@@ -54,6 +62,37 @@ impl Order {
         let worlds: usize = self.worlds.iter().map(Vec::capacity).sum();
         self.items.capacity() * size_of::<Item>() + worlds * size_of::<u64>()
     }
+}
+
+/// Stores the centers of the boxes. If the giants fit a leaf, moves them to the front, and returns their count; otherwise 0.
+fn fill(items: &mut [Item], boxes: &[Aabb]) -> usize {
+    let centers = sample(boxes, SAMPLE).map(center).map(|center| Item { center, id: 0 });
+    let [low, high] = bounds(centers);
+    let least = GIANT * (half_surface(&Aabb::new(low.to_array(), high.to_array())) as f32);
+    let chunks = items.par_chunks_mut(CHUNK).zip(boxes.par_chunks(CHUNK)).enumerate();
+    let giants = chunks.map(|(chunk, (items, boxes))| {
+        let mut giants = Vec::new();
+        for ((item, aabb), i) in items.iter_mut().zip(boxes).zip(chunk * CHUNK..) {
+            *item = Item { center: center(aabb), id: i as u32 };
+            if is_giant(aabb, least) && giants.len() <= WIDTH {
+                giants.push(i);
+            }
+        }
+        giants
+    });
+    let giants: Vec<usize> = giants.flatten_iter().collect();
+    if giants.len() > WIDTH || boxes.len() <= WIDTH {
+        return 0;
+    }
+    giants.iter().enumerate().for_each(|(place, &giant)| items.swap(place, giant));
+    giants.len()
+}
+
+/// Returns whether a box is valid and half of its surface is at least `least`, up to rounding.
+#[inline(always)]
+fn is_giant(aabb: &Aabb, least: f32) -> bool {
+    let [x, y, z] = std::array::from_fn(|k| aabb.max[k] - aabb.min[k]);
+    x * y + y * z + z * x >= least && aabb.is_valid()
 }
 
 /// Divides the boxes of each world. `keys` has the world of each box in the upper half, ascending.
@@ -94,7 +133,7 @@ fn divide(items: &mut [Item], ids: &mut [u32], first: usize) {
     while first / (WIDTH * child) != last / (WIDTH * child) {
         child *= WIDTH;
     }
-    let [low, high] = bounds(sample(items, SAMPLE));
+    let [low, high] = bounds(sample(items, SAMPLE).copied());
     cut(items, ids, first, child, (high - low).to_array());
 }
 
@@ -158,6 +197,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn up_to_eight_giants_have_the_first_leaf() {
+        let mut boxes = grid(24);
+        for count in 1..=WIDTH {
+            // Neither a flat, a long nor an unbounded giant is missed. Invalid boxes are no giants.
+            let giant = [[30.0, 30.0, 0.0], [900.0, 1.0, 1.0], [f32::INFINITY; 3]][count % 3];
+            boxes[999 * count] = Aabb::new([-2.0; 3], giant);
+            boxes[999 * count + 1] = Aabb::new(giant, [-2.0; 3]);
+            for threads in [1, 5] {
+                let first = sorted(&boxes, &[], threads)[..count].to_vec();
+                assert_eq!(first, (1..=count as u32).map(|i| 999 * i).collect::<Vec<_>>());
+            }
+        }
+        boxes[5] = boxes[999];
+        let ids = sorted(&boxes, &[], 2);
+        assert!(!ids[..WIDTH].contains(&999), "nine giants are among the other boxes");
     }
 
     #[test]

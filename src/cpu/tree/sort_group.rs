@@ -28,7 +28,7 @@ type Key = [u16; 4];
 
 /// Lists the boxes of a group in the order of the leaves.
 pub fn sort(items: &[Item; GROUP], ids: &mut [u32; GROUP]) {
-    let [low, high] = bounds(items.iter());
+    let [low, high] = bounds(items.iter().copied());
     let scale = Vec3A::splat(f32::from(u16::MAX)) / (high - low).max_element().max(LEAST_EXTENT);
     let last = (high - low) * scale;
     // The low bits of the sum are the rounded number.
@@ -55,7 +55,7 @@ pub fn sort(items: &[Item; GROUP], ids: &mut [u32; GROUP]) {
 
 /// Returns the bounds of the finite centers.
 #[inline]
-pub fn bounds<'a>(items: impl Iterator<Item = &'a Item>) -> [Vec3A; 2] {
+pub fn bounds(items: impl Iterator<Item = Item>) -> [Vec3A; 2] {
     items.fold([Vec3A::MAX, Vec3A::MIN], |[low, high], item| {
         let center = Vec3A::from_array(item.center);
         [low.min(center), high.max(Vec3A::select(center.cmplt(Vec3A::INFINITY), center, high))]

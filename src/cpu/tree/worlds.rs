@@ -1,5 +1,6 @@
 //! The leaves of each world.
 
+use super::node::WIDTH;
 use crate::Filters;
 
 /// The range of leaves of each world. Leaves are in the order of worlds, global boxes last.
@@ -7,14 +8,16 @@ use crate::Filters;
 pub struct Worlds {
     /// Each world and its leaves, ascending by world.
     ranges: Vec<(u32, [u32; 2])>,
-    leaf_count: u32,
+    /// The ranges of all leaves: the first leaf if it has giants, and the others.
+    all: [[u32; 2]; 2],
 }
 
 impl Worlds {
     /// Finds the leaves of each world. `worlds` has the world of each box, or is empty.
-    pub fn find(&mut self, ids: &[u32], worlds: &[u32]) {
+    pub fn find(&mut self, ids: &[u32], worlds: &[u32], has_giants: bool) {
         self.ranges.clear();
-        self.leaf_count = ids.len() as u32;
+        let first = if has_giants { WIDTH as u32 } else { 0 };
+        self.all = [[0, first], [first, ids.len() as u32]];
         if worlds.is_empty() {
             return;
         }
@@ -30,7 +33,7 @@ impl Worlds {
     /// Returns the leaves of the boxes that a query of this world may meet.
     pub fn of(&self, world: u32) -> [[u32; 2]; 2] {
         if self.ranges.is_empty() || world == Filters::GLOBAL {
-            return [[0, self.leaf_count], [0; 2]];
+            return self.all;
         }
         [world, Filters::GLOBAL].map(|world| {
             let at = self.ranges.binary_search_by_key(&world, |&(world, _)| world);
