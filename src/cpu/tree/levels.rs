@@ -3,17 +3,12 @@
 
 use rayon::prelude::*;
 
-use super::gather::Gather;
 use super::node::{Node, ORDINARY, WIDTH};
 use crate::Aabb;
 use crate::queries::Surface;
 
 /// Nodes that a thread builds at a time.
 const CHUNK: usize = 1 << 8;
-
-/// Up to this thread count, a first build plans how to gather boxes. One thread makes the plan, so with more threads,
-/// loading boxes directly is as fast. Refits use the plan in any case.
-const PLANNERS: usize = 4;
 
 /// Holds the nodes.
 #[derive(Debug, Default)]
@@ -24,7 +19,6 @@ pub struct Levels {
     spare: Vec<Vec<Node>>,
     /// Half of the surface of each chunk of nodes, for one level.
     surfaces: Vec<f64>,
-    gather: Gather,
     /// True if the first leaf has giants. No node is above it.
     has_giants: bool,
     /// Half of the surface of all nodes, and the count of vast boxes.
@@ -59,20 +53,11 @@ impl Levels {
     /// Builds all nodes over the boxes in the order of `ids`. If the first leaf has giants, no node is above it.
     pub fn fill(&mut self, boxes: &[Aabb], ids: &[u32], has_giants: bool) {
         self.has_giants = has_giants;
-        self.gather.forget();
-        if rayon::current_num_threads() <= PLANNERS {
-            self.gather.plan(ids);
-        }
-        self.make(boxes, ids);
+        self.refill(boxes, ids);
     }
 
     /// Builds all nodes again, for moved boxes. `ids` must be the order of the last [`fill`](Self::fill).
     pub fn refill(&mut self, boxes: &[Aabb], ids: &[u32]) {
-        self.gather.plan(ids);
-        self.make(boxes, ids);
-    }
-
-    fn make(&mut self, boxes: &[Aabb], ids: &[u32]) {
         let level_count = level_count(ids.len());
         while self.levels.len() > level_count {
             self.spare.extend(self.levels.pop());
@@ -83,11 +68,10 @@ impl Levels {
         (self.surface, self.is_ordinary, self.has_invalid) = (Surface::default(), true, false);
         let Some((leaves, above)) = self.levels.split_first_mut() else { return };
         leaves.resize(ids.len().div_ceil(WIDTH), Node::EMPTY);
-        let (boxes, sources) = self.gather.rows(boxes, ids);
         let summary = leaves
             .par_chunks_mut(CHUNK)
-            .zip(sources.par_chunks(CHUNK * WIDTH))
-            .map(|(leaves, sources)| fill_leaves(leaves, sources, boxes));
+            .zip(ids.par_chunks(CHUNK * WIDTH))
+            .map(|(leaves, ids)| fill_leaves(leaves, ids, boxes));
         let summary = summary.reduce(|| LeafSummary::USUAL, LeafSummary::and);
         (self.is_ordinary, self.has_invalid) = (summary.is_ordinary, summary.has_invalid);
         self.surface.vast_count = summary.vast_count;
@@ -138,7 +122,7 @@ impl Levels {
     pub fn bytes(&self) -> usize {
         let nodes: usize =
             self.levels.iter().chain(&self.spare).map(|level| level.capacity() * size_of::<Node>()).sum();
-        nodes + self.surfaces.capacity() * size_of::<f64>() + self.gather.bytes()
+        nodes + self.surfaces.capacity() * size_of::<f64>()
     }
 }
 
@@ -153,27 +137,27 @@ pub fn level_count(box_count: usize) -> usize {
     levels
 }
 
-/// Copies boxes to leaves. `sources` has the index of the box at each place.
-fn fill_leaves(leaves: &mut [Node], sources: &[u32], boxes: &[Aabb]) -> LeafSummary {
-    for (leaf, sources) in leaves.iter_mut().zip(sources.chunks(WIDTH)) {
+/// Copies boxes to leaves. `ids` has the index of each box of these leaves.
+fn fill_leaves(leaves: &mut [Node], ids: &[u32], boxes: &[Aabb]) -> LeafSummary {
+    for (leaf, ids) in leaves.iter_mut().zip(ids.chunks(WIDTH)) {
         // Boxes are scattered in memory. Issue all loads first, so that they overlap.
         let mut own = [Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]); WIDTH];
-        for (aabb, &source) in own.iter_mut().zip(sources) {
-            *aabb = boxes[source as usize];
+        for (aabb, &id) in own.iter_mut().zip(ids) {
+            *aabb = boxes[id as usize];
         }
         for (child, aabb) in own.iter().enumerate() {
             leaf.set(child, aabb);
         }
     }
     // A separate loop: vector loads stall right after scalar stores to the same memory.
-    let summaries = leaves.iter().zip(sources.chunks(WIDTH)).map(|(leaf, sources)| {
+    let summaries = leaves.iter().zip(ids.chunks(WIDTH)).map(|(leaf, ids)| {
         if leaf.largest() <= ORDINARY {
             return LeafSummary::USUAL;
         }
         let numbers = leaf.faces.as_flattened().iter();
         LeafSummary {
             is_ordinary: numbers.fold(true, |all, x| all & (x.abs() <= ORDINARY || x.is_infinite())),
-            has_invalid: (0..sources.len()).any(|child| !leaf.get(child).is_valid()),
+            has_invalid: (0..ids.len()).any(|child| !leaf.get(child).is_valid()),
             vast_count: vast_count(leaf),
         }
     });

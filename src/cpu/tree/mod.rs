@@ -3,7 +3,6 @@
 //! | file | does |
 //! |---|---|
 //! | `order`, `sort_group` | sorts the boxes: by world, then by halves |
-//! | `gather` | copies the boxes into this order |
 //! | `levels` | builds the nodes: bounds of eight children each, without pointers |
 //! | `node` | tests eight children at once; rounding never excludes a child |
 //! | `walk` | walks one query through the tree, the nearest nodes first if the order matters |
@@ -17,7 +16,6 @@
 
 mod batch;
 mod cube;
-mod gather;
 mod hilbert;
 pub(super) mod join;
 mod levels;
@@ -53,8 +51,7 @@ use crate::{
 /// round shapes miss no box either, but may report boxes in excess; see their documentation. The tree uses the threads
 /// of the caller's `rayon` pool. Answers do not depend on the thread count.
 ///
-/// Memory: the tree has 32 bytes per box, and retains 16 more for the next build (32 with worlds). With more than 131,072 boxes, it
-/// retains 32 more for the next refit. Margins take 24 bytes per box. Queries take their answers, and 16 bytes per
+/// Memory: the tree has 32 bytes per box, and retains 16 more for the next build (32 with worlds). Margins take 24 bytes per box. Queries take their answers, and 16 bytes per
 /// query during the call. For `k` first answers, each thread takes about 100 bytes times `k` in addition; for nearest
 /// boxes 2 KB times `k`, at most 6 MB.
 ///
