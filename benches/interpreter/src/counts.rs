@@ -4,7 +4,8 @@
 //! together. So waits are the round trips to memory that follow each other in one subgroup, whatever their number of
 //! loads: a loop that adds up what it loads waits once in each round, and eight loads in a row wait once.
 //!
-//! Uniform buffers are small and lie in a cache of their own, or in registers. They are counted apart, and not waited for.
+//! Uniform buffers are small and lie in a cache of their own, or in registers. They are counted separately, without
+//! waits.
 
 use std::collections::{HashMap, HashSet};
 

@@ -128,9 +128,9 @@ impl Interpreter {
         self.state().mutation = None;
     }
 
-    /// Runs each of these mutants beside its kernel, from the next submission on: on the memory that the kernel is about
-    /// to get. What comes out is compared, and what follows gets what the kernel wrote. Kernels for any number of
-    /// workgroups are compared in two rows of them too. A mutant that was seen to differ is not run again.
+    /// Runs each of these mutants beside its kernel, from the next submission on, on the memory that the kernel is
+    /// about to get. The outputs are compared, and later kernels get the output of the kernel. Kernels for any count of
+    /// workgroups are also compared in two rows of workgroups. A mutant that has differed is not run again.
     pub fn compare(&self, mutants: impl IntoIterator<Item = (String, Mutation)>) {
         let mutants = mutants.into_iter().map(|(kernel, mutation)| (kernel, mutation, Compared::default()));
         self.state().compared = mutants.collect();

@@ -11,8 +11,8 @@ use crate::{logic, stores};
 pub enum Mutation {
     /// Leaves out the barrier of this number.
     RemoveBarrier(usize),
-    /// Does the atomic of this number as a load, an operation and a store of which none is atomic; or the atomic store as
-    /// a store.
+    /// Splits the atomic of this number into a load, an operation and a store, none of which is atomic; or makes an
+    /// atomic store a plain store.
     WeakenAtomic(usize),
     /// Does the two neighbouring stores of this number in the other order; their values are computed where they were.
     SwapStores(usize),

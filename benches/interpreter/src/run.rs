@@ -337,8 +337,8 @@ impl<'a> Machine<'a> {
         u64::from(pointer.offset) + pointer.index.map_or(0, |index| u64::from(self.registers[index as usize][lane]))
     }
 
-    /// Returns the memory of a variable, who touches it, its first word, its bytes, and the first workgroup whose accesses
-    /// this one could race with.
+    /// Returns the memory of a variable, the invocation that accesses it, its first word, its bytes, and the first
+    /// workgroup whose accesses can race with this one.
     fn touch(&mut self, global: usize, lane: usize) -> (&mut Memory, Toucher, usize, u64, u64) {
         let at = |epoch| Toucher { group: self.group, lane: lane as u32, epoch };
         match self.places[global] {

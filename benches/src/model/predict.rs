@@ -98,8 +98,8 @@ impl Times {
             new * pick(gpu.memory_wait) + (1.0 - new) * pick(gpu.second_wait)
         };
         let wait = hits * pick(gpu.first_wait) + (1.0 - hits) * missed;
-        // The slowest workgroup of each dispatch, or all of them in rounds. Nothing hides the waits of the slowest one, and each
-        // round trip lasts as long as its slowest sector.
+        // The slowest workgroup of each dispatch, or all of them in rounds. Nothing hides the waits of the slowest one,
+        // and each round trip lasts as long as its slowest sector.
         let slowest = if is_best { gpu.second_wait.best } else { gpu.memory_wait.worst };
         let waits = (cost.chain * slowest).max(rounds * each(cost.waits) * wait);
         let shared = each(cost.bank_turns) / subgroups_each * pick(BANK_TURN) + each(cost.barriers) * pick(BARRIER);

@@ -118,7 +118,7 @@ pub fn count_filtered(
     Counted { report: interpreter.report(), found }
 }
 
-/// Counts the costs of a scene of the table, and returns its lines: the kernels of a call with one sort, and those of the
+/// Counts the costs of a scene of the table. Returns its lines: the kernels of a call with one sort, and those of the
 /// other sort.
 pub fn rows(n: u32, is_small: bool) -> Vec<String> {
     let lines = |sort: SortVariant, name: &str| -> Vec<String> {

@@ -121,7 +121,8 @@ impl Runs {
         }
     }
 
-    /// giants_test: paths and tests of giants of more than 32 bits, and as many tiles as dispatches just have workgroups.
+    /// giants_test: paths and tests of giants of more than 32 bits, and exactly the count of tiles at the limit of
+    /// workgroups.
     fn divisions(&self) {
         let mut bits = random();
         let sums = |blocks: u32, most: u64, bits: &mut dyn FnMut() -> u64| -> Vec<[u32; 2]> {
@@ -216,7 +217,8 @@ impl Runs {
         self.dispatch("emit_sweep", 1, &buffers);
     }
 
-    /// emit_range: more groups of blocks than invocations, blocks without pairs, and windows that begin and end anywhere.
+    /// emit_range: more groups of blocks than invocations, blocks without pairs, and windows that begin and end
+    /// anywhere.
     fn ranges(&self) {
         let mut bits = random();
         for (blocks, most) in [(0, 1), (1, 100), (257, 8192), (1234, 2), (70_000, 3), (150_000, 1 << 28)] {
@@ -377,8 +379,8 @@ impl Runs {
         }
     }
 
-    /// Chooses the level of blocks with these counts, and finds what comes before the first ones and the first of another group.
-    /// Their boxes are invalid, so that no entry is written.
+    /// Chooses the level of blocks with these counts, and finds the sums before the first blocks and before the first
+    /// block of another group. The boxes are invalid, so no entry is written.
     fn level(&self, box_count: u32, entry_capacity: u32, blocks: &[[u32; BIN_COUNTS as usize]]) {
         let sum = |group: &[[u32; BIN_COUNTS as usize]]| {
             std::array::from_fn::<u32, { BIN_COUNTS as usize }, _>(|k| group.iter().map(|block| block[k]).sum())

@@ -159,8 +159,8 @@ impl Searches {
         add("many tests", 8, IN_SWEEP_ORDER, Portable, Kind::Identical.generate(1150, 2), rare(1150));
     }
 
-    /// Adds trees that answer queries with numbers of every kind: with boxes that share them, filters, and worlds without boxes; and
-    /// trees that have hardly any box.
+    /// Adds trees that answer queries with numbers of every kind: with boxes that share these numbers, filters, and
+    /// worlds without boxes; and trees with hardly any box.
     fn of_trees(&mut self) {
         const NAMES: [&str; 5] = [
             "a tree of whole numbers",
@@ -186,8 +186,8 @@ impl Searches {
         self.0.push(Search { name, subgroup: 8, case });
     }
 
-    /// Adds lists in pieces, for which more is found than is kept: in tiles of the sweep, tiles of giants, and words of few
-    /// boxes.
+    /// Adds lists in pieces, with more hits than are retained: in tiles of the sweep, in tiles of giants, and in the
+    /// words of few boxes.
     fn in_pieces(&mut self) {
         let columns = SWEEP.with_cell_size(CellSize::Fixed(1.0)).with_axis(SweepAxis::X);
         let mut add_short = |name, options, boxes, filters| self.add_short(name, options, boxes, filters);
@@ -348,8 +348,8 @@ fn half_spaces(n: usize) -> (Vec<Aabb>, Filters) {
     (boxes, Filters::default().with_half_spaces(half_spaces))
 }
 
-/// Half-spaces and points for which two products cancel, up to a rest of every power, and a third one takes the rest away,
-/// or almost, or a little more.
+/// Half-spaces and points with two products that cancel, except for a rest of every power. A third product cancels the
+/// rest, almost cancels it, or exceeds it slightly.
 fn carries() -> Vec<(HalfSpace, Aabb)> {
     let power = |k: i32| 2f32.powi(-k);
     let case = |(k, step): (i32, usize)| {

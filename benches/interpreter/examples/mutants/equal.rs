@@ -18,8 +18,8 @@ use crate::needless::{IN_DOUBLES, IN_SUMS, is_of, own_lines};
 const CARRIES: Reason = Stages(
     "exact::counts_of_64_bits_carry_at_every_edge compares this function with the host's, and every change of it shows there",
 );
-/// Arithmetic that has tests of its own on many more numbers, and why what changes it is caught: `arithmetic.rs` of the tests of kernels
-/// runs each change of these files on the same numbers.
+/// Arithmetic with its own tests on many more numbers, and the reason why its changes are caught: `arithmetic.rs` of
+/// the tests of kernels runs each change of these files on the same numbers.
 const COMPARED: [(&str, Reason); 5] = [
     (include_str!("../../../../shaders/tree/double.wgsl"), DOUBLES),
     (include_str!("../../../../shaders/tree/long_sum.wgsl"), SUMS),

@@ -65,8 +65,8 @@ enum Outcome {
     Failed(String),
 }
 
-/// Judges mutants: runs searches until each of them is caught by a fault or by pairs, or there are no more. Then kernels run
-/// alone with those that survived.
+/// Judges mutants: runs searches until a fault or wrong pairs caught each mutant, or no search is left. Then runs the
+/// kernels of the surviving mutants alone.
 pub fn judge(mutants: &mut [Mutant]) {
     for search in searches() {
         let name = search.name;

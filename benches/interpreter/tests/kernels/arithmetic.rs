@@ -1,5 +1,5 @@
-//! Checks that the numbers with which the tests of stages compare arithmetic show every change of it: counts of 64 bits, doubles, sums of
-//! products.
+//! Checks that the numbers with which the tests of stages compare arithmetic show every change of it: 64-bit counts,
+//! doubles, sums of products.
 
 use broadsweep::internals::gpu::buffers::Buffer;
 use broadsweep::internals::gpu::kernel::{Kernel, Pass, Source};
@@ -41,8 +41,8 @@ fn exact_arithmetic(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invo
     );
 }";
 
-/// Runs a kernel, which has operands and results, beside all changes of its logic. Returns those that no result shows, and how many
-/// there are.
+/// Runs a kernel with operands and results beside all changes of its logic. Returns the changes that no result shows,
+/// and the count of all changes.
 fn not_seen(source: &Source, operands: &[[u32; 4]]) -> (Vec<String>, usize) {
     let module = source.module().unwrap();
     let describe = |mutation: &Mutation| mutation.describe(&module, &source.text());

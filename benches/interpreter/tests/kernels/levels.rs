@@ -1,5 +1,5 @@
-//! The levels of a tree above its lowest ones, alone: in the library, only trees of more than a million boxes have a level that `tree_top`
-//! builds in more than one round.
+//! The levels of a tree above its lowest ones, alone: in the library, only trees of more than a million boxes have a
+//! level that takes more than one round of `tree_top`.
 
 use broadsweep::internals::constants::BOTTOM_BOXES;
 use broadsweep::internals::gpu::buffers::Buffer;

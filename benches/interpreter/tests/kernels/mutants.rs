@@ -7,8 +7,8 @@ use interpreter::{Compared, Mutation};
 
 use super::*;
 
-/// Runs mutants beside their kernels, and returns what was seen of each. A mutant runs in at most its number of `most_cases`,
-/// and in no further case once it is caught.
+/// Runs mutants beside their kernels. Returns the observations of each. A mutant runs in at most its count of
+/// `most_cases`, and in no further case once it is caught.
 fn compared(mutants: &[(String, Mutation)], most_cases: &[usize]) -> Vec<Compared> {
     let mut seen = vec![Compared::default(); mutants.len()];
     let mut ran_in = vec![0; mutants.len()];
@@ -235,8 +235,8 @@ fn entry_of(mutant: &(String, Mutation), known: &[(&str, &str, &str)]) -> Option
     known.iter().position(|&(kernel, of, _)| kernel == mutant.0 && of == line)
 }
 
-/// Fails unless exactly the mutants in `known` are not missed, and none of `unseen` is caught. Those in `known` run in one case,
-/// with BROADSWEEP_LONG=1 in all.
+/// Fails unless exactly the mutants in `known` are not missed, and none of `unseen` is caught. Those in `known` run in
+/// one case, with BROADSWEEP_LONG=1 in all cases.
 fn assert_missed(
     mutants: &[(String, Mutation)],
     unseen: &[(String, Mutation)],
@@ -317,7 +317,7 @@ fn the_order_of_stores_is_missed_where_it_can_be_seen() {
     let (apart, others): (Vec<_>, Vec<_>) = mutants(Mutation::stores).into_iter().partition(is_apart);
     println!("{} swaps of stores to different places", apart.len());
     let apart: Vec<_> = apart.into_iter().step_by(if is_long() { 1 } else { 16 }).collect();
-    // That they are apart is seen from the source. This looks for a source that is read wrongly, in one case: it does not reach
-    // what only other cases run.
+    // The source shows that these stores are apart. This test looks for a misread source, in one case: it does not
+    // reach code that only other cases run.
     assert_missed(&others, &apart, |_, seen| seen.is_caught(), STORES_NOT_MISSED);
 }

@@ -1,6 +1,8 @@
-//! Changes of arithmetic that no numbers show, and why: what becomes what, a part of the line (and of the one behind), and the reason.
+//! Changes of arithmetic that no numbers show, with the reason: the change, a part of the line (and of the next one),
+//! and the reason.
 
-/// Returns the line that is changed, and the one behind it: of what is changed, the line before, the line itself, and the one behind.
+/// Returns the changed line and the next one. The text has the change, the previous line, the line itself, and the next
+/// one.
 pub fn own_lines(text: &str) -> String {
     text.lines().skip(2).map(str::trim).collect::<Vec<_>>().join("\n")
 }

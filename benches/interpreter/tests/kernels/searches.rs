@@ -12,7 +12,7 @@ use laboratory::scenes::Kind;
 /// The whole flow, also where boxes are few.
 pub const SWEEP: Options = Options::new().with_all_pairs_up_to(Some(0)).with_order(PairOrder::Canonical);
 
-/// Turns of loops that a query takes in one dispatch: so few that some are left to the next, in more than one workgroup.
+/// Turns of loops that a query takes in one dispatch: so few that some remain for the next, in more than one workgroup.
 const TURNS: u32 = 60;
 
 /// A search in which kernels run, or a tree that is queried, or steps, or levels of a tree.
@@ -177,7 +177,8 @@ pub fn cases() -> Vec<Case> {
         },
         Case { filters: touching, ..case(few, same, false, SortVariant::Portable) },
         Case { what: What::Points, ..case(SWEEP, Kind::Uniform.generate(300, 1), false, SortVariant::Portable) },
-        // Levels of 263, 33, 5 and 1 nodes: the first takes two rounds of its workgroup, and its last node has two children.
+        // Levels of 263, 33, 5 and 1 nodes: the first takes two rounds of its workgroup, and its last node has two
+        // children.
         Case { what: What::Levels, ..case(SWEEP, tree_queries::boxes(2098), false, SortVariant::Portable) },
         tree(tree_queries::boxes(150), tree_queries::QueriedFrom::Device),
         case(short, Kind::Identical.generate(700, 1), false, SortVariant::Portable),

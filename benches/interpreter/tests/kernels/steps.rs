@@ -186,8 +186,8 @@ fn without_values(filters: &Filters) -> Filters {
     filters
 }
 
-/// Records that the half-spaces and the excluded pairs are these, of which the host has other ones: pairs twice, the other way round, and
-/// behind them some that are none.
+/// Records these half-spaces and excluded pairs, in place of others that the host has. Some pairs are listed twice, in
+/// the other direction, and followed by entries that are no pairs.
 fn record_lists(
     gpu: &Gpu,
     recorder: &mut Recorder,
@@ -211,8 +211,8 @@ fn record_lists(
     recorder.record_exclude(recorded, n, upload(gpu, &pairs).slice(..), count)
 }
 
-/// Records steps, and returns what each leaves: all lists, one after the other, and places as pairs. Without filters the number of
-/// boxes lies in a buffer, and behind the boxes are others.
+/// Records steps, and returns the output of each: all lists, one after the other, and places as pairs. Without filters,
+/// the count of boxes lies in a buffer, and other boxes follow the boxes.
 pub fn record(gpu: &Gpu, options: Options, boxes: &[Aabb], filters: &Filters, kind: Kind) -> Result<Vec<Pair>, Error> {
     let mut recorder = Recorder::new(gpu, options)?;
     recorder.set_filters(filters.clone())?;
@@ -304,7 +304,8 @@ pub fn expected(boxes: &[Aabb], filters: &Filters, kind: Kind) -> Vec<Pair> {
     let mut all = Vec::new();
     for Frame { boxes, generations, was, refused } in &kind.frames(boxes, filters) {
         if *refused > 0 {
-            // It does not count, for events. Its list is too short, or is whole, and only what was said of its boxes is wrong.
+            // Events ignore this step. Its list is too short, or is complete and only the declared facts about its
+            // boxes are wrong.
             let found = match refused {
                 1 => Vec::new(),
                 _ => engine.events().pairs.clone(),

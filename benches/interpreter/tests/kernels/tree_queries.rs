@@ -57,12 +57,12 @@ fn of_queries(n: usize) -> QueryFilters {
 
 /// A tree that also answers recorded queries, if it has a device.
 pub trait RecordedQueries: QueryEngine {
-    /// Returns what is left of queries with these filters: rows of hits, lists of hits and of boxes, whether there are any, and
-    /// rows of what is near; each with its marks.
+    /// Returns the output of queries with these filters: rows of hits, lists of hits and of boxes, whether there are
+    /// any, and rows of the nearest boxes; each with its marks.
     fn left(&mut self, rays: &[Ray], spheres: &[Sphere], filters: &QueryFilters) -> Result<Vec<u64>, Error>;
 
-    /// Returns what is left of many rays: the nearest hits, whether there are any, and where the lists of all begin, of which few
-    /// are written; each with its marks.
+    /// Returns the output of many rays: the nearest hits, whether there are any, and the offsets of the lists of all
+    /// hits, few of which are written; each with its marks.
     fn left_of_many(&mut self, rays: &[Ray]) -> Result<Vec<u64>, Error>;
 }
 
