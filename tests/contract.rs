@@ -54,8 +54,8 @@ fn every_kernel_parses_and_validates() {
 const OPERATORS: [&str; 18] =
     ["&&", "||", "<<", ">>", "==", "!=", "<=", ">=", "&", "|", "^", "+", "-", "*", "/", "%", "<", ">"];
 
-/// Finds an expression of a shader in which WGSL wants parentheses and naga does not: `&`, `|` or `^` beside any other operator, `&&`
-/// beside `||`, a shift beside arithmetic or another shift.
+/// Finds an expression of a shader that needs parentheses in WGSL, though naga accepts it without: `&`, `|` or `^`
+/// beside any other operator, `&&` beside `||`, a shift beside arithmetic or another shift.
 fn without_parentheses(text: &str) -> Option<String> {
     // The operators of each parenthesis that is open; and those of the operand of a comparison, a `&&` or a `||`.
     let mut open: Vec<[Vec<&str>; 2]> = vec![Default::default()];

@@ -476,7 +476,8 @@ fn half_spaces_that_are_not_there_are_refused() {
 
 // ---- pairs to exclude ----
 
-/// Lists pairs as a kernel of the caller's may: those of `exclude` in any order, some twice, and what is no pair of these boxes.
+/// Lists pairs as a kernel of the caller may: those of `exclude` in any order, some twice, and entries that are no pair
+/// of these boxes.
 fn listed(random: &mut Random, exclude: &[Pair], n: usize) -> Vec<u32> {
     let mut words = Vec::new();
     for pair in exclude {

@@ -256,9 +256,9 @@ pub fn run_cloned(encoder: wgpu::CommandEncoder, [header, pairs]: &[wgpu::Buffer
 
 #[test]
 fn a_submission_that_is_refused_leaves_the_one_before_exact() {
-    // List and runs are too short, so that boxes are tested again after the refusal; and boxes with half-spaces are
-    // prepared in a buffer that the refused submission, of more boxes, wants longer. Two stacks, which only the exact test
-    // distinguishes.
+    // List and runs are too short, so boxes are tested again after the refusal. Boxes with half-spaces are prepared in
+    // a buffer that the refused submission, with more boxes, needs longer. Only the exact test distinguishes the two
+    // stacks.
     let at = |x: f32, y: f32| Aabb::new([x, y, 0.0], [x + 1.0, y + 1.0, 1.0]);
     let boxes: Vec<Aabb> = (0..900).map(|i| at(0.0, if i % 2 == 0 { 0.0 } else { 5.0 })).collect();
     let half_space = HalfSpace { index: 0, normal: [0.0, 0.0, 1.0], offset: -1.0 };

@@ -88,7 +88,8 @@ fn neighbours_are_refused_without_a_list_and_without_capacity() {
     recorder.record(&mut encoder(), buffer.slice(..), 3000).unwrap();
     let error = recorder.record_neighbours(&mut encoder()).unwrap_err();
     assert!(matches!(error, Error::OverBudget { required, .. } if required > budget), "{error}");
-    // With the reported length and more; and a longer list, which takes their memory, is no longer the one that was recorded.
+    // With the reported budget and a little more, the memory stays within the budget. A longer pair list takes that
+    // memory, and is not the recorded list.
     let Error::OverBudget { required, .. } = error else { unreachable!() };
     let budget = required + (2 << 20);
     recorder.set_options(CANONICAL.with_memory_budget(Some(budget))).unwrap();

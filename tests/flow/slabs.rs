@@ -33,8 +33,8 @@ fn assert_exact_in_slabs(boxes: &[Aabb], most: usize, what: &str) -> Report {
     report
 }
 
-/// Collects all pieces, and checks that none is empty unless there are no pairs, and that each comes with the report of the whole, or of
-/// what was handed over so far.
+/// Collects all pieces. Checks that a piece is empty only if there are no pairs, and that each piece comes with the
+/// report of the whole, or of all pieces so far.
 fn streamed(boxes: &[Aabb], options: Options) -> (Vec<Pair>, Report) {
     let (mut pairs, mut reports) = (Vec::new(), Vec::new());
     let each = |report: &Report, piece: &[Pair]| -> Result<(), Error> {

@@ -13,7 +13,8 @@ use wgpu::BufferUsages as U;
 
 #[test]
 fn a_submitted_result_is_there_after_polling() {
-    // So many that they take longer than it takes to look, unless this thread has to wait for a core: then it is tried again.
+    // So many boxes that the search takes longer than the first poll. If this thread had to wait for a core, the test
+    // tries again.
     let boxes = Kind::Uniform.generate(100_000, 1);
     let expected = cpu::find_pairs(&boxes, &CANONICAL).unwrap().pairs;
     let mut broad_phase = broad_phase(CANONICAL);
@@ -412,8 +413,8 @@ fn several_recordings_in_one_encoder_follow_each_other() {
     }
 }
 
-/// Checks a window that begins at this number, in canonical order: pairs are numbered as they are found, and sorted within the
-/// window.
+/// Checks a window that begins at this number, in canonical order: pairs are numbered in the order in which they are
+/// found, and sorted within the window.
 fn assert_all_but(first: usize, found: &[Pair], expected: &[Pair]) {
     assert_eq!(found.len(), expected.len() - first);
     assert!(found.is_sorted() && found.iter().all(|pair| expected.binary_search(pair).is_ok()));

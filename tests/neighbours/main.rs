@@ -439,7 +439,8 @@ fn many_points_have_the_pairs_of_the_double_loop() {
 
 #[test]
 fn clusters_far_from_each_other_cost_no_more_than_alone() {
-    // Two dense clusters 10³⁰ apart, and a line of single points: a grid over all of it would have one cell per cluster.
+    // Two dense clusters 10³⁰ apart, and a line of single points: a grid over all of it would have one cell per
+    // cluster.
     let mut points = cloud(4, 20_000, 30.0);
     points
         .extend(cloud(5, 20_000, 30.0).iter().map(|point| [point[0] * 1e-20, point[1] * 1e-20 + 1e30, 0.0]).take(500));

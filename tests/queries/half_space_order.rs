@@ -9,7 +9,8 @@ use super::half_spaces::Scene;
 use super::numbers::{Like, Numbers};
 use super::oracle::{self, Moving};
 
-/// Queries, each with a world of its own that has two boxes and two half-spaces. The half-spaces and one of the boxes are all but equally far.
+/// Queries in worlds of their own. Each world has two boxes and two half-spaces; both half-spaces and one box are
+/// almost equally far.
 #[derive(Clone, Default)]
 struct Ties {
     boxes: Vec<Aabb>,
@@ -34,8 +35,8 @@ impl Ties {
         Scene { boxes, filters, of_queries, tree }
     }
 
-    /// Adds the world of a query that has a distance to a point from both half-spaces and is as far from the box: `normal · point - far |normal|`
-    /// is the offset of each. `far` has the distance for a normal.
+    /// Adds the world of a query. Both half-spaces and the box are at the same distance from a point: the offset of a
+    /// half-space is `normal · point - far |normal|`. `far` returns this number for a normal.
     fn add(&mut self, numbers: &mut Numbers, [own, other]: [Aabb; 2], margin: f32, far: impl Fn([f64; 3]) -> f64) {
         let first = self.boxes.len() as u32;
         let turn = numbers.below(4) as u32;

@@ -50,8 +50,8 @@ fn square(half_space: &HalfSpace, point: [f32; 3]) -> Fraction {
     Fraction::new(&above * &above, square_of_normal(half_space) << 298)
 }
 
-/// Orders what is found, rounds its numbers down, and counts the neighbours, of which one is a half-space, that only the exact numbers order as
-/// they are: the rounded ones are the same, and the indices descend.
+/// Sorts the answers and rounds their numbers down. Counts the neighbours in this order that only exact numbers can
+/// order: their rounded numbers are equal, their indices descend, and one of them is a half-space.
 fn ordered(mut found: Vec<(Fraction, u32)>, is_plane: impl Fn(u32) -> bool, ties: &mut usize) -> Vec<(f32, u32)> {
     found.sort_by(oracle::in_order);
     let all: Vec<(f32, u32)> = found.into_iter().map(|(number, index)| (number.rounded_down(), index)).collect();
@@ -168,7 +168,8 @@ impl Scene {
         count
     }
 
-    /// Checks the nearest of each point, and counts the half-spaces among them, and those that only exact numbers order.
+    /// Checks the nearest answers of each point. Counts the half-spaces among them, and the neighbours that only exact
+    /// numbers order.
     pub fn check_nearest(&self, points: &[NearestQuery], what: &str) -> [usize; 2] {
         let (mut count, mut ties) = (0, 0);
         let expected: Vec<Vec<Near>> = (0..points.len())
@@ -271,7 +272,8 @@ fn queries_of_half_spaces_answer_what_exact_arithmetic_says() {
     check(16, 60);
 }
 
-/// Shapes of a kind, and what they touch of half-spaces: all that `should` says, and no other but in the number that is returned.
+/// Checks which half-spaces the shapes of a kind touch: all that `should` requires. Returns the counts of these and of
+/// extra ones.
 fn check_touched<S: Shape + std::fmt::Debug>(
     tree: &Both,
     shapes: &[S],

@@ -1,4 +1,4 @@
-//! Queries of trees against what they are defined to answer, in exact arithmetic, and of the two engines against each other.
+//! Queries of trees: answers compared with their definition in exact arithmetic, and between the two engines.
 
 mod both;
 mod cases;

@@ -1,4 +1,5 @@
-//! Queries in buffers of the device, whose answers stay there: they are those of the calls that take queries from host memory.
+//! Queries in buffers of the device, whose answers stay there: these are the answers to the same queries in host
+//! memory.
 
 use broadsweep::query::{
     Batch, BoxCast, Capsule, CapsuleCast, Cast, Convex, Near, NearestQuery, OrientedBox, QueryFilter, QueryFilters,

@@ -1,4 +1,5 @@
-//! Round shapes that move, compared with exact arithmetic: no box is missed, no time is too late, and almost no hit is none.
+//! Moving round shapes, compared with exact arithmetic: no box is missed, no time is too late, and almost no hit is
+//! extra.
 
 use broadsweep::filter::HalfSpace;
 use broadsweep::internals::casts::{Path, Round};
@@ -14,8 +15,8 @@ use super::oracle::whole;
 
 // ---- exact arithmetic ----
 
-/// The squared distance of a capsule that moves from a box, in units of 2⁻²⁹⁸, as a function of the time, in units of 2⁻¹⁴⁹, and of the place
-/// along the segment. It is convex, and on each side of the planes of faces quadratic.
+/// The squared distance of a moving capsule from a box, in units of 2⁻²⁹⁸. It is a function of the time, in units of
+/// 2⁻¹⁴⁹, and of the place along the segment. It is convex, and quadratic in each piece between the planes of faces.
 struct Apart {
     from: [BigInt; 3],
     along: [BigInt; 3],
@@ -46,8 +47,8 @@ impl Apart {
         Self { from, along, direction, faces, radius_square: whole(cast.radius).pow(2) }
     }
 
-    /// Returns the squared distance at a point less the square of the radius, times the square of what divides the point. Times are whole numbers
-    /// of 2⁻¹⁴⁹, and so is a distance along an axis for a time of one.
+    /// Returns the squared distance at a point less the squared radius, times the square of the divisor of the point.
+    /// Times are integers in units of 2⁻¹⁴⁹, and so is the distance along an axis in a time of one.
     fn value(&self, [time, place, under]: &[BigInt; 3]) -> BigInt {
         let mut sum: BigInt = -&self.radius_square * under * under;
         sum <<= 298;
@@ -61,7 +62,8 @@ impl Apart {
         sum
     }
 
-    /// Lists the points where the distance may be least: where lines meet that bound the pieces, the edges and the pieces' own least points.
+    /// Lists the points where the distance may be least: intersections of the lines that bound the pieces, the least points
+    /// along these lines, and the least points of the pieces.
     fn candidates(&self, limit: f32) -> Vec<[BigInt; 3]> {
         let (zero, one) = (BigInt::ZERO, BigInt::from(1));
         let mut lines: Vec<Line> = vec![[one.clone(), zero.clone(), zero.clone()]];
@@ -138,7 +140,8 @@ struct Counts {
     not_at_start: usize,
 }
 
-/// Returns the same with a radius that is longer by 10⁻⁷ of the largest number: what touches in the beginning, but for rounding.
+/// Returns the same with a radius that is longer by 10⁻⁷ of the largest number: a shape that touches at the start, but
+/// for rounding, touches.
 fn padded(cast: &CapsuleCast, aabb: &Aabb) -> Apart {
     let numbers = [aabb.min, aabb.max, cast.from, cast.to].into_iter().flatten().filter(|x| x.is_finite());
     let largest = numbers.fold(cast.radius, |largest, x| largest.max(x.abs()));

@@ -67,7 +67,8 @@ fn check_capsule(cast: &CapsuleCast, boxes: &[Aabb], found: &[(u32, f32)]) {
     }
 }
 
-/// Returns whether a capsule is farther than its radius from a box along one axis, wherever it is on its way. That takes less time to find out.
+/// Returns whether a capsule is farther than its radius from a box along one axis on its whole way: a fast test before
+/// the exact one.
 fn is_far_along_an_axis(cast: &CapsuleCast, limit: f64, aabb: &Aabb) -> bool {
     (0..3).any(|k| {
         let moved = limit * f64::from(cast.direction[k]);

@@ -131,7 +131,7 @@ fn queries_with_spheres_that_exceed_a_binding_run_in_parts() {
     on_cpu.set_filters(filters).unwrap();
     tree.build(&boxes).unwrap();
     on_cpu.build(&boxes).unwrap();
-    // A ray and its filters are seven and nine words: 120,000 of them exceed four MiB, and so do those of other queries before.
+    // A ray has seven u32 and its filters nine: 120,000 of them exceed four MiB, and so do the other queries before.
     let rays = vec![Ray::new([-1.0, 0.5, 0.5], [1.0, 0.0, 0.0]); 120_000];
     let ignore = QueryFilters::default().with_ignore((0..rays.len()).map(|i| i as u32 % 3).collect());
     let sphere = (0..rays.len()).map(|i| near((i % 100) as f32)).collect();

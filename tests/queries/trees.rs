@@ -100,7 +100,8 @@ fn rays_that_go_together_to_corners_and_edges_of_many_boxes_hit_the_one_with_the
         let cubes: Vec<Aabb> = (0..1_600).map(cube).collect();
         on_cpu.build(&cubes).unwrap();
         tree.build(&cubes).unwrap();
-        // Corners, and middles of edges and faces, each at time 1, which `f32` takes for a bit less: 2041 times its inverse is not 1.
+        // Corners, and middles of edges and faces, each hit at time 1. In `f32` the time is a bit less: 2041 times its
+        // inverse is not 1.
         let ray = |i: usize| {
             let to = [0.0, 0.5 * (i % 81) as f32, 0.5 * (i / 81) as f32].map(|x| x * side);
             let origin = [-2041.0, 11.25, 13.75].map(|x| x * side);
@@ -198,8 +199,8 @@ fn any_number_of_threads_and_any_order_of_queries_answer_the_same() {
     }
 }
 
-/// Points on a way through boxes that lie densely, sparsely and on a lattice: how far to gather is guessed too short here and too far
-/// there.
+/// Points on a path through dense boxes, sparse boxes and a lattice: the predicted gathering distance is too short in
+/// some places and too far in others.
 #[test]
 #[ignore = "long"]
 fn points_that_go_through_the_tree_together_find_what_each_finds_alone() {
@@ -251,8 +252,8 @@ fn points_that_go_through_the_tree_together_find_what_each_finds_alone() {
     }
 }
 
-/// Boxes of which `f32` cannot decide the nearer one, and boxes that all have the points within: nothing but exact comparisons and indices
-/// puts them in order.
+/// Boxes whose order `f32` cannot decide, and boxes that all contain the points: only exact comparisons and indices put
+/// them in order.
 #[test]
 fn points_that_go_together_find_the_nearest_of_boxes_that_seem_equally_near() {
     let mut points: Vec<_> = (0..24).map(|i| NearestQuery::new([1e8, (i % 5) as f32, 0.5])).collect();
@@ -750,8 +751,8 @@ fn radii_that_are_larger_than_any_usual_number_are_compared() {
     }
 }
 
-/// Rows whose boxes are equally near, nearly so, or all at the point; longer than a dispatch in software has turns for, and than one
-/// row.
+/// Rows of boxes that are equally near, nearly equally near, or all contain the point. The rows are longer than one
+/// dispatch in software can write, and longer than one row of top-k slots.
 #[test]
 #[ignore = "long"]
 fn first_answers_of_any_number_come_in_order() {
@@ -759,7 +760,7 @@ fn first_answers_of_any_number_come_in_order() {
         let point = move |i: usize| [i % 16, i / 16 % 16, i / 256].map(|x| x as f32 * step);
         (0..16 * 16 * 16).map(move |i| Aabb::new(point(i), point(i).map(|x| x + step / 2.0))).collect::<Vec<_>>()
     };
-    // Above one another, so that each point is in hundreds of them, and no two of these begin along any ray at one place.
+    // Nested boxes: each point is in hundreds of them, and no two of these begin at one place along any ray.
     let nested = (0..3_000).map(|i| {
         let reach = 8.0 + (i * 7 % 3_000) as f32 / 1_000.0;
         Aabb::new([-reach; 3], [reach; 3])
@@ -790,8 +791,8 @@ fn first_answers_of_any_number_come_in_order() {
     }
 }
 
-/// Boxes that come in an order that is a heap as far as `f32` is sure, each farther than the one above it by an error bound and more: the last of
-/// them is the farther from the first the deeper the heap is.
+/// Boxes whose order is a heap as far as `f32` can prove. Each is farther than its parent by more than an error bound,
+/// so the deeper the heap, the farther the last box is from the first.
 #[test]
 #[ignore = "long"]
 fn no_answer_is_lost_where_each_comparison_is_undecided() {
@@ -961,7 +962,8 @@ fn a_buffer_that_cannot_be_a_tree_is_refused() {
 
 #[test]
 fn boxes_that_are_all_equally_near_come_by_index() {
-    // All points of whole numbers on a sphere: no two are as near by the same numbers, and only exact sums show that they are.
+    // All points with integer coordinates on a sphere: no two have the same squares, and only exact sums show that all
+    // distances are equal.
     let square = 60_014;
     let points = (-244..=244).rev().flat_map(|x| (-244..=244).rev().map(move |y| (x, y)));
     let boxes: Vec<Aabb> = points
@@ -974,7 +976,8 @@ fn boxes_that_are_all_equally_near_come_by_index() {
         .map(|point| Aabb::new(point.map(|x| x as f32), point.map(|x| x as f32)))
         .collect();
     assert_eq!(boxes.len(), 4464);
-    // Queries that go together meet boxes in different parts of the tree, and each of these lies before all that it has.
+    // Queries that run together have boxes in different parts of the tree. The boxes of each query have smaller indices
+    // than those of the query before.
     let n = 16;
     let part = |i: usize| 7 - i * 8 / boxes.len();
     let of_boxes = Filters::default().with_group((0..boxes.len()).map(|i| 1 << part(i)).collect());

@@ -202,8 +202,9 @@ impl Expected {
         Self { sweep, giants, tiles_per_block, runs, joined, pairs }
     }
 
-    /// Returns the pairs of each window, whose capacities repeat, with capacity for the hits of some tiles only. Where workgroups are in
-    /// `columns`, all blocks are dispatched for each window, and some more; otherwise those that `emit_range` finds.
+    /// Checks the pairs of each window, with repeated capacities and capacity for the hits of some tiles only. With
+    /// `columns`, all blocks are dispatched for each window, and some more; otherwise the blocks that `emit_range`
+    /// finds.
     fn check(&self, capacities: &[u32], tile_capacity: u32, columns: bool) {
         let n = self.giants.boxes.len() as u32;
         let (sweep_tiles, tiles_per_block) = (self.sweep.tiles(), self.tiles_per_block);

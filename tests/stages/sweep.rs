@@ -93,7 +93,7 @@ impl Scene {
         self.length().div_ceil(u64::from(TILE_QUADS)) as u32
     }
 
-    /// Returns what `rank_ends` leaves. Behind the last entry, in words that are loaded nevertheless, there is anything.
+    /// Returns the output of `rank_ends`. The loaded words behind the last entry have any value.
     pub fn stretches(&self) -> Vec<u32> {
         let ends =
             self.ends.iter().zip(&self.unproven).map(|(&end, &unproven)| mirror::rank::packed_end(end, unproven));
@@ -113,8 +113,8 @@ impl Scene {
         (0..n).step_by(section).map(sum).collect()
     }
 
-    /// Returns what `rank_ends` leaves of the path: quads and candidates of groups of sections, quads of sections, then quads before
-    /// every `ENTRY_STRIDE`-th entry within its section.
+    /// Returns the output of `rank_ends` for the path: quads and candidates of groups of sections, quads of sections,
+    /// then quads before every `ENTRY_STRIDE`-th entry within its section.
     pub fn bases(&self) -> Vec<[u32; 2]> {
         let (n, section) = (self.entries.len(), PATH_SECTION as usize);
         let sections = self.sections();
@@ -443,7 +443,8 @@ fn check_division(division: &Division, sums: &[Sums]) -> Counts {
     expected
 }
 
-/// Creates sums of groups of sections: at least a quad for each of `entry_count` entries, and up to four candidates for each quad.
+/// Creates sums of groups of sections: at least one quad for each of `entry_count` entries, and up to four candidates
+/// for each quad.
 fn random_sums(entry_count: u32, most: u64, seed: u64) -> Vec<Sums> {
     let mut random = Random::new(seed);
     let length = PATH_SECTION * PATH_GROUP;

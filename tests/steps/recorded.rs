@@ -384,7 +384,8 @@ fn a_list_that_was_too_short_does_not_refuse_a_step_beside_one_that_was_not_subm
     first.map_buffer_on_submit(&header.0, wgpu::MapMode::Read, .., |result| result.unwrap());
     wait_for(&GPU, first);
     assert_eq!(header.read::<PairHeader>()[0].overflow, 1);
-    // The list is longer from here on, and its events keep their buffers: a step of the second encoder is not submitted yet.
+    // From here on the list is longer. Its events keep their buffers, since a step of the second encoder is not
+    // submitted yet.
     let longer = rows[1].record(&mut engine, &mut second).unwrap();
     assert!(longer.pairs.capacity >= 44_850 * 3 / 2 && longer.pairs.capacity > capacity);
     let events = run(second, &longer).events;

@@ -20,7 +20,8 @@ const STEPS: usize = 20;
 const KINDS: usize = 13;
 /// All of them.
 const ALL: [usize; KINDS] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
-/// A few combinations, in which all kinds are. Included pairs and an owner region, with which no list is changed in place, keep to themselves.
+/// A few combinations that together have all kinds. Included pairs and an owner region, which allow no change in place,
+/// are separate.
 const FEW: [&[usize]; 6] = [&[], &[0, 1, 4, 5, 7], &[2, 6, 12], &[3, 8, 10], &[9, 11], &ALL];
 
 /// The filters of a sequence, drawn anew for each change.
@@ -293,7 +294,8 @@ impl Sequence {
         self.changed = Some((name, first, count));
     }
 
-    /// Changes the options of an engine, of which `base` are the first ones. A list in canonical order stays so: not all calls take another.
+    /// Changes the options of an engine that started with `base`. A list in canonical order stays in this order, since
+    /// not all calls allow another.
     fn change_options(&mut self, engine: &mut impl Stepped, base: &Options) -> bool {
         if self.options_every == 0 || self.random.below(self.options_every) > 0 {
             return false;
@@ -358,8 +360,8 @@ fn run(engine: &mut (impl Engine + Stepped), seeds: Range<u64>, draw: Draw) -> S
     run_with(engine, base, seeds, 0, draw, |engine, _, step| engine.find_events(step).cloned())
 }
 
-/// Lists the boxes that are not those of the last step, and some others, some of them twice; of the boxes beyond those of the last
-/// step none.
+/// Lists the boxes that differ from the last step, and some others, some of them twice. Of the boxes beyond the last
+/// step, it lists none.
 pub fn moved_since(last: &[Aabb], boxes: &[Aabb], random: &mut Random) -> Vec<u32> {
     let bits = |aabb: &Aabb| bytemuck::cast::<Aabb, [u32; 6]>(*aabb);
     let is_moved = |(_, (now, then)): &(u32, (&Aabb, &Aabb))| bits(now) != bits(then);
