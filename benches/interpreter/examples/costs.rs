@@ -51,7 +51,7 @@ fn main() {
     print(&report, has("sites"));
 }
 
-/// Prints what each kernel costs.
+/// Prints the cost of each kernel.
 fn print(report: &Report, by_site: bool) {
     let row = |name: &str, dispatches: u64, groups: u64, waits: u64, operations: u64, cost: &Cost| {
         let megabytes = |bytes: u64| bytes as f64 / 1e6;

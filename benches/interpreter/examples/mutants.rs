@@ -1,4 +1,4 @@
-//! Changes the logic of kernels, one change at a time, and tells which changes are noticed.
+//! Changes the logic of kernels, one change at a time, and reports which changes are noticed.
 //!
 //!     cargo run --release -p broadsweep-interpreter --features mutants --example mutants -- \
 //!         [--seed N] [--count N] [--kernel K] [--all]
@@ -68,7 +68,7 @@ fn arguments() -> Result<Arguments, String> {
     Ok(arguments)
 }
 
-/// Draws mutants: of each kernel in turn one that was not drawn yet and that is a valid kernel.
+/// Draws mutants: for each kernel in turn, a valid one that was not drawn yet.
 fn draw(arguments: &Arguments) -> Vec<Mutant> {
     let mut random = arguments.seed;
     // The generator of Steele, Lea and Flood 2014.
@@ -88,7 +88,7 @@ fn draw(arguments: &Arguments) -> Vec<Mutant> {
             (source, module, mutations)
         })
         .collect();
-    // The first ones of the list would be drawn once more than the last.
+    // Otherwise the first mutants of the list would be drawn more often than the last.
     for k in (1..open.len()).rev() {
         open.swap(k, below(k + 1));
     }

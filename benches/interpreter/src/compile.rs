@@ -82,7 +82,7 @@ impl<'a> Compiler<'a> {
         globals
     }
 
-    /// Gives private variables registers, and returns what makes them zero at first.
+    /// Assigns registers to private variables, and returns the operations that set them to zero.
     fn privates(&mut self) -> Vec<Statement> {
         let mut body = Vec::new();
         for (handle, variable) in self.module.global_variables.iter() {

@@ -38,7 +38,7 @@ fn is_long() -> bool {
     std::env::var("BROADSWEEP_LONG").is_ok_and(|value| value == "1")
 }
 
-/// Why it does not matter which of several invocations is first.
+/// The reason why the order of several invocations does not matter.
 const IN_ANY_ORDER: &str = "a list that no window cuts is put together in any order, and sorted";
 
 /// The known findings: kernel, fault, access, and the reason to accept it.

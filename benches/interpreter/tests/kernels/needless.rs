@@ -7,7 +7,7 @@ pub fn own_lines(text: &str) -> String {
     text.lines().skip(2).map(str::trim).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns whether a change is the one of an entry.
+/// Returns whether a change is that of an entry.
 pub fn is_of(text: &str, (change, line, _): &(&str, &str, &str)) -> bool {
     let own = own_lines(text);
     let end = own.find('\n').unwrap_or(own.len());
