@@ -4,8 +4,9 @@
 //!     cargo run -p broadsweep-compilers --example statistics -- [extremes] [KERNEL...]
 //!
 //! Uses the first device. Mesa's RADV compiles for AMD's GPUs without one:
-//! `VK_DRIVER_FILES=…/radeon_icd.x86_64.json RADV_FORCE_FAMILY=navi21` (or gfx1100). Prints a table: each kernel without
-//! switches and with all, and the worst of all its sets. Fails if a kernel that a GPU runs spills registers to memory.
+//! `VK_DRIVER_FILES=…/radeon_icd.x86_64.json RADV_FORCE_FAMILY=navi21` (or gfx1100). Prints a table: each kernel
+//! without switches and with all, and the worst of all its sets. Fails if a kernel that a GPU runs spills registers to
+//! memory.
 
 mod vulkan;
 
