@@ -24,6 +24,7 @@ use broadsweep::internals::grid::sort::Sort;
 use broadsweep::internals::grid::sort_variant;
 use broadsweep::internals::layout::Counts;
 use broadsweep::{Gpu, wgpu};
+use laboratory::measure::time::Time;
 use lampshade::{KeyValueSoaSorter, KeyValueSorter};
 
 const HEAD: &str = "keys,broadsweep,lampshade,broadsweep ms,lampshade ms,ratio,ratio q1,ratio q3,broadsweep dispatches,\
@@ -165,8 +166,8 @@ impl Plan {
                 times.iter_mut().zip([ours, theirs, ours / theirs]).for_each(|(times, time)| times.push(time));
             }
         }
-        let [ours, theirs, ratios] = times.map(quartiles);
-        Ok([ours[1], theirs[1], ratios[1], ratios[0], ratios[2]])
+        let [ours, theirs, ratio] = times.map(|times| Time::of(times).expect("at least one run"));
+        Ok([ours.median_ms, theirs.median_ms, ratio.median_ms, ratio.q1_ms, ratio.q3_ms])
     }
 
     /// Records this number of sorts, submits them and waits for them.
@@ -231,12 +232,6 @@ impl Plan {
     }
 }
 
-/// Returns the lower quartile, the median and the upper quartile.
-fn quartiles(mut times: Vec<f64>) -> [f64; 3] {
-    times.sort_by(f64::total_cmp);
-    [1, 2, 3].map(|quarter| times[quarter * (times.len() - 1) / 4])
-}
-
 /// Numbers that are the same on every run (splitmix64).
 fn random(state: &mut u64) -> u32 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -244,15 +239,4 @@ fn random(state: &mut u64) -> u32 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     ((z ^ (z >> 31)) >> 32) as u32
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quartiles;
-
-    #[test]
-    fn quartiles_are_those_of_ascending_times() {
-        assert_eq!(quartiles(vec![5.0, 1.0, 4.0, 2.0, 3.0]), [2.0, 3.0, 4.0]);
-        assert_eq!(quartiles(vec![7.0]), [7.0; 3]);
-    }
 }
