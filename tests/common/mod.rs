@@ -1,6 +1,8 @@
 //! Shared by the tests of the whole flow: one device and one `BroadPhase`, and the comparison with brute force.
 #![allow(dead_code)] // each test binary uses a part of it
 
+pub mod device;
+
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
@@ -115,6 +117,13 @@ pub fn assert_pairs(found: &[Pair], expected: &[Pair], what: &str) {
             expected.get(at)
         );
     }
+}
+
+/// Returns the pairs in ascending order.
+pub fn sorted(pairs: &[Pair]) -> Vec<Pair> {
+    let mut pairs = pairs.to_vec();
+    pairs.sort_unstable();
+    pairs
 }
 
 /// Creates a device of the caller's own with exactly these limits.
