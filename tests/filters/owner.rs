@@ -7,11 +7,11 @@ use broadsweep::{Aabb, BroadPhase, Engine, Error, Filters, IdPair, Pair, PairOrd
 use laboratory::scenes::Kind;
 use proptest::prelude::*;
 
+use crate::common::device::{encoder, run, upload};
 use crate::common::{ALL_PAIRS, CANONICAL, GPU, Random, SWEEP, assert_pairs};
 use crate::engines::{cpu, gpu};
 use crate::inputs::{margins, some_pairs, worlds};
 use crate::rule;
-use crate::submissions::{encoder, run, upload};
 
 const WHOLE: Aabb = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
 
