@@ -44,7 +44,7 @@ struct Row {
     scene: String,
     engine: Engine,
     boxes: usize,
-    /// Of the whole call.
+    /// The time of the whole call.
     time: Time,
     kernels: KernelTimes,
     pairs: u64,

@@ -72,7 +72,7 @@ fn without_parentheses(text: &str) -> Option<String> {
             let top = open.last_mut().unwrap();
             let mut length = operator.map_or(c.len_utf8(), str::len);
             match (operator, c) {
-                // Of a type: no space before it.
+                // The brackets of a type: no space before them.
                 (Some(_), '<') if !is_spaced => (templates, length) = (templates + 1, 1),
                 (Some(_), '>') if templates > 0 => (templates, length) = (templates - 1, 1),
                 (Some(operator), _) if is_binary => {

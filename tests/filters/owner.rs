@@ -311,7 +311,7 @@ fn ids_that_are_missing_are_named_and_the_list_stays() {
     assert_eq!(bytemuck::bytes_of(&same).len(), 16);
 }
 
-/// Of the canonical order, which each tile has and which all of them have once they are sorted.
+/// The lists of tiles, sorted together, are the list of the whole in canonical order.
 #[test]
 fn lists_of_tiles_sorted_are_the_list_of_the_whole() {
     let boxes = Kind::Clusters.generate(2000, 6);

@@ -23,7 +23,7 @@ const FEW: [&[usize]; 6] = [&[], &[0, 1, 4, 5, 7], &[2, 6, 12], &[3, 8, 10], &[9
 /// The filters of a sequence, drawn anew for each change.
 #[derive(Clone, Copy, Debug)]
 pub enum Drawn {
-    /// So many, of any kinds.
+    /// This many filters, of any kinds.
     Any(usize),
     /// One of the [few](FEW) combinations.
     Few,

@@ -72,7 +72,7 @@ impl CopiedList {
 /// The buffers on the GPU after a step.
 pub struct Left {
     pub events: Events,
-    /// Of all pairs, of those that are created, lost, and persist.
+    /// The headers of all pairs, and of created, lost and persisting pairs.
     pub headers: [PairHeader; 4],
 }
 

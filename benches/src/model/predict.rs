@@ -82,7 +82,7 @@ impl Times {
         let clock = pick(gpu.clock);
         let subgroups_each = (cost.invocations / 32.0).max(1.0);
         let groups_at_a_time = gpu.units * (pick(gpu.resident) / subgroups_each).max(1.0);
-        // Of a dispatch, on average.
+        // The average workgroups of a dispatch.
         let groups = cost.workgroups / cost.busy.max(1.0);
         let rounds = cost.busy * (groups / groups_at_a_time).max(1.0);
         let each = |of_all: f64| of_all / cost.workgroups;

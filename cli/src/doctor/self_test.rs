@@ -61,7 +61,7 @@ impl Subject {
     fn run(self, end: Instant, to: &Sender<(Verdict, f64)>) {
         let send = |(result, seconds): (Result<()>, f64)| {
             let verdict = result.map_or_else(|error| Verdict::Failed(advice::line(&error)), |()| Verdict::Passed);
-            // Nobody receives it after the limit.
+            // After the limit, there is no receiver.
             let _ = to.send((verdict, seconds));
         };
         let engine = match self {
@@ -96,7 +96,7 @@ fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 /// Runs work that a driver may keep from ending, or that may panic.
 pub fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     let (sender, receiver) = mpsc::channel();
-    // Nobody receives it after the limit.
+    // After the limit, there is no receiver.
     thread::spawn(move || _ = sender.send(caught(|| Ok(work()))));
     receiver.recv_timeout(limit).map_err(|_| anyhow!("no answer in {} s", limit.as_secs()))?
 }

@@ -142,7 +142,7 @@ fn pairs_to_exclude_that_cannot_come_are_refused() {
     // Nothing is excluded, by nothing.
     assert_eq!(exclude(&ten_pairs, pairs.slice(4..4), 0.into()), Ok(()));
     assert_eq!(exclude(&ten_pairs, own(), 10.into()), Ok(()));
-    // As many as there may be, and more.
+    // The largest allowed count, and more.
     let most = Filters::default().with_exclude_at_most(1 << 24);
     assert_eq!(exclude(&most, own(), 10.into()), Ok(()));
     for room in [(1 << 24) + 1, u32::MAX] {
