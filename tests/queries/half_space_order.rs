@@ -4,10 +4,12 @@ use broadsweep::filter::HalfSpace;
 use broadsweep::query::{BoxCast, NearestQuery, QueryFilters};
 use broadsweep::{Aabb, Filters, Hit, Lists, Ray, TreeRecorder};
 
-use super::both::{Both, GPU};
+use super::both::Both;
 use super::half_spaces::Scene;
 use super::numbers::{Like, Numbers};
 use super::oracle::{self, Moving};
+use crate::common::GPU;
+use crate::common::device::{encoder, upload};
 
 /// Queries in worlds of their own. Each world has two boxes and two half-spaces; both half-spaces and one box are
 /// almost equally far.
@@ -142,11 +144,7 @@ fn half_spaces_are_ordered_among_the_boxes_of_the_last_refit_that_ran() {
     tree.refit(&beside).unwrap();
     assert_eq!(indices(tree.first_hits(&rays, 2).unwrap()), [0, 1]);
     let mut recorder = TreeRecorder::from(tree.gpu.into_inner());
-    let usage = broadsweep::wgpu::BufferUsages::STORAGE | broadsweep::wgpu::BufferUsages::COPY_DST;
-    let descriptor = broadsweep::wgpu::BufferDescriptor { label: None, size: 48, usage, mapped_at_creation: false };
-    let buffer = GPU.device().create_buffer(&descriptor);
-    GPU.queue().write_buffer(&buffer, 0, bytemuck::cast_slice(&behind));
-    let mut encoder = GPU.device().create_command_encoder(&Default::default());
+    let (mut encoder, buffer) = (encoder(), upload(&behind));
     recorder.record_refit(&mut encoder, buffer.slice(..), 2).unwrap();
     assert_eq!(indices(recorder.tree_mut().first_hits(&rays, 2).unwrap()), [0, 1]);
     GPU.queue().submit([encoder.finish()]);

@@ -8,11 +8,13 @@ use broadsweep::record::GpuBatch;
 use broadsweep::{Aabb, Error, Filters, Hit, Ray, Tree, TreeRecorder, cpu};
 use num_bigint::BigInt;
 
-use super::both::{Both, GPU};
+use super::both::Both;
 use super::cases;
 use super::filters::{meets, some_filters, spheres};
 use super::numbers::{Like, Numbers};
 use super::oracle::{self, Fraction, Moving, above, is_near_half_space, square_of_normal, whole};
+use crate::common::GPU;
+use crate::common::device::{encoder, upload};
 
 fn row(half_space: &HalfSpace) -> [f32; 4] {
     let [x, y, z] = half_space.normal;
@@ -295,7 +297,6 @@ fn check_touched<S: Shape + std::fmt::Debug>(
 
 #[test]
 fn capsules_turned_boxes_and_convex_shapes_touch_the_half_spaces_that_they_should() {
-    const AXES: [[f32; 3]; 3] = [[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0], [0.0, 0.0, 1.0]];
     let mut all = [[0; 2]; 3];
     for (like, seed) in Like::ALL.into_iter().zip(1..) {
         let numbers = &mut Numbers::new(seed);
@@ -313,13 +314,16 @@ fn capsules_turned_boxes_and_convex_shapes_touch_the_half_spaces_that_they_shoul
         let of_capsules = check_touched(&tree, &capsules, &planes, |capsule, plane| {
             [capsule.from, capsule.to].iter().any(|&end| is_near_half_space(plane, end, capsule.radius))
         });
-        let turned =
-            |capsule: &Capsule| OrientedBox { center: capsule.from, half: [capsule.radius, 1.0, 0.5], axes: AXES };
+        let turned = |capsule: &Capsule| OrientedBox {
+            center: capsule.from,
+            half: [capsule.radius, 1.0, 0.5],
+            axes: cases::TURNED,
+        };
         let turned: Vec<OrientedBox> = capsules.iter().map(turned).collect();
         let of_turned = check_touched(&tree, &turned, &planes, turned_touches);
         // Oriented boxes whose axes lie in a plane touch all half-spaces.
         let flat: Vec<OrientedBox> =
-            turned.iter().map(|turned| OrientedBox { axes: [AXES[0]; 3], ..*turned }).collect();
+            turned.iter().map(|turned| OrientedBox { axes: [cases::TURNED[0]; 3], ..*turned }).collect();
         check_touched(&tree, &flat, &planes, |_, _| true);
         let rows: Vec<[[f32; 4]; 3]> = (0..60)
             .map(|i| {
@@ -410,10 +414,7 @@ fn recorded_queries_refuse_half_spaces_and_shared_ones_are_answered() {
     let hits = tree.all_hits(&rays).unwrap();
     assert_eq!(hits, on_cpu.all_hits(&rays).unwrap());
     assert_eq!(hits.answers, [Hit { index: 0, t: 7.0 }, Hit { index: 0, t: 7.0 }, Hit { index: 1, t: 3.0 }]);
-    let usage = broadsweep::wgpu::BufferUsages::STORAGE;
-    let descriptor = broadsweep::wgpu::BufferDescriptor { label: None, size: 56, usage, mapped_at_creation: false };
-    let buffer = GPU.device().create_buffer(&descriptor);
-    let mut encoder = GPU.device().create_command_encoder(&Default::default());
+    let (mut encoder, buffer) = (encoder(), upload(&rays));
     let batch = GpuBatch::<Ray>::new(buffer.slice(..), 2);
     let refused = TreeRecorder::from(tree).record_nearest_hits(&mut encoder, batch).unwrap_err();
     assert!(matches!(refused, Error::BadFilter { list: "half_spaces", .. }), "{refused}");

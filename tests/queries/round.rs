@@ -8,10 +8,10 @@ use broadsweep::{Aabb, AnyTree, Filters, Hit, QueryEngine, Tree, cpu};
 use laboratory::scenes::Kind;
 use num_bigint::BigInt;
 
-use super::both::GPU;
 use super::cases;
 use super::numbers::{Like, Numbers};
 use super::oracle::whole;
+use crate::common::GPU;
 
 // ---- exact arithmetic ----
 
@@ -319,7 +319,7 @@ fn what_is_no_round_shape_moves_as_its_bounds() {
 fn a_sphere_that_reaches_beyond_numbers_misses_nothing() {
     let boxes =
         [Aabb::new([-3.4e38, 3.2e38, 0.0], [-3.4e38, 3.2e38, 0.0]), Aabb::new([f32::INFINITY; 3], [f32::INFINITY; 3])];
-    // Of what moves, no point is in the half-space that has a number of f32.
+    // No point of the moving shapes that f32 can represent is in the half-space.
     let beyond = HalfSpace { index: 2, normal: [0.5, 0.0, 0.0], offset: -2.5e38 };
     let boxes = [boxes[0], boxes[1], Aabb::new([f32::NAN; 3], [f32::NAN; 3])];
     let casts = [[1e38, 1e38, 0.0], [0.0, 1.0, 0.0], [-1e38, 0.0, 0.0]].map(|direction| SphereCast {

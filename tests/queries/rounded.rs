@@ -3,9 +3,10 @@
 use broadsweep::query::{BoxCast, Capsule, CapsuleCast, Cast, OrientedBox, Sphere, SphereCast};
 use broadsweep::{Aabb, Hit, Ray, Tree, cpu};
 
-use super::both::{Both, GPU};
+use super::both::Both;
 use super::cases::{self, sphere_of};
 use super::numbers::{Like, Numbers};
+use crate::common::GPU;
 
 /// Scenes of each kind of numbers, and queries of each.
 const SCENES: u64 = 16;

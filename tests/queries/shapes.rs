@@ -340,10 +340,9 @@ fn shapes_without_meaning_are_reported() {
 fn enormous_shapes_miss_nothing() {
     let (boxes, tree) = scene(400);
     let all = boxes.iter().filter(|aabb| aabb.is_valid()).count();
-    let axes = [[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0], [0.0, 0.0, 1.0]];
     let turned = [
-        OrientedBox { center: [3e38, 0.0, 0.0], half: [f32::MAX; 3], axes },
-        OrientedBox { center: [0.0; 3], half: [1e30; 3], axes: axes.map(|axis| axis.map(|x| x * 1e-30)) },
+        OrientedBox { center: [3e38, 0.0, 0.0], half: [f32::MAX; 3], axes: cases::TURNED },
+        OrientedBox { center: [0.0; 3], half: [1e30; 3], axes: cases::TURNED.map(|axis| axis.map(|x| x * 1e-30)) },
     ];
     assert!(tree.overlaps(&turned).unwrap().iter().all(|row| row.len() == all));
     let capsule = Capsule { from: [-3e38; 3], to: [3e38; 3], radius: f32::MAX };
